@@ -1,0 +1,23 @@
+const UNIT_MS = new Map([
+  ["ms", 1],
+  ["s", 1_000],
+  ["m", 60_000],
+  ["h", 3_600_000],
+  ["d", 86_400_000],
+]);
+
+/** What a duration looks like: Go's notation without fractions below a millisecond, plus `d` for days. */
+export const DURATION_PATTERN = "^([0-9]+(\\.[0-9]+)?(ms|s|m|h|d))+$";
+const WHOLE = new RegExp(DURATION_PATTERN);
+const PART = /([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)/g;
+
+/**
+ * Milliseconds of a duration such as `90s`, `5m` or `1h30m`.
+ * @throws RangeError when the text is not one
+ */
+export function parseDuration(text: string): number {
+  if (!WHOLE.test(text)) throw new RangeError(`"${text}" is not a duration: write for example 90s, 5m or 1h30m`);
+  let total = 0;
+  for (const [, amount, unit] of text.matchAll(PART)) total += Number(amount) * (UNIT_MS.get(unit ?? "") ?? 0);
+  return total;
+}
