@@ -3,13 +3,12 @@ const UNIT_MS = new Map([
   ["s", 1_000],
   ["m", 60_000],
   ["h", 3_600_000],
-  ["d", 86_400_000],
 ]);
 
-/** What a duration looks like: Go's notation without fractions below a millisecond, plus `d` for days. */
-export const DURATION_PATTERN = "^([0-9]+(\\.[0-9]+)?(ms|s|m|h|d))+$";
+/** What a duration looks like: Go's notation. */
+export const DURATION_PATTERN = "^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$";
 const WHOLE = new RegExp(DURATION_PATTERN);
-const PART = /([0-9]+(?:\.[0-9]+)?)(ms|s|m|h|d)/g;
+const PART = /([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)/g;
 
 /**
  * Milliseconds of a duration such as `90s`, `5m` or `1h30m`.

@@ -1,0 +1,27 @@
+/** Writes every generated file, or with --check says which of them differ and exits with 1. */
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { stringify } from "yaml";
+import { customResourceDefinitions } from "../src/api/crd.ts";
+
+const check = process.argv.includes("--check");
+const header = "# Generated from src/api by `npm run generate`. Do not edit.\n";
+const files = new Map<string, string>();
+for (const [name, definition] of customResourceDefinitions()) {
+  files.set(`crds/${name}`, header + stringify(definition, { lineWidth: 0, aliasDuplicateObjects: false }));
+}
+// The kustomize base may only read files below itself, so it gets all definitions in one file of its own.
+files.set("deploy/base/crds.yaml", [...files.values()].join("---\n"));
+
+for (const path of files.keys()) await mkdir(dirname(path), { recursive: true });
+const stale: string[] = [];
+for (const [path, content] of files) {
+  const current = await readFile(path, "utf8").catch(() => undefined);
+  if (current === content) continue;
+  if (check) stale.push(path);
+  else await writeFile(path, content);
+}
+if (stale.length > 0) {
+  console.error(`These generated files differ from their source; run npm run generate:\n  ${stale.join("\n  ")}`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,147 @@
+import { z } from "zod";
+import { API_GROUP, type Kind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "./kinds.ts";
+import { connectionSpec, connectionStatus } from "./vault-connection.ts";
+import { vaultFileSpec, vaultFileStatus } from "./vault-file.ts";
+import { vaultSecretSpec, vaultSecretStatus } from "./vault-secret.ts";
+
+/** A column of `kubectl get`; priority 1 shows with `-o wide` only. */
+interface Column {
+  readonly name: string;
+  readonly type: "string" | "integer" | "date";
+  readonly jsonPath: string;
+  readonly priority?: number;
+}
+
+const readyColumn: Column = { name: "Ready", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].status' };
+const reasonColumn: Column = { name: "Reason", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].reason' };
+const messageColumn: Column = {
+  name: "Message",
+  type: "string",
+  jsonPath: '.status.conditions[?(@.type=="Ready")].message',
+  priority: 1,
+};
+const ageColumn: Column = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" };
+
+const syncColumns: Column[] = [
+  readyColumn,
+  reasonColumn,
+  { name: "Target", type: "string", jsonPath: ".status.target.name" },
+  { name: "Synced", type: "date", jsonPath: ".status.syncedAt" },
+  ageColumn,
+  { name: "Connection", type: "string", jsonPath: ".spec.connectionRef.name", priority: 1 },
+  messageColumn,
+];
+
+const connectionColumns: Column[] = [
+  readyColumn,
+  reasonColumn,
+  { name: "URL", type: "string", jsonPath: ".spec.url" },
+  { name: "Secrets", type: "integer", jsonPath: ".status.secrets" },
+  { name: "Files", type: "integer", jsonPath: ".status.files" },
+  ageColumn,
+  messageColumn,
+];
+
+type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+
+/** JSON Schema as the API server wants it: structural, so no `anyOf` beside int-or-string and no bounds that only repeat the type's. */
+function structural(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(structural);
+  if (schema === null || typeof schema !== "object") return schema;
+  const out: { [key: string]: Json } = {};
+  for (const [key, value] of Object.entries(schema)) {
+    if (key === "anyOf" && schema["x-kubernetes-int-or-string"] === true) continue;
+    if (key === "maximum" && value === Number.MAX_SAFE_INTEGER) continue;
+    if (key === "minimum" && value === Number.MIN_SAFE_INTEGER) continue;
+    out[key] = structural(value);
+  }
+  if (schema.type === "integer") out.format = "int64";
+  return out;
+}
+
+function openApiSchema(schema: z.ZodType): Json {
+  return structural(z.json().parse(z.toJSONSchema(schema, { target: "openapi-3.0", io: "input" })));
+}
+
+interface Definition {
+  readonly kind: Kind;
+  readonly description: string;
+  readonly spec: z.ZodType;
+  readonly status: z.ZodType;
+  readonly columns: readonly Column[];
+}
+
+const definitions: readonly Definition[] = [
+  {
+    kind: vaultConnectionKind,
+    description: "A vault, the account the operator logs in with, and how often it looks.",
+    spec: connectionSpec,
+    status: connectionStatus,
+    columns: connectionColumns,
+  },
+  {
+    kind: vaultSecretKind,
+    description: "Keeps one Secret in step with secrets of a vault.",
+    spec: vaultSecretSpec,
+    status: vaultSecretStatus,
+    columns: syncColumns,
+  },
+  {
+    kind: vaultFileKind,
+    description: "Keeps one ConfigMap or Secret in step with files of a vault.",
+    spec: vaultFileSpec,
+    status: vaultFileStatus,
+    columns: syncColumns,
+  },
+];
+
+function customResourceDefinition({ kind, description, spec, status, columns }: Definition) {
+  const { plural, singular, shortName } = kind;
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${API_GROUP}` },
+    spec: {
+      group: API_GROUP,
+      scope: kind.namespaced ? "Namespaced" : "Cluster",
+      names: {
+        kind: kind.kind,
+        listKind: `${kind.kind}List`,
+        plural,
+        singular,
+        shortNames: [shortName],
+        categories: ["vaultsync"],
+      },
+      versions: [
+        {
+          name: kind.version,
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: columns,
+          schema: {
+            openAPIV3Schema: {
+              type: "object",
+              description,
+              required: ["spec"],
+              properties: {
+                apiVersion: { type: "string" },
+                kind: { type: "string" },
+                metadata: { type: "object" },
+                spec: openApiSchema(spec),
+                status: openApiSchema(status),
+              },
+            },
+          },
+        },
+      ],
+    },
+  };
+}
+
+/** Every CustomResourceDefinition, by the name of its file under `crds/`. */
+export function customResourceDefinitions(): Map<string, object> {
+  return new Map(
+    definitions.map((definition) => [`${API_GROUP}_${definition.kind.plural}.yaml`, customResourceDefinition(definition)]),
+  );
+}

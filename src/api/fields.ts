@@ -1,0 +1,75 @@
+import { z } from "zod";
+import { DURATION_PATTERN, parseDuration } from "../lib/duration.ts";
+import { withRule } from "./rule.ts";
+
+/** Fields that several kinds share. */
+
+const DNS_NAME = /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/;
+const OBJECT_KEY = /^[-._a-zA-Z0-9]+$/;
+
+/** The name of another object, in the same namespace. */
+export function objectName(what: string): z.ZodString {
+  return withRule(z.string().min(1).max(253), {
+    cel: "self.matches('^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$')",
+    message: `write the name of one ${what}: lower-case letters, digits, '-' and '.', for example my-${what.toLowerCase()}`,
+    check: (name) => DNS_NAME.test(name),
+  });
+}
+
+/** A key of a Secret or ConfigMap. */
+export const objectKey: z.ZodString = withRule(z.string().min(1).max(253), {
+  cel: "self.matches('^[-._a-zA-Z0-9]+$')",
+  message: "a key has only letters, digits, '-', '_' and '.', for example tls.crt",
+  check: (key) => OBJECT_KEY.test(key),
+});
+
+/** Whether `name` can be a key of a Secret or ConfigMap as it stands. */
+export const isObjectKey = (name: string): boolean => objectKey.safeParse(name).success;
+
+/** The name of a secret or file in the vault: 1 to 256 characters, none of them a control character. */
+export const vaultName: z.ZodString = z.string().min(1).max(256);
+
+/** A duration with a lower bound, such as `90s` or `1h30m`. */
+export function duration(minimum: string): z.ZodString {
+  return withRule(z.string().max(32), {
+    cel: `self.matches('${DURATION_PATTERN.replaceAll("\\", "\\\\")}') && duration(self) >= duration('${minimum}')`,
+    message: `write a duration of at least ${minimum}, for example 90s, 5m or 1h30m`,
+    check: (text) => new RegExp(DURATION_PATTERN).test(text) && parseDuration(text) >= parseDuration(minimum),
+  });
+}
+
+/** Which version to follow: `latest`, or a positive whole number to stay at. */
+export const version = withRule(
+  z.union([z.literal("latest"), z.int().min(1)], "write latest or a positive whole number, for example 3").meta({
+    "x-kubernetes-int-or-string": true,
+  }),
+  {
+    cel: "type(self) == int ? self >= 1 : self == 'latest'",
+    message: "write latest or a positive whole number, for example 3",
+    check: () => true,
+  },
+)
+  .optional()
+  .describe("The version to follow: latest (the default), or a positive whole number to stay at.");
+
+export const connectionRef = z
+  .object({ name: objectName("VaultConnection").describe("The VaultConnection's name, in this namespace.") })
+  .describe("The one VaultConnection that this resource reads through.");
+
+export const suspend = z
+  .boolean()
+  .optional()
+  .describe("true: leave the target as it is and do nothing until it is false again. Defaults to false.");
+
+export const creationPolicy = z
+  .enum(["Owner"])
+  .optional()
+  .describe("Owner (the default): the operator creates the target, and it is garbage-collected with this resource.");
+
+export const whenRemoved = z
+  .enum(["Delete", "Retain"])
+  .optional()
+  .describe(
+    "When the vault removed a source at its delete_time. Delete (the default): drop the key, and the target when none is left. " +
+      "Retain: keep the last bytes.",
+  );

@@ -1,0 +1,23 @@
+/** Group and version of the custom resources. Source: design, "The Kubernetes API". */
+export const API_GROUP = "vaultsync.dev";
+export const API_VERSION = "v1alpha1";
+
+/** One custom resource as the API server addresses it. */
+export interface Kind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortName: string;
+  readonly namespaced: boolean;
+}
+
+function namespacedKind(kind: string, shortName: string): Kind {
+  const singular = kind.toLowerCase();
+  return { group: API_GROUP, version: API_VERSION, kind, plural: `${singular}s`, singular, shortName, namespaced: true };
+}
+
+export const vaultConnectionKind = namespacedKind("VaultConnection", "vc");
+export const vaultSecretKind = namespacedKind("VaultSecret", "vs");
+export const vaultFileKind = namespacedKind("VaultFile", "vf");

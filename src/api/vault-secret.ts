@@ -1,0 +1,75 @@
+import { z } from "zod";
+import { connectionRef, creationPolicy, objectKey, objectName, suspend, vaultName, version, whenRemoved } from "./fields.ts";
+import { withRule } from "./rule.ts";
+import { secretStatus } from "./status.ts";
+
+/**
+ * Types a target Secret may have. Every other one is refused, first of all those that Kubernetes acts on (service-account and bootstrap
+ * tokens, Helm releases, our own credentials). Source: design, "Secret type abuse".
+ */
+export const targetTypes = [
+  "Opaque",
+  "kubernetes.io/tls",
+  "kubernetes.io/dockerconfigjson",
+  "kubernetes.io/dockercfg",
+  "kubernetes.io/basic-auth",
+  "kubernetes.io/ssh-auth",
+] as const;
+
+const targetType = withRule(z.string().max(253), {
+  cel: `self in [${targetTypes.map((type) => `'${type}'`).join(", ")}]`,
+  message: `write one of ${targetTypes.join(", ")}`,
+  check: (type) => targetTypes.some((allowed) => allowed === type),
+});
+
+const dataEntry = z.object({
+  secretKey: objectKey.describe("The key of the target Secret."),
+  remoteRef: z.object({
+    key: vaultName.describe("The secret's name in the vault (key_name)."),
+    version,
+    owner: z
+      .string()
+      .min(1)
+      .max(320)
+      .optional()
+      .describe("The creator's e-mail address; only needed where several creators shared the same name."),
+  }),
+});
+
+const data = withRule(
+  z
+    .array(dataEntry)
+    .max(256)
+    .optional()
+    .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["secretKey"] }),
+  {
+    cel: "size(self) > 0",
+    message: "write at least one entry, for example {secretKey: password, remoteRef: {key: shop-db}}",
+    check: (entries) => new Set(entries?.map((entry) => entry.secretKey)).size === (entries?.length ?? 0),
+  },
+);
+
+export const vaultSecretSpec = withRule(
+  z.object({
+    connectionRef,
+    suspend,
+    data: data.describe("Which key of the target comes from which secret of the vault."),
+    target: z
+      .object({
+        name: objectName("Secret").optional().describe("The Secret's name. Defaults to this resource's own."),
+        type: targetType.optional().describe("The Secret's type. Defaults to Opaque."),
+        creationPolicy,
+        whenRemoved,
+      })
+      .optional()
+      .describe("The Secret to keep in step."),
+  }),
+  {
+    cel: "has(self.data)",
+    message: "write at least one entry under spec.data, for example {secretKey: password, remoteRef: {key: shop-db}}",
+    check: (spec) => (spec.data?.length ?? 0) > 0,
+  },
+);
+export type VaultSecretSpec = z.output<typeof vaultSecretSpec>;
+
+export const vaultSecretStatus = secretStatus;
