@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { VirtualClock } from "./virtual-clock.ts";
+
+test("stands still by itself and moves both clocks by what it is told", async () => {
+  const clock = new VirtualClock(1_000);
+  await clock.advance(250);
+  expect([clock.now(), clock.monotonic()]).toEqual([1_250, 250]);
+});
+
+test("fires timers in order, each at its own moment, also those set on the way", async () => {
+  const clock = new VirtualClock();
+  const seen: [string, number][] = [];
+  const note = (name: string) => (): void => void seen.push([name, clock.monotonic()]);
+  clock.timer(20, note("second"));
+  clock.timer(10, () => {
+    note("first")();
+    clock.timer(5, note("nested"));
+  });
+  clock.timer(31, note("too late"));
+  await clock.advance(30);
+  expect(seen).toEqual([
+    ["first", 10],
+    ["nested", 15],
+    ["second", 20],
+  ]);
+  expect(clock.nextIn).toBe(1);
+});
+
+test("a disposed timer never fires, an aborted sleep rejects with the signal's reason", async () => {
+  const clock = new VirtualClock();
+  const timer = clock.timer(10, () => expect.unreachable());
+  timer[Symbol.dispose]();
+  const abort = new AbortController();
+  const slept = clock.sleep(10, abort.signal);
+  abort.abort(new Error("enough"));
+  await expect(slept).rejects.toThrow("enough");
+  await clock.advance(20);
+  expect(clock.pending).toBe(0);
+});
+
+test("a sleep ends when its time has come", async () => {
+  const clock = new VirtualClock();
+  const ends: number[] = [];
+  const slept = clock.sleep(10).then(() => ends.push(clock.monotonic()));
+  await clock.advance(9);
+  expect(ends).toEqual([]);
+  await clock.advance(1);
+  await slept;
+  expect(ends).toEqual([10]);
+});
+
+test("the wall clock can jump without the monotonic one", () => {
+  const clock = new VirtualClock(5_000);
+  clock.stepWall(-3_600_000);
+  expect([clock.now(), clock.monotonic()]).toEqual([5_000 - 3_600_000, 0]);
+});
