@@ -13,3 +13,76 @@ export type StoreChange<T> =
   | { readonly type: "added"; readonly key: string; readonly now: T }
   | { readonly type: "updated"; readonly key: string; readonly before: T; readonly now: T }
   | { readonly type: "deleted"; readonly key: string; readonly before: T };
+
+/** A kept value, and which state of which object it is of. */
+export interface Stored<T> {
+  readonly uid: string | undefined;
+  readonly resourceVersion: string | undefined;
+  readonly value: T;
+}
+
+/** A collection as last seen. Every operation answers the changes it made; what is the same object in the same state is none. */
+export class Store<T> implements ReadonlyStore<T> {
+  #stored = new Map<string, Stored<T>>();
+
+  get size(): number {
+    return this.#stored.size;
+  }
+
+  get(key: string): T | undefined {
+    return this.#stored.get(key)?.value;
+  }
+
+  has(key: string): boolean {
+    return this.#stored.has(key);
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#stored.keys();
+  }
+
+  *values(): IterableIterator<T> {
+    for (const { value } of this.#stored.values()) yield value;
+  }
+
+  *entries(): IterableIterator<[string, T]> {
+    for (const [key, { value }] of this.#stored) yield [key, value];
+  }
+
+  stored(key: string): Stored<T> | undefined {
+    return this.#stored.get(key);
+  }
+
+  set(key: string, now: Stored<T>): StoreChange<T>[] {
+    const before = this.#stored.get(key);
+    this.#stored.set(key, now);
+    return difference(key, before, now);
+  }
+
+  /** @param uid of the object that is gone; nothing happens when another one has its name by now */
+  delete(key: string, uid: string | undefined): StoreChange<T>[] {
+    const before = this.#stored.get(key);
+    if (before === undefined || before.uid !== uid) return [];
+    this.#stored.delete(key);
+    return difference(key, before, undefined);
+  }
+
+  /** Makes the store hold exactly `next`, at once: deletions first, then the rest. */
+  replaceAll(next: Map<string, Stored<T>>): StoreChange<T>[] {
+    const before = this.#stored;
+    this.#stored = next;
+    const gone = [...before].filter(([key]) => !next.has(key));
+    return [
+      ...gone.flatMap(([key, stored]) => difference(key, stored, undefined)),
+      ...[...next].flatMap(([key, stored]) => difference(key, before.get(key), stored)),
+    ];
+  }
+}
+
+function difference<T>(key: string, before: Stored<T> | undefined, now: Stored<T> | undefined): StoreChange<T>[] {
+  if (!before) return now ? [{ type: "added", key, now: now.value }] : [];
+  if (!now) return [{ type: "deleted", key, before: before.value }];
+  if (before.uid !== now.uid) return [...difference(key, before, undefined), ...difference(key, undefined, now)];
+  if (before.resourceVersion === now.resourceVersion && now.resourceVersion !== undefined) return [];
+  return [{ type: "updated", key, before: before.value, now: now.value }];
+}

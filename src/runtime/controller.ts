@@ -80,7 +80,7 @@ function failed(options: ControllerOptions, key: string, error: unknown, signal:
     logger.warn({ controller: name, key, ...traceOf(error) }, "reconcile failed for good");
     return "terminal";
   }
-  queue.addRateLimited(key, "background", retryAfterOf(error));
+  queue.addRateLimited(key, retryAfterOf(error));
   logger.warn({ controller: name, key, failures: queue.failures(key), ...traceOf(error) }, "reconcile failed");
   return "error";
 }

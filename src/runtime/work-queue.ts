@@ -31,7 +31,8 @@ export class WorkQueue {
   /** Ready keys, by priority. A key is in at most one of them. */
   readonly #ready = new Map<Priority, TurnTaker>(PRIORITIES.map((priority) => [priority, new TurnTaker()]));
   readonly #queued = new Map<string, Priority>();
-  readonly #processing = new Set<string>();
+  /** With the priority they were taken at. */
+  readonly #processing = new Map<string, Priority>();
   /** Added while being worked on: queued when done. */
   readonly #dirty = new Map<string, Priority>();
   readonly #waiting = new Map<string, Waiting>();
@@ -92,12 +93,12 @@ export class WorkQueue {
 
   /**
    * Adds the key after its back-off: 5 ms after the first failure, twice as long after each further one, at most 1000 s, less up to a
-   * half of it by chance; and never before `atLeastMs`. `forget` resets it.
+   * half of it by chance; and never before `atLeastMs`. A key being worked on keeps the priority it was taken at. `forget` resets it.
    */
-  addRateLimited(key: string, priority: Priority = "background", atLeastMs = 0): void {
+  addRateLimited(key: string, atLeastMs = 0): void {
     const backoff = this.#failures.get(key) ?? new Backoff(RETRY, this.#options.random);
     this.#failures.set(key, backoff);
-    this.addAfter(key, Math.max(atLeastMs, backoff.next()), priority);
+    this.addAfter(key, Math.max(atLeastMs, backoff.next()), this.#processing.get(key));
   }
 
   /** How many times in a row the key was added by `addRateLimited`. */
@@ -147,11 +148,11 @@ export class WorkQueue {
   }
 
   #next(): string | undefined {
-    for (const ready of this.#ready.values()) {
+    for (const [priority, ready] of this.#ready) {
       const key = ready.take();
       if (key === undefined) continue;
       this.#queued.delete(key);
-      this.#processing.add(key);
+      this.#processing.set(key, priority);
       return key;
     }
     return undefined;
