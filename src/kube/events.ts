@@ -103,42 +103,47 @@ export class ApiEventRecorder implements EventRecorder {
 
   /** The object to write now, if any. */
   #count(event: EventRecord): KubeObject | undefined {
-    const now = this.#options.clock.now();
+    const { clock } = this.#options;
+    const now = clock.monotonic();
+    const time = microTime(clock.now());
     const key = [event.uid, event.type, event.reason, event.action, event.note].join("\n");
     const series = this.#series.get(key);
     if (series && now - series.begun < SERIES_MS) {
       series.count += 1;
       if (now - series.writtenAt < SERIES_WRITE_MS) return undefined;
       series.writtenAt = now;
-      return { ...series.object, series: { count: series.count, lastObservedTime: microTime(now) } };
+      return { ...series.object, series: { count: series.count, lastObservedTime: time } };
     }
     if (!this.#allow(event.uid, now)) return undefined;
-    const object = this.#objectOf(event, key, now);
+    const object = this.#objectOf(event, key, time);
     remember(this.#series, key, { object, begun: now, count: 1, writtenAt: now });
     return object;
   }
 
   #allow(uid: string, now: number): boolean {
     const before = this.#buckets.get(uid) ?? { tokens: BURST, at: now };
-    const tokens = Math.min(BURST, before.tokens + Math.max(0, now - before.at) / REFILL_MS);
+    const tokens = Math.min(BURST, before.tokens + (now - before.at) / REFILL_MS);
     const allowed = tokens >= 1;
     remember(this.#buckets, uid, { tokens: allowed ? tokens - 1 : tokens, at: now });
     return allowed;
   }
 
-  #objectOf(event: EventRecord, key: string, now: number): KubeObject {
+  #objectOf(event: EventRecord, key: string, time: string): KubeObject {
     const { controller, instance } = this.#options;
     const { resource, namespace, name, uid, type, reason, action } = event;
-    const digest = createHash("sha256").update(`${key}\n${now}`).digest("hex").slice(0, 16);
+    const digest = createHash("sha256").update(`${key}\n${time}`).digest("hex").slice(0, 16);
     return {
       apiVersion: apiVersionOf(EVENTS),
       kind: EVENTS.kind,
       metadata: { namespace, name: `${name.slice(0, 200)}.${digest}` },
       regarding: { apiVersion: apiVersionOf(resource), kind: resource.kind, namespace, name, uid },
-      ...{ type, reason, action, note: Buffer.from(event.note).subarray(0, 1_000).toString() },
+      type,
+      reason,
+      action,
+      note: Buffer.from(event.note).subarray(0, 1_000).toString(),
       reportingController: controller,
       reportingInstance: instance,
-      eventTime: microTime(now),
+      eventTime: time,
     };
   }
 }

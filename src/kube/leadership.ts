@@ -2,7 +2,7 @@ import type { Timer } from "../lib/clock.ts";
 import { Deadline } from "./deadline.ts";
 import { isKubeError } from "./errors.ts";
 import { freedLease, heldLease, readLease, type LeaseRecord } from "./lease-record.ts";
-import type { LeaseOptions, LeaseTiming } from "./lease.ts";
+import type { LeaseOptions, LeaseTiming } from "./lease-options.ts";
 import { LEASES } from "./resource.ts";
 
 /**

@@ -41,9 +41,10 @@ export interface ControllerOptions {
 export async function runController(options: ControllerOptions): Promise<void> {
   const { queue, signal, clock, concurrency = 16, drainMs = 15_000 } = options;
   const hard = new AbortController();
+  using timers = new DisposableStack();
   const stop = (): void => {
     queue.shutdown();
-    clock.timer(drainMs, () => hard.abort(signal.reason));
+    timers.use(clock.timer(drainMs, () => hard.abort(signal.reason)));
   };
   if (signal.aborted) stop();
   else signal.addEventListener("abort", stop, { once: true });
