@@ -12,6 +12,8 @@ export interface SecretRecord {
   readonly expiresAt: number | undefined;
   readonly expired: boolean;
   readonly deleteAt: number | undefined;
+  /** When this version was made, where the list says it. A name made anew starts again at version 1 and differs here only. */
+  readonly createdAt?: number | undefined;
 }
 
 /** A file as the vault's list shows it. `size` is in bytes; `sha256` is hexadecimal, where the list says it. */
@@ -81,7 +83,16 @@ export interface Connection extends AsyncDisposable {
   listFiles(wanted: boolean): void;
   /** Lists again at once; calls while a list is under way share the next one. */
   pollSoon(): void;
-  /** The bytes of one version. @throws a VaultError (errors.ts) */
+  /** The credentials may be better than the ones refused: ends a waiting time after refused log-ins, and lists at once. */
+  credentialsChanged(): void;
+  /** New sockets trust this PEM bundle instead of the one before (`undefined`: the public authorities); lists at once. */
+  updateCa(ca: string | undefined): void;
+  /**
+   * The bytes of one version, shared with whoever asks for the same: not to be changed. Where the answer names another version than
+   * asked for, they are labelled with the answer's.
+   * @throws a VaultError (errors.ts), or the reason of `signal`
+   */
   secretValue(record: SecretRecord, version: number, signal: AbortSignal): Promise<SecretValue>;
+  /** The bytes of one version of a file, of exactly the size and digest the list says. @throws as `secretValue` */
   fileContent(record: FileRecord, version: number, signal: AbortSignal): Promise<FileContent>;
 }

@@ -1,0 +1,19 @@
+export const MIN_RETRY_AFTER_MS = 1_000;
+export const MAX_RETRY_AFTER_MS = 600_000;
+
+const SECONDS = /^\d+$/;
+const HTTP_DATE = /^[A-Z][a-z]{2,8}, /;
+
+function milliseconds(header: string, now: number): number {
+  if (SECONDS.test(header)) return Number(header) * 1000;
+  return HTTP_DATE.test(header) ? Date.parse(header) - now : Number.NaN;
+}
+
+/**
+ * A `retry-after` header in milliseconds, between 1 s and 10 min whatever it says; `undefined` when there is none or it means nothing.
+ * @param now wall clock, for the form that names a moment
+ */
+export function retryAfterMs(header: string | undefined, now: number): number | undefined {
+  const wait = milliseconds(header?.trim() ?? "", now);
+  return Number.isNaN(wait) ? undefined : Math.min(MAX_RETRY_AFTER_MS, Math.max(MIN_RETRY_AFTER_MS, wait));
+}

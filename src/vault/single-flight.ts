@@ -1,0 +1,51 @@
+interface Flight<T> {
+  readonly result: Promise<T>;
+  readonly abort: AbortController;
+  waiting: number;
+}
+
+/**
+ * Callers that want the same thing at the same time share one piece of work. Each may stop waiting by its own signal; the work is
+ * aborted when nobody waits for it any more. Nothing is kept after the end, neither results nor errors.
+ */
+export class SingleFlight<T> {
+  readonly #flights = new Map<string, Flight<T>>();
+
+  /** @throws what the work throws, or the caller's own signal's reason */
+  async run(key: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    signal.throwIfAborted();
+    const flight = this.#flights.get(key) ?? this.#start(key, work);
+    flight.waiting += 1;
+    try {
+      return await raceAbort(flight.result, signal);
+    } finally {
+      flight.waiting -= 1;
+      if (flight.waiting === 0) this.#end(key, flight);
+    }
+  }
+
+  #start(key: string, work: (signal: AbortSignal) => Promise<T>): Flight<T> {
+    const abort = new AbortController();
+    const flight: Flight<T> = { result: work(abort.signal), abort, waiting: 0 };
+    this.#flights.set(key, flight);
+    return flight;
+  }
+
+  #end(key: string, flight: Flight<T>): void {
+    // Aborting finished work does nothing; unfinished work that nobody waits for may fail unseen.
+    flight.abort.abort();
+    flight.result.catch(() => undefined);
+    if (this.#flights.get(key) === flight) this.#flights.delete(key);
+  }
+}
+
+async function raceAbort<T>(result: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason);
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([result, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
