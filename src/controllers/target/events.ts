@@ -1,0 +1,47 @@
+import { findCondition } from "../../api/conditions.ts";
+import { eventReasons } from "../../api/event-reasons.ts";
+import { API_GROUP, API_VERSION } from "../../api/kinds.ts";
+import type { EventRecorder } from "../../kube/events.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import type { SyncStatus } from "../../sync/status.ts";
+import type { Outcome } from "./outcome.ts";
+
+const notes = {
+  created: "the target was gone and has been made again",
+  updated: "the target follows the vault or the spec",
+  repaired: "the target was changed by somebody else and has been put right",
+  deleted: "the vault removed the last source at its delete_time, so the target is gone",
+} as const;
+
+function versions(outcome: Outcome): string {
+  const shown = [...outcome.versions].slice(0, 5).map(([key, version]) => `${key}=${version}`);
+  return shown.length === 0 ? "" : `; versions: ${shown.join(", ")}${outcome.versions.size > shown.length ? ", …" : ""}`;
+}
+
+/**
+ * Tells a resource's readers what happened to it. The first creation is no event (its status says it, and a cold start of many resources
+ * should cost two writes each), nor is a failure that was told before.
+ */
+export function announce(events: EventRecorder, { kind, metadata }: KubeObject, before: SyncStatus, outcome: Outcome): void {
+  const about = {
+    resource: { group: API_GROUP, version: API_VERSION, kind, plural: `${kind.toLowerCase()}s`, namespaced: true },
+    namespace: metadata.namespace ?? "",
+    name: metadata.name,
+    uid: metadata.uid ?? "",
+  };
+  const { effect, verdict } = outcome;
+  const isFirst = effect === "created" && before.syncedAt === undefined;
+  if (effect !== "none" && !isFirst) {
+    events.record({
+      ...about,
+      type: "Normal",
+      reason: eventReasons[effect],
+      action: "Sync",
+      note: notes[effect] + versions(outcome),
+    });
+  }
+  const isNews = findCondition(before.conditions, "Ready")?.reason !== verdict?.reason;
+  if (verdict !== undefined && !verdict.ready && verdict.reason !== "Suspended" && isNews) {
+    events.record({ ...about, type: "Warning", reason: verdict.reason, action: "Sync", note: verdict.message });
+  }
+}

@@ -1,0 +1,28 @@
+import {
+  CONTENT_ANNOTATION,
+  MANAGED_BY_LABEL,
+  OWNER_ANNOTATION,
+  SOURCES_ANNOTATION,
+  VERSIONS_ANNOTATION,
+} from "../../api/names.ts";
+import { CONFIG_MAPS, type KubeObject, type ResourceDescriptor, SECRETS } from "../../kube/resource.ts";
+import type { TargetKind } from "../../sync/resource.ts";
+import type { TargetMetadata } from "../../sync/target.ts";
+
+export const targetDescriptor: Readonly<Record<TargetKind, ResourceDescriptor>> = { Secret: SECRETS, ConfigMap: CONFIG_MAPS };
+
+function only(names: readonly string[], from: Readonly<Record<string, string>> | undefined): Record<string, string> {
+  return Object.fromEntries(Object.entries(from ?? {}).filter(([name]) => names.includes(name)));
+}
+
+/** What is remembered of a watched target: who owns it and what it says it holds. Everything else stays at the API server. */
+export function targetMetadata({ metadata }: KubeObject): TargetMetadata {
+  return {
+    uid: metadata.uid ?? "",
+    resourceVersion: metadata.resourceVersion ?? "",
+    labels: only([MANAGED_BY_LABEL], metadata.labels),
+    annotations: only([OWNER_ANNOTATION, CONTENT_ANNOTATION, VERSIONS_ANNOTATION, SOURCES_ANNOTATION], metadata.annotations),
+    owners: (metadata.ownerReferences ?? []).map(({ uid, controller }) => ({ uid, controller: controller === true })),
+    deleting: metadata.deletionTimestamp !== undefined,
+  };
+}

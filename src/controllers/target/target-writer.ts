@@ -1,0 +1,181 @@
+import type { Redacted } from "../../lib/redacted.ts";
+import { isKubeError } from "../../kube/errors.ts";
+import type { KubeApi } from "../../kube/kube-api.ts";
+import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
+import { type Content, contentDigest, readContent } from "../../sync/content.ts";
+import type { Decision, Entry, Fetch } from "../../sync/decide.ts";
+import type { Candidate } from "../../sync/resolve.ts";
+import type { SyncResource } from "../../sync/resource.ts";
+import { reviewContent } from "../../sync/review.ts";
+import { type HeldKey, sourceId, type TargetState } from "../../sync/target.ts";
+import { isVaultError } from "../../vault/errors.ts";
+import { type Failure, vaultFailure, writeFailure } from "./failure.ts";
+import { failedOutcome, type Outcome, unchangedOutcome } from "./outcome.ts";
+import { renderTarget } from "./render.ts";
+import type { FetchedBytes } from "./source-kind.ts";
+import { targetDescriptor } from "./target-metadata.ts";
+import type { TargetView } from "./target-view.ts";
+
+export type FetchBytes<C extends Candidate> = (fetch: Fetch<C>) => Promise<FetchedBytes>;
+
+export interface TargetWriterOptions {
+  readonly api: KubeApi;
+  /** Descriptor of the resources whose targets are written. */
+  readonly owner: ResourceDescriptor;
+  readonly targets: TargetView;
+  readonly contentKey: Redacted<Uint8Array>;
+}
+
+/** The existing target, read whole. `trusted`: its bytes are those that were written. */
+interface Current {
+  readonly object: KubeObject | undefined;
+  readonly content: Content;
+  readonly digest: string | undefined;
+  readonly trusted: boolean;
+}
+
+interface Gathered {
+  readonly content: Map<string, Uint8Array>;
+  readonly held: Map<string, HeldKey>;
+}
+
+const nothing: Current = { object: undefined, content: new Map(), digest: undefined, trusted: false };
+
+function versionsOf(held: ReadonlyMap<string, HeldKey>): Map<string, number> {
+  return new Map([...held].map(([key, { version }]) => [key, version]));
+}
+
+/** Carries a decision out on the API server. Reads values only when there is something to write. */
+export class TargetWriter<C extends Candidate> {
+  readonly #options: TargetWriterOptions;
+
+  constructor(options: TargetWriterOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * @throws KubeError when the attempt is to be made again (a conflict, an API server that is away); what a person or the vault has to
+   * mend is in the outcome
+   */
+  async carryOut(
+    resource: SyncResource,
+    { plan, verdict }: Decision<C>,
+    state: TargetState,
+    fetchBytes: FetchBytes<C>,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const versions = state.state === "owned" ? versionsOf(state.held) : new Map<string, number>();
+    if (plan.action === "keep") return unchangedOutcome(verdict, versions);
+    try {
+      if (plan.action === "delete") return await this.#delete(resource, plan, verdict, signal);
+      if (plan.action === "verify" && this.#isVerified(resource, state)) return unchangedOutcome(verdict, versions);
+      const current = state.state === "owned" ? await this.#read(resource, state.content, signal) : nothing;
+      if (plan.action === "verify" && current.trusted && this.#hasRightType(resource, current)) {
+        if (current.object) this.#options.targets.verified(resource, current.object);
+        return unchangedOutcome(verdict, versions);
+      }
+      const gathered = await this.#gather(plan.entries, current, fetchBytes);
+      if (gathered === "unobtainable") return unchangedOutcome(verdict, versions);
+      if ("kind" in gathered) return failedOutcome(gathered, versions, state.state === "owned");
+      const objection = reviewContent(resource, versionsOf(gathered.held), gathered.content, current.content);
+      if (objection) return unchangedOutcome(objection, versions);
+      const effect = current.object === undefined ? "created" : plan.action === "verify" ? "repaired" : "updated";
+      return { ...(await this.#write(resource, gathered, current, signal)), verdict, effect };
+    } catch (error) {
+      const failure = writeFailure(error, resource);
+      if (failure === undefined) throw error;
+      return failedOutcome(failure, versions, state.state === "owned");
+    }
+  }
+
+  #isVerified(resource: SyncResource, state: TargetState): boolean {
+    return state.state === "owned" && this.#options.targets.isVerified(resource, state);
+  }
+
+  #hasRightType({ target }: SyncResource, { object }: Current): boolean {
+    return target.kind !== "Secret" || object?.type === (target.type ?? "Opaque");
+  }
+
+  async #read(resource: SyncResource, written: string | undefined, signal: AbortSignal): Promise<Current> {
+    const { api, contentKey } = this.#options;
+    const { kind, name } = resource.target;
+    try {
+      const object = await api.get(targetDescriptor[kind], { namespace: resource.namespace, name }, signal);
+      const content = readContent(kind, object);
+      const digest = contentDigest(contentKey, content);
+      return { object, content, digest, trusted: digest === written };
+    } catch (error) {
+      if (isKubeError(error, "NotFound")) return nothing;
+      throw error;
+    }
+  }
+
+  /** All bytes of the new target: held ones from the target itself where they can be trusted, the others from the vault. */
+  async #gather(
+    entries: readonly Entry<C>[],
+    current: Current,
+    fetchBytes: FetchBytes<C>,
+  ): Promise<Gathered | Failure | "unobtainable"> {
+    const gathered: Gathered = { content: new Map(), held: new Map() };
+    const problems = await Promise.all(
+      entries.map(async (entry): Promise<Failure | "unobtainable" | undefined> => {
+        const kept = current.trusted && entry.from === "held" ? current.content.get(entry.targetKey) : undefined;
+        if (kept !== undefined && entry.from === "held") {
+          gathered.content.set(entry.targetKey, kept);
+          gathered.held.set(entry.targetKey, entry.held);
+          return undefined;
+        }
+        const fetch = entry.from === "held" ? entry.refetch : entry.fetch;
+        if (fetch === undefined) return "unobtainable";
+        return this.#fetch(entry, fetch, gathered, fetchBytes);
+      }),
+    );
+    return problems.find((problem) => problem !== undefined) ?? gathered;
+  }
+
+  async #fetch(entry: Entry<C>, fetch: Fetch<C>, into: Gathered, fetchBytes: FetchBytes<C>): Promise<Failure | undefined> {
+    const { source, version: asked } = entry.item;
+    try {
+      const { bytes, version } = await fetchBytes(fetch);
+      if (asked !== "latest" && version !== asked) {
+        const message = `${source}: asked for version ${asked}, the vault answered ${version}`;
+        return { kind: "retry", reason: "UnexpectedResponse", message, retryAfterMs: undefined };
+      }
+      into.content.set(entry.targetKey, bytes.reveal());
+      into.held.set(entry.targetKey, { version, source: sourceId(source, fetch.candidate.owner) });
+      return undefined;
+    } catch (error) {
+      if (isVaultError(error)) return vaultFailure(error, source);
+      throw error;
+    }
+  }
+
+  async #write(resource: SyncResource, { content, held }: Gathered, current: Current, signal: AbortSignal): Promise<Outcome> {
+    const { api, owner, targets, contentKey } = this.#options;
+    const descriptor = targetDescriptor[resource.target.kind];
+    const digest = contentDigest(contentKey, content);
+    const target = renderTarget({ resource, owner, content, digest, held }, current.object?.metadata);
+    const written = await (current.object === undefined
+      ? api.create(descriptor, target, signal)
+      : api.replace(descriptor, target, signal));
+    targets.wrote(resource, written);
+    return { ...unchangedOutcome(undefined, versionsOf(held)), changed: digest !== current.digest };
+  }
+
+  async #delete(
+    resource: SyncResource,
+    plan: { readonly uid: string; readonly resourceVersion: string },
+    verdict: Outcome["verdict"],
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { kind, name } = resource.target;
+    const ref = { namespace: resource.namespace, name, uid: plan.uid, resourceVersion: plan.resourceVersion };
+    try {
+      await this.#options.api.delete(targetDescriptor[kind], ref, { propagationPolicy: "Background" }, signal);
+    } catch (error) {
+      if (!isKubeError(error, "NotFound")) throw error;
+    }
+    this.#options.targets.deleted(resource, plan.uid);
+    return { ...unchangedOutcome(verdict, new Map()), effect: "deleted", changed: true };
+  }
+}

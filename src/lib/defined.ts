@@ -1,0 +1,13 @@
+/** The members that are not `undefined`: what a JSON document, and a comparison with one, would see. */
+export function defined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const out: { [K in keyof T]?: Exclude<T[K], undefined> } = {};
+  for (const key in value) {
+    const member = value[key];
+    if (isDefined(member)) out[key] = member;
+  }
+  return out;
+}
+
+function isDefined<T>(member: T): member is Exclude<T, undefined> {
+  return member !== undefined;
+}
