@@ -1,0 +1,21 @@
+import { isIP } from "node:net";
+import { InvalidArgumentError } from "commander";
+
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `HOST:PORT`, an IPv6 address in brackets. @throws InvalidArgumentError */
+export function parseListenAddress(text: string): ListenAddress {
+  const [, bracketed, plain, digits = ""] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s]+)):([0-9]{1,5})$/u.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  const port = Number(digits);
+  if (host === undefined || port > 65_535) throw new InvalidArgumentError("write HOST:PORT, for example 127.0.0.1:8200");
+  return { host, port };
+}
+
+/** Whether only this machine can reach it. */
+export function isLoopback({ host }: ListenAddress): boolean {
+  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+}

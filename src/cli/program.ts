@@ -1,0 +1,10 @@
+import { Command } from "commander";
+import { vaultCommand } from "./vault.ts";
+
+/** The whole command line. Wrong usage is thrown as CommanderError. */
+export function program(): Command {
+  return new Command("vaultsync")
+    .description("Keeps Kubernetes Secrets and ConfigMaps in step with a secrets and files vault.")
+    .exitOverride()
+    .addCommand(vaultCommand());
+}

@@ -1,0 +1,26 @@
+import { readFile } from "node:fs/promises";
+import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
+import { Redacted } from "../lib/redacted.ts";
+
+async function readLine(): Promise<string> {
+  const terminal = process.stdin.isTTY;
+  if (terminal) process.stderr.write("Password: ");
+  // What is typed is not shown: readline echoes into nothing.
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: silent, terminal });
+  try {
+    for await (const line of lines) return line;
+    return "";
+  } finally {
+    lines.close();
+    if (terminal) process.stderr.write("\n");
+  }
+}
+
+/** The first line of a file, or of standard input, where a terminal is asked for it without showing it. */
+export async function readPassword(file: string | undefined): Promise<Redacted<string>> {
+  if (file === undefined) return new Redacted(await readLine());
+  const text = await readFile(file, "utf8");
+  return new Redacted(text.split(/\r?\n/u, 1).join(""));
+}

@@ -1,0 +1,83 @@
+import { readFile } from "node:fs/promises";
+import type { Command } from "commander";
+import type { Redacted } from "../lib/redacted.ts";
+import { createLogger, type LogLevel } from "../telemetry/create-logger.ts";
+import { startVaultServer, type VaultServer, type VaultServerOptions } from "../vault-server/vault-server.ts";
+import { isLoopback, type ListenAddress } from "./listen-address.ts";
+import { parseMasterKey, readMasterKey } from "./master-key-file.ts";
+import { untilSignal } from "./until-signal.ts";
+
+/** The flags of `vaultsync vault serve`, as commander collects them. */
+export interface VaultServeFlags {
+  readonly listen: ListenAddress;
+  readonly data?: string;
+  readonly masterKeyFile?: string;
+  readonly dev?: boolean;
+  readonly devUsers?: readonly string[];
+  readonly expired: "serve" | "deny";
+  readonly tlsCertFile?: string;
+  readonly tlsKeyFile?: string;
+  readonly allowHttpListen?: boolean;
+  readonly logLevel: LogLevel;
+}
+
+/** What cannot be right whatever the files hold; `undefined` when nothing is wrong. */
+function flagFault(flags: VaultServeFlags): string | undefined {
+  const tls = flags.tlsCertFile !== undefined;
+  if (tls !== (flags.tlsKeyFile !== undefined)) return "give --tls-cert-file and --tls-key-file together";
+  if (!tls && !isLoopback(flags.listen) && flags.allowHttpListen !== true) {
+    return (
+      "refusing to serve plain http beyond this machine: listen on 127.0.0.1, give --tls-cert-file and --tls-key-file, " +
+      "or, behind something that terminates TLS, add --allow-http-listen"
+    );
+  }
+  if (flags.dev === true) return undefined;
+  if (flags.devUsers) return "--dev-users is for a throw-away server: add --dev, or use `vaultsync vault user add`";
+  if (flags.data === undefined) return "say where to keep the data with --data FILE, or start a throw-away server with --dev";
+  return undefined;
+}
+
+async function masterKeyOf(flags: VaultServeFlags): Promise<Redacted<Uint8Array> | undefined> {
+  if (flags.masterKeyFile !== undefined) return readMasterKey(flags.masterKeyFile);
+  const text = process.env.VAULTSYNC_VAULT_MASTER_KEY;
+  return text === undefined ? undefined : parseMasterKey(text);
+}
+
+async function serverOptions(flags: VaultServeFlags, command: Command): Promise<VaultServerOptions> {
+  const fault = flagFault(flags);
+  if (fault !== undefined) return command.error(`error: ${fault}`);
+  const masterKey = await masterKeyOf(flags);
+  if (!masterKey && flags.dev !== true) {
+    return command.error(
+      "error: refusing to start without a master key: make one with `vaultsync vault key generate FILE` and give it with --master-key-file FILE",
+    );
+  }
+  const { tlsCertFile, tlsKeyFile } = flags;
+  return {
+    listen: flags.listen,
+    data: flags.data ?? ":memory:",
+    expired: flags.expired,
+    logger: createLogger({ name: "vault", level: flags.logLevel }),
+    ...(masterKey && { masterKey }),
+    ...(flags.dev === true && { dev: { users: flags.devUsers ?? [] } }),
+    ...(tlsCertFile !== undefined &&
+      tlsKeyFile !== undefined && {
+        tls: { cert: await readFile(tlsCertFile, "utf8"), key: await readFile(tlsKeyFile, "utf8") },
+      }),
+  };
+}
+
+/** The one line that says the server is ready. Passwords are printed here and nowhere else. */
+function readyLine(server: VaultServer, dev: boolean): string {
+  const users = server.users.map(({ email, password }) => ({ email, password: password.reveal() }));
+  return `${JSON.stringify({ url: server.url, ...(dev && { users }) })}\n`;
+}
+
+/** `vaultsync vault serve`: runs until it is told to stop. */
+export async function vaultServe(flags: VaultServeFlags, command: Command): Promise<void> {
+  // The data file holds other people's secrets, sealed or not.
+  process.umask(0o077);
+  const server = await startVaultServer(await serverOptions(flags, command));
+  process.stdout.write(readyLine(server, flags.dev === true));
+  await untilSignal(server);
+}

@@ -1,0 +1,106 @@
+import { Command, Option } from "commander";
+import { systemClock } from "../lib/clock.ts";
+import { openSqliteStore } from "../vault-server/store/sqlite-store.ts";
+import { addUser } from "../vault-server/users.ts";
+import { parseListenAddress } from "./listen-address.ts";
+import { generateMasterKeyFile } from "./master-key-file.ts";
+import { readPassword } from "./read-password.ts";
+import { vaultServe, type VaultServeFlags } from "./vault-serve.ts";
+
+function dataOption(): Option {
+  return new Option("--data <file>", "where everything is kept: one SQLite file").env("VAULTSYNC_VAULT_DATA");
+}
+
+function serveCommand(parent: Command): void {
+  parent
+    .command("serve")
+    .description("Runs the reference vault server; prints one JSON line with its url when it is ready, logs to standard error.")
+    .addOption(
+      new Option("--listen <host:port>", "where to listen; port 0 takes a free one")
+        .env("VAULTSYNC_VAULT_LISTEN")
+        .argParser(parseListenAddress)
+        .default({ host: "127.0.0.1", port: 8200 }, "127.0.0.1:8200"),
+    )
+    .addOption(dataOption())
+    .addOption(
+      new Option("--master-key-file <file>", "32 bytes in base64 above all keys (or VAULTSYNC_VAULT_MASTER_KEY)").env(
+        "VAULTSYNC_VAULT_MASTER_KEY_FILE",
+      ),
+    )
+    .addOption(new Option("--dev", "a throw-away server: in memory, with a key of its own").env("VAULTSYNC_VAULT_DEV"))
+    .addOption(
+      new Option(
+        "--dev-users <emails>",
+        "accounts of the throw-away server, comma-separated; their passwords are in the JSON line",
+      )
+        .env("VAULTSYNC_VAULT_DEV_USERS")
+        .argParser((text) => text.split(",").map((email) => email.trim())),
+    )
+    .addOption(
+      new Option("--expired <policy>", "what happens to a value whose expiration_time is over")
+        .choices(["serve", "deny"])
+        .default("serve")
+        .env("VAULTSYNC_VAULT_EXPIRED"),
+    )
+    .addOption(new Option("--tls-cert-file <file>", "certificate chain, PEM: serves https").env("VAULTSYNC_VAULT_TLS_CERT_FILE"))
+    .addOption(new Option("--tls-key-file <file>", "its private key, PEM").env("VAULTSYNC_VAULT_TLS_KEY_FILE"))
+    .addOption(
+      new Option("--allow-http-listen", "serve plain http beyond this machine, behind something that terminates TLS").env(
+        "VAULTSYNC_VAULT_ALLOW_HTTP_LISTEN",
+      ),
+    )
+    .addOption(
+      new Option("--log-level <level>", "least important lines to log")
+        .choices(["debug", "info", "warn", "error"])
+        .default("info")
+        .env("VAULTSYNC_VAULT_LOG_LEVEL"),
+    )
+    .addHelpText(
+      "after",
+      `
+Examples:
+  vaultsync vault serve --dev --dev-users a@example.com,b@example.com
+  vaultsync vault key generate master.key
+  vaultsync vault user add a@example.com --data vault.db
+  vaultsync vault serve --data vault.db --master-key-file master.key`,
+    )
+    .action((flags: VaultServeFlags, command: Command) => vaultServe(flags, command));
+}
+
+function userCommand(parent: Command): void {
+  parent
+    .command("user")
+    .description("Accounts of a vault.")
+    .command("add")
+    .description("Adds an account. The password comes from a file or from standard input, never from the command line.")
+    .argument("<email>", "the account's e-mail address")
+    .addOption(dataOption().makeOptionMandatory())
+    .option("--password-file <file>", "its first line is the password; without it, standard input is asked")
+    .action(async (email: string, flags: { readonly data: string; readonly passwordFile?: string }) => {
+      process.umask(0o077);
+      const password = await readPassword(flags.passwordFile);
+      await using store = openSqliteStore(flags.data);
+      const user = await addUser(store, email, password, systemClock.now());
+      process.stderr.write(`added ${user.email}\n`);
+    });
+}
+
+function keyCommand(parent: Command): void {
+  parent
+    .command("key")
+    .description("Master keys.")
+    .command("generate")
+    .description("Writes a new master key to a file that only its owner can read. Keep a copy: without it the data is lost.")
+    .argument("<file>", "must not exist yet")
+    .action((file: string) => generateMasterKeyFile(file));
+}
+
+/** `vaultsync vault …`. A wrong flag is thrown as CommanderError; whatever else an action throws is fatal. */
+export function vaultCommand(): Command {
+  // Set before the sub-commands are made: they inherit it.
+  const vault = new Command("vault").description("The reference vault server.").exitOverride();
+  serveCommand(vault);
+  userCommand(vault);
+  keyCommand(vault);
+  return vault;
+}

@@ -1,0 +1,57 @@
+import { pino, type DestinationStream, type Level, type Logger as PinoLogger } from "pino";
+import type { Logger } from "../lib/logger.ts";
+import { redactFields } from "./redact.ts";
+
+export type LogLevel = Exclude<Level, "trace" | "fatal">;
+
+export interface LoggerOptions {
+  /** Printed as `name` on every line: which program writes. */
+  readonly name: string;
+  readonly level: LogLevel;
+  /** Where lines go; standard error by default, so that standard output stays free for answers. */
+  readonly destination?: DestinationStream;
+}
+
+class RedactingLogger implements Logger {
+  readonly #pino: PinoLogger;
+
+  constructor(inner: PinoLogger) {
+    this.#pino = inner;
+  }
+
+  debug(fields: object, message: string): void {
+    if (this.#pino.isLevelEnabled("debug")) this.#pino.debug(redactFields(fields), message);
+  }
+
+  info(fields: object, message: string): void {
+    this.#pino.info(redactFields(fields), message);
+  }
+
+  warn(fields: object, message: string): void {
+    this.#pino.warn(redactFields(fields), message);
+  }
+
+  error(fields: object, message: string): void {
+    this.#pino.error(redactFields(fields), message);
+  }
+
+  child(bindings: object): Logger {
+    return new RedactingLogger(this.#pino.child(redactFields(bindings)));
+  }
+}
+
+/** JSON lines, one an event, with an ISO 8601 time; fields not in `logFields` are masked. */
+export function createLogger(options: LoggerOptions): Logger {
+  const destination = options.destination ?? pino.destination({ fd: 2, sync: true });
+  return new RedactingLogger(
+    pino(
+      {
+        level: options.level,
+        base: { name: options.name },
+        timestamp: pino.stdTimeFunctions.isoTime,
+        formatters: { level: (label) => ({ level: label }) },
+      },
+      destination,
+    ),
+  );
+}

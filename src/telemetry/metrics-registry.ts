@@ -1,0 +1,43 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+
+/** What every metric says of itself; `labels` are the only names its samples may carry. */
+export interface MetricDescription<L extends string> {
+  readonly name: string;
+  readonly help: string;
+  readonly labels?: readonly L[];
+}
+
+/** One set of Prometheus metrics, apart from every other one in the process. */
+export class MetricsRegistry {
+  readonly #registry = new Registry();
+
+  counter<L extends string = never>({ name, help, labels = [] }: MetricDescription<L>): Counter<L> {
+    return new Counter({ name, help, labelNames: labels, registers: [this.#registry] });
+  }
+
+  gauge<L extends string = never>({ name, help, labels = [] }: MetricDescription<L>): Gauge<L> {
+    return new Gauge({ name, help, labelNames: labels, registers: [this.#registry] });
+  }
+
+  /** @param buckets upper bounds, in the unit the name ends with */
+  histogram<L extends string = never>(
+    { name, help, labels = [] }: MetricDescription<L>,
+    buckets: readonly number[],
+  ): Histogram<L> {
+    return new Histogram({ name, help, labelNames: labels, buckets: [...buckets], registers: [this.#registry] });
+  }
+
+  /** Adds the process's own: memory, CPU, event loop lag, open handles. Once a registry. */
+  addProcessMetrics(): void {
+    collectDefaultMetrics({ register: this.#registry });
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType;
+  }
+
+  /** The exposition text. */
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+}

@@ -1,0 +1,107 @@
+import { randomUUID } from "node:crypto";
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import fastifyCompress from "@fastify/compress";
+import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import type { Operation } from "../protocol/operations.ts";
+import type { VaultContext } from "./context.ts";
+import { errorAnswer, sendError, toServiceError } from "./error-answer.ts";
+import { parseJsonBody } from "./json-body.ts";
+import { fileRoutes } from "./routes/files.ts";
+import { healthRoutes } from "./routes/health.ts";
+import { secretRoutes } from "./routes/secrets.ts";
+import { tokenRoutes } from "./routes/tokens.ts";
+import { ServiceError } from "./service-error.ts";
+
+/** Certificate chain and private key, PEM. */
+export interface ServerTls {
+  readonly cert: string;
+  readonly key: string;
+}
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    operation?: Operation;
+  }
+}
+
+/** Answers above this are compressed when asked. Source: the vault contract, "Transport". */
+const COMPRESSION_THRESHOLD_BYTES = 1024;
+/** The longest a whole request, a slow upload for one, may take to arrive. */
+const REQUEST_TIMEOUT_MS = 300_000;
+
+/** What does not even parse as HTTP gets the contract's error body too. */
+function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const status = error.code === "HPE_HEADER_OVERFLOW" ? 431 : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
+  const body = JSON.stringify(errorAnswer(new ServiceError("invalid_request", "the request is not readable as HTTP")));
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      `x-request-id: ${randomUUID()}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}
+
+/** Adds what every answer carries, and refuses unknown paths and methods before anything is read. */
+function addTransportRules(app: FastifyInstance): void {
+  app.addHook("onRequest", async (request, reply) => {
+    reply.headers({ "x-request-id": request.id, "x-content-type-options": "nosniff", "cache-control": "no-store" });
+    if (!request.is404) return;
+    const path = request.url.split("?", 1).join("");
+    if (!app.hasRoute({ method: "POST", url: path })) throw new ServiceError("not_found", "there is no such path");
+    reply.header("allow", "POST");
+    throw new ServiceError("method_not_allowed", "every operation is a POST request");
+  });
+}
+
+function addObservation(app: FastifyInstance, { metrics, logger }: VaultContext): void {
+  app.addHook("onResponse", async (request, reply) => {
+    const operation = request.routeOptions.config?.operation;
+    const fields = { requestId: request.id, operation, status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) };
+    logger.debug(fields, "answered");
+    if (request.routeOptions.url === "/metrics") return;
+    metrics.requests.inc({ operation: operation ?? "none", status: String(reply.statusCode) });
+    metrics.duration.observe({ operation: operation ?? "none" }, reply.elapsedTime / 1000);
+  });
+}
+
+function addErrorHandling(app: FastifyInstance, { logger }: VaultContext): void {
+  app.setErrorHandler((error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
+    const answer = toServiceError(error);
+    if (answer.code === "internal") {
+      logger.error({ requestId: request.id, operation: request.routeOptions.config.operation, error }, "request failed");
+    }
+    return sendError(reply, answer);
+  });
+}
+
+/** The HTTP application: all routes, not yet listening. */
+export async function buildApp(context: VaultContext, tls: ServerTls | undefined): Promise<FastifyInstance> {
+  const { limits } = context;
+  const app: FastifyInstance = fastify({
+    ...(tls && { https: { cert: tls.cert, key: tls.key } }),
+    bodyLimit: limits.jsonBodyBytes,
+    genReqId: () => randomUUID(),
+    forceCloseConnections: "idle",
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    clientErrorHandler: answerClientError,
+    frameworkErrors: (_error, request, reply) => {
+      reply.headers({ "x-request-id": request.id });
+      void sendError(reply, new ServiceError("not_found", "there is no such path"));
+    },
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (_request: FastifyRequest, body: Buffer) =>
+    parseJsonBody(body, limits.jsonDepth),
+  );
+  // Left unread here: the route streams it.
+  app.addContentTypeParser("multipart/form-data", (_request, _payload, done) => done(null));
+  addErrorHandling(app, context);
+  addObservation(app, context);
+  await app.register(fastifyCompress, { threshold: COMPRESSION_THRESHOLD_BYTES, globalDecompression: false });
+  addTransportRules(app);
+  tokenRoutes(app, context);
+  secretRoutes(app, context);
+  fileRoutes(app, context);
+  healthRoutes(app, context);
+  return app;
+}

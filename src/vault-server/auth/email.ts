@@ -1,0 +1,9 @@
+/** The one spelling an account is known by, everywhere: addresses are compared case-insensitively. Source: the vault contract, "Transport". */
+export function canonicalEmail(email: string): string {
+  return email.toLowerCase();
+}
+
+/** Whether an account may have this address: one `@` with something on both sides, no spaces or control characters. */
+export function isEmailAddress(text: string): boolean {
+  return text.length <= 320 && /^[^\s@\p{C}]+@[^\s@\p{C}]+$/u.test(text);
+}

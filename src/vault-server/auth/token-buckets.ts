@@ -1,0 +1,40 @@
+import type { Clock } from "../../lib/clock.ts";
+
+interface Bucket {
+  level: number;
+  filledAt: number;
+}
+
+/** One token bucket a key: `perSecond` sustained, `burst` at once. */
+export class TokenBuckets {
+  readonly #clock: Clock;
+  readonly #perSecond: number;
+  readonly #burst: number;
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(clock: Clock, perSecond: number, burst: number) {
+    this.#clock = clock;
+    this.#perSecond = perSecond;
+    this.#burst = burst;
+  }
+
+  #levelOf(bucket: Bucket, now: number): number {
+    return Math.min(this.#burst, bucket.level + ((now - bucket.filledAt) / 1000) * this.#perSecond);
+  }
+
+  /** Takes one; answers 0, or the seconds until there is one again. */
+  take(key: string): number {
+    const now = this.#clock.monotonic();
+    const bucket = this.#buckets.get(key) ?? { level: this.#burst, filledAt: now };
+    const level = this.#levelOf(bucket, now);
+    if (level < 1) return (1 - level) / this.#perSecond;
+    this.#buckets.set(key, { level: level - 1, filledAt: now });
+    return 0;
+  }
+
+  /** Forgets the full ones, which are as good as new. */
+  prune(): void {
+    const now = this.#clock.monotonic();
+    for (const [key, bucket] of this.#buckets) if (this.#levelOf(bucket, now) >= this.#burst) this.#buckets.delete(key);
+  }
+}

@@ -1,0 +1,25 @@
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { Gate } from "./auth/gate.ts";
+import type { TokenBuckets } from "./auth/token-buckets.ts";
+import type { MasterKey } from "./crypto/master-key.ts";
+import type { Limits } from "./limits.ts";
+import type { Store } from "./store/store.ts";
+import type { VaultMetrics } from "./vault-metrics.ts";
+
+/** What happens to a value whose `expiration_time` is over: it is served, or refused with `secret_expired`. */
+export type ExpiredPolicy = "serve" | "deny";
+
+/** What every route works with. */
+export interface VaultContext {
+  readonly store: Store;
+  readonly masterKey: MasterKey;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: VaultMetrics;
+  readonly limits: Limits;
+  readonly expired: ExpiredPolicy;
+  /** Through which passwords are hashed: it costs memory and a thread. */
+  readonly hashing: Gate;
+  readonly requestRate: TokenBuckets;
+}

@@ -1,0 +1,26 @@
+import { openBytes, sealBytes, type Identity } from "./aead.ts";
+import { newKey, type MasterKey, type WrappedKey } from "./master-key.ts";
+
+/** Bytes sealed under a key of their own, which the master key wraps. Both are bound to the record's identity. */
+export interface Envelope extends WrappedKey {
+  readonly sealed: Uint8Array;
+}
+
+export function sealEnvelope(master: MasterKey, identity: Identity, plain: Uint8Array): Envelope {
+  const dataKey = newKey();
+  try {
+    return { ...master.wrap(dataKey, identity), sealed: sealBytes(dataKey, identity, plain) };
+  } finally {
+    dataKey.fill(0);
+  }
+}
+
+/** @throws Error when the row was altered or belongs to another record */
+export function openEnvelope(master: MasterKey, identity: Identity, envelope: Envelope): Uint8Array {
+  const dataKey = master.unwrap(envelope, identity);
+  try {
+    return openBytes(dataKey, identity, envelope.sealed);
+  } finally {
+    dataKey.fill(0);
+  }
+}

@@ -1,0 +1,42 @@
+import { createHash, randomBytes } from "node:crypto";
+import { Redacted } from "../../lib/redacted.ts";
+import { openBytes, sealBytes, type Identity } from "./aead.ts";
+
+export const KEY_BYTES = 32;
+
+/** A record's own key, wrapped by the master key of that id. */
+export interface WrappedKey {
+  readonly keyId: string;
+  readonly wrappedKey: Uint8Array;
+}
+
+/** The key above all record keys (envelope encryption). It never leaves this object. */
+export class MasterKey {
+  readonly #key: Redacted<Uint8Array>;
+  /** Tells master keys apart without saying anything about them. */
+  readonly id: string;
+
+  constructor(key: Redacted<Uint8Array>) {
+    if (key.reveal().length !== KEY_BYTES) throw new RangeError(`a master key is ${KEY_BYTES} bytes`);
+    this.#key = key;
+    this.id = createHash("sha256").update("vaultsync master key id\0").update(key.reveal()).digest("hex").slice(0, 16);
+  }
+
+  wrap(dataKey: Uint8Array, identity: Identity): WrappedKey {
+    return { keyId: this.id, wrappedKey: sealBytes(this.#key.reveal(), ["key", ...identity], dataKey) };
+  }
+
+  /** @throws Error when the key was wrapped for another record or by another master key */
+  unwrap(wrapped: WrappedKey, identity: Identity): Uint8Array {
+    return openBytes(this.#key.reveal(), ["key", ...identity], wrapped.wrappedKey);
+  }
+}
+
+export function newKey(): Uint8Array {
+  return randomBytes(KEY_BYTES);
+}
+
+/** A fresh master key, for a throw-away server. */
+export function generateMasterKey(): Redacted<Uint8Array> {
+  return new Redacted(newKey());
+}

@@ -1,0 +1,22 @@
+import { createHash } from "node:crypto";
+import type { FastifyReply, FastifyRequest } from "fastify";
+
+function opaque(tag: string): string {
+  return tag.trim().replace(/^W\//u, "");
+}
+
+/** Whether `if-none-match` names this tag; weak comparison, as RFC 9110 section 13.1.2 says. */
+export function isKnown(request: FastifyRequest, etag: string): boolean {
+  const header = request.headers["if-none-match"];
+  if (header === undefined) return false;
+  return header.trim() === "*" || header.split(",").some((tag) => opaque(tag) === opaque(etag));
+}
+
+/** A listing with its etag, or 304 without a body when the client has it already. The tag is weak: compressed or not, it is the same list. */
+export function sendList(request: FastifyRequest, reply: FastifyReply, answer: object): FastifyReply {
+  const body = JSON.stringify(answer);
+  const etag = `W/"${createHash("sha256").update(body).digest("base64url")}"`;
+  reply.header("etag", etag).header("cache-control", "private, no-cache");
+  if (isKnown(request, etag)) return reply.status(304).send();
+  return reply.type("application/json; charset=utf-8").send(body);
+}

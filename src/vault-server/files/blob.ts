@@ -1,0 +1,106 @@
+import { createHash, randomUUID } from "node:crypto";
+import type { VaultContext } from "../context.ts";
+import { openBytes, sealBytes, type Identity } from "../crypto/aead.ts";
+import type { Envelope } from "../crypto/envelope.ts";
+import { newKey } from "../crypto/master-key.ts";
+import { ServiceError } from "../service-error.ts";
+import type { FileVersion, StoredFile } from "../store/store.ts";
+
+/** Bytes of a file that are sealed and stored together. */
+const CHUNK_BYTES = 256 * 1024;
+
+/** A file's bytes, stored but not yet a version of anything. */
+export interface StagedBlob {
+  readonly id: string;
+  readonly size: number;
+  readonly sha256: string;
+  /** Seals the chunks; wrapped once the version is known. */
+  readonly key: Uint8Array;
+}
+
+function chunkIdentity(blobId: string, index: number): Identity {
+  return ["chunk", blobId, index];
+}
+
+/** The wrapped key and the digest are bound to the name, the version and the size, so chunks can be neither swapped nor cut off. */
+function blobIdentity(file: StoredFile, version: number, blobId: string, size: number): Identity {
+  return ["file", file.id, file.owner, file.name, version, blobId, size];
+}
+
+async function* inChunks(content: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+  let filled = 0;
+  for await (const piece of content) {
+    for (let taken = 0; taken < piece.length;) {
+      const part = piece.subarray(taken, taken + CHUNK_BYTES - filled);
+      chunk.set(part, filled);
+      filled += part.length;
+      taken += part.length;
+      if (filled === CHUNK_BYTES) {
+        yield chunk;
+        filled = 0;
+      }
+    }
+  }
+  if (filled > 0) yield chunk.subarray(0, filled);
+}
+
+/**
+ * Stores content chunk by chunk, sealed, under a new id; `staged` learns the id first, so that the caller can discard it.
+ * @throws ServiceError `too_large`
+ */
+export async function stageBlob(
+  { store, clock, limits }: VaultContext,
+  content: AsyncIterable<Uint8Array>,
+  staged: (blobId: string) => void,
+): Promise<StagedBlob> {
+  const id = randomUUID();
+  const key = newKey();
+  const hash = createHash("sha256");
+  let size = 0;
+  let index = 0;
+  await store.write(({ files }) => files.stage(id, clock.now()));
+  staged(id);
+  for await (const chunk of inChunks(content)) {
+    size += chunk.length;
+    if (size > limits.fileBytes) throw new ServiceError("too_large", `a file is larger than ${limits.fileBytes} bytes`);
+    hash.update(chunk);
+    const sealed = sealBytes(key, chunkIdentity(id, index), chunk);
+    const position = index;
+    await store.write(({ files }) => files.putChunk(id, position, sealed));
+    index += 1;
+  }
+  return { id, size, sha256: hash.digest("hex"), key };
+}
+
+/** What a version keeps of its blob: the key, wrapped, and the digest, sealed with it. */
+export function sealDigest({ masterKey }: VaultContext, file: StoredFile, version: number, blob: StagedBlob): Envelope {
+  const identity = blobIdentity(file, version, blob.id, blob.size);
+  return { ...masterKey.wrap(blob.key, identity), sealed: sealBytes(blob.key, identity, Buffer.from(blob.sha256, "hex")) };
+}
+
+export interface OpenBlob {
+  readonly key: Uint8Array;
+  /** Hexadecimal. */
+  readonly sha256: string;
+}
+
+/** @throws Error when the row was altered */
+export function openDigest({ masterKey }: VaultContext, file: StoredFile, version: FileVersion): OpenBlob {
+  const identity = blobIdentity(file, version.version, version.blobId, version.size);
+  const key = masterKey.unwrap(version.digest, identity);
+  return { key, sha256: Buffer.from(openBytes(key, identity, version.digest.sealed)).toString("hex") };
+}
+
+/** The bytes of a version, chunk by chunk. @throws Error when a chunk was altered, or removed meanwhile */
+export async function* readBlob({ store }: VaultContext, version: FileVersion, key: Uint8Array): AsyncGenerator<Uint8Array> {
+  let left = version.size;
+  for (let index = 0; left > 0; index += 1) {
+    const position = index;
+    const sealed = await store.read(({ files }) => files.chunk(version.blobId, position));
+    if (!sealed) throw new Error("a chunk of a file is missing");
+    const plain = openBytes(key, chunkIdentity(version.blobId, index), sealed);
+    left -= plain.length;
+    yield plain;
+  }
+}

@@ -1,0 +1,31 @@
+const PARAMETER = /;\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/gu;
+
+function decodeExtended(value: string): string | undefined {
+  const [charset, , text] = value.split("'");
+  if (charset?.toLowerCase() !== "utf-8" || text === undefined) return undefined;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The parameters of a `multipart/form-data` content type or of a `form-data` disposition, by lower-case name. */
+export function headerParameters(header: string): ReadonlyMap<string, string> {
+  const parameters = new Map<string, string>();
+  for (const [, name = "", quoted, bare] of header.matchAll(PARAMETER)) {
+    parameters.set(name.toLowerCase(), quoted?.replace(/\\(["\\])/gu, "$1") ?? bare ?? "");
+  }
+  return parameters;
+}
+
+/**
+ * The base name of a part's own filename, or `undefined` when the part is no file. Kept as sent otherwise: `%22` stays `%22`.
+ * Source: the vault contract, "Files"; `filename*` as RFC 5987 writes it.
+ */
+export function partFilename(disposition: string): string | undefined {
+  const parameters = headerParameters(disposition);
+  const extended = parameters.get("filename*");
+  const filename = (extended !== undefined ? decodeExtended(extended) : undefined) ?? parameters.get("filename");
+  return filename?.slice(Math.max(filename.lastIndexOf("/"), filename.lastIndexOf("\\")) + 1);
+}

@@ -1,0 +1,110 @@
+import { invalidRequest } from "../service-error.ts";
+
+const CRLF = Buffer.from("\r\n");
+const HEADERS_END = Buffer.from("\r\n\r\n");
+const MAX_HEADER_BYTES = 16 * 1024;
+/** Of everything that is not a file: preamble, epilogue, form fields. */
+const MAX_OTHER_BYTES = 1024 * 1024;
+
+const malformed = (reason: string): Error => invalidRequest("", `malformed multipart body: ${reason}`);
+
+export interface Part {
+  /** Lower-case names. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** Once, to its end or not at all; what is left of it is skipped when the next part is asked for. */
+  readonly content: AsyncIterable<Uint8Array>;
+}
+
+/** Pulls a source chunk by chunk and cuts it at delimiters; holds one chunk and a delimiter's length, never more. */
+class Cutter {
+  readonly #source: AsyncIterator<Uint8Array>;
+  #held: Buffer;
+
+  constructor(source: AsyncIterator<Uint8Array>, start: Buffer) {
+    this.#source = source;
+    this.#held = start;
+  }
+
+  async #pull(): Promise<boolean> {
+    const next = await this.#source.next();
+    if (next.done === true) return false;
+    this.#held = this.#held.length === 0 ? Buffer.from(next.value) : Buffer.concat([this.#held, next.value]);
+    return true;
+  }
+
+  /** Everything up to the delimiter, which is dropped. */
+  async *until(delimiter: Buffer): AsyncGenerator<Buffer> {
+    for (;;) {
+      const at = this.#held.indexOf(delimiter);
+      const end = at === -1 ? Math.max(0, this.#held.length - delimiter.length + 1) : at;
+      if (end > 0) yield this.#held.subarray(0, end);
+      this.#held = this.#held.subarray(at === -1 ? end : end + delimiter.length);
+      if (at !== -1) return;
+      if (!(await this.#pull())) throw malformed("it ends too early");
+    }
+  }
+
+  async collect(delimiter: Buffer, maxBytes: number): Promise<Buffer> {
+    const pieces: Buffer[] = [];
+    let size = 0;
+    for await (const piece of this.until(delimiter)) {
+      size += piece.length;
+      if (size > maxBytes) throw malformed("a header is too long");
+      pieces.push(Buffer.from(piece));
+    }
+    return Buffer.concat(pieces);
+  }
+
+  async take(count: number): Promise<Buffer> {
+    while (this.#held.length < count) if (!(await this.#pull())) throw malformed("it ends too early");
+    const taken = this.#held.subarray(0, count);
+    this.#held = this.#held.subarray(count);
+    return taken;
+  }
+
+  async drain(maxBytes: number): Promise<void> {
+    for (let size = this.#held.length; ; size += this.#held.length) {
+      if (size > maxBytes) throw malformed("too much follows the last part");
+      this.#held = Buffer.alloc(0);
+      if (!(await this.#pull())) return;
+    }
+  }
+}
+
+function parseHeaders(text: string): ReadonlyMap<string, string> {
+  const headers = new Map<string, string>();
+  for (const line of text.split("\r\n")) {
+    const colon = line.indexOf(":");
+    if (colon < 1) throw malformed("a part's header is not readable");
+    headers.set(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim());
+  }
+  return headers;
+}
+
+async function skip(content: AsyncIterable<Uint8Array>, budget: { bytes: number }): Promise<void> {
+  for await (const piece of content) {
+    budget.bytes -= piece.length;
+    if (budget.bytes < 0) throw malformed("too much of it is no file");
+  }
+}
+
+/**
+ * The parts of a `multipart/form-data` body (RFC 7578) one after another, streamed: the body is pulled only as fast as parts are read.
+ * @throws ServiceError `invalid_request` when it is malformed or ends before its closing delimiter
+ */
+export async function* multipartParts(source: AsyncIterable<Uint8Array>, boundary: string): AsyncGenerator<Part> {
+  // As if a line ended before the body, so that the first delimiter is like the others.
+  const cutter = new Cutter(source[Symbol.asyncIterator](), CRLF);
+  const delimiter = Buffer.from(`\r\n--${boundary}`, "latin1");
+  const others = { bytes: MAX_OTHER_BYTES };
+  await skip(cutter.until(delimiter), others);
+  for (;;) {
+    const mark = (await cutter.take(2)).toString("latin1");
+    if (mark === "--") return cutter.drain(others.bytes);
+    if (mark !== "\r\n") throw malformed("a delimiter does not end its line");
+    const headers = parseHeaders((await cutter.collect(HEADERS_END, MAX_HEADER_BYTES)).toString("utf8"));
+    const content = cutter.until(delimiter);
+    yield { headers, content };
+    await skip(content, others);
+  }
+}

@@ -1,0 +1,47 @@
+import type { FileRecord, FileVersionRecord } from "../../protocol/answers.ts";
+import type { Caller } from "../auth/authenticate.ts";
+import type { VaultContext } from "../context.ts";
+import { moment } from "../rules/moment.ts";
+import { ServiceError } from "../service-error.ts";
+import type { FileVersion, StoredFile } from "../store/store.ts";
+import { openDigest, readBlob } from "./blob.ts";
+
+/** The caller's files by name in code point order, versions ascending. Source: the vault contract, "Files". */
+export async function listFiles(context: VaultContext, caller: Caller): Promise<FileRecord[]> {
+  const all = await context.store.read(({ files }) => files.list(caller.email));
+  const recordOf = (file: StoredFile, version: FileVersion): FileVersionRecord => ({
+    version: version.version,
+    size: version.size,
+    sha256: openDigest(context, file, version).sha256,
+    created_at: moment(version.createdAt),
+  });
+  return all.flatMap(({ file, versions }) => {
+    const records = versions.map((version) => recordOf(file, version));
+    const latest = records.at(-1);
+    return latest ? [{ filename: file.name, ...latest, versions: records }] : [];
+  });
+}
+
+export interface Download {
+  readonly version: number;
+  readonly size: number;
+  /** Hexadecimal. */
+  readonly sha256: string;
+  readonly content: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * One version of the caller's file, the latest when none is named. Nothing is read before `content` is.
+ * @throws ServiceError `file_not_found`, `version_not_found`
+ */
+export async function openDownload(context: VaultContext, caller: Caller, name: string, version?: number): Promise<Download> {
+  const { file, wanted } = await context.store.read(async ({ files }) => {
+    const found = await files.find(caller.email, name);
+    if (!found) throw new ServiceError("file_not_found", "there is no file of this name");
+    const chosen = version === undefined ? await files.latest(found.id) : await files.version(found.id, version);
+    if (!chosen) throw new ServiceError("version_not_found", "the file has no such version");
+    return { file: found, wanted: chosen };
+  });
+  const { key, sha256 } = openDigest(context, file, wanted);
+  return { version: wanted.version, size: wanted.size, sha256, content: readBlob(context, wanted, key) };
+}

@@ -1,0 +1,80 @@
+import { randomUUID } from "node:crypto";
+import { nameFault } from "../../protocol/names.ts";
+import type { Caller } from "../auth/authenticate.ts";
+import type { VaultContext } from "../context.ts";
+import { invalidRequest } from "../service-error.ts";
+import type { Transaction } from "../store/store.ts";
+import { sealDigest, stageBlob, type StagedBlob } from "./blob.ts";
+import { partFilename } from "./disposition.ts";
+import { multipartParts, type Part } from "./multipart.ts";
+
+export interface UploadedFile {
+  readonly filename: string;
+  readonly version: number;
+  readonly size: number;
+  readonly sha256: string;
+}
+
+interface Staged {
+  readonly filename: string;
+  readonly blob: StagedBlob;
+}
+
+/** @throws ServiceError `invalid_request` */
+function checkPart(part: Part, filename: string, maxCharacters: number): void {
+  const fault = nameFault(filename, maxCharacters) ?? (filename === "." || filename === ".." ? "must name a file" : undefined);
+  if (fault !== undefined) throw invalidRequest("filename", fault);
+  const encoding = part.headers.get("content-transfer-encoding")?.toLowerCase() ?? "binary";
+  if (!["binary", "7bit", "8bit"].includes(encoding)) throw invalidRequest("filename", "send files without a transfer encoding");
+}
+
+async function commitFile(
+  context: VaultContext,
+  { files }: Transaction,
+  owner: string,
+  { filename, blob }: Staged,
+): Promise<UploadedFile> {
+  const known = await files.find(owner, filename);
+  const file = known ?? { id: randomUUID(), owner, name: filename, nextVersion: 1 };
+  if (!known) await files.insert(file);
+  const version = file.nextVersion;
+  const digest = sealDigest(context, file, version, blob);
+  await files.insertVersion(file.id, { version, size: blob.size, createdAt: context.clock.now(), blobId: blob.id, digest });
+  await files.update({ ...file, nextVersion: version + 1 });
+  return { filename, version, size: blob.size, sha256: blob.sha256 };
+}
+
+/**
+ * Stores the files of a multipart body, each as a new version of its name: all of them, or on any failure none.
+ * @param count how many file parts there must be
+ * @throws ServiceError `invalid_request`, `too_large`
+ */
+export async function upload(
+  context: VaultContext,
+  caller: Caller,
+  body: { readonly source: AsyncIterable<Uint8Array>; readonly boundary: string; readonly count: number },
+): Promise<UploadedFile[]> {
+  const blobIds: string[] = [];
+  const staged: Staged[] = [];
+  try {
+    for await (const part of multipartParts(body.source, body.boundary)) {
+      const filename = partFilename(part.headers.get("content-disposition") ?? "");
+      if (filename === undefined) continue;
+      checkPart(part, filename, context.limits.nameCharacters);
+      if (staged.some((file) => file.filename === filename)) throw invalidRequest("filename", "one filename is there twice");
+      if (staged.length === body.count) throw invalidRequest("CountOfFiles", "there are more files than it says");
+      staged.push({ filename, blob: await stageBlob(context, part.content, (id) => blobIds.push(id)) });
+    }
+    if (staged.length < body.count) throw invalidRequest("CountOfFiles", "there are fewer files than it says");
+    return await context.store.write(async (transaction) => {
+      const uploaded: UploadedFile[] = [];
+      for (const file of staged) uploaded.push(await commitFile(context, transaction, caller.email, file));
+      return uploaded;
+    });
+  } catch (error) {
+    await context.store.write(({ files }) => files.discard(blobIds));
+    throw error;
+  } finally {
+    for (const { blob } of staged) blob.key.fill(0);
+  }
+}

@@ -1,0 +1,76 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { z } from "zod";
+import { operationPath, type Operation } from "../protocol/operations.ts";
+import { authenticate, type Caller } from "./auth/authenticate.ts";
+import type { VaultContext } from "./context.ts";
+import { ServiceError } from "./service-error.ts";
+
+export interface Call<Body> {
+  readonly body: Body;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** An answer is an object, sent as JSON, or the reply when it was sent already. */
+type Answer<Body, C extends Call<Body>> = (call: C) => Promise<object>;
+
+function mediaType(request: FastifyRequest): string {
+  return (request.headers["content-type"] ?? "").split(";", 1).join("").trim().toLowerCase();
+}
+
+/** Refuses a body of another kind before anything of it is read. @throws ServiceError `unsupported_media_type` */
+export function requireMediaType(expected: string): (request: FastifyRequest) => Promise<void> {
+  return async (request) => {
+    const encoding = request.headers["content-encoding"] ?? "identity";
+    if (mediaType(request) !== expected || encoding !== "identity") {
+      throw new ServiceError("unsupported_media_type", `send content-type: ${expected}, not compressed`);
+    }
+  };
+}
+
+/** @throws ServiceError `invalid_request` with a path and a reason for each thing that does not fit */
+function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const details = parsed.error.issues.map((issue) => ({ path: issue.path.join("."), reason: issue.message }));
+  throw new ServiceError("invalid_request", "the request body does not fit", { details });
+}
+
+/** An operation that needs no access token. */
+export function openOperation<S extends z.ZodType>(
+  app: FastifyInstance,
+  operation: Operation,
+  schema: S,
+  answer: Answer<z.output<S>, Call<z.output<S>>>,
+): void {
+  app.route({
+    method: "POST",
+    url: operationPath[operation],
+    config: { operation },
+    onRequest: requireMediaType("application/json"),
+    handler: async (request, reply) => answer({ body: parseBody(schema, request.body), request, reply }),
+  });
+}
+
+export interface AuthenticatedCall<Body> extends Call<Body> {
+  readonly caller: Caller;
+}
+
+/**
+ * An operation behind an access token; checks in the contract's order: content type, size, JSON, shape (`check` adds to it), token,
+ * e-mail address.
+ */
+export function authenticatedOperation<S extends z.ZodType<{ email: string }>>(
+  app: FastifyInstance,
+  context: VaultContext,
+  operation: Operation,
+  schema: S,
+  answer: Answer<z.output<S>, AuthenticatedCall<z.output<S>>>,
+  check: (body: z.output<S>) => void = () => undefined,
+): void {
+  openOperation(app, operation, schema, async ({ body, request, reply }) => {
+    check(body);
+    const caller = await authenticate(context, request.headers.authorization, body.email);
+    return answer({ body, caller, request, reply });
+  });
+}

@@ -1,0 +1,62 @@
+import { Readable } from "node:stream";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { operationPath } from "../../protocol/operations.ts";
+import { listRequest, namedRequests } from "../../protocol/requests.ts";
+import { authenticate } from "../auth/authenticate.ts";
+import type { VaultContext } from "../context.ts";
+import { isKnown, sendList } from "../etag.ts";
+import { headerParameters } from "../files/disposition.ts";
+import { listFiles, openDownload } from "../files/read-files.ts";
+import { upload } from "../files/upload.ts";
+import type { Limits } from "../limits.ts";
+import { authenticatedOperation, requireMediaType } from "../operation.ts";
+import { invalidRequest, ServiceError } from "../service-error.ts";
+
+/** What a multipart body may hold beside the files' bytes. */
+const ENVELOPE_BYTES = 2 * 1024 * 1024;
+
+/** The headers that stand for body fields. @throws ServiceError `invalid_request`, `too_large` */
+function uploadHeaders({ headers }: FastifyRequest, limits: Limits): { email: string; count: number; boundary: string } {
+  if (Number(headers["content-length"] ?? 0) > limits.filesPerRequest * limits.fileBytes + ENVELOPE_BYTES) {
+    throw new ServiceError("too_large", "the request body is larger than any number of files may be");
+  }
+  const boundary = headerParameters(headers["content-type"] ?? "").get("boundary") ?? "";
+  if (boundary === "" || boundary.length > 70) throw invalidRequest("content-type", "needs a boundary of 1 to 70 characters");
+  const { email, countoffiles } = headers;
+  if (typeof email !== "string" || email === "") throw invalidRequest("email", "send it as a header");
+  const count = typeof countoffiles === "string" && /^[0-9]{1,9}$/u.test(countoffiles) ? Number(countoffiles) : 0;
+  if (count < 1 || count > limits.filesPerRequest) {
+    throw invalidRequest("CountOfFiles", `send it as a header, an integer from 1 to ${limits.filesPerRequest}`);
+  }
+  return { email, count, boundary };
+}
+
+/** The operations on files. Source: the interface, "Files"; the vault contract, "Files". */
+export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
+  const requests = namedRequests(context.limits.nameCharacters);
+
+  app.route({
+    method: "POST",
+    url: operationPath.protect_file,
+    config: { operation: "protect_file" },
+    onRequest: requireMediaType("multipart/form-data"),
+    handler: async (request) => {
+      const { email, count, boundary } = uploadHeaders(request, context.limits);
+      const caller = await authenticate(context, request.headers.authorization, email);
+      return { files: await upload(context, caller, { source: request.raw, boundary, count }) };
+    },
+  });
+
+  authenticatedOperation(app, context, "list_file", listRequest, async ({ caller, request, reply }) =>
+    sendList(request, reply, { files: await listFiles(context, caller) }),
+  );
+
+  authenticatedOperation(app, context, "download_file", requests.file, async ({ body, caller, request, reply }) => {
+    const { version, size, sha256, content } = await openDownload(context, caller, body.filename, body.version);
+    const etag = `"${sha256}"`;
+    reply.header("etag", etag).header("x-file-version", String(version));
+    if (isKnown(request, etag)) return reply.status(304).send();
+    reply.type("application/octet-stream").header("content-length", String(size));
+    return reply.send(Readable.from(content, { objectMode: false }));
+  });
+}

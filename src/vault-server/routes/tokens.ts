@@ -1,0 +1,31 @@
+import type { FastifyInstance } from "fastify";
+import { InvalidScope, parseScope } from "../../protocol/parse-scope.ts";
+import { generateAccessTokenRequest, refreshTokenRequest } from "../../protocol/requests.ts";
+import { logIn } from "../auth/log-in.ts";
+import { issueTokens, refreshTokens } from "../auth/tokens.ts";
+import type { VaultContext } from "../context.ts";
+import { openOperation } from "../operation.ts";
+import { ServiceError } from "../service-error.ts";
+
+/** @throws ServiceError `invalid_scope` */
+function checkScope(scope: string): void {
+  try {
+    parseScope(scope);
+  } catch (error) {
+    if (error instanceof InvalidScope) throw new ServiceError("invalid_scope", error.message);
+    throw error;
+  }
+}
+
+/** The two token operations. Source: the interface, "Access tokens"; the vault contract, "Tokens". */
+export function tokenRoutes(app: FastifyInstance, context: VaultContext): void {
+  openOperation(app, "generate_access_token", generateAccessTokenRequest, async ({ body, request }) => {
+    checkScope(body.scope);
+    const email = await logIn(context, body.email, body.password, request.ip);
+    return issueTokens(context, email, body.scope, body.expiration_hours);
+  });
+
+  openOperation(app, "refresh_token", refreshTokenRequest, ({ body }) =>
+    refreshTokens(context, body.refresh_token, body.used_access_token),
+  );
+}

@@ -1,0 +1,10 @@
+import type { Metadata } from "../../protocol/metadata.ts";
+import { scopeReaches } from "../../protocol/parse-scope.ts";
+import type { Scope } from "../../protocol/scope.ts";
+import { ServiceError } from "../service-error.ts";
+
+/** @throws ServiceError `out_of_scope` unless the scope includes a secret of this name whose latest version has this metadata */
+export function requireReach(scope: Scope, name: string, latest: Metadata): void {
+  if (!scopeReaches(scope, name, latest))
+    throw new ServiceError("out_of_scope", "the token's scope does not include this secret");
+}

@@ -1,0 +1,47 @@
+import type { ExposedSecret, SecretRecord } from "../../protocol/answers.ts";
+import type { Metadata } from "../../protocol/metadata.ts";
+import type { Secret, SecretVersion } from "../store/store.ts";
+import { moment } from "./moment.ts";
+
+const DAY_MS = 86_400_000;
+
+/** When the version expires: `expiration_time` days after its creation. Source: the vault contract, "Secrets". */
+function expiresAt(version: SecretVersion): number {
+  const days = version.metadata.expiration_time;
+  return typeof days === "number" ? version.createdAt + days * DAY_MS : Infinity;
+}
+
+export function isExpired(version: SecretVersion, now: number): boolean {
+  return expiresAt(version) <= now;
+}
+
+/** One version as lists show it to its creator. */
+export function secretRecord(secret: Secret, version: SecretVersion, now: number): SecretRecord {
+  return {
+    key_name: secret.name,
+    key_version: version.version,
+    owner: secret.owner,
+    shared: false,
+    permission: "RW",
+    metadata: version.metadata,
+    delete_time: secret.deleteMinutes,
+    created_at: moment(version.createdAt),
+    updated_at: moment(version.updatedAt),
+    expires_at: moment(expiresAt(version)),
+    expired: isExpired(version, now),
+    delete_at: moment(secret.deleteAt),
+  };
+}
+
+/** One version with its value, which is UTF-8. */
+export function exposedSecret(secret: Secret, version: SecretVersion, value: Uint8Array, now: number): ExposedSecret {
+  const metadata: Metadata = version.metadata;
+  return {
+    key_name: secret.name,
+    key_value: Buffer.from(value).toString("utf8"),
+    key_version: version.version,
+    metadata,
+    owner: secret.owner,
+    expired: isExpired(version, now),
+  };
+}

@@ -1,0 +1,87 @@
+/**
+ * The schema, one step after another; step n brings `user_version` to n. A released step is never edited, only followed by another.
+ * Times are REAL: milliseconds since the epoch reach beyond 64-bit-safe integers. BINARY collation on UTF-8 sorts by code point.
+ */
+export const migrations: readonly string[] = [
+  `
+  CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE users (email TEXT PRIMARY KEY, password_hash TEXT NOT NULL, created_at REAL NOT NULL) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE refresh_tokens (
+    digest TEXT PRIMARY KEY,
+    email TEXT NOT NULL REFERENCES users (email) ON DELETE CASCADE,
+    scope TEXT NOT NULL,
+    hours REAL NOT NULL,
+    last_used_at REAL NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX refresh_tokens_by_use ON refresh_tokens (last_used_at);
+  CREATE INDEX refresh_tokens_by_email ON refresh_tokens (email);
+
+  CREATE TABLE access_tokens (
+    digest TEXT PRIMARY KEY,
+    refresh_digest TEXT NOT NULL,
+    email TEXT NOT NULL REFERENCES users (email) ON DELETE CASCADE,
+    scope TEXT NOT NULL,
+    expires_at REAL NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX access_tokens_by_refresh ON access_tokens (refresh_digest);
+  CREATE INDEX access_tokens_by_email ON access_tokens (email);
+  CREATE INDEX access_tokens_by_expiry ON access_tokens (expires_at);
+
+  CREATE TABLE login_failures (subject TEXT NOT NULL, at REAL NOT NULL) STRICT;
+  CREATE INDEX login_failures_by_subject ON login_failures (subject, at);
+  CREATE INDEX login_failures_by_time ON login_failures (at);
+
+  CREATE TABLE secrets (
+    id TEXT PRIMARY KEY,
+    owner TEXT NOT NULL REFERENCES users (email),
+    name TEXT NOT NULL,
+    next_version INTEGER NOT NULL,
+    delete_minutes REAL NOT NULL,
+    delete_at REAL NOT NULL,
+    UNIQUE (owner, name)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX secrets_by_deadline ON secrets (delete_at);
+
+  CREATE TABLE secret_versions (
+    secret_id TEXT NOT NULL REFERENCES secrets (id) ON DELETE CASCADE,
+    version INTEGER NOT NULL,
+    metadata TEXT NOT NULL,
+    created_at REAL NOT NULL,
+    updated_at REAL NOT NULL,
+    key_id TEXT NOT NULL,
+    wrapped_key BLOB NOT NULL,
+    sealed BLOB NOT NULL,
+    PRIMARY KEY (secret_id, version)
+  ) STRICT;
+
+  CREATE TABLE files (
+    id TEXT PRIMARY KEY,
+    owner TEXT NOT NULL REFERENCES users (email),
+    name TEXT NOT NULL,
+    next_version INTEGER NOT NULL,
+    UNIQUE (owner, name)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE file_versions (
+    file_id TEXT NOT NULL REFERENCES files (id) ON DELETE CASCADE,
+    version INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    created_at REAL NOT NULL,
+    blob_id TEXT NOT NULL UNIQUE,
+    key_id TEXT NOT NULL,
+    wrapped_key BLOB NOT NULL,
+    sealed BLOB NOT NULL,
+    PRIMARY KEY (file_id, version)
+  ) STRICT;
+
+  CREATE TABLE staged_blobs (blob_id TEXT PRIMARY KEY, staged_at REAL NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE file_chunks (
+    blob_id TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    sealed BLOB NOT NULL,
+    PRIMARY KEY (blob_id, position)
+  ) STRICT;
+  `,
+];

@@ -1,0 +1,77 @@
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { migrations } from "./migrations.ts";
+import { Row } from "./row.ts";
+
+/** How long to wait for another process's write, in milliseconds. */
+const BUSY_TIMEOUT_MS = 10_000;
+
+/**
+ * One open database, with its statements kept prepared. `":memory:"` is a private database that lives as long as the connection; what
+ * does not fit SQLite's cache spills to an unlinked temporary file (sealed like everything else), so a big upload costs no memory.
+ * @throws Error when the file cannot be opened or was written by a newer release
+ */
+export class SqliteConnection {
+  readonly #database: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(location: string) {
+    const throwaway = location === ":memory:";
+    this.#database = new DatabaseSync(throwaway ? "" : location, { timeout: BUSY_TIMEOUT_MS });
+    try {
+      this.#database.exec(`PRAGMA journal_mode = ${throwaway ? "MEMORY" : "WAL"}`);
+      // FULL: an acknowledged write outlives a power cut. secure_delete: removed values are overwritten.
+      this.#database.exec("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON");
+      this.#migrate();
+    } catch (error) {
+      this.#database.close();
+      throw error;
+    }
+  }
+
+  #migrate(): void {
+    this.exec("BEGIN IMMEDIATE");
+    try {
+      const version = this.get("PRAGMA user_version")?.number("user_version") ?? 0;
+      if (version > migrations.length) throw new Error("the data file was written by a newer release of vaultsync");
+      for (const step of migrations.slice(version)) this.exec(step);
+      this.exec(`PRAGMA user_version = ${migrations.length}`);
+      this.exec("COMMIT");
+    } catch (error) {
+      this.exec("ROLLBACK");
+      throw error;
+    }
+  }
+
+  #prepare(sql: string): StatementSync {
+    const known = this.#statements.get(sql);
+    if (known) return known;
+    const statement = this.#database.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+
+  exec(sql: string): void {
+    this.#database.exec(sql);
+  }
+
+  get(sql: string, ...values: SQLInputValue[]): Row | undefined {
+    const row = this.#prepare(sql).get(...values);
+    return row && new Row(row);
+  }
+
+  all(sql: string, ...values: SQLInputValue[]): Row[] {
+    return this.#prepare(sql)
+      .all(...values)
+      .map((row) => new Row(row));
+  }
+
+  /** Answers how many rows it changed. */
+  run(sql: string, ...values: SQLInputValue[]): number {
+    return Number(this.#prepare(sql).run(...values).changes);
+  }
+
+  close(): void {
+    this.#statements.clear();
+    this.#database.close();
+  }
+}

@@ -1,0 +1,93 @@
+import type { Row } from "./row.ts";
+import type { SqliteConnection } from "./sqlite-connection.ts";
+import type { FileTable, FileVersion, StoredFile } from "./store.ts";
+
+function fileOf(row: Row): StoredFile {
+  return { id: row.text("id"), owner: row.text("owner"), name: row.text("name"), nextVersion: row.number("next_version") };
+}
+
+function versionOf(row: Row): FileVersion {
+  return {
+    version: row.number("version"),
+    size: row.number("size"),
+    createdAt: row.number("created_at"),
+    blobId: row.text("blob_id"),
+    digest: { keyId: row.text("key_id"), wrappedKey: row.bytes("wrapped_key"), sealed: row.bytes("sealed") },
+  };
+}
+
+function stagedBlobs(db: SqliteConnection): Pick<FileTable, "stage" | "putChunk" | "chunk" | "discard" | "discardStagedBefore"> {
+  const discard = (blobId: string): number => {
+    const staged = db.run("DELETE FROM staged_blobs WHERE blob_id = ?", blobId);
+    if (staged > 0) db.run("DELETE FROM file_chunks WHERE blob_id = ?", blobId);
+    return staged;
+  };
+  return {
+    async stage(blobId, now) {
+      db.run("INSERT INTO staged_blobs (blob_id, staged_at) VALUES (?, ?)", blobId, now);
+    },
+    async putChunk(blobId, index, sealed) {
+      db.run("INSERT INTO file_chunks (blob_id, position, sealed) VALUES (?, ?, ?)", blobId, index, sealed);
+    },
+    async chunk(blobId, index) {
+      return db.get("SELECT sealed FROM file_chunks WHERE blob_id = ? AND position = ?", blobId, index)?.bytes("sealed");
+    },
+    async discard(blobIds) {
+      return blobIds.map(discard).reduce((sum, count) => sum + count, 0);
+    },
+    async discardStagedBefore(moment) {
+      const stale = db.all("SELECT blob_id FROM staged_blobs WHERE staged_at < ?", moment).map((row) => row.text("blob_id"));
+      return stale.map(discard).reduce((sum, count) => sum + count, 0);
+    },
+  };
+}
+
+export function sqliteFiles(db: SqliteConnection): FileTable {
+  return {
+    ...stagedBlobs(db),
+    async find(owner, name) {
+      const row = db.get("SELECT * FROM files WHERE owner = ? AND name = ?", owner, name);
+      return row && fileOf(row);
+    },
+    async insert({ id, owner, name, nextVersion }) {
+      db.run("INSERT INTO files (id, owner, name, next_version) VALUES (?, ?, ?, ?)", id, owner, name, nextVersion);
+    },
+    async update({ id, nextVersion }) {
+      db.run("UPDATE files SET next_version = ? WHERE id = ?", nextVersion, id);
+    },
+    async insertVersion(fileId, { version, size, createdAt, blobId, digest }) {
+      db.run(
+        `INSERT INTO file_versions (file_id, version, size, created_at, blob_id, key_id, wrapped_key, sealed)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+        fileId,
+        version,
+        size,
+        createdAt,
+        blobId,
+        digest.keyId,
+        digest.wrappedKey,
+        digest.sealed,
+      );
+      db.run("DELETE FROM staged_blobs WHERE blob_id = ?", blobId);
+    },
+    async version(fileId, version) {
+      const row = db.get("SELECT * FROM file_versions WHERE file_id = ? AND version = ?", fileId, version);
+      return row && versionOf(row);
+    },
+    async latest(fileId) {
+      const row = db.get("SELECT * FROM file_versions WHERE file_id = ? ORDER BY version DESC LIMIT 1", fileId);
+      return row && versionOf(row);
+    },
+    async list(owner) {
+      const versions = Map.groupBy(
+        db.all(
+          "SELECT v.* FROM files AS f JOIN file_versions AS v ON v.file_id = f.id WHERE f.owner = ? ORDER BY v.file_id, v.version",
+          owner,
+        ),
+        (row) => row.text("file_id"),
+      );
+      const files = db.all("SELECT * FROM files WHERE owner = ? ORDER BY name", owner).map(fileOf);
+      return files.map((file) => ({ file, versions: (versions.get(file.id) ?? []).map(versionOf) }));
+    },
+  };
+}

@@ -1,0 +1,155 @@
+import type { Metadata } from "../../protocol/metadata.ts";
+import type { Envelope } from "../crypto/envelope.ts";
+
+/** Moments are milliseconds since the epoch, possibly beyond JavaScript's dates; e-mail addresses are canonical (`canonicalEmail`). */
+export interface User {
+  readonly email: string;
+  /** A PHC string. */
+  readonly passwordHash: string;
+}
+
+/** A refresh token and what its access tokens get. Tokens are known by the hexadecimal SHA-256 of their text only. */
+export interface RefreshToken {
+  readonly digest: string;
+  readonly email: string;
+  readonly scope: string;
+  readonly hours: number;
+  readonly lastUsedAt: number;
+}
+
+export interface AccessToken {
+  readonly digest: string;
+  /** Of the refresh token it was issued with or by. */
+  readonly refreshDigest: string;
+  readonly email: string;
+  readonly scope: string;
+  readonly expiresAt: number;
+}
+
+/** A secret apart from its versions. `nextVersion` was never used yet. */
+export interface Secret {
+  readonly id: string;
+  readonly owner: string;
+  readonly name: string;
+  readonly nextVersion: number;
+  /** As it was last set. */
+  readonly deleteMinutes: number;
+  readonly deleteAt: number;
+}
+
+export interface SecretVersion {
+  readonly version: number;
+  readonly metadata: Metadata;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface StoredFile {
+  readonly id: string;
+  readonly owner: string;
+  readonly name: string;
+  readonly nextVersion: number;
+}
+
+/** One version of a file; its bytes are the chunks of `blobId`, its sha256 is what `digest` seals. `size` in bytes. */
+export interface FileVersion {
+  readonly version: number;
+  readonly size: number;
+  readonly createdAt: number;
+  readonly blobId: string;
+  readonly digest: Envelope;
+}
+
+/** Failed log-ins of one subject (an account or an address) within a window. */
+export interface LoginFailures {
+  readonly count: number;
+  readonly lastAt: number;
+}
+
+export interface UserTable {
+  find(email: string): Promise<User | undefined>;
+  /** Answers false, and changes nothing, when the address has an account. */
+  insert(user: User, now: number): Promise<boolean>;
+}
+
+export interface TokenTable {
+  findAccess(digest: string): Promise<AccessToken | undefined>;
+  insertAccess(token: AccessToken): Promise<void>;
+  findRefresh(digest: string): Promise<RefreshToken | undefined>;
+  insertRefresh(token: RefreshToken): Promise<void>;
+  touchRefresh(digest: string, now: number): Promise<void>;
+  /** Forgets refresh tokens last used at or before that moment, and expired access tokens that have none left. */
+  removeLapsed(lastUsedAt: number, now: number): Promise<void>;
+}
+
+export interface LoginFailureTable {
+  since(subject: string, from: number): Promise<LoginFailures>;
+  add(subject: string, at: number): Promise<void>;
+  clear(subject: string): Promise<void>;
+  removeBefore(moment: number): Promise<void>;
+}
+
+export interface SecretTable {
+  /** `undefined` too when its deadline is `now` or earlier. */
+  find(owner: string, name: string, now: number): Promise<Secret | undefined>;
+  insert(secret: Secret): Promise<void>;
+  /** Sets what may change: the next version and the deadline. */
+  update(secret: Secret): Promise<void>;
+  insertVersion(secretId: string, version: SecretVersion, value: Envelope): Promise<void>;
+  /** Ascending. */
+  versions(secretId: string): Promise<SecretVersion[]>;
+  version(secretId: string, version: number): Promise<SecretVersion | undefined>;
+  latest(secretId: string): Promise<SecretVersion | undefined>;
+  value(secretId: string, version: number): Promise<Envelope | undefined>;
+  /** The owner's living secrets with their latest versions, by name in code point order. */
+  list(owner: string, now: number): Promise<{ secret: Secret; latest: SecretVersion }[]>;
+  /** Removes secrets whose deadline has come, with everything that hangs on them; answers how many. */
+  removeDue(now: number): Promise<number>;
+}
+
+export interface FileTable {
+  find(owner: string, name: string): Promise<StoredFile | undefined>;
+  insert(file: StoredFile): Promise<void>;
+  update(file: StoredFile): Promise<void>;
+  /** Makes a staged blob a version: it is no longer stale. */
+  insertVersion(fileId: string, version: FileVersion): Promise<void>;
+  version(fileId: string, version: number): Promise<FileVersion | undefined>;
+  latest(fileId: string): Promise<FileVersion | undefined>;
+  /** The owner's files by name in code point order, versions ascending. */
+  list(owner: string): Promise<{ file: StoredFile; versions: FileVersion[] }[]>;
+  /** Announces a blob whose chunks follow. */
+  stage(blobId: string, now: number): Promise<void>;
+  putChunk(blobId: string, index: number, sealed: Uint8Array): Promise<void>;
+  chunk(blobId: string, index: number): Promise<Uint8Array | undefined>;
+  /** Removes staged blobs that never became a version: these, or all announced before that moment. Answers how many. */
+  discard(blobIds: readonly string[]): Promise<number>;
+  discardStagedBefore(moment: number): Promise<number>;
+}
+
+/** Small facts about the data as a whole, such as the id of its master key. */
+export interface SettingTable {
+  get(name: string): Promise<string | undefined>;
+  set(name: string, value: string): Promise<void>;
+}
+
+export interface Transaction {
+  readonly users: UserTable;
+  readonly tokens: TokenTable;
+  readonly loginFailures: LoginFailureTable;
+  readonly secrets: SecretTable;
+  readonly files: FileTable;
+  readonly settings: SettingTable;
+}
+
+/**
+ * Where the server keeps everything. Transactions are serialisable; `work` awaits nothing but the transaction, and a transaction is not
+ * used after `work` has settled.
+ */
+export interface Store extends AsyncDisposable {
+  /** Commits when `work` resolves; rolls back, and rejects alike, when it rejects. A committed write survives a crash. */
+  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  /** One consistent view; writes nothing. */
+  read<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  /** Overwrites the bytes of removed rows wherever the store still holds them. */
+  scrub(): Promise<void>;
+}

@@ -1,0 +1,50 @@
+import type { Timer } from "../lib/clock.ts";
+import { REFRESH_IDLE_MS } from "./auth/tokens.ts";
+import type { VaultContext } from "./context.ts";
+
+const INTERVAL_MS = 10_000;
+/** Longer than any upload may take. */
+const STAGED_FOR_MS = 3_600_000;
+
+/**
+ * Wipes what readers no longer see: secrets past their deadline, lapsed tokens, old log-in failures, unfinished uploads.
+ * Source: the vault contract, "Secrets".
+ */
+export async function sweep({ store, clock, limits, metrics, requestRate }: VaultContext): Promise<void> {
+  const now = clock.now();
+  const removed = await store.write(async ({ secrets, tokens, loginFailures, files }) => {
+    await tokens.removeLapsed(now - REFRESH_IDLE_MS, now);
+    await loginFailures.removeBefore(now - limits.loginWindowMs);
+    const due = await secrets.removeDue(now);
+    return { secrets: due, blobs: await files.discardStagedBefore(now - STAGED_FOR_MS) };
+  });
+  requestRate.prune();
+  metrics.removed.inc(removed.secrets);
+  if (removed.secrets + removed.blobs > 0) await store.scrub();
+}
+
+/** Sweeps now and then every ten seconds, until disposed; a failed sweep is logged and tried again. */
+export function startSweeper(context: VaultContext): AsyncDisposable {
+  let stopped = false;
+  let timer: Timer | undefined;
+  let running: Promise<void> = Promise.resolve();
+  const run = async (): Promise<void> => {
+    try {
+      await sweep(context);
+    } catch (error) {
+      context.logger.error({ error }, "sweeping failed");
+    }
+    if (!stopped) timer = context.clock.timer(INTERVAL_MS, next);
+  };
+  const next = (): void => {
+    running = run();
+  };
+  next();
+  return {
+    async [Symbol.asyncDispose]() {
+      stopped = true;
+      timer?.[Symbol.dispose]();
+      await running;
+    },
+  };
+}

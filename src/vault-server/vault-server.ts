@@ -1,0 +1,104 @@
+import type { AddressInfo } from "node:net";
+import type { FastifyInstance } from "fastify";
+import { systemClock, type Clock } from "../lib/clock.ts";
+import { silentLogger, type Logger } from "../lib/logger.ts";
+import type { Redacted } from "../lib/redacted.ts";
+import { buildApp, type ServerTls } from "./app.ts";
+import { Gate } from "./auth/gate.ts";
+import { tooManyLogIns } from "./auth/log-in.ts";
+import { TokenBuckets } from "./auth/token-buckets.ts";
+import type { ExpiredPolicy, VaultContext } from "./context.ts";
+import { generateMasterKey, MasterKey } from "./crypto/master-key.ts";
+import { defaultLimits, devLimits, type Limits } from "./limits.ts";
+import { openSqliteStore } from "./store/sqlite-store.ts";
+import type { Store } from "./store/store.ts";
+import { startSweeper } from "./sweeper.ts";
+import { addGeneratedUser, type NewUser } from "./users.ts";
+import { VaultMetrics } from "./vault-metrics.ts";
+
+export interface VaultServerOptions {
+  /** Port 0 takes a free one. */
+  readonly listen: { readonly host: string; readonly port: number };
+  /** The data file, or `":memory:"`. */
+  readonly data: string;
+  /** 32 bytes; may only be left out with `dev`, which then makes one that nobody knows. */
+  readonly masterKey?: Redacted<Uint8Array>;
+  /** A throw-away server: these accounts get generated passwords, and rates are ten times as wide. */
+  readonly dev?: { readonly users: readonly string[] };
+  /** https instead of http. */
+  readonly tls?: ServerTls;
+  readonly expired?: ExpiredPolicy;
+  readonly limits?: Partial<Limits>;
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+}
+
+/** A running server. Disposing it answers what is under way, then stops. */
+export interface VaultServer extends AsyncDisposable {
+  /** The base address, without a slash at the end. */
+  readonly url: string;
+  /** The accounts made because of `dev`. */
+  readonly users: readonly NewUser[];
+}
+
+/** Hashings at once: each takes 19 MiB and a thread. */
+const HASHINGS_AT_ONCE = 2;
+
+/** @throws Error when the data was written under another master key */
+async function checkMasterKey(store: Store, { id }: MasterKey): Promise<void> {
+  await store.write(async ({ settings }) => {
+    const known = await settings.get("master_key");
+    if (known === undefined) await settings.set("master_key", id);
+    else if (known !== id) throw new Error("the data file was written under another master key: start with that one");
+  });
+}
+
+function createContext(options: VaultServerOptions, store: Store, masterKey: MasterKey): VaultContext {
+  const limits = { ...(options.dev ? devLimits : defaultLimits), ...options.limits };
+  const clock = options.clock ?? systemClock;
+  return {
+    store,
+    masterKey,
+    clock,
+    limits,
+    logger: options.logger ?? silentLogger,
+    metrics: new VaultMetrics(),
+    expired: options.expired ?? "serve",
+    hashing: new Gate(HASHINGS_AT_ONCE, limits.loginQueue, () => tooManyLogIns(1000)),
+    requestRate: new TokenBuckets(clock, limits.requestsPerSecond, limits.requestBurst),
+  };
+}
+
+function isAddressInfo(address: AddressInfo | string | null): address is AddressInfo {
+  return typeof address === "object" && address !== null;
+}
+
+function urlOf(app: FastifyInstance, options: VaultServerOptions): string {
+  const address = app.server.address();
+  if (!isAddressInfo(address)) throw new Error("the server does not listen on a port");
+  const host = options.listen.host.includes(":") ? `[${options.listen.host}]` : options.listen.host;
+  return `${options.tls ? "https" : "http"}://${host}:${address.port}`;
+}
+
+/**
+ * Starts a vault server in this process. Source: the interface and the vault contract.
+ * @throws Error when there is no master key, the data cannot be opened or belongs to another one, or the address is taken
+ */
+export async function startVaultServer(options: VaultServerOptions): Promise<VaultServer> {
+  const key = options.masterKey ?? (options.dev && generateMasterKey());
+  if (!key) throw new Error("a vault server needs a master key");
+  const masterKey = new MasterKey(key);
+  await using started = new AsyncDisposableStack();
+  const store = started.use(openSqliteStore(options.data));
+  await checkMasterKey(store, masterKey);
+  const context = createContext(options, store, masterKey);
+  const users: NewUser[] = [];
+  for (const email of options.dev?.users ?? []) users.push(await addGeneratedUser(store, email, context.clock.now()));
+  started.use(startSweeper(context));
+  const app = started.adopt(await buildApp(context, options.tls), (built) => built.close());
+  await app.listen(options.listen);
+  const url = urlOf(app, options);
+  context.logger.info({ event: "listening", url }, "vault server is listening");
+  const running = started.move();
+  return { url, users, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
