@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { ACCEPT_ANNOTATION } from "../../api/names.ts";
+import { explainProblems } from "../../api/explain-problems.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { SyncResource } from "../../sync/resource.ts";
 import { notReady } from "../../sync/verdict.ts";
@@ -13,15 +14,6 @@ interface CommonSpec {
 function accepted(object: KubeObject): Set<string> {
   const text = object.metadata.annotations?.[ACCEPT_ANNOTATION] ?? "";
   return new Set(text.split(",").map((pair) => pair.trim()));
-}
-
-/** `spec.data[0].remoteRef.version: what would be right`, for up to three problems. Never the value that was found. */
-function explain(error: z.ZodError): string {
-  const problems = error.issues.slice(0, 3).map(({ path, message }) => {
-    const field = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
-    return `spec${field}: ${message}`;
-  });
-  return problems.join("; ") + (error.issues.length > 3 ? `; and ${error.issues.length - 3} more` : "");
 }
 
 /** Reads a resource whose spec has this schema; `wanted` turns the spec into what is to be kept in step. */
@@ -52,6 +44,6 @@ export function parseWith<S extends CommonSpec>(
   return {
     ok: false,
     resource: { ...identity, connection: "", suspend: false, items: [], target, whenRemoved: "Retain" },
-    verdict: notReady("InvalidSpec", explain(parsed.error)),
+    verdict: notReady("InvalidSpec", explainProblems(parsed.error)),
   };
 }

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import { ACCEPT_ANNOTATION } from "../../api/names.ts";
 import { findCondition } from "../../api/conditions.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -27,7 +26,8 @@ import { isVaultError } from "../../vault/errors.ts";
 import type { ConnectionAccess, ConnectionDirectory } from "./directory.ts";
 import { announce } from "./events.ts";
 import { type Outcome, unchangedOutcome } from "./outcome.ts";
-import { OwnWrites, WATCH_LAG_MS } from "./own-writes.ts";
+import { WATCH_LAG_MS } from "../status/own-writes.ts";
+import { StatusWriter } from "../status/status-writer.ts";
 import type { SourceKind } from "./source-kind.ts";
 import { targetDescriptor } from "./target-metadata.ts";
 import type { TargetView } from "./target-view.ts";
@@ -75,18 +75,18 @@ const statusOnly = (verdict: Verdict | undefined): Findings<never> => ({
  */
 export class Reconciler<C extends Candidate> {
   readonly #options: ReconcilerOptions<C>;
-  readonly #ownStatuses: OwnWrites<StoredStatus>;
+  readonly #statuses: StatusWriter;
   /** Deadlines of sources by resource and key, for the items that a status has no room for. */
   readonly #deadlines = new Map<string, Map<string, number>>();
 
   constructor(options: ReconcilerOptions<C>) {
     this.#options = options;
-    this.#ownStatuses = new OwnWrites(options.clock);
+    this.#statuses = new StatusWriter(options.api, options.kind.descriptor, options.clock);
   }
 
   /** The resource is gone: what was remembered of it goes too. Its target is garbage-collected by the API server. */
   forget(key: string): void {
-    this.#ownStatuses.forget(key);
+    this.#statuses.forget(key);
     this.#deadlines.delete(key);
   }
 
@@ -95,18 +95,16 @@ export class Reconciler<C extends Candidate> {
     const { resources, kind, clock } = this.#options;
     const object = resources.get(key);
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) return {};
-    const stored = this.#stored(key, object);
     const parsed = kind.parse(object);
-    const before = readStatus(parsed.resource.kind, stored.status);
+    const before = readStatus(parsed.resource.kind, this.#statuses.current(key, object));
     const findings = parsed.ok ? await this.#attempt(key, parsed.resource, before, signal) : statusOnly(parsed.verdict);
     if (findings === undefined) return {};
     const { outcome, resolutions, staleSince } = findings;
     const { verdict, busy, versions, changed } = outcome;
     const now = clock.now();
     const report: Report = { resource: parsed.resource, verdict, busy, staleSince, resolutions, versions, changed, now };
-    const status = nextStatus(before, report);
     announce(this.#options.events, object, before, outcome);
-    if (!isDeepStrictEqual(stored.status ?? {}, status)) await this.#writeStatus(key, object, stored, status, signal);
+    await this.#statuses.write(key, object, nextStatus(before, report), signal);
     if (outcome.retry) throw new RetryLater(busy?.reason ?? "failed", outcome.requeueAfterMs);
     return { requeueAfterMs: this.#nextLook(outcome, resolutions ?? [], now) };
   }
@@ -227,25 +225,6 @@ export class Reconciler<C extends Candidate> {
     return resolutions;
   }
 
-  #stored(key: string, { metadata, status }: KubeObject): StoredStatus {
-    const watched = { uid: metadata.uid ?? "", resourceVersion: metadata.resourceVersion ?? "", status };
-    const newest = this.#ownStatuses.newest(key, watched);
-    return newest?.uid === watched.uid ? newest : watched;
-  }
-
-  async #writeStatus(key: string, object: KubeObject, stored: StoredStatus, status: object, signal: AbortSignal): Promise<void> {
-    const { api, kind } = this.#options;
-    const { namespace, name, uid } = object.metadata;
-    try {
-      const ref = { namespace, name, uid, resourceVersion: stored.resourceVersion };
-      const { metadata, status: written } = await api.replaceStatus(kind.descriptor, ref, status, signal);
-      this.#ownStatuses.wrote(key, { uid: metadata.uid ?? "", resourceVersion: metadata.resourceVersion ?? "", status: written });
-    } catch (error) {
-      // A resource that is gone needs no status.
-      if (!isKubeError(error, "NotFound", "NotLeader")) throw error;
-    }
-  }
-
   /** When this resource is due without anybody's doing: its own retry, a deadline, or to see that a write arrived in the watch. */
   #nextLook(outcome: Outcome, resolutions: readonly Resolution[], now: number): number | undefined {
     const moments = resolutions.flatMap((resolution) => {
@@ -260,12 +239,6 @@ export class Reconciler<C extends Candidate> {
     const due = moments.filter((ms) => ms > 0);
     return due.length === 0 ? undefined : Math.min(...due);
   }
-}
-
-interface StoredStatus {
-  readonly uid: string;
-  readonly resourceVersion: string;
-  readonly status: unknown;
 }
 
 /** A name taken by an object we don't watch is looked at this seldom, in milliseconds. */

@@ -3,7 +3,7 @@ import type { KubeObject } from "../../kube/resource.ts";
 import type { ReadonlyStore, StoreChange } from "../../kube/store.ts";
 import type { SyncResource, TargetKind } from "../../sync/resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
-import { OwnWrites } from "./own-writes.ts";
+import { OwnWrites } from "../status/own-writes.ts";
 import { targetMetadata } from "./target-metadata.ts";
 import { Verified } from "./verified.ts";
 
