@@ -6,19 +6,24 @@ import type { Dispatcher } from "undici";
  */
 export async function readBody({ headers, body }: Dispatcher.ResponseData, maxBytes: number): Promise<Uint8Array | undefined> {
   const announced = Number(headers["content-length"] ?? 0);
-  if (announced > maxBytes) return discard(body);
+  if (announced > maxBytes) {
+    discardBody(body);
+    return undefined;
+  }
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     length += chunk.byteLength;
-    if (length > maxBytes) return discard(body);
+    if (length > maxBytes) {
+      discardBody(body);
+      return undefined;
+    }
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, length);
 }
 
-function discard(body: Dispatcher.ResponseData["body"]): undefined {
-  // Destroying cuts the connection off, which is the point; the abort it reports is ours.
+/** Cuts the answer off; the abort that it then reports is our own. */
+export function discardBody(body: Dispatcher.ResponseData["body"]): void {
   body.once("error", () => undefined).destroy();
-  return undefined;
 }

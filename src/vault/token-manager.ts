@@ -73,6 +73,8 @@ export class TokenManager {
 
   /** A 401 to a token just renewed: counts as a refused log-in, so that nothing goes round in circles. */
   reject(token: Token, error: AuthError): AuthError | PermanentError {
+    // Of several calls that the same token failed, one counts.
+    if (this.#refused.has(token)) return this.#pause.current() ?? error;
     this.#refused.add(token);
     this.#unrefreshable.add(token);
     return this.#pause.refused(error);

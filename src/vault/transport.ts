@@ -5,7 +5,7 @@ import type { Redacted } from "../lib/redacted.ts";
 import { PermanentError, RefusedError, TransientError, UnexpectedResponse } from "./errors.ts";
 import { policyLookup, refusalOf, type HostPolicy } from "./host-policy.ts";
 import { networkError } from "./network-error.ts";
-import { readBody } from "./read-body.ts";
+import { discardBody, readBody } from "./read-body.ts";
 import { trust } from "./trust.ts";
 
 const CONNECTIONS = 8;
@@ -134,7 +134,7 @@ async function exchange(pool: Pool, base: string, request: TransportRequest, sig
   });
   const success = answer.statusCode < 300;
   if (success && encoded(answer)) {
-    answer.body.destroy();
+    discardBody(answer.body);
     throw new UnexpectedResponse(operation, "content-encoding");
   }
   const body = await readBody(answer, success ? maxBytes : MAX_ERROR_BYTES);

@@ -1,0 +1,113 @@
+import { Backoff } from "../lib/backoff.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Random } from "../lib/random.ts";
+import type { SnapshotChange } from "./connection.ts";
+import { byFilename, byName, ListSnapshot, type FilesByName, type SecretsByName } from "./list-snapshot.ts";
+import { changeBetween, madeAnew } from "./snapshot-change.ts";
+import type { Listing, VaultApi } from "./vault-api.ts";
+
+/** After a deadline of the vault's, so that the list no longer shows what it removed. */
+const AFTER_DEADLINE_MS = 20;
+
+export interface MirrorOptions {
+  readonly api: VaultApi;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly intervalMs: number;
+  /** Before `onChange`: what was remembered about these names no longer holds. */
+  readonly onMadeAnew: (names: SnapshotChange) => void;
+  /** Something differs from the snapshot before; never called with nothing. */
+  readonly onChange: (change: SnapshotChange) => void;
+}
+
+/** A parsed list and the etag to ask by whether it still holds. */
+interface Kept<T> {
+  readonly etag: string | undefined;
+  readonly records: T;
+}
+
+/** Keeps the latest whole list of a connection, and says what differs from the one before. Each `list` makes a new snapshot. */
+export class Mirror {
+  readonly #options: MirrorOptions;
+  readonly #overdue: Backoff;
+  #filesWanted = false;
+  #secrets: Kept<SecretsByName> | undefined;
+  #files: Kept<FilesByName> | undefined;
+  #snapshot: ListSnapshot | undefined;
+
+  constructor(options: MirrorOptions) {
+    this.#options = options;
+    this.#overdue = new Backoff({ baseMs: 1_000, maxMs: options.intervalMs }, options.random);
+  }
+
+  get snapshot(): ListSnapshot | undefined {
+    return this.#snapshot;
+  }
+
+  /** Whether the next lists include files. */
+  set filesWanted(wanted: boolean) {
+    this.#filesWanted = wanted;
+  }
+
+  get filesWanted(): boolean {
+    return this.#filesWanted;
+  }
+
+  /**
+   * Lists, and takes the result in whole or not at all. When only the files cannot be listed, the secrets are taken in all the same
+   * and the files stay as they were, and then it throws.
+   * @returns in how many milliseconds the first record is due to be removed, where one is
+   */
+  async list(signal: AbortSignal): Promise<number | undefined> {
+    const { api } = this.#options;
+    this.#secrets = kept(await api.listSecrets(this.#secrets?.etag, signal), this.#secrets, byName);
+    let failure: { readonly error: unknown } | undefined;
+    try {
+      if (!this.#filesWanted) this.#files = undefined;
+      else this.#files = kept(await api.listFiles(this.#files?.etag, signal), this.#files, byFilename);
+    } catch (error) {
+      signal.throwIfAborted();
+      failure = { error };
+    }
+    if (this.#secrets) this.#publish(this.#secrets.records);
+    if (failure) throw failure.error;
+    return this.#untilRemoval();
+  }
+
+  #publish(secrets: SecretsByName): void {
+    const { clock, onMadeAnew, onChange } = this.#options;
+    const before = this.#snapshot;
+    const moment = { sequence: (before?.sequence ?? 0) + 1, listedAt: clock.now(), listedAtMonotonic: clock.monotonic() };
+    const after = new ListSnapshot(moment, secrets, this.#files?.records);
+    const change = changeBetween(before, after);
+    this.#snapshot = after;
+    if (change.secrets.size === 0 && change.files.size === 0) return;
+    if (before) onMadeAnew(madeAnew(before, after, change));
+    onChange(change);
+  }
+
+  /** Of the moments `deleteAt` the next; for those that have passed and are still listed, a growing delay. */
+  #untilRemoval(): number | undefined {
+    const now = this.#options.clock.now();
+    let [next, overdue] = [Number.POSITIVE_INFINITY, false];
+    for (const records of this.#snapshot?.secretsByName.values() ?? []) {
+      for (const { deleteAt } of records) {
+        if (deleteAt === undefined) continue;
+        if (deleteAt > now) next = Math.min(next, deleteAt - now);
+        else overdue = true;
+      }
+    }
+    if (!overdue) this.#overdue.reset();
+    const wait = Math.min(next + AFTER_DEADLINE_MS, overdue ? this.#overdue.next() : Number.POSITIVE_INFINITY);
+    return Number.isFinite(wait) ? wait : undefined;
+  }
+}
+
+/** The new list, or the one before when the vault says that it is unchanged. */
+function kept<R, T>(
+  listing: Listing<R> | undefined,
+  before: Kept<T> | undefined,
+  index: (records: readonly R[]) => T,
+): Kept<T> | undefined {
+  return listing ? { etag: listing.etag, records: index(listing.records) } : before;
+}
