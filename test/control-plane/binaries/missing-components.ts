@@ -1,0 +1,16 @@
+import { access, constants } from "node:fs/promises";
+import { join } from "node:path";
+import { components } from "./version.ts";
+
+/** The components that are not executable files in `directory`; empty when it is whole. */
+export async function missingComponents(directory: string): Promise<string[]> {
+  const missing: string[] = [];
+  for (const name of components) {
+    try {
+      await access(join(directory, name), constants.X_OK);
+    } catch {
+      missing.push(name);
+    }
+  }
+  return missing;
+}

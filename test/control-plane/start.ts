@@ -1,0 +1,87 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { provide } from "./binaries/provide.ts";
+import { cacheDirectory } from "./binaries/version.ts";
+import { ControlPlane } from "./control-plane.ts";
+import { readHandle } from "./handle.ts";
+import { silentProgress, type Progress } from "./progress.ts";
+import { Message, type Settings } from "./supervisor/settings.ts";
+
+export interface StartOptions {
+  /** Users without rights, beside the administrator; `stranger` when absent. */
+  readonly users?: readonly string[];
+  readonly progress?: Progress;
+}
+
+/** A control plane of our own: disposing it, or the end of this process in whatever way, ends it and removes its directory. */
+export type OwnedControlPlane = ControlPlane & AsyncDisposable;
+
+/**
+ * Starts a real etcd, kube-apiserver and kube-controller-manager on loopback, in a temporary directory.
+ * @throws Error naming every source of binaries when none works, or with the end of a server's log when it does not start.
+ */
+export async function startControlPlane(options: StartOptions = {}): Promise<OwnedControlPlane> {
+  const progress = options.progress ?? silentProgress;
+  const began = performance.now();
+  const provision = await provide({ environment: process.env, cache: cacheDirectory(), progress });
+  const settings: Settings = {
+    provision,
+    binariesMs: performance.now() - began,
+    users: [...(options.users ?? ["stranger"])],
+  };
+  const supervisor = superviseDetached(settings);
+  try {
+    const directory = await readiness(supervisor, progress);
+    const stop = (): Promise<void> => endSupervisor(supervisor, directory);
+    return Object.assign(new ControlPlane(await readHandle(directory)), { [Symbol.asyncDispose]: stop });
+  } catch (error) {
+    await endSupervisor(supervisor);
+    throw error;
+  }
+}
+
+type Supervisor = ReturnType<typeof superviseDetached>;
+
+/** The pipe to its standard input is what ties its life to ours. */
+function superviseDetached(settings: Settings) {
+  const program = join(import.meta.dirname, "supervisor", "main.ts");
+  const child = spawn(process.execPath, [program, JSON.stringify(settings)], {
+    detached: true,
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  child.stdin.on("error", () => {});
+  return child;
+}
+
+async function readiness(supervisor: Supervisor, progress: Progress): Promise<string> {
+  for await (const line of createInterface({ input: supervisor.stdout })) {
+    const message = Message.parse(JSON.parse(line));
+    switch (message.event) {
+      case "note":
+        progress.update(message.line);
+        break;
+      case "ready":
+        return message.directory;
+      case "failed":
+        throw new Error(`The control plane does not start: ${message.message}`);
+    }
+  }
+  throw new Error("The control plane's supervisor ended before it was ready.");
+}
+
+async function endSupervisor(supervisor: Supervisor, directory?: string): Promise<void> {
+  const running = supervisor.exitCode === null && supervisor.signalCode === null;
+  const ended = running ? once(supervisor, "exit") : undefined;
+  supervisor.stdin.end();
+  await ended;
+  // Had the supervisor itself been killed, its group and its directory would be left.
+  try {
+    if (supervisor.pid !== undefined) process.kill(-supervisor.pid, "SIGKILL");
+  } catch {
+    // Nobody is left, as it should be.
+  }
+  if (directory !== undefined) await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
+}

@@ -1,0 +1,172 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { request } from "node:http";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { apiRequest, type ApiAccess } from "../api-request.ts";
+import { kubeconfig } from "../kubeconfig.ts";
+import { auditPolicy } from "./audit-policy.ts";
+import type { Cluster } from "./cluster.ts";
+import { Component } from "./component.ts";
+import { freePort } from "./free-port.ts";
+import { administrator, controllerManager, tokenOf, type Identities } from "./identities.ts";
+
+/** etcd listens on a Unix socket of this name in the directory; it wants the form of a host and a port. */
+const etcdSocket = "etcd:1";
+const peerSocket = "etcd:2";
+
+/** Starts etcd, kube-apiserver and kube-controller-manager as child processes in `directory`. */
+export async function startBinariesCluster(options: {
+  directory: string;
+  binaries: string;
+  identities: Identities;
+  note: (line: string) => void;
+  signal: AbortSignal;
+}): Promise<Cluster> {
+  const { directory, binaries, identities, note } = options;
+  const etcd = new Component("etcd", options);
+  const apiServer = new Component("kube-apiserver", options);
+  const manager = new Component("kube-controller-manager", options);
+
+  const started = performance.now();
+  await etcd.start(etcdArguments(), () => etcdIsHealthy(join(directory, etcdSocket)));
+  const etcdUp = performance.now();
+  note(`etcd is up after ${seconds(etcdUp - started)}`);
+
+  const { args, access } = await startOnFreePort(apiServer, directory, identities);
+  const apiServerUp = performance.now();
+  note(`kube-apiserver is ready at ${access.server} after ${seconds(apiServerUp - etcdUp)}`);
+
+  await manager.start(await managerArguments(directory, access, identities), () => hasDefaultServiceAccount(access));
+  const managerUp = performance.now();
+  note(`kube-controller-manager works after ${seconds(managerUp - apiServerUp)}`);
+
+  return {
+    access,
+    kubectl: join(binaries, "kubectl"),
+    auditLog: join(directory, "audit.log"),
+    timings: { etcd: etcdUp - started, apiserver: apiServerUp - etcdUp, controllerManager: managerUp - apiServerUp },
+    stopApiServer: () => apiServer.stop(),
+    startApiServer: () => startAgain(apiServer, args, access),
+  };
+}
+
+async function startOnFreePort(apiServer: Component, directory: string, identities: Identities) {
+  const certificates = join(directory, "certificates");
+  await mkdir(certificates);
+  await writeFile(join(directory, "audit-policy.yaml"), auditPolicy);
+  for (let attempt = 1; ; attempt++) {
+    const port = await freePort();
+    const args = apiServerArguments(directory, port, identities);
+    let access: ApiAccess | undefined;
+    try {
+      await apiServer.start(args, async () => {
+        access ??= await accessOnceWritten(port, certificates, tokenOf(identities.users, administrator));
+        return access !== undefined && isReady(access);
+      });
+      if (access !== undefined) return { args, access };
+    } catch (error) {
+      const portTaken = error instanceof Error && error.message.includes("address already in use");
+      if (!portTaken || attempt === 5) throw error;
+    }
+  }
+}
+
+/** Another process may hold the port for a moment: that is waited for. */
+async function startAgain(apiServer: Component, args: readonly string[], access: ApiAccess): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await apiServer.start(args, () => isReady(access));
+      return;
+    } catch (error) {
+      const portTaken = error instanceof Error && error.message.includes("address already in use");
+      if (!portTaken || attempt === 10) throw error;
+      await sleep(1000);
+    }
+  }
+}
+
+function etcdArguments(): string[] {
+  return [
+    "--data-dir=etcd",
+    `--listen-client-urls=unix://${etcdSocket}`,
+    `--advertise-client-urls=unix://${etcdSocket}`,
+    `--listen-peer-urls=unix://${peerSocket}`,
+    `--initial-advertise-peer-urls=unix://${peerSocket}`,
+    `--initial-cluster=default=unix://${peerSocket}`,
+    "--unsafe-no-fsync",
+    "--log-level=warn",
+  ];
+}
+
+/** Paths are relative to the directory, which is every component's working directory. */
+function apiServerArguments(directory: string, port: number, identities: Identities): string[] {
+  return [
+    `--etcd-servers=unix://${directory}/${etcdSocket}`,
+    `--secure-port=${port}`,
+    "--bind-address=127.0.0.1",
+    // Nothing routes to this server, and a machine without a network has no other address to advertise.
+    "--advertise-address=127.0.0.1",
+    "--endpoint-reconciler-type=none",
+    "--cert-dir=certificates",
+    `--token-auth-file=${identities.tokenFile}`,
+    `--service-account-key-file=${identities.serviceAccountPublicKey}`,
+    `--service-account-signing-key-file=${identities.serviceAccountKey}`,
+    "--service-account-issuer=https://kubernetes.default.svc",
+    "--authorization-mode=RBAC",
+    "--service-cluster-ip-range=10.0.0.0/24",
+    "--audit-log-path=audit.log",
+    "--audit-log-maxsize=4096",
+    "--audit-policy-file=audit-policy.yaml",
+  ];
+}
+
+async function managerArguments(directory: string, access: ApiAccess, identities: Identities): Promise<string[]> {
+  const file = join(directory, "controller-manager.kubeconfig");
+  const token = tokenOf(identities.users, controllerManager);
+  await writeFile(file, kubeconfig({ ...access, token, user: controllerManager }), { mode: 0o600 });
+  return [
+    `--kubeconfig=${file}`,
+    `--service-account-private-key-file=${identities.serviceAccountKey}`,
+    "--root-ca-file=certificates/apiserver.crt",
+    "--use-service-account-credentials",
+    "--controllers=*,-nodeipam,-nodelifecycle",
+    "--leader-elect=false",
+    "--secure-port=0",
+  ];
+}
+
+function etcdIsHealthy(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = request({ socketPath, path: "/health", signal: AbortSignal.timeout(1000) }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    probe.on("error", () => resolve(false));
+    probe.end();
+  });
+}
+
+async function accessOnceWritten(port: number, certificates: string, token: string): Promise<ApiAccess | undefined> {
+  try {
+    const ca = await readFile(join(certificates, "apiserver.crt"), "utf8");
+    return { server: `https://127.0.0.1:${port}`, ca, token };
+  } catch {
+    return undefined;
+  }
+}
+
+async function answers(access: ApiAccess, path: string): Promise<boolean> {
+  try {
+    return (await apiRequest(access, { path, timeoutMs: 2000 })).status === 200;
+  } catch {
+    return false;
+  }
+}
+
+const isReady = (access: ApiAccess): Promise<boolean> => answers(access, "/readyz");
+const hasDefaultServiceAccount = (access: ApiAccess): Promise<boolean> =>
+  answers(access, "/api/v1/namespaces/default/serviceaccounts/default");
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,46 @@
+import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Handle } from "../handle.ts";
+
+export type User = Handle["users"][number];
+
+export interface Identities {
+  readonly users: readonly User[];
+  readonly tokenFile: string;
+  readonly serviceAccountKey: string;
+  readonly serviceAccountPublicKey: string;
+}
+
+export const administrator = "admin";
+export const controllerManager = "system:kube-controller-manager";
+
+/** Writes the static token file and the key pair that signs ServiceAccount tokens. Made anew for every control plane. */
+export async function createIdentities(directory: string, plainUsers: readonly string[]): Promise<Identities> {
+  const users: User[] = [
+    { name: administrator, groups: ["system:masters"], token: newToken() },
+    { name: controllerManager, groups: [], token: newToken() },
+    ...plainUsers.map((name) => ({ name, groups: [], token: newToken() })),
+  ];
+  const tokenFile = join(directory, "tokens.csv");
+  const lines = users.map((user) => `${user.token},${user.name},${user.name},"${user.groups.join(",")}"\n`);
+  await writeFile(tokenFile, lines.join(""), { mode: 0o600 });
+
+  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  const serviceAccountKey = join(directory, "service-account.key");
+  const serviceAccountPublicKey = join(directory, "service-account.pub");
+  await writeFile(serviceAccountKey, privateKey.export({ type: "sec1", format: "pem" }), { mode: 0o600 });
+  await writeFile(serviceAccountPublicKey, publicKey.export({ type: "spki", format: "pem" }));
+  return { users, tokenFile, serviceAccountKey, serviceAccountPublicKey };
+}
+
+function newToken(): string {
+  return randomBytes(32).toString("hex");
+}
+
+/** @throws Error when there is no such user; the token file is read once, so users are named at the start. */
+export function tokenOf(users: readonly User[], name: string): string {
+  const user = users.find((candidate) => candidate.name === name);
+  if (user === undefined) throw new Error(`No user "${name}"; there are ${users.map((one) => one.name).join(", ")}.`);
+  return user.token;
+}

@@ -1,0 +1,89 @@
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { handleFileName, type Handle } from "../handle.ts";
+import { kubeconfig } from "../kubeconfig.ts";
+import { startBinariesCluster } from "./binaries-cluster.ts";
+import { openControlSocket } from "./control-socket.ts";
+import { administrator, createIdentities, type Identities } from "./identities.ts";
+import { startK3sCluster } from "./k3s-cluster.ts";
+import { Settings, type Message } from "./settings.ts";
+
+/**
+ * Owns one control plane for as long as its standard input is open. The other end of that pipe closes with the process that
+ * started it, however that ends, kill -9 included; then everything is stopped and the directory removed. It leads a process
+ * group of its own, so a Ctrl-C at the terminal does not reach the servers before their owner has decided.
+ */
+const settings = Settings.parse(JSON.parse(process.argv[2] ?? ""));
+const directory = await mkdtemp(join(tmpdir(), "vaultsync-control-plane-"));
+process.chdir(directory);
+
+function say(message: Message): void {
+  process.stdout.write(`${JSON.stringify(message)}\n`);
+}
+
+function startCluster(options: { directory: string; identities: Identities; note: (line: string) => void; signal: AbortSignal }) {
+  const { provision } = settings;
+  switch (provision.kind) {
+    case "binaries":
+      return startBinariesCluster({ ...options, binaries: provision.directory });
+    case "k3s":
+      return startK3sCluster({ ...options, image: provision.image, kubectl: provision.kubectl });
+  }
+}
+
+const lifetime = new AbortController();
+
+/** Also ends a start that is under way: its children die with the signal, and what waits for them fails. */
+function end(code: number): void {
+  if (lifetime.signal.aborted) return;
+  lifetime.abort();
+  // The killed processes may still hold files for a moment.
+  const gone = rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
+  void gone.finally(() => process.exit(code));
+}
+
+process.stdout.on("error", () => {});
+process.stdin
+  .on("end", () => end(0))
+  .on("error", () => end(0))
+  .resume();
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => end(0));
+
+try {
+  const started = performance.now();
+  const identities = await createIdentities(directory, settings.users);
+  const note = (line: string): void => say({ event: "note", line });
+  const options = { directory, identities, note, signal: lifetime.signal };
+  const cluster = await startCluster(options);
+  const defaultServiceAccount = performance.now() - started;
+  const controlSocket = join(directory, "control.sock");
+  await openControlSocket(controlSocket, cluster);
+  const { access } = cluster;
+  const admin = join(directory, "kubeconfig");
+  await writeFile(admin, kubeconfig({ ...access, user: administrator }), { mode: 0o600 });
+  const handle: Handle = {
+    directory,
+    pid: process.pid,
+    server: access.server,
+    ca: access.ca,
+    kubeconfig: admin,
+    kubectl: cluster.kubectl,
+    auditLog: cluster.auditLog,
+    controlSocket,
+    users: [...identities.users],
+    timings: {
+      ...cluster.timings,
+      binaries: settings.binariesMs,
+      defaultServiceAccount,
+      total: settings.binariesMs + defaultServiceAccount,
+    },
+  };
+  const file = join(directory, handleFileName);
+  await writeFile(`${file}.tmp`, JSON.stringify(handle, undefined, 2), { mode: 0o600 });
+  await rename(`${file}.tmp`, file);
+  say({ event: "ready", directory });
+} catch (error) {
+  say({ event: "failed", message: error instanceof Error ? error.message : String(error) });
+  end(1);
+}
