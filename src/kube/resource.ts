@@ -70,14 +70,14 @@ export function collectionPath(resource: ResourceDescriptor, namespace: string):
   if (namespace === ALL_NAMESPACES) return `${root}/${resource.plural}`;
   if (!resource.namespaced) throw new RangeError(`${resource.plural} have no namespace`);
   if (namespace === "") throw new RangeError(`${resource.plural} need a namespace`);
-  return `${root}/namespaces/${encodeURIComponent(namespace)}/${resource.plural}`;
+  return `${root}/namespaces/${segment(namespace)}/${resource.plural}`;
 }
 
 /** Where one object, or a subresource of it, is served. @throws RangeError when `ref` does not fit the resource's scope */
 export function pathOf(resource: ResourceDescriptor, ref: ObjectRef, subresource?: "status"): string {
   if (ref.name === "") throw new RangeError(`${resource.plural} need a name`);
   const scope = resource.namespaced ? (ref.namespace ?? "") : (ref.namespace ?? ALL_NAMESPACES);
-  const path = `${collectionPath(resource, scope)}/${encodeURIComponent(ref.name)}`;
+  const path = `${collectionPath(resource, scope)}/${segment(ref.name)}`;
   return subresource ? `${path}/${subresource}` : path;
 }
 
@@ -90,6 +90,12 @@ export function keyOf(ref: ObjectRef): string {
 export function refOf(key: string): ObjectRef {
   const slash = key.indexOf("/");
   return slash === -1 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+/** Encoding leaves dots alone, and they would lead to another path. */
+function segment(name: string): string {
+  if (name === "." || name === "..") throw new RangeError(`"${name}" is no name`);
+  return encodeURIComponent(name);
 }
 
 function builtIn(group: string, version: string, plural: string, kind: string, namespaced = true): ResourceDescriptor {

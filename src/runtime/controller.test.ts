@@ -165,5 +165,5 @@ test("a reconcile that does not finish in the time to drain is aborted", async (
 
 test("a loop that is stopped before it starts resolves at once", async () => {
   const { running } = start(async () => ({}), { signal: AbortSignal.abort() });
-  await running;
+  await expect(running).resolves.toBeUndefined();
 });
