@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { operatorCommand } from "./operator.ts";
 import { vaultCommand } from "./vault.ts";
 
 /** The whole command line. Wrong usage is thrown as CommanderError. */
@@ -6,5 +7,6 @@ export function program(): Command {
   return new Command("vaultsync")
     .description("Keeps Kubernetes Secrets and ConfigMaps in step with a secrets and files vault.")
     .exitOverride()
+    .addCommand(operatorCommand())
     .addCommand(vaultCommand());
 }

@@ -5,7 +5,7 @@ import { redactFields } from "./redact.ts";
 export type LogLevel = Exclude<Level, "trace" | "fatal">;
 
 export interface LoggerOptions {
-  /** Printed as `name` on every line: which program writes. */
+  /** Printed as `program` on every line: which program writes. */
   readonly name: string;
   readonly level: LogLevel;
   /** Where lines go; standard error by default, so that standard output stays free for answers. */
@@ -47,7 +47,7 @@ export function createLogger(options: LoggerOptions): Logger {
     pino(
       {
         level: options.level,
-        base: { name: options.name },
+        base: { program: options.name },
         timestamp: pino.stdTimeFunctions.isoTime,
         formatters: { level: (label) => ({ level: label }) },
       },

@@ -15,8 +15,19 @@ export class MetricsRegistry {
     return new Counter({ name, help, labelNames: labels, registers: [this.#registry] });
   }
 
-  gauge<L extends string = never>({ name, help, labels = [] }: MetricDescription<L>): Gauge<L> {
-    return new Gauge({ name, help, labelNames: labels, registers: [this.#registry] });
+  /** @param collect sets the gauge whenever somebody reads the metrics */
+  gauge<L extends string = never>(
+    { name, help, labels = [] }: MetricDescription<L>,
+    collect?: (gauge: Gauge<L>) => void,
+  ): Gauge<L> {
+    const gauge: Gauge<L> = new Gauge({
+      name,
+      help,
+      labelNames: labels,
+      registers: [this.#registry],
+      ...(collect && { collect: () => collect(gauge) }),
+    });
+    return gauge;
   }
 
   /** @param buckets upper bounds, in the unit the name ends with */

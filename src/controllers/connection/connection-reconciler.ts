@@ -87,7 +87,7 @@ export class ConnectionReconciler {
 
   #view(key: string): ConnectionView | undefined {
     const access = this.#options.connections.get(key);
-    if (access === undefined) return undefined;
+    if (access === undefined || access === "opening") return undefined;
     if ("notReady" in access) return { state: "invalid", message: access.notReady };
     return { state: "open", connection: access.connection, staleSince: access.staleSince };
   }

@@ -40,10 +40,13 @@ const STALE_AFTER_INTERVALS = 3;
 export class OpenConnections implements ConnectionDirectory, AsyncDisposable {
   readonly #entries = new Map<string, Entry>();
   readonly #clock: Clock;
+  readonly #exists: (key: string) => boolean;
   readonly #listener: ConnectionListener;
 
-  constructor(clock: Clock, listener: ConnectionListener) {
+  /** @param exists whether there is a VaultConnection of this key, opened or not yet */
+  constructor(clock: Clock, exists: (key: string) => boolean, listener: ConnectionListener) {
     this.#clock = clock;
+    this.#exists = exists;
     this.#listener = listener;
   }
 
@@ -51,9 +54,10 @@ export class OpenConnections implements ConnectionDirectory, AsyncDisposable {
     return this.#entries.size;
   }
 
-  get(key: string): ConnectionAccess | { readonly notReady: string } | undefined {
+  get(key: string): ConnectionAccess | { readonly notReady: string } | "opening" | undefined {
     const entry = this.#entries.get(key);
-    if (entry === undefined || "notReady" in entry) return entry;
+    if (entry === undefined) return this.#exists(key) ? "opening" : undefined;
+    if ("notReady" in entry) return entry;
     const { connection, account, intervalMs, stale, openedAt } = entry;
     const heard = connection.snapshot?.listedAt ?? openedAt;
     return { connection, account, intervalMs, staleSince: stale ? heard : undefined };

@@ -13,6 +13,6 @@ export interface ConnectionAccess {
 
 /** Where resources find their connection. Keys are `namespace/name`. */
 export interface ConnectionDirectory {
-  /** `not-ready` while a VaultConnection exists that could not be opened; the message says why. */
-  get(key: string): ConnectionAccess | { readonly notReady: string } | undefined;
+  /** `opening`: there is a VaultConnection, and its resources will be told. `notReady`: it can't be opened, and why. */
+  get(key: string): ConnectionAccess | { readonly notReady: string } | "opening" | undefined;
 }

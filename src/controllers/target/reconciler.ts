@@ -116,6 +116,7 @@ export class Reconciler<C extends Candidate> {
       const message = `there is no VaultConnection ${resource.connection} in the namespace ${resource.namespace}`;
       return statusOnly(notReady("ConnectionNotFound", message));
     }
+    if (access === "opening") return undefined;
     if ("notReady" in access) return statusOnly(this.#waiting(resource, before, access.notReady));
     const snapshot = access.connection.snapshot;
     if (snapshot === undefined || !this.#options.kind.covers(snapshot)) return this.#withoutList(resource, before, access);

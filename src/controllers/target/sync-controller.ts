@@ -9,6 +9,7 @@ import type { Candidate } from "../../sync/resolve.ts";
 import type { TargetKind } from "../../sync/resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 import type { SnapshotChange } from "../../vault/connection.ts";
+import { namespaceOf } from "../namespace-of.ts";
 import { asksForSomethingElse, type Reconciler } from "./reconciler.ts";
 import { ReferenceIndex } from "./references.ts";
 import type { SourceKind } from "./source-kind.ts";
@@ -20,13 +21,13 @@ export interface SyncControllerOptions<C extends Candidate> {
   readonly targets: TargetView;
   /** Told when a resource begins or ceases to use a connection. */
   readonly onReferences: (connection: string) => void;
+  /** How many resources at once. */
+  readonly concurrency: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly observer: ControllerObserver;
 }
-
-const namespaceOf = (key: string): string => key.slice(0, key.indexOf("/"));
 
 /**
  * Turns what happens (specs, targets, the vault) into keys to look at. It decides nothing: every key goes through the same reconcile.
@@ -77,11 +78,12 @@ export class SyncController<C extends Candidate> {
 
   /** Works until the signal is aborted and what was begun has ended. */
   run(signal: AbortSignal): Promise<void> {
-    const { kind, reconciler, clock, logger, observer } = this.#options;
+    const { kind, reconciler, concurrency, clock, logger, observer } = this.#options;
     return runController({
       name: kind.descriptor.kind,
       queue: this.#queue,
       reconcile: (key, hard) => reconciler.reconcile(key, hard),
+      concurrency,
       clock,
       logger,
       observer,

@@ -1,0 +1,27 @@
+import { z } from "zod";
+
+const listen = z.object({ host: z.string(), port: z.int().min(0).max(65_535) });
+
+/** Everything the operator can be told from outside; see `vaultsync operator --help` for what each means. */
+const schema = z.object({
+  kubeconfig: z.string().min(1).optional(),
+  namespace: z.string().min(1).optional(),
+  watchNamespace: z.string().min(1).optional(),
+  leaderElect: z.boolean().default(true),
+  listen: listen.default({ host: "0.0.0.0", port: 8080 }),
+  allowHttp: z.boolean().default(false),
+  vaultHosts: z.array(z.string().min(1)).min(1).optional(),
+  valueCacheBytes: z
+    .int()
+    .min(0)
+    .default(16 * 1024 * 1024),
+  concurrency: z.int().min(1).max(256).default(16),
+});
+
+export type OperatorConfig = Readonly<z.output<typeof schema>>;
+export type OperatorFlags = z.input<typeof schema>;
+
+/** Flags and environment as one typed, frozen object. @throws ZodError, whose paths are the names of the flags */
+export function operatorConfig(flags: OperatorFlags): OperatorConfig {
+  return Object.freeze(schema.parse(flags));
+}

@@ -1,0 +1,121 @@
+import { ConnectionController } from "../controllers/connection/connection-controller.ts";
+import { ConnectionReconciler, type OpenConnection } from "../controllers/connection/connection-reconciler.ts";
+import { OpenConnections } from "../controllers/connection/open-connections.ts";
+import { fileSource } from "../controllers/file/file-source.ts";
+import { secretSource } from "../controllers/secret/secret-source.ts";
+import { Reconciler } from "../controllers/target/reconciler.ts";
+import type { SourceKind } from "../controllers/target/source-kind.ts";
+import { SyncController } from "../controllers/target/sync-controller.ts";
+import { TargetView } from "../controllers/target/target-view.ts";
+import { TargetWriter } from "../controllers/target/target-writer.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { Random } from "../lib/random.ts";
+import type { Redacted } from "../lib/redacted.ts";
+import type { EventRecorder } from "../kube/events.ts";
+import type { KubeApi } from "../kube/kube-api.ts";
+import type { KubeObject } from "../kube/resource.ts";
+import type { Reflector } from "../kube/reflector.ts";
+import type { ReadonlyStore, StoreChange } from "../kube/store.ts";
+import type { ControllerObserver } from "../runtime/controller.ts";
+import type { Candidate } from "../sync/resolve.ts";
+import type { Watches } from "./watches.ts";
+
+export interface ControllersOptions {
+  readonly api: KubeApi;
+  readonly watching: Watches;
+  readonly events: EventRecorder;
+  readonly open: OpenConnection;
+  readonly contentKey: Redacted<Uint8Array>;
+  readonly concurrency: number;
+  readonly observer: ControllerObserver;
+  /** Aborted when the operator stops. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** A controller of resources that sync, whatever their kind. */
+type Syncing = Pick<
+  SyncController<never>,
+  "references" | "resourceChanged" | "targetChanged" | "vaultChanged" | "connectionTurned" | "run"
+>;
+
+/** The three controllers and what they share; each watch is led to whom it concerns. */
+export class Controllers implements AsyncDisposable {
+  readonly connections: OpenConnections;
+  readonly #options: ControllersOptions;
+  readonly #targets: TargetView;
+  readonly #secrets: Syncing;
+  readonly #files: Syncing;
+  readonly #connectionReconciler: ConnectionReconciler;
+  readonly #connection: ConnectionController;
+
+  constructor(options: ControllersOptions) {
+    const { watching, clock } = options;
+    this.#options = options;
+    this.#targets = new TargetView({ Secret: watching.targetSecrets.store, ConfigMap: watching.targetConfigMaps.store }, clock);
+    this.connections = new OpenConnections(clock, (key) => watching.connections.store.has(key), {
+      vaultChanged: (key, change) => this.#both((controller) => controller.vaultChanged(key, change)),
+      connectionTurned: (key) => this.#both((controller) => controller.connectionTurned(key)),
+      connectionNews: (key) => this.#connection.news(key),
+    });
+    this.#secrets = this.#syncController(secretSource, watching.secrets.store);
+    this.#files = this.#syncController(fileSource, watching.files.store);
+    this.#connectionReconciler = new ConnectionReconciler({
+      ...options,
+      resources: watching.connections.store,
+      connections: this.connections,
+      usersOf: (key) => this.#usersOf(key),
+    });
+    this.#connection = new ConnectionController({ ...options, reconciler: this.#connectionReconciler });
+  }
+
+  /** Tells the controllers what the watches have, and what they show from now on until the answer is disposed. */
+  connect(): Disposable {
+    const { connections, secrets, files, targetSecrets, targetConfigMaps, credentials } = this.#options.watching;
+    const stack = new DisposableStack();
+    stack.use(follow(connections, (change) => this.#connection.resourceChanged(change)));
+    stack.use(follow(secrets, (change) => this.#secrets.resourceChanged(change)));
+    stack.use(follow(files, (change) => this.#files.resourceChanged(change)));
+    stack.use(targetSecrets.onChange((change) => this.#both((controller) => controller.targetChanged("Secret", change))));
+    stack.use(targetConfigMaps.onChange((change) => this.#files.targetChanged("ConfigMap", change)));
+    stack.use(credentials.onChange(({ key }) => this.#connectionReconciler.credentialsChanged(key)));
+    return stack;
+  }
+
+  /** Works until the signal is aborted and what was begun has ended. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#connection.run(signal), this.#secrets.run(signal), this.#files.run(signal)]);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.connections[Symbol.asyncDispose]();
+  }
+
+  #both(tell: (controller: Syncing) => void): void {
+    tell(this.#secrets);
+    tell(this.#files);
+  }
+
+  #usersOf(connection: string): { readonly count: number; readonly files: boolean } {
+    const files = this.#files.references.ofConnection(connection).size;
+    return { count: this.#secrets.references.ofConnection(connection).size + files, files: files > 0 };
+  }
+
+  #syncController<C extends Candidate>(kind: SourceKind<C>, resources: ReadonlyStore<KubeObject>): Syncing {
+    const { api, contentKey } = this.#options;
+    const targets = this.#targets;
+    const writer = new TargetWriter<C>({ api, owner: kind.descriptor, targets, contentKey });
+    const reconciler = new Reconciler({ ...this.#options, kind, resources, connections: this.connections, targets, writer });
+    const onReferences = (connection: string): void => this.#connection.usersChanged(connection);
+    return new SyncController({ ...this.#options, kind, reconciler, targets, onReferences });
+  }
+}
+
+/** A handler that misses nothing: what is there already counts as added. */
+function follow<T>(reflector: Reflector<T>, handler: (change: StoreChange<T>) => void): Disposable {
+  for (const [key, now] of reflector.store.entries()) handler({ type: "added", key, now });
+  return reflector.onChange(handler);
+}

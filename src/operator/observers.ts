@@ -1,0 +1,28 @@
+import type { ControllerObserver } from "../runtime/controller.ts";
+import type { OperatorMetrics } from "../telemetry/operator-metrics.ts";
+import type { VaultObserver } from "../vault/observer.ts";
+
+export function controllerObserver(metrics: OperatorMetrics): ControllerObserver {
+  return {
+    reconciled(controller, outcome, durationMs) {
+      metrics.reconciles.inc({ controller, outcome });
+      metrics.reconcileSeconds.observe({ controller }, durationMs / 1000);
+    },
+  };
+}
+
+export function vaultObserver(metrics: OperatorMetrics): VaultObserver {
+  return {
+    call(operation, outcome, durationMs) {
+      metrics.vaultCalls.inc({ operation, outcome });
+      metrics.vaultCallSeconds.observe({ operation }, durationMs / 1000);
+    },
+    circuit(open) {
+      if (open) metrics.openCircuits.inc();
+      else metrics.openCircuits.dec();
+    },
+    cache(hit) {
+      metrics.valueCache.inc({ result: hit ? "hit" : "miss" });
+    },
+  };
+}

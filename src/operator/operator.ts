@@ -1,0 +1,148 @@
+import { randomUUID } from "node:crypto";
+import { hostname } from "node:os";
+import type { OpenConnection } from "../controllers/connection/connection-reconciler.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { Random } from "../lib/random.ts";
+import { KubeClient } from "../kube/client.ts";
+import { loadCredentials } from "../kube/config.ts";
+import { ApiEventRecorder } from "../kube/events.ts";
+import type { Leadership } from "../kube/leadership.ts";
+import { acquireLease } from "../kube/lease.ts";
+import { ALL_NAMESPACES } from "../kube/resource.ts";
+import { serveEndpoints } from "../telemetry/endpoints.ts";
+import type { MetricsRegistry } from "../telemetry/metrics-registry.ts";
+import { type OperatorMetrics, operatorMetrics, type OperatorSizes } from "../telemetry/operator-metrics.ts";
+import { openConnection } from "../vault/open-connection.ts";
+import { ValueCache } from "../vault/value-cache.ts";
+import type { OperatorConfig } from "./config.ts";
+import { contentKey } from "./content-key.ts";
+import { Controllers } from "./controllers.ts";
+import { controllerObserver, vaultObserver } from "./observers.ts";
+import { type Watches, watches } from "./watches.ts";
+
+export interface OperatorParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: MetricsRegistry;
+}
+
+/** Where the operator keeps its lease and its content key when neither a flag nor its credentials name a namespace. */
+const DEFAULT_NAMESPACE = "vaultsync-system";
+const LEASE_NAME = "vaultsync";
+
+/**
+ * Runs the operator until `signal` is aborted and what was begun has ended.
+ * @throws Error when the API server can't be used at all, or the lease was lost: the process must end then
+ */
+export async function runOperator(config: OperatorConfig, parts: OperatorParts, signal: AbortSignal): Promise<void> {
+  const { clock, random, logger } = parts;
+  const credentials = await loadCredentials({ kubeconfig: config.kubeconfig, clock });
+  const namespace = config.namespace ?? credentials.namespace ?? DEFAULT_NAMESPACE;
+  let leadership: Leadership | undefined;
+  const mayWrite = (): boolean => (config.leaderElect ? (leadership?.mayWrite() ?? false) : true);
+
+  await using api = new KubeClient({ credentials, clock, mayWrite });
+  const watching = watches({ api, namespace: config.watchNamespace ?? ALL_NAMESPACES, clock, random, logger });
+  let atWork: Controllers | undefined;
+  const metrics = operatorMetrics(parts.metrics, () => sizesOf(watching, atWork));
+  let ready = false;
+  await using endpoints = await serveEndpoints({ listen: config.listen, metrics: parts.metrics, isReady: () => ready });
+  logger.info({ port: endpoints.port, namespace }, "serving /healthz, /readyz and /metrics");
+
+  await using background = new Background();
+  for (const reflector of Object.values(watching)) background.run((ended) => reflector.run(ended));
+  if (!(await settled(Promise.all(Object.values(watching).map((reflector) => reflector.synced)), signal))) return;
+  ready = true;
+  logger.info({ host: credentials.server.host }, "watching");
+
+  await using leaseApi = new KubeClient({ credentials, clock, connections: 1 });
+  if (config.leaderElect) {
+    const identity = `${hostname()}_${randomUUID()}`;
+    const lease = { api: leaseApi, namespace, name: LEASE_NAME, identity, clock, random, logger };
+    leadership = await acquireLease(lease, signal).catch((error: unknown) => unlessAborted(error, signal));
+    if (leadership === undefined) return;
+  }
+  metrics.leader.set(1);
+  const work = leadership === undefined ? signal : AbortSignal.any([signal, leadership.lost]);
+  try {
+    const events = new ApiEventRecorder({ api, clock, logger, controller: "vaultsync.dev/operator", instance: hostname() });
+    background.run((ended) => events.run(ended));
+    await using controllers = new Controllers({
+      ...parts,
+      api,
+      watching,
+      events,
+      open: opener(config, parts, metrics),
+      contentKey: await contentKey(api, namespace, work),
+      concurrency: config.concurrency,
+      observer: controllerObserver(metrics),
+      signal: work,
+    });
+    atWork = controllers;
+    using _ = controllers.connect();
+    await controllers.run(work);
+  } catch (error) {
+    unlessAborted(error, work);
+  } finally {
+    metrics.leader.set(0);
+    await leadership?.release();
+  }
+  leadership?.lost.throwIfAborted();
+}
+
+/** Opens clients of vaults as the flags allow; all share one cache. */
+function opener(config: OperatorConfig, { clock, random, logger }: OperatorParts, metrics: OperatorMetrics): OpenConnection {
+  const valueCache = new ValueCache(config.valueCacheBytes);
+  const observer = vaultObserver(metrics);
+  return (settings, password, callbacks, key) =>
+    openConnection({
+      ...settings,
+      ...callbacks,
+      credentials: { kind: "password", password },
+      allowHttp: config.allowHttp,
+      allowedHosts: config.vaultHosts,
+      valueCache,
+      observer,
+      clock,
+      random,
+      logger: logger.child({ connection: key }),
+    });
+}
+
+function sizesOf({ connections, secrets, files }: Watches, controllers: Controllers | undefined): OperatorSizes {
+  return {
+    connections: controllers?.connections.size ?? 0,
+    resources: { VaultConnection: connections.store.size, VaultSecret: secrets.store.size, VaultFile: files.store.size },
+  };
+}
+
+/** Work that goes on beside the main line, until that ends. */
+class Background implements AsyncDisposable {
+  readonly #ended = new AbortController();
+  readonly #work: Promise<void>[] = [];
+
+  run(task: (ended: AbortSignal) => Promise<void>): void {
+    this.#work.push(task(this.#ended.signal));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.abort(new Error("the operator stops"));
+    await Promise.allSettled(this.#work);
+  }
+}
+
+/** Whether `promise` was fulfilled before the signal was aborted. */
+async function settled(promise: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
+  const aborted = new Promise<false>((resolve) => {
+    if (signal.aborted) resolve(false);
+    signal.addEventListener("abort", () => resolve(false), { once: true });
+  });
+  return Promise.race([promise.then(() => true), aborted]);
+}
+
+/** Being told to stop is no failure. */
+function unlessAborted(error: unknown, signal: AbortSignal): undefined {
+  if (!signal.aborted) throw error;
+}

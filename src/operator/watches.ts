@@ -1,0 +1,52 @@
+import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../api/kinds.ts";
+import { CREDENTIALS_TYPE, MANAGED_BY, MANAGED_BY_LABEL } from "../api/names.ts";
+import { targetMetadata } from "../controllers/target/target-metadata.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { Random } from "../lib/random.ts";
+import type { KubeApi } from "../kube/kube-api.ts";
+import { Reflector, type ReflectorOptions } from "../kube/reflector.ts";
+import { CONFIG_MAPS, type KubeObject, SECRETS } from "../kube/resource.ts";
+import type { TargetMetadata } from "../sync/target.ts";
+
+export interface WatchesOptions {
+  readonly api: KubeApi;
+  /** One namespace, or `ALL_NAMESPACES`. */
+  readonly namespace: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** What is kept of a custom resource: all but the record of who wrote which field, which is often longer than the rest. */
+function withoutManagedFields(object: KubeObject): KubeObject {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+/**
+ * Everything the operator watches: its own kinds whole; its targets and the credentials Secrets as metadata only, so that no value of any
+ * Secret is ever in its memory because of a watch, and unrelated Secrets cost nothing.
+ */
+export function watches(options: WatchesOptions) {
+  const reflector = <T>(
+    part: Pick<ReflectorOptions<T>, "resource" | "labelSelector" | "fieldSelector" | "metadataOnly" | "project">,
+  ) => new Reflector<T>({ ...options, ...part });
+  const labelSelector = `${MANAGED_BY_LABEL}=${MANAGED_BY}`;
+  const target = { labelSelector, metadataOnly: true, project: targetMetadata };
+  return {
+    connections: reflector({ resource: vaultConnectionKind, project: withoutManagedFields }),
+    secrets: reflector({ resource: vaultSecretKind, project: withoutManagedFields }),
+    files: reflector({ resource: vaultFileKind, project: withoutManagedFields }),
+    targetSecrets: reflector<TargetMetadata>({ resource: SECRETS, ...target }),
+    targetConfigMaps: reflector<TargetMetadata>({ resource: CONFIG_MAPS, ...target }),
+    credentials: reflector<string | undefined>({
+      resource: SECRETS,
+      fieldSelector: `type=${CREDENTIALS_TYPE}`,
+      metadataOnly: true,
+      project: ({ metadata }) => metadata.resourceVersion,
+    }),
+  };
+}
+
+export type Watches = ReturnType<typeof watches>;

@@ -1,0 +1,45 @@
+import { createServer } from "node:http";
+import { once } from "node:events";
+import type { MetricsRegistry } from "./metrics-registry.ts";
+
+export interface EndpointsOptions {
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly metrics: MetricsRegistry;
+  /** Whether the process can do its work; `/readyz` answers 503 until then. */
+  readonly isReady: () => boolean;
+}
+
+export interface Endpoints extends AsyncDisposable {
+  readonly port: number;
+}
+
+/** A scrape that takes longer than this is cut off, in milliseconds. */
+const REQUEST_TIMEOUT_MS = 10_000;
+
+/** Serves `/healthz`, `/readyz` and `/metrics`: no values, no names of users, nothing that changes anything. */
+export async function serveEndpoints({ listen, metrics, isReady }: EndpointsOptions): Promise<Endpoints> {
+  const answers = new Map<string, () => Promise<{ readonly status: number; readonly type: string; readonly body: string }>>([
+    ["/healthz", async () => ({ status: 200, type: "text/plain", body: "ok\n" })],
+    ["/readyz", async () => (isReady() ? { status: 200, type: "text/plain", body: "ok\n" } : notReady)],
+    ["/metrics", async () => ({ status: 200, type: metrics.contentType, body: await metrics.text() })],
+  ]);
+  const server = createServer((request, response) => {
+    const answer = answers.get(request.url?.split("?")[0] ?? "") ?? (async () => notFound);
+    void answer().then(({ status, type, body }) => response.writeHead(status, { "content-type": type }).end(body));
+  });
+  server.requestTimeout = REQUEST_TIMEOUT_MS;
+  server.listen(listen.port, listen.host);
+  await once(server, "listening");
+  const address = server.address();
+  return {
+    port: typeof address === "object" && address !== null ? address.port : listen.port,
+    async [Symbol.asyncDispose]() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, "close");
+    },
+  };
+}
+
+const notReady = { status: 503, type: "text/plain", body: "not ready: waiting for the first lists of the API server\n" };
+const notFound = { status: 404, type: "text/plain", body: "try /healthz, /readyz or /metrics\n" };
