@@ -1,0 +1,54 @@
+import { parseArgs } from "node:util";
+import { once } from "node:events";
+import { terminalProgress } from "../test/control-plane/progress.ts";
+import { startControlPlane } from "../test/control-plane/start.ts";
+
+const help = `Starts a real Kubernetes control plane (etcd, kube-apiserver, kube-controller-manager; no nodes) on this machine's
+loopback and keeps it until Ctrl-C. Its directory, data included, goes with it.
+
+Usage: npm run control-plane [-- --user NAME]...
+
+  --user NAME   also make a user of this name, without any rights (may be repeated; kubeconfigs: see below)
+  --help        show this
+
+The binaries come from the first of these that works:
+  1. KUBEBUILDER_ASSETS, a directory with etcd, kube-apiserver, kube-controller-manager and kubectl
+  2. the user's cache directory ($XDG_CACHE_HOME or ~/.cache, under vaultsync/control-plane)
+  3. the published archives, where the network has them
+  4. a k3s container, where a Docker daemon runs
+  5. a build with Go 1.26 or later, once (about ten minutes on two cores)
+`;
+
+const { values } = parseArgs({ options: { user: { type: "string", multiple: true }, help: { type: "boolean" } } });
+if (values.help) {
+  process.stdout.write(help);
+} else {
+  await runUntilInterrupted(values.user ?? []);
+}
+
+async function runUntilInterrupted(users: string[]): Promise<void> {
+  const interrupted = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
+  const starting = startControlPlane({ progress: terminalProgress(), users: ["stranger", ...users] });
+  // Ctrl-C during the start ends this process; the supervisor then sees its pipe close and cleans up.
+  const early = interrupted.then(() => "interrupted" as const);
+  const first = await Promise.race([starting, early]);
+  if (first === "interrupted") process.exit(130);
+
+  await using controlPlane = first;
+  const { binaries, etcd, apiserver, controllerManager, total } = controlPlane.timings;
+  const figures = Object.entries({ binaries, etcd, apiserver, "controller manager": controllerManager, total });
+  const timings = figures.map(([name, ms]) => `${name} ${(ms / 1000).toFixed(1)} s`).join(", ");
+  process.stdout.write(`
+Ready: ${timings}
+
+  export KUBECONFIG=${controlPlane.kubeconfigPath}
+  alias kubectl=${controlPlane.kubectlPath}
+
+Tests use this one, and start at once, with
+  export VAULTSYNC_CONTROL_PLANE=${controlPlane.directory}
+
+Ctrl-C ends it.
+`);
+  await interrupted;
+  process.stderr.write("Stopping the control plane.\n");
+}
