@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { ApiEventRecorder } from "../../../src/kube/events.ts";
+import { ALL_NAMESPACES, EVENTS, SECRETS, type KubeObject } from "../../../src/kube/resource.ts";
+import { silentLogger } from "../../../src/lib/logger.ts";
+import { sharedControlPlane } from "../../support/control-plane.ts";
+import { VirtualClock } from "../../support/virtual-clock.ts";
+import { connect } from "./connect.ts";
+
+const forever = new AbortController().signal;
+
+test("events are taken by a real server, counted in one object, and shown by kubectl", async () => {
+  const controlPlane = await sharedControlPlane();
+  const namespace = await controlPlane.createNamespace("kube-events");
+  await using client = await connect(controlPlane.kubeconfigPath);
+  const secret = { apiVersion: "v1", kind: "Secret", metadata: { namespace, name: "s" } };
+  const { uid = "" } = (await client.create(SECRETS, secret, forever)).metadata;
+  const clock = new VirtualClock(Date.now());
+  const recorder = new ApiEventRecorder({
+    api: client,
+    clock,
+    logger: silentLogger,
+    controller: "vaultsync.dev/test",
+    instance: "pod-0",
+  });
+  const stop = new AbortController();
+  const running = recorder.run(stop.signal);
+  const about = { resource: SECRETS, namespace, name: "s", uid };
+  const warn = (): void =>
+    recorder.record({ ...about, type: "Warning", reason: "SourceMissing", action: "Read", note: "no such name" });
+
+  warn();
+  await expect.poll(async () => (await events()).length).toBe(1);
+  await clock.advance(60_000);
+  warn();
+  await expect.poll(async () => (await events())[0]?.["series"]).toMatchObject({ count: 2 });
+  expect(await events()).toHaveLength(1);
+  const shown = await controlPlane.kubectl(["events", "--for=secret/s"], { namespace });
+  expect(shown.stdout).toMatch(/Warning\s+SourceMissing\s+Secret\/s\s+no such name/);
+
+  stop.abort();
+  await running;
+
+  async function events(): Promise<KubeObject[]> {
+    const found: KubeObject[] = [];
+    for await (const { items } of client.list(EVENTS, { namespace: ALL_NAMESPACES }, forever)) found.push(...items);
+    return found.filter(({ metadata }) => metadata.namespace === namespace && metadata.name.startsWith("s."));
+  }
+});

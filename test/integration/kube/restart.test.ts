@@ -1,0 +1,59 @@
+import { expect, test } from "vitest";
+import { isKubeError } from "../../../src/kube/errors.ts";
+import { Reflector } from "../../../src/kube/reflector.ts";
+import { CONFIG_MAPS, type KubeObject } from "../../../src/kube/resource.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { silentLogger } from "../../../src/lib/logger.ts";
+import { startControlPlane } from "../../control-plane/start.ts";
+import { connect } from "./connect.ts";
+
+const forever = new AbortController().signal;
+const namespace = "default";
+
+function configMap(name: string, labels: Record<string, string> = { watched: "yes" }): KubeObject {
+  return { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace, name, labels } };
+}
+
+// A control plane of its own: everybody else on the shared one would notice.
+test("an API server that goes away and comes back is followed by the same reflector and the same client", async () => {
+  await using controlPlane = await startControlPlane();
+  await using client = await connect(controlPlane.kubeconfigPath);
+  const changes: string[] = [];
+  const reflector = new Reflector({
+    api: client,
+    resource: CONFIG_MAPS,
+    namespace,
+    labelSelector: "watched=yes",
+    project: ({ metadata }) => metadata.name,
+    clock: systemClock,
+    random: Math.random,
+    logger: silentLogger,
+  });
+  reflector.onChange(({ type, key }) => void changes.push(`${type} ${key}`));
+  const stop = new AbortController();
+  const running = reflector.run(stop.signal);
+  await client.create(CONFIG_MAPS, configMap("before"), forever);
+  await expect.poll(() => changes).toEqual(["added default/before"]);
+
+  const { resourceVersion = "" } = (await client.create(CONFIG_MAPS, configMap("unwatched", {}), forever)).metadata;
+
+  await controlPlane.stopApiServer();
+  const during = client.create(CONFIG_MAPS, configMap("during"), forever);
+  await expect(during).rejects.toSatisfy((error) => isKubeError(error, "Unavailable", "Timeout"));
+  expect([...reflector.store.values()]).toEqual(["before"]);
+
+  await controlPlane.startApiServer();
+  await client.create(CONFIG_MAPS, configMap("after"), forever);
+  await client.delete(CONFIG_MAPS, { namespace, name: "before" }, {}, forever);
+  await expect
+    .poll(() => changes.toSorted(), { timeout: 40_000 })
+    .toEqual(["added default/after", "added default/before", "deleted default/before"]);
+  expect([...reflector.store.values()]).toEqual(["after"]);
+
+  // A server that has just begun remembers nothing from before: the reflector met this on its way.
+  const old = { namespace, resourceVersion, timeoutSeconds: 30 };
+  const forgotten = client.watch(CONFIG_MAPS, old, forever)[Symbol.asyncIterator]().next();
+  await expect(forgotten).rejects.toSatisfy((error) => isKubeError(error, "Gone"));
+  stop.abort();
+  await running;
+}, 120_000);
