@@ -155,7 +155,8 @@ export function nextStatus(before: SyncStatus, report: Report): object {
       ...(before.conditions ?? []).filter(({ type }) => keep.includes(type)),
       ...mergeConditions(before.conditions, conditionsNow(report), generation, moment),
     ],
-    target: { kind: resource.target.kind, name: resource.target.name },
+    // The target that was in step last, until another one is: what is there to be found, and to be removed then.
+    target: (verdict?.ready === true ? undefined : before.target) ?? { kind: resource.target.kind, name: resource.target.name },
     items: items ?? before.items,
     itemsOmitted: omitted === 0 ? undefined : omitted,
     syncedAt: synced ? moment : before.syncedAt,

@@ -161,6 +161,7 @@ export class Reconciler<C extends Candidate> {
     };
     try {
       const outcome = await writer.carryOut(resource, decision, state, fetch, signal);
+      if (outcome.verdict?.ready === true) await this.#removeFormer(resource, before, signal);
       return { outcome, resolutions, staleSince };
     } catch (error) {
       if (isKubeError(error, "AlreadyExists")) return this.#nameTaken(resource, resolutions, staleSince, signal);
@@ -183,6 +184,16 @@ export class Reconciler<C extends Candidate> {
     const message = `the ${kind} ${name} exists and ${state.owner ? `belongs to ${state.owner}` : "was not made by this operator"}: choose another target.name`;
     const outcome = unchangedOutcome(notReady("TargetConflict", message), new Map());
     return { outcome: { ...outcome, requeueAfterMs: CONFLICT_RETRY_MS }, resolutions, staleSince };
+  }
+
+  /** The spec names another target than the one that was in step last: the old one, if it is ours, has nobody to keep it in step. */
+  async #removeFormer(resource: SyncResource, { target }: SyncStatus, signal: AbortSignal): Promise<void> {
+    const kind = target?.kind;
+    if (target === undefined || (kind !== "Secret" && kind !== "ConfigMap")) return;
+    if (kind === resource.target.kind && target.name === resource.target.name) return;
+    const former: SyncResource = { ...resource, target: { kind, name: target.name, type: undefined } };
+    const metadata = this.#options.targets.metadata(former);
+    if (metadata !== undefined && isOwnedBy(resource, metadata)) await this.#options.writer.remove(former, metadata, signal);
   }
 
   async #targetState(resource: SyncResource, before: SyncStatus, signal: AbortSignal): Promise<TargetState | "deleting"> {

@@ -67,7 +67,10 @@ export class TargetWriter<C extends Candidate> {
     const versions = state.state === "owned" ? versionsOf(state.held) : new Map<string, number>();
     if (plan.action === "keep") return unchangedOutcome(verdict, versions);
     try {
-      if (plan.action === "delete") return await this.#delete(resource, plan, verdict, signal);
+      if (plan.action === "delete") {
+        await this.remove(resource, plan, signal);
+        return { ...unchangedOutcome(verdict, new Map()), effect: "deleted", changed: true };
+      }
       if (plan.action === "verify" && this.#isVerified(resource, state)) return unchangedOutcome(verdict, versions);
       const current = state.state === "owned" ? await this.#read(resource, state.content, signal) : nothing;
       if (plan.action === "verify" && current.trusted && this.#hasRightType(resource, current)) {
@@ -162,20 +165,19 @@ export class TargetWriter<C extends Candidate> {
     return { ...unchangedOutcome(undefined, versionsOf(held)), changed: digest !== current.digest };
   }
 
-  async #delete(
+  /** Deletes this very state of a target. @throws KubeError, `Conflict` when it is another by now */
+  async remove(
     resource: SyncResource,
-    plan: { readonly uid: string; readonly resourceVersion: string },
-    verdict: Outcome["verdict"],
+    { uid, resourceVersion }: { readonly uid: string; readonly resourceVersion: string },
     signal: AbortSignal,
-  ): Promise<Outcome> {
+  ): Promise<void> {
     const { kind, name } = resource.target;
-    const ref = { namespace: resource.namespace, name, uid: plan.uid, resourceVersion: plan.resourceVersion };
+    const ref = { namespace: resource.namespace, name, uid, resourceVersion };
     try {
       await this.#options.api.delete(targetDescriptor[kind], ref, { propagationPolicy: "Background" }, signal);
     } catch (error) {
       if (!isKubeError(error, "NotFound")) throw error;
     }
-    this.#options.targets.deleted(resource, plan.uid);
-    return { ...unchangedOutcome(verdict, new Map()), effect: "deleted", changed: true };
+    this.#options.targets.deleted(resource, uid);
   }
 }
