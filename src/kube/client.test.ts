@@ -359,3 +359,13 @@ test("no more than sixteen writes are in flight", async () => {
   await Promise.all(Array.from({ length: 48 }, () => pair.client.create(SECRETS, secret, forever)));
   expect(most).toBe(16);
 });
+
+test("aborting a call while it waits to be repeated rejects with the signal's reason", async () => {
+  const stop = new AbortController();
+  const reason = new Error("shutdown");
+  await using pair = await connect((_, response) => {
+    json(response, 429, refusal(429, "TooManyRequests"), { "retry-after": "5" });
+    setTimeout(() => stop.abort(reason), 30);
+  });
+  await expect(pair.client.get(SECRETS, ref, stop.signal)).rejects.toBe(reason);
+});

@@ -169,7 +169,7 @@ export class KubeClient implements KubeApi, AsyncDisposable {
       } catch (error) {
         const wait = error instanceof KubeError ? repeatAfter(error, call) : undefined;
         if (wait === undefined || wait > LONGEST_WAIT_MS || attempt === REPEATS) throw error;
-        await this.#options.clock.sleep(wait, call.signal);
+        await this.#options.clock.sleep(wait, call.signal).catch(() => call.signal.throwIfAborted());
       }
     }
   }

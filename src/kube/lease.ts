@@ -29,7 +29,7 @@ export async function acquireLease(options: LeaseOptions, signal: AbortSignal): 
         logger.warn({ lease: options.name, reason: isKubeError(error) ? error.message : "Timeout" }, "lease not read");
       }
     }
-    await clock.sleep(jitter(random, timing.retryMs * 0.75, 0.25), signal);
+    await clock.sleep(jitter(random, timing.retryMs * 0.75, 0.25), signal).catch(() => signal.throwIfAborted());
   }
 }
 
