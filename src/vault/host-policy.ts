@@ -1,4 +1,4 @@
-import { lookup as systemLookup } from "node:dns";
+import { lookup as systemLookup, type LookupAddress, type LookupAllOptions } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import type { RefusedCode } from "./errors.ts";
 
@@ -76,11 +76,17 @@ export class AddressRefused extends Error {
   readonly code = "VAULT_ADDRESS_REFUSED";
 }
 
+export type LookupAll = (
+  hostname: string,
+  options: LookupAllOptions,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
 /**
  * A look-up for `net.connect`, so that the addresses judged are the ones connected to (a name may answer differently the second
  * time). One forbidden address among the answers refuses the name.
  */
-export function policyLookup(policy: HostPolicy, lookup: typeof systemLookup = systemLookup): LookupFunction {
+export function policyLookup(policy: HostPolicy, lookup: LookupAll = systemLookup): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, "", 0);

@@ -1,10 +1,10 @@
+import { errors } from "undici";
 import type { Operation } from "../protocol/operations.ts";
 import { RefusedError, TransientError, type TransientCode, type VaultError } from "./errors.ts";
 
 const CODE = /^[A-Z0-9_]{1,64}$/;
 const CERTIFICATE =
   /CERT|^UNABLE_TO_|^ERR_TLS|^ERR_SSL|^ERR_OSSL|^EPROTO$|^HOSTNAME_MISMATCH$|^CRL_|_CRL|^PATH_LENGTH_|^INVALID_(CA|PURPOSE)$/;
-const TIMEOUT = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
 const BROKEN = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED", "UND_ERR_SOCKET", "UND_ERR_RES_CONTENT_LENGTH_MISMATCH"]);
 
 /** The first code of the system's on the error or what caused it; nothing else of a network error is ever passed on. */
@@ -15,10 +15,11 @@ function codeOf(error: unknown): string | undefined {
   return undefined;
 }
 
-function transientCode(detail: string | undefined): TransientCode {
+function transientCode(error: unknown, detail: string | undefined): TransientCode {
+  // What spoke was not HTTP, or stopped being it.
+  if (error instanceof errors.HTTPParserError) return "reset";
   if (detail === undefined) return "unreachable";
-  if (TIMEOUT.has(detail)) return "timeout";
-  return BROKEN.has(detail) || detail.startsWith("HPE_") ? "reset" : "unreachable";
+  return BROKEN.has(detail) ? "reset" : "unreachable";
 }
 
 /** What a failure of the network, of name resolution or of TLS means. A peer that cannot be verified is refused, not transient. */
@@ -26,5 +27,5 @@ export function networkError(operation: Operation, error: unknown): VaultError {
   const detail = codeOf(error);
   if (detail === "VAULT_ADDRESS_REFUSED") return new RefusedError(operation, "address");
   if (detail !== undefined && CERTIFICATE.test(detail)) return new RefusedError(operation, "tls", detail);
-  return new TransientError(operation, transientCode(detail), { detail });
+  return new TransientError(operation, transientCode(error, detail), { detail });
 }
