@@ -5,6 +5,12 @@ import { nameSchema } from "./names.ts";
 const email = z.string().min(1).max(320);
 const version = z.int().min(1);
 
+/** No maximum, but that the lifetime is a finite number of milliseconds. */
+const hours = z
+  .number()
+  .min(1)
+  .refine((count) => Number.isInteger(count) && Number.isFinite(count * 3_600_000), "expected whole hours");
+
 /** Longest accepted `delete_time`, in minutes. Source: the vault contract, "Fine print". */
 const MAX_DELETE_MINUTES = 10 ** 12;
 
@@ -21,7 +27,7 @@ export const generateAccessTokenRequest = z.object({
   email,
   password: z.string().min(1).max(1024),
   scope: z.string(),
-  expiration_hours: z.int().min(1),
+  expiration_hours: hours,
 });
 
 export const refreshTokenRequest = z.object({

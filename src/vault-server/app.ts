@@ -82,6 +82,7 @@ export async function buildApp(context: VaultContext, tls: ServerTls | undefined
     bodyLimit: limits.jsonBodyBytes,
     genReqId: () => randomUUID(),
     forceCloseConnections: "idle",
+    return503OnClosing: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     clientErrorHandler: answerClientError,
     frameworkErrors: (_error, request, reply) => {
@@ -97,7 +98,10 @@ export async function buildApp(context: VaultContext, tls: ServerTls | undefined
   app.addContentTypeParser("multipart/form-data", (_request, _payload, done) => done(null));
   addErrorHandling(app, context);
   addObservation(app, context);
-  await app.register(fastifyCompress, { threshold: COMPRESSION_THRESHOLD_BYTES, globalDecompression: false });
+  await app.register(fastifyCompress, {
+    threshold: COMPRESSION_THRESHOLD_BYTES,
+    globalDecompression: false,
+  });
   addTransportRules(app);
   tokenRoutes(app, context);
   secretRoutes(app, context);

@@ -21,5 +21,7 @@ export interface VaultContext {
   readonly expired: ExpiredPolicy;
   /** Through which passwords are hashed: it costs memory and a thread. */
   readonly hashing: Gate;
+  /** What the password of an unknown user is compared with. */
+  readonly unmatchableHash: string;
   readonly requestRate: TokenBuckets;
 }

@@ -42,8 +42,10 @@ export function openOperation<S extends z.ZodType>(
   operation: Operation,
   schema: S,
   answer: Answer<z.output<S>, Call<z.output<S>>>,
+  route: { readonly compress?: false } = {},
 ): void {
   app.route({
+    ...route,
     method: "POST",
     url: operationPath[operation],
     config: { operation },
@@ -56,9 +58,15 @@ export interface AuthenticatedCall<Body> extends Call<Body> {
   readonly caller: Caller;
 }
 
+export interface OperationOptions<Body> {
+  /** A further check of the body, before the token's. */
+  readonly check?: (body: Body) => void;
+  /** `false`: the answer's bytes are sent as they are, whatever encoding was asked for. */
+  readonly compress?: false;
+}
+
 /**
- * An operation behind an access token; checks in the contract's order: content type, size, JSON, shape (`check` adds to it), token,
- * e-mail address.
+ * An operation behind an access token; checks in the contract's order: content type, size, JSON, shape, token, e-mail address.
  */
 export function authenticatedOperation<S extends z.ZodType<{ email: string }>>(
   app: FastifyInstance,
@@ -66,11 +74,12 @@ export function authenticatedOperation<S extends z.ZodType<{ email: string }>>(
   operation: Operation,
   schema: S,
   answer: Answer<z.output<S>, AuthenticatedCall<z.output<S>>>,
-  check: (body: z.output<S>) => void = () => undefined,
+  { check, ...route }: OperationOptions<z.output<S>> = {},
 ): void {
-  openOperation(app, operation, schema, async ({ body, request, reply }) => {
-    check(body);
+  const answerChecked = async ({ body, request, reply }: Call<z.output<S>>): Promise<object> => {
+    check?.(body);
     const caller = await authenticate(context, request.headers.authorization, body.email);
     return answer({ body, caller, request, reply });
-  });
+  };
+  openOperation(app, operation, schema, answerChecked, route);
 }

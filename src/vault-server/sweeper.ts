@@ -12,15 +12,15 @@ const STAGED_FOR_MS = 3_600_000;
  */
 export async function sweep({ store, clock, limits, metrics, requestRate }: VaultContext): Promise<void> {
   const now = clock.now();
-  const removed = await store.write(async ({ secrets, tokens, loginFailures, files }) => {
+  const due = await store.write(async ({ secrets, tokens, loginFailures, files }) => {
     await tokens.removeLapsed(now - REFRESH_IDLE_MS, now);
     await loginFailures.removeBefore(now - limits.loginWindowMs);
-    const due = await secrets.removeDue(now);
-    return { secrets: due, blobs: await files.discardStagedBefore(now - STAGED_FOR_MS) };
+    await files.discardStagedBefore(now - STAGED_FOR_MS);
+    return secrets.removeDue(now);
   });
   requestRate.prune();
-  metrics.removed.inc(removed.secrets);
-  if (removed.secrets + removed.blobs > 0) await store.scrub();
+  metrics.removed.inc(due);
+  await store.scrub();
 }
 
 /** Sweeps now and then every ten seconds, until disposed; a failed sweep is logged and tried again. */

@@ -6,6 +6,7 @@ import type { Redacted } from "../lib/redacted.ts";
 import { buildApp, type ServerTls } from "./app.ts";
 import { Gate } from "./auth/gate.ts";
 import { tooManyLogIns } from "./auth/log-in.ts";
+import { defaultPasswordCost, unmatchableHash, type PasswordCost } from "./auth/password.ts";
 import { TokenBuckets } from "./auth/token-buckets.ts";
 import type { ExpiredPolicy, VaultContext } from "./context.ts";
 import { generateMasterKey, MasterKey } from "./crypto/master-key.ts";
@@ -29,6 +30,8 @@ export interface VaultServerOptions {
   readonly tls?: ServerTls;
   readonly expired?: ExpiredPolicy;
   readonly limits?: Partial<Limits>;
+  /** Of new accounts' passwords; never less than the default but in tests. */
+  readonly passwordCost?: PasswordCost;
   readonly clock?: Clock;
   readonly logger?: Logger;
 }
@@ -65,6 +68,7 @@ function createContext(options: VaultServerOptions, store: Store, masterKey: Mas
     metrics: new VaultMetrics(),
     expired: options.expired ?? "serve",
     hashing: new Gate(HASHINGS_AT_ONCE, limits.loginQueue, () => tooManyLogIns(1000)),
+    unmatchableHash: unmatchableHash(options.passwordCost ?? defaultPasswordCost),
     requestRate: new TokenBuckets(clock, limits.requestsPerSecond, limits.requestBurst),
   };
 }
@@ -93,7 +97,9 @@ export async function startVaultServer(options: VaultServerOptions): Promise<Vau
   await checkMasterKey(store, masterKey);
   const context = createContext(options, store, masterKey);
   const users: NewUser[] = [];
-  for (const email of options.dev?.users ?? []) users.push(await addGeneratedUser(store, email, context.clock.now()));
+  for (const email of options.dev?.users ?? []) {
+    users.push(await addGeneratedUser(store, email, context.clock.now(), options.passwordCost));
+  }
   started.use(startSweeper(context));
   const app = started.adopt(await buildApp(context, options.tls), (built) => built.close());
   await app.listen(options.listen);

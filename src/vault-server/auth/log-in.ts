@@ -2,7 +2,7 @@ import type { VaultContext } from "../context.ts";
 import { slowedUntil } from "../rules/login-slowing.ts";
 import { ServiceError } from "../service-error.ts";
 import { canonicalEmail } from "./email.ts";
-import { unmatchableHash, verifyPassword } from "./password.ts";
+import { verifyPassword } from "./password.ts";
 
 /** Too many log-ins, now or lately. */
 export function tooManyLogIns(waitMs: number): ServiceError {
@@ -41,7 +41,7 @@ export async function logIn(context: VaultContext, email: string, password: stri
     // Again: those that waited for hashing in front of this one may have failed meanwhile.
     await refuseWhileSlowed(context, subjects);
     const user = await store.read(({ users }) => users.find(canonical));
-    const matches = await verifyPassword(user?.passwordHash ?? unmatchableHash, password);
+    const matches = await verifyPassword(user?.passwordHash ?? context.unmatchableHash, password);
     if (!user || !matches) {
       const now = clock.now();
       await store.write(async ({ loginFailures }) => {

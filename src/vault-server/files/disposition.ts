@@ -24,6 +24,7 @@ export function headerParameters(header: string): ReadonlyMap<string, string> {
  * Source: the vault contract, "Files"; `filename*` as RFC 5987 writes it.
  */
 export function partFilename(disposition: string): string | undefined {
+  if (!/^form-data\s*;/iu.test(disposition)) return undefined;
   const parameters = headerParameters(disposition);
   const extended = parameters.get("filename*");
   const filename = (extended !== undefined ? decodeExtended(extended) : undefined) ?? parameters.get("filename");

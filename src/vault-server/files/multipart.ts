@@ -2,7 +2,7 @@ import { invalidRequest } from "../service-error.ts";
 
 const CRLF = Buffer.from("\r\n");
 const HEADERS_END = Buffer.from("\r\n\r\n");
-const MAX_HEADER_BYTES = 16 * 1024;
+const MAX_HEADER_BYTES = 8 * 1024;
 /** Of everything that is not a file: preamble, epilogue, form fields. */
 const MAX_OTHER_BYTES = 1024 * 1024;
 
@@ -26,7 +26,9 @@ class Cutter {
   }
 
   async #pull(): Promise<boolean> {
-    const next = await this.#source.next();
+    const next = await this.#source.next().catch(() => undefined);
+    // The client went away.
+    if (next === undefined) throw malformed("it ends too early");
     if (next.done === true) return false;
     this.#held = this.#held.length === 0 ? Buffer.from(next.value) : Buffer.concat([this.#held, next.value]);
     return true;
@@ -93,18 +95,23 @@ async function skip(content: AsyncIterable<Uint8Array>, budget: { bytes: number 
  * @throws ServiceError `invalid_request` when it is malformed or ends before its closing delimiter
  */
 export async function* multipartParts(source: AsyncIterable<Uint8Array>, boundary: string): AsyncGenerator<Part> {
+  const input = source[Symbol.asyncIterator]();
   // As if a line ended before the body, so that the first delimiter is like the others.
-  const cutter = new Cutter(source[Symbol.asyncIterator](), CRLF);
+  const cutter = new Cutter(input, CRLF);
   const delimiter = Buffer.from(`\r\n--${boundary}`, "latin1");
   const others = { bytes: MAX_OTHER_BYTES };
-  await skip(cutter.until(delimiter), others);
-  for (;;) {
-    const mark = (await cutter.take(2)).toString("latin1");
-    if (mark === "--") return cutter.drain(others.bytes);
-    if (mark !== "\r\n") throw malformed("a delimiter does not end its line");
-    const headers = parseHeaders((await cutter.collect(HEADERS_END, MAX_HEADER_BYTES)).toString("utf8"));
-    const content = cutter.until(delimiter);
-    yield { headers, content };
-    await skip(content, others);
+  try {
+    await skip(cutter.until(delimiter), others);
+    for (;;) {
+      const mark = (await cutter.take(2)).toString("latin1");
+      if (mark === "--") return await cutter.drain(others.bytes);
+      if (mark !== "\r\n") throw malformed("a delimiter does not end its line");
+      const headers = parseHeaders((await cutter.collect(HEADERS_END, MAX_HEADER_BYTES)).toString("utf8"));
+      const content = cutter.until(delimiter);
+      yield { headers, content };
+      await skip(content, others);
+    }
+  } finally {
+    await input.return?.();
   }
 }

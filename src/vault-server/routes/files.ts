@@ -43,7 +43,13 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
     handler: async (request) => {
       const { email, count, boundary } = uploadHeaders(request, context.limits);
       const caller = await authenticate(context, request.headers.authorization, email);
-      return { files: await upload(context, caller, { source: request.raw, boundary, count }) };
+      // On a failure the connection stays open and the rest is read away: the client must be able to read the answer.
+      const source = request.raw.iterator({ destroyOnReturn: false });
+      try {
+        return { files: await upload(context, caller, { source, boundary, count }) };
+      } finally {
+        request.raw.resume();
+      }
     },
   });
 
@@ -51,12 +57,23 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
     sendList(request, reply, { files: await listFiles(context, caller) }),
   );
 
-  authenticatedOperation(app, context, "download_file", requests.file, async ({ body, caller, request, reply }) => {
-    const { version, size, sha256, content } = await openDownload(context, caller, body.filename, body.version);
-    const etag = `"${sha256}"`;
-    reply.header("etag", etag).header("x-file-version", String(version));
-    if (isKnown(request, etag)) return reply.status(304).send();
-    reply.type("application/octet-stream").header("content-length", String(size));
-    return reply.send(Readable.from(content, { objectMode: false }));
-  });
+  authenticatedOperation(
+    app,
+    context,
+    "download_file",
+    requests.file,
+    async ({ body, caller, request, reply }) => {
+      const { version, size, sha256, content } = await openDownload(context, caller, body.filename, body.version);
+      const etag = `"${sha256}"`;
+      reply.header("etag", etag).header("x-file-version", String(version));
+      if (isKnown(request, etag)) return reply.status(304).send();
+      const stream = Readable.from(content, { objectMode: false });
+      stream.on("error", (error) =>
+        context.logger.warn({ requestId: request.id, operation: "download_file", error }, "download failed"),
+      );
+      return reply.type("application/octet-stream").header("content-length", String(size)).send(stream);
+    },
+    // The length and the strong etag are those of the file's own bytes.
+    { compress: false },
+  );
 }

@@ -26,7 +26,7 @@ export function secretRoutes(app: FastifyInstance, context: VaultContext): void 
       const { key_name: name, key_value: value, delete_time: deleteMinutes } = body;
       return { secret: await protect(context, caller, { name, value, metadata: givenMetadata(body), deleteMinutes }) };
     },
-    checkSize,
+    { check: checkSize },
   );
 
   authenticatedOperation(app, context, "list_no_dup", listRequest, async ({ caller, request, reply }) =>

@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { Redacted } from "../lib/redacted.ts";
+import { createLogger } from "./create-logger.ts";
+
+const canary = "canary-log-71d2";
+
+function capture() {
+  const lines: string[] = [];
+  const logger = createLogger({ name: "test", level: "info", destination: { write: (line) => void lines.push(line) } });
+  return { logger, lines, last: () => JSON.parse(lines.at(-1) ?? "") };
+}
+
+test("a line is JSON with time, level, program, the known fields and the message", () => {
+  const { logger, last } = capture();
+  logger.info({ namespace: "shop", version: 3 }, "synced");
+  expect(last()).toEqual({
+    level: "info",
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/u),
+    program: "test",
+    namespace: "shop",
+    version: 3,
+    msg: "synced",
+  });
+});
+
+test("a field nobody has allowed is masked, on the logger and on its children, at any depth", () => {
+  const { logger, lines, last } = capture();
+  logger.warn({ value: canary, token: canary, key: { password: canary, name: "a" } }, "x");
+  expect(last()).toMatchObject({ value: "[redacted]", token: "[redacted]", key: { password: "[redacted]", name: "a" } });
+  logger.child({ controller: "secret", authorization: canary }).error({ data: [canary] }, "y");
+  expect(last()).toMatchObject({ controller: "secret", authorization: "[redacted]", data: "[redacted]" });
+  expect(lines.join("")).not.toContain(canary);
+});
+
+test("redacted values, bytes and errors' messages are never printed, even under an allowed name", () => {
+  const { logger, lines, last } = capture();
+  const error = Object.assign(new TypeError(`cannot parse ${canary}`), { code: "ERR_X", cause: canary });
+  logger.error({ error, name: new Redacted(canary), key: Buffer.from(canary), resource: [new Redacted(canary)] }, "failed");
+  expect(last()).toMatchObject({
+    error: { name: "TypeError", code: "ERR_X" },
+    name: "[redacted]",
+    key: "[redacted]",
+    resource: ["[redacted]"],
+  });
+  expect(last().error.frames[0]).toMatch(/^at /u);
+  expect(lines.join("")).not.toContain(canary);
+});
+
+test("lines below the level are dropped", () => {
+  const { logger, lines } = capture();
+  logger.debug({ name: "x" }, "detail");
+  expect(lines).toEqual([]);
+});

@@ -1,0 +1,19 @@
+import { expect, test } from "vitest";
+import { MetricsRegistry } from "./metrics-registry.ts";
+
+test("counters, gauges and histograms appear in the exposition text", async () => {
+  const registry = new MetricsRegistry();
+  registry.counter({ name: "calls_total", help: "Calls.", labels: ["operation"] }).inc({ operation: "list" }, 2);
+  registry.gauge({ name: "depth", help: "Depth." }).set(7);
+  registry.histogram({ name: "wait_seconds", help: "Wait." }, [0.1, 1]).observe(0.5);
+  const lines = (await registry.text()).split("\n");
+  expect(lines).toEqual(expect.arrayContaining(['calls_total{operation="list"} 2', "depth 7", 'wait_seconds_bucket{le="1"} 1']));
+  expect(registry.contentType).toMatch(/^text\/plain/u);
+});
+
+test("two registries know nothing of each other", async () => {
+  const [one, other] = [new MetricsRegistry(), new MetricsRegistry()];
+  one.counter({ name: "calls_total", help: "Calls." }).inc();
+  other.counter({ name: "calls_total", help: "Calls." });
+  expect(await other.text()).toContain("calls_total 0");
+});

@@ -1,0 +1,166 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { z } from "zod";
+import { VirtualClock } from "../../test/support/virtual-clock.ts";
+import { TestVault, VaultCaller } from "../../test/support/vault.ts";
+import { createLogger } from "../telemetry/create-logger.ts";
+import { generateMasterKey } from "./crypto/master-key.ts";
+import { startVaultServer } from "./vault-server.ts";
+
+const canary = "canary-value-3f9a1c77";
+const masterKey = generateMasterKey();
+let directory: string;
+let data: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
+  data = join(directory, "vault.db");
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+/** Every byte the server has written to its directory. */
+async function everythingWritten(): Promise<Buffer> {
+  const files = await readdir(directory);
+  return Buffer.concat(await Promise.all(files.map((file) => readFile(join(directory, file)))));
+}
+
+function alter(sql: string, ...values: (string | Uint8Array)[]): void {
+  const database = new DatabaseSync(data);
+  try {
+    expect(database.prepare(sql).run(...values).changes).toBeGreaterThan(0);
+  } finally {
+    database.close();
+  }
+}
+
+function select(sql: string): Record<string, unknown>[] {
+  const database = new DatabaseSync(data);
+  try {
+    return database.prepare(sql).all();
+  } finally {
+    database.close();
+  }
+}
+
+test("no value, file, password or token is readable in what is written; logs hold none of them either", async () => {
+  let log = "";
+  const logger = createLogger({ name: "vault", level: "debug", destination: { write: (line) => void (log += line) } });
+  await using vault = await TestVault.start({ data, masterKey, logger });
+  const ann = await vault.caller("ann@example.com");
+  await ann.call("protect", { key_name: "a", key_value: canary });
+  await ann.call("expose", { key_name: "a" });
+  await ann.upload([{ filename: "f", bytes: Buffer.from(canary) }]);
+  await ann.call("list_no_dup", {}, { authorization: `Bearer ${canary}` });
+  await ann.call("protect", { key_name: `\n${canary}`, key_value: canary });
+  const written = await everythingWritten();
+  expect(written.length).toBeGreaterThan(10_000);
+  expect(log).toContain("answered");
+  for (const text of [canary, ann.token, vault.passwords.get("ann@example.com") ?? ""]) {
+    for (const encoded of [text, Buffer.from(text).toString("base64").slice(0, -4), Buffer.from(text).toString("hex")]) {
+      expect([written.includes(encoded), log.includes(encoded)]).toEqual([false, false]);
+    }
+  }
+});
+
+test("everything is there after a restart with the same key, tokens too; another key is refused", async () => {
+  let token: string;
+  {
+    await using vault = await TestVault.start({ data, masterKey });
+    const ann = await vault.caller("ann@example.com");
+    token = ann.token;
+    await ann.call("protect", { key_name: "kept", key_value: canary });
+    await ann.upload([{ filename: "f", bytes: Buffer.from(canary) }]);
+  }
+  const other = { listen: { host: "127.0.0.1", port: 0 }, data, masterKey: generateMasterKey() };
+  await expect(startVaultServer(other)).rejects.toThrow("another master key");
+  await using again = await startVaultServer({ ...other, masterKey });
+  const ann = new VaultCaller(again.url, "ann@example.com", token);
+  expect((await ann.call("expose", { key_name: "kept" })).json().key_value).toBe(canary);
+  expect((await ann.call("download_file", { filename: "f" })).bytes.toString()).toBe(canary);
+});
+
+test("a server without a master key does not start, but for development", async () => {
+  await expect(startVaultServer({ listen: { host: "127.0.0.1", port: 0 }, data })).rejects.toThrow("needs a master key");
+});
+
+test("data of a newer release is refused", async () => {
+  await (await TestVault.start({ data, masterKey }))[Symbol.asyncDispose]();
+  const database = new DatabaseSync(data);
+  database.exec("PRAGMA user_version = 999");
+  database.close();
+  await expect(TestVault.start({ data, masterKey, dev: { users: [] } })).rejects.toThrow("newer release");
+});
+
+test("rows that were swapped or altered are refused, and the answer says nothing about why", async () => {
+  await using vault = await TestVault.start({ data, masterKey });
+  const ann = await vault.caller("ann@example.com");
+  const bob = await vault.caller("bob@example.com");
+  for (const [caller, name] of [
+    [ann, "mine"],
+    [ann, "other"],
+    [bob, "bobs"],
+  ] as const) {
+    await caller.call("protect", { key_name: name, key_value: `${canary}-${name}` });
+    await caller.upload([{ filename: name, bytes: Buffer.from(`${canary}-${name}`) }]);
+  }
+  const row =
+    "SELECT v.key_id, v.wrapped_key, v.sealed FROM secret_versions v JOIN secrets s ON s.id = v.secret_id WHERE s.name =";
+  for (const from of ["other", "bobs"]) {
+    alter(
+      `UPDATE secret_versions SET (key_id, wrapped_key, sealed) = (${row} '${from}')
+       WHERE secret_id = (SELECT id FROM secrets WHERE name = 'mine')`,
+    );
+    const answer = await ann.call("expose", { key_name: "mine" });
+    expect([answer.status, answer.code()]).toEqual([500, "internal"]);
+    expect(answer.bytes.toString()).not.toContain(canary);
+  }
+  alter("UPDATE secrets SET name = 'renamed' WHERE name = 'other'");
+  expect((await ann.call("expose", { key_name: "renamed" })).code()).toBe("internal");
+
+  alter("UPDATE file_versions SET size = size - 1 WHERE file_id = (SELECT id FROM files WHERE name = 'mine')");
+  expect((await ann.call("download_file", { filename: "mine" })).code()).toBe("internal");
+  alter("UPDATE file_chunks SET sealed = (SELECT max(sealed) FROM file_chunks)");
+  const results = await Promise.allSettled([
+    ann.call("download_file", { filename: "other" }),
+    bob.call("download_file", { filename: "bobs" }),
+  ]);
+  const served = results.filter((result) => result.status === "fulfilled" && result.value.status === 200);
+  expect(served.length).toBeLessThanOrEqual(1);
+});
+
+test("the sweeper wipes the bytes of what is past its deadline, and of uploads that never finished", async () => {
+  const clock = new VirtualClock();
+  await using vault = await TestVault.start({ data, masterKey, clock });
+  const ann = await vault.caller("ann@example.com", undefined, 1000);
+  await ann.call("protect", { key_name: "short", key_value: canary.repeat(100), delete_time: 1 });
+  await ann.call("protect", { key_name: "long", key_value: "x" });
+  const [doomed] = select("SELECT sealed FROM secret_versions ORDER BY length(sealed) DESC LIMIT 1");
+  const sealed = z.instanceof(Uint8Array).parse(doomed?.sealed);
+  expect((await everythingWritten()).includes(sealed)).toBe(true);
+  await clock.advance(59_000);
+  expect(select("SELECT name FROM secrets")).toHaveLength(2);
+  await clock.advance(21_000);
+  expect(select("SELECT name FROM secrets")).toEqual([{ name: "long" }]);
+  expect(select("SELECT secret_id FROM secret_versions")).toHaveLength(1);
+  expect((await everythingWritten()).includes(sealed)).toBe(false);
+  expect(await vault.metric("vaultsync_vault_secrets_removed_total")).toBe(1);
+});
+
+test("what a crash left of an upload is wiped an hour later; finished files stay", async () => {
+  const clock = new VirtualClock();
+  {
+    await using vault = await TestVault.start({ data, masterKey, clock });
+    const ann = await vault.caller("ann@example.com");
+    await ann.upload([{ filename: "whole", bytes: Buffer.from("x") }]);
+  }
+  alter("INSERT INTO staged_blobs (blob_id, staged_at) VALUES ('lost', ?)", String(clock.now()));
+  alter("INSERT INTO file_chunks (blob_id, position, sealed) VALUES ('lost', 0, ?)", Buffer.from("rest"));
+  clock.stepWall(3_600_001);
+  await using again = await startVaultServer({ listen: { host: "127.0.0.1", port: 0 }, data, masterKey, clock });
+  await clock.advance(10_000);
+  expect(again.url).toMatch(/^http:/u);
+  expect(select("SELECT blob_id FROM staged_blobs")).toEqual([]);
+  expect(select("SELECT count(*) AS chunks FROM file_chunks")).toEqual([{ chunks: 1 }]);
+});
