@@ -230,13 +230,16 @@ test("a long wait is left to the caller, and a create is not repeated after 503"
 test("after a 401 the credentials are loaded again and the call repeated once", async () => {
   const loads: boolean[] = [];
   await using server = await LoopbackApiServer.start(({ headers }, response) =>
-    headers.authorization === "Bearer new" ? json(response, 200, secret) : json(response, 401, refusal(401, "Unauthorized")),
+    headers.authorization === "Bearer new"
+      ? json(response, 200, secret)
+      : json(response, 401, refusal(401, "Unauthorized", {}, "x".repeat(1024 * 1024))),
   );
   const source = server.source((fresh) => {
     loads.push(fresh);
     return loads.length === 1 ? "old" : "new";
   });
-  await using client = new KubeClient({ credentials: new Credentials(source, systemClock), clock: systemClock });
+  // The one connection has to be free again for the repetition.
+  await using client = new KubeClient({ credentials: new Credentials(source, systemClock), clock: systemClock, connections: 1 });
   expect(await client.get(SECRETS, ref, forever)).toEqual(secret);
   expect(await client.get(SECRETS, ref, forever)).toEqual(secret);
   expect(loads).toEqual([false, true]);

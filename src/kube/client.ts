@@ -109,9 +109,6 @@ export class KubeClient implements KubeApi, AsyncDisposable {
       }
     } catch (error) {
       throw errorOfTransport(error, request);
-    } finally {
-      // Also when the consumer stopped reading; a second error of a body that is already broken says nothing new.
-      answer.body.on("error", () => undefined).destroy();
     }
   }
 

@@ -22,8 +22,8 @@ class LeaseServer {
   readonly writes: Spec[] = [];
   spec: Spec | undefined;
   version = 1;
-  /** Applied, but the answer says otherwise; or not applied at all; or never answered. */
-  fault: "none" | "refuse" | "apply-and-refuse" | "hang" = "none";
+  /** Not applied; applied, but the answer says otherwise; never answered; answered after 4 s. */
+  fault: "none" | "refuse" | "apply-and-refuse" | "hang" | "slow" = "none";
   readonly server: LoopbackApiServer;
   readonly api: KubeClient;
 
@@ -31,7 +31,8 @@ class LeaseServer {
     this.server = server;
     const { clock } = this;
     this.api = new KubeClient({ credentials: new Credentials(server.source(), clock), clock });
-    server.answer = (request, response) => {
+    server.answer = async (request, response) => {
+      if (this.fault === "slow") await clock.sleep(4_000);
       if (this.fault === "hang") return;
       if (this.fault === "refuse") return json(response, 503, {});
       const [status, body] = this.#serve(request);
@@ -153,6 +154,19 @@ test.each(["refuse", "hang"] as const)(
     expect(leadership.mayWrite(), "lost stays lost").toBe(false);
   },
 );
+
+test("the time to write counts from when a renewal was sent, not from its answer", async () => {
+  const lease = await LeaseServer.start();
+  const leadership = await lease.acquire();
+  const sent = lease.clock.monotonic() + 2_000;
+  const writes = lease.writes.length;
+  lease.fault = "slow";
+  await pumpUntil(lease.clock, () => lease.writes.length > writes);
+  lease.fault = "hang";
+  expect(lease.clock.monotonic() - sent).toBeGreaterThan(3_000);
+  await lease.wait(sent + 10_300 - lease.clock.monotonic());
+  expect(leadership.mayWrite()).toBe(false);
+});
 
 test("a process that was stopped for longer than the deadline may not write, even before any timer has fired", async () => {
   const lease = await LeaseServer.start();

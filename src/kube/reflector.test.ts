@@ -227,6 +227,18 @@ test("a server that asks to wait is given that time", async () => {
   expect(scene.clock.monotonic() - before).toBeGreaterThanOrEqual(20_000 - 200);
 });
 
+test("an event makes the next failure a first one again", async () => {
+  const scene = await Scene.start([]);
+  for (let n = 0; n < 4; n += 1) (await scene.nextWatch()).socket.resetAndDestroy();
+  const steady = await scene.nextWatch();
+  steady.response.write(event("ADDED", object("one", "101")));
+  await scene.until(() => scene.changes.length === 1);
+  const before = scene.clock.monotonic();
+  steady.socket.resetAndDestroy();
+  await scene.nextWatch();
+  expect(scene.clock.monotonic() - before).toBeLessThan(2_000);
+});
+
 test("watches that end at once are not begun again in a tight loop", async () => {
   const scene = await Scene.start([]);
   await scene.nextWatch();

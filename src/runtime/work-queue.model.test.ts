@@ -79,7 +79,7 @@ const done = key.map((name): Command => ({
 
 test("whatever happens, no key is lost, doubled, or worked on twice at once", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.commands([add, addAfter, wait, take, done], { maxCommands: 60 }), async (commands) => {
+    fc.asyncProperty(fc.commands([add, addAfter, wait, take, done], { maxCommands: 80, size: "max" }), async (commands) => {
       const model = new Model();
       const real = new Real();
       await fc.asyncModelRun(() => ({ model, real }), commands);
