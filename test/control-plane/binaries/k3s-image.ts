@@ -29,8 +29,12 @@ export const k3sImage: Source = {
         return unavailable(`${image} cannot be pulled`);
       }
     }
-    const kubectl = (await onPath("kubectl", environment["PATH"] ?? "")) ?? (await kubectlFromImage(`${cache}-k3s`));
-    return kubectl === undefined ? unavailable("no kubectl on the path") : { kind: "k3s", image, kubectl };
+    try {
+      const kubectl = (await onPath("kubectl", environment["PATH"] ?? "")) ?? (await kubectlFromImage(`${cache}-k3s`));
+      return kubectl === undefined ? unavailable("no kubectl on the path") : { kind: "k3s", image, kubectl };
+    } catch {
+      return unavailable(`no kubectl on the path, and none from ${image}`);
+    }
   },
 };
 

@@ -1,0 +1,86 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { silentProgress } from "../progress.ts";
+import { install } from "./install.ts";
+import { missingComponents } from "./missing-components.ts";
+import { components } from "./version.ts";
+
+let root: string;
+let cache: string;
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), "vaultsync-install-"));
+  cache = join(root, "v1");
+});
+afterEach(async () => {
+  await rm(root, { recursive: true });
+});
+
+async function makeAll(directory: string): Promise<void> {
+  for (const name of components) await writeFile(join(directory, name), name, { mode: 0o755 });
+}
+
+async function leftovers(): Promise<string[]> {
+  return (await readdir(root)).filter((name) => name.includes(".tmp-"));
+}
+
+it("makes the cache once and finds it afterwards", async () => {
+  await install(cache, silentProgress, makeAll);
+  await install(cache, silentProgress, () => Promise.reject(new Error("made twice")));
+  expect(await readFile(join(cache, "etcd"), "utf8")).toBe("etcd");
+  expect(await leftovers()).toEqual([]);
+});
+
+it("lets one of two work and the other take its result", async () => {
+  let made = 0;
+  const make = async (directory: string): Promise<void> => {
+    made++;
+    await makeAll(directory);
+  };
+  await Promise.all([install(cache, silentProgress, make), install(cache, silentProgress, make)]);
+  expect(made).toBe(1);
+});
+
+it("leaves no cache and no remains when the making fails, and can be tried again", async () => {
+  const broken = install(cache, silentProgress, async (directory) => {
+    await writeFile(join(directory, "etcd"), "", { mode: 0o755 });
+    throw new Error("no more disk");
+  });
+  await expect(broken).rejects.toThrow("no more disk");
+  expect(await leftovers()).toEqual([]);
+  await install(cache, silentProgress, makeAll);
+  expect(await missingComponents(cache)).toEqual([]);
+});
+
+it("refuses a result that is not whole", async () => {
+  const partial = install(cache, silentProgress, (directory) => writeFile(join(directory, "etcd"), "", { mode: 0o755 }));
+  await expect(partial).rejects.toThrow("it did not give kube-apiserver, kube-controller-manager, kubectl");
+  expect(await missingComponents(cache)).toHaveLength(components.length);
+});
+
+it("replaces a cache that is not whole", async () => {
+  await mkdir(cache);
+  await writeFile(join(cache, "etcd"), "half");
+  await install(cache, silentProgress, makeAll);
+  expect(await readFile(join(cache, "etcd"), "utf8")).toBe("etcd");
+});
+
+it("goes on after another process was killed while it held the lock, and removes what that one left", async () => {
+  const program = `
+    import { install } from ${JSON.stringify(join(import.meta.dirname, "install.ts"))};
+    const progress = { note() {}, update() {} };
+    await install(${JSON.stringify(cache)}, progress, async () => { console.log("making"); await new Promise((r) => setTimeout(r, 60_000)); });`;
+  const other = spawn(process.execPath, ["--input-type=module", "--eval", program], { stdio: ["ignore", "pipe", "inherit"] });
+  await once(other.stdout, "data");
+  expect(await leftovers()).toHaveLength(1);
+  const waiting: string[] = [];
+  const mine = install(cache, { note: (line) => waiting.push(line), update: () => {} }, makeAll);
+  await expect.poll(() => waiting).toHaveLength(1);
+  other.kill("SIGKILL");
+  await mine;
+  expect(await missingComponents(cache)).toEqual([]);
+  expect(await leftovers()).toEqual([]);
+});
