@@ -43,12 +43,18 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   async sleep(ms, signal) {
-    let left = ms;
-    while (left > MAX_DELAY_MS) {
-      await delay(MAX_DELAY_MS, undefined, signal && { signal });
-      left -= MAX_DELAY_MS;
+    try {
+      let left = ms;
+      while (left > MAX_DELAY_MS) {
+        await delay(MAX_DELAY_MS, undefined, signal && { signal });
+        left -= MAX_DELAY_MS;
+      }
+      await delay(Math.max(0, left), undefined, signal && { signal });
+    } catch (error) {
+      // Node rejects with an AbortError of its own, which only carries the reason as its cause.
+      signal?.throwIfAborted();
+      throw error;
     }
-    await delay(Math.max(0, left), undefined, signal && { signal });
   },
   timer: (ms, fire) => new NodeTimer(ms, fire),
 };
