@@ -301,6 +301,20 @@ describe("list_file and download_file", () => {
     expect([answer.headers["content-encoding"], answer.headers["content-length"]]).toEqual([undefined, "10000"]);
   });
 
+  test("a client that goes away in the middle of a download harms nobody", async () => {
+    const filename = freshName();
+    await ann.upload([{ filename, bytes: randomBytes(FILE_LIMIT) }]);
+    await new Promise<void>((resolve) => {
+      const headers = { "content-type": "application/json", authorization: ann.token };
+      const request = httpRequest(vault.url + operationPath.download_file, { method: "POST", headers }, (response) => {
+        response.once("data", () => request.destroy());
+      });
+      request.on("error", () => undefined).on("close", resolve);
+      request.end(JSON.stringify({ email: ann.email, filename }));
+    });
+    expect((await download(ann, filename)).bytes).toHaveLength(FILE_LIMIT);
+  });
+
   test("a body that is not multipart is not read as one", async () => {
     const answer = await wire(vault.url + operationPath.protect_file, {
       headers: { "content-type": "multipart/mixed; boundary=x" },

@@ -1,3 +1,4 @@
+import { release } from "../release.ts";
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 
 const NONCE_BYTES = 12;
@@ -16,7 +17,12 @@ export function sealBytes(key: Uint8Array, identity: Identity, plain: Uint8Array
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(ALGORITHM, key, nonce, { authTagLength: TAG_BYTES });
   cipher.setAAD(associatedData(identity));
-  return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+  const secret = cipher.update(plain);
+  // A stream cipher has no bytes left to give.
+  cipher.final();
+  const sealed = Buffer.concat([nonce, secret, cipher.getAuthTag()]);
+  release(secret);
+  return sealed;
 }
 
 /** @throws Error when key, identity or bytes are not those it was sealed with */
@@ -24,5 +30,8 @@ export function openBytes(key: Uint8Array, identity: Identity, sealed: Uint8Arra
   const decipher = createDecipheriv(ALGORITHM, key, sealed.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
   decipher.setAAD(associatedData(identity));
   decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES));
-  return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES, sealed.length - TAG_BYTES)), decipher.final()]);
+  const plain = decipher.update(sealed.subarray(NONCE_BYTES, sealed.length - TAG_BYTES));
+  // Checks the tag; a stream cipher has no bytes left to give.
+  decipher.final();
+  return plain;
 }

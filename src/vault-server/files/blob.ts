@@ -3,6 +3,7 @@ import type { VaultContext } from "../context.ts";
 import { openBytes, sealBytes, type Identity } from "../crypto/aead.ts";
 import type { Envelope } from "../crypto/envelope.ts";
 import { newKey } from "../crypto/master-key.ts";
+import { release } from "../release.ts";
 import { ServiceError } from "../service-error.ts";
 import type { FileVersion, StoredFile } from "../store/store.ts";
 
@@ -68,6 +69,7 @@ export async function stageBlob(
     const sealed = sealBytes(key, chunkIdentity(id, index), chunk);
     const position = index;
     await store.write(({ files }) => files.putChunk(id, position, sealed));
+    release(sealed);
     index += 1;
   }
   return { id, size, sha256: hash.digest("hex"), key };
@@ -100,6 +102,7 @@ export async function* readBlob({ store }: VaultContext, version: FileVersion, k
     const sealed = await store.read(({ files }) => files.chunk(version.blobId, position));
     if (!sealed) throw new Error("a chunk of a file is missing");
     const plain = openBytes(key, chunkIdentity(version.blobId, index), sealed);
+    release(sealed);
     left -= plain.length;
     yield plain;
   }

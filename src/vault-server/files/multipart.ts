@@ -1,6 +1,6 @@
 import { invalidRequest } from "../service-error.ts";
+import { release } from "../release.ts";
 
-const CRLF = Buffer.from("\r\n");
 const HEADERS_END = Buffer.from("\r\n\r\n");
 const MAX_HEADER_BYTES = 8 * 1024;
 /** Of everything that is not a file: preamble, epilogue, form fields. */
@@ -11,18 +11,29 @@ const malformed = (reason: string): Error => invalidRequest("", `malformed multi
 export interface Part {
   /** Lower-case names. */
   readonly headers: ReadonlyMap<string, string>;
-  /** Once, to its end or not at all; what is left of it is skipped when the next part is asked for. */
+  /** Once, to its end or not at all, each piece used before the next is asked for; what is left of it is skipped when the next part is asked for. */
   readonly content: AsyncIterable<Uint8Array>;
+}
+
+/** How many bytes at the end of `bytes` could be the beginning of `delimiter`. */
+function beginningAtEnd(bytes: Buffer, delimiter: Buffer): number {
+  for (let length = Math.min(bytes.length, delimiter.length - 1); length > 0; length -= 1) {
+    if (bytes.subarray(bytes.length - length).equals(delimiter.subarray(0, length))) return length;
+  }
+  return 0;
 }
 
 /** Pulls a source chunk by chunk and cuts it at delimiters; holds one chunk and a delimiter's length, never more. */
 class Cutter {
   readonly #source: AsyncIterator<Uint8Array>;
   #held: Buffer;
+  /** All of what `#held` is the rest of. */
+  #chunk: Uint8Array;
 
   constructor(source: AsyncIterator<Uint8Array>, start: Buffer) {
     this.#source = source;
     this.#held = start;
+    this.#chunk = start;
   }
 
   async #pull(): Promise<boolean> {
@@ -30,15 +41,18 @@ class Cutter {
     // The client went away.
     if (next === undefined) throw malformed("it ends too early");
     if (next.done === true) return false;
-    this.#held = this.#held.length === 0 ? Buffer.from(next.value) : Buffer.concat([this.#held, next.value]);
+    const rest = Buffer.from(this.#held);
+    release(this.#chunk);
+    this.#chunk = rest.length === 0 ? next.value : Buffer.concat([rest, next.value]);
+    this.#held = Buffer.from(this.#chunk.buffer, this.#chunk.byteOffset, this.#chunk.byteLength);
     return true;
   }
 
-  /** Everything up to the delimiter, which is dropped. */
+  /** Everything up to the delimiter, which is dropped. A piece is gone when the next one is asked for. */
   async *until(delimiter: Buffer): AsyncGenerator<Buffer> {
     for (;;) {
       const at = this.#held.indexOf(delimiter);
-      const end = at === -1 ? Math.max(0, this.#held.length - delimiter.length + 1) : at;
+      const end = at === -1 ? this.#held.length - beginningAtEnd(this.#held, delimiter) : at;
       if (end > 0) yield this.#held.subarray(0, end);
       this.#held = this.#held.subarray(at === -1 ? end : end + delimiter.length);
       if (at !== -1) return;
@@ -97,7 +111,7 @@ async function skip(content: AsyncIterable<Uint8Array>, budget: { bytes: number 
 export async function* multipartParts(source: AsyncIterable<Uint8Array>, boundary: string): AsyncGenerator<Part> {
   const input = source[Symbol.asyncIterator]();
   // As if a line ended before the body, so that the first delimiter is like the others.
-  const cutter = new Cutter(input, CRLF);
+  const cutter = new Cutter(input, Buffer.from("\r\n"));
   const delimiter = Buffer.from(`\r\n--${boundary}`, "latin1");
   const others = { bytes: MAX_OTHER_BYTES };
   try {

@@ -1,4 +1,3 @@
-import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { operationPath } from "../../protocol/operations.ts";
 import { listRequest, namedRequests } from "../../protocol/requests.ts";
@@ -7,6 +6,7 @@ import type { VaultContext } from "../context.ts";
 import { isKnown, sendList } from "../etag.ts";
 import { headerParameters } from "../files/disposition.ts";
 import { listFiles, openDownload } from "../files/read-files.ts";
+import { sendBytes } from "../files/send-bytes.ts";
 import { upload } from "../files/upload.ts";
 import type { Limits } from "../limits.ts";
 import { authenticatedOperation, requireMediaType } from "../operation.ts";
@@ -67,11 +67,10 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
       const etag = `"${sha256}"`;
       reply.header("etag", etag).header("x-file-version", String(version));
       if (isKnown(request, etag)) return reply.status(304).send();
-      const stream = Readable.from(content, { objectMode: false });
-      stream.on("error", (error) =>
-        context.logger.warn({ requestId: request.id, operation: "download_file", error }, "download failed"),
+      reply.type("application/octet-stream").header("content-length", String(size));
+      return sendBytes(reply, content, (error) =>
+        context.logger.warn({ requestId: request.id, operation: "download_file", error }, "download cut off"),
       );
-      return reply.type("application/octet-stream").header("content-length", String(size)).send(stream);
     },
     // The length and the strong etag are those of the file's own bytes.
     { compress: false },

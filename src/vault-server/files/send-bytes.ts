@@ -1,0 +1,46 @@
+import type { ServerResponse } from "node:http";
+import type { FastifyReply } from "fastify";
+import { release } from "../release.ts";
+
+/** Resolves when the system has taken the bytes; rejects when the client went away. */
+function write(response: ServerResponse, bytes: Uint8Array): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const closed = (): void => reject(new Error("the client went away"));
+    if (response.destroyed) return closed();
+    response.once("close", closed);
+    response.write(bytes, (error) => {
+      response.off("close", closed);
+      if (error) reject(error);
+      else resolve();
+    });
+  });
+}
+
+/**
+ * Answers with bytes as they come, as fast as the client takes them, giving each chunk's memory back once it is sent: the framework's own
+ * streaming cannot know when that is. Headers, `content-length` among them, are set on the reply before.
+ * @param cut told why the connection was cut when it fails after the first chunk, so that the client sees a short body
+ * @throws Error from `content` before the first chunk
+ */
+export async function sendBytes(
+  reply: FastifyReply,
+  content: AsyncIterable<Uint8Array>,
+  cut: (reason: unknown) => void,
+): Promise<FastifyReply> {
+  const chunks = content[Symbol.asyncIterator]();
+  let next = await chunks.next();
+  reply.hijack();
+  const response = reply.raw;
+  try {
+    for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) response.setHeader(name, value);
+    for (; next.done !== true; next = await chunks.next()) {
+      await write(response, next.value);
+      release(next.value);
+    }
+    response.end();
+  } catch (error) {
+    response.destroy();
+    cut(error);
+  }
+  return reply;
+}
