@@ -96,6 +96,10 @@ export default defineConfig({
         "no-restricted-globals": "off",
         "max-lines-per-function": "off",
         "typescript/no-non-null-assertion": "off",
+        "typescript/no-unsafe-type-assertion": "off",
+        "vitest/valid-expect": ["error", { maxArgs: 2 }],
+        // Waiting for a state, and failing when it does not come, is an assertion.
+        "vitest/expect-expect": ["error", { assertFunctionNames: ["expect", "world.ready", "world.until", "world.gone"] }],
       },
     },
   ],

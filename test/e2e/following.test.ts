@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { bytesOf, condition, vaultSecret, World } from "./support/world.ts";
+
+/** The main job, with the operator as a process of its own that has the rights of deploy/base and no others. */
+let world: World;
+beforeAll(async () => {
+  world = await World.create();
+  await world.startOperator();
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+});
+
+test("a Secret appears, follows new versions, and a pinned key stays at its version", async () => {
+  const first = world.canaries.text("first");
+  const second = world.canaries.text("second");
+  await world.protect("follow", first);
+  await world.apply(vaultSecret("follow", { current: "follow", pinned: { key: "follow", version: 1 } }));
+  await world.ready("VaultSecret", "follow");
+  const created = await world.until("Secret", "follow", () => true);
+  expect(bytesOf(created, "current")?.toString()).toBe(first);
+  expect(created.metadata.annotations["vaultsync.dev/versions"]).toBe('{"current":1,"pinned":1}');
+
+  await world.protect("follow", second);
+  const updated = await world.until("Secret", "follow", (secret) => bytesOf(secret, "current")?.toString() === second);
+  expect(bytesOf(updated, "pinned")?.toString()).toBe(first);
+  const resource = await world.until("VaultSecret", "follow", (one) => condition(one, "UpdateAvailable")?.status === "True");
+  expect(condition(resource, "UpdateAvailable")?.message).toContain("follow 1 → 2");
+});
+
+test("a hand edit is undone and a deleted target comes back, without a call to the vault", async () => {
+  const value = world.canaries.text("edited");
+  await world.protect("edited", value);
+  await world.apply(vaultSecret("edited", { password: "edited" }));
+  await world.ready("VaultSecret", "edited");
+  const exposes = await world.vault.metric('vaultsync_vault_requests_total{operation="version_expose",status="200"}');
+
+  const patch = {
+    data: { password: Buffer.from("wrong").toString("base64"), extra: "eA==" },
+    metadata: { labels: { mine: "kept" } },
+  };
+  const { code } = await world.plane.kubectl(["patch", "secret", "edited", "--type=merge", "-p", JSON.stringify(patch)], {
+    namespace: world.namespace,
+  });
+  expect(code).toBe(0);
+  const repaired = await world.until("Secret", "edited", (secret) => bytesOf(secret, "password")?.toString() === value);
+  expect(Object.keys(repaired.data)).toEqual(["password"]);
+  expect(repaired.metadata["labels"]).toMatchObject({ mine: "kept" });
+
+  await world.plane.kubectl(["delete", "secret", "edited", "--wait=false"], { namespace: world.namespace });
+  const again = await world.until("Secret", "edited", (secret) => secret.metadata.uid !== repaired.metadata.uid);
+  expect(bytesOf(again, "password")?.toString()).toBe(value);
+  const after = await world.vault.metric('vaultsync_vault_requests_total{operation="version_expose",status="200"}');
+  expect(after).toBe(exposes);
+});
+
+test("a removal by delete_time drops the key on time, and the Secret with the last key", async () => {
+  const started = Date.now();
+  await world.protect("short", world.canaries.text("short"), { delete_time: 1 });
+  await world.protect("long", world.canaries.text("long"));
+  await world.apply(vaultSecret("both", { short: "short", long: "long" }), vaultSecret("only", { short: "short" }));
+  await world.ready("VaultSecret", "both");
+  await world.ready("VaultSecret", "only");
+
+  const both = await world.until("Secret", "both", (secret) => !("short" in secret.data), 80_000);
+  expect(Date.now() - started).toBeGreaterThan(60_000);
+  expect(Object.keys(both.data)).toEqual(["long"]);
+  await world.gone("Secret", "only");
+  const resource = await world.until("VaultSecret", "only", (one) => condition(one, "Ready")?.reason === "SourceRemoved");
+  expect(condition(resource, "Ready")?.status).toBe("False");
+
+  const back = world.canaries.text("back");
+  await world.protect("short", back);
+  const made = await world.until("Secret", "only", () => true);
+  expect(bytesOf(made, "short")?.toString()).toBe(back);
+});
+
+test("a source that goes away otherwise leaves the Secret as it is and says so, while the rest is followed", async () => {
+  const kept = world.canaries.text("kept");
+  await world.protect("leaves", kept, { metadata: { environment_type: "prod" } });
+  await world.protect("stays", world.canaries.text("stays 1"));
+  await world.apply(vaultSecret("partly", { leaves: "leaves", stays: "stays" }));
+  await world.ready("VaultSecret", "partly");
+  // The connection's scope no longer reaches it: the list does not show it any more.
+  await world.plane.kubectl(
+    ["patch", "vaultconnection", "vault", "--type=merge", "-p", '{"spec":{"scope":{"environmentType":["dev"]}}}'],
+    { namespace: world.namespace },
+  );
+  await world.until("VaultSecret", "partly", (one) => condition(one, "Ready")?.reason === "SourceMissing");
+  const followed = world.canaries.text("stays 2");
+  await world.protect("stays", followed);
+  const secret = await world.until("Secret", "partly", (one) => bytesOf(one, "stays")?.toString() === followed);
+  expect(bytesOf(secret, "leaves")?.toString()).toBe(kept);
+  await world.plane.kubectl(["patch", "vaultconnection", "vault", "--type=merge", "-p", '{"spec":{"scope":null}}'], {
+    namespace: world.namespace,
+  });
+  await world.ready("VaultSecret", "partly");
+});
+
+test("a resource that goes takes its target with it, and a renamed target leaves no orphan", async () => {
+  await world.protect("renamed", world.canaries.text("renamed"));
+  await world.apply(vaultSecret("renamed", { password: "renamed" }, { name: "before" }));
+  await world.ready("VaultSecret", "renamed");
+  await world.apply(vaultSecret("renamed", { password: "renamed" }, { name: "after" }));
+  await world.until("Secret", "after", () => true);
+  await world.gone("Secret", "before");
+  await world.plane.kubectl(["delete", "vaultsecret", "renamed"], { namespace: world.namespace });
+  await world.gone("Secret", "after");
+});
+
+test("a Secret of somebody else is left alone, and taken up only after it is gone", async () => {
+  await world.apply({ apiVersion: "v1", kind: "Secret", metadata: { name: "theirs" }, stringData: { mine: "kept" } });
+  const value = world.canaries.text("theirs");
+  await world.protect("theirs", value);
+  await world.apply(vaultSecret("theirs", { password: "theirs" }));
+  const resource = await world.until("VaultSecret", "theirs", (one) => condition(one, "Ready")?.reason === "TargetConflict");
+  expect(condition(resource, "Stalled")?.status).toBe("True");
+  expect(Object.keys((await world.get("Secret", "theirs"))?.data ?? {})).toEqual(["mine"]);
+  await world.plane.kubectl(["delete", "secret", "theirs"], { namespace: world.namespace });
+  const ours = await world.until("Secret", "theirs", () => true, 60_000);
+  expect(bytesOf(ours, "password")?.toString()).toBe(value);
+});
+
+test("a version that is empty where bytes were is held back until a person accepts it", async () => {
+  const value = world.canaries.text("emptied");
+  await world.protect("emptied", value);
+  await world.apply(vaultSecret("emptied", { password: "emptied" }));
+  await world.ready("VaultSecret", "emptied");
+  await world.protect("emptied", "");
+  await world.until("VaultSecret", "emptied", (one) => condition(one, "Ready")?.reason === "SourceSuspicious");
+  expect(bytesOf((await world.get("Secret", "emptied"))!, "password")?.toString()).toBe(value);
+  await world.plane.kubectl(["annotate", "vaultsecret", "emptied", "vaultsync.dev/accept=emptied@2"], {
+    namespace: world.namespace,
+  });
+  await world.until("Secret", "emptied", (one) => bytesOf(one, "password")?.byteLength === 0);
+  await world.ready("VaultSecret", "emptied");
+});
+
+test("no value is found in anything the operator has written for people", async () => {
+  const writings = await world.writings();
+  expect(writings["log 0"]).toContain("leading");
+  expect(writings["events"]).toContain("TargetUpdated");
+  expect(writings["metrics"]).toContain("vaultsync_reconciles_total");
+  expect(world.canaries.tracesIn(writings)).toEqual([]);
+});

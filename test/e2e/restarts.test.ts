@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { KubeClient } from "../../src/kube/client.ts";
+import { loadCredentials } from "../../src/kube/config.ts";
+import { SECRETS } from "../../src/kube/resource.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import type { ConnectionProxy } from "../control-plane/connection-proxy.ts";
+import { sharedControlPlane } from "../support/control-plane.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { bytesOf, condition, vaultSecret, World } from "./support/world.ts";
+
+/** The operator killed, the API server restarted, watches cut: everything goes on by itself. */
+let proxy: ConnectionProxy;
+let world: World;
+beforeAll(async () => {
+  proxy = await (await sharedControlPlane()).connectionProxy();
+  world = await World.create({ server: proxy.server });
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  await proxy[Symbol.asyncDispose]();
+});
+
+/** Records every content each Secret of the namespace ever has, from its own watch. */
+async function recordContents(signal: AbortSignal): Promise<Map<string, Set<string>>> {
+  const api = new KubeClient({
+    credentials: await loadCredentials({ kubeconfig: world.plane.kubeconfigPath }),
+    clock: systemClock,
+  });
+  const contents = new Map<string, Set<string>>();
+  const namespace = world.namespace;
+  let resourceVersion = "";
+  for await (const page of api.list(SECRETS, { namespace }, signal)) resourceVersion = page.resourceVersion;
+  void record(api, resourceVersion, contents, signal);
+  return contents;
+}
+
+async function record(
+  api: KubeClient,
+  resourceVersion: string,
+  into: Map<string, Set<string>>,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    for await (const event of api.watch(SECRETS, { namespace: world.namespace, resourceVersion, timeoutSeconds: 600 }, signal)) {
+      if (event.type === "bookmark" || event.type === "deleted") continue;
+      const { name } = event.object.metadata;
+      into.set(name, (into.get(name) ?? new Set()).add(JSON.stringify(event.object.data)));
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    await api[Symbol.asyncDispose]();
+  }
+}
+
+test("killed in the middle of 200 first syncs and started again, every Secret is right and none was ever another", async () => {
+  const watching = new AbortController();
+  const contents = await recordContents(watching.signal);
+  const values = new Map(Array.from({ length: 200 }, (_, index) => [`crash-${index}`, world.canaries.text(`crash-${index}`)]));
+  for (const [name, value] of values) await world.protect(name, value);
+  await world.apply(...[...values.keys()].map((name) => vaultSecret(name, { password: name })));
+
+  const first = await world.startOperator();
+  await waitUntil("some are written", () => contents.size >= 40);
+  await first.stop("SIGKILL");
+  const written = contents.size;
+  expect(written).toBeLessThan(200);
+
+  await world.startOperator();
+  await waitUntil(
+    "all are Ready",
+    async () => {
+      const resources = await world.list("VaultSecret");
+      return resources.filter((one) => condition(one, "Ready")?.status === "True").length === values.size;
+    },
+    60_000,
+  );
+  const secrets = new Map((await world.list("Secret")).map((secret) => [secret.metadata.name, secret]));
+  for (const [name, value] of values) expect(bytesOf(secrets.get(name)!, "password")?.toString(), name).toBe(value);
+  await waitUntil("the recorder has seen them all", () => contents.size === values.size);
+  for (const [name, seen] of contents) expect(seen.size, name).toBe(1);
+  watching.abort();
+});
+
+test("with all its connections cut it goes on, and sees what happened meanwhile", async () => {
+  const before = await world.until("Secret", "crash-0", () => true);
+  expect(proxy.dropAll()).toBeGreaterThan(0);
+  await world.plane.kubectl(["delete", "secret", "crash-0", "--wait=false"], { namespace: world.namespace });
+  await world.until("Secret", "crash-0", (secret) => secret.metadata.uid !== before.metadata.uid);
+});
+
+test("the API server restarts: the operator goes on by itself", async () => {
+  const operator = world.operator;
+  await world.plane.restartApiServer();
+  const next = world.canaries.text("after a restart");
+  await world.protect("crash-1", next);
+  await world.until("Secret", "crash-1", (secret) => bytesOf(secret, "password")?.toString() === next, 60_000);
+  expect(operator.exited).toBe(false);
+});
+
+test("a watch whose place is too old (410) is begun anew, and deletions in the gap are noticed", async () => {
+  await world.operator.stop();
+  // Cut off for longer than the lease allows: without a lease this one process may go on.
+  const operator = await world.startOperator(["--no-leader-elect"]);
+  const before = await world.until("Secret", "crash-2", () => true);
+  proxy.refuse(true);
+  proxy.dropAll();
+  await world.plane.kubectl(["delete", "secret", "crash-2", "--wait=false"], { namespace: world.namespace });
+  // A restarted API server remembers nothing of the time before.
+  await world.plane.restartApiServer();
+  proxy.refuse(false);
+  await world.until("Secret", "crash-2", (secret) => secret.metadata.uid !== before.metadata.uid, 60_000);
+  expect(operator.log).toMatch(/Gone \(410/);
+});
+
+test("told to stop, it gives the lease back and ends with 0; no value is found in what it wrote", async () => {
+  await world.operator.stop();
+  const operator = await world.startOperator();
+  const writings = await world.writings();
+  expect(await operator.stop("SIGTERM")).toBe(0);
+  expect(operator.log).toContain("lease given back");
+  expect(world.canaries.tracesIn(writings)).toEqual([]);
+});

@@ -1,0 +1,244 @@
+import { z } from "zod";
+import { Canaries } from "../../support/canary.ts";
+import { sharedControlPlane } from "../../support/control-plane.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+import { TestVault, type VaultCaller } from "../../support/vault.ts";
+import type { ControlPlane } from "../../control-plane/control-plane.ts";
+import { OperatorProcess } from "./operator-process.ts";
+
+export const ACCOUNT = "ops@example.com";
+/** The ServiceAccount of deploy/base. */
+export const SERVICE_ACCOUNT = { serviceAccount: "vaultsync", namespace: "vaultsync-system" };
+export const OPERATOR_USER = `system:serviceaccount:${SERVICE_ACCOUNT.namespace}:${SERVICE_ACCOUNT.serviceAccount}`;
+
+const objectSchema = z.looseObject({
+  metadata: z.looseObject({
+    name: z.string(),
+    uid: z.string(),
+    resourceVersion: z.string(),
+    annotations: z.record(z.string(), z.string()).default({}),
+  }),
+  data: z.record(z.string(), z.string()).default({}),
+  binaryData: z.record(z.string(), z.string()).default({}),
+  status: z
+    .looseObject({
+      conditions: z
+        .array(z.object({ type: z.string(), status: z.string(), reason: z.string(), message: z.string() }))
+        .default([]),
+    })
+    .optional(),
+});
+export type Seen = z.output<typeof objectSchema>;
+
+export function condition(object: Seen, type: string) {
+  return object.status?.conditions.find((one) => one.type === type);
+}
+
+export function bytesOf(object: Seen, key: string): Buffer | undefined {
+  const encoded = object.data[key];
+  return encoded === undefined ? undefined : Buffer.from(encoded, "base64");
+}
+
+const ownKinds = ["VaultConnection", "VaultSecret", "VaultFile"];
+
+function collection(kind: string, namespace: string): string {
+  const plural = `${kind.toLowerCase()}s`;
+  return ownKinds.includes(kind)
+    ? `/apis/vaultsync.dev/v1alpha1/namespaces/${namespace}/${plural}`
+    : `/api/v1/namespaces/${namespace}/${plural}`;
+}
+
+/** The operator's rights and definitions, once a control plane. The rights are those of deploy/base, and nothing more. */
+async function install(plane: ControlPlane): Promise<void> {
+  const applied = await plane.kubectl(["apply", "-k", "deploy/base"]);
+  if (applied.code !== 0) throw new Error(`deploy/base does not apply: ${applied.stderr}`);
+}
+
+export interface WorldOptions {
+  readonly refreshInterval?: string;
+  /** Replaces the API server's address for the operator, e.g. by a proxy's. */
+  readonly server?: string;
+  readonly vault?: TestVault;
+}
+
+/** A namespace with a VaultConnection to a vault of its own; the operator is started by the test. */
+export class World implements AsyncDisposable {
+  readonly plane: ControlPlane;
+  readonly vault: TestVault;
+  readonly caller: VaultCaller;
+  readonly namespace: string;
+  readonly kubeconfig: string;
+  readonly canaries = new Canaries();
+  readonly #operators: OperatorProcess[] = [];
+
+  private constructor(plane: ControlPlane, vault: TestVault, caller: VaultCaller, namespace: string, kubeconfig: string) {
+    this.plane = plane;
+    this.vault = vault;
+    this.caller = caller;
+    this.namespace = namespace;
+    this.kubeconfig = kubeconfig;
+  }
+
+  static async create({ refreshInterval = "5s", server, vault: given }: WorldOptions = {}): Promise<World> {
+    const plane = await sharedControlPlane();
+    await install(plane);
+    const vault = given ?? (await TestVault.start({ emails: [ACCOUNT] }));
+    const namespace = await plane.createNamespace("e2e");
+    const kubeconfig = await plane.kubeconfigFor(SERVICE_ACCOUNT, server === undefined ? {} : { server });
+    const world = new World(plane, vault, await vault.caller(ACCOUNT), namespace, kubeconfig);
+    await world.logIn(refreshInterval);
+    return world;
+  }
+
+  /** The credentials Secret and the VaultConnection `vault`. */
+  async logIn(refreshInterval: string): Promise<void> {
+    await this.apply(
+      {
+        apiVersion: "v1",
+        kind: "Secret",
+        metadata: { name: "vault-login" },
+        type: "vaultsync.dev/credentials",
+        stringData: { password: this.vault.passwords.get(ACCOUNT) ?? "" },
+      },
+      {
+        apiVersion: "vaultsync.dev/v1alpha1",
+        kind: "VaultConnection",
+        metadata: { name: "vault" },
+        spec: { url: this.vault.url, email: ACCOUNT, auth: { passwordSecretRef: { name: "vault-login" } }, refreshInterval },
+      },
+    );
+  }
+
+  async startOperator(args: readonly string[] = []): Promise<OperatorProcess> {
+    const operator = await OperatorProcess.start({ kubeconfig: this.kubeconfig, args });
+    this.#operators.push(operator);
+    return operator;
+  }
+
+  /** The operator started last. */
+  get operator(): OperatorProcess {
+    const last = this.#operators.at(-1);
+    if (last === undefined) throw new Error("no operator was started");
+    return last;
+  }
+
+  /** Ends the running operator in order, and starts another. */
+  async startOperatorAgain(): Promise<OperatorProcess> {
+    await this.operator.stop();
+    return this.startOperator();
+  }
+
+  /** `kubectl apply` of objects in this namespace, as a person would. */
+  async apply(...objects: object[]): Promise<void> {
+    const { code, stderr } = await this.tryApply(...objects);
+    if (code !== 0) throw new Error(`kubectl apply: ${stderr}`);
+  }
+
+  tryApply(...objects: object[]): Promise<{ code: number; stderr: string }> {
+    const input = objects.map((object) => JSON.stringify(object)).join("\n---\n");
+    return this.plane.kubectl(["apply", "-f", "-"], { namespace: this.namespace, input });
+  }
+
+  /** Protects a value; answers its version. */
+  async protect(name: string, value: string, more: object = {}): Promise<number> {
+    const answer = await this.caller.call("protect", { key_name: name, key_value: value, ...more });
+    if (answer.status !== 200) throw new Error(`protect ${name}: ${answer.status} ${answer.code()}`);
+    return z.object({ secret: z.object({ key_version: z.number() }) }).parse(answer.json()).secret.key_version;
+  }
+
+  async upload(filename: string, bytes: Uint8Array): Promise<void> {
+    const answer = await this.caller.upload([{ filename, bytes }]);
+    if (answer.status !== 200) throw new Error(`upload ${filename}: ${answer.status} ${answer.code()}`);
+  }
+
+  /** `undefined` when there is no such object. */
+  async get(kind: string, name: string): Promise<Seen | undefined> {
+    const { status, body } = await this.plane.request("GET", `${collection(kind, this.namespace)}/${name}`);
+    if (status === 404) return undefined;
+    if (status !== 200) throw new Error(`GET ${kind} ${name}: ${status}`);
+    return objectSchema.parse(JSON.parse(body));
+  }
+
+  async list(kind: string): Promise<Seen[]> {
+    const { body } = await this.plane.request("GET", collection(kind, this.namespace));
+    return z.object({ items: z.array(objectSchema) }).parse(JSON.parse(body)).items;
+  }
+
+  /** Waits until the object is there and `test` holds of it. */
+  async until(kind: string, name: string, test: (object: Seen) => boolean, withinMs?: number): Promise<Seen> {
+    let last: Seen | undefined;
+    try {
+      return await waitUntil(
+        `${kind} ${name}`,
+        async () => {
+          last = await this.get(kind, name);
+          return last !== undefined && test(last) ? last : undefined;
+        },
+        withinMs,
+      );
+    } catch (error) {
+      const log = this.#operators.at(-1)?.log.split("\n").slice(-15).join("\n");
+      throw new Error(`${String(error)}\nstatus: ${JSON.stringify(last?.status)}\noperator:\n${log}`, { cause: error });
+    }
+  }
+
+  ready(kind: string, name: string): Promise<Seen> {
+    return this.until(kind, name, (object) => condition(object, "Ready")?.status === "True");
+  }
+
+  async gone(kind: string, name: string, withinMs?: number): Promise<void> {
+    await waitUntil(`${kind} ${name} is gone`, async () => (await this.get(kind, name)) === undefined, withinMs);
+  }
+
+  /** Everything the operator has written where people read, by place. Secrets and ConfigMaps themselves are not among it. */
+  async writings(): Promise<Record<string, string>> {
+    const places: Record<string, string> = {};
+    this.#operators.forEach((operator, index) => (places[`log ${index}`] = operator.log));
+    for (const kind of ownKinds) {
+      places[`${kind} statuses`] = JSON.stringify((await this.list(kind)).map(({ status }) => status));
+    }
+    const targets = [...(await this.list("Secret")), ...(await this.list("ConfigMap"))];
+    places["target metadata"] = JSON.stringify(targets.map(({ metadata }) => [metadata.annotations, metadata["labels"]]));
+    const events = await this.plane.request("GET", `/apis/events.k8s.io/v1/namespaces/${this.namespace}/events`);
+    places["events"] = events.body;
+    for (const operator of this.#operators) {
+      places["metrics"] = await operator.page("/metrics").then(
+        ({ body }) => body,
+        () => "",
+      );
+    }
+    return places;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const operator of this.#operators) await operator.stop();
+    await this.vault[Symbol.asyncDispose]();
+    await this.plane.request("DELETE", `/api/v1/namespaces/${this.namespace}`);
+  }
+}
+
+/** A VaultSecret named `name` that reads the secrets of `keys`, each under a key of its own. */
+export function vaultSecret(name: string, keys: Readonly<Record<string, string | object>>, target?: object): object {
+  return {
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultSecret",
+    metadata: { name },
+    spec: {
+      connectionRef: { name: "vault" },
+      data: Object.entries(keys).map(([secretKey, ref]) => ({
+        secretKey,
+        remoteRef: typeof ref === "string" ? { key: ref } : ref,
+      })),
+      ...(target && { target }),
+    },
+  };
+}
+
+export function vaultFile(name: string, files: readonly object[], target: object): object {
+  return {
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultFile",
+    metadata: { name },
+    spec: { connectionRef: { name: "vault" }, files, target },
+  };
+}

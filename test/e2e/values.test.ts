@@ -1,0 +1,92 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { bytesOf, condition, vaultSecret, World } from "./support/world.ts";
+
+/** Values survive byte for byte, and are found nowhere but in the Secret. */
+let world: World;
+beforeAll(async () => {
+  world = await World.create();
+  await world.startOperator();
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+});
+
+/** Each with a canary inside, where it has room for one. */
+const shapes: Record<string, (canary: string) => string> = {
+  plain: (canary) => canary,
+  spaces: (canary) => `  ${canary}\t `,
+  "a-line-end": (canary) => `${canary}\n`,
+  "many-lines": (canary) => `-----BEGIN-----\r\n${canary}\r\n\r\n-----END-----\n`,
+  emoji: (canary) => `🔑 ${canary} 👩‍👩‍👧‍👦 é é`,
+  nul: (canary) => `\u0000${canary}\u0000\u0001`,
+  "byte-order-mark": (canary) => `\uFEFF${canary}`,
+  json: (canary) => JSON.stringify({ __proto__: 1, password: canary, nested: [null, 0, "\u2028"] }),
+  "looks-like-base64": (canary) => `${Buffer.from(canary).toString("base64")}==`,
+  "100-kb": (canary) => canary + randomBytes(75_000).toString("base64"),
+  "one-space": () => " ",
+  "one-line-end": () => "\n",
+  "one-nul": () => "\u0000",
+  zero: () => "0",
+  null: () => "null",
+  empty: () => "",
+};
+
+test("every shape of value arrives as it was protected, each under its key", async () => {
+  const values = new Map<string, string>();
+  for (const [name, shape] of Object.entries(shapes)) {
+    const value = shape(world.canaries.text(name));
+    values.set(name, value);
+    await world.protect(`value-${name}`, value);
+  }
+  const keys = Object.fromEntries([...values.keys()].map((name) => [name, `value-${name}`]));
+  await world.apply(vaultSecret("values", keys));
+  await world.ready("VaultSecret", "values");
+  const secret = await world.until("Secret", "values", () => true);
+  for (const [name, value] of values) expect(bytesOf(secret, name)?.equals(Buffer.from(value)), name).toBe(true);
+  expect(Object.keys(secret.data)).toHaveLength(values.size);
+});
+
+test("keys that mean something to JavaScript are keys like any other", async () => {
+  const value = world.canaries.text("proto");
+  await world.protect("proto", value);
+  await world.apply(vaultSecret("proto", { constructor: "proto", toString: "proto", ["__proto__"]: "proto" }));
+  await world.ready("VaultSecret", "proto");
+  const { body } = await world.plane.request("GET", `/api/v1/namespaces/${world.namespace}/secrets/proto`);
+  const data = new Map(Object.entries<string>(JSON.parse(body).data));
+  expect([...data.keys()].sort()).toEqual(["__proto__", "constructor", "toString"]);
+  for (const encoded of data.values()) expect(Buffer.from(encoded, "base64").toString()).toBe(value);
+});
+
+test("values that together are over 1 MiB are refused, with the figures, and what was there stays", async () => {
+  const half = (name: string): string => world.canaries.text(name) + "x".repeat(600_000);
+  const first = half("half 1");
+  await world.protect("half-1", first);
+  await world.apply(vaultSecret("halves", { one: "half-1" }));
+  await world.ready("VaultSecret", "halves");
+  await world.protect("half-2", half("half 2"));
+  await world.apply(vaultSecret("halves", { one: "half-1", two: "half-2" }));
+  const resource = await world.until("VaultSecret", "halves", (one) => condition(one, "Ready")?.reason === "TooLarge");
+  expect(condition(resource, "Ready")?.message).toMatch(/1200048 bytes.*1048576/);
+  const secret = await world.until("Secret", "halves", () => true);
+  expect(bytesOf(secret, "one")?.toString()).toBe(first);
+  expect(Object.keys(secret.data)).toEqual(["one"]);
+});
+
+test("a Secret that the API server would refuse for its content is reported without any of the content", async () => {
+  await world.protect("not-a-certificate", world.canaries.text("certificate"));
+  await world.protect("not-a-key", world.canaries.text("key"));
+  const target = { type: "kubernetes.io/dockerconfigjson" };
+  await world.apply(vaultSecret("registry", { ".dockerconfigjson": "not-a-key" }, target));
+  const rejected = await world.until("VaultSecret", "registry", (one) => condition(one, "Ready")?.reason === "TargetRejected");
+  expect(condition(rejected, "Stalled")?.status).toBe("True");
+  expect(await world.get("Secret", "registry")).toBeUndefined();
+
+  await world.apply(vaultSecret("tls", { "tls.crt": "not-a-certificate" }, { type: "kubernetes.io/tls" }));
+  const invalid = await world.until("VaultSecret", "tls", (one) => condition(one, "Ready")?.reason === "InvalidSpec");
+  expect(condition(invalid, "Ready")?.message).toContain("tls.key");
+});
+
+test("no value is found in logs, events, statuses, metrics or annotations", async () => {
+  expect(world.canaries.tracesIn(await world.writings())).toEqual([]);
+});
