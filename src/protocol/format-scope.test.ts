@@ -1,0 +1,33 @@
+import { expect, test } from "vitest";
+import { formatScope } from "./format-scope.ts";
+import { unlimitedScope } from "./scope.ts";
+
+test("a scope that reaches everything", () => {
+  expect(formatScope(unlimitedScope)).toBe("cloud_type:*,environment_type:*,application_type:*,classification:*,secret_name:*");
+});
+
+test("several values repeat the attribute, always in the same order", () => {
+  const classification = new Set(["top", "low"]);
+  expect(formatScope({ ...unlimitedScope, classification })).toContain(",classification:low,classification:top,");
+});
+
+test.each([
+  ["a,b", "a%2Cb"],
+  ["a b\tc\u00a0d", "a%20b%09c%C2%A0d"],
+  ["100%", "100%25"],
+  ["a:b", "a:b"],
+  ["größe😀", "größe😀"],
+  ["*", "%2A"],
+  ["all", "%61ll"],
+  ["a*", "a*"],
+  ["wall", "wall"],
+  ["\ud800", "\ufffd"],
+])("a secret named %j is written %j", (name, written) => {
+  const text = formatScope({ ...unlimitedScope, secret_name: new Set([name]) });
+  expect(text).toMatch(/,secret_name:/);
+  expect(text.slice(text.indexOf("secret_name:") + 12)).toBe(written);
+});
+
+test.each([[[]], [[""]], [["a", ""]]])("values %j say nothing the service could take", (values) => {
+  expect(() => formatScope({ ...unlimitedScope, secret_name: new Set(values) })).toThrow(RangeError);
+});
