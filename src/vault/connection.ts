@@ -54,7 +54,10 @@ export type HealthState = "starting" | "healthy" | "failing";
 
 export interface Health {
   readonly state: HealthState;
-  /** The class of the last failure while `failing` (see errors.ts), without any text of the server's. */
+  /**
+   * The last failure while `failing` (see errors.ts, or what the credential source threw), without any text of the server's. One of
+   * `list_file` alone leaves the secrets of the snapshot fresh.
+   */
   readonly error: Error | undefined;
   /** Since when it has been in this state, wall clock. */
   readonly since: number;

@@ -2,6 +2,7 @@ import { Backoff } from "../lib/backoff.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Random } from "../lib/random.ts";
 import type { SnapshotChange } from "./connection.ts";
+import { isVaultError } from "./errors.ts";
 import { byFilename, byName, ListSnapshot, type FilesByName, type SecretsByName } from "./list-snapshot.ts";
 import { changeBetween, madeAnew } from "./snapshot-change.ts";
 import type { Listing, VaultApi } from "./vault-api.ts";
@@ -26,10 +27,17 @@ interface Kept<T> {
   readonly records: T;
 }
 
+export interface ListOutcome {
+  /** In how many milliseconds to list again before the interval is over, where there is a reason to. */
+  readonly dueInMs: number | undefined;
+  readonly filesFailure: Error | undefined;
+}
+
 /** Keeps the latest whole list of a connection, and says what differs from the one before. Each `list` makes a new snapshot. */
 export class Mirror {
   readonly #options: MirrorOptions;
   readonly #overdue: Backoff;
+  readonly #filesRetry: Backoff;
   #filesWanted = false;
   #secrets: Kept<SecretsByName> | undefined;
   #files: Kept<FilesByName> | undefined;
@@ -37,6 +45,7 @@ export class Mirror {
 
   constructor(options: MirrorOptions) {
     this.#options = options;
+    this.#filesRetry = new Backoff({ baseMs: 1_000, maxMs: 300_000 }, options.random);
     this.#overdue = new Backoff({ baseMs: 1_000, maxMs: options.intervalMs }, options.random);
   }
 
@@ -54,24 +63,35 @@ export class Mirror {
   }
 
   /**
-   * Lists, and takes the result in whole or not at all. When only the files cannot be listed, the secrets are taken in all the same
-   * and the files stay as they were, and then it throws.
-   * @returns in how many milliseconds the first record is due to be removed, where one is
+   * Lists, and takes the result in whole or not at all. Secrets do not wait for files: when only these cannot be listed they stay as
+   * they were.
+   * @throws what listing the secrets throws
    */
-  async list(signal: AbortSignal): Promise<number | undefined> {
+  async list(signal: AbortSignal): Promise<ListOutcome> {
     const { api } = this.#options;
     this.#secrets = kept(await api.listSecrets(this.#secrets?.etag, signal), this.#secrets, byName);
-    let failure: { readonly error: unknown } | undefined;
+    const filesFailure = await this.#listFiles(signal);
+    if (this.#secrets) this.#publish(this.#secrets.records);
+    const due = this.#untilRemoval();
+    if (!filesFailure) return { dueInMs: due, filesFailure };
+    return { dueInMs: Math.min(due ?? Number.POSITIVE_INFINITY, this.#filesRetry.next()), filesFailure };
+  }
+
+  /** Answers what went wrong. @throws the signal's reason */
+  async #listFiles(signal: AbortSignal): Promise<Error | undefined> {
+    if (!this.#filesWanted) {
+      this.#files = undefined;
+      return undefined;
+    }
     try {
-      if (!this.#filesWanted) this.#files = undefined;
-      else this.#files = kept(await api.listFiles(this.#files?.etag, signal), this.#files, byFilename);
+      this.#files = kept(await this.#options.api.listFiles(this.#files?.etag, signal), this.#files, byFilename);
+      this.#filesRetry.reset();
+      return undefined;
     } catch (error) {
       signal.throwIfAborted();
-      failure = { error };
+      if (isVaultError(error)) return error;
+      throw error;
     }
-    if (this.#secrets) this.#publish(this.#secrets.records);
-    if (failure) throw failure.error;
-    return this.#untilRemoval();
   }
 
   #publish(secrets: SecretsByName): void {

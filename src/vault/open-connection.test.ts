@@ -283,6 +283,14 @@ test("files that cannot be listed do not hold the secrets up, and are not gone",
   expect(observed.connection.health.error).toMatchObject({ operation: "list_file", field: "files" });
   expect(recordOf(observed, "a").version).toBe(2);
   expect(observed.connection.snapshot?.file("f.bin")).toMatchObject(file);
+  const waits: (number | undefined)[] = [];
+  for (let poll = 0; poll < 9; poll += 1) {
+    await eventually(() => expect(observed.clock.pending).toBe(1));
+    waits.push(observed.clock.nextIn);
+    await nextList(observed, observed.clock.nextIn ?? 0);
+    await eventually(() => expect(vault.count("list_file")).toBe(poll + 3));
+  }
+  expect(waits).toEqual([750, 1_500, 3_000, 6_000, 12_000, 24_000, 48_000, 60_000, 60_000]);
 });
 
 async function withFile(more: object, ...scripts: Script[]): Promise<[Vault, ObservedConnection, () => Promise<unknown>]> {

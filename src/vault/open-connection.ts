@@ -104,9 +104,10 @@ class OpenConnection implements Connection {
 
   async #poll(signal: AbortSignal): Promise<number | undefined> {
     try {
-      const next = await this.#mirror.list(signal);
-      this.#health.succeeded();
-      return next;
+      const { dueInMs, filesFailure } = await this.#mirror.list(signal);
+      if (filesFailure) this.#health.failed(filesFailure);
+      else this.#health.succeeded();
+      return dueInMs;
     } catch (error) {
       if (!signal.aborted) this.#health.failed(error instanceof Error ? error : new Error("not an error", { cause: error }));
       throw error;
