@@ -1,0 +1,107 @@
+import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/api/kinds.ts";
+import { CREDENTIALS_TYPE } from "../../src/api/names.ts";
+import { KubeClient } from "../../src/kube/client.ts";
+import { loadCredentials } from "../../src/kube/config.ts";
+import { Reflector } from "../../src/kube/reflector.ts";
+import { CONFIG_MAPS, SECRETS } from "../../src/kube/resource.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { systemRandom } from "../../src/lib/random.ts";
+import { showObject, type ShownObject } from "./shown-object.ts";
+
+/** One event of the API server's watch. `at`: when it arrived here, in milliseconds since the epoch. */
+export interface Change {
+  readonly at: number;
+  readonly index: number;
+  readonly type: "added" | "updated" | "deleted";
+  readonly before: ShownObject | undefined;
+  /** After the change; of a deletion, the last that was seen. */
+  readonly object: ShownObject;
+}
+
+/** The credentials Secret and the certificate that every namespace gets are not the demo's subject. */
+const watched = [
+  { resource: vaultConnectionKind },
+  { resource: vaultSecretKind },
+  { resource: vaultFileKind },
+  { resource: SECRETS, fieldSelector: `type!=${CREDENTIALS_TYPE}` },
+  { resource: CONFIG_MAPS, fieldSelector: "metadata.name!=kube-root-ca.crt" },
+];
+
+/** What happens in one namespace, as the API server tells it to anybody who watches, in the order of arrival. */
+export class ClusterView implements AsyncDisposable {
+  readonly #changes: Change[] = [];
+  readonly #listeners = new Set<(change: Change) => void>();
+  readonly #reflectors: readonly Reflector<ShownObject>[];
+  readonly #client: KubeClient;
+  readonly #end = new AbortController();
+  readonly #running: Promise<unknown>;
+
+  private constructor(client: KubeClient, namespace: string) {
+    this.#client = client;
+    const common = { api: client, namespace, clock: systemClock, random: systemRandom, logger: silentLogger };
+    this.#reflectors = watched.map((each) => new Reflector({ ...common, ...each, project: showObject }));
+    for (const reflector of this.#reflectors) {
+      reflector.onChange((change) => {
+        const before = change.type === "added" ? undefined : change.before;
+        const object = change.type === "deleted" ? change.before : change.now;
+        this.#heard({ at: Date.now(), index: this.#changes.length, type: change.type, before, object });
+      });
+    }
+    this.#running = Promise.all(this.#reflectors.map((reflector) => reflector.run(this.#end.signal)));
+  }
+
+  /** Resolves once the namespace is listed and watched. */
+  static async open(kubeconfig: string, namespace: string): Promise<ClusterView> {
+    const client = new KubeClient({ credentials: await loadCredentials({ kubeconfig, clock: systemClock }), clock: systemClock });
+    const view = new ClusterView(client, namespace);
+    await Promise.all(view.#reflectors.map((reflector) => reflector.synced));
+    return view;
+  }
+
+  /** A place in what has happened, for `until`. */
+  mark(): number {
+    return this.#changes.length;
+  }
+
+  objects(): ShownObject[] {
+    return this.#reflectors.flatMap((reflector) => [...reflector.store.values()]);
+  }
+
+  object(kind: string, name: string): ShownObject | undefined {
+    return this.objects().find((object) => object.kind === kind && object.name === name);
+  }
+
+  onChange(listener: (change: Change) => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  /** The first change from `since` on that `isIt`, be it past or to come. @throws the signal's reason */
+  async until(isIt: (change: Change) => boolean, since: number, signal: AbortSignal): Promise<Change> {
+    const past = this.#changes.find((change) => change.index >= since && isIt(change));
+    if (past !== undefined) return past;
+    signal.throwIfAborted();
+    const found = Promise.withResolvers<Change>();
+    const abort = (): void => found.reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    using _listening = this.onChange((change) => isIt(change) && found.resolve(change));
+    try {
+      return await found.promise;
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#end.abort(new Error("the demo ends"));
+    for (const reflector of this.#reflectors) reflector.synced.catch(() => undefined);
+    await this.#running;
+    await this.#client[Symbol.asyncDispose]();
+  }
+
+  #heard(change: Change): void {
+    this.#changes.push(change);
+    for (const listener of this.#listeners) listener(change);
+  }
+}
