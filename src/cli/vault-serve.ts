@@ -1,11 +1,13 @@
 import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
+import { once } from "node:events";
+import { systemClock } from "../lib/clock.ts";
 import type { Redacted } from "../lib/redacted.ts";
 import { createLogger, type LogLevel } from "../telemetry/create-logger.ts";
 import { startVaultServer, type VaultServer, type VaultServerOptions } from "../vault-server/vault-server.ts";
 import { isLoopback, type ListenAddress } from "./listen-address.ts";
 import { parseMasterKey, readMasterKey } from "./master-key-file.ts";
-import { untilSignal } from "./until-signal.ts";
+import { stopSignal } from "./stop-signal.ts";
 
 /** The flags of `vaultsync vault serve`, as commander collects them. */
 export interface VaultServeFlags {
@@ -73,11 +75,18 @@ function readyLine(server: VaultServer, dev: boolean): string {
   return `${JSON.stringify({ url: server.url, ...(dev && { users }) })}\n`;
 }
 
-/** `vaultsync vault serve`: runs until it is told to stop. */
+/** What is still under way this long after the signal is cut off. */
+const GRACE_MS = 15_000;
+
+/** `vaultsync vault serve`: runs until it is told to stop, then answers what is under way. */
 export async function vaultServe(flags: VaultServeFlags, command: Command): Promise<void> {
+  const options = await serverOptions(flags, command);
+  const stop = stopSignal();
   // The data file holds other people's secrets, sealed or not.
   process.umask(0o077);
-  const server = await startVaultServer(await serverOptions(flags, command));
+  const server = await startVaultServer(options);
   process.stdout.write(readyLine(server, flags.dev === true));
-  await untilSignal(server);
+  if (!stop.aborted) await once(stop, "abort");
+  using _grace = systemClock.timer(GRACE_MS, () => process.exit(1));
+  await server[Symbol.asyncDispose]();
 }

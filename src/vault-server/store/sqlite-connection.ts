@@ -37,7 +37,7 @@ export class SqliteConnection {
       this.exec(`PRAGMA user_version = ${migrations.length}`);
       this.exec("COMMIT");
     } catch (error) {
-      this.exec("ROLLBACK");
+      this.rollback();
       throw error;
     }
   }
@@ -52,6 +52,11 @@ export class SqliteConnection {
 
   exec(sql: string): void {
     this.#database.exec(sql);
+  }
+
+  /** Does nothing when SQLite has rolled back by itself, a full disk for one: the first error is the one to report. */
+  rollback(): void {
+    if (this.#database.isTransaction) this.exec("ROLLBACK");
   }
 
   get(sql: string, ...values: SQLInputValue[]): Row | undefined {

@@ -37,7 +37,7 @@ class SqliteStore implements Store {
       this.#connection.exec("COMMIT");
       return result;
     } catch (error) {
-      this.#connection.exec("ROLLBACK");
+      this.#connection.rollback();
       throw error;
     }
   }
