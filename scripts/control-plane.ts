@@ -8,7 +8,7 @@ loopback and keeps it until Ctrl-C. Its directory, data included, goes with it.
 
 Usage: npm run control-plane [-- --user NAME]...
 
-  --user NAME   also make a user of this name, without any rights (may be repeated; kubeconfigs: see below)
+  --user NAME   also make a user of this name, without any rights; may be repeated
   --help        show this
 
 The binaries come from the first of these that works:
