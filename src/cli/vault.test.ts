@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -79,7 +80,7 @@ async function serve(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
     await once(child, "exit");
     return child.exitCode;
   };
-  return { url, users, output, stop };
+  return { url, users, output, stop, pid: child.pid };
 }
 
 const logIn = (url: string, email: string, password: string) =>
@@ -224,3 +225,27 @@ test("with a certificate it serves https, uploads included", async () => {
   expect(await post(operationPath.download_file, { ...json, authorization }, download)).toBe(content);
   agent.destroy();
 }, 30_000);
+
+test.skipIf(process.platform !== "linux")(
+  "a 64 MiB file goes up and down with less than 40 MiB added to the server's memory",
+  async () => {
+    const server = await serve(["--dev", "--dev-users", "ann@example.com", ...anyPort]);
+    const [{ password } = { password: "" }] = server.users ?? [];
+    const { access_token: token } = (await logIn(server.url, "ann@example.com", password)).json();
+    const ann = new VaultCaller(server.url, "ann@example.com", token);
+    await ann.upload([{ filename: "warm-up", bytes: randomBytes(1024) }]);
+    const peakMiB = async (): Promise<number> => {
+      const status = await readFile(`/proc/${server.pid}/status`, "utf8");
+      return Number(/^VmHWM:\s+([0-9]+) kB$/mu.exec(status)?.[1]) / 1024;
+    };
+    const before = await peakMiB();
+    const bytes = randomBytes(64 * 1024 * 1024);
+    for (let round = 0; round < 2; round += 1) {
+      expect((await ann.upload([{ filename: "big", bytes }])).status).toBe(200);
+      const answer = await ann.call("download_file", { filename: "big" });
+      expect(answer.bytes.equals(bytes)).toBe(true);
+    }
+    expect((await peakMiB()) - before).toBeLessThan(40);
+  },
+  60_000,
+);

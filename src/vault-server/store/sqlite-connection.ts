@@ -5,6 +5,14 @@ import { Row } from "./row.ts";
 /** How long to wait for another process's write, in milliseconds. */
 const BUSY_TIMEOUT_MS = 10_000;
 
+function open(location: string): DatabaseSync {
+  try {
+    return new DatabaseSync(location, { timeout: BUSY_TIMEOUT_MS });
+  } catch (error) {
+    throw new Error(`cannot open the data file ${location}: is its directory there, and writable?`, { cause: error });
+  }
+}
+
 /**
  * One open database, with its statements kept prepared. `":memory:"` is a private database that lives as long as the connection; what
  * does not fit SQLite's cache spills to an unlinked temporary file (sealed like everything else), so a big upload costs no memory.
@@ -16,7 +24,7 @@ export class SqliteConnection {
 
   constructor(location: string) {
     const throwaway = location === ":memory:";
-    this.#database = new DatabaseSync(throwaway ? "" : location, { timeout: BUSY_TIMEOUT_MS });
+    this.#database = open(throwaway ? "" : location);
     try {
       this.#database.exec(`PRAGMA journal_mode = ${throwaway ? "MEMORY" : "WAL"}`);
       // FULL: an acknowledged write outlives a power cut. secure_delete: removed values are overwritten.
