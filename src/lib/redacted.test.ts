@@ -24,4 +24,5 @@ test.each<[string, (secret: Redacted<unknown>) => string]>([
 test("only reveal gives the value", () => {
   expect(new Redacted(CANARY).reveal()).toBe(CANARY);
   expect(String(new Redacted(CANARY))).toBe("[redacted]");
+  expect(inspect(new Redacted(CANARY))).toBe("[redacted]");
 });

@@ -48,6 +48,10 @@ function missingKeys(resource: SyncResource): string[] {
   return (requiredKeys.get(resource.target.type ?? "") ?? []).filter((key) => !keys.has(key));
 }
 
+/** The vault removed the source, and the resource wants its key to go with it. */
+const isDropped = ({ whenRemoved }: SyncResource, { state }: Resolution): boolean =>
+  state === "removed" && whenRemoved === "Delete";
+
 function entryOf<C extends Candidate>(
   resource: SyncResource,
   resolution: Resolution<C>,
@@ -61,7 +65,7 @@ function entryOf<C extends Candidate>(
     const same = current?.version === fetch.version && current.source === sourceId(item.source, fetch.candidate.owner);
     return same ? { from: "held", targetKey, held: current, item, refetch: fetch } : { from: "fetch", targetKey, item, fetch };
   }
-  if (resolution.state === "removed" && resource.whenRemoved === "Delete") return undefined;
+  if (isDropped(resource, resolution)) return undefined;
   return current && { from: "held", targetKey, held: current, item, refetch: undefined };
 }
 
@@ -101,7 +105,8 @@ function obstacle(resource: SyncResource, resolutions: readonly Resolution[], ta
 /**
  * What to do about one resource: pure and total. `resolutions` has one entry an item, in the order of the spec.
  * A target is born whole: while an item can't be had and there is no target yet, none is written. An existing target keeps the bytes of
- * items that can't be had, and follows the others. Source: design, "What goes away in the vault".
+ * items that can't be had, and follows the others; where its annotations no longer say which bytes those are, it is left alone.
+ * Source: design, "What goes away in the vault".
  */
 export function decide<C extends Candidate>(
   resource: SyncResource,
@@ -114,14 +119,16 @@ export function decide<C extends Candidate>(
   const held = target.state === "owned" ? target.held : new Map<string, HeldKey>();
   const entries = resolutions.flatMap((resolution) => entryOf(resource, resolution, held) ?? []);
   if (entries.length === 0) {
-    const allRemoved = resolutions.every(({ state }) => state === "removed");
-    if (target.state !== "owned" || !allRemoved) return { plan: { action: "keep" }, verdict };
+    const allDropped = resolutions.length > 0 && resolutions.every((resolution) => isDropped(resource, resolution));
+    if (target.state !== "owned" || !allDropped) return { plan: { action: "keep" }, verdict };
     return { plan: { action: "delete", uid: target.uid, resourceVersion: target.resourceVersion }, verdict };
   }
   if (target.state === "absent") {
     const whole = resolutions.every(({ state }) => state === "found" || state === "removed");
     return { plan: whole ? { action: "write", entries } : { action: "keep" }, verdict };
   }
+  const lossless = resolutions.every((resolution) => resolution.state === "found" || isDropped(resource, resolution));
+  if (target.state === "owned" && target.spoiled && !lossless) return { plan: { action: "keep" }, verdict };
   const unchanged = entries.length === held.size && entries.every((entry) => entry.from === "held");
   return { plan: { action: unchanged ? "verify" : "write", entries }, verdict };
 }

@@ -31,7 +31,8 @@ export type Resolution<C extends Candidate = Candidate> =
 
 /** One's own entry wins over a received one of the same name, so that nobody can break a resource by sharing a secret with it. */
 function choose<C extends Candidate>(item: SyncItem, candidates: readonly C[]): C | "none" | "several" {
-  const matching = item.owner === undefined ? candidates : candidates.filter((candidate) => candidate.owner === item.owner);
+  const wanted = item.owner?.toLowerCase();
+  const matching = wanted === undefined ? candidates : candidates.filter(({ owner }) => owner?.toLowerCase() === wanted);
   const [only, another] = matching;
   if (only === undefined) return "none";
   if (another === undefined) return only;

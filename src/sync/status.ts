@@ -27,7 +27,9 @@ export function readStatus(kind: SyncResource["kind"], status: unknown): SyncSta
 export function rememberedDeadline(status: SyncStatus, item: SyncItem): number | undefined {
   for (const entry of status.items ?? []) {
     const [targetKey, source] = "filename" in entry ? [entry.key, entry.filename] : [entry.secretKey, entry.key];
-    if (targetKey === item.targetKey && source === item.source && entry.deleteAt !== undefined) return Date.parse(entry.deleteAt);
+    if (targetKey !== item.targetKey || source !== item.source) continue;
+    const deleteAt = Date.parse(entry.deleteAt ?? "");
+    return Number.isNaN(deleteAt) ? undefined : deleteAt;
   }
   return undefined;
 }

@@ -36,6 +36,8 @@ export type TargetState =
       /** The content's HMAC as it was written; `undefined` where somebody removed it. */
       readonly content: string | undefined;
       readonly held: ReadonlyMap<string, HeldKey>;
+      /** Somebody spoiled the annotations: the target may hold more keys than `held` names. */
+      readonly spoiled: boolean;
     };
 
 /** A short name for one entry of the vault; tells a secret from another of the same version. Names are no secrets, values are. */
@@ -62,8 +64,8 @@ function parseAnnotation<T>(text: string | undefined, isValid: (value: unknown) 
 const isVersion = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0;
 const isText = (value: unknown): value is string => typeof value === "string";
 
-/** Only keys of which both the version and the source are known count as held. */
-function heldKeys(annotations: Readonly<Record<string, string>>): Map<string, HeldKey> {
+/** Only keys of which both the version and the source are known count as held. Every write of ours names at least one. */
+function heldKeys(annotations: Readonly<Record<string, string>>): { held: Map<string, HeldKey>; spoiled: boolean } {
   const versions = parseAnnotation(annotations[VERSIONS_ANNOTATION], isVersion);
   const sources = parseAnnotation(annotations[SOURCES_ANNOTATION], isText);
   const held = new Map<string, HeldKey>();
@@ -71,7 +73,7 @@ function heldKeys(annotations: Readonly<Record<string, string>>): Map<string, He
     const source = sources.get(key);
     if (source !== undefined) held.set(key, { version, source });
   }
-  return held;
+  return { held, spoiled: held.size === 0 || held.size < Math.max(versions.size, sources.size) };
 }
 
 /**
@@ -91,6 +93,6 @@ export function targetState(resource: SyncResource, metadata: TargetMetadata | u
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
     content: metadata.annotations[CONTENT_ANNOTATION],
-    held: heldKeys(metadata.annotations),
+    ...heldKeys(metadata.annotations),
   };
 }

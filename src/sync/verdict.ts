@@ -1,4 +1,5 @@
 import type { Reason } from "../api/reasons.ts";
+import { writtenMoment } from "./moment.ts";
 import type { Resolution } from "./resolve.ts";
 
 /** What a person is told about a resource: the Ready condition. */
@@ -38,7 +39,7 @@ function explain(problem: Problem): string {
     case "missing":
       return `${source} is not in the vault's list for this account and scope; what the target holds of it is kept`;
     case "removed":
-      return `${source} was removed by the vault at its delete_time, ${new Date(problem.deleteAt).toISOString()}`;
+      return `${source} was removed by the vault at its delete_time, ${writtenMoment(problem.deleteAt) ?? "long ago"}`;
   }
 }
 
