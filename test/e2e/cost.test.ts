@@ -18,7 +18,8 @@ beforeAll(async () => {
   const names = Array.from({ length: RESOURCES }, (_, index) => `quiet-${index}`);
   for (const name of names) await world.protect(name, world.canaries.text(name));
   await world.apply(...names.map((name) => vaultSecret(name, { password: name })));
-  operator = await world.startOperator();
+  // What other tests have left behind would be counted too.
+  operator = await world.startOperator(["--watch-namespace", world.namespace]);
   await waitUntil(
     "all are Ready",
     async () => {
