@@ -25,7 +25,10 @@ export async function acquireLease(options: LeaseOptions, signal: AbortSignal): 
     } catch (error) {
       signal.throwIfAborted();
       // A lost race is the usual way to learn that another one leads.
-      if (!isKubeError(error, "Conflict", "AlreadyExists")) {
+      if (isKubeError(error, "NotFound")) {
+        const { namespace } = options;
+        logger.error({ lease: options.name, namespace }, `no namespace for the lease: kubectl create namespace ${namespace}`);
+      } else if (!isKubeError(error, "Conflict", "AlreadyExists")) {
         logger.warn({ lease: options.name, reason: isKubeError(error) ? error.message : "Timeout" }, "lease not read");
       }
     }

@@ -30,6 +30,8 @@ export interface OperatorParts {
 
 /** Where the operator keeps its lease and its content key when neither a flag nor its credentials name a namespace. */
 const DEFAULT_NAMESPACE = "vaultsync-system";
+/** First lists take longer than this, in milliseconds, only when something is missing. */
+const SLOW_START_MS = 5_000;
 const LEASE_NAME = "vaultsync";
 
 /**
@@ -53,7 +55,7 @@ export async function runOperator(config: OperatorConfig, parts: OperatorParts, 
 
   await using background = new Background();
   for (const reflector of Object.values(watching)) background.run((ended) => reflector.run(ended));
-  if (!(await settled(Promise.all(Object.values(watching).map((reflector) => reflector.synced)), signal))) return;
+  if (!(await listedAll(watching, parts, signal))) return;
   ready = true;
   logger.info({ host: credentials.server.host }, "watching");
 
@@ -133,13 +135,21 @@ class Background implements AsyncDisposable {
   }
 }
 
-/** Whether `promise` was fulfilled before the signal was aborted. */
-async function settled(promise: Promise<unknown>, signal: AbortSignal): Promise<boolean> {
+/** Whether every watch has its first list, before the signal was aborted. Says what may be missing when that takes long. */
+async function listedAll(watching: Watches, { clock, logger }: OperatorParts, signal: AbortSignal): Promise<boolean> {
+  using _ = clock.timer(SLOW_START_MS, () => {
+    const waiting = Object.values(watching).filter(({ state }) => state.name === "Empty" || state.name === "Listing");
+    logger.warn(
+      { count: waiting.length },
+      "still waiting for first lists: are the definitions installed (kubectl apply -f crds/), and the rights given?",
+    );
+  });
   const aborted = new Promise<false>((resolve) => {
     if (signal.aborted) resolve(false);
     signal.addEventListener("abort", () => resolve(false), { once: true });
   });
-  return Promise.race([promise.then(() => true), aborted]);
+  const listed = Promise.all(Object.values(watching).map((reflector) => reflector.synced)).then(() => true);
+  return Promise.race([listed, aborted]);
 }
 
 /** Being told to stop is no failure. */
