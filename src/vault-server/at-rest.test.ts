@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { VirtualClock } from "../../test/support/virtual-clock.ts";
 import { TestVault, VaultCaller } from "../../test/support/vault.ts";
+import { operationPath } from "../protocol/operations.ts";
 import { createLogger } from "../telemetry/create-logger.ts";
 import { generateMasterKey } from "./crypto/master-key.ts";
 import { startVaultServer } from "./vault-server.ts";
@@ -174,4 +175,24 @@ test("what a crash left of an upload is wiped an hour later; finished files stay
   expect(again.url).toMatch(/^http:/u);
   expect(select("SELECT blob_id FROM staged_blobs")).toEqual([]);
   expect(select("SELECT count(*) AS chunks FROM file_chunks")).toEqual([{ chunks: 1 }]);
+});
+
+test("lapsed refresh tokens, expired access tokens without one, and old failures are forgotten; the pair of a living one is kept", async () => {
+  const clock = new VirtualClock();
+  await using vault = await TestVault.start({ data, masterKey, clock });
+  const pair = (await vault.logIn("ann@example.com", { hours: 1 })).json();
+  await vault.logIn("bob@example.com", { hours: 1 });
+  await vault.logIn("bob@example.com", { hours: 24 * 1000 });
+  await vault.logIn("ann@example.com", { password: "wrong" });
+  const rows = () =>
+    ["refresh_tokens", "access_tokens", "login_failures"].map((table) => select(`SELECT * FROM ${table}`).length);
+  expect(rows()).toEqual([3, 3, 2]);
+  clock.stepWall(89 * 86_400_000);
+  await clock.advance(10_000);
+  expect(rows()).toEqual([3, 3, 0]);
+  await vault.post(operationPath.refresh_token, { refresh_token: pair.refresh_token, used_access_token: pair.access_token });
+  clock.stepWall(86_400_000);
+  await clock.advance(10_000);
+  // Ann's used pair and new token; of Bob's only the token that is not over yet.
+  expect(rows()).toEqual([1, 3, 0]);
 });
