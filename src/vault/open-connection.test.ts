@@ -256,6 +256,41 @@ test("what is still listed after its deadline is looked at less and less often",
   expect(waits).toEqual([750, 1_500, 3_000, 6_000, 12_000, 24_000, 45_000, 45_000]);
 });
 
+test("the next one that is late is looked at as often at first", async () => {
+  const late = { delete_at: Date.UTC(2026, 10, 20) };
+  const vault = (await startVault()).on(
+    "list_no_dup",
+    list(secret("a", 1, late)),
+    list(secret("a", 1, late)),
+    list(),
+    list(secret("b", 1, late)),
+  );
+  const observed = await vault.connected();
+  const waits: (number | undefined)[] = [];
+  for (let poll = 0; poll < 4; poll += 1) {
+    waits.push(observed.clock.nextIn);
+    await nextList(observed, observed.clock.nextIn ?? 0);
+  }
+  expect(waits).toEqual([750, 1_500, 60_000, 750]);
+});
+
+test("what was fetched while its name was made anew is not kept", async () => {
+  let finish: (() => void) | undefined;
+  const vault = (await startVault())
+    .on("list_no_dup", list(secret("a", 1, { created_at: 1e12 })), list(secret("a", 1, { created_at: 2e12 })))
+    .on("version_expose", (response, call) => (finish = () => value("old")(response, call)), value("new"));
+  const observed = await vault.connected();
+  const old = textOf(observed, "a");
+  await eventually(() => expect(finish).toBeDefined());
+  observed.connection.pollSoon();
+  await eventually(() => expect(observed.changes).toHaveLength(2));
+  // Who asks from now on does not join the call for what was.
+  expect(await textOf(observed, "a")).toEqual(["new", 1]);
+  finish?.();
+  expect(await old).toEqual(["old", 1]);
+  expect(await textOf(observed, "a")).toEqual(["new", 1]);
+});
+
 test("files are listed only while they are wanted", async () => {
   const file = { filename: "f.bin", version: 1, size: 3 };
   const vault = (await startVault()).on("list_no_dup", list(secret("a"))).on("list_file", json({ files: [file] }));
@@ -323,6 +358,18 @@ test.each<[string, object, Script, object]>([
   await expect(fetch()).rejects.toMatchObject(failure);
 });
 
+test("a download may take as much longer as its size takes at 1 MiB a second", async () => {
+  const [vault, { clock }, fetch] = await withFile({ size: 20 * 1024 * 1024 }, silence);
+  const failure = failureOf(fetch());
+  await eventually(() => expect(vault.count("download_file")).toBe(1));
+  let ended = false;
+  void failure.finally(() => (ended = true));
+  await clock.advance(29_999);
+  expect(ended).toBe(false);
+  await clock.advance(1);
+  expect(await failure).toMatchObject({ kind: "transient", code: "timeout" });
+});
+
 test("a file over the cap is refused before any download", async () => {
   const [vault, , fetch] = await withFile({ size: 64 * 1024 * 1024 + 1 }, raw("abcd"));
   await expect(fetch()).rejects.toMatchObject({ kind: "permanent", code: "too_large" });
@@ -354,6 +401,10 @@ test("transient failures open the circuit, one call probes, and success closes i
   expect(await failureOf(textOf(observed, "b"))).toMatchObject({ kind: "transient", code: "circuit_open" });
   expect(await textOf(observed, "a")).toEqual(["kept", 1]);
   expect(vault.count("version_expose")).toBe(1);
+  const { sequence } = observed.connection.snapshot ?? {};
+  observed.connection.pollSoon();
+  await observed.clock.advance(0);
+  expect([vault.count("list_no_dup"), observed.connection.snapshot?.sequence]).toEqual([6, sequence]);
   expect(observed.connection.health.error).toMatchObject({ code: "server_error", status: 503 });
   vault.on("list_no_dup", list(secret("a"), secret("b")));
   while (observed.connection.health.state === "failing") await nextList(observed, observed.clock.nextIn ?? 0);
