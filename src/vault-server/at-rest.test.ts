@@ -177,6 +177,8 @@ test("what a crash left of an upload is wiped an hour later; finished files stay
   expect(select("SELECT count(*) AS chunks FROM file_chunks")).toEqual([{ chunks: 1 }]);
 });
 
+const rows = () => ["refresh_tokens", "access_tokens", "login_failures"].map((table) => select(`SELECT * FROM ${table}`).length);
+
 test("lapsed refresh tokens, expired access tokens without one, and old failures are forgotten; the pair of a living one is kept", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ data, masterKey, clock });
@@ -184,8 +186,6 @@ test("lapsed refresh tokens, expired access tokens without one, and old failures
   await vault.logIn("bob@example.com", { hours: 1 });
   await vault.logIn("bob@example.com", { hours: 24 * 1000 });
   await vault.logIn("ann@example.com", { password: "wrong" });
-  const rows = () =>
-    ["refresh_tokens", "access_tokens", "login_failures"].map((table) => select(`SELECT * FROM ${table}`).length);
   expect(rows()).toEqual([3, 3, 2]);
   clock.stepWall(89 * 86_400_000);
   await clock.advance(10_000);
