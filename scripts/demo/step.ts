@@ -1,37 +1,53 @@
-import type { Change, ClusterView } from "./cluster-view.ts";
+import type { Change } from "./cluster-view.ts";
 import { describeChange } from "./describe-change.ts";
+import { Interrupted } from "./interruption.ts";
 import { screen } from "./screen.ts";
+import type { Stage } from "./stage.ts";
 import { bad, bold, dim, good, seconds } from "./style.ts";
 
 /** Something the story promised did not happen. */
 export class StepFailure extends Error {
-  constructor(title: string, expected: string, seen: string) {
+  constructor({ title, expected }: StepHead, seen: string) {
     super([`${bad("✗")} This step failed: ${title}`, `  expected  ${expected}`, `  seen      ${seen}`].join("\n"));
     this.name = "StepFailure";
   }
 }
 
+/** What is done and what should come of it; the step fails when it takes longer than `limitMs`. */
+export interface StepHead {
+  readonly title: string;
+  readonly expected: string;
+  readonly limitMs: number;
+}
+
+/** Tells one step on the screen. @throws StepFailure, whatever went wrong; Interrupted */
+export async function tellStep<T>(stage: Stage, head: StepHead, tell: (step: Step) => Promise<T>): Promise<T> {
+  using step = new Step(stage, head);
+  try {
+    return await tell(step);
+  } catch (error) {
+    if (error instanceof Interrupted || error instanceof StepFailure) throw error;
+    throw step.failure(error instanceof Error ? error.message : String(error));
+  }
+}
+
 /** One step of the story on the screen: what is done, what is expected, every change as it arrives, and how it ended. */
 export class Step implements Disposable {
-  readonly #view: ClusterView;
-  readonly #title: string;
-  readonly #expected: string;
+  readonly #stage: Stage;
+  readonly #head: StepHead;
   readonly #listening: Disposable;
   readonly #signal: AbortSignal;
   readonly #deadline: AbortSignal;
-  readonly #limitMs: number;
   /** Times are counted from here, in milliseconds since the epoch. */
   #from = Date.now();
 
-  constructor(view: ClusterView, head: { title: string; expected: string; limitMs: number }, signal: AbortSignal) {
-    this.#view = view;
-    this.#title = head.title;
-    this.#expected = head.expected;
-    this.#limitMs = head.limitMs;
+  constructor(stage: Stage, head: StepHead) {
+    this.#stage = stage;
+    this.#head = head;
     this.#deadline = AbortSignal.timeout(head.limitMs);
-    this.#signal = AbortSignal.any([signal, this.#deadline]);
+    this.#signal = AbortSignal.any([stage.signal, this.#deadline]);
     screen.note(`\n${bold(head.title)}\n  expected   ${head.expected}`);
-    this.#listening = view.onChange((change) => this.#show(change));
+    this.#listening = stage.view.onChange((change) => this.#show(change));
   }
 
   /** Says what was done, and counts from the moment it began. */
@@ -46,16 +62,16 @@ export class Step implements Disposable {
 
   /** Where a wait stands: one line that is rewritten on a terminal, and now and then a line elsewhere. */
   waiting(what: string): void {
-    screen.update(indented(what));
+    screen.update(`${" ".repeat(13)}${what}`);
   }
 
   /** The first change from `since` on that `isIt`. @throws StepFailure when the step's time is over */
   async until(what: string, isIt: (change: Change) => boolean, since: number): Promise<Change> {
     try {
-      return await this.#view.until(isIt, since, this.#signal);
+      return await this.#stage.view.until(isIt, since, this.#signal);
     } catch (error) {
       if (error !== this.#deadline.reason) throw error;
-      throw this.failure(`not within ${seconds(this.#limitMs)}: ${what}`);
+      throw this.failure(`not within ${seconds(this.#head.limitMs)}: ${what}`);
     }
   }
 
@@ -64,7 +80,7 @@ export class Step implements Disposable {
   }
 
   failure(seen: string): StepFailure {
-    return new StepFailure(this.#title, this.#expected, seen);
+    return new StepFailure(this.#head, seen);
   }
 
   [Symbol.dispose](): void {

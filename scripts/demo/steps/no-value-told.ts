@@ -2,35 +2,36 @@ import { readFile } from "node:fs/promises";
 import type { Redacted } from "../../../src/lib/redacted.ts";
 import { kubectl } from "../kubectl.ts";
 import { demoNamespace, type Stage } from "../stage.ts";
-import { Step } from "../step.ts";
+import { tellStep } from "../step.ts";
 
 /** Looks for every value of this run where no value may be, plain and in base64. */
 export async function noValueTold(stage: Stage, values: readonly Redacted<string>[]): Promise<void> {
-  const { view, controlPlane, operator, vault, signal } = stage;
-  using step = new Step(
-    view,
-    {
-      title: "8  What was told",
-      expected: "no value and no password in a log, an event, a status or a metric",
-      limitMs: 30_000,
-    },
-    signal,
-  );
-  const resources = "vaultconnections,vaultsecrets,vaultfiles,events";
-  const places = {
-    "operator log": await readFile(operator.logFile, "utf8"),
-    "vault log": await readFile(vault.logFile, "utf8"),
-    "operator metrics": await textOf(`${operator.url}/metrics`, signal),
-    "vault metrics": await textOf(`${vault.url}/metrics`, signal),
-    "statuses and events": await kubectl(controlPlane, ["get", resources, "-n", demoNamespace, "-o", "json"]),
+  const { controlPlane, operator, vault, signal } = stage;
+  const head = {
+    title: "8  What was told",
+    expected: "no value and no password in a log, an event, a status or a metric",
+    limitMs: 30_000,
   };
-  const forms = [...values, vault.password].flatMap((value) => [value.reveal(), Buffer.from(value.reveal()).toString("base64")]);
-  for (const [place, text] of Object.entries(places)) {
-    if (forms.some((form) => text.includes(form))) throw step.failure(`a value is in: ${place}`);
-  }
-  const sizes = Object.entries(places).map(([place, text]) => `${place} (${Buffer.byteLength(text)} bytes)`);
-  step.note(`searched: ${sizes.join(", ")}`);
-  step.done(`none of ${values.length + 1} values found`);
+  return tellStep(stage, head, async (step) => {
+    const resources = "vaultconnections,vaultsecrets,vaultfiles,events";
+    const places = {
+      "operator log": await readFile(operator.logFile, "utf8"),
+      "vault log": await readFile(vault.logFile, "utf8"),
+      "operator metrics": await textOf(`${operator.url}/metrics`, signal),
+      "vault metrics": await textOf(`${vault.url}/metrics`, signal),
+      "statuses and events": await kubectl(controlPlane, ["get", resources, "-n", demoNamespace, "-o", "json"]),
+    };
+    const forms = [...values, vault.password].flatMap((value) => [
+      value.reveal(),
+      Buffer.from(value.reveal()).toString("base64"),
+    ]);
+    for (const [place, text] of Object.entries(places)) {
+      if (forms.some((form) => text.includes(form))) throw step.failure(`a value is in: ${place}`);
+    }
+    const sizes = Object.entries(places).map(([place, text]) => `${place} (${Buffer.byteLength(text)} bytes)`);
+    step.note(`searched: ${sizes.join(", ")}`);
+    step.done(`none of ${values.length + 1} values found`);
+  });
 }
 
 async function textOf(url: string, signal: AbortSignal): Promise<string> {
