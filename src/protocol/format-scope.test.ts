@@ -1,5 +1,7 @@
+import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { formatScope } from "./format-scope.ts";
+import { parseScope } from "./parse-scope.ts";
 import { unlimitedScope } from "./scope.ts";
 
 test("a scope that reaches everything", () => {
@@ -30,4 +32,24 @@ test.each([
 
 test.each([[[]], [[""]], [["a", ""]]])("values %j say nothing the service could take", (values) => {
   expect(() => formatScope({ ...unlimitedScope, secret_name: new Set(values) })).toThrow(RangeError);
+});
+
+test("whatever a scope admits, it is read back the same", () => {
+  const values = fc.oneof(
+    fc.constant("*" as const),
+    fc.array(fc.string({ minLength: 1, unit: "grapheme" }), { minLength: 1 }).map((all) => new Set(all)),
+  );
+  const scopes = fc.record({
+    cloud_type: values,
+    environment_type: values,
+    application_type: values,
+    classification: values,
+    secret_name: values,
+  });
+  expect.hasAssertions();
+  fc.assert(
+    fc.property(scopes, (scope) => {
+      expect(parseScope(formatScope(scope))).toEqual(scope);
+    }),
+  );
 });

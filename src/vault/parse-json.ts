@@ -1,8 +1,10 @@
 const MAX_DEPTH = 64;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-const OPENING = new Set([0x5b, 0x7b]);
-const CLOSING = new Set([0x5d, 0x7d]);
+/** `[` and `{`, `]` and `}` differ by this bit; no other bytes become the same with it. */
+const BRACE_BIT = 0x20;
+const OPENING = 0x7b;
+const CLOSING = 0x7d;
 
 /** Is the text nested deeper than anything a vault says? Counts brackets outside strings; one pass, nothing built. */
 function tooDeep(text: Uint8Array): boolean {
@@ -14,10 +16,10 @@ function tooDeep(text: Uint8Array): boolean {
       if (byte === BACKSLASH) at += 1;
       else if (byte === QUOTE) inString = false;
     } else if (byte === QUOTE) inString = true;
-    else if (OPENING.has(byte)) {
+    else if ((byte | BRACE_BIT) === OPENING) {
       depth += 1;
       if (depth > MAX_DEPTH) return true;
-    } else if (CLOSING.has(byte)) depth -= 1;
+    } else if ((byte | BRACE_BIT) === CLOSING) depth -= 1;
   }
   return false;
 }

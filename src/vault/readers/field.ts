@@ -5,7 +5,12 @@ const MILLISECONDS_FROM = 1e11;
 
 /** The first of these that is there; `null` counts as not there. Only own properties, so that no name can reach a prototype. */
 export function field(object: JsonObject, ...names: readonly string[]): unknown {
-  return names.map((name) => (Object.hasOwn(object, name) ? object[name] : undefined)).find((value) => value != null);
+  for (const name of names) {
+    if (!Object.hasOwn(object, name)) continue;
+    const value = object[name];
+    if (value !== null && value !== undefined) return value;
+  }
+  return undefined;
 }
 
 /** A count as a number or a digit string; `undefined` for anything else, also beyond exact integers. */
