@@ -3,11 +3,11 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: "unit", include: ["src/**/*.test.ts", "test/support/**/*.test.ts"] } },
+      { test: { name: "unit", include: ["src/**/*.test.ts", "test/support/**/*.test.ts", "test/control-plane/binaries/**/*.test.ts"] } },
       {
         test: {
           name: "integration",
-          include: ["test/integration/**/*.test.ts", "test/contract/**/*.test.ts", "test/control-plane/**/*.test.ts"],
+          include: ["test/integration/**/*.test.ts", "test/contract/**/*.test.ts", "test/control-plane/*.test.ts"],
           globalSetup: ["test/support/shared-control-plane.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
