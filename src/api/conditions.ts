@@ -12,6 +12,9 @@ export interface ConditionNow {
 /** API servers refuse longer messages in other kinds, and nobody reads them. */
 const MAX_MESSAGE = 1024;
 
+/** Half a character, cut off or received, would come back from the API server as another text, and be news for ever. */
+const bounded = (message: string): string => message.slice(0, MAX_MESSAGE).toWellFormed();
+
 /**
  * The conditions to write: exactly those of `now` (one that is no longer true is left out), each with the moment its status last changed.
  * `moment` is RFC 3339.
@@ -26,7 +29,7 @@ export function mergeConditions(
     const earlier = before?.find(({ type }) => type === condition.type);
     return {
       ...condition,
-      message: condition.message.slice(0, MAX_MESSAGE),
+      message: bounded(condition.message),
       observedGeneration: generation,
       lastTransitionTime: earlier?.status === condition.status ? earlier.lastTransitionTime : moment,
     };

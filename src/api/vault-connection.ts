@@ -12,11 +12,10 @@ export const connectionDefaults = {
   requestsPerSecond: 20,
 } as const;
 
-/** `{base_url}` of the service: scheme, host, port and perhaps a path, nothing else. */
+/** `{base_url}` of the service: scheme, host, port and perhaps a path, nothing else, and nothing that a parser would overlook. */
 function isBaseUrl(text: string): boolean {
   const url = URL.parse(text);
-  if (url === null || !["http:", "https:"].includes(url.protocol)) return false;
-  return url.username === "" && url.password === "" && url.search === "" && url.hash === "" && !/\/v1\/?$/.test(url.pathname);
+  return url !== null && /^https?:\/\/[^/?#@\s]+(\/[^?#\s]*)?$/.test(text) && !/\/v1\/?$/.test(url.pathname);
 }
 
 const baseUrl = withRule(z.string().max(2048), {

@@ -3,6 +3,8 @@ import {
   connectionRef,
   creationPolicy,
   isObjectKey,
+  MAX_KEY_LENGTH,
+  OBJECT_KEY_PATTERN,
   objectKey,
   objectName,
   suspend,
@@ -20,7 +22,7 @@ const fileEntry = withRule(
     key: objectKey.optional().describe("The key of the target. Defaults to the filename, where that is a legal key."),
   }),
   {
-    cel: "has(self.key) || self.filename.matches('^[-._a-zA-Z0-9]{1,253}$')",
+    cel: `has(self.key) || (size(self.filename) <= ${MAX_KEY_LENGTH} && self.filename.matches('${OBJECT_KEY_PATTERN}'))`,
     message: "this filename is not a legal key: write under which key it goes, for example key: app.conf",
     check: (file) => file.key !== undefined || isObjectKey(file.filename),
   },
@@ -32,7 +34,7 @@ const files = withRule(
   withRule(z.array(fileEntry).max(128).optional(), {
     cel: "size(self) > 0",
     message: "write at least one entry, for example {filename: app.conf}",
-    check: () => true,
+    check: (entries) => entries?.length !== 0,
   }),
   {
     cel: "self.all(a, self.exists_one(b, (has(b.key) ? b.key : b.filename) == (has(a.key) ? a.key : a.filename)))",
@@ -58,7 +60,7 @@ export const vaultFileSpec = withRule(
   {
     cel: "has(self.files)",
     message: "write at least one entry under spec.files, for example {filename: app.conf}",
-    check: (spec) => (spec.files?.length ?? 0) > 0,
+    check: (spec) => spec.files !== undefined,
   },
 );
 export type VaultFileSpec = z.output<typeof vaultFileSpec>;

@@ -36,18 +36,21 @@ const dataEntry = z.object({
   }),
 });
 
-const data = withRule(
-  z
-    .array(dataEntry)
-    .max(256)
-    .optional()
-    .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["secretKey"] }),
-  {
-    cel: "size(self) > 0",
-    message: "write at least one entry, for example {secretKey: password, remoteRef: {key: shop-db}}",
-    check: (entries) => new Set(entries?.map((entry) => entry.secretKey)).size === (entries?.length ?? 0),
-  },
-);
+/** The API server needs no rule to see that no two entries have the same key: the list is a map to it. */
+const distinctEntries = z
+  .array(dataEntry)
+  .max(256)
+  .optional()
+  .refine((entries) => new Set(entries?.map((entry) => entry.secretKey)).size === (entries?.length ?? 0), {
+    message: "two entries have the same secretKey: give one of them another",
+  })
+  .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["secretKey"] });
+
+const data = withRule(distinctEntries, {
+  cel: "size(self) > 0",
+  message: "write at least one entry, for example {secretKey: password, remoteRef: {key: shop-db}}",
+  check: (entries) => entries?.length !== 0,
+});
 
 export const vaultSecretSpec = withRule(
   z.object({
@@ -67,7 +70,7 @@ export const vaultSecretSpec = withRule(
   {
     cel: "has(self.data)",
     message: "write at least one entry under spec.data, for example {secretKey: password, remoteRef: {key: shop-db}}",
-    check: (spec) => (spec.data?.length ?? 0) > 0,
+    check: (spec) => spec.data !== undefined,
   },
 );
 export type VaultSecretSpec = z.output<typeof vaultSecretSpec>;

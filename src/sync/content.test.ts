@@ -200,6 +200,25 @@ describe("the digest", () => {
     expect(new Set(contents.map(digest)).size).toBe(contents.length);
   });
 
+  test("differs where an encoding without the lengths would read the same", () => {
+    expect(digest(new Map([["a", text("1:c")]]))).not.toBe(
+      digest(
+        new Map([
+          ["a", text("")],
+          ["c", text("")],
+        ]),
+      ),
+    );
+    expect(digest(new Map([["a", text("xb7:1234567")]]))).not.toBe(
+      digest(
+        new Map([
+          ["a1", text("x")],
+          ["b", text("1234567")],
+        ]),
+      ),
+    );
+  });
+
   test("differs under another key, and shows nothing that a plain hash would", () => {
     const given: Content = new Map([["a", text("hunter2")]]);
     expect(contentDigest(new Redacted(text("another")), given)).not.toBe(digest(given));

@@ -1,0 +1,189 @@
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { conditionTypes } from "./status.ts";
+import { customResourceDefinitions } from "./crd.ts";
+import { withRule } from "./rule.ts";
+
+type Node = { readonly [key: string]: unknown };
+
+const isNode = (value: unknown): value is Node => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Every schema in a schema, with the path to it. */
+function* schemasIn(schema: unknown, path: string): Generator<readonly [path: string, schema: Node]> {
+  if (!isNode(schema)) return;
+  yield [path, schema];
+  const { properties, items, additionalProperties } = schema;
+  for (const [name, property] of isNode(properties) ? Object.entries(properties) : [])
+    yield* schemasIn(property, `${path}.${name}`);
+  yield* schemasIn(items, `${path}[]`);
+  yield* schemasIn(additionalProperties, `${path}{}`);
+}
+
+const Definition = z.object({
+  metadata: z.object({ name: z.string() }),
+  spec: z.object({
+    group: z.string(),
+    scope: z.string(),
+    names: z.object({
+      kind: z.string(),
+      plural: z.string(),
+      singular: z.string(),
+      listKind: z.string(),
+      shortNames: z.array(z.string()),
+    }),
+    versions: z.array(
+      z.object({
+        name: z.string(),
+        subresources: z.object({ status: z.object({}) }),
+        additionalPrinterColumns: z.array(z.object({ name: z.string(), priority: z.int().optional() })),
+        schema: z.object({ openAPIV3Schema: z.record(z.string(), z.unknown()) }),
+      }),
+    ),
+  }),
+});
+
+const definitions = [...customResourceDefinitions()].map(([file, definition]) => ({ file, ...Definition.parse(definition) }));
+const schemas = definitions.flatMap(({ spec }) => [...schemasIn(spec.versions[0]?.schema.openAPIV3Schema, spec.names.kind)]);
+const at = (path: string): Node => {
+  const found = schemas.find(([where]) => where === path);
+  if (found === undefined) throw new Error(`no schema at ${path}`);
+  return found[1];
+};
+const Rules = z.array(z.object({ rule: z.string(), message: z.string() }));
+
+describe("the schemas are structural, as the API server demands", () => {
+  test.each(schemas)("%s", (_, schema) => {
+    const typed = typeof schema.type === "string" || schema["x-kubernetes-int-or-string"] === true;
+    expect(typed).toBe(true);
+    for (const forbidden of [
+      "$ref",
+      "$schema",
+      "definitions",
+      "$defs",
+      "anyOf",
+      "oneOf",
+      "allOf",
+      "const",
+      "default",
+      "patternProperties",
+    ]) {
+      expect(schema).not.toHaveProperty(forbidden);
+    }
+    expect(schema.additionalProperties).not.toBe(false);
+    expect(["boolean", "integer", "number", "string", "object", "array", undefined]).toContain(schema.type);
+  });
+
+  test("version is a number or a text, and has no type of its own", () => {
+    const version = at("VaultSecret.spec.data[].remoteRef.version");
+    expect(version).toMatchObject({ "x-kubernetes-int-or-string": true, minimum: 1, pattern: "^latest$" });
+    expect(version).not.toHaveProperty("type");
+  });
+
+  test("integers are of 64 bits, and no bound only repeats what their type says", () => {
+    const integers = schemas.filter(([, { type }]) => type === "integer");
+    expect(integers.length).toBeGreaterThan(5);
+    expect(integers.filter(([, { format }]) => format !== "int64")).toEqual([]);
+    expect(JSON.stringify(integers)).not.toContain(String(Number.MAX_SAFE_INTEGER));
+  });
+
+  test("no field refers to another namespace", () => {
+    expect(schemas.filter(([path]) => /namespace/i.test(path))).toEqual([]);
+  });
+});
+
+describe("rules", () => {
+  const ruled = schemas.flatMap(([path, schema]) =>
+    Rules.parse(schema["x-kubernetes-validations"] ?? []).map(({ rule, message }) => [path, rule, message] as const),
+  );
+
+  test.each(ruled)("%s: %s has a message of one line that says what to write", (_, _rule, message) => {
+    expect(message).toMatch(/^[^\n]{15,2048}$/);
+  });
+
+  test.each([
+    ["VaultSecret.spec", 1],
+    ["VaultSecret.spec.data", 1],
+    ["VaultSecret.spec.target.type", 1],
+    ["VaultFile.spec", 1],
+    ["VaultFile.spec.files", 2],
+    ["VaultFile.spec.files[]", 1],
+    ["VaultConnection.spec.url", 1],
+    ["VaultConnection.spec.email", 1],
+    ["VaultConnection.spec.refreshInterval", 1],
+  ])("%s keeps its own, also beneath optional and described", (path, count) => {
+    expect(ruled.filter(([where]) => where === path)).toHaveLength(count);
+  });
+
+  test("what a rule looks through has a bound, so that its cost has one", () => {
+    const unbounded = schemas.filter(([path, { type, maxLength, maxItems, enum: values }]) => {
+      if (!path.includes(".spec.")) return false;
+      return (
+        (type === "string" && maxLength === undefined && values === undefined) || (type === "array" && maxItems === undefined)
+      );
+    });
+    expect(unbounded.map(([path]) => path)).toEqual([]);
+  });
+
+  test("several on one schema add up, in their order, and each is checked", () => {
+    const even = { cel: "self % 2 == 0", message: "even", check: (number: number) => number % 2 === 0 };
+    const small = { cel: "self < 10", message: "small", check: (number: number) => number < 10 };
+    const schema = withRule(withRule(z.number().describe("a number"), even), small);
+    expect(schema.meta()).toMatchObject({
+      description: "a number",
+      "x-kubernetes-validations": [
+        { rule: "self % 2 == 0", message: "even" },
+        { rule: "self < 10", message: "small" },
+      ],
+    });
+    expect(schema.safeParse(11).error?.issues.map(({ message }) => message)).toEqual(["even", "small"]);
+    expect(schema.safeParse(4).success).toBe(true);
+  });
+});
+
+describe("lists that are maps", () => {
+  test("name keys that every entry has", () => {
+    const maps = schemas.filter(([, schema]) => schema["x-kubernetes-list-type"] === "map");
+    expect(maps.map(([path]) => path)).toEqual(
+      expect.arrayContaining(["VaultSecret.spec.data", "VaultSecret.status.conditions"]),
+    );
+    for (const [path, schema] of maps) {
+      const required = z.array(z.string()).parse(at(`${path}[]`).required);
+      expect(required).toEqual(expect.arrayContaining(z.array(z.string()).parse(schema["x-kubernetes-list-map-keys"])));
+    }
+  });
+});
+
+describe.each(definitions)("$file", ({ file, metadata, spec }) => {
+  const [version] = spec.versions;
+
+  test("is named after its kind", () => {
+    expect(file).toBe(`vaultsync.dev_${spec.names.plural}.yaml`);
+    expect(metadata.name).toBe(`${spec.names.plural}.vaultsync.dev`);
+    expect(spec.names).toMatchObject({ singular: spec.names.kind.toLowerCase(), listKind: `${spec.names.kind}List` });
+  });
+
+  test("shows whether it is ready and why before anything that wraps a line", () => {
+    const shown = version?.additionalPrinterColumns.filter(({ priority }) => priority === undefined).map(({ name }) => name);
+    expect(shown?.slice(0, 2)).toEqual(["Ready", "Reason"]);
+    expect(shown?.at(-1)).toBe("Age");
+    expect(shown).not.toContain("Message");
+  });
+
+  test("says what every field of the spec is for", () => {
+    const fields = Object.entries(z.record(z.string(), z.unknown()).parse(at(`${spec.names.kind}.spec`).properties));
+    expect(fields.filter(([, field]) => !isNode(field) || typeof field.description !== "string").map(([name]) => name)).toEqual(
+      [],
+    );
+  });
+
+  test("has conditions that hold every type of condition", () => {
+    const type = at(`${spec.names.kind}.status.conditions[].type`);
+    expect(type).toEqual({ type: "string" });
+    expect(new Set(conditionTypes).size).toBe(conditionTypes.length);
+  });
+});
+
+test("no two kinds share a name", () => {
+  const names = definitions.flatMap(({ spec }) => [spec.names.plural, spec.names.singular, ...spec.names.shortNames]);
+  expect(new Set(names).size).toBe(names.length);
+});

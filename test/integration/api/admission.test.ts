@@ -1,0 +1,41 @@
+import { readFile } from "node:fs/promises";
+import { beforeAll, expect, test } from "vitest";
+import { parse } from "yaml";
+import { z } from "zod";
+import { customResourceDefinitions } from "../../../src/api/crd.ts";
+import { API_GROUP, API_VERSION, type Kind } from "../../../src/api/kinds.ts";
+import type { ControlPlane } from "../../control-plane/control-plane.ts";
+import { sharedControlPlane } from "../../support/control-plane.ts";
+import { specTable } from "../../support/spec-table.ts";
+
+const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const Definition = z.object({ metadata: z.object({ name: z.string() }) });
+
+let controlPlane: ControlPlane;
+let namespace: string;
+
+/** Has the API server refuse or admit a resource without keeping it. */
+function tryOut({ kind, plural }: Kind, spec: unknown): Promise<{ readonly status: number; readonly body: string }> {
+  const path = `/apis/${API_GROUP}/${API_VERSION}/namespaces/${namespace}/${plural}?dryRun=All`;
+  return controlPlane.request("POST", path, { apiVersion: `${API_GROUP}/${API_VERSION}`, kind, metadata: { name: "r" }, spec });
+}
+
+beforeAll(async () => {
+  controlPlane = await sharedControlPlane();
+  namespace = await controlPlane.createNamespace("admission");
+  for (const file of customResourceDefinitions().keys()) {
+    const definition: unknown = parse(await readFile(new URL(`../../../crds/${file}`, import.meta.url), "utf8"));
+    const { name } = Definition.parse(definition).metadata;
+    const created = await controlPlane.request("POST", DEFINITIONS, definition);
+    // Another file of the same run may have been faster.
+    if (![201, 409].includes(created.status)) throw new Error(`${name}: ${created.body}`);
+  }
+  for (const { kind } of specTable)
+    while ((await tryOut(kind, {})).status === 404) await new Promise((next) => setTimeout(next, 100));
+});
+
+test.each(specTable)("$what", async ({ kind, spec, refused }) => {
+  const { status, body } = await tryOut(kind, spec);
+  expect(status, body).toBe(refused === undefined ? 201 : 422);
+  expect(body).toContain(refused?.both === true ? JSON.stringify(refused.words).slice(1, -1) : "");
+});
