@@ -10,7 +10,7 @@ export const OWNER_ANNOTATION = "vaultsync.dev/owner";
 export const CONTENT_ANNOTATION = "vaultsync.dev/content";
 /** On a target: JSON of its keys, each with the version its bytes belong to. */
 export const VERSIONS_ANNOTATION = "vaultsync.dev/versions";
-/** On a target: a digest of which vault entry feeds which key, so that bytes are never taken for another entry's. */
+/** On a target: JSON of its keys, each with a digest of the vault entry that feeds it and when the version was made. */
 export const SOURCES_ANNOTATION = "vaultsync.dev/sources";
 
 /** On a resource: `name@version`, comma-separated: take this suspicious or lower version all the same. */

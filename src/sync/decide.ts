@@ -52,6 +52,13 @@ function missingKeys(resource: SyncResource): string[] {
 const isDropped = ({ whenRemoved }: SyncResource, { state }: Resolution): boolean =>
   state === "removed" && whenRemoved === "Delete";
 
+/** Whether these are the bytes wanted: of the same entry and version, and not of an earlier life of its name. */
+function holds({ version, source, madeAt }: HeldKey, item: SyncItem, fetch: Fetch): boolean {
+  const listed = fetch.candidate.madeAt?.get(fetch.version);
+  const sameLife = madeAt === undefined || listed === undefined || madeAt === listed;
+  return version === fetch.version && source === sourceId(item.source, fetch.candidate.owner) && sameLife;
+}
+
 function entryOf<C extends Candidate>(
   resource: SyncResource,
   resolution: Resolution<C>,
@@ -62,8 +69,9 @@ function entryOf<C extends Candidate>(
   const current = held.get(targetKey);
   if (resolution.state === "found") {
     const fetch = { candidate: resolution.candidate, version: resolution.version };
-    const same = current?.version === fetch.version && current.source === sourceId(item.source, fetch.candidate.owner);
-    return same ? { from: "held", targetKey, held: current, item, refetch: fetch } : { from: "fetch", targetKey, item, fetch };
+    return current !== undefined && holds(current, item, fetch)
+      ? { from: "held", targetKey, held: current, item, refetch: fetch }
+      : { from: "fetch", targetKey, item, fetch };
   }
   if (isDropped(resource, resolution)) return undefined;
   return current && { from: "held", targetKey, held: current, item, refetch: undefined };

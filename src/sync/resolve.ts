@@ -9,6 +9,8 @@ export interface Candidate {
   readonly latest: number;
   /** The versions that exist, where the list names them, with their sizes. */
   readonly sizes: ReadonlyMap<number, number> | undefined;
+  /** When versions were made, where the list says it. A name deleted and made anew has the same versions with other bytes. */
+  readonly madeAt?: ReadonlyMap<number, number> | undefined;
   readonly expiresAt: number | undefined;
   readonly deleteAt: number | undefined;
 }

@@ -24,6 +24,8 @@ export interface HeldKey {
   readonly version: number;
   /** {@link sourceId} of the entry the bytes came from. */
   readonly source: string;
+  /** When the vault made that version, in milliseconds; `undefined` where its list does not say. */
+  readonly madeAt?: number | undefined;
 }
 
 export type TargetState =
@@ -62,6 +64,16 @@ function parseAnnotation<T>(text: string | undefined, isValid: (value: unknown) 
 }
 
 const isVersion = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0;
+/** A source as the annotation writes it: its id, and when the version was made, where that is known. */
+export function writtenSource({ source, madeAt }: HeldKey): string {
+  return madeAt === undefined ? source : `${source}@${madeAt.toString(36)}`;
+}
+
+function readSource(written: string): Pick<HeldKey, "source" | "madeAt"> {
+  const [source = "", madeAt] = written.split("@");
+  return { source, madeAt: madeAt === undefined ? undefined : Number.parseInt(madeAt, 36) };
+}
+
 const isText = (value: unknown): value is string => typeof value === "string";
 
 /** Only keys of which both the version and the source are known count as held. Every write of ours names at least one. */
@@ -71,7 +83,7 @@ function heldKeys(annotations: Readonly<Record<string, string>>): { held: Map<st
   const held = new Map<string, HeldKey>();
   for (const [key, version] of versions) {
     const source = sources.get(key);
-    if (source !== undefined) held.set(key, { version, source });
+    if (source !== undefined) held.set(key, { version, ...readSource(source) });
   }
   return { held, spoiled: held.size === 0 || held.size < Math.max(versions.size, sources.size) };
 }

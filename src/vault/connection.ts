@@ -21,6 +21,8 @@ export interface FileVersion {
   readonly version: number;
   readonly size: number;
   readonly sha256: string | undefined;
+  /** When this version was made, where the list says it. */
+  readonly createdAt?: number | undefined;
 }
 
 export interface FileRecord extends FileVersion {

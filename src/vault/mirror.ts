@@ -17,7 +17,7 @@ export interface MirrorOptions {
   readonly intervalMs: number;
   /** Before `onChange`: what was remembered about these names no longer holds. */
   readonly onMadeAnew: (names: SnapshotChange) => void;
-  /** Something differs from the snapshot before; never called with nothing. */
+  /** The first list, or something differs from the one before: a name, or whether files are listed at all. */
   readonly onChange: (change: SnapshotChange) => void;
 }
 
@@ -101,7 +101,8 @@ export class Mirror {
     const after = new ListSnapshot(moment, secrets, this.#files?.records);
     const change = changeBetween(before, after);
     this.#snapshot = after;
-    if (change.secrets.size === 0 && change.files.size === 0) return;
+    const filesTurned = (before?.fileCount === undefined) !== (after.fileCount === undefined);
+    if (before && !filesTurned && change.secrets.size === 0 && change.files.size === 0) return;
     if (before) onMadeAnew(madeAnew(before, after, change));
     onChange(change);
   }

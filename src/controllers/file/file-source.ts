@@ -40,6 +40,9 @@ export const fileSource: SourceKind<FileCandidate> = {
         own: true,
         latest: record.version,
         sizes: new Map(record.versions.map(({ version, size }) => [version, size])),
+        madeAt: new Map(
+          record.versions.flatMap(({ version, createdAt }) => (createdAt === undefined ? [] : [[version, createdAt]])),
+        ),
         expiresAt: undefined,
         deleteAt: undefined,
       },

@@ -36,6 +36,7 @@ export const secretSource: SourceKind<SecretCandidate> = {
       own: record.owner === undefined || record.owner.toLowerCase() === account.toLowerCase(),
       latest: record.version,
       sizes: undefined,
+      madeAt: record.createdAt === undefined ? undefined : new Map([[record.version, record.createdAt]]),
       expiresAt: record.expiresAt,
       deleteAt: record.deleteAt,
     })),

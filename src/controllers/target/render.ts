@@ -15,7 +15,7 @@ import {
 } from "../../kube/resource.ts";
 import { byKey, type Content, renderContent } from "../../sync/content.ts";
 import type { SyncResource } from "../../sync/resource.ts";
-import { type HeldKey, ownerName } from "../../sync/target.ts";
+import { type HeldKey, ownerName, writtenSource } from "../../sync/target.ts";
 
 /** Everything a target of ours is made of. */
 export interface Rendering {
@@ -39,16 +39,16 @@ function ownerReference({ resource, owner }: Rendering): OwnerReference {
 }
 
 /** JSON of one fact per key, in a fixed order. `Object.fromEntries` keeps `__proto__`, a legal key, as a member. */
-function perKey(held: ReadonlyMap<string, HeldKey>, fact: keyof HeldKey): string {
-  return JSON.stringify(Object.fromEntries([...held].sort(byKey).map(([key, value]) => [key, value[fact]])));
+function perKey(held: ReadonlyMap<string, HeldKey>, fact: (value: HeldKey) => string | number): string {
+  return JSON.stringify(Object.fromEntries([...held].sort(byKey).map(([key, value]) => [key, fact(value)])));
 }
 
 function annotations({ resource, digest, held }: Rendering): Record<string, string> {
   return {
     [OWNER_ANNOTATION]: ownerName(resource),
     [CONTENT_ANNOTATION]: digest,
-    [VERSIONS_ANNOTATION]: perKey(held, "version"),
-    [SOURCES_ANNOTATION]: perKey(held, "source"),
+    [VERSIONS_ANNOTATION]: perKey(held, ({ version }) => version),
+    [SOURCES_ANNOTATION]: perKey(held, writtenSource),
   };
 }
 

@@ -145,7 +145,8 @@ export class TargetWriter<C extends Candidate> {
         return { kind: "retry", reason: "UnexpectedResponse", message, retryAfterMs: undefined };
       }
       into.content.set(entry.targetKey, bytes.reveal());
-      into.held.set(entry.targetKey, { version, source: sourceId(source, fetch.candidate.owner) });
+      const { owner, madeAt } = fetch.candidate;
+      into.held.set(entry.targetKey, { version, source: sourceId(source, owner), madeAt: madeAt?.get(version) });
       return undefined;
     } catch (error) {
       if (isVaultError(error)) return vaultFailure(error, source);

@@ -1,7 +1,7 @@
 import type { FileRecord, FileVersion } from "../connection.ts";
 import { UnexpectedResponse } from "../errors.ts";
 import { isObject, type JsonObject } from "../json-object.ts";
-import { field, readCount, readText } from "./field.ts";
+import { field, readCount, readMoment, readText } from "./field.ts";
 import { findList, type ListEntry } from "./find-list.ts";
 
 const OPERATION = "list_file";
@@ -17,7 +17,7 @@ function readVersion(record: JsonObject, place: string): FileVersion {
   if (bytes === undefined) throw new UnexpectedResponse(OPERATION, `${place}.size`);
   const digest = field(record, "sha256");
   const sha256 = typeof digest === "string" && SHA256.test(digest) ? digest.toLowerCase() : undefined;
-  return { version: number, size: bytes, sha256 };
+  return { version: number, size: bytes, sha256, createdAt: readMoment(record.created_at) };
 }
 
 /** What one entry says: the version it is about, and those it lists. */

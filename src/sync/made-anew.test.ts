@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { decide } from "./decide.ts";
+import type { Candidate, Resolution } from "./resolve.ts";
+import type { SyncResource } from "./resource.ts";
+import { sourceId, type TargetState } from "./target.ts";
+
+/** A name deleted and made anew in the vault starts again at version 1: the same version, other bytes. */
+const item = { targetKey: "password", source: "db", owner: undefined, version: "latest" } as const;
+const resource: SyncResource = {
+  kind: "VaultSecret",
+  namespace: "shop",
+  name: "db",
+  uid: "uid",
+  generation: 1,
+  connection: "vault",
+  suspend: false,
+  items: [item],
+  target: { kind: "Secret", name: "db", type: "Opaque" },
+  whenRemoved: "Delete",
+  accepted: new Set(),
+};
+
+function found(madeAt: number | undefined): Resolution {
+  const candidate: Candidate = {
+    owner: "ops@example.com",
+    own: true,
+    latest: 1,
+    sizes: undefined,
+    madeAt: madeAt === undefined ? undefined : new Map([[1, madeAt]]),
+    expiresAt: undefined,
+    deleteAt: undefined,
+  };
+  return { state: "found", item, candidate, version: 1 };
+}
+
+function holding(madeAt: number | undefined): TargetState {
+  const held = new Map([["password", { version: 1, source: sourceId("db", "ops@example.com"), madeAt }]]);
+  return { state: "owned", uid: "u", resourceVersion: "1", content: "digest", held, spoiled: false };
+}
+
+test("the same version made at another moment is fetched anew", () => {
+  expect(decide(resource, [found(2000)], holding(1000)).plan).toMatchObject({ action: "write", entries: [{ from: "fetch" }] });
+});
+
+test("the same version made at the same moment, or at one that either side does not know, is held", () => {
+  for (const [listed, held] of [
+    [1000, 1000],
+    [undefined, 1000],
+    [1000, undefined],
+  ]) {
+    expect(decide(resource, [found(listed)], holding(held)).plan.action).toBe("verify");
+  }
+});
