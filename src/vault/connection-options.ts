@@ -33,7 +33,10 @@ export interface ConnectionOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly observer?: VaultObserver | undefined;
-  /** After each list that differs from the one before; the first one differs by all its names. The snapshot is in place by then. Must not throw. */
+  /**
+   * After the first list, and each that differs from the one before: by names, or by whether files are listed at all. The snapshot is in
+   * place by then. Must not throw.
+   */
   readonly onChange: (change: SnapshotChange) => void;
   /** When the state, or the kind of failure, is another than before. Must not throw. */
   readonly onHealth: (health: Health) => void;

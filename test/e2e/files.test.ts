@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { bytesOf, condition, type Seen, vaultFile, World } from "./support/world.ts";
+import { bytesOf, condition, type Seen, vaultFile, vaultSecret, World } from "./support/world.ts";
 
 let world: World;
 beforeAll(async () => {
@@ -27,6 +27,13 @@ function inConfigMap(object: Seen, key: string): Buffer | undefined {
 
 const downloads = (): Promise<number> =>
   world.vault.metric('vaultsync_vault_requests_total{operation="download_file",status="200"}');
+
+test("in a vault without any file or secret, what is asked for is said to be missing", async () => {
+  await world.apply(vaultFile("none", [{ filename: "none.txt" }], { kind: "ConfigMap" }), vaultSecret("none", { none: "none" }));
+  await world.until("VaultFile", "none", (one) => condition(one, "Ready")?.reason === "SourceMissing");
+  await world.until("VaultSecret", "none", (one) => condition(one, "Ready")?.reason === "SourceMissing");
+  expect(await world.get("ConfigMap", "none")).toBeUndefined();
+});
 
 test("a text file and a binary one become data and binaryData of a ConfigMap, and keys of a Secret, byte for byte", async () => {
   const text = Buffer.from(`# ${world.canaries.text("text file")}\r\nlisten 80; # ü\n`);
