@@ -1,8 +1,8 @@
-import { mkdtemp, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { VirtualClock } from "../../test/support/virtual-clock.ts";
 import { loadCredentials } from "./config.ts";
 import type { Credentials } from "./credentials.ts";
@@ -11,6 +11,7 @@ const CANARY = "canary-90ff4e1b6a2c7d35";
 
 async function directory(files: Record<string, string>): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "vaultsync-credentials-"));
+  onTestFinished(() => rm(path, { recursive: true }));
   for (const [name, text] of Object.entries(files)) await writeFile(join(path, name), text);
   return path;
 }

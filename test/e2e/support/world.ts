@@ -197,7 +197,8 @@ export class World implements AsyncDisposable {
     for (const kind of ownKinds) {
       places[`${kind} statuses`] = JSON.stringify((await this.list(kind)).map(({ status }) => status));
     }
-    const targets = [...(await this.list("Secret")), ...(await this.list("ConfigMap"))];
+    const objects = [...(await this.list("Secret")), ...(await this.list("ConfigMap"))];
+    const targets = objects.filter(({ metadata }) => "vaultsync.dev/owner" in metadata.annotations);
     places["target metadata"] = JSON.stringify(targets.map(({ metadata }) => [metadata.annotations, metadata["labels"]]));
     const events = await this.plane.request("GET", `/apis/events.k8s.io/v1/namespaces/${this.namespace}/events`);
     places["events"] = events.body;
