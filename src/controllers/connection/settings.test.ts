@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import type { ConnectionSpec } from "../../api/vault-connection.ts";
+import { settingsOf } from "./settings.ts";
+
+const least: ConnectionSpec = {
+  url: "https://vault.example.com",
+  email: "ops@example.com",
+  auth: { passwordSecretRef: { name: "login" } },
+};
+
+test("what a spec leaves out has its default", () => {
+  expect(settingsOf(least)).toEqual({
+    url: "https://vault.example.com",
+    email: "ops@example.com",
+    scope: { cloud_type: "*", environment_type: "*", application_type: "*", classification: "*", secret_name: "*" },
+    tokenLifetimeMs: 24 * 3_600_000,
+    refreshIntervalMs: 60_000,
+    timeoutMs: 10_000,
+    requestsPerSecond: 20,
+  });
+});
+
+test("what it says is in the client's units", () => {
+  const said = { tokenLifetime: "1h30m", refreshInterval: "5s", timeout: "1500ms", requestsPerSecond: 3 };
+  expect(settingsOf({ ...least, ...said })).toMatchObject({
+    tokenLifetimeMs: 5_400_000,
+    refreshIntervalMs: 5_000,
+    timeoutMs: 1_500,
+    requestsPerSecond: 3,
+  });
+});
+
+test("an attribute of the scope is the set of its values, and * is every one", () => {
+  const scope = { cloudType: ["aws", "aws"], environmentType: ["prod", "*"], secretName: ["a", "b"] };
+  expect(settingsOf({ ...least, scope }).scope).toEqual({
+    cloud_type: new Set(["aws"]),
+    environment_type: "*",
+    application_type: "*",
+    classification: "*",
+    secret_name: new Set(["a", "b"]),
+  });
+});
+
+test.each([
+  ["https://vault.example.com/", "https://vault.example.com"],
+  ["https://vault.example.com/base//", "https://vault.example.com/base"],
+])("slashes at the end of %s go", (url, base) => {
+  expect(settingsOf({ ...least, url }).url).toBe(base);
+});

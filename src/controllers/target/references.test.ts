@@ -1,0 +1,82 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { ReferenceIndex, type References } from "./references.ts";
+
+const references = (changes: Partial<References> = {}): References => ({
+  connection: "shop/vault",
+  sources: ["db", "api"],
+  target: "Secret/shop/db",
+  ...changes,
+});
+
+test("a resource is found by its connection, by each of its sources and by its target", () => {
+  const index = new ReferenceIndex();
+  index.set("shop/db", references());
+  expect([...index.ofConnection("shop/vault")]).toEqual(["shop/db"]);
+  expect([...index.ofSource("shop/vault", "db")]).toEqual(["shop/db"]);
+  expect([...index.ofSource("shop/vault", "api")]).toEqual(["shop/db"]);
+  expect([...index.ofTarget("Secret/shop/db")]).toEqual(["shop/db"]);
+  expect(index.get("shop/db")).toEqual(references());
+});
+
+test("a source of the same name at another connection concerns nobody here", () => {
+  const index = new ReferenceIndex();
+  index.set("shop/db", references());
+  expect([...index.ofSource("other/vault", "db")]).toEqual([]);
+  expect([...index.ofTarget("ConfigMap/shop/db")]).toEqual([]);
+});
+
+test("what a resource no longer refers to forgets it", () => {
+  const index = new ReferenceIndex();
+  index.set("shop/db", references());
+  index.set("shop/db", references({ connection: "shop/other", sources: ["api"], target: "Secret/shop/new" }));
+  expect([...index.ofConnection("shop/vault")]).toEqual([]);
+  expect([...index.ofSource("shop/vault", "api")]).toEqual([]);
+  expect([...index.ofTarget("Secret/shop/db")]).toEqual([]);
+  expect([...index.ofSource("shop/other", "api")]).toEqual(["shop/db"]);
+});
+
+test("a resource that names a source twice is found once, and forgotten at once", () => {
+  const index = new ReferenceIndex();
+  index.set("shop/db", references({ sources: ["db", "db"] }));
+  expect([...index.ofSource("shop/vault", "db")]).toEqual(["shop/db"]);
+  index.remove("shop/db");
+  expect([...index.ofSource("shop/vault", "db")]).toEqual([]);
+  index.remove("shop/db");
+  expect(index.get("shop/db")).toBeUndefined();
+});
+
+test("whatever is set and removed, it answers as a search through all of them would", () => {
+  const name = fc.constantFrom("a", "b", "a\nb", "__proto__");
+  const step = fc.record({
+    resource: fc.constantFrom("n/1", "n/2", "n/3"),
+    references: fc.option(
+      fc.record({ connection: fc.constantFrom("n/v", "n/w"), sources: fc.array(name, { maxLength: 3 }), target: name }),
+    ),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+      const index = new ReferenceIndex();
+      const all = new Map<string, References>();
+      for (const { resource, references: next } of steps) {
+        if (next) index.set(resource, next);
+        else index.remove(resource);
+        if (next) all.set(resource, next);
+        else all.delete(resource);
+      }
+      const who = (concerns: (one: References) => boolean): string[] =>
+        [...all]
+          .filter(([, one]) => concerns(one))
+          .map(([key]) => key)
+          .sort();
+      for (const connection of ["n/v", "n/w"]) {
+        expect([...index.ofConnection(connection)].sort()).toEqual(who((one) => one.connection === connection));
+        for (const source of ["a", "b", "a\nb", "__proto__"]) {
+          const found = who((one) => one.connection === connection && one.sources.includes(source));
+          expect([...index.ofSource(connection, source)].sort()).toEqual(found);
+          expect([...index.ofTarget(source)].sort()).toEqual(who(({ target }) => target === source));
+        }
+      }
+    }),
+  );
+});
