@@ -11,6 +11,9 @@ export const dim = style("dim");
 export const good = style("green");
 export const bad = style("red");
 
+/** `8 ms`, `1.42 s`: how long one thing took. */
+export const took = (ms: number): string => (ms < 1000 ? `${Math.round(ms)} ms` : seconds(ms));
+
 /** `0.42 s`, `1 min 2 s`. */
 export function seconds(ms: number): string {
   if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`;

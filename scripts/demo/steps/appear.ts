@@ -6,7 +6,7 @@ import { kubectl } from "../kubectl.ts";
 import { loginSecret } from "../login-secret.ts";
 import type { Stage } from "../stage.ts";
 import { tellStep } from "../step.ts";
-import { seconds } from "../style.ts";
+import { took } from "../style.ts";
 import { newValue } from "../vault-content.ts";
 import type { GuestPass } from "./removal.ts";
 
@@ -47,7 +47,7 @@ export async function appear(stage: Stage): Promise<GuestPass> {
       ({ object }) => object.kind === "VaultSecret" && object.name === "shop-db",
       since,
     );
-    step.done(`Secret shop-db ${seconds(shopDb.at - resource.at)} after its VaultSecret, the same bytes as in the vault`);
+    step.done(`Secret shop-db ${took(shopDb.at - resource.at)} after its VaultSecret, the same bytes as in the vault`);
     return { value: guestPass, deleteAt, since };
   });
 }

@@ -2,7 +2,7 @@ import { holds, isDeleted } from "../expectations.ts";
 import { kubectl } from "../kubectl.ts";
 import { demoNamespace, type Stage } from "../stage.ts";
 import { tellStep } from "../step.ts";
-import { seconds } from "../style.ts";
+import { took } from "../style.ts";
 import type { Rotated } from "./new-version.ts";
 
 /** Somebody deletes the Secret. */
@@ -19,6 +19,6 @@ export async function deletedSecret(stage: Stage, { content }: Rotated): Promise
     await kubectl(controlPlane, ["delete", "secret", "shop-db", "-n", demoNamespace]);
     const gone = await step.until("the deletion itself", isDeleted("Secret", "shop-db"), since);
     const back = await step.until("the Secret shop-db as before", holds("Secret", "shop-db", content), gone.index + 1);
-    step.done(`back ${seconds(back.at - gone.at)} after the deletion`);
+    step.done(`back ${took(back.at - gone.at)} after the deletion`);
   });
 }

@@ -3,7 +3,7 @@ import { equal, fingerprint } from "../fingerprint.ts";
 import { kubectl } from "../kubectl.ts";
 import { demoNamespace, type Stage } from "../stage.ts";
 import { tellStep } from "../step.ts";
-import { seconds } from "../style.ts";
+import { took } from "../style.ts";
 import type { Rotated } from "./new-version.ts";
 
 /** Somebody edits the Secret. */
@@ -27,6 +27,6 @@ export async function handEdit(stage: Stage, { content }: Rotated): Promise<void
       since,
     );
     const undone = await step.until("the Secret shop-db as before", holds("Secret", "shop-db", content), edit.index + 1);
-    step.done(`undone ${seconds(undone.at - edit.at)} after the edit`);
+    step.done(`undone ${took(undone.at - edit.at)} after the edit`);
   });
 }

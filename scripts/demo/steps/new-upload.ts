@@ -1,7 +1,7 @@
 import { haveFiles } from "../expectations.ts";
 import type { Stage } from "../stage.ts";
 import { tellStep } from "../step.ts";
-import { seconds } from "../style.ts";
+import { took } from "../style.ts";
 import { exampleFile } from "../vault-content.ts";
 
 /** A file is uploaded again under its name. */
@@ -22,6 +22,6 @@ export async function newUpload(stage: Stage): Promise<void> {
     step.did(`app.conf version ${uploaded.version} is uploaded: ${uploaded.size} bytes, sha256 ${uploaded.sha256}`, at);
     const files = vault.content.files.map((file) => (file.filename === filename ? uploaded : file));
     const followed = await step.until("the ConfigMap with the new file", haveFiles(files), since);
-    step.done(`followed ${seconds(followed.at - at)} after the upload, sha256 equal at both ends`);
+    step.done(`followed ${took(followed.at - at)} after the upload, sha256 equal at both ends`);
   });
 }

@@ -3,7 +3,7 @@ import { holds } from "../expectations.ts";
 import { fingerprint, showPrint, type Fingerprint } from "../fingerprint.ts";
 import type { Stage } from "../stage.ts";
 import { tellStep } from "../step.ts";
-import { seconds } from "../style.ts";
+import { took } from "../style.ts";
 import { newValue } from "../vault-content.ts";
 
 export interface Rotated {
@@ -30,7 +30,7 @@ export async function newVersion(stage: Stage): Promise<Rotated> {
     step.did(`the vault protects shop-db version ${version}: ${showPrint(fingerprint(value.reveal()))}`, at);
     const content = { "first-password": fingerprint(first.reveal()), password: fingerprint(value.reveal()) };
     const followed = await step.until("the Secret shop-db with the new version", holds("Secret", "shop-db", content), since);
-    step.done(`followed ${seconds(followed.at - at)} after the vault's change`);
+    step.done(`followed ${took(followed.at - at)} after the vault's change`);
     return { value, content };
   });
 }

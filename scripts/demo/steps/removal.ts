@@ -2,7 +2,7 @@ import type { Redacted } from "../../../src/lib/redacted.ts";
 import { hasReason, isDeleted } from "../expectations.ts";
 import type { Stage } from "../stage.ts";
 import { tellStep } from "../step.ts";
-import { seconds } from "../style.ts";
+import { seconds, took } from "../style.ts";
 
 /** A secret with a deadline. */
 export interface GuestPass {
@@ -34,6 +34,6 @@ export async function removal(stage: Stage, { deleteAt, since }: GuestPass): Pro
       since,
     );
     if (gone.at < deleteAt) throw step.failure(`the Secret went ${seconds(deleteAt - gone.at)} too early`);
-    step.done(`gone ${seconds(gone.at - deleteAt)} after the vault's deadline`);
+    step.done(`gone ${took(gone.at - deleteAt)} after the vault's deadline`);
   });
 }
