@@ -69,6 +69,9 @@ function heldBy(versions: string | undefined, sources: string | undefined) {
   return { held: Object.fromEntries(state.held), spoiled: state.spoiled };
 }
 
+/** What the key `a`, of version 3, is said to hold with this source. */
+const heldFrom = (source: string): unknown => heldBy('{"a":3}', JSON.stringify({ a: source })).held.a;
+
 describe("what a target says it holds", () => {
   test("the state is that of the metadata", () => {
     expect(targetState(resource, metadata())).toMatchObject({
@@ -102,6 +105,12 @@ describe("what a target says it holds", () => {
     const { held, spoiled } = heldBy(versions, sources);
     expect(Object.keys(held)).toEqual(keys);
     expect(spoiled).toBe(true);
+  });
+
+  test("when the version was made, where the source says so in a way that can be read", () => {
+    expect(heldFrom("x@1763700000123.456")).toEqual({ version: 3, source: "x", madeAt: 1_763_700_000_123.456 });
+    expect(heldFrom("x")).toEqual({ version: 3, source: "x" });
+    expect(heldFrom("x@yesterday")).toEqual({ version: 3, source: "x" });
   });
 
   test.each(["0", "-1", "1.5", "1e400", "9007199254740993", '"3"', "null", "true", "[3]", "{}"])(

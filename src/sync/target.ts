@@ -66,12 +66,14 @@ function parseAnnotation<T>(text: string | undefined, isValid: (value: unknown) 
 const isVersion = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0;
 /** A source as the annotation writes it: its id, and when the version was made, where that is known. */
 export function writtenSource({ source, madeAt }: HeldKey): string {
-  return madeAt === undefined ? source : `${source}@${madeAt.toString(36)}`;
+  return madeAt === undefined ? source : `${source}@${madeAt}`;
 }
 
 function readSource(written: string): Pick<HeldKey, "source" | "madeAt"> {
-  const [source = "", madeAt] = written.split("@");
-  return { source, madeAt: madeAt === undefined ? undefined : Number.parseInt(madeAt, 36) };
+  const [source = "", moment] = written.split("@");
+  // Digits that come back as the very same number, also fractions of a millisecond: a difference would be a new life of the name.
+  const madeAt = Number(moment);
+  return Number.isNaN(madeAt) ? { source } : { source, madeAt };
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";
