@@ -1,0 +1,59 @@
+import { describe, expect, test } from "vitest";
+import { ZodError } from "zod";
+import { operatorConfig, type OperatorFlags } from "./config.ts";
+
+test("nothing said is a safe operator: it elects a leader, refuses plain HTTP and sees every namespace", () => {
+  expect(operatorConfig({})).toEqual({
+    leaderElect: true,
+    listen: { host: "0.0.0.0", port: 8080 },
+    allowHttp: false,
+    valueCacheBytes: 16 * 1024 * 1024,
+    concurrency: 16,
+  });
+});
+
+test("what is said is kept", () => {
+  const flags: OperatorFlags = {
+    kubeconfig: "/etc/kubeconfig",
+    namespace: "vaultsync",
+    watchNamespace: "shop",
+    leaderElect: false,
+    listen: { host: "127.0.0.1", port: 0 },
+    allowHttp: true,
+    vaultHosts: ["vault.example.com"],
+    valueCacheBytes: 0,
+    concurrency: 1,
+  };
+  expect(operatorConfig(flags)).toEqual(flags);
+});
+
+test("nobody changes it afterwards", () => {
+  const config = operatorConfig({});
+  expect(Object.isFrozen(config)).toBe(true);
+});
+
+describe("what makes no sense is refused by the name of its flag", () => {
+  test.each<[string, OperatorFlags]>([
+    ["kubeconfig", { kubeconfig: "" }],
+    ["namespace", { namespace: "" }],
+    ["watchNamespace", { watchNamespace: "" }],
+    ["listen.port", { listen: { host: "::", port: 65_536 } }],
+    ["listen.port", { listen: { host: "::", port: -1 } }],
+    ["listen.port", { listen: { host: "::", port: 1.5 } }],
+    ["vaultHosts", { vaultHosts: [] }],
+    ["vaultHosts.0", { vaultHosts: [""] }],
+    ["valueCacheBytes", { valueCacheBytes: -1 }],
+    ["valueCacheBytes", { valueCacheBytes: Number.NaN }],
+    ["concurrency", { concurrency: 0 }],
+    ["concurrency", { concurrency: 257 }],
+  ])("%s: %j", (path, flags) => {
+    let error: unknown;
+    try {
+      operatorConfig(flags);
+    } catch (caught) {
+      error = caught;
+    }
+    expect(error).toBeInstanceOf(ZodError);
+    expect(error instanceof ZodError && error.issues.map((issue) => issue.path.join("."))).toEqual([path]);
+  });
+});
