@@ -41,6 +41,27 @@ export interface ExposedSecret {
   readonly expired: boolean;
 }
 
+/** One grant as `share` answers it: `to` is an address or a team; `invited` while they, or for a team some other member, have no live session. */
+export interface ShareRecord {
+  readonly key_name: string;
+  readonly to: string;
+  readonly permission: Permission;
+  readonly state: "active" | "invited";
+}
+
+/** One grant that `unshare` took back from an address or a team. */
+export interface UnshareRecord {
+  readonly key_name: string;
+  readonly from: string;
+}
+
+/** A team; `members` by code point, the creator among them. Source: the vault contract, "Fine print", "Sharing". */
+export interface TeamRecord {
+  readonly group_id: string;
+  readonly creator: string;
+  readonly members: readonly string[];
+}
+
 /** One version of a file; `size` in bytes, `sha256` hexadecimal. Source: the vault contract, "Files". */
 export interface FileVersionRecord {
   readonly version: number;

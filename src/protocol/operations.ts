@@ -1,17 +1,35 @@
-/** Path of every operation of the service, relative to its base address. All are POST. Source: the interface, "Endpoints". */
+/**
+ * Path of every operation of the service, relative to its base address. All are POST. Sources: the interface, "Endpoints"; for the
+ * paths it does not show, the vault contract, "Secrets" and "Sharing, teams, people".
+ */
 export const operationPath = {
   generate_access_token: "/v1/user/generate_access_token",
   refresh_token: "/v1/user/refresh_token",
   protect: "/v1/user/secret/protect",
   list_no_dup: "/v1/user/secret/list_no_dup",
   expose: "/v1/user/secret/expose",
-  expose_link: "/v1/user/secret/expose_link",
   version_list: "/v1/user/secret/version_list",
   version_expose: "/v1/user/secret/version_expose",
+  version_delete: "/v1/user/secret/version_delete",
+  update_key_metadata: "/v1/user/secret/update_key_metadata",
+  delete: "/v1/user/secret/delete",
+  share: "/v1/user/secret/share",
+  unshare: "/v1/user/secret/unshare",
+  delete_shared_key_link: "/v1/user/secret/delete_shared_key_link",
+  expose_link: "/v1/user/secret/expose_link",
+  protect_link: "/v1/user/secret/protect_link",
+  version_list_for_link: "/v1/user/secret/version_list_for_link",
   version_expose_link: "/v1/user/secret/version_expose_link",
+  team_create: "/v1/user/team/create",
+  team_add_members: "/v1/user/team/add_members",
+  team_remove_members: "/v1/user/team/remove_members",
+  team_list: "/v1/user/team/list",
+  team_delete: "/v1/user/team/delete",
   protect_file: "/v1/user/protect_file",
   list_file: "/v1/user/list_file",
   download_file: "/v1/user/download_file",
+  delete_file: "/v1/user/delete_file",
+  delete_all_files: "/v1/user/delete_all_files",
 } as const;
 
 export type Operation = keyof typeof operationPath;

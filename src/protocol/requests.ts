@@ -1,8 +1,12 @@
 import { z } from "zod";
-import { metadataObject, standardMetadataFields } from "./metadata.ts";
+import { canonicalEmail, isEmailAddress } from "./email-address.ts";
+import { givenMetadata, metadataObject, standardMetadataFields } from "./metadata.ts";
 import { nameSchema } from "./names.ts";
 
 const email = z.string().min(1).max(320);
+/** Somebody other than the caller, canonical. */
+const person = z.string().refine(isEmailAddress, "expected an e-mail address").transform(canonicalEmail);
+const owner = email.transform(canonicalEmail).optional();
 const version = z.int().min(1);
 
 /** No maximum, but that the lifetime is a finite number of milliseconds. */
@@ -37,21 +41,114 @@ export const refreshTokenRequest = z.object({
 
 export const listRequest = z.object({ email });
 
-/** Request bodies that hold names, whose longest length a server may set. Unknown members are dropped. */
+/** What a server may set of the shape of requests. */
+export interface RequestLimits {
+  /** Code points of a name. */
+  readonly nameCharacters: number;
+  /** Entries of a list, and grants that one request may make. */
+  readonly entriesPerRequest: number;
+}
+
+/** A single string stands for a list of one. Source: the vault contract, "Fine print". */
+function listOf<T extends z.ZodType>(entry: T, { entriesPerRequest }: RequestLimits, atLeast = 1): z.ZodType<z.output<T>[]> {
+  const list = z.array(entry).min(atLeast).max(entriesPerRequest);
+  return z.preprocess((given) => (typeof given === "string" ? [given] : given), list);
+}
+
+/** Bodies about secrets. Unknown members are dropped. */
 // oxlint-disable-next-line typescript/explicit-module-boundary-types -- the schemas are the types
-export function namedRequests(maxNameCharacters: number) {
-  const name = nameSchema(maxNameCharacters);
+export function secretRequests(limits: RequestLimits) {
+  const secret = z.object({ email, key_name: nameSchema(limits.nameCharacters) });
   return {
-    protect: z.object({
+    protect: secret.extend({
       ...standardMetadataFields,
-      email,
-      key_name: name,
       key_value: value,
       metadata: metadataObject.optional(),
       delete_time: deleteTime,
     }),
-    secret: z.object({ email, key_name: name }),
-    secretVersion: z.object({ email, key_name: name, key_version: version }),
-    file: z.object({ email, filename: name, version: version.optional() }),
+    secret,
+    secretVersion: secret.extend({ key_version: version }),
+    link: secret.extend({ owner }),
+    linkVersion: secret.extend({ owner, key_version: version }),
+    protectLink: secret.extend({ owner, key_value: value, without_list: z.int().optional() }),
+    updateMetadata: secret
+      .extend({ ...standardMetadataFields, owner, key_version: version, metadata: metadataObject.optional() })
+      .refine((body) => body.metadata !== undefined || Object.keys(givenMetadata(body)).length > 0, {
+        path: ["metadata"],
+        message: "expected the names to change",
+      }),
+    delete: z.object({ email, key_name: listOf(nameSchema(limits.nameCharacters), limits) }),
   };
+}
+
+/** Whom a request grants to, or takes from: canonical addresses, or one team. */
+export type Recipients =
+  | { readonly kind: "people"; readonly emails: readonly string[] }
+  | { readonly kind: "team"; readonly groupId: string };
+
+interface NamedRecipients {
+  readonly usr_id_to?: readonly string[] | undefined;
+  readonly group_id_to?: string | undefined;
+}
+
+function recipientsOf({ usr_id_to: emails, group_id_to: groupId }: NamedRecipients): Recipients | undefined {
+  if (groupId !== undefined) return { kind: "team", groupId };
+  return emails && { kind: "people", emails };
+}
+
+function isOneAtMost({ usr_id_to: people, group_id_to: team }: NamedRecipients): boolean {
+  return people === undefined || team === undefined;
+}
+
+const both = { path: ["group_id_to"], message: "send usr_id_to or group_id_to, not both" };
+
+/** Bodies about grants; the recipients are read into `to`. */
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the schemas are the types
+export function sharingRequests(limits: RequestLimits) {
+  const name = nameSchema(limits.nameCharacters);
+  const named = z.object({
+    email,
+    key_name: listOf(name, limits),
+    usr_id_to: listOf(person, limits).optional(),
+    group_id_to: name.optional(),
+  });
+  const share = named
+    .extend({ usr_id_from: email, permission: z.enum(["R", "W", "RW"]) })
+    .refine(isOneAtMost, both)
+    .transform((body, context) => {
+      const to = recipientsOf(body);
+      const refuse = (path: string, message: string): never => {
+        context.addIssue({ code: "custom", path: [path], message });
+        return z.NEVER;
+      };
+      if (!to) return refuse("usr_id_to", "send usr_id_to or group_id_to");
+      if (to.kind === "people") {
+        if (to.emails.includes(canonicalEmail(body.email))) return refuse("usr_id_to", "names the sharing user");
+        if (body.key_name.length * to.emails.length > limits.entriesPerRequest)
+          return refuse("key_name", `at most ${limits.entriesPerRequest} grants in one request`);
+      }
+      return { ...body, to };
+    });
+  const unshare = named
+    .extend({ usr_id_from: email.optional() })
+    .refine(isOneAtMost, both)
+    .transform((body) => ({ ...body, to: recipientsOf(body) }));
+  return { share, unshare, leave: z.object({ email, key_name: name, owner }) };
+}
+
+/** Bodies about teams. */
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the schemas are the types
+export function teamRequests(limits: RequestLimits) {
+  const team = z.object({ email, group_id: nameSchema(limits.nameCharacters) });
+  return {
+    create: team.extend({ members: listOf(person, limits, 0).default([]) }),
+    members: team.extend({ members: listOf(person, limits) }),
+    team,
+  };
+}
+
+/** Bodies about files. */
+// oxlint-disable-next-line typescript/explicit-module-boundary-types -- the schemas are the types
+export function fileRequests({ nameCharacters }: RequestLimits) {
+  return { file: z.object({ email, filename: nameSchema(nameCharacters), version: version.optional() }) };
 }

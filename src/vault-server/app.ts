@@ -9,7 +9,10 @@ import { errorAnswer, sendError, toServiceError } from "./error-answer.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { fileRoutes } from "./routes/files.ts";
 import { healthRoutes } from "./routes/health.ts";
+import { linkRoutes } from "./routes/links.ts";
 import { secretRoutes } from "./routes/secrets.ts";
+import { sharingRoutes } from "./routes/sharing.ts";
+import { teamRoutes } from "./routes/teams.ts";
 import { tokenRoutes } from "./routes/tokens.ts";
 import { ServiceError } from "./service-error.ts";
 
@@ -105,6 +108,9 @@ export async function buildApp(context: VaultContext, tls: ServerTls | undefined
   addTransportRules(app);
   tokenRoutes(app, context);
   secretRoutes(app, context);
+  linkRoutes(app, context);
+  sharingRoutes(app, context);
+  teamRoutes(app, context);
   fileRoutes(app, context);
   healthRoutes(app, context);
   return app;

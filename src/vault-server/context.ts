@@ -4,6 +4,7 @@ import type { Gate } from "./auth/gate.ts";
 import type { TokenBuckets } from "./auth/token-buckets.ts";
 import type { MasterKey } from "./crypto/master-key.ts";
 import type { Limits } from "./limits.ts";
+import type { Invitations } from "./sharing/invitations.ts";
 import type { Store } from "./store/store.ts";
 import type { VaultMetrics } from "./vault-metrics.ts";
 
@@ -24,4 +25,5 @@ export interface VaultContext {
   /** What the password of an unknown user is compared with. */
   readonly unmatchableHash: string;
   readonly requestRate: TokenBuckets;
+  readonly invitations: Invitations;
 }

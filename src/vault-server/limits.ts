@@ -9,6 +9,8 @@ export interface Limits {
   readonly filesPerRequest: number;
   /** Code points of a secret's, file's or team's name. */
   readonly nameCharacters: number;
+  /** Entries of a list in a request, and grants that one request may make. */
+  readonly entriesPerRequest: number;
   /** Sustained rate per token, and how many may come at once. */
   readonly requestsPerSecond: number;
   readonly requestBurst: number;
@@ -27,6 +29,7 @@ export const defaultLimits: Limits = {
   fileBytes: 64 * 1024 * 1024,
   filesPerRequest: 100,
   nameCharacters: 256,
+  entriesPerRequest: 10_000,
   requestsPerSecond: 50,
   requestBurst: 200,
   loginFailuresPerAccount: 5,

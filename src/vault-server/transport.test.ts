@@ -5,18 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TestVault, wire, type VaultCaller } from "../../test/support/vault.ts";
 import { operationPath, type Operation } from "../protocol/operations.ts";
 
-const operations = [
-  "generate_access_token",
-  "refresh_token",
-  "protect",
-  "list_no_dup",
-  "expose",
-  "version_list",
-  "version_expose",
-  "protect_file",
-  "list_file",
-  "download_file",
-] as const satisfies Operation[];
+const operations = Object.keys(operationPath).filter((name): name is Operation => name in operationPath);
 
 describe("the transport rules of the contract", () => {
   let vault: TestVault;
@@ -166,11 +155,15 @@ describe("the transport rules of the contract", () => {
   });
 
   test("listings carry an etag, and answer 304 to who has it", async () => {
-    await ann.call("protect", { key_name: "tagged", key_value: "v" });
+    for (const name of ["tagged", "tagged and shared"]) await ann.call("protect", { key_name: name, key_value: "v" });
+    const grant = { usr_id_from: ann.email, usr_id_to: "bob@example.com", permission: "R" };
+    await ann.call("share", { key_name: "tagged and shared", ...grant });
     for (const [operation, body] of [
       ["list_no_dup", {}],
       ["list_file", {}],
       ["version_list", { key_name: "tagged" }],
+      ["version_list_for_link", { key_name: "tagged and shared" }],
+      ["team_list", {}],
     ] as const) {
       const first = await ann.call(operation, body);
       const etag = first.headers.etag ?? "";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Redacted } from "../lib/redacted.ts";
-import { canonicalEmail, isEmailAddress } from "./auth/email.ts";
+import { canonicalEmail, isEmailAddress } from "../protocol/email-address.ts";
 import { hashPassword, type PasswordCost } from "./auth/password.ts";
 import type { Store } from "./store/store.ts";
 

@@ -11,6 +11,7 @@ import { TokenBuckets } from "./auth/token-buckets.ts";
 import type { ExpiredPolicy, VaultContext } from "./context.ts";
 import { generateMasterKey, MasterKey } from "./crypto/master-key.ts";
 import { defaultLimits, devLimits, type Limits } from "./limits.ts";
+import { noInvitations, type Invitations } from "./sharing/invitations.ts";
 import { openSqliteStore } from "./store/sqlite-store.ts";
 import type { Store } from "./store/store.ts";
 import { startSweeper } from "./sweeper.ts";
@@ -30,6 +31,8 @@ export interface VaultServerOptions {
   readonly tls?: ServerTls;
   readonly expired?: ExpiredPolicy;
   readonly limits?: Partial<Limits>;
+  /** How people learn that something was shared with them; by default they don't. */
+  readonly invitations?: Invitations;
   /** Of new accounts' passwords; never less than the default but in tests. */
   readonly passwordCost?: PasswordCost;
   readonly clock?: Clock;
@@ -69,6 +72,7 @@ function createContext(options: VaultServerOptions, store: Store, masterKey: Mas
     expired: options.expired ?? "serve",
     hashing: new Gate(HASHINGS_AT_ONCE, limits.loginQueue, () => tooManyLogIns(1000)),
     unmatchableHash: unmatchableHash(options.passwordCost ?? defaultPasswordCost),
+    invitations: options.invitations ?? noInvitations,
     requestRate: new TokenBuckets(clock, limits.requestsPerSecond, limits.requestBurst),
   };
 }

@@ -16,6 +16,8 @@ export interface WireAnswer {
   json(): any;
   /** The code of an error answer; `undefined` when it is none. */
   code(): string | undefined;
+  /** Status and error code in one: `200`, `403 forbidden`. */
+  outcome(): string;
 }
 
 export interface WireRequest {
@@ -33,16 +35,12 @@ export async function wire(url: string, { method = "POST", headers = {}, body }:
   });
   const bytes = await buffer(response);
   const json = (): unknown => JSON.parse(bytes.toString("utf8"));
-  return {
-    status: response.statusCode ?? 0,
-    headers: response.headers,
-    bytes,
-    json,
-    code: () =>
-      bytes.length > 0 && response.headers["content-type"]?.startsWith("application/json")
-        ? errorAnswer.safeParse(json()).data?.error.code
-        : undefined,
-  };
+  const code = (): string | undefined =>
+    bytes.length > 0 && response.headers["content-type"]?.startsWith("application/json")
+      ? errorAnswer.safeParse(json()).data?.error.code
+      : undefined;
+  const status = response.statusCode ?? 0;
+  return { status, headers: response.headers, bytes, json, code, outcome: () => [status, code()].join(" ").trim() };
 }
 
 /** A scope that reaches everything but where told otherwise. */

@@ -2,7 +2,7 @@ import { parseScope } from "../../protocol/parse-scope.ts";
 import type { Scope } from "../../protocol/scope.ts";
 import type { VaultContext } from "../context.ts";
 import { ServiceError } from "../service-error.ts";
-import { canonicalEmail } from "./email.ts";
+import { canonicalEmail } from "../../protocol/email-address.ts";
 import { tokenDigest } from "./opaque-token.ts";
 import { takeTurn } from "./request-rate.ts";
 

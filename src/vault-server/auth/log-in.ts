@@ -1,7 +1,7 @@
 import type { VaultContext } from "../context.ts";
 import { slowedUntil } from "../rules/login-slowing.ts";
 import { ServiceError } from "../service-error.ts";
-import { canonicalEmail } from "./email.ts";
+import { canonicalEmail } from "../../protocol/email-address.ts";
 import { verifyPassword } from "./password.ts";
 
 /** Too many log-ins, now or lately. */

@@ -2,9 +2,9 @@ import type { FileRecord, FileVersionRecord } from "../../protocol/answers.ts";
 import type { Caller } from "../auth/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { moment } from "../rules/moment.ts";
-import { ServiceError } from "../service-error.ts";
 import type { FileVersion, StoredFile } from "../store/store.ts";
 import { openDigest, readBlob } from "./blob.ts";
+import { fileNotFound, fileVersionNotFound } from "./file-not-found.ts";
 
 /** The caller's files by name in code point order, versions ascending. Source: the vault contract, "Files". */
 export async function listFiles(context: VaultContext, caller: Caller): Promise<FileRecord[]> {
@@ -37,9 +37,9 @@ export interface Download {
 export async function openDownload(context: VaultContext, caller: Caller, name: string, version?: number): Promise<Download> {
   const { file, wanted } = await context.store.read(async ({ files }) => {
     const found = await files.find(caller.email, name);
-    if (!found) throw new ServiceError("file_not_found", "there is no file of this name");
+    if (!found) throw fileNotFound();
     const chosen = version === undefined ? await files.latest(found.id) : await files.version(found.id, version);
-    if (!chosen) throw new ServiceError("version_not_found", "the file has no such version");
+    if (!chosen) throw fileVersionNotFound();
     return { file: found, wanted: chosen };
   });
   const { key, sha256 } = openDigest(context, file, wanted);

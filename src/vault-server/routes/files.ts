@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { operationPath } from "../../protocol/operations.ts";
-import { listRequest, namedRequests } from "../../protocol/requests.ts";
+import { fileRequests, listRequest } from "../../protocol/requests.ts";
 import { authenticate } from "../auth/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { isKnown, sendList } from "../etag.ts";
+import { deleteAllFiles, deleteFile } from "../files/delete-files.ts";
 import { headerParameters } from "../files/disposition.ts";
 import { listFiles, openDownload } from "../files/read-files.ts";
 import { sendBytes } from "../files/send-bytes.ts";
@@ -33,7 +34,7 @@ function uploadHeaders({ headers }: FastifyRequest, limits: Limits): { email: st
 
 /** The operations on files. Source: the interface, "Files"; the vault contract, "Files". */
 export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
-  const requests = namedRequests(context.limits.nameCharacters);
+  const requests = fileRequests(context.limits);
 
   app.route({
     method: "POST",
@@ -75,4 +76,12 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
     // The length and the strong etag are those of the file's own bytes.
     { compress: false },
   );
+
+  authenticatedOperation(app, context, "delete_file", requests.file, async ({ body: { filename, version }, caller }) => ({
+    deleted: { filename, versions: await deleteFile(context, caller, filename, version) },
+  }));
+
+  authenticatedOperation(app, context, "delete_all_files", listRequest, async ({ caller }) => ({
+    deleted: await deleteAllFiles(context, caller),
+  }));
 }

@@ -1,22 +1,24 @@
 import type { FastifyInstance } from "fastify";
 import { givenMetadata } from "../../protocol/metadata.ts";
-import { listRequest, namedRequests } from "../../protocol/requests.ts";
+import { listRequest, secretRequests } from "../../protocol/requests.ts";
 import type { VaultContext } from "../context.ts";
 import { sendList } from "../etag.ts";
 import { authenticatedOperation } from "../operation.ts";
+import { checkValueSize } from "../secrets/check-value-size.ts";
+import { deleteSecrets, deleteVersion } from "../secrets/delete-secrets.ts";
+import type { SecretAddress } from "../secrets/find-secret.ts";
 import { protect } from "../secrets/protect.ts";
 import { expose, listSecrets, listVersions } from "../secrets/read-secrets.ts";
-import { ServiceError } from "../service-error.ts";
+import { updateMetadata } from "../secrets/update-metadata.ts";
+
+function unshared(body: { readonly key_name: string }): SecretAddress {
+  return { family: "unshared", name: body.key_name };
+}
 
 /** The unshared family. Source: the interface, "Secrets (not shared)"; the vault contract, "Secrets". */
 export function secretRoutes(app: FastifyInstance, context: VaultContext): void {
-  const requests = namedRequests(context.limits.nameCharacters);
+  const requests = secretRequests(context.limits);
 
-  const checkSize = ({ key_value }: { readonly key_value: string }): void => {
-    const { secretValueBytes } = context.limits;
-    if (Buffer.byteLength(key_value, "utf8") <= secretValueBytes) return;
-    throw new ServiceError("too_large", `key_value is larger than ${secretValueBytes} bytes`);
-  };
   authenticatedOperation(
     app,
     context,
@@ -26,21 +28,43 @@ export function secretRoutes(app: FastifyInstance, context: VaultContext): void 
       const { key_name: name, key_value: value, delete_time: deleteMinutes } = body;
       return { secret: await protect(context, caller, { name, value, metadata: givenMetadata(body), deleteMinutes }) };
     },
-    { check: checkSize },
+    { check: checkValueSize(context.limits) },
   );
 
   authenticatedOperation(app, context, "list_no_dup", listRequest, async ({ caller, request, reply }) =>
     sendList(request, reply, { secrets: await listSecrets(context, caller) }),
   );
 
-  authenticatedOperation(app, context, "expose", requests.secret, ({ body, caller }) => expose(context, caller, body.key_name));
+  authenticatedOperation(app, context, "expose", requests.secret, ({ body, caller }) => expose(context, caller, unshared(body)));
 
   authenticatedOperation(app, context, "version_list", requests.secret, async ({ body, caller, request, reply }) => {
-    const versions = await listVersions(context, caller, body.key_name);
+    const versions = await listVersions(context, caller, unshared(body));
     return sendList(request, reply, { key_name: body.key_name, versions });
   });
 
   authenticatedOperation(app, context, "version_expose", requests.secretVersion, ({ body, caller }) =>
-    expose(context, caller, body.key_name, body.key_version),
+    expose(context, caller, unshared(body), body.key_version),
   );
+
+  changingRoutes(app, context);
+}
+
+/** What works on shared and unshared secrets alike. */
+function changingRoutes(app: FastifyInstance, context: VaultContext): void {
+  const requests = secretRequests(context.limits);
+
+  authenticatedOperation(app, context, "update_key_metadata", requests.updateMetadata, async ({ body, caller }) => {
+    const { key_name: name, key_version: version, owner } = body;
+    return { secret: await updateMetadata(context, caller, { name, owner, version, changes: givenMetadata(body) }) };
+  });
+
+  authenticatedOperation(app, context, "version_delete", requests.secretVersion, async ({ body, caller }) => {
+    const { key_name, key_version } = body;
+    await deleteVersion(context, caller, key_name, key_version);
+    return { deleted: { key_name, key_version } };
+  });
+
+  authenticatedOperation(app, context, "delete", requests.delete, async ({ body, caller }) => ({
+    deleted: await deleteSecrets(context, caller, body.key_name),
+  }));
 }

@@ -1,6 +1,6 @@
 import type { ExposedSecret, SecretRecord } from "../../protocol/answers.ts";
 import type { Metadata } from "../../protocol/metadata.ts";
-import type { Secret, SecretVersion } from "../store/store.ts";
+import type { Holding, Secret, SecretVersion } from "../store/store.ts";
 import { moment } from "./moment.ts";
 
 const DAY_MS = 86_400_000;
@@ -15,14 +15,18 @@ export function isExpired(version: SecretVersion, now: number): boolean {
   return expiresAt(version) <= now;
 }
 
-/** One version as lists show it to its creator. */
-export function secretRecord(secret: Secret, version: SecretVersion, now: number): SecretRecord {
+/** One version as lists show it to who has the secret. */
+export function secretRecord(
+  { secret, shared, permission }: Pick<Holding, "secret" | "shared" | "permission">,
+  version: SecretVersion,
+  now: number,
+): SecretRecord {
   return {
     key_name: secret.name,
     key_version: version.version,
     owner: secret.owner,
-    shared: false,
-    permission: "RW",
+    shared,
+    permission,
     metadata: version.metadata,
     delete_time: secret.deleteMinutes,
     created_at: moment(version.createdAt),

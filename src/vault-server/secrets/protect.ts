@@ -3,9 +3,12 @@ import type { SecretRecord } from "../../protocol/answers.ts";
 import { defaultMetadata, mergeMetadata, type Metadata } from "../../protocol/metadata.ts";
 import type { Caller } from "../auth/authenticate.ts";
 import type { VaultContext } from "../context.ts";
+import { requireWrite } from "../rules/permission.ts";
+import { pickOwnUnshared } from "../rules/pick-secret.ts";
 import { requireReach } from "../rules/reach.ts";
 import { secretRecord } from "../rules/secret-record.ts";
-import type { Secret, Transaction } from "../store/store.ts";
+import type { Secret, SecretVersion, Transaction } from "../store/store.ts";
+import { candidates, findSecret, type SecretAddress } from "./find-secret.ts";
 import { sealValue } from "./secret-value.ts";
 
 /** A thousand years. Source: the interface, "Limits". */
@@ -33,30 +36,60 @@ async function createSecret({ secrets }: Transaction, owner: string, request: Pr
   return secret;
 }
 
+/** Adds a version, and sets the deadline anew where the request does. */
+async function addVersion(
+  context: VaultContext,
+  { secrets }: Transaction,
+  secret: Secret,
+  { value, metadata, deleteMinutes }: Omit<ProtectRequest, "name">,
+  now: number,
+): Promise<{ secret: Secret; latest: SecretVersion }> {
+  const latest = { version: secret.nextVersion, metadata, createdAt: now, updatedAt: now };
+  await secrets.insertVersion(secret.id, latest, sealValue(context, secret, latest.version, value));
+  const changed = {
+    ...secret,
+    nextVersion: secret.nextVersion + 1,
+    ...(deleteMinutes !== undefined && deadline(now, deleteMinutes)),
+  };
+  await secrets.update(changed);
+  return { secret: changed, latest };
+}
+
 /**
  * Creates the caller's secret, or a new version of it with the names given laid over the metadata it had.
  * Source: the vault contract, "Secrets".
- * @throws ServiceError `out_of_scope` when the secret lies outside the scope, before or after
+ * @throws ServiceError `use_link_operation` when it is shared; `out_of_scope` when it lies outside the scope, before or after
  */
 export async function protect(context: VaultContext, caller: Caller, request: ProtectRequest): Promise<SecretRecord> {
   const now = context.clock.now();
   return context.store.write(async (transaction) => {
-    const { secrets } = transaction;
-    const known = await secrets.find(caller.email, request.name, now);
-    const latest = known && (await secrets.latest(known.id));
-    if (latest) requireReach(caller.scope, request.name, latest.metadata);
-    const metadata = mergeMetadata(latest?.metadata ?? defaultMetadata, request.metadata);
+    const known = pickOwnUnshared(await candidates(transaction, caller, request.name, now));
+    if (known) requireReach(caller.scope, request.name, known.latest.metadata);
+    const metadata = mergeMetadata(known?.latest.metadata ?? defaultMetadata, request.metadata);
     requireReach(caller.scope, request.name, metadata);
 
-    const secret = known ?? (await createSecret(transaction, caller.email, request, now));
-    const version = { version: secret.nextVersion, metadata, createdAt: now, updatedAt: now };
-    await secrets.insertVersion(secret.id, version, sealValue(context, secret, version.version, request.value));
-    const changed = {
-      ...secret,
-      nextVersion: secret.nextVersion + 1,
-      ...(request.deleteMinutes !== undefined && deadline(now, request.deleteMinutes)),
-    };
-    await secrets.update(changed);
-    return secretRecord(changed, version, now);
+    const secret = known?.secret ?? (await createSecret(transaction, caller.email, request, now));
+    const added = await addVersion(context, transaction, secret, { ...request, metadata }, now);
+    return secretRecord({ secret: added.secret, shared: false, permission: "RW" }, added.latest, now);
+  });
+}
+
+/**
+ * A new version of a shared secret, with the metadata it has.
+ * @throws ServiceError of `findSecret`; `forbidden` without W
+ */
+export async function protectLinked(
+  context: VaultContext,
+  caller: Caller,
+  address: SecretAddress,
+  value: string,
+): Promise<SecretRecord> {
+  const now = context.clock.now();
+  return context.store.write(async (transaction) => {
+    const found = await findSecret(transaction, caller, address, now);
+    requireWrite(found);
+    const request = { value, metadata: found.latest.metadata, deleteMinutes: undefined };
+    const added = await addVersion(context, transaction, found.secret, request, now);
+    return secretRecord({ ...found, secret: added.secret }, added.latest, now);
   });
 }

@@ -84,4 +84,43 @@ export const migrations: readonly string[] = [
     PRIMARY KEY (blob_id, position)
   ) STRICT;
   `,
+  // Grantees and members are addresses, not accounts: a grant waits for its grantee's sign-up.
+  `
+  CREATE INDEX secrets_by_name ON secrets (name);
+
+  CREATE TABLE teams (group_id TEXT PRIMARY KEY, creator TEXT NOT NULL REFERENCES users (email)) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE team_members (
+    group_id TEXT NOT NULL REFERENCES teams (group_id) ON DELETE CASCADE,
+    email TEXT NOT NULL,
+    PRIMARY KEY (group_id, email)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX team_members_by_email ON team_members (email);
+
+  CREATE TABLE person_grants (
+    secret_id TEXT NOT NULL REFERENCES secrets (id) ON DELETE CASCADE,
+    email TEXT NOT NULL,
+    reads INTEGER NOT NULL,
+    writes INTEGER NOT NULL,
+    PRIMARY KEY (secret_id, email)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX person_grants_by_email ON person_grants (email);
+
+  CREATE TABLE team_grants (
+    secret_id TEXT NOT NULL REFERENCES secrets (id) ON DELETE CASCADE,
+    group_id TEXT NOT NULL REFERENCES teams (group_id) ON DELETE CASCADE,
+    reads INTEGER NOT NULL,
+    writes INTEGER NOT NULL,
+    PRIMARY KEY (secret_id, group_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX team_grants_by_team ON team_grants (group_id);
+
+  CREATE TABLE hidden_team_grants (
+    secret_id TEXT NOT NULL,
+    group_id TEXT NOT NULL,
+    email TEXT NOT NULL,
+    PRIMARY KEY (secret_id, group_id, email),
+    FOREIGN KEY (secret_id, group_id) REFERENCES team_grants (secret_id, group_id) ON DELETE CASCADE
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];

@@ -42,9 +42,12 @@ function stagedBlobs(db: SqliteConnection): Pick<FileTable, "stage" | "putChunk"
   };
 }
 
-export function sqliteFiles(db: SqliteConnection): FileTable {
+function storedFiles(db: SqliteConnection): Pick<FileTable, "find" | "insert" | "update" | "removeVersion" | "remove"> {
+  const removeVersions = (condition: string, ...values: (string | number)[]): void => {
+    db.run(`DELETE FROM file_chunks WHERE blob_id IN (SELECT blob_id FROM file_versions WHERE ${condition})`, ...values);
+    db.run(`DELETE FROM file_versions WHERE ${condition}`, ...values);
+  };
   return {
-    ...stagedBlobs(db),
     async find(owner, name) {
       const row = db.get("SELECT * FROM files WHERE owner = ? AND name = ?", owner, name);
       return row && fileOf(row);
@@ -55,6 +58,20 @@ export function sqliteFiles(db: SqliteConnection): FileTable {
     async update({ id, nextVersion }) {
       db.run("UPDATE files SET next_version = ? WHERE id = ?", nextVersion, id);
     },
+    async removeVersion(fileId, version) {
+      removeVersions("file_id = ? AND version = ?", fileId, version);
+    },
+    async remove(fileId) {
+      removeVersions("file_id = ?", fileId);
+      db.run("DELETE FROM files WHERE id = ?", fileId);
+    },
+  };
+}
+
+export function sqliteFiles(db: SqliteConnection): FileTable {
+  return {
+    ...stagedBlobs(db),
+    ...storedFiles(db),
     async insertVersion(fileId, { version, size, createdAt, blobId, digest }) {
       db.run(
         `INSERT INTO file_versions (file_id, version, size, created_at, blob_id, key_id, wrapped_key, sealed)
@@ -77,6 +94,10 @@ export function sqliteFiles(db: SqliteConnection): FileTable {
     async latest(fileId) {
       const row = db.get("SELECT * FROM file_versions WHERE file_id = ? ORDER BY version DESC LIMIT 1", fileId);
       return row && versionOf(row);
+    },
+    async versions(fileId) {
+      const sql = "SELECT version FROM file_versions WHERE file_id = ? ORDER BY version";
+      return db.all(sql, fileId).map((row) => row.number("version"));
     },
     async list(owner) {
       const versions = Map.groupBy(

@@ -59,6 +59,16 @@ export function sqliteTokens(db: SqliteConnection): TokenTable {
         now,
       );
     },
+    async hasLive(email, lastUsedAfter, now) {
+      const row = db.get(
+        `SELECT EXISTS (SELECT 1 FROM access_tokens WHERE email = ?1 AND expires_at > ?3)
+           OR EXISTS (SELECT 1 FROM refresh_tokens WHERE email = ?1 AND last_used_at > ?2) AS live`,
+        email,
+        lastUsedAfter,
+        now,
+      );
+      return row?.number("live") === 1;
+    },
   };
 }
 

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import type { Metadata } from "../../protocol/metadata.ts";
+import { permissionOf } from "./permission-columns.ts";
 import type { Row } from "./row.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
-import type { Secret, SecretTable, SecretVersion } from "./store.ts";
+import type { Holding, Secret, SecretTable, SecretVersion } from "./store.ts";
 
 const metadataText = z.custom<Metadata>((value) => typeof value === "object" && value !== null);
 
@@ -29,15 +30,48 @@ function versionOf(row: Row): SecretVersion {
 const VERSION_COLUMNS = "version, metadata, created_at, updated_at";
 const IS_LATEST = "version = (SELECT max(version) FROM secret_versions WHERE secret_id = v.secret_id)";
 
+/** What the person ?1 has at the moment ?2, their own secrets and received ones; `narrow` is a further condition on each secret. */
+function holdingsSql(narrow: string): string {
+  return `
+    WITH granted AS (
+      SELECT g.secret_id, g.reads, g.writes FROM secrets AS s JOIN person_grants AS g ON g.secret_id = s.id
+        WHERE g.email = ?1 AND s.owner <> ?1 ${narrow}
+      UNION ALL
+      SELECT g.secret_id, g.reads, g.writes
+        FROM secrets AS s JOIN team_grants AS g ON g.secret_id = s.id JOIN team_members AS m ON m.group_id = g.group_id
+        WHERE m.email = ?1 AND s.owner <> ?1 ${narrow} AND NOT EXISTS (
+          SELECT 1 FROM hidden_team_grants AS h WHERE h.secret_id = g.secret_id AND h.group_id = g.group_id AND h.email = ?1)
+    ), held AS (
+      SELECT s.id AS secret_id, 1 AS reads, 1 AS writes FROM secrets AS s WHERE s.owner = ?1 ${narrow}
+      UNION ALL
+      SELECT secret_id, max(reads), max(writes) FROM granted GROUP BY secret_id
+    )
+    SELECT s.*, ${VERSION_COLUMNS}, held.reads, held.writes,
+      EXISTS (SELECT 1 FROM person_grants WHERE secret_id = s.id)
+        OR EXISTS (SELECT 1 FROM team_grants WHERE secret_id = s.id) AS shared
+    FROM held JOIN secrets AS s ON s.id = held.secret_id JOIN secret_versions AS v ON v.secret_id = s.id
+    WHERE s.delete_at > ?2 AND ${IS_LATEST}
+    ORDER BY s.name, s.owner`;
+}
+
+const ALL_HOLDINGS = holdingsSql("");
+const HOLDINGS_BY_NAME = holdingsSql("AND s.name = ?3");
+
+function holdingOf(row: Row): Holding {
+  return { secret: secretOf(row), latest: versionOf(row), shared: row.number("shared") === 1, permission: permissionOf(row) };
+}
+
 export function sqliteSecrets(db: SqliteConnection): SecretTable {
-  const versionWhere = (condition: string, ...values: (string | number)[]): SecretVersion | undefined => {
-    const row = db.get(`SELECT ${VERSION_COLUMNS} FROM secret_versions AS v WHERE ${condition}`, ...values);
-    return row && versionOf(row);
-  };
+  return { ...secretRows(db), ...versionRows(db) };
+}
+
+function secretRows(db: SqliteConnection): Pick<SecretTable, "held" | "list" | "insert" | "update" | "remove" | "removeDue"> {
   return {
-    async find(owner, name, now) {
-      const row = db.get("SELECT * FROM secrets WHERE owner = ? AND name = ? AND delete_at > ?", owner, name, now);
-      return row && secretOf(row);
+    async held(email, name, now) {
+      return db.all(HOLDINGS_BY_NAME, email, now, name).map(holdingOf);
+    },
+    async list(email, now) {
+      return db.all(ALL_HOLDINGS, email, now).map(holdingOf);
     },
     async insert({ id, owner, name, nextVersion, deleteMinutes, deleteAt }) {
       const sql = "INSERT INTO secrets (id, owner, name, next_version, delete_minutes, delete_at) VALUES (?, ?, ?, ?, ?, ?)";
@@ -47,6 +81,21 @@ export function sqliteSecrets(db: SqliteConnection): SecretTable {
       const sql = "UPDATE secrets SET next_version = ?, delete_minutes = ?, delete_at = ? WHERE id = ?";
       db.run(sql, nextVersion, deleteMinutes, deleteAt, id);
     },
+    async remove(secretId) {
+      db.run("DELETE FROM secrets WHERE id = ?", secretId);
+    },
+    async removeDue(now) {
+      return db.run("DELETE FROM secrets WHERE delete_at <= ?", now);
+    },
+  };
+}
+
+function versionRows(db: SqliteConnection): Omit<SecretTable, keyof ReturnType<typeof secretRows>> {
+  const versionWhere = (condition: string, ...values: (string | number)[]): SecretVersion | undefined => {
+    const row = db.get(`SELECT ${VERSION_COLUMNS} FROM secret_versions AS v WHERE ${condition}`, ...values);
+    return row && versionOf(row);
+  };
+  return {
     async insertVersion(secretId, { version, metadata, createdAt, updatedAt }, { keyId, wrappedKey, sealed }) {
       db.run(
         `INSERT INTO secret_versions (secret_id, version, metadata, created_at, updated_at, key_id, wrapped_key, sealed)
@@ -77,13 +126,12 @@ export function sqliteSecrets(db: SqliteConnection): SecretTable {
       const row = db.get(sql, secretId, version);
       return row && { keyId: row.text("key_id"), wrappedKey: row.bytes("wrapped_key"), sealed: row.bytes("sealed") };
     },
-    async list(owner, now) {
-      const sql = `SELECT s.*, ${VERSION_COLUMNS} FROM secrets AS s JOIN secret_versions AS v ON v.secret_id = s.id
-                   WHERE s.owner = ? AND s.delete_at > ? AND ${IS_LATEST} ORDER BY s.name`;
-      return db.all(sql, owner, now).map((row) => ({ secret: secretOf(row), latest: versionOf(row) }));
+    async updateVersion(secretId, { version, metadata, updatedAt }) {
+      const sql = "UPDATE secret_versions SET metadata = ?, updated_at = ? WHERE secret_id = ? AND version = ?";
+      db.run(sql, JSON.stringify(metadata), updatedAt, secretId, version);
     },
-    async removeDue(now) {
-      return db.run("DELETE FROM secrets WHERE delete_at <= ?", now);
+    async removeVersion(secretId, version) {
+      db.run("DELETE FROM secret_versions WHERE secret_id = ? AND version = ?", secretId, version);
     },
   };
 }

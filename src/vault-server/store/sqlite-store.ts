@@ -1,7 +1,9 @@
 import { SqliteConnection } from "./sqlite-connection.ts";
 import { sqliteFiles } from "./sqlite-files.ts";
+import { sqliteGrants } from "./sqlite-grants.ts";
 import { sqliteLoginFailures, sqliteSettings, sqliteTokens, sqliteUsers } from "./sqlite-people.ts";
 import { sqliteSecrets } from "./sqlite-secrets.ts";
+import { sqliteTeams } from "./sqlite-teams.ts";
 import type { Store, Transaction } from "./store.ts";
 
 /** A store in one SQLite file, or in memory. One connection, so transactions take turns. */
@@ -17,6 +19,8 @@ class SqliteStore implements Store {
       tokens: sqliteTokens(connection),
       loginFailures: sqliteLoginFailures(connection),
       secrets: sqliteSecrets(connection),
+      grants: sqliteGrants(connection),
+      teams: sqliteTeams(connection),
       files: sqliteFiles(connection),
       settings: sqliteSettings(connection),
     };

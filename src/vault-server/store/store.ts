@@ -1,3 +1,4 @@
+import type { Permission } from "../../protocol/answers.ts";
 import type { Metadata } from "../../protocol/metadata.ts";
 import type { Envelope } from "../crypto/envelope.ts";
 
@@ -44,6 +45,26 @@ export interface SecretVersion {
   readonly updatedAt: number;
 }
 
+/** A secret as one person has it: their own, or one granted to them, directly or through a team. */
+export interface Holding {
+  readonly secret: Secret;
+  readonly latest: SecretVersion;
+  /** Whether there is any grant of it, to whomever. */
+  readonly shared: boolean;
+  /** What direct and team grants add up to; `RW` for its creator. */
+  readonly permission: Permission;
+}
+
+/** Whom a secret can be granted to. */
+export type Grantee = { readonly kind: "person"; readonly email: string } | { readonly kind: "team"; readonly groupId: string };
+
+/** `members` by code point, the creator among them. */
+export interface Team {
+  readonly groupId: string;
+  readonly creator: string;
+  readonly members: readonly string[];
+}
+
 export interface StoredFile {
   readonly id: string;
   readonly owner: string;
@@ -80,6 +101,8 @@ export interface TokenTable {
   touchRefresh(digest: string, now: number): Promise<void>;
   /** Forgets refresh tokens last used at or before that moment, and expired access tokens that have none left. */
   removeLapsed(lastUsedAt: number, now: number): Promise<void>;
+  /** Whether the person has an access token that is not over, or a refresh token last used after that moment. */
+  hasLive(email: string, lastUsedAfter: number, now: number): Promise<boolean>;
 }
 
 export interface LoginFailureTable {
@@ -90,8 +113,10 @@ export interface LoginFailureTable {
 }
 
 export interface SecretTable {
-  /** `undefined` too when its deadline is `now` or earlier. */
-  find(owner: string, name: string, now: number): Promise<Secret | undefined>;
+  /** What the person has by this name, by its owners in code point order; without what is past its deadline. */
+  held(email: string, name: string, now: number): Promise<Holding[]>;
+  /** All that the person has, by name, then owner, in code point order; without what is past its deadline. */
+  list(email: string, now: number): Promise<Holding[]>;
   insert(secret: Secret): Promise<void>;
   /** Sets what may change: the next version and the deadline. */
   update(secret: Secret): Promise<void>;
@@ -100,11 +125,37 @@ export interface SecretTable {
   versions(secretId: string): Promise<SecretVersion[]>;
   version(secretId: string, version: number): Promise<SecretVersion | undefined>;
   latest(secretId: string): Promise<SecretVersion | undefined>;
+  /** Sets what may change: the metadata and when it did. */
+  updateVersion(secretId: string, version: SecretVersion): Promise<void>;
+  removeVersion(secretId: string, version: number): Promise<void>;
   value(secretId: string, version: number): Promise<Envelope | undefined>;
-  /** The owner's living secrets with their latest versions, by name in code point order. */
-  list(owner: string, now: number): Promise<{ secret: Secret; latest: SecretVersion }[]>;
+  /** With everything that hangs on it. */
+  remove(secretId: string): Promise<void>;
   /** Removes secrets whose deadline has come, with everything that hangs on them; answers how many. */
   removeDue(now: number): Promise<number>;
+}
+
+export interface GrantTable {
+  /** Grants, or replaces the permission; who had put a team's grant away has it again. */
+  grant(secretId: string, grantee: Grantee, permission: Permission): Promise<void>;
+  /** Answers whether there was such a grant. */
+  revoke(secretId: string, grantee: Grantee): Promise<boolean>;
+  /** People's, then teams', each by code point. */
+  grantees(secretId: string): Promise<Grantee[]>;
+  /** Takes from this one person whatever they have of the secret now: a direct grant for good, grants to their teams for them alone. */
+  putAway(secretId: string, email: string): Promise<void>;
+}
+
+export interface TeamTable {
+  find(groupId: string): Promise<Team | undefined>;
+  /** Answers false, and changes nothing, when the name is taken. */
+  insert(team: Team): Promise<boolean>;
+  addMembers(groupId: string, emails: readonly string[]): Promise<void>;
+  removeMembers(groupId: string, emails: readonly string[]): Promise<void>;
+  /** The teams somebody is a member of, by name in code point order. */
+  list(email: string): Promise<Team[]>;
+  /** With its grants. */
+  remove(groupId: string): Promise<void>;
 }
 
 export interface FileTable {
@@ -115,8 +166,14 @@ export interface FileTable {
   insertVersion(fileId: string, version: FileVersion): Promise<void>;
   version(fileId: string, version: number): Promise<FileVersion | undefined>;
   latest(fileId: string): Promise<FileVersion | undefined>;
+  /** Numbers of all versions, ascending. */
+  versions(fileId: string): Promise<number[]>;
   /** The owner's files by name in code point order, versions ascending. */
   list(owner: string): Promise<{ file: StoredFile; versions: FileVersion[] }[]>;
+  /** With its bytes. */
+  removeVersion(fileId: string, version: number): Promise<void>;
+  /** With its versions and their bytes. */
+  remove(fileId: string): Promise<void>;
   /** Announces a blob whose chunks follow. */
   stage(blobId: string, now: number): Promise<void>;
   putChunk(blobId: string, index: number, sealed: Uint8Array): Promise<void>;
@@ -137,6 +194,8 @@ export interface Transaction {
   readonly tokens: TokenTable;
   readonly loginFailures: LoginFailureTable;
   readonly secrets: SecretTable;
+  readonly grants: GrantTable;
+  readonly teams: TeamTable;
   readonly files: FileTable;
   readonly settings: SettingTable;
 }

@@ -1,0 +1,32 @@
+import type { Caller } from "../auth/authenticate.ts";
+import type { VaultContext } from "../context.ts";
+import { fileNotFound, fileVersionNotFound } from "./file-not-found.ts";
+
+/**
+ * Deletes one version of the caller's file, or all of them, and answers their numbers. Without a version left the file is gone.
+ * Source: the interface, "delete_file".
+ * @throws ServiceError `file_not_found`, `version_not_found`
+ */
+export async function deleteFile({ store }: VaultContext, caller: Caller, name: string, version?: number): Promise<number[]> {
+  return store.write(async ({ files }) => {
+    const file = await files.find(caller.email, name);
+    if (!file) throw fileNotFound();
+    const versions = await files.versions(file.id);
+    if (version !== undefined && !versions.includes(version)) throw fileVersionNotFound();
+    if (version !== undefined && versions.length > 1) {
+      await files.removeVersion(file.id, version);
+      return [version];
+    }
+    await files.remove(file.id);
+    return versions;
+  });
+}
+
+/** Deletes all files of the caller; answers how many files they were. */
+export async function deleteAllFiles({ store }: VaultContext, caller: Caller): Promise<number> {
+  return store.write(async ({ files }) => {
+    const all = await files.list(caller.email);
+    for (const { file } of all) await files.remove(file.id);
+    return all.length;
+  });
+}

@@ -1,0 +1,41 @@
+import type { FastifyInstance } from "fastify";
+import { secretRequests } from "../../protocol/requests.ts";
+import type { VaultContext } from "../context.ts";
+import { sendList } from "../etag.ts";
+import { authenticatedOperation } from "../operation.ts";
+import { checkValueSize } from "../secrets/check-value-size.ts";
+import type { SecretAddress } from "../secrets/find-secret.ts";
+import { protectLinked } from "../secrets/protect.ts";
+import { expose, listSecrets, listVersions } from "../secrets/read-secrets.ts";
+
+function linked(body: { readonly key_name: string; readonly owner?: string | undefined }): SecretAddress {
+  return { family: "link", name: body.key_name, owner: body.owner };
+}
+
+/** The link family: shared secrets, for their creators and their grantees. Source: the interface, "Shared secrets". */
+export function linkRoutes(app: FastifyInstance, context: VaultContext): void {
+  const requests = secretRequests(context.limits);
+
+  authenticatedOperation(app, context, "expose_link", requests.link, ({ body, caller }) => expose(context, caller, linked(body)));
+
+  authenticatedOperation(app, context, "version_expose_link", requests.linkVersion, ({ body, caller }) =>
+    expose(context, caller, linked(body), body.key_version),
+  );
+
+  authenticatedOperation(app, context, "version_list_for_link", requests.link, async ({ body, caller, request, reply }) => {
+    const versions = await listVersions(context, caller, linked(body));
+    return sendList(request, reply, { key_name: body.key_name, versions });
+  });
+
+  authenticatedOperation(
+    app,
+    context,
+    "protect_link",
+    requests.protectLink,
+    async ({ body, caller }) => {
+      const secret = await protectLinked(context, caller, linked(body), body.key_value);
+      return body.without_list === 1 ? { secret } : { secret, secrets: await listSecrets(context, caller) };
+    },
+    { check: checkValueSize(context.limits) },
+  );
+}

@@ -1,0 +1,36 @@
+import type { FastifyInstance } from "fastify";
+import { canonicalEmail } from "../../protocol/email-address.ts";
+import { sharingRequests } from "../../protocol/requests.ts";
+import type { Caller } from "../auth/authenticate.ts";
+import type { VaultContext } from "../context.ts";
+import { authenticatedOperation } from "../operation.ts";
+import { ServiceError } from "../service-error.ts";
+import { putAway } from "../sharing/put-away.ts";
+import { share } from "../sharing/share.ts";
+import { unshare } from "../sharing/unshare.ts";
+
+/** @throws ServiceError `email_mismatch` */
+function requireSharer(caller: Caller, from: string | undefined): void {
+  if (from === undefined || canonicalEmail(from) === caller.email) return;
+  throw new ServiceError("email_mismatch", "usr_id_from is not the owner of the access token");
+}
+
+/** Grants. Source: the interface, "Sharing"; the vault contract, "Sharing, teams, people". */
+export function sharingRoutes(app: FastifyInstance, context: VaultContext): void {
+  const requests = sharingRequests(context.limits);
+
+  authenticatedOperation(app, context, "share", requests.share, async ({ body, caller }) => {
+    requireSharer(caller, body.usr_id_from);
+    const { key_name: names, permission, to } = body;
+    return { shared: await share(context, caller, { names, permission, to }) };
+  });
+
+  authenticatedOperation(app, context, "unshare", requests.unshare, async ({ body, caller }) => {
+    requireSharer(caller, body.usr_id_from);
+    return { unshared: await unshare(context, caller, body.key_name, body.to) };
+  });
+
+  authenticatedOperation(app, context, "delete_shared_key_link", requests.leave, async ({ body, caller }) => ({
+    removed: { key_name: body.key_name, owner: await putAway(context, caller, body.key_name, body.owner) },
+  }));
+}

@@ -1,0 +1,40 @@
+import type { Caller } from "../auth/authenticate.ts";
+import type { VaultContext } from "../context.ts";
+import { requireCreator } from "../rules/permission.ts";
+import { requireReach } from "../rules/reach.ts";
+import { ServiceError } from "../service-error.ts";
+import { candidates } from "./find-secret.ts";
+import { forEachName } from "./for-each-name.ts";
+import { versionNotFound } from "./version-not-found.ts";
+
+/**
+ * Deletes the caller's secrets, shared or not, for everybody: all of them, or on any failure none. Answers their names, each once.
+ * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`
+ */
+export async function deleteSecrets({ store, clock }: VaultContext, caller: Caller, names: readonly string[]): Promise<string[]> {
+  const now = clock.now();
+  return store.write((transaction) =>
+    forEachName(names, async (name) => {
+      const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
+      await transaction.secrets.remove(secret.id);
+      return name;
+    }),
+  );
+}
+
+/**
+ * Deletes one version of the caller's secret, shared or not. Its number is never used again; the next lower one becomes the latest.
+ * @throws ServiceError `secret_not_found`; `out_of_scope`, before or after; `forbidden`; `version_not_found`; `last_version`
+ */
+export async function deleteVersion(context: VaultContext, caller: Caller, name: string, version: number): Promise<void> {
+  const now = context.clock.now();
+  await context.store.write(async (transaction) => {
+    const { secrets } = transaction;
+    const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
+    if (!(await secrets.version(secret.id, version))) throw versionNotFound();
+    await secrets.removeVersion(secret.id, version);
+    const latest = await secrets.latest(secret.id);
+    if (!latest) throw new ServiceError("last_version", "it is the only version: delete the secret instead");
+    requireReach(caller.scope, name, latest.metadata);
+  });
+}

@@ -1,0 +1,27 @@
+import type { Caller } from "../auth/authenticate.ts";
+import { pickLinked, pickUnshared, type Candidates } from "../rules/pick-secret.ts";
+import { requireReach } from "../rules/reach.ts";
+import type { Holding, Transaction } from "../store/store.ts";
+
+/** A secret as a request names it: the caller's own unshared one, or a shared one, of this owner where several have the name. */
+export type SecretAddress =
+  | { readonly family: "unshared"; readonly name: string }
+  | { readonly family: "link"; readonly name: string; readonly owner: string | undefined };
+
+/** What the caller has by this name. */
+export async function candidates({ secrets }: Transaction, caller: Caller, name: string, now: number): Promise<Candidates> {
+  return { email: caller.email, held: await secrets.held(caller.email, name, now) };
+}
+
+/** @throws ServiceError `secret_not_found`, `use_link_operation`, `use_unshared_operation`, `ambiguous_name`, then `out_of_scope` */
+export async function findSecret(
+  transaction: Transaction,
+  caller: Caller,
+  address: SecretAddress,
+  now: number,
+): Promise<Holding> {
+  const found = await candidates(transaction, caller, address.name, now);
+  const picked = address.family === "link" ? pickLinked(found, address.owner) : pickUnshared(found);
+  requireReach(caller.scope, address.name, picked.latest.metadata);
+  return picked;
+}

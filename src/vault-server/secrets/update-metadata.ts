@@ -1,0 +1,39 @@
+import type { SecretRecord } from "../../protocol/answers.ts";
+import { mergeMetadata, type Metadata } from "../../protocol/metadata.ts";
+import type { Caller } from "../auth/authenticate.ts";
+import type { VaultContext } from "../context.ts";
+import { requireWrite } from "../rules/permission.ts";
+import { pickAny } from "../rules/pick-secret.ts";
+import { requireReach } from "../rules/reach.ts";
+import { secretRecord } from "../rules/secret-record.ts";
+import { candidates } from "./find-secret.ts";
+import { versionNotFound } from "./version-not-found.ts";
+
+export interface MetadataUpdate {
+  readonly name: string;
+  /** Tells secrets of one name apart. */
+  readonly owner: string | undefined;
+  readonly version: number;
+  /** The names given, by their right spelling; the others are kept. */
+  readonly changes: Metadata;
+}
+
+/**
+ * Changes one version's metadata, of a shared or an unshared secret. Source: the interface, "update_key_metadata".
+ * @throws ServiceError `secret_not_found`, `ambiguous_name`; `out_of_scope`, before or after; `forbidden` without W; `version_not_found`
+ */
+export async function updateMetadata(context: VaultContext, caller: Caller, update: MetadataUpdate): Promise<SecretRecord> {
+  const now = context.clock.now();
+  return context.store.write(async (transaction) => {
+    const found = pickAny(await candidates(transaction, caller, update.name, now), update.owner);
+    const { secret, latest } = found;
+    requireReach(caller.scope, secret.name, latest.metadata);
+    requireWrite(found);
+    const version = await transaction.secrets.version(secret.id, update.version);
+    if (!version) throw versionNotFound();
+    const changed = { ...version, metadata: mergeMetadata(version.metadata, update.changes), updatedAt: now };
+    if (version.version === latest.version) requireReach(caller.scope, secret.name, changed.metadata);
+    await transaction.secrets.updateVersion(secret.id, changed);
+    return secretRecord(found, changed, now);
+  });
+}

@@ -1,0 +1,5 @@
+import { ServiceError } from "../service-error.ts";
+
+export function versionNotFound(): ServiceError {
+  return new ServiceError("version_not_found", "the secret has no such version");
+}

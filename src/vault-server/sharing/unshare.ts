@@ -1,0 +1,42 @@
+import type { UnshareRecord } from "../../protocol/answers.ts";
+import type { Recipients } from "../../protocol/requests.ts";
+import type { Caller } from "../auth/authenticate.ts";
+import type { VaultContext } from "../context.ts";
+import { requireCreator } from "../rules/permission.ts";
+import { candidates } from "../secrets/find-secret.ts";
+import { forEachName } from "../secrets/for-each-name.ts";
+import type { Grantee } from "../store/store.ts";
+
+function nameOf(grantee: Grantee): string {
+  return grantee.kind === "person" ? grantee.email : grantee.groupId;
+}
+
+function matches(from: Recipients | undefined, grantee: Grantee): boolean {
+  if (!from) return true;
+  if (grantee.kind === "team") return from.kind === "team" && from.groupId === grantee.groupId;
+  return from.kind === "people" && from.emails.includes(grantee.email);
+}
+
+/**
+ * Takes the caller's secrets back from those people or that team, from everybody when none is named: all names or none. Answers what
+ * was taken, which may be nothing. A secret without a grant left is unshared. Source: the vault contract, "Sharing, teams, people".
+ * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`
+ */
+export async function unshare(
+  { store, clock }: VaultContext,
+  caller: Caller,
+  names: readonly string[],
+  from: Recipients | undefined,
+): Promise<UnshareRecord[]> {
+  const now = clock.now();
+  return store.write(async (transaction) => {
+    const { grants } = transaction;
+    const unshared = await forEachName(names, async (name) => {
+      const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
+      const taken = (await grants.grantees(secret.id)).filter((grantee) => matches(from, grantee));
+      for (const grantee of taken) await grants.revoke(secret.id, grantee);
+      return taken.map((grantee) => ({ key_name: name, from: nameOf(grantee) }));
+    });
+    return unshared.flat();
+  });
+}

@@ -1,0 +1,84 @@
+import type { TeamRecord } from "../../protocol/answers.ts";
+import type { Caller } from "../auth/authenticate.ts";
+import type { VaultContext } from "../context.ts";
+import { invalidRequest, ServiceError } from "../service-error.ts";
+import type { Team, Transaction } from "../store/store.ts";
+
+function teamRecord({ groupId, creator, members }: Team): TeamRecord {
+  return { group_id: groupId, creator, members };
+}
+
+async function findTeam({ teams }: Transaction, groupId: string): Promise<Team> {
+  const team = await teams.find(groupId);
+  if (!team) throw new ServiceError("team_not_found", "there is no such team");
+  return team;
+}
+
+/** A team the caller is a member of. @throws ServiceError `team_not_found`, `forbidden` */
+export async function memberTeam(transaction: Transaction, caller: Caller, groupId: string): Promise<Team> {
+  const team = await findTeam(transaction, groupId);
+  if (!team.members.includes(caller.email)) throw new ServiceError("forbidden", "you are not a member of this team");
+  return team;
+}
+
+async function createdTeam(transaction: Transaction, caller: Caller, groupId: string): Promise<Team> {
+  const team = await findTeam(transaction, groupId);
+  if (team.creator !== caller.email) throw new ServiceError("forbidden", "only the creator of a team changes it");
+  return team;
+}
+
+/** The caller becomes the creator and a member. @throws ServiceError `team_exists` */
+export async function createTeam(
+  { store }: VaultContext,
+  caller: Caller,
+  groupId: string,
+  members: readonly string[],
+): Promise<TeamRecord> {
+  return store.write(async (transaction) => {
+    const created = await transaction.teams.insert({ groupId, creator: caller.email, members: [caller.email, ...members] });
+    if (!created) throw new ServiceError("team_exists", "there is a team of this name");
+    return teamRecord(await findTeam(transaction, groupId));
+  });
+}
+
+/** Who is a member already stays one. @throws ServiceError `team_not_found`, `forbidden` */
+export async function addMembers(
+  { store }: VaultContext,
+  caller: Caller,
+  groupId: string,
+  emails: readonly string[],
+): Promise<TeamRecord> {
+  return store.write(async (transaction) => {
+    await createdTeam(transaction, caller, groupId);
+    await transaction.teams.addMembers(groupId, emails);
+    return teamRecord(await findTeam(transaction, groupId));
+  });
+}
+
+/** Who is no member is left out of account. @throws ServiceError `team_not_found`, `forbidden`; `invalid_request` for the creator */
+export async function removeMembers(
+  { store }: VaultContext,
+  caller: Caller,
+  groupId: string,
+  emails: readonly string[],
+): Promise<TeamRecord> {
+  return store.write(async (transaction) => {
+    const { creator } = await createdTeam(transaction, caller, groupId);
+    if (emails.includes(creator)) throw invalidRequest("members", "the creator stays a member: delete the team instead");
+    await transaction.teams.removeMembers(groupId, emails);
+    return teamRecord(await findTeam(transaction, groupId));
+  });
+}
+
+/** The teams the caller is a member of, by name in code point order. */
+export async function listTeams({ store }: VaultContext, caller: Caller): Promise<TeamRecord[]> {
+  return (await store.read(({ teams }) => teams.list(caller.email))).map(teamRecord);
+}
+
+/** What was shared with the team is shared with it no longer. @throws ServiceError `team_not_found`, `forbidden` */
+export async function deleteTeam({ store }: VaultContext, caller: Caller, groupId: string): Promise<void> {
+  await store.write(async (transaction) => {
+    await createdTeam(transaction, caller, groupId);
+    await transaction.teams.remove(groupId);
+  });
+}
