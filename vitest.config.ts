@@ -3,7 +3,12 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: "unit", include: ["src/**/*.test.ts", "test/support/**/*.test.ts", "test/control-plane/binaries/**/*.test.ts"] } },
+      {
+        test: {
+          name: "unit",
+          include: ["src/**/*.test.ts", "test/support/**/*.test.ts", "test/control-plane/binaries/**/*.test.ts"],
+        },
+      },
       {
         test: {
           name: "integration",
@@ -15,8 +20,20 @@ export default defineConfig({
       },
       {
         test: {
+          // Each test file has an operator for its own namespace, so several run at once.
           name: "e2e",
-          include: ["test/e2e/**/*.test.ts"],
+          include: ["test/e2e/*.test.ts"],
+          globalSetup: ["test/support/shared-control-plane.ts"],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+          maxWorkers: 4,
+        },
+      },
+      {
+        test: {
+          // An operator for the whole cluster, and an API server that is stopped: one after the other.
+          name: "cluster",
+          include: ["test/e2e/cluster/*.test.ts"],
           globalSetup: ["test/support/shared-control-plane.ts"],
           testTimeout: 180_000,
           hookTimeout: 180_000,

@@ -6,6 +6,8 @@ let world: World;
 beforeAll(async () => {
   world = await World.create();
   await world.startOperator();
+  // Its log-in is over, and not counted below.
+  await world.ready("VaultConnection", "vault");
 });
 afterAll(async () => {
   await world[Symbol.asyncDispose]();

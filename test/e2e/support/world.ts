@@ -109,7 +109,13 @@ export class World implements AsyncDisposable {
     );
   }
 
-  async startOperator(args: readonly string[] = []): Promise<OperatorProcess> {
+  /** An operator for this namespace only, so that several tests can have theirs at the same time. */
+  startOperator(): Promise<OperatorProcess> {
+    return this.startClusterOperator(["--watch-namespace", this.namespace, "--no-leader-elect"]);
+  }
+
+  /** An operator as deploy/base runs it: for the whole cluster, with a lease. No other may run meanwhile. */
+  async startClusterOperator(args: readonly string[] = []): Promise<OperatorProcess> {
     const operator = await OperatorProcess.start({ kubeconfig: this.kubeconfig, args });
     this.#operators.push(operator);
     return operator;

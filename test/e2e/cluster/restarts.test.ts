@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { KubeClient } from "../../src/kube/client.ts";
-import { loadCredentials } from "../../src/kube/config.ts";
-import { SECRETS } from "../../src/kube/resource.ts";
-import { systemClock } from "../../src/lib/clock.ts";
-import type { ConnectionProxy } from "../control-plane/connection-proxy.ts";
-import { sharedControlPlane } from "../support/control-plane.ts";
-import { waitUntil } from "../support/wait-until.ts";
-import { bytesOf, condition, vaultSecret, World } from "./support/world.ts";
+import { KubeClient } from "../../../src/kube/client.ts";
+import { loadCredentials } from "../../../src/kube/config.ts";
+import { SECRETS } from "../../../src/kube/resource.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import type { ConnectionProxy } from "../../control-plane/connection-proxy.ts";
+import { sharedControlPlane } from "../../support/control-plane.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+import { bytesOf, condition, OPERATOR_USER, vaultSecret, World } from "../support/world.ts";
 
 /** The operator killed, the API server restarted, watches cut: everything goes on by itself. */
 let proxy: ConnectionProxy;
@@ -60,13 +60,13 @@ test("killed in the middle of 200 first syncs and started again, every Secret is
   for (const [name, value] of values) await world.protect(name, value);
   await world.apply(...[...values.keys()].map((name) => vaultSecret(name, { password: name })));
 
-  const first = await world.startOperator();
+  const first = await world.startClusterOperator();
   await waitUntil("some are written", () => contents.size >= 40);
   await first.stop("SIGKILL");
   const written = contents.size;
   expect(written).toBeLessThan(200);
 
-  await world.startOperator();
+  await world.startClusterOperator();
   await waitUntil(
     "all are Ready",
     async () => {
@@ -101,7 +101,15 @@ test("the API server restarts: the operator goes on by itself", async () => {
 test("a watch whose place is too old (410) is begun anew, and deletions in the gap are noticed", async () => {
   await world.operator.stop();
   // Cut off for longer than the lease allows: without a lease this one process may go on.
-  const operator = await world.startOperator(["--no-leader-elect"]);
+  const mark = await world.plane.auditMark();
+  const gets = (): Promise<number> =>
+    world.plane.countRequests(
+      { user: OPERATOR_USER, verb: "get", resource: "secrets", namespace: world.namespace },
+      { since: mark },
+    );
+  const operator = await world.startClusterOperator(["--no-leader-elect"]);
+  // It has looked at everything once, so that only its watches can tell it anything new.
+  await waitUntil("every Secret is verified", async () => (await gets()) >= 200);
   const before = await world.until("Secret", "crash-2", () => true);
   proxy.refuse(true);
   proxy.dropAll();
@@ -110,12 +118,14 @@ test("a watch whose place is too old (410) is begun anew, and deletions in the g
   await world.plane.restartApiServer();
   proxy.refuse(false);
   await world.until("Secret", "crash-2", (secret) => secret.metadata.uid !== before.metadata.uid, 60_000);
-  expect(operator.log).toMatch(/Gone \(410/);
+  await waitUntil("the watch of targets was told that its place is too old", () =>
+    /watch secrets: Gone \(410/.test(operator.log),
+  );
 });
 
 test("told to stop, it gives the lease back and ends with 0; no value is found in what it wrote", async () => {
   await world.operator.stop();
-  const operator = await world.startOperator();
+  const operator = await world.startClusterOperator();
   const writings = await world.writings();
   expect(await operator.stop("SIGTERM")).toBe(0);
   expect(operator.log).toContain("lease given back");
