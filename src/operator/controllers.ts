@@ -3,11 +3,11 @@ import { ConnectionReconciler, type OpenConnection } from "../controllers/connec
 import { OpenConnections } from "../controllers/connection/open-connections.ts";
 import { fileSource } from "../controllers/file/file-source.ts";
 import { secretSource } from "../controllers/secret/secret-source.ts";
-import { Reconciler } from "../controllers/target/reconciler.ts";
-import type { SourceKind } from "../controllers/target/source-kind.ts";
-import { SyncController } from "../controllers/target/sync-controller.ts";
-import { TargetView } from "../controllers/target/target-view.ts";
-import { TargetWriter } from "../controllers/target/target-writer.ts";
+import { Reconciler } from "../controllers/targets/reconciler.ts";
+import type { SourceKind } from "../controllers/targets/source-kind.ts";
+import { SyncController } from "../controllers/targets/sync-controller.ts";
+import { TargetView } from "../controllers/targets/target-view.ts";
+import { TargetWriter } from "../controllers/targets/target-writer.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";

@@ -1,6 +1,6 @@
 import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../api/kinds.ts";
 import { CREDENTIALS_TYPE, MANAGED_BY, MANAGED_BY_LABEL } from "../api/names.ts";
-import { targetMetadata } from "../controllers/target/target-metadata.ts";
+import { targetMetadata } from "../controllers/targets/target-metadata.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";

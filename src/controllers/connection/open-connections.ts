@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Connection, Health, SnapshotChange } from "../../vault/connection.ts";
-import type { ConnectionAccess, ConnectionDirectory } from "../target/directory.ts";
+import type { ConnectionAccess, ConnectionDirectory } from "../targets/directory.ts";
 
 /** What the client tells while a connection is open. */
 export interface ConnectionCallbacks {

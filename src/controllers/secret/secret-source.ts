@@ -3,8 +3,8 @@ import { vaultSecretSpec, type VaultSecretSpec } from "../../api/vault-secret.ts
 import type { Candidate } from "../../sync/resolve.ts";
 import type { SyncResource } from "../../sync/resource.ts";
 import type { SecretRecord } from "../../vault/connection.ts";
-import { parseWith } from "../target/parse.ts";
-import type { SourceKind } from "../target/source-kind.ts";
+import { parseWith } from "../targets/parse.ts";
+import type { SourceKind } from "../targets/source-kind.ts";
 
 interface SecretCandidate extends Candidate {
   readonly record: SecretRecord;
