@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { stringify } from "yaml";
 import { customResourceDefinitions } from "../src/api/crd.ts";
+import { reasons } from "../src/api/reasons.ts";
 
 const check = process.argv.includes("--check");
 const header = "# Generated from src/api by `npm run generate`. Do not edit.\n";
@@ -12,6 +13,8 @@ for (const [name, definition] of customResourceDefinitions()) {
 }
 // The kustomize base may only read files below itself, so it gets all definitions in one file of its own.
 files.set("deploy/base/crds.yaml", [...files.values()].join("---\n"));
+
+files.set("docs/reasons.md", reasonsPage());
 
 for (const path of files.keys()) await mkdir(dirname(path), { recursive: true });
 const stale: string[] = [];
@@ -24,4 +27,21 @@ for (const [path, content] of files) {
 if (stale.length > 0) {
   console.error(`These generated files differ from their source; run npm run generate:\n  ${stale.join("\n  ")}`);
   process.exitCode = 1;
+}
+
+/** Every reason a condition can have, with what a person does about it. */
+function reasonsPage(): string {
+  const rows = Object.entries(reasons).map(
+    ([reason, { remedy, stalled }]) => `| \`${reason}\` | ${stalled ? "yes" : ""} | ${remedy} |`,
+  );
+  return `<!-- Generated from src/api/reasons.ts by npm run generate. Do not edit. -->
+# Reasons
+
+Every condition of a resource has one of these reasons; the condition's message says what it is about. Where "needs a person" says yes,
+the resource also has the condition \`Stalled\`: nothing changes until somebody does.
+
+| Reason | Needs a person | What to do |
+|---|---|---|
+${rows.join("\n")}
+`;
 }
