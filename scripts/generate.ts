@@ -32,7 +32,7 @@ if (stale.length > 0) {
 /** Every reason a condition can have, with what a person does about it. */
 function reasonsPage(): string {
   const rows = Object.entries(reasons).map(
-    ([reason, { remedy, stalled }]) => `| \`${reason}\` | ${stalled ? "yes" : ""} | ${remedy} |`,
+    ([reason, { remedy, stalled }]) => `| \`${reason}\` | ${stalled ? "yes" : ""} | ${remedy.replaceAll("<", "&lt;")} |`,
   );
   return `<!-- Generated from src/api/reasons.ts by npm run generate. Do not edit. -->
 # Reasons
