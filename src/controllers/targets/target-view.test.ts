@@ -85,6 +85,21 @@ describe("what was deleted", () => {
     expect(view.isVerified(resource, { uid: "u1", resourceVersion: "10" })).toBe(false);
   });
 
+  test("is no longer known to be right", () => {
+    const { view } = setUp();
+    view.wrote(resource, object("10"));
+    view.deleted(resource, "u1");
+    expect(view.isVerified(resource, { uid: "u1", resourceVersion: "10" })).toBe(false);
+  });
+
+  test("by somebody else before the watch showed our write is gone all the same", () => {
+    const { view, shows, showsGone, versionSeen } = setUp();
+    shows(object("9"));
+    view.wrote(resource, object("10"));
+    expect(showsGone("u1")).toBe(true);
+    expect(versionSeen()).toBeUndefined();
+  });
+
   test("comes back as another object, which is news", () => {
     const { view, shows, versionSeen } = setUp();
     shows(object("10"));
