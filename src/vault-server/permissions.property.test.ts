@@ -137,7 +137,7 @@ afterAll(() => vault[Symbol.asyncDispose]());
 
 test("after any sequence of shares, teams and their ends, each person may list, reveal and change what the model says", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(anyStep, { maxLength: 25 }), async (steps) => {
+    fc.asyncProperty(fc.array(anyStep, { maxLength: 40, size: "max" }), async (steps) => {
       const world: World = { callers, suffix: ` ${(runs += 1)}` };
       const model = new Model();
       for (const step of [...beginning, ...steps]) {

@@ -204,6 +204,9 @@ describe("delete", () => {
     const narrow = await scoped({ secret_name: [kept] });
     expect((await remove(narrow, [kept, await fresh()])).outcome()).toBe("403 out_of_scope");
     expect((await remove(narrow, foreign)).outcome()).toBe("403 out_of_scope");
+    // One's own secret is meant where there is one: a received one of the name, in scope, changes nothing.
+    await ann.call("protect", { key_name: foreign, key_value: "ann's", metadata: { cloud_type: "own" } });
+    expect((await remove(await scoped({ cloud_type: ["aws"] }), foreign)).outcome()).toBe("403 out_of_scope");
     expect(await names(ann)).toEqual(expect.arrayContaining([kept, foreign]));
   });
 

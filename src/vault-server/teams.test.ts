@@ -175,6 +175,9 @@ describe("sharing with a team", () => {
     const permission = async () =>
       (await bob.call("list_no_dup")).json().secrets.find((secret: { key_name: string }) => secret.key_name === name)?.permission;
     expect(await permission()).toBe("RW");
+    await create([], ann, `${team} other`);
+    const other = await ann.call("unshare", { key_name: name, group_id_to: `${team} other` });
+    expect([other.json(), await permission()]).toEqual([{ unshared: [] }, "RW"]);
     expect((await ann.call("unshare", direct)).json().unshared).toEqual([{ key_name: name, from: bob.email }]);
     expect(await permission()).toBe("R");
     await ann.call("share", { ...direct, permission: "W" });

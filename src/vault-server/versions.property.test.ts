@@ -152,7 +152,7 @@ async function seen(key_name: string, shared: boolean): Promise<unknown> {
 
 test("after any sequence of writes, deletions and deadlines, versions, numbers and values are those of the model", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(anyCommand, { minLength: 1, maxLength: 25 }), async (commands) => {
+    fc.asyncProperty(fc.array(anyCommand, { minLength: 1, maxLength: 25, size: "max" }), async (commands) => {
       const key_name = `versions ${(runs += 1)}`;
       const model = new Model();
       for (const [index, command] of commands.entries()) {
@@ -169,7 +169,7 @@ test("after any sequence of writes, deletions and deadlines, versions, numbers a
         listed: latest?.[0],
       });
     }),
-    { numRuns: 60 },
+    { numRuns: 40 },
   );
 }, 60_000);
 
@@ -177,6 +177,7 @@ test("writes and deletions at once: no number comes twice, and what was acknowle
   const anyMix = fc.array(fc.oneof(fc.constant("protect" as const), fc.integer({ min: 1, max: 8 })), {
     minLength: 2,
     maxLength: 16,
+    size: "max",
   });
   await fc.assert(
     fc.asyncProperty(anyMix, async (mix) => {

@@ -50,8 +50,7 @@ async function invitationsFor(
 async function recipientsOf(transaction: Transaction, caller: Caller, to: Recipients, now: number): Promise<Recipient[]> {
   if (to.kind === "team") {
     const { groupId, members } = await memberTeam(transaction, caller, to.groupId);
-    const others = members.filter((member) => member !== caller.email);
-    const invitations = await invitationsFor(transaction, caller.email, others, now);
+    const invitations = await invitationsFor(transaction, caller.email, members, now);
     return [{ grantee: { kind: "team", groupId }, name: groupId, invitations }];
   }
   const recipients: Recipient[] = [];
