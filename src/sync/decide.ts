@@ -43,8 +43,8 @@ const requiredKeys = new Map([
   ["kubernetes.io/ssh-auth", ["ssh-privatekey"]],
 ]);
 
-function missingKeys(resource: SyncResource): string[] {
-  const keys = new Set(resource.items.map((item) => item.targetKey));
+function missingKeys(resource: SyncResource, having: readonly { readonly targetKey: string }[]): string[] {
+  const keys = new Set(having.map(({ targetKey }) => targetKey));
   return (requiredKeys.get(resource.target.type ?? "") ?? []).filter((key) => !keys.has(key));
 }
 
@@ -95,7 +95,7 @@ export const tooLarge = (bytes: number): Verdict =>
 
 /** Reasons to leave the target alone, whatever the items say. */
 function obstacle(resource: SyncResource, resolutions: readonly Resolution[], target: TargetState): Verdict | undefined {
-  const missing = missingKeys(resource);
+  const missing = missingKeys(resource, resource.items);
   if (missing.length > 0) {
     return notReady("InvalidSpec", `spec.data: a Secret of type ${resource.target.type} needs the keys ${missing.join(" and ")}`);
   }
@@ -131,6 +131,8 @@ export function decide<C extends Candidate>(
     if (target.state !== "owned" || !allDropped) return { plan: { action: "keep" }, verdict };
     return { plan: { action: "delete", uid: target.uid, resourceVersion: target.resourceVersion }, verdict };
   }
+  // Without a key that its type demands the API server would refuse it: it stays as it is until the key is back, or all are gone.
+  if (missingKeys(resource, entries).length > 0) return { plan: { action: "keep" }, verdict };
   if (target.state === "absent") {
     const whole = resolutions.every(({ state }) => state === "found" || state === "removed");
     return { plan: whole ? { action: "write", entries } : { action: "keep" }, verdict };

@@ -23,6 +23,16 @@ describe("which entry is meant", () => {
     expect(resolve(syncItem("db"), [candidate(3, dba)])).toMatchObject({ state: "found", version: 3, candidate: dba });
   });
 
+  test("not somebody else's that was shared after the one held was gone, unless its owner is named", () => {
+    const remembered = { ...held(3), sameName: true };
+    expect(resolve(syncItem("db"), [candidate(3, dba)], remembered).state).toBe("other-owner");
+    expect(resolve(syncItem("db", { owner: dba.owner }), [candidate(3, dba)], remembered).state).toBe("found");
+    // The spec named another entry before: this is what it asks for now.
+    expect(resolve(syncItem("db"), [candidate(3, dba)], { ...remembered, sameName: false }).state).toBe("found");
+    // The account's own entry takes its place again by itself.
+    expect(resolve(syncItem("db"), [candidate(4)], { ...held(3, dba.owner), sameName: true }).state).toBe("found");
+  });
+
   test("one's own before any that others shared, wherever it stands in the list", () => {
     const candidates = [candidate(9, dba), candidate(2), candidate(8, dev)];
     expect(resolve(syncItem("db"), candidates)).toMatchObject({ state: "found", version: 2 });

@@ -19,6 +19,8 @@ export interface Candidate {
 export interface Remembered {
   /** What the target holds under the item's key. */
   readonly held: HeldKey | undefined;
+  /** Whether that was of an entry of the same name, as far as the last status says. */
+  readonly sameName?: boolean | undefined;
   /** The deadline the vault last gave for the source. */
   readonly deleteAt: number | undefined;
 }
@@ -28,6 +30,7 @@ export type Resolution<C extends Candidate = Candidate> =
   | { readonly state: "removed"; readonly item: SyncItem; readonly deleteAt: number }
   | { readonly state: "missing"; readonly item: SyncItem; readonly deleteAt: number | undefined }
   | { readonly state: "ambiguous"; readonly item: SyncItem; readonly owners: readonly string[] }
+  | { readonly state: "other-owner"; readonly item: SyncItem; readonly candidate: C }
   | { readonly state: "no-version"; readonly item: SyncItem; readonly candidate: C; readonly version: number }
   | { readonly state: "regressed"; readonly item: SyncItem; readonly candidate: C; readonly held: number };
 
@@ -60,11 +63,14 @@ export function resolveItem<C extends Candidate>(
     if (deleteAt !== undefined && deleteAt <= now) return { state: "removed", item, deleteAt };
     return { state: "missing", item, deleteAt };
   }
+  const { held, sameName } = remembered;
+  // The entry held is gone and somebody else shares one of its name: that must not take its place unasked.
+  const isAnother = item.owner === undefined && !chosen.own && sameName === true && held !== undefined;
+  if (isAnother && held.source !== sourceId(item.source, chosen.owner)) return { state: "other-owner", item, candidate: chosen };
   if (item.version !== "latest") {
     const exists = chosen.sizes === undefined ? item.version <= chosen.latest : chosen.sizes.has(item.version);
     return { state: exists ? "found" : "no-version", item, candidate: chosen, version: item.version };
   }
-  const { held } = remembered;
   const wentBack = held?.source === sourceId(item.source, chosen.owner) && held.version > chosen.latest;
   if (wentBack && !isAccepted(resource, item, chosen.latest)) {
     return { state: "regressed", item, candidate: chosen, held: held.version };

@@ -23,6 +23,11 @@ describe("bytes that become none", () => {
     expect(verdict?.message).toContain("vaultsync.dev/accept=db@4");
   });
 
+  test("are put right where that version was held already, and somebody filled it by hand", () => {
+    const fetched = new Map([["user", 1]]);
+    expect(reviewContent(syncResource(items), fetched, emptied, full)).toBeUndefined();
+  });
+
   test("are taken once that version of that source is accepted", () => {
     expect(review("db@4")).toBeUndefined();
     for (const other of ["db@3", "password@4", "db", "user@1"]) expect(review(other)?.reason, other).toBe("SourceSuspicious");

@@ -5,16 +5,17 @@ import { notReady, type Verdict } from "./verdict.ts";
 
 /**
  * The last look at a whole content before it is written: a reason to keep what is there instead, or `undefined`.
- * Bytes that become none are refused until a person accepts them, as that is what a broken vault looks like (design: `SourceSuspicious`).
+ * Bytes that become none with a new version are refused until a person accepts it, as that is what a broken vault looks like (design:
+ * `SourceSuspicious`). `fetched` has the versions that the target did not hold before, by key.
  */
 export function reviewContent(
   resource: SyncResource,
-  versions: ReadonlyMap<string, number>,
+  fetched: ReadonlyMap<string, number>,
   content: Content,
   current: Content,
 ): Verdict | undefined {
   for (const item of resource.items) {
-    const version = versions.get(item.targetKey);
+    const version = fetched.get(item.targetKey);
     const emptied = content.get(item.targetKey)?.byteLength === 0 && (current.get(item.targetKey)?.byteLength ?? 0) > 0;
     if (emptied && version !== undefined && !isAccepted(resource, item, version)) {
       return notReady(

@@ -3,15 +3,7 @@ import { candidate, syncItem, syncResource } from "../../test/support/sync-resou
 import { type Reason, reasons } from "../api/reasons.ts";
 import { fileStatus } from "../api/status.ts";
 import type { Resolution } from "./resolve.ts";
-import {
-  EXPIRY_NOTICE_MS,
-  nextStatus,
-  readStatus,
-  rememberedDeadline,
-  type Report,
-  type SyncStatus,
-  wasReady,
-} from "./status.ts";
+import { EXPIRY_NOTICE_MS, nextStatus, readStatus, statusOf, type Report, type SyncStatus, wasReady } from "./status.ts";
 import { notReady, type Verdict } from "./verdict.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
@@ -230,21 +222,21 @@ describe("what an earlier status remembers", () => {
   const remembered = next({}, { resolutions: [found({ deleteAt: NOW + 5 })] });
 
   test("the deadline of the same source under the same key", () => {
-    expect(rememberedDeadline(remembered, a)).toBe(NOW + 5);
-    expect(rememberedDeadline(remembered, syncItem("a", { source: "other" }))).toBeUndefined();
-    expect(rememberedDeadline(remembered, syncItem("b", { source: "a" }))).toBeUndefined();
-    expect(rememberedDeadline(synced, a)).toBeUndefined();
-    expect(rememberedDeadline({}, a)).toBeUndefined();
+    expect(statusOf(remembered, a)?.deleteAt).toBe(NOW + 5);
+    expect(statusOf(remembered, syncItem("a", { source: "other" }))?.deleteAt).toBeUndefined();
+    expect(statusOf(remembered, syncItem("b", { source: "a" }))?.deleteAt).toBeUndefined();
+    expect(statusOf(synced, a)?.deleteAt).toBeUndefined();
+    expect(statusOf({}, a)?.deleteAt).toBeUndefined();
   });
 
   test("that of a file too", () => {
     const item = { key: "app.conf", filename: "shop/app.conf", deleteAt: MOMENT };
-    expect(rememberedDeadline({ items: [item] }, syncItem("app.conf", { source: "shop/app.conf" }))).toBe(NOW);
-    expect(rememberedDeadline({ items: [item] }, syncItem("app.conf"))).toBeUndefined();
+    expect(statusOf({ items: [item] }, syncItem("app.conf", { source: "shop/app.conf" }))?.deleteAt).toBe(NOW);
+    expect(statusOf({ items: [item] }, syncItem("app.conf"))?.deleteAt).toBeUndefined();
   });
 
   test("a moment that somebody spoiled is no deadline, so that nothing is deleted for it", () => {
-    expect(rememberedDeadline({ items: [{ secretKey: "a", key: "a", deleteAt: "yesterday" }] }, a)).toBeUndefined();
+    expect(statusOf({ items: [{ secretKey: "a", key: "a", deleteAt: "yesterday" }] }, a)?.deleteAt).toBeUndefined();
   });
 
   test("whether the last look, at this very generation, found the target in step", () => {

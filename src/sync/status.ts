@@ -23,13 +23,13 @@ export function readStatus(kind: SyncResource["kind"], status: unknown): SyncSta
   return (kind === "VaultSecret" ? secretStatus : fileStatus).safeParse(status ?? {}).data ?? {};
 }
 
-/** The deadline that an earlier status remembers of an item's source, in milliseconds; it outlives the source. */
-export function rememberedDeadline(status: SyncStatus, item: SyncItem): number | undefined {
+/** What an earlier status says of an item's source; it outlives the source. Moments are milliseconds. */
+export function statusOf(status: SyncStatus, item: SyncItem): { readonly deleteAt: number | undefined } | undefined {
   for (const entry of status.items ?? []) {
     const [targetKey, source] = "filename" in entry ? [entry.key, entry.filename] : [entry.secretKey, entry.key];
     if (targetKey !== item.targetKey || source !== item.source) continue;
     const deleteAt = Date.parse(entry.deleteAt ?? "");
-    return Number.isNaN(deleteAt) ? undefined : deleteAt;
+    return { deleteAt: Number.isNaN(deleteAt) ? undefined : deleteAt };
   }
   return undefined;
 }

@@ -15,7 +15,7 @@ function metadata(changes: Partial<TargetMetadata> = {}): TargetMetadata {
       "vaultsync.dev/versions": '{"a":3}',
       "vaultsync.dev/sources": '{"a":"source"}',
     },
-    owners: [{ uid: "uid-of-the-resource", controller: true }],
+    owners: [{ uid: "uid-of-the-resource", name: "db", controller: true }],
     deleting: false,
     ...changes,
   };
@@ -26,13 +26,18 @@ describe("whose a target is", () => {
     ["our resource is its controller", { labels: {}, annotations: {} }, true],
     [
       "our resource is an owner, but not the controller",
-      { labels: {}, owners: [{ uid: "uid-of-the-resource", controller: false }] },
+      { labels: {}, owners: [{ uid: "uid-of-the-resource", name: "db", controller: false }] },
       false,
     ],
     [
       "an earlier life of our resource made it: label and owner's name say so",
-      { owners: [{ uid: "former", controller: true }] },
+      { owners: [{ uid: "former", name: "db", controller: true }] },
       true,
+    ],
+    [
+      "another resource is its controller, whatever the label says",
+      { owners: [{ uid: "another", name: "other", controller: true }] },
+      false,
     ],
     ["label and owner's name say so, and nobody owns it", { owners: [] }, true],
     ["the owner's name says so, but the label is missing", { owners: [], labels: {} }, false],

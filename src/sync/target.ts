@@ -15,7 +15,8 @@ export interface TargetMetadata {
   readonly resourceVersion: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  readonly owners: readonly { readonly uid: string; readonly controller: boolean }[];
+  /** `name` is empty for owners that are not the controller. */
+  readonly owners: readonly { readonly uid: string; readonly name: string; readonly controller: boolean }[];
   readonly deleting: boolean;
 }
 
@@ -96,6 +97,8 @@ function heldKeys(annotations: Readonly<Record<string, string>>): { held: Map<st
  */
 export function isOwnedBy(resource: SyncResource, metadata: TargetMetadata): boolean {
   if (metadata.owners.some((owner) => owner.controller && owner.uid === resource.uid)) return true;
+  // Another controller's object is its own, whatever it is labelled; one of an earlier life of this resource has the same name.
+  if (metadata.owners.some((owner) => owner.controller && owner.name !== resource.name)) return false;
   return metadata.labels[MANAGED_BY_LABEL] === MANAGED_BY && metadata.annotations[OWNER_ANNOTATION] === ownerName(resource);
 }
 

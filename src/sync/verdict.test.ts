@@ -16,6 +16,8 @@ function problem(state: Resolution["state"], name = "db"): Resolution {
       return { state, item, deleteAt: undefined };
     case "ambiguous":
       return { state, item, owners: ["a@example.com", "b@example.com"] };
+    case "other-owner":
+      return { state, item, candidate: candidate(3, { owner: "b@example.com" }) };
     case "no-version":
       return { state, item, candidate: candidate(3), version: 8 };
     case "regressed":
@@ -33,6 +35,11 @@ test("nothing wrong is Ready", () => {
 
 test.each<[Resolution["state"], string, string]>([
   ["ambiguous", "AmbiguousName", "db exists more than once (a@example.com, b@example.com): set remoteRef.owner"],
+  [
+    "other-owner",
+    "AmbiguousName",
+    "db is now an entry of b@example.com, not the one the target holds: set remoteRef.owner to follow it",
+  ],
   ["no-version", "VersionNotFound", "db has no version 8; the latest is 3"],
   [
     "regressed",

@@ -15,6 +15,7 @@ type Problem = Exclude<Resolution, { state: "found" }>;
 
 const reasonOf = {
   ambiguous: "AmbiguousName",
+  "other-owner": "AmbiguousName",
   "no-version": "VersionNotFound",
   regressed: "VersionRegressed",
   missing: "SourceMissing",
@@ -29,6 +30,8 @@ function explain(problem: Problem): string {
   switch (problem.state) {
     case "ambiguous":
       return `${source} exists more than once (${problem.owners.join(", ")}): set remoteRef.owner`;
+    case "other-owner":
+      return `${source} is now an entry of ${problem.candidate.owner ?? "somebody else"}, not the one the target holds: set remoteRef.owner to follow it`;
     case "no-version":
       return `${source} has no version ${problem.version}; the latest is ${problem.candidate.latest}`;
     case "regressed":

@@ -212,6 +212,17 @@ describe("staleness", () => {
     expect(staleSince()).toBeDefined();
   });
 
+  test("ends also when no call ever failed: a list that took long, or a process that was suspended", async () => {
+    const { clock, open, staleSince } = setUp();
+    const connection = await open();
+    connection.list({ changed: ["db"] });
+    await clock.advance(3 * INTERVAL + 1);
+    expect(staleSince()).toBeDefined();
+    connection.list();
+    await clock.advance(INTERVAL);
+    expect(staleSince()).toBeUndefined();
+  });
+
   test("is counted on the monotonic clock: a wall clock that jumps changes nothing", async () => {
     const { clock, open, staleSince } = setUp();
     const connection = await open();

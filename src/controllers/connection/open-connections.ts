@@ -98,6 +98,8 @@ export class OpenConnections implements ConnectionDirectory, AsyncDisposable {
 
   /** The connection exists but can't be opened, for this reason. */
   async refuse(key: string, notReady: string): Promise<void> {
+    const current = this.#entries.get(key);
+    if (current !== undefined && "notReady" in current && current.notReady === notReady) return;
     await this.#close(key);
     this.#entries.set(key, { notReady });
     this.#listener.connectionTurned(key);
@@ -143,28 +145,24 @@ export class OpenConnections implements ConnectionDirectory, AsyncDisposable {
     const entry = this.#opened(key);
     if (entry === undefined) return;
     const neverListed = entry.connection.snapshot === undefined;
-    if (health.state === "healthy" && entry.stale) {
-      entry.stale = false;
-      this.#watchStaleness(key, entry);
-      this.#listener.connectionTurned(key);
-    } else if (health.state === "failing" && neverListed) {
-      this.#listener.connectionTurned(key);
-    }
+    if (health.state === "healthy") this.#watchStaleness(key, entry);
+    else if (health.state === "failing" && neverListed) this.#listener.connectionTurned(key);
     this.#listener.connectionNews(key);
   }
 
-  /** One timer a connection: when it fires, either a list has come since, and it is set anew, or the connection is stale. */
+  /** One timer a connection sees to it that staleness begins, and ends, also when no call of the vault ever failed. */
   #watchStaleness(key: string, entry: Opened): void {
     const heard = entry.connection.snapshot?.listedAtMonotonic ?? entry.openedAtMonotonic;
-    const due = heard + STALE_AFTER_INTERVALS * entry.intervalMs - this.#clock.monotonic();
+    const left = heard + STALE_AFTER_INTERVALS * entry.intervalMs - this.#clock.monotonic();
+    const stale = left <= 0;
     entry.staleTimer?.[Symbol.dispose]();
-    entry.staleTimer = this.#clock.timer(Math.max(due, 0), () => {
+    entry.staleTimer = this.#clock.timer(stale ? entry.intervalMs : left, () => {
       if (this.#opened(key) !== entry) return;
-      const since = this.#clock.monotonic() - (entry.connection.snapshot?.listedAtMonotonic ?? entry.openedAtMonotonic);
-      if (since < STALE_AFTER_INTERVALS * entry.intervalMs) return this.#watchStaleness(key, entry);
-      entry.stale = true;
-      this.#listener.connectionTurned(key);
-      this.#listener.connectionNews(key);
+      this.#watchStaleness(key, entry);
+      if (entry.stale !== stale) this.#listener.connectionNews(key);
     });
+    if (stale === entry.stale) return;
+    entry.stale = stale;
+    this.#listener.connectionTurned(key);
   }
 }

@@ -55,6 +55,9 @@ function fields(error: KubeError): string {
   return error.causes.map(({ field, reason }) => `${field} (${reason})`).join(", ") || error.reason || error.kind;
 }
 
+const isTooLong = (error: KubeError): boolean =>
+  error.causes.some(({ field, reason }) => field.startsWith("data") && reason === "FieldValueTooLong");
+
 const isImmutable = (error: KubeError): boolean =>
   error.causes.some(({ field }) => ["type", "data", "binaryData", "immutable"].includes(field.split(".")[0] ?? ""));
 
@@ -68,6 +71,8 @@ export function writeFailure(error: unknown, resource: SyncResource): Failure | 
   const what = `the ${resource.target.kind} ${resource.target.name}`;
   switch (error.kind) {
     case "Invalid":
+      if (isTooLong(error))
+        return verdict("TooLarge", `the API server refuses ${what} as too large: spread the content over several targets`);
       return isImmutable(error)
         ? verdict("TargetImmutable", `${what} can't be changed to this (${fields(error)}): delete it, and it is made anew`)
         : verdict("TargetRejected", `the API server refuses ${what}: ${fields(error)}`, SLOW_RETRY_MS);

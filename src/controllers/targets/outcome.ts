@@ -24,6 +24,12 @@ export function unchangedOutcome(verdict: Verdict | undefined, versions: Readonl
   return { verdict, busy: undefined, effect: "none", changed: false, versions, requeueAfterMs: undefined, retry: false };
 }
 
+/** An outcome together with an earlier one that nobody was told of. */
+export function withEarlier(now: Outcome, earlier: Outcome | undefined): Outcome {
+  if (earlier === undefined) return now;
+  return { ...now, effect: now.effect === "none" ? earlier.effect : now.effect, changed: now.changed || earlier.changed };
+}
+
 /**
  * A failed attempt. One that is tried again leaves Ready as it was if the target was in step before; where there never was a target,
  * the failure is what there is to say.

@@ -40,7 +40,7 @@ export function parseWith<S extends CommonSpec>(
       resource: { ...identity, connection: connectionRef.name, suspend, ...wanted(parsed.data, metadata.name) },
     };
   }
-  const target = { kind: "Secret", name: metadata.name, type: undefined } as const;
+  const target = { kind: kind === "VaultSecret" ? "Secret" : "ConfigMap", name: metadata.name, type: undefined } as const;
   return {
     ok: false,
     resource: { ...identity, connection: "", suspend: false, items: [], target, whenRemoved: "Retain" },

@@ -1,6 +1,7 @@
 import { ACCEPT_ANNOTATION } from "../../api/names.ts";
 import { findCondition } from "../../api/conditions.ts";
 import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { KubeApi } from "../../kube/kube-api.ts";
@@ -10,24 +11,17 @@ import type { ReconcileResult } from "../../runtime/controller.ts";
 import { decide } from "../../sync/decide.ts";
 import { type Candidate, type Remembered, type Resolution, resolveItem } from "../../sync/resolve.ts";
 import type { SyncItem, SyncResource } from "../../sync/resource.ts";
-import {
-  EXPIRY_NOTICE_MS,
-  nextStatus,
-  readStatus,
-  type Report,
-  rememberedDeadline,
-  type SyncStatus,
-  wasReady,
-} from "../../sync/status.ts";
-import { isOwnedBy, type TargetState, targetState } from "../../sync/target.ts";
+import { EXPIRY_NOTICE_MS, nextStatus, readStatus, type Report, statusOf, type SyncStatus, wasReady } from "../../sync/status.ts";
+import { isOwnedBy, sourceId, type TargetState, targetState } from "../../sync/target.ts";
 import { notReady, type Verdict } from "../../sync/verdict.ts";
 import type { Snapshot } from "../../vault/connection.ts";
 import { isVaultError } from "../../vault/errors.ts";
 import type { ConnectionAccess, ConnectionDirectory } from "./directory.ts";
 import { announce } from "./events.ts";
-import { type Outcome, unchangedOutcome } from "./outcome.ts";
+import { type Outcome, unchangedOutcome, withEarlier } from "./outcome.ts";
 import { WATCH_LAG_MS } from "../status/own-writes.ts";
 import { StatusWriter } from "../status/status-writer.ts";
+import { RetryLater } from "./retry-later.ts";
 import type { SourceKind } from "./source-kind.ts";
 import { targetDescriptor } from "./target-metadata.ts";
 import type { TargetView } from "./target-view.ts";
@@ -42,17 +36,7 @@ export interface ReconcilerOptions<C extends Candidate> {
   readonly api: KubeApi;
   readonly events: EventRecorder;
   readonly clock: Clock;
-}
-
-/** The attempt failed in a way that another one may mend; the queue waits at least `retryAfterMs`. */
-class RetryLater extends Error {
-  readonly retryAfterMs: number | undefined;
-
-  constructor(reason: string, retryAfterMs: number | undefined) {
-    super(reason);
-    this.name = "RetryLater";
-    this.retryAfterMs = retryAfterMs;
-  }
+  readonly logger: Logger;
 }
 
 /** One attempt's findings, before they become a status. */
@@ -78,6 +62,8 @@ export class Reconciler<C extends Candidate> {
   readonly #statuses: StatusWriter;
   /** Deadlines of sources by resource and key, for the items that a status has no room for. */
   readonly #deadlines = new Map<string, Map<string, number>>();
+  /** What was done to targets and is in no status yet, because writing that failed. */
+  readonly #unreported = new Map<string, Outcome>();
 
   constructor(options: ReconcilerOptions<C>) {
     this.#options = options;
@@ -88,6 +74,7 @@ export class Reconciler<C extends Candidate> {
   forget(key: string): void {
     this.#statuses.forget(key);
     this.#deadlines.delete(key);
+    this.#unreported.delete(key);
   }
 
   /** @throws when the attempt is to be made again */
@@ -99,12 +86,19 @@ export class Reconciler<C extends Candidate> {
     const before = readStatus(parsed.resource.kind, this.#statuses.current(key, object));
     const findings = parsed.ok ? await this.#attempt(key, parsed.resource, before, signal) : statusOnly(parsed.verdict);
     if (findings === undefined) return {};
-    const { outcome, resolutions, staleSince } = findings;
+    const { resolutions, staleSince } = findings;
+    const outcome = withEarlier(findings.outcome, this.#unreported.get(key));
     const { verdict, busy, versions, changed } = outcome;
     const now = clock.now();
     const report: Report = { resource: parsed.resource, verdict, busy, staleSince, resolutions, versions, changed, now };
-    announce(this.#options.events, object, before, outcome);
     await this.#statuses.write(key, object, nextStatus(before, report), signal);
+    this.#unreported.delete(key);
+    announce(this.#options.events, object, before, outcome);
+    if (outcome.effect !== "none") {
+      const { kind: targetKind, name } = parsed.resource.target;
+      const fields = { controller: object.kind, key, action: outcome.effect, target: `${targetKind}/${name}` };
+      this.#options.logger.info(fields, "target written");
+    }
     if (outcome.retry) throw new RetryLater(busy?.reason ?? "failed", outcome.requeueAfterMs);
     return { requeueAfterMs: this.#nextLook(outcome, resolutions ?? [], now) };
   }
@@ -161,6 +155,7 @@ export class Reconciler<C extends Candidate> {
     };
     try {
       const outcome = await writer.carryOut(resource, decision, state, fetch, signal);
+      if (outcome.effect !== "none") this.#unreported.set(key, outcome);
       if (outcome.verdict?.ready === true) await this.#removeFormer(resource, before, signal);
       return { outcome, resolutions, staleSince };
     } catch (error) {
@@ -180,10 +175,9 @@ export class Reconciler<C extends Candidate> {
     const { kind, name } = resource.target;
     const state = await this.#lookUp(resource, signal);
     const taken = state !== "deleting" && state.state === "foreign";
-    if (!taken) throw new RetryLater("the target appeared meanwhile", undefined);
+    if (!taken) throw new RetryLater("the target appeared meanwhile");
     const message = `the ${kind} ${name} exists and ${state.owner ? `belongs to ${state.owner}` : "was not made by this operator"}: choose another target.name`;
-    const outcome = unchangedOutcome(notReady("TargetConflict", message), new Map());
-    return { outcome: { ...outcome, requeueAfterMs: CONFLICT_RETRY_MS }, resolutions, staleSince };
+    return { outcome: unchangedOutcome(notReady("TargetConflict", message), new Map()), resolutions, staleSince };
   }
 
   /** The spec names another target than the one that was in step last: the old one, if it is ours, has nobody to keep it in step. */
@@ -212,6 +206,7 @@ export class Reconciler<C extends Candidate> {
       targets.saw(resource, object);
     } catch (error) {
       if (!isKubeError(error, "NotFound")) throw error;
+      targets.missed(resource);
     }
     const seen = targets.metadata(resource);
     return seen?.deleting === true ? "deleting" : targetState(resource, seen);
@@ -226,11 +221,13 @@ export class Reconciler<C extends Candidate> {
     state: TargetState,
   ): Resolution<C>[] {
     const { kind, clock } = this.#options;
-    const deadlines = this.#deadlines.get(key) ?? new Map<string, number>();
+    const deadlines = this.#deadlines.get(key);
     const resolutions = resource.items.map((item) => {
       const held = state.state === "owned" ? state.held.get(item.targetKey) : undefined;
-      const deleteAt = deadlines.get(deadlineKey(item)) ?? rememberedDeadline(before, item);
-      const remembered: Remembered = { held, deleteAt };
+      const earlier = statusOf(before, item);
+      const isOthers = item.owner !== undefined && held?.source !== sourceId(item.source, item.owner);
+      const deleteAt = deadlines === undefined ? earlier?.deleteAt : deadlines.get(deadlineKey(item));
+      const remembered: Remembered = { held, sameName: earlier !== undefined, deleteAt: isOthers ? undefined : deleteAt };
       return resolveItem(resource, item, kind.candidates(snapshot, item, account), remembered, clock.now());
     });
     this.#deadlines.set(key, new Map(resolutions.flatMap((resolution) => knownDeadline(resolution))));
@@ -247,6 +244,7 @@ export class Reconciler<C extends Candidate> {
       return [];
     });
     if (outcome.requeueAfterMs !== undefined) moments.push(outcome.requeueAfterMs);
+    if (outcome.verdict?.reason === "TargetConflict") moments.push(CONFLICT_RETRY_MS);
     if (outcome.effect !== "none") moments.push(WATCH_LAG_MS + 1_000);
     const due = moments.filter((ms) => ms > 0);
     return due.length === 0 ? undefined : Math.min(...due);
@@ -256,7 +254,7 @@ export class Reconciler<C extends Candidate> {
 /** A name taken by an object we don't watch is looked at this seldom, in milliseconds. */
 const CONFLICT_RETRY_MS = 30_000;
 
-const deadlineKey = (item: SyncItem): string => `${item.targetKey}\n${item.source}`;
+const deadlineKey = ({ targetKey, source, owner = "" }: SyncItem): string => `${targetKey}\n${source}\n${owner}`;
 
 function knownDeadline(resolution: Resolution): [string, number][] {
   const deleteAt =

@@ -22,7 +22,11 @@ export function targetMetadata({ metadata }: KubeObject): TargetMetadata {
     resourceVersion: metadata.resourceVersion ?? "",
     labels: only([MANAGED_BY_LABEL], metadata.labels),
     annotations: only([OWNER_ANNOTATION, CONTENT_ANNOTATION, VERSIONS_ANNOTATION, SOURCES_ANNOTATION], metadata.annotations),
-    owners: (metadata.ownerReferences ?? []).map(({ uid, controller }) => ({ uid, controller: controller === true })),
+    owners: (metadata.ownerReferences ?? []).map(({ uid, name, controller = false }) => ({
+      uid,
+      controller,
+      name: controller ? name : "",
+    })),
     deleting: metadata.deletionTimestamp !== undefined,
   };
 }

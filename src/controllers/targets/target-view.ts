@@ -35,6 +35,11 @@ export class TargetView {
     this.#ownWrites.wrote(keyOfTarget(resource), targetMetadata(object));
   }
 
+  /** There is no such object. */
+  missed(resource: SyncResource): void {
+    this.#ownWrites.forget(keyOfTarget(resource));
+  }
+
   wrote(resource: SyncResource, object: KubeObject): void {
     this.saw(resource, object);
     this.verified(resource, object);

@@ -1,3 +1,4 @@
+import { MANAGED_BY, MANAGED_BY_LABEL } from "../../api/names.ts";
 import type { Redacted } from "../../lib/redacted.ts";
 import { isKubeError } from "../../kube/errors.ts";
 import type { KubeApi } from "../../kube/kube-api.ts";
@@ -12,6 +13,7 @@ import { isVaultError } from "../../vault/errors.ts";
 import { type Failure, vaultFailure, writeFailure } from "./failure.ts";
 import { failedOutcome, type Outcome, unchangedOutcome } from "./outcome.ts";
 import { renderTarget } from "./render.ts";
+import { RetryLater } from "./retry-later.ts";
 import type { FetchedBytes } from "./source-kind.ts";
 import { targetDescriptor } from "./target-metadata.ts";
 import type { TargetView } from "./target-view.ts";
@@ -37,7 +39,11 @@ interface Current {
 interface Gathered {
   readonly content: Map<string, Uint8Array>;
   readonly held: Map<string, HeldKey>;
+  /** The versions the target did not hold before. */
+  readonly fetched: Map<string, number>;
 }
+
+type OwnedTarget = Extract<TargetState, { readonly state: "owned" }>;
 
 const nothing: Current = { object: undefined, content: new Map(), digest: undefined, trusted: false };
 
@@ -72,15 +78,15 @@ export class TargetWriter<C extends Candidate> {
         return { ...unchangedOutcome(verdict, new Map()), effect: "deleted", changed: true };
       }
       if (plan.action === "verify" && this.#isVerified(resource, state)) return unchangedOutcome(verdict, versions);
-      const current = state.state === "owned" ? await this.#read(resource, state.content, signal) : nothing;
-      if (plan.action === "verify" && current.trusted && this.#hasRightType(resource, current)) {
+      const current = state.state === "owned" ? await this.#read(resource, state, signal) : nothing;
+      if (plan.action === "verify" && current.trusted && this.#isAsRendered(resource, current)) {
         if (current.object) this.#options.targets.verified(resource, current.object);
         return unchangedOutcome(verdict, versions);
       }
-      const gathered = await this.#gather(plan.entries, current, fetchBytes);
+      const gathered = await this.#gather(plan.entries, current, state, fetchBytes);
       if (gathered === "unobtainable") return unchangedOutcome(verdict, versions);
       if ("kind" in gathered) return failedOutcome(gathered, versions, state.state === "owned");
-      const objection = reviewContent(resource, versionsOf(gathered.held), gathered.content, current.content);
+      const objection = reviewContent(resource, gathered.fetched, gathered.content, current.content);
       if (objection) return unchangedOutcome(objection, versions);
       const effect = current.object === undefined ? "created" : plan.action === "verify" ? "repaired" : "updated";
       return { ...(await this.#write(resource, gathered, current, signal)), verdict, effect };
@@ -95,31 +101,41 @@ export class TargetWriter<C extends Candidate> {
     return state.state === "owned" && this.#options.targets.isVerified(resource, state);
   }
 
-  #hasRightType({ target }: SyncResource, { object }: Current): boolean {
-    return target.kind !== "Secret" || object?.type === (target.type ?? "Opaque");
+  /** Without our label the watch does not see it; a type cannot be changed, and trying to says so. */
+  #isAsRendered({ target }: SyncResource, { object }: Current): boolean {
+    const hasType = target.kind !== "Secret" || object?.type === (target.type ?? "Opaque");
+    return hasType && object?.metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY;
   }
 
-  async #read(resource: SyncResource, written: string | undefined, signal: AbortSignal): Promise<Current> {
-    const { api, contentKey } = this.#options;
+  /** @throws RetryLater when the target is not the one that was decided about: it may be somebody else's by now */
+  async #read(resource: SyncResource, state: OwnedTarget, signal: AbortSignal): Promise<Current> {
+    const { api, contentKey, targets } = this.#options;
     const { kind, name } = resource.target;
-    try {
-      const object = await api.get(targetDescriptor[kind], { namespace: resource.namespace, name }, signal);
-      const content = readContent(kind, object);
-      const digest = contentDigest(contentKey, content);
-      return { object, content, digest, trusted: digest === written };
-    } catch (error) {
-      if (isKubeError(error, "NotFound")) return nothing;
-      throw error;
+    const object = await api
+      .get(targetDescriptor[kind], { namespace: resource.namespace, name }, signal)
+      .catch((error: unknown) => {
+        if (!isKubeError(error, "NotFound")) throw error;
+        targets.deleted(resource, state.uid);
+        throw new RetryLater("the target went away meanwhile");
+      });
+    const { uid, resourceVersion } = object.metadata;
+    if (uid !== state.uid || resourceVersion !== state.resourceVersion) {
+      targets.saw(resource, object);
+      throw new RetryLater("the target changed meanwhile");
     }
+    const content = readContent(kind, object);
+    const digest = contentDigest(contentKey, content);
+    return { object, content, digest, trusted: digest === state.content };
   }
 
   /** All bytes of the new target: held ones from the target itself where they can be trusted, the others from the vault. */
   async #gather(
     entries: readonly Entry<C>[],
     current: Current,
+    state: TargetState,
     fetchBytes: FetchBytes<C>,
   ): Promise<Gathered | Failure | "unobtainable"> {
-    const gathered: Gathered = { content: new Map(), held: new Map() };
+    const gathered: Gathered = { content: new Map(), held: new Map(), fetched: new Map() };
     const problems = await Promise.all(
       entries.map(async (entry): Promise<Failure | "unobtainable" | undefined> => {
         const kept = current.trusted && entry.from === "held" ? current.content.get(entry.targetKey) : undefined;
@@ -130,23 +146,34 @@ export class TargetWriter<C extends Candidate> {
         }
         const fetch = entry.from === "held" ? entry.refetch : entry.fetch;
         if (fetch === undefined) return "unobtainable";
-        return this.#fetch(entry, fetch, gathered, fetchBytes);
+        const held = state.state === "owned" ? state.held.get(entry.targetKey) : undefined;
+        return this.#fetch(entry, fetch, held, gathered, fetchBytes);
       }),
     );
     return problems.find((problem) => problem !== undefined) ?? gathered;
   }
 
-  async #fetch(entry: Entry<C>, fetch: Fetch<C>, into: Gathered, fetchBytes: FetchBytes<C>): Promise<Failure | undefined> {
-    const { source, version: asked } = entry.item;
+  async #fetch(
+    { targetKey, item, from }: Entry<C>,
+    fetch: Fetch<C>,
+    held: HeldKey | undefined,
+    into: Gathered,
+    fetchBytes: FetchBytes<C>,
+  ): Promise<Failure | undefined> {
+    const { source, version: asked } = item;
+    const { owner, madeAt } = fetch.candidate;
+    const id = sourceId(source, owner);
     try {
       const { bytes, version } = await fetchBytes(fetch);
-      if (asked !== "latest" && version !== asked) {
-        const message = `${source}: asked for version ${asked}, the vault answered ${version}`;
+      // The answer may be older than the list; it must not take the target back.
+      const wentBack = held?.source === id && version < Math.min(held.version, fetch.version);
+      if ((asked !== "latest" && version !== asked) || wentBack) {
+        const message = `${source}: asked for version ${fetch.version}, the vault answered ${version}`;
         return { kind: "retry", reason: "UnexpectedResponse", message, retryAfterMs: undefined };
       }
-      into.content.set(entry.targetKey, bytes.reveal());
-      const { owner, madeAt } = fetch.candidate;
-      into.held.set(entry.targetKey, { version, source: sourceId(source, owner), madeAt: madeAt?.get(version) });
+      into.content.set(targetKey, bytes.reveal());
+      into.held.set(targetKey, { version, source: id, madeAt: madeAt?.get(version) });
+      if (from === "fetch") into.fetched.set(targetKey, version);
       return undefined;
     } catch (error) {
       if (isVaultError(error)) return vaultFailure(error, source);
