@@ -207,6 +207,17 @@ describe("sharing with a team", () => {
     expect(await reveal(bob)).toBe("200");
   });
 
+  test("put away as one team's, it is there for who gets it through another team", async () => {
+    await create(["bob@example.com"]);
+    await shareWithTeam();
+    await bob.call("delete_shared_key_link", { key_name: name });
+    const other = `${team} other`;
+    await create(["bob@example.com"], ann, other);
+    expect(await reveal(bob)).toBe("404 secret_not_found");
+    await ann.call("share", { key_name: name, permission: "R", usr_id_from: ann.email, group_id_to: other });
+    expect(await reveal(bob)).toBe("200");
+  });
+
   test("deleting the team takes its shares back; a team that takes the name later gets none of them", async () => {
     await create(["bob@example.com"]);
     await shareWithTeam();
