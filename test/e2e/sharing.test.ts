@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { TestVault, type VaultCaller } from "../support/vault.ts";
+import { ACCOUNT, bytesOf, condition, vaultSecret, World } from "./support/world.ts";
+
+/** Secrets that somebody else made and shared with the operator's account. Nobody configures that they are read in another way. */
+const DBA = "dba@example.com";
+
+let world: World;
+let dba: VaultCaller;
+beforeAll(async () => {
+  world = await World.create({ vault: await TestVault.start({ emails: [ACCOUNT, DBA] }) });
+  dba = await world.vault.caller(DBA);
+  await world.startOperator();
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+});
+
+async function call(...[operation, body]: Parameters<VaultCaller["call"]>): Promise<void> {
+  const answer = await dba.call(operation, body);
+  expect(answer.status, `${operation}: ${answer.code()}`).toBe(200);
+}
+
+const share = (name: string): Promise<void> =>
+  call("share", { key_name: [name], permission: "R", usr_id_from: DBA, usr_id_to: [ACCOUNT] });
+
+test("a shared secret is read, its new versions are followed, and it is kept when the share ends", async () => {
+  const first = world.canaries.text("shared 1");
+  await call("protect", { key_name: "shared", key_value: first });
+  await share("shared");
+  await world.apply(vaultSecret("shared", { password: "shared" }));
+  await world.ready("VaultSecret", "shared");
+  expect(bytesOf((await world.get("Secret", "shared"))!, "password")?.toString()).toBe(first);
+
+  const second = world.canaries.text("shared 2");
+  await call("protect_link", { key_name: "shared", key_value: second });
+  await world.until("Secret", "shared", (secret) => bytesOf(secret, "password")?.toString() === second);
+
+  await call("unshare", { key_name: ["shared"], usr_id_to: [ACCOUNT] });
+  await world.until("VaultSecret", "shared", (one) => condition(one, "Ready")?.reason === "SourceMissing");
+  expect(bytesOf((await world.get("Secret", "shared"))!, "password")?.toString()).toBe(second);
+});
+
+test("somebody's secret of the same name does not take the place of the account's own", async () => {
+  const own = world.canaries.text("own");
+  await world.protect("same-name", own);
+  await world.apply(vaultSecret("same-name", { password: "same-name" }));
+  await world.ready("VaultSecret", "same-name");
+  await call("protect", { key_name: "same-name", key_value: world.canaries.text("intruder") });
+  await share("same-name");
+  await world.caller.call("delete", { key_name: "same-name" });
+  const resource = await world.until("VaultSecret", "same-name", (one) => condition(one, "Ready")?.reason === "AmbiguousName");
+  expect(condition(resource, "Ready")?.message).toContain(DBA);
+  expect(bytesOf((await world.get("Secret", "same-name"))!, "password")?.toString()).toBe(own);
+});
+
+test("a secret deleted and made anew between two lists is followed, though its version is the same", async () => {
+  await world.protect("anew", world.canaries.text("anew 1"));
+  await world.apply(vaultSecret("anew", { password: "anew" }));
+  await world.ready("VaultSecret", "anew");
+  await world.caller.call("delete", { key_name: "anew" });
+  const again = world.canaries.text("anew again");
+  expect(await world.protect("anew", again)).toBe(1);
+  await world.until("Secret", "anew", (secret) => bytesOf(secret, "password")?.toString() === again);
+});
+
+test("a latest version that went back is not followed until a person accepts it", async () => {
+  const first = world.canaries.text("back 1");
+  const second = world.canaries.text("back 2");
+  await world.protect("back", first);
+  await world.protect("back", second);
+  await world.apply(vaultSecret("back", { password: "back" }));
+  await world.ready("VaultSecret", "back");
+  await world.caller.call("version_delete", { key_name: "back", key_version: 2 });
+  await world.until("VaultSecret", "back", (one) => condition(one, "Ready")?.reason === "VersionRegressed");
+  expect(bytesOf((await world.get("Secret", "back"))!, "password")?.toString()).toBe(second);
+  await world.plane.kubectl(["annotate", "vaultsecret", "back", "vaultsync.dev/accept=back@1"], { namespace: world.namespace });
+  await world.until("Secret", "back", (secret) => bytesOf(secret, "password")?.toString() === first);
+});
+
+test("no value is found in anything the operator has written for people", async () => {
+  expect(world.canaries.tracesIn(await world.writings())).toEqual([]);
+});
