@@ -7,6 +7,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["src/**/*.test.ts", "test/support/**/*.test.ts", "test/control-plane/binaries/**/*.test.ts"],
+          testTimeout: 30_000,
         },
       },
       {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { KubeError, type KubeErrorCause, type KubeErrorKind } from "./errors.ts";
-import { retryAfterMs } from "./retry-after.ts";
+import { retryAfterMs } from "../lib/retry-after.ts";
 
 const Cause = z.object({ field: z.string().catch(""), reason: z.string().catch("") });
 

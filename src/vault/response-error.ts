@@ -12,7 +12,7 @@ import {
 } from "./errors.ts";
 import { isObject } from "./json-object.ts";
 import { parseJson } from "./parse-json.ts";
-import { MIN_RETRY_AFTER_MS, retryAfterMs } from "./retry-after.ts";
+import { MIN_RETRY_AFTER_MS, retryAfterMs } from "../lib/retry-after.ts";
 import type { TransportResponse } from "./transport.ts";
 
 const permanentCodes: Partial<Record<ErrorCode, PermanentCode>> = {

@@ -1,7 +1,7 @@
 export const MIN_RETRY_AFTER_MS = 1_000;
 export const MAX_RETRY_AFTER_MS = 600_000;
 
-const SECONDS = /^\d+$/;
+const SECONDS = /^-?\d+$/;
 const HTTP_DATE = /^[A-Z][a-z]{2,8}, /;
 
 function milliseconds(header: string, now: number): number {
