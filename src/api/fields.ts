@@ -80,7 +80,10 @@ export const version = z
   .describe("The version to follow: latest (the default), or a positive whole number to stay at.");
 
 export const connectionRef = z
-  .object({ name: objectName("VaultConnection").describe("The VaultConnection's name, in this namespace.") })
+  .object({
+    kind: z.enum(["VaultConnection"]).optional().describe("Defaults to VaultConnection."),
+    name: objectName("VaultConnection").describe("The VaultConnection's name, in this namespace."),
+  })
   .describe("The one VaultConnection that this resource reads through.");
 
 export const suspend = z
@@ -92,6 +95,11 @@ export const creationPolicy = z
   .enum(["Owner"])
   .optional()
   .describe("Owner (the default): the operator creates the target, and it is garbage-collected with this resource.");
+
+export const whenMissing = z
+  .enum(["Retain"])
+  .optional()
+  .describe("When a source is gone for any other reason. Retain (the default): keep the last bytes, and say so.");
 
 export const whenRemoved = z
   .enum(["Delete", "Retain"])

@@ -10,6 +10,7 @@ import {
   suspend,
   vaultName,
   version,
+  whenMissing,
   whenRemoved,
 } from "./fields.ts";
 import { withRule } from "./rule.ts";
@@ -54,6 +55,7 @@ export const vaultFileSpec = withRule(
         name: objectName("ConfigMap").optional().describe("The target's name. Defaults to this resource's own."),
         creationPolicy,
         whenRemoved,
+        whenMissing,
       })
       .describe("The ConfigMap or Secret to keep in step."),
   }),

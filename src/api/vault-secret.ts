@@ -1,5 +1,15 @@
 import { z } from "zod";
-import { connectionRef, creationPolicy, objectKey, objectName, suspend, vaultName, version, whenRemoved } from "./fields.ts";
+import {
+  connectionRef,
+  creationPolicy,
+  objectKey,
+  objectName,
+  suspend,
+  vaultName,
+  version,
+  whenMissing,
+  whenRemoved,
+} from "./fields.ts";
 import { withRule } from "./rule.ts";
 import { secretStatus } from "./status.ts";
 
@@ -63,6 +73,7 @@ export const vaultSecretSpec = withRule(
         type: targetType.optional().describe("The Secret's type. Defaults to Opaque."),
         creationPolicy,
         whenRemoved,
+        whenMissing,
       })
       .optional()
       .describe("The Secret to keep in step."),
