@@ -24,7 +24,7 @@ export default defineConfig({
           // Each test file has an operator for its own namespace, so several run at once.
           name: "e2e",
           include: ["test/e2e/*.test.ts"],
-          globalSetup: ["test/support/shared-control-plane.ts"],
+          globalSetup: ["test/support/shared-control-plane.ts", "test/e2e/support/install.ts"],
           testTimeout: 180_000,
           hookTimeout: 180_000,
           maxWorkers: 4,
@@ -35,7 +35,7 @@ export default defineConfig({
           // An operator for the whole cluster, and an API server that is stopped: one after the other.
           name: "cluster",
           include: ["test/e2e/cluster/*.test.ts"],
-          globalSetup: ["test/support/shared-control-plane.ts"],
+          globalSetup: ["test/support/shared-control-plane.ts", "test/e2e/support/install.ts"],
           testTimeout: 180_000,
           hookTimeout: 180_000,
           fileParallelism: false,

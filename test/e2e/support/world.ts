@@ -48,12 +48,6 @@ function collection(kind: string, namespace: string): string {
     : `/api/v1/namespaces/${namespace}/${plural}`;
 }
 
-/** The operator's rights and definitions, once a control plane. The rights are those of deploy/base, and nothing more. */
-async function install(plane: ControlPlane): Promise<void> {
-  const applied = await plane.kubectl(["apply", "-k", "deploy/base"]);
-  if (applied.code !== 0) throw new Error(`deploy/base does not apply: ${applied.stderr}`);
-}
-
 export interface WorldOptions {
   readonly refreshInterval?: string;
   /** Replaces the API server's address for the operator, e.g. by a proxy's. */
@@ -81,7 +75,6 @@ export class World implements AsyncDisposable {
 
   static async create({ refreshInterval = "5s", server, vault: given }: WorldOptions = {}): Promise<World> {
     const plane = await sharedControlPlane();
-    await install(plane);
     const vault = given ?? (await TestVault.start({ emails: [ACCOUNT] }));
     const namespace = await plane.createNamespace("e2e");
     const kubeconfig = await plane.kubeconfigFor(SERVICE_ACCOUNT, server === undefined ? {} : { server });
