@@ -16,6 +16,8 @@ const rooms: Record<string, string[]> = {
   controllers: ["sync", "api", "runtime", "kube", "vault", "protocol", "lib"],
   operator: ["controllers", "sync", "api", "runtime", "kube", "vault", "telemetry", "lib"],
   "vault-server": ["protocol", "telemetry", "lib"],
+  // The web application: runs in the browser, bundled by scripts/build-web.ts.
+  web: ["protocol", "lib"],
   cli: ["operator", "vault-server", "api", "telemetry", "protocol", "lib"],
 };
 
@@ -26,6 +28,10 @@ const packages: Record<string, string[]> = {
   fastify: ["vault-server"],
   "@fastify/*": ["vault-server"],
   "node:sqlite": ["vault-server"],
+  pg: ["vault-server"],
+  nodemailer: ["vault-server"],
+  preact: ["web"],
+  "preact/*": ["web"],
   pino: ["telemetry"],
   "prom-client": ["telemetry"],
   commander: ["cli"],
@@ -45,7 +51,7 @@ function boundary([room, below]: [string, string[]]): OxlintOverride {
   const closedRooms = Object.keys(rooms).filter((name) => name !== room && !below.includes(name));
   const closedPackages = Object.keys(packages).filter((name) => !packages[name]?.includes(room));
   return {
-    files: [`src/${room}/**/*.ts`],
+    files: [`src/${room}/**/*.{ts,tsx}`],
     excludeFiles: ["**/*.test.ts"],
     rules: {
       "no-restricted-imports": [

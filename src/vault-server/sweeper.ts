@@ -7,13 +7,15 @@ const INTERVAL_MS = 10_000;
 const STAGED_FOR_MS = 3_600_000;
 
 /**
- * Wipes what readers no longer see: secrets past their deadline, lapsed tokens, old log-in failures, unfinished uploads.
+ * Wipes what readers no longer see: secrets past their deadline, lapsed tokens and sessions, old log-in failures, unfinished uploads.
  * Source: the vault contract, "Secrets".
  */
 export async function sweep({ store, clock, limits, metrics, requestRate }: VaultContext): Promise<void> {
   const now = clock.now();
-  const due = await store.write(async ({ secrets, tokens, loginFailures, files }) => {
+  const due = await store.write(async ({ secrets, tokens, sessions, emailProofs, loginFailures, files }) => {
     await tokens.removeLapsed(now - REFRESH_IDLE_MS, now);
+    await sessions.removeLapsed(now);
+    await emailProofs.removeLapsed(now);
     await loginFailures.removeBefore(now - limits.loginWindowMs);
     await files.discardStagedBefore(now - STAGED_FOR_MS);
     return secrets.removeDue(now);

@@ -123,4 +123,28 @@ export const migrations: readonly string[] = [
     FOREIGN KEY (secret_id, group_id) REFERENCES team_grants (secret_id, group_id) ON DELETE CASCADE
   ) STRICT, WITHOUT ROWID;
   `,
+  `
+  CREATE TABLE sessions (
+    digest TEXT PRIMARY KEY,
+    email TEXT NOT NULL REFERENCES users (email) ON DELETE CASCADE,
+    created_at REAL NOT NULL,
+    expires_at REAL NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX sessions_by_email ON sessions (email);
+  CREATE INDEX sessions_by_expiry ON sessions (expires_at);
+
+  CREATE TABLE email_proofs (digest TEXT PRIMARY KEY, email TEXT NOT NULL, expires_at REAL NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE INDEX email_proofs_by_email ON email_proofs (email);
+  CREATE INDEX email_proofs_by_expiry ON email_proofs (expires_at);
+
+  CREATE TABLE outbox (
+    id TEXT PRIMARY KEY,
+    kind TEXT NOT NULL CHECK (kind IN ('invitation', 'confirmation')),
+    recipient TEXT NOT NULL,
+    sender TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    due_at REAL NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX outbox_by_due ON outbox (due_at);
+  `,
 ];

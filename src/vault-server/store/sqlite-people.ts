@@ -1,5 +1,5 @@
 import type { SqliteConnection } from "./sqlite-connection.ts";
-import type { LoginFailureTable, SettingTable, TokenTable, UserTable } from "./store.ts";
+import type { LoginFailureTable, SettingTable, UserTable } from "./store.ts";
 
 export function sqliteUsers(db: SqliteConnection): UserTable {
   return {
@@ -11,63 +11,8 @@ export function sqliteUsers(db: SqliteConnection): UserTable {
       const sql = "INSERT INTO users (email, password_hash, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
       return db.run(sql, user.email, user.passwordHash, now) > 0;
     },
-  };
-}
-
-export function sqliteTokens(db: SqliteConnection): TokenTable {
-  return {
-    async findAccess(digest) {
-      const row = db.get("SELECT * FROM access_tokens WHERE digest = ?", digest);
-      return (
-        row && {
-          digest,
-          refreshDigest: row.text("refresh_digest"),
-          email: row.text("email"),
-          scope: row.text("scope"),
-          expiresAt: row.number("expires_at"),
-        }
-      );
-    },
-    async insertAccess({ digest, refreshDigest, email, scope, expiresAt }) {
-      const sql = "INSERT INTO access_tokens (digest, refresh_digest, email, scope, expires_at) VALUES (?, ?, ?, ?, ?)";
-      db.run(sql, digest, refreshDigest, email, scope, expiresAt);
-    },
-    async findRefresh(digest) {
-      const row = db.get("SELECT * FROM refresh_tokens WHERE digest = ?", digest);
-      return (
-        row && {
-          digest,
-          email: row.text("email"),
-          scope: row.text("scope"),
-          hours: row.number("hours"),
-          lastUsedAt: row.number("last_used_at"),
-        }
-      );
-    },
-    async insertRefresh({ digest, email, scope, hours, lastUsedAt }) {
-      const sql = "INSERT INTO refresh_tokens (digest, email, scope, hours, last_used_at) VALUES (?, ?, ?, ?, ?)";
-      db.run(sql, digest, email, scope, hours, lastUsedAt);
-    },
-    async touchRefresh(digest, now) {
-      db.run("UPDATE refresh_tokens SET last_used_at = ? WHERE digest = ?", now, digest);
-    },
-    async removeLapsed(lastUsedAt, now) {
-      db.run("DELETE FROM refresh_tokens WHERE last_used_at <= ?", lastUsedAt);
-      db.run(
-        `DELETE FROM access_tokens WHERE expires_at <= ?
-           AND NOT EXISTS (SELECT 1 FROM refresh_tokens WHERE digest = access_tokens.refresh_digest)`,
-        now,
-      );
-    },
-    async hasLive(email, lastUsedAfter, now) {
-      const row = db.get(
-        `SELECT EXISTS (SELECT 1 FROM access_tokens WHERE email = ?1 AND expires_at > ?3)
-           OR EXISTS (SELECT 1 FROM refresh_tokens WHERE email = ?1 AND last_used_at > ?2) AS live`,
-        email,
-        lastUsedAfter,
-        now,
-      );
-      return row?.number("live") === 1;
+    async setPasswordHash({ email, passwordHash }) {
+      db.run("UPDATE users SET password_hash = ? WHERE email = ?", passwordHash, email);
     },
   };
 }

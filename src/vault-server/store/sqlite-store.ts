@@ -1,9 +1,12 @@
 import { SqliteConnection } from "./sqlite-connection.ts";
 import { sqliteFiles } from "./sqlite-files.ts";
 import { sqliteGrants } from "./sqlite-grants.ts";
-import { sqliteLoginFailures, sqliteSettings, sqliteTokens, sqliteUsers } from "./sqlite-people.ts";
+import { sqliteOutbox } from "./sqlite-outbox.ts";
+import { sqliteLoginFailures, sqliteSettings, sqliteUsers } from "./sqlite-people.ts";
 import { sqliteSecrets } from "./sqlite-secrets.ts";
+import { sqliteEmailProofs, sqliteSessions } from "./sqlite-sessions.ts";
 import { sqliteTeams } from "./sqlite-teams.ts";
+import { sqliteTokens } from "./sqlite-tokens.ts";
 import type { Store, Transaction } from "./store.ts";
 
 /** A store in one SQLite file, or in memory. One connection, so transactions take turns. */
@@ -17,11 +20,14 @@ class SqliteStore implements Store {
     this.#transaction = {
       users: sqliteUsers(connection),
       tokens: sqliteTokens(connection),
+      sessions: sqliteSessions(connection),
+      emailProofs: sqliteEmailProofs(connection),
       loginFailures: sqliteLoginFailures(connection),
       secrets: sqliteSecrets(connection),
       grants: sqliteGrants(connection),
       teams: sqliteTeams(connection),
       files: sqliteFiles(connection),
+      outbox: sqliteOutbox(connection),
       settings: sqliteSettings(connection),
     };
   }

@@ -81,6 +81,34 @@ export interface FileVersion {
   readonly digest: Envelope;
 }
 
+/** A log-in of the web application, known by its token's hexadecimal SHA-256 only. `expiresAt` moves with use, within bounds. */
+export interface Session {
+  readonly digest: string;
+  readonly email: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
+/** Whoever shows the token with this digest has read mail sent to this address: they may set its password. */
+export interface EmailProof {
+  readonly digest: string;
+  readonly email: string;
+  readonly expiresAt: number;
+}
+
+/** Mail that is to be sent. It is kept without a token: each attempt to send makes its own. */
+export interface Letter {
+  readonly id: string;
+  /** `invitation`: `from` shared something with `to`. `confirmation`: `to`, who wants to set a password, proves to be `to`. */
+  readonly kind: "invitation" | "confirmation";
+  readonly to: string;
+  readonly from: string;
+  /** Failed ones so far. */
+  readonly attempts: number;
+  /** Not tried before. */
+  readonly dueAt: number;
+}
+
 /** Failed log-ins of one subject (an account or an address) within a window. */
 export interface LoginFailures {
   readonly count: number;
@@ -91,6 +119,35 @@ export interface UserTable {
   find(email: string): Promise<User | undefined>;
   /** Answers false, and changes nothing, when the address has an account. */
   insert(user: User, now: number): Promise<boolean>;
+  setPasswordHash(user: User): Promise<void>;
+}
+
+export interface SessionTable {
+  find(digest: string): Promise<Session | undefined>;
+  insert(session: Session): Promise<void>;
+  /** Sets what may change: when it is over. */
+  update(session: Session): Promise<void>;
+  remove(digest: string): Promise<void>;
+  /** All of one account. */
+  removeOf(email: string): Promise<void>;
+  removeLapsed(now: number): Promise<void>;
+}
+
+export interface EmailProofTable {
+  find(digest: string): Promise<EmailProof | undefined>;
+  insert(proof: EmailProof): Promise<void>;
+  /** All of one address. */
+  removeOf(email: string): Promise<void>;
+  removeLapsed(now: number): Promise<void>;
+}
+
+export interface OutboxTable {
+  insert(letter: Letter): Promise<void>;
+  /** The letters that are due, the oldest first, and makes them due at `until`: nobody else takes them before. */
+  claim(now: number, until: number, atMost: number): Promise<Letter[]>;
+  /** Sets what may change: the attempts and when it is due. */
+  update(letter: Letter): Promise<void>;
+  remove(id: string): Promise<void>;
 }
 
 export interface TokenTable {
@@ -101,7 +158,9 @@ export interface TokenTable {
   touchRefresh(digest: string, now: number): Promise<void>;
   /** Forgets refresh tokens last used at or before that moment, and expired access tokens that have none left. */
   removeLapsed(lastUsedAt: number, now: number): Promise<void>;
-  /** Whether the person has an access token that is not over, or a refresh token last used after that moment. */
+  /** All of one account, of both kinds. */
+  removeOf(email: string): Promise<void>;
+  /** Whether the person has an access token or a web session that is not over, or a refresh token last used after that moment. */
   hasLive(email: string, lastUsedAfter: number, now: number): Promise<boolean>;
 }
 
@@ -192,11 +251,14 @@ export interface SettingTable {
 export interface Transaction {
   readonly users: UserTable;
   readonly tokens: TokenTable;
+  readonly sessions: SessionTable;
+  readonly emailProofs: EmailProofTable;
   readonly loginFailures: LoginFailureTable;
   readonly secrets: SecretTable;
   readonly grants: GrantTable;
   readonly teams: TeamTable;
   readonly files: FileTable;
+  readonly outbox: OutboxTable;
   readonly settings: SettingTable;
 }
 

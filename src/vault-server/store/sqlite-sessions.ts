@@ -1,0 +1,47 @@
+import type { SqliteConnection } from "./sqlite-connection.ts";
+import type { EmailProofTable, SessionTable } from "./store.ts";
+
+export function sqliteSessions(db: SqliteConnection): SessionTable {
+  return {
+    async find(digest) {
+      const row = db.get("SELECT * FROM sessions WHERE digest = ?", digest);
+      return (
+        row && { digest, email: row.text("email"), createdAt: row.number("created_at"), expiresAt: row.number("expires_at") }
+      );
+    },
+    async insert({ digest, email, createdAt, expiresAt }) {
+      const sql = "INSERT INTO sessions (digest, email, created_at, expires_at) VALUES (?, ?, ?, ?)";
+      db.run(sql, digest, email, createdAt, expiresAt);
+    },
+    async update({ digest, expiresAt }) {
+      db.run("UPDATE sessions SET expires_at = ? WHERE digest = ?", expiresAt, digest);
+    },
+    async remove(digest) {
+      db.run("DELETE FROM sessions WHERE digest = ?", digest);
+    },
+    async removeOf(email) {
+      db.run("DELETE FROM sessions WHERE email = ?", email);
+    },
+    async removeLapsed(now) {
+      db.run("DELETE FROM sessions WHERE expires_at <= ?", now);
+    },
+  };
+}
+
+export function sqliteEmailProofs(db: SqliteConnection): EmailProofTable {
+  return {
+    async find(digest) {
+      const row = db.get("SELECT * FROM email_proofs WHERE digest = ?", digest);
+      return row && { digest, email: row.text("email"), expiresAt: row.number("expires_at") };
+    },
+    async insert({ digest, email, expiresAt }) {
+      db.run("INSERT INTO email_proofs (digest, email, expires_at) VALUES (?, ?, ?)", digest, email, expiresAt);
+    },
+    async removeOf(email) {
+      db.run("DELETE FROM email_proofs WHERE email = ?", email);
+    },
+    async removeLapsed(now) {
+      db.run("DELETE FROM email_proofs WHERE expires_at <= ?", now);
+    },
+  };
+}
