@@ -12,6 +12,26 @@ export default defineConfig({
       },
       {
         test: {
+          // The vault's tests on the wire once more, with PostgreSQL behind the server.
+          name: "postgres",
+          include: ["src/vault-server/*.test.ts", "test/postgres/**/*.test.ts"],
+          globalSetup: ["test/support/shared-postgres.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          // The web application, built once, in a real browser.
+          name: "web",
+          include: ["test/web/**/*.test.ts"],
+          globalSetup: ["test/web/support/build.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
           name: "integration",
           include: ["test/integration/**/*.test.ts", "test/contract/**/*.test.ts", "test/control-plane/*.test.ts"],
           globalSetup: ["test/support/shared-control-plane.ts"],
