@@ -93,19 +93,20 @@ export const tooLarge = (bytes: number): Verdict =>
     `the content is ${bytes} bytes, and a Secret or ConfigMap holds at most ${MAX_TARGET_BYTES}: spread it over several targets`,
   );
 
+/** Somebody else's object has the target's name; `holder` is who it belongs to, where that is known. */
+export const targetConflict = ({ target }: SyncResource, holder: string | undefined): Verdict =>
+  notReady(
+    "TargetConflict",
+    `the ${target.kind} ${target.name} exists and ${holder === undefined ? "was not made by this operator" : `belongs to ${holder}`}: choose another target.name`,
+  );
+
 /** Reasons to leave the target alone, whatever the items say. */
 function obstacle(resource: SyncResource, resolutions: readonly Resolution[], target: TargetState): Verdict | undefined {
   const missing = missingKeys(resource, resource.items);
   if (missing.length > 0) {
     return notReady("InvalidSpec", `spec.data: a Secret of type ${resource.target.type} needs the keys ${missing.join(" and ")}`);
   }
-  if (target.state === "foreign") {
-    const holder = target.owner === undefined ? "was not made by this operator" : `belongs to ${target.owner}`;
-    return notReady(
-      "TargetConflict",
-      `the ${resource.target.kind} ${resource.target.name} exists and ${holder}: choose another target.name`,
-    );
-  }
+  if (target.state === "foreign") return targetConflict(resource, target.owner);
   const bytes = listedBytes(resolutions);
   return bytes !== undefined && bytes > MAX_TARGET_BYTES ? tooLarge(bytes) : undefined;
 }

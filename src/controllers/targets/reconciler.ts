@@ -8,7 +8,7 @@ import type { KubeApi } from "../../kube/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { ReadonlyStore } from "../../kube/store.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
-import { decide } from "../../sync/decide.ts";
+import { decide, targetConflict } from "../../sync/decide.ts";
 import { type Candidate, type Remembered, type Resolution, resolveItem } from "../../sync/resolve.ts";
 import type { SyncItem, SyncResource } from "../../sync/resource.ts";
 import { EXPIRY_NOTICE_MS, nextStatus, readStatus, type Report, statusOf, type SyncStatus, wasReady } from "../../sync/status.ts";
@@ -172,12 +172,10 @@ export class Reconciler<C extends Candidate> {
     staleSince: number | undefined,
     signal: AbortSignal,
   ): Promise<Findings<C>> {
-    const { kind, name } = resource.target;
     const state = await this.#lookUp(resource, signal);
     const taken = state !== "deleting" && state.state === "foreign";
     if (!taken) throw new RetryLater("the target appeared meanwhile");
-    const message = `the ${kind} ${name} exists and ${state.owner ? `belongs to ${state.owner}` : "was not made by this operator"}: choose another target.name`;
-    return { outcome: unchangedOutcome(notReady("TargetConflict", message), new Map()), resolutions, staleSince };
+    return { outcome: unchangedOutcome(targetConflict(resource, state.owner), new Map()), resolutions, staleSince };
   }
 
   /** The spec names another target than the one that was in step last: the old one, if it is ours, has nobody to keep it in step. */
