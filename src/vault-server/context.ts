@@ -25,5 +25,7 @@ export interface VaultContext {
   /** What the password of an unknown user is compared with. */
   readonly unmatchableHash: string;
   readonly requestRate: TokenBuckets;
+  /** Where people reach the web application, without a slash at the end; not before the server listens. */
+  readonly appUrl: () => string;
   readonly invitations: Invitations;
 }

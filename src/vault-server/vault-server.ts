@@ -30,6 +30,8 @@ export interface VaultServerOptions {
   /** https instead of http. */
   readonly tls?: ServerTls;
   readonly expired?: ExpiredPolicy;
+  /** Where people reach the web application, when that is not the address the server listens on. */
+  readonly appUrl?: string;
   readonly limits?: Partial<Limits>;
   /** How people learn that something was shared with them; by default they don't. */
   readonly invitations?: Invitations;
@@ -59,7 +61,7 @@ async function checkMasterKey(store: Store, { id }: MasterKey): Promise<void> {
   });
 }
 
-function createContext(options: VaultServerOptions, store: Store, masterKey: MasterKey): VaultContext {
+function createContext(options: VaultServerOptions, store: Store, masterKey: MasterKey, appUrl: () => string): VaultContext {
   const limits = { ...(options.dev ? devLimits : defaultLimits), ...options.limits };
   const clock = options.clock ?? systemClock;
   return {
@@ -74,6 +76,7 @@ function createContext(options: VaultServerOptions, store: Store, masterKey: Mas
     unmatchableHash: unmatchableHash(options.passwordCost ?? defaultPasswordCost),
     invitations: options.invitations ?? noInvitations,
     requestRate: new TokenBuckets(clock, limits.requestsPerSecond, limits.requestBurst),
+    appUrl,
   };
 }
 
@@ -99,7 +102,8 @@ export async function startVaultServer(options: VaultServerOptions): Promise<Vau
   await using started = new AsyncDisposableStack();
   const store = started.use(openSqliteStore(options.data));
   await checkMasterKey(store, masterKey);
-  const context = createContext(options, store, masterKey);
+  let url = "";
+  const context = createContext(options, store, masterKey, () => (options.appUrl ?? url).replace(/\/$/, ""));
   const users: NewUser[] = [];
   for (const email of options.dev?.users ?? []) {
     users.push(await addGeneratedUser(store, email, context.clock.now(), options.passwordCost));
@@ -107,7 +111,7 @@ export async function startVaultServer(options: VaultServerOptions): Promise<Vau
   started.use(startSweeper(context));
   const app = started.adopt(await buildApp(context, options.tls), (built) => built.close());
   await app.listen(options.listen);
-  const url = urlOf(app, options);
+  url = urlOf(app, options);
   context.logger.info({ event: "listening", url }, "vault server is listening");
   const running = started.move();
   return { url, users, [Symbol.asyncDispose]: () => running.disposeAsync() };
