@@ -1,86 +1,123 @@
+import { z } from "zod";
+import { errorStatus } from "./error-codes.ts";
 import type { Metadata } from "./metadata.ts";
 
+const count = z.int().min(1);
+
 /** A moment on the wire: ISO 8601 in UTC, or milliseconds since the epoch where that lies beyond JavaScript's dates. */
-export type Moment = string | number;
+const moment = z.union([z.iso.datetime(), z.number()]);
+
+export type Moment = z.infer<typeof moment>;
 
 /** Answer of the two token operations. `expires_in` is in seconds. Source: the interface, "Token response object". */
-export interface TokenAnswer {
-  readonly access_token: string;
-  readonly expires_in: number;
-  readonly id_token: string;
-  readonly refresh_token: string;
-  readonly scope: string;
-  readonly token_type: "access";
-}
+export const tokenAnswer = z.object({
+  access_token: z.string(),
+  // No maximum, so it may lie beyond the integers that a double tells apart.
+  expires_in: z.number().min(3600).meta({ type: "integer", description: "Seconds until the access token expires." }),
+  id_token: z.string(),
+  refresh_token: z.string(),
+  scope: z.string(),
+  token_type: z.literal("access"),
+});
 
-export type Permission = "R" | "W" | "RW";
+export type TokenAnswer = Readonly<z.infer<typeof tokenAnswer>>;
+
+const permission = z.enum(["R", "W", "RW"]);
+
+export type Permission = z.infer<typeof permission>;
+
+/** The six standard names, always there, and custom ones with any JSON value. */
+const metadata = z
+  .looseObject({
+    application_type: z.string(),
+    classification: z.string(),
+    cloud_type: z.string(),
+    description: z.string(),
+    environment_type: z.string(),
+    expiration_time: z.int().min(0).meta({ description: "Days from the version's creation until it expires." }),
+  })
+  .meta({ description: "The six standard names, always there, and custom names with any JSON value." });
 
 /** One version of a secret as lists show it: everything but the value. `delete_time` is in minutes. Source: the vault contract, "Secrets". */
-export interface SecretRecord {
-  readonly key_name: string;
-  readonly key_version: number;
-  readonly owner: string;
-  readonly shared: boolean;
-  readonly permission: Permission;
-  readonly metadata: Metadata;
-  readonly delete_time: number;
-  readonly created_at: Moment;
-  readonly updated_at: Moment;
-  readonly expires_at: Moment;
-  readonly expired: boolean;
-  readonly delete_at: Moment;
-}
+export const secretRecord = z.object({
+  key_name: z.string(),
+  key_version: count,
+  owner: z.string(),
+  shared: z.boolean(),
+  permission,
+  metadata,
+  delete_time: z.int().min(1).meta({ description: "Minutes, as they were set." }),
+  created_at: moment,
+  updated_at: moment.meta({ description: "Last change of this version's metadata." }),
+  expires_at: moment,
+  expired: z.boolean(),
+  delete_at: moment,
+});
+
+/** Metadata as the rest of the server knows it, whose names are data. */
+type WithMetadata<T> = Readonly<Omit<T, "metadata"> & { metadata: Metadata }>;
+
+export type SecretRecord = WithMetadata<z.infer<typeof secretRecord>>;
 
 /** Answer of the expose operations. */
-export interface ExposedSecret {
-  readonly key_name: string;
-  readonly key_value: string;
-  readonly key_version: number;
-  readonly metadata: Metadata;
-  readonly owner: string;
-  readonly expired: boolean;
-}
+export const exposedSecret = z.object({
+  key_name: z.string(),
+  key_value: z.string(),
+  key_version: count,
+  metadata,
+  owner: z.string(),
+  expired: z.boolean(),
+});
+
+export type ExposedSecret = WithMetadata<z.infer<typeof exposedSecret>>;
 
 /** One grant as `share` answers it: `to` is an address or a team; `invited` while they, or for a team some other member, have no live session. */
-export interface ShareRecord {
-  readonly key_name: string;
-  readonly to: string;
-  readonly permission: Permission;
-  readonly state: "active" | "invited";
-}
+export const shareRecord = z.object({ key_name: z.string(), to: z.string(), permission, state: z.enum(["active", "invited"]) });
+
+export type ShareRecord = Readonly<z.infer<typeof shareRecord>>;
 
 /** One grant that `unshare` took back from an address or a team. */
-export interface UnshareRecord {
-  readonly key_name: string;
-  readonly from: string;
-}
+export const unshareRecord = z.object({ key_name: z.string(), from: z.string() });
+
+export type UnshareRecord = Readonly<z.infer<typeof unshareRecord>>;
 
 /** A team; `members` by code point, the creator among them. Source: the vault contract, "Fine print", "Sharing". */
-export interface TeamRecord {
-  readonly group_id: string;
-  readonly creator: string;
-  readonly members: readonly string[];
-}
+export const teamRecord = z.object({ group_id: z.string(), creator: z.string(), members: z.array(z.string()).readonly() });
+
+export type TeamRecord = Readonly<z.infer<typeof teamRecord>>;
+
+/** A file as `protect_file` answers it. */
+export const uploadedFile = z.object({
+  filename: z.string(),
+  version: count,
+  size: z.int().min(0),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/u),
+});
+
+export type UploadedFile = Readonly<z.infer<typeof uploadedFile>>;
 
 /** One version of a file; `size` in bytes, `sha256` hexadecimal. Source: the vault contract, "Files". */
-export interface FileVersionRecord {
-  readonly version: number;
-  readonly size: number;
-  readonly sha256: string;
-  readonly created_at: Moment;
-}
+export const fileVersionRecord = uploadedFile.omit({ filename: true }).extend({ created_at: moment });
+
+export type FileVersionRecord = Readonly<z.infer<typeof fileVersionRecord>>;
 
 /** The latest version's figures and all versions, ascending. */
-export interface FileRecord extends FileVersionRecord {
-  readonly filename: string;
-  readonly versions: readonly FileVersionRecord[];
-}
+export const fileRecord = fileVersionRecord.extend({ filename: z.string(), versions: z.array(fileVersionRecord).readonly() });
+
+export type FileRecord = Readonly<z.infer<typeof fileRecord>>;
 
 /** Body of every error. Source: the vault contract, "Transport". */
-export interface ErrorAnswer {
-  readonly error: {
-    readonly code: string;
-    readonly message: string;
-    readonly details?: readonly { readonly path: string; readonly reason: string }[];
-  };
-}
+export const errorAnswer = z.object({
+  error: z.object({
+    // Any text for who reads it: a later server may have more codes.
+    code: z.string().meta({ enum: Object.keys(errorStatus) }),
+    message: z.string().meta({ description: "For a person; never quotes what was sent." }),
+    details: z
+      .array(z.object({ path: z.string(), reason: z.string() }))
+      .readonly()
+      .optional()
+      .meta({ description: "What does not fit, and where." }),
+  }),
+});
+
+export type ErrorAnswer = Readonly<z.infer<typeof errorAnswer>>;

@@ -21,7 +21,7 @@ export const standardMetadataFields = {
   description: z.string().optional(),
   environment_type: z.string().optional(),
   enviroment_type: z.string().optional(),
-  expiration_time: z.int().min(0).optional(),
+  expiration_time: z.int().min(0).optional().meta({ description: "Days until it expires." }),
 };
 
 const standardMetadata = z.object(standardMetadataFields);
@@ -38,14 +38,22 @@ function holdsOverflow(value: unknown): boolean {
 }
 
 /** The `metadata` member of a request. The object passes through untouched, so that a custom name such as `__proto__` stays data. */
-export const metadataObject = z.custom<Metadata>(isObject, "expected an object").superRefine((metadata, context) => {
-  const standard = standardMetadata.safeParse(metadata);
-  for (const issue of standard.error?.issues ?? [])
-    context.addIssue({ code: "custom", path: issue.path, message: issue.message });
-  for (const [name, value] of Object.entries(metadata)) {
-    if (holdsOverflow(value)) context.addIssue({ code: "custom", path: [name], message: "holds a number out of range" });
-  }
-});
+export const metadataObject = z
+  .custom<Metadata>(isObject, "expected an object")
+  .superRefine((metadata, context) => {
+    const standard = standardMetadata.safeParse(metadata);
+    for (const issue of standard.error?.issues ?? [])
+      context.addIssue({ code: "custom", path: issue.path, message: issue.message });
+    for (const [name, value] of Object.entries(metadata)) {
+      if (holdsOverflow(value)) context.addIssue({ code: "custom", path: [name], message: "holds a number out of range" });
+    }
+  })
+  .meta({
+    type: "object",
+    properties: z.toJSONSchema(standardMetadata, { io: "input" }).properties,
+    additionalProperties: true,
+    description: "The names given are changed, the others kept; custom names take any JSON value.",
+  });
 
 /** The right spelling wins over `enviroment_type`; only the right one is kept. */
 function rightSpelling(level: Metadata): [string, unknown][] {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isAtMost } from "./characters.ts";
 
 /** C0, DEL and C1. */
 // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
@@ -12,14 +13,21 @@ export function nameFault(name: string, maxCharacters: number): string | undefin
   if (name === "") return "must not be empty";
   if (CONTROL.test(name)) return "must not hold a control character";
   if (!name.isWellFormed()) return "must be well-formed Unicode";
-  if (name.length > 2 * maxCharacters || Array.from(name).length > maxCharacters)
-    return `must be at most ${maxCharacters} characters`;
+  if (!isAtMost(name, maxCharacters)) return `must be at most ${maxCharacters} characters`;
   return undefined;
 }
 
 export function nameSchema(maxCharacters: number): z.ZodType<string> {
-  return z.string().superRefine((name, context) => {
-    const fault = nameFault(name, maxCharacters);
-    if (fault !== undefined) context.addIssue({ code: "custom", message: fault });
-  });
+  return z
+    .string()
+    .superRefine((name, context) => {
+      const fault = nameFault(name, maxCharacters);
+      if (fault !== undefined) context.addIssue({ code: "custom", message: fault });
+    })
+    .meta({
+      minLength: 1,
+      maxLength: maxCharacters,
+      pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]*$",
+      description: "Well-formed Unicode without control characters; kept as sent.",
+    });
 }

@@ -1,19 +1,29 @@
 import { z } from "zod";
+import { characters } from "./characters.ts";
 import { canonicalEmail, isEmailAddress } from "./email-address.ts";
 import { givenMetadata, metadataObject, standardMetadataFields } from "./metadata.ts";
 import { nameSchema } from "./names.ts";
+import { scopeAttributes } from "./scope.ts";
 
-const email = z.string().min(1).max(320);
+const email = characters(320).meta({ description: "The caller's own address, in any case." });
 /** Somebody other than the caller, canonical. */
-const person = z.string().refine(isEmailAddress, "expected an e-mail address").transform(canonicalEmail);
-const owner = email.transform(canonicalEmail).optional();
+const person = z
+  .string()
+  .refine(isEmailAddress, "expected an e-mail address")
+  .meta({ format: "email", maxLength: 320 })
+  .transform(canonicalEmail);
+const owner = characters(320)
+  .meta({ description: "The creator's address, to tell several secrets of one name apart." })
+  .transform(canonicalEmail)
+  .optional();
 const version = z.int().min(1);
 
 /** No maximum, but that the lifetime is a finite number of milliseconds. */
 const hours = z
   .number()
   .min(1)
-  .refine((count) => Number.isInteger(count) && Number.isFinite(count * 3_600_000), "expected whole hours");
+  .refine((count) => Number.isInteger(count) && Number.isFinite(count * 3_600_000), "expected whole hours")
+  .meta({ type: "integer", description: "Hours until the token expires; no maximum." });
 
 /** Longest accepted `delete_time`, in minutes. Source: the vault contract, "Fine print". */
 const MAX_DELETE_MINUTES = 10 ** 12;
@@ -23,20 +33,41 @@ const deleteTime = z
   .union([z.int(), z.string().regex(/^[0-9]{1,20}$/u, "expected minutes in digits"), z.null()])
   .transform((minutes) => (minutes === null ? undefined : Number(minutes)))
   .pipe(z.number().min(1).max(MAX_DELETE_MINUTES).optional())
+  .meta({
+    anyOf: [
+      { type: "integer", minimum: 1, maximum: MAX_DELETE_MINUTES },
+      { type: "string", maxLength: 20, pattern: "^0*([1-9][0-9]{0,11}|10{12})$" },
+      { type: "null" },
+    ],
+    description: "Minutes until the secret is removed, as an integer or in digits; null is as if left out.",
+  })
   .optional();
 
-const value = z.string().refine((text) => text.isWellFormed(), "must be well-formed Unicode");
+const value = z
+  .string()
+  .refine((text) => text.isWellFormed(), "must be well-formed Unicode")
+  .meta({ description: "The secret value: well-formed Unicode, also empty." });
+
+/** A pair of a scope string; that an escape is UTF-8 is beyond it. */
+const PAIR = `(${scopeAttributes.join("|")}):([^,%\\s]|%[0-9A-Fa-f]{2})+`;
+
+/** Every attribute once at least, each with values that are percent-encoded where they hold a comma, a space or a percent sign. */
+const scopeShape = {
+  pattern: `^${PAIR}(,${PAIR})*$`,
+  allOf: scopeAttributes.map((attribute) => ({ pattern: `(^|,)${attribute}:` })),
+  description: "Pairs attribute:value, comma-separated, the five attributes each at least once; * and all mean every value.",
+};
 
 export const generateAccessTokenRequest = z.object({
   email,
-  password: z.string().min(1).max(1024),
-  scope: z.string(),
+  password: characters(1024),
+  scope: z.string().meta(scopeShape),
   expiration_hours: hours,
 });
 
 export const refreshTokenRequest = z.object({
-  refresh_token: z.string().min(1).max(1024),
-  used_access_token: z.string().min(1).max(1024),
+  refresh_token: characters(1024),
+  used_access_token: characters(1024),
 });
 
 export const listRequest = z.object({ email });
@@ -49,10 +80,13 @@ export interface RequestLimits {
   readonly entriesPerRequest: number;
 }
 
+/** Tells the document's maker (openapi/json-schema.ts) that a single entry may stand for a list of one. */
+export const ONE_OR_MORE = "x-one-or-more";
+
 /** A single string stands for a list of one. Source: the vault contract, "Fine print". */
 function listOf<T extends z.ZodType>(entry: T, { entriesPerRequest }: RequestLimits, atLeast = 1): z.ZodType<z.output<T>[]> {
   const list = z.array(entry).min(atLeast).max(entriesPerRequest);
-  return z.preprocess((given) => (typeof given === "string" ? [given] : given), list);
+  return z.preprocess((given) => (typeof given === "string" ? [given] : given), list).meta({ [ONE_OR_MORE]: true });
 }
 
 /** Bodies about secrets. Unknown members are dropped. */
@@ -76,7 +110,8 @@ export function secretRequests(limits: RequestLimits) {
       .refine((body) => body.metadata !== undefined || Object.keys(givenMetadata(body)).length > 0, {
         path: ["metadata"],
         message: "expected the names to change",
-      }),
+      })
+      .meta({ anyOf: ["metadata", ...Object.keys(standardMetadataFields)].map((name) => ({ required: [name] })) }),
     delete: z.object({ email, key_name: listOf(nameSchema(limits.nameCharacters), limits) }),
   };
 }
@@ -128,11 +163,13 @@ export function sharingRequests(limits: RequestLimits) {
           return refuse("key_name", `at most ${limits.entriesPerRequest} grants in one request`);
       }
       return { ...body, to };
-    });
+    })
+    .meta({ oneOf: [{ required: ["usr_id_to"] }, { required: ["group_id_to"] }] });
   const unshare = named
     .extend({ usr_id_from: email.optional() })
     .refine(isOneAtMost, both)
-    .transform((body) => ({ ...body, to: recipientsOf(body) }));
+    .transform((body) => ({ ...body, to: recipientsOf(body) }))
+    .meta({ not: { required: ["usr_id_to", "group_id_to"] } });
   return { share, unshare, leave: z.object({ email, key_name: name, owner }) };
 }
 
