@@ -1,10 +1,8 @@
-import type { SQLOutputValue } from "node:sqlite";
-
 /** One row of a result, read by column and kind. @throws TypeError when the column holds something else */
 export class Row {
-  readonly #columns: Record<string, SQLOutputValue>;
+  readonly #columns: Record<string, unknown>;
 
-  constructor(columns: Record<string, SQLOutputValue>) {
+  constructor(columns: Record<string, unknown>) {
     this.#columns = columns;
   }
 
@@ -18,6 +16,14 @@ export class Row {
     const value = this.#columns[column];
     if (typeof value !== "number") throw new TypeError(`column ${column} is no number`);
     return value;
+  }
+
+  /** SQLite answers conditions with 0 or 1. */
+  boolean(column: string): boolean {
+    const value = this.#columns[column];
+    if (value === true || value === 1) return true;
+    if (value === false || value === 0) return false;
+    throw new TypeError(`column ${column} is no truth value`);
   }
 
   bytes(column: string): Uint8Array {

@@ -1,6 +1,7 @@
-import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { migrations } from "./migrations.ts";
 import { Row } from "./row.ts";
+import type { SqlConnection, SqlValue } from "./sql-connection.ts";
 
 /** How long to wait for another process's write, in milliseconds. */
 const BUSY_TIMEOUT_MS = 10_000;
@@ -18,7 +19,7 @@ function open(location: string): DatabaseSync {
  * does not fit SQLite's cache spills to an unlinked temporary file (sealed like everything else), so a big upload costs no memory.
  * @throws Error when the file cannot be opened or was written by a newer release
  */
-export class SqliteConnection {
+export class SqliteConnection implements SqlConnection {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
 
@@ -39,7 +40,7 @@ export class SqliteConnection {
   #migrate(): void {
     this.exec("BEGIN IMMEDIATE");
     try {
-      const version = this.get("PRAGMA user_version")?.number("user_version") ?? 0;
+      const version = new Row(this.#prepare("PRAGMA user_version").get() ?? {}).number("user_version");
       if (version > migrations.length) throw new Error("the data file was written by a newer release of vaultsync");
       for (const step of migrations.slice(version)) this.exec(step);
       this.exec(`PRAGMA user_version = ${migrations.length}`);
@@ -67,20 +68,24 @@ export class SqliteConnection {
     if (this.#database.isTransaction) this.exec("ROLLBACK");
   }
 
-  get(sql: string, ...values: SQLInputValue[]): Row | undefined {
+  async get(sql: string, ...values: SqlValue[]): Promise<Row | undefined> {
     const row = this.#prepare(sql).get(...values);
     return row && new Row(row);
   }
 
-  all(sql: string, ...values: SQLInputValue[]): Row[] {
+  async all(sql: string, ...values: SqlValue[]): Promise<Row[]> {
     return this.#prepare(sql)
       .all(...values)
       .map((row) => new Row(row));
   }
 
-  /** Answers how many rows it changed. */
-  run(sql: string, ...values: SQLInputValue[]): number {
+  async run(sql: string, ...values: SqlValue[]): Promise<number> {
     return Number(this.#prepare(sql).run(...values).changes);
+  }
+
+  /** Nothing to remember: `secure_delete` overwrites at once. */
+  wipe(sql: string, ...values: SqlValue[]): Promise<number> {
+    return this.run(sql, ...values);
   }
 
   close(): void {

@@ -1,12 +1,5 @@
 import { SqliteConnection } from "./sqlite-connection.ts";
-import { sqliteFiles } from "./sqlite-files.ts";
-import { sqliteGrants } from "./sqlite-grants.ts";
-import { sqliteOutbox } from "./sqlite-outbox.ts";
-import { sqliteLoginFailures, sqliteSettings, sqliteUsers } from "./sqlite-people.ts";
-import { sqliteSecrets } from "./sqlite-secrets.ts";
-import { sqliteEmailProofs, sqliteSessions } from "./sqlite-sessions.ts";
-import { sqliteTeams } from "./sqlite-teams.ts";
-import { sqliteTokens } from "./sqlite-tokens.ts";
+import { sqlTransaction } from "./sql-transaction.ts";
 import type { Store, Transaction } from "./store.ts";
 
 /** A store in one SQLite file, or in memory. One connection, so transactions take turns. */
@@ -17,19 +10,7 @@ class SqliteStore implements Store {
 
   constructor(connection: SqliteConnection) {
     this.#connection = connection;
-    this.#transaction = {
-      users: sqliteUsers(connection),
-      tokens: sqliteTokens(connection),
-      sessions: sqliteSessions(connection),
-      emailProofs: sqliteEmailProofs(connection),
-      loginFailures: sqliteLoginFailures(connection),
-      secrets: sqliteSecrets(connection),
-      grants: sqliteGrants(connection),
-      teams: sqliteTeams(connection),
-      files: sqliteFiles(connection),
-      outbox: sqliteOutbox(connection),
-      settings: sqliteSettings(connection),
-    };
+    this.#transaction = sqlTransaction(connection);
   }
 
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 import type { Row } from "./row.ts";
-import type { SqliteConnection } from "./sqlite-connection.ts";
+import type { SqlConnection } from "./sql-connection.ts";
 import type { AccessToken, RefreshToken, TokenTable } from "./store.ts";
 
 function accessTokenOf(row: Row): AccessToken {
@@ -22,41 +22,41 @@ function refreshTokenOf(row: Row): RefreshToken {
   };
 }
 
-export function sqliteTokens(db: SqliteConnection): TokenTable {
+export function sqlTokens(db: SqlConnection): TokenTable {
   return {
     async findAccess(digest) {
-      const row = db.get("SELECT * FROM access_tokens WHERE digest = ?", digest);
+      const row = await db.get("SELECT * FROM access_tokens WHERE digest = ?", digest);
       return row && accessTokenOf(row);
     },
     async insertAccess({ digest, refreshDigest, email, scope, expiresAt }) {
       const sql = "INSERT INTO access_tokens (digest, refresh_digest, email, scope, expires_at) VALUES (?, ?, ?, ?, ?)";
-      db.run(sql, digest, refreshDigest, email, scope, expiresAt);
+      await db.run(sql, digest, refreshDigest, email, scope, expiresAt);
     },
     async findRefresh(digest) {
-      const row = db.get("SELECT * FROM refresh_tokens WHERE digest = ?", digest);
+      const row = await db.get("SELECT * FROM refresh_tokens WHERE digest = ?", digest);
       return row && refreshTokenOf(row);
     },
     async insertRefresh({ digest, email, scope, hours, lastUsedAt }) {
       const sql = "INSERT INTO refresh_tokens (digest, email, scope, hours, last_used_at) VALUES (?, ?, ?, ?, ?)";
-      db.run(sql, digest, email, scope, hours, lastUsedAt);
+      await db.run(sql, digest, email, scope, hours, lastUsedAt);
     },
     async touchRefresh(digest, now) {
-      db.run("UPDATE refresh_tokens SET last_used_at = ? WHERE digest = ?", now, digest);
+      await db.run("UPDATE refresh_tokens SET last_used_at = ? WHERE digest = ?", now, digest);
     },
     async removeLapsed(lastUsedAt, now) {
-      db.run("DELETE FROM refresh_tokens WHERE last_used_at <= ?", lastUsedAt);
-      db.run(
+      await db.run("DELETE FROM refresh_tokens WHERE last_used_at <= ?", lastUsedAt);
+      await db.run(
         `DELETE FROM access_tokens WHERE expires_at <= ?
            AND NOT EXISTS (SELECT 1 FROM refresh_tokens WHERE digest = access_tokens.refresh_digest)`,
         now,
       );
     },
     async removeOf(email) {
-      db.run("DELETE FROM refresh_tokens WHERE email = ?", email);
-      db.run("DELETE FROM access_tokens WHERE email = ?", email);
+      await db.run("DELETE FROM refresh_tokens WHERE email = ?", email);
+      await db.run("DELETE FROM access_tokens WHERE email = ?", email);
     },
     async hasLive(email, lastUsedAfter, now) {
-      const row = db.get(
+      const row = await db.get(
         `SELECT EXISTS (SELECT 1 FROM access_tokens WHERE email = ?1 AND expires_at > ?3)
            OR EXISTS (SELECT 1 FROM refresh_tokens WHERE email = ?1 AND last_used_at > ?2)
            OR EXISTS (SELECT 1 FROM sessions WHERE email = ?1 AND expires_at > ?3) AS live`,
@@ -64,7 +64,7 @@ export function sqliteTokens(db: SqliteConnection): TokenTable {
         lastUsedAfter,
         now,
       );
-      return row?.number("live") === 1;
+      return row?.boolean("live") === true;
     },
   };
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { Metadata } from "../../protocol/metadata.ts";
 import { permissionOf } from "./permission-columns.ts";
 import type { Row } from "./row.ts";
-import type { SqliteConnection } from "./sqlite-connection.ts";
+import type { SqlConnection } from "./sql-connection.ts";
 import type { Holding, Secret, SecretTable, SecretVersion } from "./store.ts";
 
 const metadataText = z.custom<Metadata>((value) => typeof value === "object" && value !== null);
@@ -58,46 +58,46 @@ const ALL_HOLDINGS = holdingsSql("");
 const HOLDINGS_BY_NAME = holdingsSql("AND s.name = ?3");
 
 function holdingOf(row: Row): Holding {
-  return { secret: secretOf(row), latest: versionOf(row), shared: row.number("shared") === 1, permission: permissionOf(row) };
+  return { secret: secretOf(row), latest: versionOf(row), shared: row.boolean("shared"), permission: permissionOf(row) };
 }
 
-export function sqliteSecrets(db: SqliteConnection): SecretTable {
+export function sqlSecrets(db: SqlConnection): SecretTable {
   return { ...secretRows(db), ...versionRows(db) };
 }
 
-function secretRows(db: SqliteConnection): Pick<SecretTable, "held" | "list" | "insert" | "update" | "remove" | "removeDue"> {
+function secretRows(db: SqlConnection): Pick<SecretTable, "held" | "list" | "insert" | "update" | "remove" | "removeDue"> {
   return {
     async held(email, name, now) {
-      return db.all(HOLDINGS_BY_NAME, email, now, name).map(holdingOf);
+      return (await db.all(HOLDINGS_BY_NAME, email, now, name)).map(holdingOf);
     },
     async list(email, now) {
-      return db.all(ALL_HOLDINGS, email, now).map(holdingOf);
+      return (await db.all(ALL_HOLDINGS, email, now)).map(holdingOf);
     },
     async insert({ id, owner, name, nextVersion, deleteMinutes, deleteAt }) {
       const sql = "INSERT INTO secrets (id, owner, name, next_version, delete_minutes, delete_at) VALUES (?, ?, ?, ?, ?, ?)";
-      db.run(sql, id, owner, name, nextVersion, deleteMinutes, deleteAt);
+      await db.run(sql, id, owner, name, nextVersion, deleteMinutes, deleteAt);
     },
     async update({ id, nextVersion, deleteMinutes, deleteAt }) {
       const sql = "UPDATE secrets SET next_version = ?, delete_minutes = ?, delete_at = ? WHERE id = ?";
-      db.run(sql, nextVersion, deleteMinutes, deleteAt, id);
+      await db.run(sql, nextVersion, deleteMinutes, deleteAt, id);
     },
     async remove(secretId) {
-      db.run("DELETE FROM secrets WHERE id = ?", secretId);
+      await db.wipe("DELETE FROM secrets WHERE id = ?", secretId);
     },
     async removeDue(now) {
-      return db.run("DELETE FROM secrets WHERE delete_at <= ?", now);
+      return db.wipe("DELETE FROM secrets WHERE delete_at <= ?", now);
     },
   };
 }
 
-function versionRows(db: SqliteConnection): Omit<SecretTable, keyof ReturnType<typeof secretRows>> {
-  const versionWhere = (condition: string, ...values: (string | number)[]): SecretVersion | undefined => {
-    const row = db.get(`SELECT ${VERSION_COLUMNS} FROM secret_versions AS v WHERE ${condition}`, ...values);
+function versionRows(db: SqlConnection): Omit<SecretTable, keyof ReturnType<typeof secretRows>> {
+  const versionWhere = async (condition: string, ...values: (string | number)[]): Promise<SecretVersion | undefined> => {
+    const row = await db.get(`SELECT ${VERSION_COLUMNS} FROM secret_versions AS v WHERE ${condition}`, ...values);
     return row && versionOf(row);
   };
   return {
     async insertVersion(secretId, { version, metadata, createdAt, updatedAt }, { keyId, wrappedKey, sealed }) {
-      db.run(
+      await db.run(
         `INSERT INTO secret_versions (secret_id, version, metadata, created_at, updated_at, key_id, wrapped_key, sealed)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
         secretId,
@@ -111,9 +111,8 @@ function versionRows(db: SqliteConnection): Omit<SecretTable, keyof ReturnType<t
       );
     },
     async versions(secretId) {
-      return db
-        .all(`SELECT ${VERSION_COLUMNS} FROM secret_versions WHERE secret_id = ? ORDER BY version`, secretId)
-        .map(versionOf);
+      const sql = `SELECT ${VERSION_COLUMNS} FROM secret_versions WHERE secret_id = ? ORDER BY version`;
+      return (await db.all(sql, secretId)).map(versionOf);
     },
     async version(secretId, version) {
       return versionWhere("secret_id = ? AND version = ?", secretId, version);
@@ -123,15 +122,15 @@ function versionRows(db: SqliteConnection): Omit<SecretTable, keyof ReturnType<t
     },
     async value(secretId, version) {
       const sql = "SELECT key_id, wrapped_key, sealed FROM secret_versions WHERE secret_id = ? AND version = ?";
-      const row = db.get(sql, secretId, version);
+      const row = await db.get(sql, secretId, version);
       return row && { keyId: row.text("key_id"), wrappedKey: row.bytes("wrapped_key"), sealed: row.bytes("sealed") };
     },
     async updateVersion(secretId, { version, metadata, updatedAt }) {
       const sql = "UPDATE secret_versions SET metadata = ?, updated_at = ? WHERE secret_id = ? AND version = ?";
-      db.run(sql, JSON.stringify(metadata), updatedAt, secretId, version);
+      await db.run(sql, JSON.stringify(metadata), updatedAt, secretId, version);
     },
     async removeVersion(secretId, version) {
-      db.run("DELETE FROM secret_versions WHERE secret_id = ? AND version = ?", secretId, version);
+      await db.wipe("DELETE FROM secret_versions WHERE secret_id = ? AND version = ?", secretId, version);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Row } from "./row.ts";
-import type { SqliteConnection } from "./sqlite-connection.ts";
+import type { SqlConnection } from "./sql-connection.ts";
 import type { Letter, OutboxTable } from "./store.ts";
 
 const kind = z.enum(["invitation", "confirmation"]);
@@ -16,22 +16,23 @@ function letterOf(row: Row): Letter {
   };
 }
 
-export function sqliteOutbox(db: SqliteConnection): OutboxTable {
+export function sqlOutbox(db: SqlConnection): OutboxTable {
   return {
     async insert({ id, kind: letterKind, to, from, attempts, dueAt }) {
       const sql = "INSERT INTO outbox (id, kind, recipient, sender, attempts, due_at) VALUES (?, ?, ?, ?, ?, ?)";
-      db.run(sql, id, letterKind, to, from, attempts, dueAt);
+      await db.run(sql, id, letterKind, to, from, attempts, dueAt);
     },
     async claim(now, until, atMost) {
-      const letters = db.all("SELECT * FROM outbox WHERE due_at <= ? ORDER BY due_at, id LIMIT ?", now, atMost).map(letterOf);
-      for (const { id } of letters) db.run("UPDATE outbox SET due_at = ? WHERE id = ?", until, id);
+      const due = await db.all("SELECT * FROM outbox WHERE due_at <= ? ORDER BY due_at, id LIMIT ?", now, atMost);
+      const letters = due.map(letterOf);
+      for (const { id } of letters) await db.run("UPDATE outbox SET due_at = ? WHERE id = ?", until, id);
       return letters;
     },
     async update({ id, attempts, dueAt }) {
-      db.run("UPDATE outbox SET attempts = ?, due_at = ? WHERE id = ?", attempts, dueAt, id);
+      await db.run("UPDATE outbox SET attempts = ?, due_at = ? WHERE id = ?", attempts, dueAt, id);
     },
     async remove(id) {
-      db.run("DELETE FROM outbox WHERE id = ?", id);
+      await db.run("DELETE FROM outbox WHERE id = ?", id);
     },
   };
 }

@@ -1,41 +1,41 @@
 import { permissionColumns } from "./permission-columns.ts";
-import type { SqliteConnection } from "./sqlite-connection.ts";
+import type { SqlConnection } from "./sql-connection.ts";
 import type { Grantee, GrantTable } from "./store.ts";
 
-export function sqliteGrants(db: SqliteConnection): GrantTable {
-  const showAgain = (secretId: string, groupId: string): number =>
+export function sqlGrants(db: SqlConnection): GrantTable {
+  const showAgain = (secretId: string, groupId: string): Promise<number> =>
     db.run("DELETE FROM hidden_team_grants WHERE secret_id = ? AND group_id = ?", secretId, groupId);
   return {
     async grant(secretId, grantee, permission) {
       const [table, column] = grantee.kind === "person" ? ["person_grants", "email"] : ["team_grants", "group_id"];
       const name = grantee.kind === "person" ? grantee.email : grantee.groupId;
-      db.run(
+      await db.run(
         `INSERT INTO ${table} (secret_id, ${column}, reads, writes) VALUES (?, ?, ?, ?)
          ON CONFLICT (secret_id, ${column}) DO UPDATE SET reads = excluded.reads, writes = excluded.writes`,
         secretId,
         name,
         ...permissionColumns(permission),
       );
-      if (grantee.kind === "team") showAgain(secretId, name);
+      if (grantee.kind === "team") await showAgain(secretId, name);
     },
     async revoke(secretId, grantee) {
       const removed =
         grantee.kind === "person"
-          ? db.run("DELETE FROM person_grants WHERE secret_id = ? AND email = ?", secretId, grantee.email)
-          : db.run("DELETE FROM team_grants WHERE secret_id = ? AND group_id = ?", secretId, grantee.groupId);
+          ? await db.run("DELETE FROM person_grants WHERE secret_id = ? AND email = ?", secretId, grantee.email)
+          : await db.run("DELETE FROM team_grants WHERE secret_id = ? AND group_id = ?", secretId, grantee.groupId);
       return removed > 0;
     },
     async grantees(secretId) {
-      const people = db.all("SELECT email FROM person_grants WHERE secret_id = ? ORDER BY email", secretId);
-      const teams = db.all("SELECT group_id FROM team_grants WHERE secret_id = ? ORDER BY group_id", secretId);
+      const people = await db.all("SELECT email FROM person_grants WHERE secret_id = ? ORDER BY email", secretId);
+      const teams = await db.all("SELECT group_id FROM team_grants WHERE secret_id = ? ORDER BY group_id", secretId);
       return [
         ...people.map((row): Grantee => ({ kind: "person", email: row.text("email") })),
         ...teams.map((row): Grantee => ({ kind: "team", groupId: row.text("group_id") })),
       ];
     },
     async putAway(secretId, email) {
-      db.run("DELETE FROM person_grants WHERE secret_id = ? AND email = ?", secretId, email);
-      db.run(
+      await db.run("DELETE FROM person_grants WHERE secret_id = ? AND email = ?", secretId, email);
+      await db.run(
         `INSERT INTO hidden_team_grants (secret_id, group_id, email)
            SELECT g.secret_id, g.group_id, m.email FROM team_grants AS g JOIN team_members AS m ON m.group_id = g.group_id
            WHERE g.secret_id = ? AND m.email = ?

@@ -1,0 +1,27 @@
+import type { SqlConnection } from "./sql-connection.ts";
+import { sqlFiles } from "./sql-files.ts";
+import { sqlGrants } from "./sql-grants.ts";
+import { sqlOutbox } from "./sql-outbox.ts";
+import { sqlLoginFailures, sqlSettings, sqlUsers } from "./sql-people.ts";
+import { sqlSecrets } from "./sql-secrets.ts";
+import { sqlEmailProofs, sqlSessions } from "./sql-sessions.ts";
+import { sqlTeams } from "./sql-teams.ts";
+import { sqlTokens } from "./sql-tokens.ts";
+import type { Transaction } from "./store.ts";
+
+/** Every table, on one connection. */
+export function sqlTransaction(connection: SqlConnection): Transaction {
+  return {
+    users: sqlUsers(connection),
+    tokens: sqlTokens(connection),
+    sessions: sqlSessions(connection),
+    emailProofs: sqlEmailProofs(connection),
+    loginFailures: sqlLoginFailures(connection),
+    secrets: sqlSecrets(connection),
+    grants: sqlGrants(connection),
+    teams: sqlTeams(connection),
+    files: sqlFiles(connection),
+    outbox: sqlOutbox(connection),
+    settings: sqlSettings(connection),
+  };
+}
