@@ -2,11 +2,11 @@ import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { once } from "node:events";
 import { systemClock } from "../lib/clock.ts";
-import type { Redacted } from "../lib/redacted.ts";
 import { createLogger, type LogLevel } from "../telemetry/create-logger.ts";
+import { KeyFile, parseMasterKeys } from "../vault-server/crypto/key-file.ts";
+import { KeyRing } from "../vault-server/crypto/key-ring.ts";
 import { startVaultServer, type VaultServer, type VaultServerOptions } from "../vault-server/vault-server.ts";
 import { isLoopback, type ListenAddress } from "./listen-address.ts";
-import { parseMasterKey, readMasterKey } from "./master-key-file.ts";
 import { stopSignal } from "./stop-signal.ts";
 
 /** The flags of `vaultsync vault serve`, as commander collects them. */
@@ -39,16 +39,17 @@ function flagFault(flags: VaultServeFlags): string | undefined {
   return undefined;
 }
 
-async function masterKeyOf(flags: VaultServeFlags): Promise<Redacted<Uint8Array> | undefined> {
-  if (flags.masterKeyFile !== undefined) return readMasterKey(flags.masterKeyFile);
+/** From a file, which may get others while the server runs, or from the environment. */
+export function givenKeys(flags: { readonly masterKeyFile?: string }): KeyRing | undefined {
+  if (flags.masterKeyFile !== undefined) return new KeyRing(new KeyFile(flags.masterKeyFile));
   const text = process.env.VAULTSYNC_VAULT_MASTER_KEY;
-  return text === undefined ? undefined : parseMasterKey(text);
+  return text === undefined ? undefined : new KeyRing({ read: () => parseMasterKeys(text) });
 }
 
 async function serverOptions(flags: VaultServeFlags, command: Command): Promise<VaultServerOptions> {
   const fault = flagFault(flags);
   if (fault !== undefined) return command.error(`error: ${fault}`);
-  const masterKey = await masterKeyOf(flags);
+  const masterKey = givenKeys(flags);
   if (!masterKey && flags.dev !== true) {
     return command.error(
       "error: refusing to start without a master key: make one with `vaultsync vault key generate FILE` and give it with --master-key-file FILE",

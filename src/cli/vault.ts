@@ -92,7 +92,9 @@ function keyCommand(parent: Command): void {
     .command("generate")
     .description("Writes a new master key to a file that only its owner can read. Keep a copy: without it the data is lost.")
     .argument("<file>", "must not exist yet")
-    .action((file: string) => generateMasterKeyFile(file));
+    .action(async (file: string) => {
+      process.stderr.write(`made the master key ${await generateMasterKeyFile(file)}\n`);
+    });
 }
 
 /** `vaultsync vault …`. A wrong flag is thrown as CommanderError; whatever else an action throws is fatal. */

@@ -2,7 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Gate } from "./auth/gate.ts";
 import type { TokenBuckets } from "./auth/token-buckets.ts";
-import type { MasterKey } from "./crypto/master-key.ts";
+import type { KeyRing } from "./crypto/key-ring.ts";
 import type { Limits } from "./limits.ts";
 import type { Invitations } from "./sharing/invitations.ts";
 import type { Store } from "./store/store.ts";
@@ -14,7 +14,7 @@ export type ExpiredPolicy = "serve" | "deny";
 /** What every route works with. */
 export interface VaultContext {
   readonly store: Store;
-  readonly masterKey: MasterKey;
+  readonly keys: KeyRing;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: VaultMetrics;

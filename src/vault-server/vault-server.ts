@@ -9,8 +9,10 @@ import { tooManyLogIns } from "./auth/log-in.ts";
 import { defaultPasswordCost, unmatchableHash, type PasswordCost } from "./auth/password.ts";
 import { TokenBuckets } from "./auth/token-buckets.ts";
 import type { ExpiredPolicy, VaultContext } from "./context.ts";
-import { generateMasterKey, MasterKey } from "./crypto/master-key.ts";
+import { KeyRing } from "./crypto/key-ring.ts";
+import { generateMasterKey } from "./crypto/master-key.ts";
 import { defaultLimits, devLimits, type Limits } from "./limits.ts";
+import { checkMasterKey } from "./rotation/current-key.ts";
 import { noInvitations, type Invitations } from "./sharing/invitations.ts";
 import { openSqliteStore } from "./store/sqlite-store.ts";
 import type { Store } from "./store/store.ts";
@@ -23,8 +25,8 @@ export interface VaultServerOptions {
   readonly listen: { readonly host: string; readonly port: number };
   /** The data file, or `":memory:"`. */
   readonly data: string;
-  /** 32 bytes; may only be left out with `dev`, which then makes one that nobody knows. */
-  readonly masterKey?: Redacted<Uint8Array>;
+  /** 32 bytes, or all there are; may only be left out with `dev`, which then makes one that nobody knows. */
+  readonly masterKey?: Redacted<Uint8Array> | KeyRing;
   /** A throw-away server: these accounts get generated passwords, and rates are ten times as wide. */
   readonly dev?: { readonly users: readonly string[] };
   /** https instead of http. */
@@ -52,21 +54,12 @@ export interface VaultServer extends AsyncDisposable {
 /** Hashings at once: each takes 19 MiB and a thread. */
 const HASHINGS_AT_ONCE = 2;
 
-/** @throws Error when the data was written under another master key */
-async function checkMasterKey(store: Store, { id }: MasterKey): Promise<void> {
-  await store.write(async ({ settings }) => {
-    const known = await settings.get("master_key");
-    if (known === undefined) await settings.set("master_key", id);
-    else if (known !== id) throw new Error("the data file was written under another master key: start with that one");
-  });
-}
-
-function createContext(options: VaultServerOptions, store: Store, masterKey: MasterKey, appUrl: () => string): VaultContext {
+function createContext(options: VaultServerOptions, store: Store, keys: KeyRing, appUrl: () => string): VaultContext {
   const limits = { ...(options.dev ? devLimits : defaultLimits), ...options.limits };
   const clock = options.clock ?? systemClock;
   return {
     store,
-    masterKey,
+    keys,
     clock,
     limits,
     logger: options.logger ?? silentLogger,
@@ -98,12 +91,12 @@ function urlOf(app: FastifyInstance, options: VaultServerOptions): string {
 export async function startVaultServer(options: VaultServerOptions): Promise<VaultServer> {
   const key = options.masterKey ?? (options.dev && generateMasterKey());
   if (!key) throw new Error("a vault server needs a master key");
-  const masterKey = new MasterKey(key);
+  const keys = key instanceof KeyRing ? key : KeyRing.of(key);
   await using started = new AsyncDisposableStack();
   const store = started.use(openSqliteStore(options.data));
-  await checkMasterKey(store, masterKey);
+  await checkMasterKey(store, keys);
   let url = "";
-  const context = createContext(options, store, masterKey, () => (options.appUrl ?? url).replace(/\/$/, ""));
+  const context = createContext(options, store, keys, () => (options.appUrl ?? url).replace(/\/$/, ""));
   const users: NewUser[] = [];
   for (const email of options.dev?.users ?? []) {
     users.push(await addGeneratedUser(store, email, context.clock.now(), options.passwordCost));

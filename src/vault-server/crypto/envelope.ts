@@ -1,4 +1,5 @@
 import { openBytes, sealBytes, type Identity } from "./aead.ts";
+import type { KeyRing } from "./key-ring.ts";
 import { newKey, type MasterKey, type WrappedKey } from "./master-key.ts";
 
 /** Bytes sealed under a key of their own, which the master key wraps. Both are bound to the record's identity. */
@@ -15,9 +16,9 @@ export function sealEnvelope(master: MasterKey, identity: Identity, plain: Uint8
   }
 }
 
-/** @throws Error when the row was altered or belongs to another record */
-export function openEnvelope(master: MasterKey, identity: Identity, envelope: Envelope): Uint8Array {
-  const dataKey = master.unwrap(envelope, identity);
+/** @throws Error when the row was altered, belongs to another record, or its master key is not there */
+export function openEnvelope(keys: KeyRing, identity: Identity, envelope: Envelope): Uint8Array {
+  const dataKey = keys.get(envelope.keyId).unwrap(envelope, identity);
   try {
     return openBytes(dataKey, identity, envelope.sealed);
   } finally {

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import type { VaultContext } from "../context.ts";
 import { openBytes, sealBytes, type Identity } from "../crypto/aead.ts";
 import type { Envelope } from "../crypto/envelope.ts";
-import { newKey } from "../crypto/master-key.ts";
+import { newKey, type MasterKey } from "../crypto/master-key.ts";
 import { release } from "../release.ts";
 import { ServiceError } from "../service-error.ts";
 import type { FileVersion, StoredFile } from "../store/store.ts";
@@ -24,7 +24,12 @@ function chunkIdentity(blobId: string, index: number): Identity {
 }
 
 /** The wrapped key and the digest are bound to the name, the version and the size, so chunks can be neither swapped nor cut off. */
-function blobIdentity(file: StoredFile, version: number, blobId: string, size: number): Identity {
+export function blobIdentity(
+  file: Pick<StoredFile, "id" | "owner" | "name">,
+  version: number,
+  blobId: string,
+  size: number,
+): Identity {
   return ["file", file.id, file.owner, file.name, version, blobId, size];
 }
 
@@ -76,7 +81,7 @@ export async function stageBlob(
 }
 
 /** What a version keeps of its blob: the key, wrapped, and the digest, sealed with it. */
-export function sealDigest({ masterKey }: VaultContext, file: StoredFile, version: number, blob: StagedBlob): Envelope {
+export function sealDigest(masterKey: MasterKey, file: StoredFile, version: number, blob: StagedBlob): Envelope {
   const identity = blobIdentity(file, version, blob.id, blob.size);
   return { ...masterKey.wrap(blob.key, identity), sealed: sealBytes(blob.key, identity, Buffer.from(blob.sha256, "hex")) };
 }
@@ -87,10 +92,10 @@ export interface OpenBlob {
   readonly sha256: string;
 }
 
-/** @throws Error when the row was altered */
-export function openDigest({ masterKey }: VaultContext, file: StoredFile, version: FileVersion): OpenBlob {
+/** @throws Error when the row was altered, or its master key is not there */
+export function openDigest({ keys }: VaultContext, file: StoredFile, version: FileVersion): OpenBlob {
   const identity = blobIdentity(file, version.version, version.blobId, version.size);
-  const key = masterKey.unwrap(version.digest, identity);
+  const key = keys.get(version.digest.keyId).unwrap(version.digest, identity);
   return { key, sha256: Buffer.from(openBytes(key, identity, version.digest.sealed)).toString("hex") };
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { nameFault } from "../../protocol/names.ts";
 import type { Caller } from "../auth/authenticate.ts";
 import type { VaultContext } from "../context.ts";
+import { currentKey } from "../rotation/current-key.ts";
 import { invalidRequest } from "../service-error.ts";
 import type { Transaction } from "../store/store.ts";
 import { sealDigest, stageBlob, type StagedBlob } from "./blob.ts";
@@ -30,15 +31,16 @@ function checkPart(part: Part, filename: string, maxCharacters: number): void {
 
 async function commitFile(
   context: VaultContext,
-  { files }: Transaction,
+  transaction: Transaction,
   owner: string,
   { filename, blob }: Staged,
 ): Promise<UploadedFile> {
+  const { files } = transaction;
   const known = await files.find(owner, filename);
   const file = known ?? { id: randomUUID(), owner, name: filename, nextVersion: 1 };
   if (!known) await files.insert(file);
   const version = file.nextVersion;
-  const digest = sealDigest(context, file, version, blob);
+  const digest = sealDigest(await currentKey(context.keys, transaction), file, version, blob);
   await files.insertVersion(file.id, { version, size: blob.size, createdAt: context.clock.now(), blobId: blob.id, digest });
   await files.update({ ...file, nextVersion: version + 1 });
   return { filename, version, size: blob.size, sha256: blob.sha256 };

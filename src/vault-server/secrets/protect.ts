@@ -6,6 +6,7 @@ import type { VaultContext } from "../context.ts";
 import { requireWrite } from "../rules/permission.ts";
 import { pickOwnUnshared } from "../rules/pick-secret.ts";
 import { requireReach } from "../rules/reach.ts";
+import { currentKey } from "../rotation/current-key.ts";
 import { secretRecord } from "../rules/secret-record.ts";
 import type { Secret, SecretVersion, Transaction } from "../store/store.ts";
 import { candidates, findSecret, type SecretAddress } from "./find-secret.ts";
@@ -39,13 +40,15 @@ async function createSecret({ secrets }: Transaction, owner: string, request: Pr
 /** Adds a version, and sets the deadline anew where the request does. */
 async function addVersion(
   context: VaultContext,
-  { secrets }: Transaction,
+  transaction: Transaction,
   secret: Secret,
   { value, metadata, deleteMinutes }: Omit<ProtectRequest, "name">,
   now: number,
 ): Promise<{ secret: Secret; latest: SecretVersion }> {
+  const { secrets } = transaction;
+  const masterKey = await currentKey(context.keys, transaction);
   const latest = { version: secret.nextVersion, metadata, createdAt: now, updatedAt: now };
-  await secrets.insertVersion(secret.id, latest, sealValue(context, secret, latest.version, value));
+  await secrets.insertVersion(secret.id, latest, sealValue(masterKey, secret, latest.version, value));
   const changed = {
     ...secret,
     nextVersion: secret.nextVersion + 1,

@@ -1,18 +1,19 @@
 import type { VaultContext } from "../context.ts";
 import type { Identity } from "../crypto/aead.ts";
 import { openEnvelope, sealEnvelope, type Envelope } from "../crypto/envelope.ts";
+import type { MasterKey } from "../crypto/master-key.ts";
 import type { Secret } from "../store/store.ts";
 
 /** What a version's value is bound to, so that rows cannot be swapped: not with another secret, version, or one deleted before. */
-function identityOf(secret: Secret, version: number): Identity {
+export function valueIdentity(secret: Pick<Secret, "id" | "owner" | "name">, version: number): Identity {
   return ["secret", secret.id, secret.owner, secret.name, version];
 }
 
-export function sealValue({ masterKey }: VaultContext, secret: Secret, version: number, value: string): Envelope {
-  return sealEnvelope(masterKey, identityOf(secret, version), Buffer.from(value, "utf8"));
+export function sealValue(masterKey: MasterKey, secret: Secret, version: number, value: string): Envelope {
+  return sealEnvelope(masterKey, valueIdentity(secret, version), Buffer.from(value, "utf8"));
 }
 
 /** @throws Error when the row was altered */
-export function openValue({ masterKey }: VaultContext, secret: Secret, version: number, envelope: Envelope): Uint8Array {
-  return openEnvelope(masterKey, identityOf(secret, version), envelope);
+export function openValue({ keys }: VaultContext, secret: Secret, version: number, envelope: Envelope): Uint8Array {
+  return openEnvelope(keys, valueIdentity(secret, version), envelope);
 }

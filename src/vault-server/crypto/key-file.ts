@@ -1,0 +1,114 @@
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { Redacted } from "../../lib/redacted.ts";
+import type { KeySource } from "./key-ring.ts";
+import { KEY_BYTES, MasterKey } from "./master-key.ts";
+
+const FOR_ITS_OWNER = 0o600;
+
+function parseKey(text: string): MasterKey {
+  const key = Buffer.from(text, "base64");
+  if (key.length !== KEY_BYTES || key.toString("base64") !== text) {
+    throw new Error("a master key is 32 bytes in base64: make one with `vaultsync vault key generate FILE`");
+  }
+  return new MasterKey(new Redacted(key));
+}
+
+function keyTexts(line: string): string[] {
+  const [keys = ""] = line.split("#", 1);
+  return keys
+    .split(",")
+    .map((text) => text.trim())
+    .filter((text) => text !== "");
+}
+
+/** Keys in base64, one a line or separated by commas; from `#` to the end of a line is a comment. @throws Error that says what to do */
+export function parseMasterKeys(text: string): MasterKey[] {
+  const keys = text.split("\n").flatMap(keyTexts).map(parseKey);
+  if (keys.length === 0) throw new Error("there is no master key: make one with `vaultsync vault key generate FILE`");
+  return keys;
+}
+
+function sync(path: string, content?: string): void {
+  const file = content === undefined ? openSync(path, "r") : openSync(path, "w", FOR_ITS_OWNER);
+  try {
+    if (content !== undefined) writeFileSync(file, content);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** There are the old bytes or the new ones, whenever it is cut short, and only their owner reads them. */
+function replaceFile(path: string, content: string): void {
+  const temporary = `${path}.${process.pid}.tmp`;
+  try {
+    sync(temporary, content);
+    renameSync(temporary, path);
+    sync(dirname(path));
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
+function withoutKeys(text: string, drop: (id: string) => boolean): string {
+  const kept = text.split("\n").flatMap((line) => {
+    const texts = keyTexts(line);
+    const left = texts.filter((key) => !drop(parseKey(key).id));
+    if (left.length === texts.length) return [line];
+    return left.length === 0 ? [] : [left.join(",")];
+  });
+  return kept.join("\n");
+}
+
+/**
+ * A file of master keys. It is small and local, so it is read at once where a key is missing, within a transaction too; only when it is
+ * another than the one read last, so that a row with a made-up key costs no more than a look at the file's dates.
+ */
+export class KeyFile implements KeySource {
+  readonly path: string;
+  #seen = "";
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  read(): readonly MasterKey[] | undefined {
+    const { ino, size, mtimeNs, ctimeNs } = statSync(this.path, { bigint: true });
+    const state = [ino, size, mtimeNs, ctimeNs].join(" ");
+    if (state === this.#seen) return undefined;
+    const keys = parseMasterKeys(readFileSync(this.path, "utf8"));
+    this.#seen = state;
+    return keys;
+  }
+
+  /** Adds a key at the end, unless it is there. */
+  add(key: Redacted<Uint8Array>): void {
+    const text = readFileSync(this.path, "utf8");
+    const { id } = new MasterKey(key);
+    if (parseMasterKeys(text).some((known) => known.id === id)) return;
+    const ended = text.endsWith("\n") || text === "" ? text : `${text}\n`;
+    replaceFile(this.path, `${ended}${Buffer.from(key.reveal()).toString("base64")}\n`);
+  }
+
+  /**
+   * Leaves only this key; each other one moves to a file beside it, `<path>.<id>.retired`, written first: what was backed up before
+   * needs it. Answers their paths.
+   */
+  retireAllBut(id: string): string[] {
+    const text = readFileSync(this.path, "utf8");
+    const others = text
+      .split("\n")
+      .flatMap(keyTexts)
+      .filter((key) => parseKey(key).id !== id);
+    const retired = others.map((key) => ({ key, path: `${this.path}.${parseKey(key).id}.retired` }));
+    for (const { key, path } of retired) if (!existsSync(path)) replaceFile(path, `${key}\n`);
+    if (retired.length > 0)
+      replaceFile(
+        this.path,
+        withoutKeys(text, (key) => key !== id),
+      );
+    return retired.map(({ path }) => path);
+  }
+}
