@@ -20,4 +20,13 @@ export class VaultMetrics {
     name: "vaultsync_vault_secrets_removed_total",
     help: "Secrets wiped because their delete_time had come.",
   });
+  readonly letters = this.registry.counter({
+    name: "vaultsync_vault_letters_total",
+    help: "Attempts to send a letter by kind (invitation, confirmation) and outcome (sent, failed, given_up).",
+    labels: ["kind", "outcome"],
+  });
+  readonly lettersWaiting = this.registry.gauge({
+    name: "vaultsync_vault_letters_waiting",
+    help: "Letters in the outbox when it was last looked into.",
+  });
 }

@@ -147,4 +147,9 @@ export const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX outbox_by_due ON outbox (due_at);
   `,
+  // One letter at a time of each kind from one sender to one recipient.
+  `
+  DELETE FROM outbox WHERE id NOT IN (SELECT MIN(id) FROM outbox GROUP BY kind, sender, recipient);
+  CREATE UNIQUE INDEX outbox_by_what ON outbox (kind, sender, recipient);
+  `,
 ];

@@ -19,8 +19,13 @@ function letterOf(row: Row): Letter {
 export function sqlOutbox(db: SqlConnection): OutboxTable {
   return {
     async insert({ id, kind: letterKind, to, from, attempts, dueAt }) {
-      const sql = "INSERT INTO outbox (id, kind, recipient, sender, attempts, due_at) VALUES (?, ?, ?, ?, ?, ?)";
-      await db.run(sql, id, letterKind, to, from, attempts, dueAt);
+      const sql =
+        "INSERT INTO outbox (id, kind, recipient, sender, attempts, due_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
+      return (await db.run(sql, id, letterKind, to, from, attempts, dueAt)) > 0;
+    },
+    async count() {
+      const row = await db.get("SELECT COUNT(*) AS letters FROM outbox");
+      return row?.number("letters") ?? 0;
     },
     async claim(now, until, atMost) {
       const due = await db.all("SELECT * FROM outbox WHERE due_at <= ? ORDER BY due_at, id LIMIT ?", now, atMost);

@@ -1,6 +1,7 @@
 import type { Permission } from "../../protocol/answers.ts";
 import type { Metadata } from "../../protocol/metadata.ts";
 import type { Envelope } from "../crypto/envelope.ts";
+import type { WrappedKey } from "../crypto/master-key.ts";
 
 /** Moments are milliseconds since the epoch, possibly beyond JavaScript's dates; e-mail addresses are canonical (`canonicalEmail`). */
 export interface User {
@@ -81,6 +82,20 @@ export interface FileVersion {
   readonly digest: Envelope;
 }
 
+interface WrappedVersion {
+  /** Of the secret or file. */
+  readonly id: string;
+  readonly owner: string;
+  readonly name: string;
+  readonly version: number;
+  readonly key: WrappedKey;
+}
+
+/** A version whose own key a master key wraps, with all that binds it. */
+export type WrappedRecord =
+  | ({ readonly kind: "secret" } & WrappedVersion)
+  | ({ readonly kind: "file"; readonly blobId: string; readonly size: number } & WrappedVersion);
+
 /** A log-in of the web application, known by its token's hexadecimal SHA-256 only. `expiresAt` moves with use, within bounds. */
 export interface Session {
   readonly digest: string;
@@ -142,7 +157,9 @@ export interface EmailProofTable {
 }
 
 export interface OutboxTable {
-  insert(letter: Letter): Promise<void>;
+  /** Answers false, and changes nothing, while one of the same kind and sender to the same recipient is there. */
+  insert(letter: Letter): Promise<boolean>;
+  count(): Promise<number>;
   /** The letters that are due, the oldest first, and makes them due at `until`: nobody else takes them before. */
   claim(now: number, until: number, atMost: number): Promise<Letter[]>;
   /** Sets what may change: the attempts and when it is due. */
@@ -242,6 +259,20 @@ export interface FileTable {
   discardStagedBefore(moment: number): Promise<number>;
 }
 
+/** Everything a master key wraps, across the tables: what rotating it goes through. */
+export interface WrappedKeyTable {
+  /** Versions whose key another master key than this wraps, in a fixed order, those behind `after` only. */
+  otherThan(
+    kind: WrappedRecord["kind"],
+    masterKeyId: string,
+    after: WrappedRecord | undefined,
+    atMost: number,
+  ): Promise<WrappedRecord[]>;
+  /** Answers false, and changes nothing, when the version is gone or its key is wrapped otherwise than `record` says. */
+  replace(record: WrappedRecord, key: WrappedKey): Promise<boolean>;
+  countOtherThan(masterKeyId: string): Promise<number>;
+}
+
 /** Small facts about the data as a whole, such as the id of its master key. */
 export interface SettingTable {
   get(name: string): Promise<string | undefined>;
@@ -259,6 +290,7 @@ export interface Transaction {
   readonly teams: TeamTable;
   readonly files: FileTable;
   readonly outbox: OutboxTable;
+  readonly wrappedKeys: WrappedKeyTable;
   readonly settings: SettingTable;
 }
 

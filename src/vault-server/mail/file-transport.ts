@@ -1,0 +1,28 @@
+import { mkdir, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createTransport } from "nodemailer";
+import type { MailMessage, MailTransport } from "./mail-message.ts";
+import { sendOptions } from "./send-options.ts";
+
+/** Sorts by time, and has no character that a file system minds. */
+function fileName({ date, name }: MailMessage): string {
+  return `${date.toISOString().replace(/[-:]/g, "")}-${name}.eml`;
+}
+
+/** Writes each message to a file of its own, whole or not at all, that only this user can read. Makes the directory. */
+export async function fileTransport(directory: string): Promise<MailTransport> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const composer = createTransport({ streamTransport: true, buffer: true, newline: "windows" });
+  return {
+    async send(message) {
+      const { message: bytes } = await composer.sendMail(sendOptions(message));
+      const name = fileName(message);
+      const unfinished = join(directory, `.${name}.part`);
+      await writeFile(unfinished, bytes, { mode: 0o600, flush: true });
+      await rename(unfinished, join(directory, name));
+    },
+    async [Symbol.asyncDispose]() {
+      composer.close();
+    },
+  };
+}
