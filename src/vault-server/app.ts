@@ -3,18 +3,21 @@ import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import fastifyCompress from "@fastify/compress";
 import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import type { Operation } from "../protocol/operations.ts";
 import type { VaultContext } from "./context.ts";
 import { errorAnswer, sendError, toServiceError } from "./error-answer.ts";
 import { parseJsonBody } from "./json-body.ts";
+import type { ServedOperation } from "./operation.ts";
+import { appRoutes } from "./routes/app.ts";
 import { fileRoutes } from "./routes/files.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { linkRoutes } from "./routes/links.ts";
+import { pageRoutes } from "./routes/pages.ts";
 import { secretRoutes } from "./routes/secrets.ts";
 import { sharingRoutes } from "./routes/sharing.ts";
 import { teamRoutes } from "./routes/teams.ts";
 import { tokenRoutes } from "./routes/tokens.ts";
 import { ServiceError } from "./service-error.ts";
+import { loadPages } from "./web/pages.ts";
 
 /** Certificate chain and private key, PEM. */
 export interface ServerTls {
@@ -22,9 +25,19 @@ export interface ServerTls {
   readonly key: string;
 }
 
+/** How the application is reached, and what it shows to browsers. */
+export interface AppOptions {
+  /** https instead of http. */
+  readonly tls?: ServerTls;
+  /** Addresses and networks (CIDR) of proxies whose `x-forwarded-for` says where a request comes from; by default nobody's. */
+  readonly trustedProxies?: readonly string[];
+  /** Where the built web application is, when not in the package's own `dist/web`. */
+  readonly webDirectory?: URL;
+}
+
 declare module "fastify" {
   interface FastifyContextConfig {
-    operation?: Operation;
+    operation?: ServedOperation;
   }
 }
 
@@ -49,10 +62,11 @@ function addTransportRules(app: FastifyInstance): void {
   app.addHook("onRequest", async (request, reply) => {
     reply.headers({ "x-request-id": request.id, "x-content-type-options": "nosniff", "cache-control": "no-store" });
     if (!request.is404) return;
-    const path = request.url.split("?", 1).join("");
-    if (!app.hasRoute({ method: "POST", url: path })) throw new ServiceError("not_found", "there is no such path");
-    reply.header("allow", "POST");
-    throw new ServiceError("method_not_allowed", "every operation is a POST request");
+    const url = request.url.split("?", 1).join("");
+    const allowed = ["GET", "HEAD", "POST"].filter((method) => app.hasRoute({ method, url })).join(", ");
+    if (allowed === "") throw new ServiceError("not_found", "there is no such path");
+    reply.header("allow", allowed);
+    throw new ServiceError("method_not_allowed", `this path takes ${allowed} requests`);
   });
 }
 
@@ -78,10 +92,12 @@ function addErrorHandling(app: FastifyInstance, { logger }: VaultContext): void 
 }
 
 /** The HTTP application: all routes, not yet listening. */
-export async function buildApp(context: VaultContext, tls: ServerTls | undefined): Promise<FastifyInstance> {
+export async function buildApp(context: VaultContext, options: AppOptions): Promise<FastifyInstance> {
   const { limits } = context;
+  const { tls, trustedProxies = [] } = options;
   const app: FastifyInstance = fastify({
     ...(tls && { https: { cert: tls.cert, key: tls.key } }),
+    ...(trustedProxies.length > 0 && { trustProxy: [...trustedProxies] }),
     bodyLimit: limits.jsonBodyBytes,
     genReqId: () => randomUUID(),
     forceCloseConnections: "idle",
@@ -112,6 +128,8 @@ export async function buildApp(context: VaultContext, tls: ServerTls | undefined
   sharingRoutes(app, context);
   teamRoutes(app, context);
   fileRoutes(app, context);
+  appRoutes(app, context);
+  pageRoutes(app, context, await loadPages(options.webDirectory));
   healthRoutes(app, context);
   return app;
 }

@@ -1,6 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Gate } from "./auth/gate.ts";
+import type { PasswordCost } from "./auth/password.ts";
 import type { TokenBuckets } from "./auth/token-buckets.ts";
 import type { KeyRing } from "./crypto/key-ring.ts";
 import type { Limits } from "./limits.ts";
@@ -22,6 +23,8 @@ export interface VaultContext {
   readonly expired: ExpiredPolicy;
   /** Through which passwords are hashed: it costs memory and a thread. */
   readonly hashing: Gate;
+  /** Of passwords that are being set. */
+  readonly passwordCost: PasswordCost;
   /** What the password of an unknown user is compared with. */
   readonly unmatchableHash: string;
   readonly requestRate: TokenBuckets;

@@ -18,6 +18,10 @@ export interface Limits {
   readonly loginFailuresPerAccount: number;
   readonly loginFailuresPerAddress: number;
   readonly loginWindowMs: number;
+  /** Letters for setting a password that one address on the network may ask for within that window. */
+  readonly lettersPerAddress: number;
+  /** Between two such letters to one recipient. */
+  readonly letterIntervalMs: number;
   /** Log-ins that may wait for their turn at hashing; more are told to come back. */
   readonly loginQueue: number;
 }
@@ -35,6 +39,8 @@ export const defaultLimits: Limits = {
   loginFailuresPerAccount: 5,
   loginFailuresPerAddress: 20,
   loginWindowMs: 15 * 60_000,
+  lettersPerAddress: 20,
+  letterIntervalMs: 60_000,
   loginQueue: 500,
 };
 

@@ -1,9 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { z } from "zod";
+import { appOperationPath, type AppOperation } from "../protocol/app-operations.ts";
 import { operationPath, type Operation } from "../protocol/operations.ts";
 import { authenticate, type Caller } from "./auth/authenticate.ts";
 import type { VaultContext } from "./context.ts";
 import { ServiceError } from "./service-error.ts";
+
+/** Of the service or of the web application alone; logs, metrics and the audit log know it by this name. */
+export type ServedOperation = Operation | AppOperation;
+
+const servedPath: Record<ServedOperation, string> = { ...operationPath, ...appOperationPath };
 
 export interface Call<Body> {
   readonly body: Body;
@@ -36,10 +42,10 @@ function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
   throw new ServiceError("invalid_request", "the request body does not fit", { details });
 }
 
-/** An operation that needs no access token. */
+/** An operation that needs no access token, or looks after who calls it itself. */
 export function openOperation<S extends z.ZodType>(
   app: FastifyInstance,
-  operation: Operation,
+  operation: ServedOperation,
   schema: S,
   answer: Answer<z.output<S>, Call<z.output<S>>>,
   route: { readonly compress?: false } = {},
@@ -47,7 +53,7 @@ export function openOperation<S extends z.ZodType>(
   app.route({
     ...route,
     method: "POST",
-    url: operationPath[operation],
+    url: servedPath[operation],
     config: { operation },
     onRequest: requireMediaType("application/json"),
     handler: async (request, reply) => answer({ body: parseBody(schema, request.body), request, reply }),
@@ -66,7 +72,7 @@ export interface OperationOptions<Body> {
 }
 
 /**
- * An operation behind an access token; checks in the contract's order: content type, size, JSON, shape, token, e-mail address.
+ * An operation behind an access token or a session; checks in the contract's order: content type, size, JSON, shape, token, e-mail address.
  */
 export function authenticatedOperation<S extends z.ZodType<{ email: string }>>(
   app: FastifyInstance,
@@ -78,7 +84,7 @@ export function authenticatedOperation<S extends z.ZodType<{ email: string }>>(
 ): void {
   const answerChecked = async ({ body, request, reply }: Call<z.output<S>>): Promise<object> => {
     check?.(body);
-    const caller = await authenticate(context, request.headers.authorization, body.email);
+    const caller = await authenticate(context, request.headers, body.email);
     return answer({ body, caller, request, reply });
   };
   openOperation(app, operation, schema, answerChecked, route);

@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { systemClock, type Clock } from "../lib/clock.ts";
 import { silentLogger, type Logger } from "../lib/logger.ts";
 import type { Redacted } from "../lib/redacted.ts";
-import { buildApp, type ServerTls } from "./app.ts";
+import { buildApp, type AppOptions } from "./app.ts";
 import { Gate } from "./auth/gate.ts";
 import { tooManyLogIns } from "./auth/log-in.ts";
 import { defaultPasswordCost, unmatchableHash, type PasswordCost } from "./auth/password.ts";
@@ -20,7 +20,7 @@ import { startSweeper } from "./sweeper.ts";
 import { addGeneratedUser, type NewUser } from "./users.ts";
 import { VaultMetrics } from "./vault-metrics.ts";
 
-export interface VaultServerOptions {
+export interface VaultServerOptions extends AppOptions {
   /** Port 0 takes a free one. */
   readonly listen: { readonly host: string; readonly port: number };
   /** The data file, or `":memory:"`. */
@@ -29,8 +29,6 @@ export interface VaultServerOptions {
   readonly masterKey?: Redacted<Uint8Array> | KeyRing;
   /** A throw-away server: these accounts get generated passwords, and rates are ten times as wide. */
   readonly dev?: { readonly users: readonly string[] };
-  /** https instead of http. */
-  readonly tls?: ServerTls;
   readonly expired?: ExpiredPolicy;
   /** Where people reach the web application, when that is not the address the server listens on. */
   readonly appUrl?: string;
@@ -57,6 +55,7 @@ const HASHINGS_AT_ONCE = 2;
 function createContext(options: VaultServerOptions, store: Store, keys: KeyRing, appUrl: () => string): VaultContext {
   const limits = { ...(options.dev ? devLimits : defaultLimits), ...options.limits };
   const clock = options.clock ?? systemClock;
+  const passwordCost = options.passwordCost ?? defaultPasswordCost;
   return {
     store,
     keys,
@@ -66,7 +65,8 @@ function createContext(options: VaultServerOptions, store: Store, keys: KeyRing,
     metrics: new VaultMetrics(),
     expired: options.expired ?? "serve",
     hashing: new Gate(HASHINGS_AT_ONCE, limits.loginQueue, () => tooManyLogIns(1000)),
-    unmatchableHash: unmatchableHash(options.passwordCost ?? defaultPasswordCost),
+    passwordCost,
+    unmatchableHash: unmatchableHash(passwordCost),
     invitations: options.invitations ?? noInvitations,
     requestRate: new TokenBuckets(clock, limits.requestsPerSecond, limits.requestBurst),
     appUrl,
@@ -96,13 +96,14 @@ export async function startVaultServer(options: VaultServerOptions): Promise<Vau
   const store = started.use(openSqliteStore(options.data));
   await checkMasterKey(store, keys);
   let url = "";
-  const context = createContext(options, store, keys, () => (options.appUrl ?? url).replace(/\/$/, ""));
+  const appUrl = options.appUrl === undefined ? undefined : new URL(options.appUrl).origin;
+  const context = createContext(options, store, keys, () => appUrl ?? url);
   const users: NewUser[] = [];
   for (const email of options.dev?.users ?? []) {
     users.push(await addGeneratedUser(store, email, context.clock.now(), options.passwordCost));
   }
   started.use(startSweeper(context));
-  const app = started.adopt(await buildApp(context, options.tls), (built) => built.close());
+  const app = started.adopt(await buildApp(context, options), (built) => built.close());
   await app.listen(options.listen);
   url = urlOf(app, options);
   context.logger.info({ event: "listening", url }, "vault server is listening");

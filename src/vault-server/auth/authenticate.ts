@@ -1,24 +1,27 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { parseScope } from "../../protocol/parse-scope.ts";
-import type { Scope } from "../../protocol/scope.ts";
+import { unlimitedScope, type Scope } from "../../protocol/scope.ts";
 import type { VaultContext } from "../context.ts";
 import { ServiceError } from "../service-error.ts";
 import { canonicalEmail } from "../../protocol/email-address.ts";
+import { sentSessionToken } from "../web/session-cookie.ts";
+import { requireSession } from "../web/sessions.ts";
 import { tokenDigest } from "./opaque-token.ts";
 import { takeTurn } from "./request-rate.ts";
 
-/** Whom a request comes from, by its token. */
+/** Whom a request comes from, by its token or session. */
 export interface Caller {
   /** Canonical. */
   readonly email: string;
   readonly scope: Scope;
 }
 
-/**
- * The owner of the bare access token in `authorization`, who must be the one the request names.
- * @throws ServiceError `invalid_token`, `rate_limited` or `email_mismatch`, in this order
- */
-export async function authenticate(context: VaultContext, authorization: string | undefined, email: string): Promise<Caller> {
-  const digest = tokenDigest(authorization ?? "");
+/** Whom the request's credentials stand for. @throws ServiceError `invalid_token`, `csrf_failed`, `rate_limited`, in this order */
+async function identify(context: VaultContext, headers: IncomingHttpHeaders): Promise<Caller> {
+  if (headers.authorization === undefined && sentSessionToken(headers, context.appUrl()) !== undefined) {
+    return { email: (await requireSession(context, headers)).email, scope: unlimitedScope };
+  }
+  const digest = tokenDigest(headers.authorization ?? "");
   const token = await context.store.read(({ tokens }) => tokens.findAccess(digest));
   if (!token || token.expiresAt <= context.clock.now()) {
     throw new ServiceError(
@@ -27,8 +30,16 @@ export async function authenticate(context: VaultContext, authorization: string 
     );
   }
   takeTurn(context, digest);
-  if (canonicalEmail(email) !== token.email) {
-    throw new ServiceError("email_mismatch", "email is not the owner of the access token");
-  }
   return { email: token.email, scope: parseScope(token.scope) };
+}
+
+/**
+ * The owner of the bare access token in `authorization` or, without that header, of the web application's session; they must be the one
+ * the request names.
+ * @throws ServiceError `invalid_token`, `csrf_failed`, `rate_limited` or `email_mismatch`, in this order
+ */
+export async function authenticate(context: VaultContext, headers: IncomingHttpHeaders, email: string): Promise<Caller> {
+  const caller = await identify(context, headers);
+  if (canonicalEmail(email) === caller.email) return caller;
+  throw new ServiceError("email_mismatch", "email is not the owner of the access token or session");
 }

@@ -1,6 +1,7 @@
 import type { VaultContext } from "../context.ts";
 import { slowedUntil } from "../rules/login-slowing.ts";
 import { ServiceError } from "../service-error.ts";
+import type { Transaction, User } from "../store/store.ts";
 import { canonicalEmail } from "../../protocol/email-address.ts";
 import { verifyPassword } from "./password.ts";
 
@@ -8,6 +9,23 @@ import { verifyPassword } from "./password.ts";
 export function tooManyLogIns(waitMs: number): ServiceError {
   const retryAfter = Math.max(1, Math.ceil(waitMs / 1000));
   return new ServiceError("rate_limited", "too many log-ins: wait, then try again", { retryAfter });
+}
+
+function wrongCredentials(): ServiceError {
+  return new ServiceError("invalid_credentials", "the e-mail address or the password is wrong");
+}
+
+/**
+ * Part of the transaction that makes a token or a session for whom `logIn` let in: their password may have been replaced meanwhile, which
+ * ends everything that the old one gave. @throws ServiceError `invalid_credentials`
+ */
+export async function requireSamePassword({ users }: Transaction, { email, passwordHash }: User): Promise<void> {
+  if ((await users.find(email))?.passwordHash !== passwordHash) throw wrongCredentials();
+}
+
+/** What log-ins of an account are counted under. */
+export function accountSubject(email: string): string {
+  return `account:${email}`;
 }
 
 interface Subjects {
@@ -28,14 +46,14 @@ async function refuseWhileSlowed({ store, clock, limits }: VaultContext, { accou
 }
 
 /**
- * Checks a password and answers the account's canonical address. Known and unknown accounts get the same answers in the same time, and
+ * Checks a password and answers the account. Known and unknown accounts get the same answers in the same time, and
  * both are slowed after failures. Source: the vault contract, "Fine print"; design, "security", "enumeration" and "lockout".
  * @throws ServiceError `invalid_credentials` or `rate_limited`
  */
-export async function logIn(context: VaultContext, email: string, password: string, address: string): Promise<string> {
+export async function logIn(context: VaultContext, email: string, password: string, address: string): Promise<User> {
   const { store, clock } = context;
   const canonical = canonicalEmail(email);
-  const subjects = { account: `account:${canonical}`, address: `address:${address}` };
+  const subjects = { account: accountSubject(canonical), address: `address:${address}` };
   await refuseWhileSlowed(context, subjects);
   return context.hashing.run(async () => {
     // Again: those that waited for hashing in front of this one may have failed meanwhile.
@@ -48,9 +66,9 @@ export async function logIn(context: VaultContext, email: string, password: stri
         await loginFailures.add(subjects.account, now);
         await loginFailures.add(subjects.address, now);
       });
-      throw new ServiceError("invalid_credentials", "the e-mail address or the password is wrong");
+      throw wrongCredentials();
     }
     await store.write(({ loginFailures }) => loginFailures.clear(subjects.account));
-    return user.email;
+    return user;
   });
 }

@@ -1,7 +1,8 @@
 import type { TokenAnswer } from "../../protocol/answers.ts";
 import type { VaultContext } from "../context.ts";
 import { ServiceError } from "../service-error.ts";
-import type { RefreshToken, Transaction } from "../store/store.ts";
+import type { RefreshToken, Transaction, User } from "../store/store.ts";
+import { requireSamePassword } from "./log-in.ts";
 import { newToken, tokenDigest } from "./opaque-token.ts";
 import { takeTurn } from "./request-rate.ts";
 
@@ -35,12 +36,16 @@ async function issueAccess(
   };
 }
 
-/** A new pair of tokens with a life of their own. `scope` is a valid scope string. */
-export async function issueTokens(context: VaultContext, email: string, scope: string, hours: number): Promise<TokenAnswer> {
+/**
+ * A new pair of tokens with a life of their own, for whom `logIn` let in. `scope` is a valid scope string.
+ * @throws ServiceError `invalid_credentials` when the password was replaced meanwhile
+ */
+export async function issueTokens(context: VaultContext, user: User, scope: string, hours: number): Promise<TokenAnswer> {
   const now = context.clock.now();
   const refreshToken = newToken();
-  const refresh = { digest: tokenDigest(refreshToken), email, scope, hours, lastUsedAt: now };
+  const refresh = { digest: tokenDigest(refreshToken), email: user.email, scope, hours, lastUsedAt: now };
   return context.store.write(async (transaction) => {
+    await requireSamePassword(transaction, user);
     await transaction.tokens.insertRefresh(refresh);
     return issueAccess(transaction, refresh, refreshToken, now);
   });

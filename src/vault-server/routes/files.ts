@@ -43,7 +43,7 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
     onRequest: requireMediaType("multipart/form-data"),
     handler: async (request) => {
       const { email, count, boundary } = uploadHeaders(request, context.limits);
-      const caller = await authenticate(context, request.headers.authorization, email);
+      const caller = await authenticate(context, request.headers, email);
       // On a failure the connection stays open and the rest is read away: the client must be able to read the answer.
       const source = request.raw.iterator({ destroyOnReturn: false });
       try {

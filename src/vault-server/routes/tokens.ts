@@ -21,8 +21,8 @@ function checkScope(scope: string): void {
 export function tokenRoutes(app: FastifyInstance, context: VaultContext): void {
   openOperation(app, "generate_access_token", generateAccessTokenRequest, async ({ body, request }) => {
     checkScope(body.scope);
-    const email = await logIn(context, body.email, body.password, request.ip);
-    return issueTokens(context, email, body.scope, body.expiration_hours);
+    const user = await logIn(context, body.email, body.password, request.ip);
+    return issueTokens(context, user, body.scope, body.expiration_hours);
   });
 
   openOperation(app, "refresh_token", refreshTokenRequest, ({ body }) =>
