@@ -17,7 +17,7 @@ import { sharingRoutes } from "./routes/sharing.ts";
 import { teamRoutes } from "./routes/teams.ts";
 import { tokenRoutes } from "./routes/tokens.ts";
 import { ServiceError } from "./service-error.ts";
-import { loadPages } from "./web/pages.ts";
+import { loadPages } from "./web-app/pages.ts";
 
 /** Certificate chain and private key, PEM. */
 export interface ServerTls {

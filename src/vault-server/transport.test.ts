@@ -7,8 +7,8 @@ import { appOperationPath } from "../protocol/app-operations.ts";
 import { operationPath } from "../protocol/operations.ts";
 
 /** Those of the web application too. */
-const paths = { ...operationPath, ...appOperationPath };
-const operations = Object.keys(paths).filter((name): name is keyof typeof paths => name in paths);
+const servedPath = { ...operationPath, ...appOperationPath };
+const operations = Object.keys(servedPath).filter((name): name is keyof typeof servedPath => name in servedPath);
 
 describe("the transport rules of the contract", () => {
   let vault: TestVault;
@@ -21,7 +21,7 @@ describe("the transport rules of the contract", () => {
 
   test.each(operations)("%s refuses every method but POST, before anything else", async (operation) => {
     for (const method of ["GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"]) {
-      const answer = await wire(vault.url + paths[operation], { method, headers: { "content-type": "text/plain" } });
+      const answer = await wire(vault.url + servedPath[operation], { method, headers: { "content-type": "text/plain" } });
       expect([method, answer.status, answer.headers.allow]).toEqual([method, 405, "POST"]);
       expect(answer.code()).toBe(method === "HEAD" ? undefined : "method_not_allowed");
     }
@@ -41,7 +41,7 @@ describe("the transport rules of the contract", () => {
     "%s takes application/json only",
     async (operation) => {
       const send = (type: string | undefined, more = {}) =>
-        wire(vault.url + paths[operation], {
+        wire(vault.url + servedPath[operation], {
           headers: { ...(type !== undefined && { "content-type": type }), ...more },
           body: "{}",
         });
@@ -86,8 +86,8 @@ describe("the transport rules of the contract", () => {
       metadata: { expiration_time: canary, cloud_type: 1 },
     });
     expect(answer.status).toBe(400);
-    const paths = answer.json().error.details.map((detail: { path: string }) => detail.path);
-    expect(paths.sort()).toEqual(["key_name", "key_value", "metadata.cloud_type", "metadata.expiration_time"]);
+    const reported = answer.json().error.details.map((detail: { path: string }) => detail.path);
+    expect(reported.sort()).toEqual(["key_name", "key_value", "metadata.cloud_type", "metadata.expiration_time"]);
     expect(answer.bytes.toString()).not.toContain(canary);
   });
 

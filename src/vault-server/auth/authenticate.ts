@@ -4,8 +4,8 @@ import { unlimitedScope, type Scope } from "../../protocol/scope.ts";
 import type { VaultContext } from "../context.ts";
 import { ServiceError } from "../service-error.ts";
 import { canonicalEmail } from "../../protocol/email-address.ts";
-import { sentSessionToken } from "../web/session-cookie.ts";
-import { requireSession } from "../web/sessions.ts";
+import { sentSessionToken } from "../web-app/session-cookie.ts";
+import { requireSession } from "../web-app/sessions.ts";
 import { tokenDigest } from "./opaque-token.ts";
 import { takeTurn } from "./request-rate.ts";
 

@@ -14,11 +14,18 @@ import { tokenDigest } from "../auth/opaque-token.ts";
 import { issueTokens } from "../auth/tokens.ts";
 import type { VaultContext } from "../context.ts";
 import { openOperation } from "../operation.ts";
-import { requireOwnOrigin } from "../web/csrf.ts";
-import { requestPassword } from "../web/request-password.ts";
-import { endedSessionCookie, sentSessionToken, sessionCookie } from "../web/session-cookie.ts";
-import { currentSession, describeSession, endSession, openSession, requireSession, type LiveSession } from "../web/sessions.ts";
-import { setPassword } from "../web/set-password.ts";
+import { requireOwnOrigin } from "../web-app/csrf.ts";
+import { requestPassword } from "../web-app/request-password.ts";
+import { endedSessionCookie, sentSessionToken, sessionCookie } from "../web-app/session-cookie.ts";
+import {
+  currentSession,
+  describeSession,
+  endSession,
+  openSession,
+  requireSession,
+  type LiveSession,
+} from "../web-app/sessions.ts";
+import { setPassword } from "../web-app/set-password.ts";
 
 /** Of a token copied from the web application. Source: the interface, "Access token". */
 const API_TOKEN_HOURS = 24;
