@@ -4,8 +4,13 @@ import type { Metadata } from "./metadata.ts";
 
 const count = z.int().min(1);
 
+/** ISO 8601 in UTC; beyond the year 9999 its expanded form, `+` and six digits. */
+const ISO_MOMENT = /^([0-9]{4}|\+[0-9]{6})-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/u;
+
 /** A moment on the wire: ISO 8601 in UTC, or milliseconds since the epoch where that lies beyond JavaScript's dates. */
-const moment = z.union([z.iso.datetime(), z.number()]);
+export const moment = z.union([z.string().regex(ISO_MOMENT), z.number()]).meta({
+  description: "ISO 8601 in UTC, or milliseconds since the epoch where no date reaches.",
+});
 
 export type Moment = z.infer<typeof moment>;
 
