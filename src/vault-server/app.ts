@@ -7,6 +7,7 @@ import type { VaultContext } from "./context.ts";
 import { errorAnswer, sendError, toServiceError } from "./error-answer.ts";
 import { parseJsonBody } from "./json-body.ts";
 import type { ServedOperation } from "./operation.ts";
+import { apiDescriptionRoutes } from "./routes/api-description.ts";
 import { appRoutes } from "./routes/app.ts";
 import { fileRoutes } from "./routes/files.ts";
 import { healthRoutes } from "./routes/health.ts";
@@ -129,6 +130,7 @@ export async function buildApp(context: VaultContext, options: AppOptions): Prom
   teamRoutes(app, context);
   fileRoutes(app, context);
   appRoutes(app, context);
+  apiDescriptionRoutes(app, context);
   pageRoutes(app, context, await loadPages(options.webDirectory));
   healthRoutes(app, context);
   return app;

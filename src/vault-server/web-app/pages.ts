@@ -8,6 +8,7 @@ const builtDirectory = new URL("../../../dist/web/", import.meta.url);
 const contentTypes: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
+  ".json": "application/json; charset=utf-8",
   ".css": "text/css; charset=utf-8",
   ".svg": "image/svg+xml",
   ".png": "image/png",
@@ -28,11 +29,15 @@ export interface Page {
   readonly immutable: boolean;
 }
 
-async function read(directory: URL, name: string, path: string): Promise<Page> {
-  const bytes = await readFile(new URL(name, directory));
+/** Bytes as a page; below `/assets/` names change with the content. */
+export function pageOf(path: string, extension: string, bytes: Buffer): Page {
   const etag = `W/"${createHash("sha256").update(bytes).digest("base64url")}"`;
-  const contentType = contentTypes[extname(name)] ?? "application/octet-stream";
+  const contentType = contentTypes[extension] ?? "application/octet-stream";
   return { path, contentType, bytes, etag, immutable: path.startsWith("/assets/") };
+}
+
+async function read(directory: URL, name: string, path: string): Promise<Page> {
+  return pageOf(path, extname(name), await readFile(new URL(name, directory)));
 }
 
 /** The built web application, read once; empty when it is not built. */
