@@ -1,11 +1,11 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import type { AuditLog } from "./audit/audit-log.ts";
 import type { Gate } from "./auth/gate.ts";
 import type { PasswordCost } from "./auth/password.ts";
 import type { TokenBuckets } from "./auth/token-buckets.ts";
 import type { KeyRing } from "./crypto/key-ring.ts";
 import type { Limits } from "./limits.ts";
-import type { Invitations } from "./sharing/invitations.ts";
 import type { Store } from "./store/store.ts";
 import type { VaultMetrics } from "./vault-metrics.ts";
 
@@ -28,7 +28,10 @@ export interface VaultContext {
   /** What the password of an unknown user is compared with. */
   readonly unmatchableHash: string;
   readonly requestRate: TokenBuckets;
+  /** Where every operation leaves its lines; `undefined` when none is kept. */
+  readonly audit: AuditLog | undefined;
   /** Where people reach the web application, without a slash at the end; not before the server listens. */
   readonly appUrl: () => string;
-  readonly invitations: Invitations;
+  /** Who puts a letter into the outbox wakes it once that is committed. */
+  readonly mailer: { wake(): void };
 }

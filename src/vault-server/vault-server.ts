@@ -2,7 +2,10 @@ import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { systemClock, type Clock } from "../lib/clock.ts";
 import { silentLogger, type Logger } from "../lib/logger.ts";
+import { systemRandom } from "../lib/random.ts";
 import type { Redacted } from "../lib/redacted.ts";
+import { closeAudit, openAudit } from "./audit/open-audit.ts";
+import type { AuditLog } from "./audit/audit-log.ts";
 import { buildApp, type AppOptions } from "./app.ts";
 import { Gate } from "./auth/gate.ts";
 import { tooManyLogIns } from "./auth/log-in.ts";
@@ -13,8 +16,11 @@ import { KeyRing } from "./crypto/key-ring.ts";
 import { generateMasterKey } from "./crypto/master-key.ts";
 import { defaultLimits, devLimits, type Limits } from "./limits.ts";
 import { checkMasterKey } from "./rotation/current-key.ts";
-import { noInvitations, type Invitations } from "./sharing/invitations.ts";
-import { openSqliteStore } from "./store/sqlite-store.ts";
+import { mailDomain, type Letterhead } from "./mail/compose-letter.ts";
+import type { MailTransport } from "./mail/mail-message.ts";
+import { Mailer } from "./mail/mailer.ts";
+import { openMail, type MailOptions } from "./mail/open-mail.ts";
+import { openStore } from "./store/open-store.ts";
 import type { Store } from "./store/store.ts";
 import { startSweeper } from "./sweeper.ts";
 import { addGeneratedUser, type NewUser } from "./users.ts";
@@ -23,7 +29,7 @@ import { VaultMetrics } from "./vault-metrics.ts";
 export interface VaultServerOptions extends AppOptions {
   /** Port 0 takes a free one. */
   readonly listen: { readonly host: string; readonly port: number };
-  /** The data file, or `":memory:"`. */
+  /** The data file, `":memory:"`, or the URL of a PostgreSQL database (`openStore`). */
   readonly data: string;
   /** 32 bytes, or all there are; may only be left out with `dev`, which then makes one that nobody knows. */
   readonly masterKey?: Redacted<Uint8Array> | KeyRing;
@@ -33,10 +39,12 @@ export interface VaultServerOptions extends AppOptions {
   /** Where people reach the web application, when that is not the address the server listens on. */
   readonly appUrl?: string;
   readonly limits?: Partial<Limits>;
-  /** How people learn that something was shared with them; by default they don't. */
-  readonly invitations?: Invitations;
+  /** How letters leave; as `.eml` files by default. */
+  readonly mail?: MailOptions;
   /** Of new accounts' passwords; never less than the default but in tests. */
   readonly passwordCost?: PasswordCost;
+  /** The file that every operation leaves its lines in; without one, no audit log is kept. */
+  readonly auditLog?: { readonly file: string; readonly maxBytes?: number };
   readonly clock?: Clock;
   readonly logger?: Logger;
 }
@@ -47,29 +55,45 @@ export interface VaultServer extends AsyncDisposable {
   readonly url: string;
   /** The accounts made because of `dev`. */
   readonly users: readonly NewUser[];
+  /** Where letters are, when they leave as `.eml` files. */
+  readonly mailDirectory: string | undefined;
 }
 
 /** Hashings at once: each takes 19 MiB and a thread. */
 const HASHINGS_AT_ONCE = 2;
 
-function createContext(options: VaultServerOptions, store: Store, keys: KeyRing, appUrl: () => string): VaultContext {
+/** What only the starting of the server knows. */
+interface Opened {
+  readonly store: Store;
+  readonly keys: KeyRing;
+  readonly transport: MailTransport;
+  readonly appUrl: () => string;
+  readonly audit: AuditLog | undefined;
+}
+
+function createContext(options: VaultServerOptions, opened: Opened): VaultContext & { readonly mailer: Mailer } {
+  const { store, keys, transport, appUrl, audit } = opened;
   const limits = { ...(options.dev ? devLimits : defaultLimits), ...options.limits };
   const clock = options.clock ?? systemClock;
   const passwordCost = options.passwordCost ?? defaultPasswordCost;
+  const logger = options.logger ?? silentLogger;
+  const metrics = new VaultMetrics();
+  const letterhead = (): Letterhead => ({ appUrl: appUrl(), from: options.mail?.from ?? `vaultsync@${mailDomain(appUrl())}` });
   return {
     store,
     keys,
     clock,
     limits,
-    logger: options.logger ?? silentLogger,
-    metrics: new VaultMetrics(),
+    logger,
+    metrics,
     expired: options.expired ?? "serve",
     hashing: new Gate(HASHINGS_AT_ONCE, limits.loginQueue, () => tooManyLogIns(1000)),
     passwordCost,
     unmatchableHash: unmatchableHash(passwordCost),
-    invitations: options.invitations ?? noInvitations,
     requestRate: new TokenBuckets(clock, limits.requestsPerSecond, limits.requestBurst),
     appUrl,
+    audit,
+    mailer: new Mailer({ store, clock, random: systemRandom, logger, metrics, transport, letterhead }),
   };
 }
 
@@ -93,11 +117,13 @@ export async function startVaultServer(options: VaultServerOptions): Promise<Vau
   if (!key) throw new Error("a vault server needs a master key");
   const keys = key instanceof KeyRing ? key : KeyRing.of(key);
   await using started = new AsyncDisposableStack();
-  const store = started.use(openSqliteStore(options.data));
+  const store = started.use(await openStore(options.data));
   await checkMasterKey(store, keys);
   let url = "";
   const appUrl = options.appUrl === undefined ? undefined : new URL(options.appUrl).origin;
-  const context = createContext(options, store, keys, () => appUrl ?? url);
+  const mail = started.use(await openMail(options.mail ?? {}, options.data, options.logger ?? silentLogger));
+  const audit = options.auditLog && started.adopt(await openAudit(options, options.auditLog, store), (log) => closeAudit(log, store));
+  const context = createContext(options, { store, keys, transport: mail.transport, appUrl: () => appUrl ?? url, audit });
   const users: NewUser[] = [];
   for (const email of options.dev?.users ?? []) {
     users.push(await addGeneratedUser(store, email, context.clock.now(), options.passwordCost));
@@ -106,7 +132,8 @@ export async function startVaultServer(options: VaultServerOptions): Promise<Vau
   const app = started.adopt(await buildApp(context, options), (built) => built.close());
   await app.listen(options.listen);
   url = urlOf(app, options);
-  context.logger.info({ event: "listening", url }, "vault server is listening");
+  started.use(context.mailer).start();
+  context.logger.info({ event: "listening", url, mail_dir: mail.directory }, "vault server is listening");
   const running = started.move();
-  return { url, users, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return { url, users, mailDirectory: mail.directory, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }

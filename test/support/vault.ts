@@ -2,7 +2,7 @@ import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage,
 import { buffer } from "node:stream/consumers";
 import { z } from "zod";
 import { operationPath, type Operation } from "../../src/protocol/operations.ts";
-import { startVaultServer, type VaultServerOptions } from "../../src/vault-server/vault-server.ts";
+import { startVaultServer, type VaultServer, type VaultServerOptions } from "../../src/vault-server/vault-server.ts";
 
 const errorAnswer = z.object({ error: z.object({ code: z.string() }) });
 
@@ -102,12 +102,15 @@ export class VaultCaller {
 export class TestVault implements AsyncDisposable {
   readonly url: string;
   readonly passwords: ReadonlyMap<string, string>;
+  /** Where the `.eml` files are, unless they leave by SMTP. */
+  readonly mailDirectory: string | undefined;
   readonly #dispose: () => PromiseLike<void>;
 
-  private constructor(url: string, passwords: ReadonlyMap<string, string>, dispose: () => PromiseLike<void>) {
-    this.url = url;
-    this.passwords = passwords;
-    this.#dispose = dispose;
+  private constructor(server: VaultServer) {
+    this.url = server.url;
+    this.passwords = new Map(server.users.map(({ email, password }) => [email, password.reveal()]));
+    this.mailDirectory = server.mailDirectory;
+    this.#dispose = () => server[Symbol.asyncDispose]();
   }
 
   static async start(options: Partial<VaultServerOptions> & { readonly emails?: readonly string[] } = {}): Promise<TestVault> {
@@ -119,8 +122,7 @@ export class TestVault implements AsyncDisposable {
       passwordCost: { memoryKib: 8, passes: 1, lanes: 1 },
       ...others,
     });
-    const passwords = new Map(server.users.map(({ email, password }) => [email, password.reveal()]));
-    return new TestVault(server.url, passwords, () => server[Symbol.asyncDispose]());
+    return new TestVault(server);
   }
 
   post(path: string, body: unknown, headers: OutgoingHttpHeaders = {}): Promise<WireAnswer> {

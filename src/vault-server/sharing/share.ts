@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Permission, ShareRecord } from "../../protocol/answers.ts";
 import type { Recipients } from "../../protocol/requests.ts";
 import type { Caller } from "../auth/authenticate.ts";
@@ -8,7 +9,6 @@ import { candidates } from "../secrets/find-secret.ts";
 import { forEachName } from "../secrets/for-each-name.ts";
 import type { Grantee, Transaction } from "../store/store.ts";
 import { memberTeam } from "../teams/teams.ts";
-import type { Invitation } from "./invitations.ts";
 
 export interface ShareRequest {
   readonly names: readonly string[];
@@ -19,46 +19,37 @@ export interface ShareRequest {
 interface Recipient {
   readonly grantee: Grantee;
   readonly name: string;
-  readonly invitations: readonly Invitation[];
+  /** Whom nothing shows what they have been given: they have no account, or no live session. */
+  readonly absent: readonly string[];
 }
 
-async function invitation(
-  { tokens, users }: Transaction,
-  from: string,
-  to: string,
-  now: number,
-): Promise<Invitation | undefined> {
-  if (await tokens.hasLive(to, now - REFRESH_IDLE_MS, now)) return undefined;
-  return { to, from, reason: (await users.find(to)) ? "log-in" : "sign-up" };
-}
-
-async function invitationsFor(
-  transaction: Transaction,
-  from: string,
-  people: readonly string[],
-  now: number,
-): Promise<Invitation[]> {
-  const invitations: Invitation[] = [];
-  for (const to of people) {
-    const missing = await invitation(transaction, from, to, now);
-    if (missing) invitations.push(missing);
+async function absentOf({ tokens }: Transaction, people: readonly string[], now: number): Promise<string[]> {
+  const absent: string[] = [];
+  for (const email of people) {
+    if (!(await tokens.hasLive(email, now - REFRESH_IDLE_MS, now))) absent.push(email);
   }
-  return invitations;
+  return absent;
 }
 
 /** @throws ServiceError `team_not_found`, `forbidden` when the caller is no member */
 async function recipientsOf(transaction: Transaction, caller: Caller, to: Recipients, now: number): Promise<Recipient[]> {
   if (to.kind === "team") {
     const { groupId, members } = await memberTeam(transaction, caller, to.groupId);
-    const invitations = await invitationsFor(transaction, caller.email, members, now);
-    return [{ grantee: { kind: "team", groupId }, name: groupId, invitations }];
+    const others = members.filter((email) => email !== caller.email);
+    return [{ grantee: { kind: "team", groupId }, name: groupId, absent: await absentOf(transaction, others, now) }];
   }
   const recipients: Recipient[] = [];
   for (const email of new Set(to.emails)) {
-    const invitations = await invitationsFor(transaction, caller.email, [email], now);
-    recipients.push({ grantee: { kind: "person", email }, name: email, invitations });
+    recipients.push({ grantee: { kind: "person", email }, name: email, absent: await absentOf(transaction, [email], now) });
   }
   return recipients;
+}
+
+/** One letter to each person, however much was shared with them. */
+async function invite({ outbox }: Transaction, from: string, people: readonly string[], now: number): Promise<void> {
+  for (const to of people) {
+    await outbox.insert({ id: randomUUID(), kind: "invitation", to, from, attempts: 0, dueAt: now });
+  }
 }
 
 async function grantAll(
@@ -66,7 +57,7 @@ async function grantAll(
   caller: Caller,
   request: ShareRequest,
   now: number,
-): Promise<{ shared: ShareRecord[]; invitations: readonly Invitation[] }> {
+): Promise<{ shared: ShareRecord[]; invited: readonly string[] }> {
   const secrets = await forEachName(request.names, async (name) =>
     requireCreator(await candidates(transaction, caller, name, now), caller.scope),
   );
@@ -74,28 +65,27 @@ async function grantAll(
   const { permission } = request;
   const shared: ShareRecord[] = [];
   for (const { secret } of secrets) {
-    for (const { grantee, name, invitations } of recipients) {
+    for (const { grantee, name, absent } of recipients) {
       await transaction.grants.grant(secret.id, grantee, permission);
-      shared.push({ key_name: secret.name, to: name, permission, state: invitations.length === 0 ? "active" : "invited" });
+      shared.push({ key_name: secret.name, to: name, permission, state: absent.length === 0 ? "active" : "invited" });
     }
   }
-  return { shared, invitations: recipients.flatMap((recipient) => recipient.invitations) };
+  const invited = recipients.flatMap(({ absent }) => absent);
+  await invite(transaction, caller.email, invited, now);
+  return { shared, invited };
 }
 
 /**
  * Grants the caller's secrets to people or one team, all or nothing over names × recipients; a grant that exists gets the new
- * permission. Who has no account or no live session is invited; their grants wait. Source: the interface, "share".
+ * permission. Who has no account or no live session is sent a letter, later: sharing waits for no mail. Source: the interface, "share".
  * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`, `team_not_found`
  */
-export async function share(context: VaultContext, caller: Caller, request: ShareRequest): Promise<ShareRecord[]> {
-  const { store, clock, invitations: port, logger } = context;
-  const { shared, invitations } = await store.write((transaction) => grantAll(transaction, caller, request, clock.now()));
-  if (invitations.length > 0) {
-    try {
-      await port.invite(invitations);
-    } catch (error) {
-      logger.error({ operation: "share", error }, "invitations could not be sent");
-    }
-  }
+export async function share(
+  { store, clock, mailer }: VaultContext,
+  caller: Caller,
+  request: ShareRequest,
+): Promise<ShareRecord[]> {
+  const { shared, invited } = await store.write((transaction) => grantAll(transaction, caller, request, clock.now()));
+  if (invited.length > 0) mailer.wake();
   return shared;
 }
