@@ -3,10 +3,9 @@ import type { Command } from "commander";
 import { once } from "node:events";
 import { systemClock } from "../lib/clock.ts";
 import { createLogger, type LogLevel } from "../telemetry/create-logger.ts";
-import { KeyFile, parseMasterKeys } from "../vault-server/crypto/key-file.ts";
-import { KeyRing } from "../vault-server/crypto/key-ring.ts";
 import { startVaultServer, type VaultServer, type VaultServerOptions } from "../vault-server/vault-server.ts";
 import { isLoopback, type ListenAddress } from "./listen-address.ts";
+import { givenKeys } from "./master-keys-option.ts";
 import { stopSignal } from "./stop-signal.ts";
 
 /** The flags of `vaultsync vault serve`, as commander collects them. */
@@ -37,13 +36,6 @@ function flagFault(flags: VaultServeFlags): string | undefined {
   if (flags.devUsers) return "--dev-users is for a throw-away server: add --dev, or use `vaultsync vault user add`";
   if (flags.data === undefined) return "say where to keep the data with --data FILE, or start a throw-away server with --dev";
   return undefined;
-}
-
-/** From a file, which may get others while the server runs, or from the environment. */
-export function givenKeys(flags: { readonly masterKeyFile?: string }): KeyRing | undefined {
-  if (flags.masterKeyFile !== undefined) return new KeyRing(new KeyFile(flags.masterKeyFile));
-  const text = process.env.VAULTSYNC_VAULT_MASTER_KEY;
-  return text === undefined ? undefined : new KeyRing({ read: () => parseMasterKeys(text) });
 }
 
 async function serverOptions(flags: VaultServeFlags, command: Command): Promise<VaultServerOptions> {

@@ -1,15 +1,14 @@
 import { Command, Option } from "commander";
 import { systemClock } from "../lib/clock.ts";
-import { openSqliteStore } from "../vault-server/store/sqlite-store.ts";
+import { openStore } from "../vault-server/store/open-store.ts";
 import { addUser } from "../vault-server/users.ts";
+import { dataOption, refusePassword } from "./data-option.ts";
 import { parseListenAddress } from "./listen-address.ts";
-import { generateMasterKeyFile } from "./master-key-file.ts";
+import { masterKeysOption } from "./master-keys-option.ts";
 import { readPassword } from "./read-password.ts";
+import { keyCommand } from "./vault-key.ts";
+import { rotateKeyCommand } from "./vault-rotate-key.ts";
 import { vaultServe, type VaultServeFlags } from "./vault-serve.ts";
-
-function dataOption(): Option {
-  return new Option("--data <file>", "where everything is kept: one SQLite file").env("VAULTSYNC_VAULT_DATA");
-}
 
 function serveCommand(parent: Command): void {
   parent
@@ -22,11 +21,7 @@ function serveCommand(parent: Command): void {
         .default({ host: "127.0.0.1", port: 8200 }, "127.0.0.1:8200"),
     )
     .addOption(dataOption())
-    .addOption(
-      new Option("--master-key-file <file>", "32 bytes in base64 above all keys (or VAULTSYNC_VAULT_MASTER_KEY)").env(
-        "VAULTSYNC_VAULT_MASTER_KEY_FILE",
-      ),
-    )
+    .addOption(masterKeysOption("32 bytes in base64 above all keys; several, one a line, while they are rotated"))
     .addOption(new Option("--dev", "a throw-away server: in memory, with a key of its own").env("VAULTSYNC_VAULT_DEV"))
     .addOption(
       new Option(
@@ -62,9 +57,13 @@ Examples:
   vaultsync vault serve --dev --dev-users a@example.com,b@example.com
   vaultsync vault key generate master.key
   vaultsync vault user add a@example.com --data vault.db
-  vaultsync vault serve --data vault.db --master-key-file master.key`,
+  vaultsync vault serve --data vault.db --master-key-file master.key
+  vaultsync vault serve --data postgres://vault@db.example.com/vault?sslmode=verify-full --master-key-file master.key`,
     )
-    .action((flags: VaultServeFlags, command: Command) => vaultServe(flags, command));
+    .action((flags: VaultServeFlags, command: Command) => {
+      refusePassword(command);
+      return vaultServe(flags, command);
+    });
 }
 
 function userCommand(parent: Command): void {
@@ -76,24 +75,13 @@ function userCommand(parent: Command): void {
     .argument("<email>", "the account's e-mail address")
     .addOption(dataOption().makeOptionMandatory())
     .option("--password-file <file>", "its first line is the password; without it, standard input is asked")
-    .action(async (email: string, flags: { readonly data: string; readonly passwordFile?: string }) => {
+    .action(async (email: string, flags: { readonly data: string; readonly passwordFile?: string }, command: Command) => {
+      refusePassword(command);
       process.umask(0o077);
       const password = await readPassword(flags.passwordFile);
-      await using store = openSqliteStore(flags.data);
+      await using store = await openStore(flags.data);
       const user = await addUser(store, email, password, systemClock.now());
       process.stderr.write(`added ${user.email}\n`);
-    });
-}
-
-function keyCommand(parent: Command): void {
-  parent
-    .command("key")
-    .description("Master keys.")
-    .command("generate")
-    .description("Writes a new master key to a file that only its owner can read. Keep a copy: without it the data is lost.")
-    .argument("<file>", "must not exist yet")
-    .action(async (file: string) => {
-      process.stderr.write(`made the master key ${await generateMasterKeyFile(file)}\n`);
     });
 }
 
@@ -104,5 +92,6 @@ export function vaultCommand(): Command {
   serveCommand(vault);
   userCommand(vault);
   keyCommand(vault);
+  rotateKeyCommand(vault);
   return vault;
 }

@@ -1,10 +1,21 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fchmodSync,
+  fchownSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { Redacted } from "../../lib/redacted.ts";
 import type { KeySource } from "./key-ring.ts";
 import { KEY_BYTES, MasterKey } from "./master-key.ts";
-
-const FOR_ITS_OWNER = 0o600;
 
 function parseKey(text: string): MasterKey {
   const key = Buffer.from(text, "base64");
@@ -29,23 +40,43 @@ export function parseMasterKeys(text: string): MasterKey[] {
   return keys;
 }
 
-function sync(path: string, content?: string): void {
-  const file = content === undefined ? openSync(path, "r") : openSync(path, "w", FOR_ITS_OWNER);
+/** Whose a file is, and who may read it. */
+interface Ownership {
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+function writeSynced(path: string, content: string, { mode, uid, gid }: Ownership): void {
+  rmSync(path, { force: true });
+  const file = openSync(path, "wx", 0o600);
   try {
-    if (content !== undefined) writeFileSync(file, content);
+    // A server under another account must be able to read it as before.
+    if (process.getuid?.() !== uid || process.getgid?.() !== gid) fchownSync(file, uid, gid);
+    fchmodSync(file, mode & 0o777);
+    writeFileSync(file, content);
     fsyncSync(file);
   } finally {
     closeSync(file);
   }
 }
 
-/** There are the old bytes or the new ones, whenever it is cut short, and only their owner reads them. */
-function replaceFile(path: string, content: string): void {
-  const temporary = `${path}.${process.pid}.tmp`;
+function syncDirectory(path: string): void {
+  const directory = openSync(path, "r");
   try {
-    sync(temporary, content);
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}
+
+/** There are the old bytes or the new ones, whenever it is cut short. @throws Error that says what could not be written */
+function replaceFile(path: string, content: string, ownership: Ownership): void {
+  const temporary = `${path}.tmp`;
+  try {
+    writeSynced(temporary, content, ownership);
     renameSync(temporary, path);
-    sync(dirname(path));
+    syncDirectory(dirname(path));
   } catch (error) {
     rmSync(temporary, { force: true });
     throw error;
@@ -83,13 +114,18 @@ export class KeyFile implements KeySource {
     return keys;
   }
 
+  #replace(content: string): void {
+    // A link stays one.
+    replaceFile(realpathSync(this.path), content, statSync(this.path));
+  }
+
   /** Adds a key at the end, unless it is there. */
   add(key: Redacted<Uint8Array>): void {
     const text = readFileSync(this.path, "utf8");
     const { id } = new MasterKey(key);
     if (parseMasterKeys(text).some((known) => known.id === id)) return;
     const ended = text.endsWith("\n") || text === "" ? text : `${text}\n`;
-    replaceFile(this.path, `${ended}${Buffer.from(key.reveal()).toString("base64")}\n`);
+    this.#replace(`${ended}${Buffer.from(key.reveal()).toString("base64")}\n`);
   }
 
   /**
@@ -103,12 +139,8 @@ export class KeyFile implements KeySource {
       .flatMap(keyTexts)
       .filter((key) => parseKey(key).id !== id);
     const retired = others.map((key) => ({ key, path: `${this.path}.${parseKey(key).id}.retired` }));
-    for (const { key, path } of retired) if (!existsSync(path)) replaceFile(path, `${key}\n`);
-    if (retired.length > 0)
-      replaceFile(
-        this.path,
-        withoutKeys(text, (key) => key !== id),
-      );
+    for (const { key, path } of retired) if (!existsSync(path)) replaceFile(path, `${key}\n`, statSync(this.path));
+    if (retired.length > 0) this.#replace(withoutKeys(text, (key) => key !== id));
     return retired.map(({ path }) => path);
   }
 }

@@ -7,6 +7,7 @@ import { sqlSecrets } from "./sql-secrets.ts";
 import { sqlEmailProofs, sqlSessions } from "./sql-sessions.ts";
 import { sqlTeams } from "./sql-teams.ts";
 import { sqlTokens } from "./sql-tokens.ts";
+import { sqlWrappedKeys } from "./sql-wrapped-keys.ts";
 import type { Transaction } from "./store.ts";
 
 /** Every table, on one connection. */
@@ -22,6 +23,7 @@ export function sqlTransaction(connection: SqlConnection): Transaction {
     teams: sqlTeams(connection),
     files: sqlFiles(connection),
     outbox: sqlOutbox(connection),
+    wrappedKeys: sqlWrappedKeys(connection),
     settings: sqlSettings(connection),
   };
 }
