@@ -6,16 +6,18 @@ import { createLogger, type LogLevel } from "../telemetry/create-logger.ts";
 import { startVaultServer, type VaultServer, type VaultServerOptions } from "../vault-server/vault-server.ts";
 import { isLoopback, type ListenAddress } from "./listen-address.ts";
 import { givenKeys } from "./master-keys-option.ts";
+import { givenMail, type MailFlags } from "./mail-options.ts";
 import { stopSignal } from "./stop-signal.ts";
 
 /** The flags of `vaultsync vault serve`, as commander collects them. */
-export interface VaultServeFlags {
+export interface VaultServeFlags extends MailFlags {
   readonly listen: ListenAddress;
   readonly data?: string;
   readonly masterKeyFile?: string;
   readonly dev?: boolean;
   readonly devUsers?: readonly string[];
   readonly expired: "serve" | "deny";
+  readonly appUrl?: string;
   readonly tlsCertFile?: string;
   readonly tlsKeyFile?: string;
   readonly allowHttpListen?: boolean;
@@ -52,6 +54,8 @@ async function serverOptions(flags: VaultServeFlags, command: Command): Promise<
     listen: flags.listen,
     data: flags.data ?? ":memory:",
     expired: flags.expired,
+    mail: await givenMail(flags),
+    ...(flags.appUrl !== undefined && { appUrl: flags.appUrl }),
     logger: createLogger({ name: "vault", level: flags.logLevel }),
     ...(masterKey && { masterKey }),
     ...(flags.dev === true && { dev: { users: flags.devUsers ?? [] } }),
@@ -64,8 +68,9 @@ async function serverOptions(flags: VaultServeFlags, command: Command): Promise<
 
 /** The one line that says the server is ready. Passwords are printed here and nowhere else. */
 function readyLine(server: VaultServer, dev: boolean): string {
+  const { mailDirectory } = server;
   const users = server.users.map(({ email, password }) => ({ email, password: password.reveal() }));
-  return `${JSON.stringify({ url: server.url, ...(dev && { users }) })}\n`;
+  return `${JSON.stringify({ url: server.url, ...(dev && { users }), ...(mailDirectory !== undefined && { mail_dir: mailDirectory }) })}\n`;
 }
 
 /** What is still under way this long after the signal is cut off. */

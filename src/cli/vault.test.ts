@@ -18,6 +18,7 @@ import { program } from "./program.ts";
 const readyLine = z.strictObject({
   url: z.string(),
   users: z.array(z.strictObject({ email: z.string(), password: z.string() })).optional(),
+  mail_dir: z.string().optional(),
 });
 const main = join(import.meta.dirname, "../main.ts");
 let directory: string;
@@ -114,7 +115,8 @@ test("a lasting server: make a key, add accounts from a file or standard input, 
   expect((await stat(data)).mode & 0o777).toBe(0o600);
 
   const first = await serve(["--data", data, "--master-key-file", key, ...anyPort]);
-  expect(first.output.stdout).toBe(`{"url":"${first.url}"}\n`);
+  expect(first.output.stdout).toBe(`{"url":"${first.url}","mail_dir":"${data}-mail"}\n`);
+  expect((await stat(`${data}-mail`)).mode & 0o777).toBe(0o700);
   const added = await run(["vault", "user", "add", "bob@example.com", "--data", data], "from-stdin-77aa\nsecond line\n");
   expect(added).toEqual({ code: 0, stdout: "", stderr: "added bob@example.com\n" });
   expect((await logIn(first.url, "bob@example.com", "from-stdin-77aa")).status).toBe(200);

@@ -4,14 +4,23 @@ import { openStore } from "../vault-server/store/open-store.ts";
 import { addUser } from "../vault-server/users.ts";
 import { dataOption, refusePassword } from "./data-option.ts";
 import { parseListenAddress } from "./listen-address.ts";
+import { addMailOptions } from "./mail-options.ts";
 import { masterKeysOption } from "./master-keys-option.ts";
 import { readPassword } from "./read-password.ts";
 import { keyCommand } from "./vault-key.ts";
 import { rotateKeyCommand } from "./vault-rotate-key.ts";
 import { vaultServe, type VaultServeFlags } from "./vault-serve.ts";
 
+const SERVE_EXAMPLES = `
+Examples:
+  vaultsync vault serve --dev --dev-users a@example.com,b@example.com
+  vaultsync vault key generate master.key
+  vaultsync vault user add a@example.com --data vault.db
+  vaultsync vault serve --data vault.db --master-key-file master.key
+  vaultsync vault serve --data postgres://vault@db.example.com/vault?sslmode=verify-full --master-key-file master.key`;
+
 function serveCommand(parent: Command): void {
-  parent
+  const serve = parent
     .command("serve")
     .description("Runs the reference vault server; prints one JSON line with its url when it is ready, logs to standard error.")
     .addOption(
@@ -37,6 +46,11 @@ function serveCommand(parent: Command): void {
         .default("serve")
         .env("VAULTSYNC_VAULT_EXPIRED"),
     )
+    .addOption(
+      new Option("--app-url <url>", "where people reach the web application, when not at the address it listens on").env(
+        "VAULTSYNC_VAULT_APP_URL",
+      ),
+    )
     .addOption(new Option("--tls-cert-file <file>", "certificate chain, PEM: serves https").env("VAULTSYNC_VAULT_TLS_CERT_FILE"))
     .addOption(new Option("--tls-key-file <file>", "its private key, PEM").env("VAULTSYNC_VAULT_TLS_KEY_FILE"))
     .addOption(
@@ -50,20 +64,12 @@ function serveCommand(parent: Command): void {
         .default("info")
         .env("VAULTSYNC_VAULT_LOG_LEVEL"),
     )
-    .addHelpText(
-      "after",
-      `
-Examples:
-  vaultsync vault serve --dev --dev-users a@example.com,b@example.com
-  vaultsync vault key generate master.key
-  vaultsync vault user add a@example.com --data vault.db
-  vaultsync vault serve --data vault.db --master-key-file master.key
-  vaultsync vault serve --data postgres://vault@db.example.com/vault?sslmode=verify-full --master-key-file master.key`,
-    )
+    .addHelpText("after", SERVE_EXAMPLES)
     .action((flags: VaultServeFlags, command: Command) => {
       refusePassword(command);
       return vaultServe(flags, command);
     });
+  addMailOptions(serve);
 }
 
 function userCommand(parent: Command): void {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Logger } from "../../lib/logger.ts";
 import type { Redacted } from "../../lib/redacted.ts";
 import { isDeliverable } from "./deliverable.ts";
+import { isPostgresUrl } from "../store/postgres-location.ts";
 import { fileTransport } from "./file-transport.ts";
 import type { MailTransport } from "./mail-message.ts";
 import { smtpTransport } from "./smtp-transport.ts";
@@ -29,7 +30,7 @@ export interface OpenedMail extends AsyncDisposable {
 /** A server that lives in memory takes its letters along when it goes: their links lead nowhere then. */
 async function openDirectory({ directory }: MailOptions, data: string): Promise<OpenedMail> {
   const throwaway = directory === undefined && data === ":memory:";
-  const temporary = throwaway || data.includes("://");
+  const temporary = throwaway || isPostgresUrl(data);
   const path = directory ?? (temporary ? await mkdtemp(join(tmpdir(), "vaultsync-mail-")) : `${data}-mail`);
   return {
     transport: await fileTransport(path),
