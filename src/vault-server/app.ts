@@ -3,6 +3,7 @@ import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import fastifyCompress from "@fastify/compress";
 import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { auditRequests } from "./audit/audit-requests.ts";
 import type { VaultContext } from "./context.ts";
 import { errorAnswer, sendError, toServiceError } from "./error-answer.ts";
 import { parseJsonBody } from "./json-body.ts";
@@ -123,6 +124,7 @@ export async function buildApp(context: VaultContext, options: AppOptions): Prom
     globalDecompression: false,
   });
   addTransportRules(app);
+  if (context.audit) auditRequests(app, context.audit);
   tokenRoutes(app, context);
   secretRoutes(app, context);
   linkRoutes(app, context);

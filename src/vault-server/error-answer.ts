@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyReply } from "fastify";
 import type { ErrorAnswer } from "../protocol/answers.ts";
 import { ServiceError } from "./service-error.ts";
+import { StoreUnavailable } from "./store/store-unavailable.ts";
 
 /** What the HTTP framework found wrong, as the contract's codes. */
 function fromFramework(error: FastifyError): ServiceError | undefined {
@@ -19,6 +20,9 @@ function fromFramework(error: FastifyError): ServiceError | undefined {
 /** Every failure as a ServiceError: what is not foreseen is `internal`, without a word about why. */
 export function toServiceError(error: FastifyError | Error): ServiceError {
   if (error instanceof ServiceError) return error;
+  if (error instanceof StoreUnavailable) {
+    return new ServiceError("unavailable", "the store cannot be reached, or is too busy: try again", { retryAfter: 1 });
+  }
   return (
     ("statusCode" in error ? fromFramework(error) : undefined) ?? new ServiceError("internal", "the server failed; try again")
   );
@@ -30,6 +34,7 @@ export function errorAnswer(error: ServiceError): ErrorAnswer {
 }
 
 export function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
+  reply.request.trail?.refuse(error);
   if (error.retryAfter !== undefined) reply.header("retry-after", String(error.retryAfter));
   return reply.status(error.status).header("cache-control", "no-store").send(errorAnswer(error));
 }

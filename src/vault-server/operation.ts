@@ -56,7 +56,11 @@ export function openOperation<S extends z.ZodType>(
     url: servedPath[operation],
     config: { operation },
     onRequest: requireMediaType("application/json"),
-    handler: async (request, reply) => answer({ body: parseBody(schema, request.body), request, reply }),
+    handler: async (request, reply) => {
+      const body = parseBody(schema, request.body);
+      await request.trail?.begin("parsed");
+      return answer({ body, request, reply });
+    },
   });
 }
 
@@ -85,6 +89,8 @@ export function authenticatedOperation<S extends z.ZodType<{ email: string }>>(
   const answerChecked = async ({ body, request, reply }: Call<z.output<S>>): Promise<object> => {
     check?.(body);
     const caller = await authenticate(context, request.headers, body.email);
+    request.trail?.identify(caller.email);
+    await request.trail?.begin("authenticated");
     return answer({ body, caller, request, reply });
   };
   openOperation(app, operation, schema, answerChecked, route);

@@ -10,14 +10,22 @@ export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly code: ErrorCode;
   readonly details: readonly FaultDetail[] | undefined;
-  /** Seconds, with `rate_limited`. */
+  /** Seconds, with `rate_limited` and `unavailable`. */
   readonly retryAfter: number | undefined;
 
-  constructor(code: ErrorCode, message: string, more: { details?: readonly FaultDetail[]; retryAfter?: number } = {}) {
+  /** The account that is refused, where that is known: for the audit log alone. */
+  readonly who: string | undefined;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    more: { details?: readonly FaultDetail[]; retryAfter?: number; who?: string } = {},
+  ) {
     super(message);
     this.code = code;
     this.details = more.details;
     this.retryAfter = more.retryAfter;
+    this.who = more.who;
   }
 
   get status(): number {

@@ -1,4 +1,5 @@
 import type { Timer } from "../lib/clock.ts";
+import { dropAnchor } from "./audit/audit-anchor.ts";
 import { REFRESH_IDLE_MS } from "./auth/tokens.ts";
 import type { VaultContext } from "./context.ts";
 
@@ -10,7 +11,7 @@ const STAGED_FOR_MS = 3_600_000;
  * Wipes what readers no longer see: secrets past their deadline, lapsed tokens and sessions, old log-in failures, unfinished uploads.
  * Source: the vault contract, "Secrets".
  */
-export async function sweep({ store, clock, limits, metrics, requestRate }: VaultContext): Promise<void> {
+export async function sweep({ store, clock, limits, metrics, requestRate, audit }: VaultContext): Promise<void> {
   const now = clock.now();
   const due = await store.write(async ({ secrets, tokens, sessions, emailProofs, loginFailures, files }) => {
     await tokens.removeLapsed(now - REFRESH_IDLE_MS, now);
@@ -21,6 +22,7 @@ export async function sweep({ store, clock, limits, metrics, requestRate }: Vaul
     return secrets.removeDue(now);
   });
   requestRate.prune();
+  if (audit) await dropAnchor(store, audit);
   metrics.removed.inc(due);
   await store.scrub();
 }

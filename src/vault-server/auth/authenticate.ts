@@ -41,5 +41,7 @@ async function identify(context: VaultContext, headers: IncomingHttpHeaders): Pr
 export async function authenticate(context: VaultContext, headers: IncomingHttpHeaders, email: string): Promise<Caller> {
   const caller = await identify(context, headers);
   if (canonicalEmail(email) === caller.email) return caller;
-  throw new ServiceError("email_mismatch", "email is not the owner of the access token or session");
+  throw new ServiceError("email_mismatch", "email is not the owner of the access token or session", {
+    who: caller.email,
+  });
 }

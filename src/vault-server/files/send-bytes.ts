@@ -29,6 +29,7 @@ export async function sendBytes(
 ): Promise<FastifyReply> {
   const chunks = content[Symbol.asyncIterator]();
   let next = await chunks.next();
+  await reply.request.trail?.end(reply.statusCode);
   reply.hijack();
   const response = reply.raw;
   try {

@@ -48,13 +48,15 @@ async function commitFile(
 
 /**
  * Stores the files of a multipart body, each as a new version of its name: all of them, or on any failure none.
- * @param count how many file parts there must be
+ * @param body.count how many file parts there must be
+ * @param begin told the names when all bytes are there, before any of them becomes a version
  * @throws ServiceError `invalid_request`, `too_large`
  */
 export async function upload(
   context: VaultContext,
   caller: Caller,
   body: { readonly source: AsyncIterable<Uint8Array>; readonly boundary: string; readonly count: number },
+  begin: (filenames: string[]) => Promise<void>,
 ): Promise<UploadedFile[]> {
   const blobIds: string[] = [];
   const staged: Staged[] = [];
@@ -68,6 +70,7 @@ export async function upload(
       staged.push({ filename, blob: await stageBlob(context, part.content, (id) => blobIds.push(id)) });
     }
     if (staged.length < body.count) throw invalidRequest("CountOfFiles", "there are fewer files than it says");
+    await begin(staged.map(({ filename }) => filename));
     return await context.store.write(async (transaction) => {
       const uploaded: UploadedFile[] = [];
       for (const file of staged) uploaded.push(await commitFile(context, transaction, caller.email, file));

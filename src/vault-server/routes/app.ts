@@ -44,12 +44,14 @@ async function startSession(context: VaultContext, { headers, ip }: FastifyReque
 /** What only the web application's pages call. Source: the vault contract, "Web application"; issue 4; design, "security", "web token page". */
 export function appRoutes(app: FastifyInstance, context: VaultContext): void {
   const answerLogIn = (reply: FastifyReply, session: LiveSession): AppLogInAnswer => {
+    reply.request.trail?.identify(session.email);
     reply.header("set-cookie", sessionCookie(context.appUrl(), session.token));
     return { session: describeSession(session) };
   };
 
   openOperation(app, "app_session", noFields, async ({ request }): Promise<AppSessionAnswer> => {
     const session = await currentSession(context, request.headers);
+    if (session) request.trail?.identify(session.email);
     return { session: session ? describeSession(session) : null };
   });
 
@@ -59,7 +61,8 @@ export function appRoutes(app: FastifyInstance, context: VaultContext): void {
   });
 
   openOperation(app, "app_log_out", noFields, async ({ request, reply }) => {
-    await endSession(context, request.headers);
+    const email = await endSession(context, request.headers);
+    if (email !== undefined) request.trail?.identify(email);
     reply.header("set-cookie", endedSessionCookie(context.appUrl()));
     return {};
   });
@@ -77,6 +80,7 @@ export function appRoutes(app: FastifyInstance, context: VaultContext): void {
 
   openOperation(app, "app_api_token", apiTokenRequest, async ({ body, request }) => {
     const { email } = await requireSession(context, request.headers);
+    request.trail?.identify(email);
     const user = await logIn(context, email, body.password, request.ip);
     return issueTokens(context, user, formatScope(unlimitedScope), API_TOKEN_HOURS);
   });

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { operationPath } from "../../protocol/operations.ts";
 import { fileRequests, listRequest } from "../../protocol/requests.ts";
+import { describeRequest } from "../audit/describe-request.ts";
 import { authenticate } from "../auth/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { isKnown, sendList } from "../etag.ts";
@@ -44,10 +45,15 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
     handler: async (request) => {
       const { email, count, boundary } = uploadHeaders(request, context.limits);
       const caller = await authenticate(context, request.headers, email);
+      request.trail?.identify(caller.email);
+      const begin = async (filename: string[]): Promise<void> => {
+        request.trail?.describe(describeRequest({ filename }));
+        await request.trail?.begin("authenticated");
+      };
       // On a failure the connection stays open and the rest is read away: the client must be able to read the answer.
       const source = request.raw.iterator({ destroyOnReturn: false });
       try {
-        return { files: await upload(context, caller, { source, boundary, count }) };
+        return { files: await upload(context, caller, { source, boundary, count }, begin) };
       } finally {
         request.raw.resume();
       }

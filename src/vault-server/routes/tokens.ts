@@ -22,10 +22,13 @@ export function tokenRoutes(app: FastifyInstance, context: VaultContext): void {
   openOperation(app, "generate_access_token", generateAccessTokenRequest, async ({ body, request }) => {
     checkScope(body.scope);
     const user = await logIn(context, body.email, body.password, request.ip);
+    request.trail?.identify(user.email);
     return issueTokens(context, user, body.scope, body.expiration_hours);
   });
 
-  openOperation(app, "refresh_token", refreshTokenRequest, ({ body }) =>
-    refreshTokens(context, body.refresh_token, body.used_access_token),
-  );
+  openOperation(app, "refresh_token", refreshTokenRequest, async ({ body, request }) => {
+    const { email, answer } = await refreshTokens(context, body.refresh_token, body.used_access_token);
+    request.trail?.identify(email);
+    return answer;
+  });
 }

@@ -73,12 +73,16 @@ export async function requireSession(context: VaultContext, headers: IncomingHtt
   return { email: session.email, token };
 }
 
-/** Ends the session of a request, at once and on every replica; one that is over already is no failure. @throws ServiceError `csrf_failed` */
-export async function endSession(context: VaultContext, headers: IncomingHttpHeaders): Promise<void> {
+/**
+ * Ends the session of a request, at once and on every replica, and answers whose it was; one that is over already is no failure.
+ * @throws ServiceError `csrf_failed`
+ */
+export async function endSession(context: VaultContext, headers: IncomingHttpHeaders): Promise<string | undefined> {
   requireOwnOrigin(headers, context.appUrl());
   const token = sentSessionToken(headers, context.appUrl());
   const session = await find(context, token);
-  if (token === undefined || !session) return;
+  if (token === undefined || !session) return undefined;
   requireOwnPage(headers, context.appUrl(), token);
   await context.store.write(({ sessions }) => sessions.remove(session.digest));
+  return session.email;
 }

@@ -1,0 +1,46 @@
+import type { Logger } from "../../lib/logger.ts";
+import type { Store } from "../store/store.ts";
+import type { ChainHead } from "./audit-line.ts";
+import type { AuditLog } from "./audit-log.ts";
+
+const KNOWN_LOGS = "audit_logs";
+
+function settingOf(log: string): string {
+  return `audit_log.${log}`;
+}
+
+/** How far a log once was, as the database remembers: whoever cuts the file, or writes it anew, does not reach this. */
+export async function readAnchor(store: Store, log: string): Promise<ChainHead | undefined> {
+  const [, seq, hash] =
+    /^([0-9]+) ([0-9a-f]{64})$/u.exec((await store.read(({ settings }) => settings.get(settingOf(log)))) ?? "") ?? [];
+  return seq === undefined || hash === undefined ? undefined : { log, seq: Number(seq), hash };
+}
+
+/** Every log that this data was ever served with. */
+export async function knownLogs(store: Store): Promise<string[]> {
+  const known = await store.read(({ settings }) => settings.get(KNOWN_LOGS));
+  return known === undefined ? [] : known.split(" ");
+}
+
+/** Makes the database remember where the log ends now. */
+export async function dropAnchor(store: Store, { head }: AuditLog): Promise<void> {
+  const anchor = `${head.seq} ${head.hash}`;
+  const known = await store.read(({ settings }) => settings.get(settingOf(head.log)));
+  if (known === anchor) return;
+  await store.write(async ({ settings }) => {
+    await settings.set(settingOf(head.log), anchor);
+    if (known !== undefined) return;
+    const logs = await settings.get(KNOWN_LOGS);
+    await settings.set(KNOWN_LOGS, logs === undefined ? head.log : `${logs} ${head.log}`);
+  });
+}
+
+/** A log that ended before where it once was has lost lines: says so, in the log for good, and goes on. */
+export async function checkAnchor(store: Store, log: AuditLog, logger: Logger): Promise<void> {
+  const { found } = log;
+  const anchor = found && (await readAnchor(store, found.log));
+  if (!anchor || !found) return;
+  if (anchor.seq < found.seq || (anchor.seq === found.seq && anchor.hash === found.hash)) return;
+  logger.error({ event: "audit_lost", seq: anchor.seq, found: found.seq }, "the audit log lost lines that it once had");
+  await log.append({ event: "lost", known: anchor.seq, known_hash: anchor.hash, found: found.seq });
+}

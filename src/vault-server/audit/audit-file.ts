@@ -1,0 +1,118 @@
+import { constants, type Stats } from "node:fs";
+import { open, rename, stat, type FileHandle } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { AuditLine } from "./audit-line.ts";
+import { readTail } from "./audit-tail.ts";
+
+const OPEN_FLAGS = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
+const OWNER_ONLY = 0o600;
+
+/** How the file was found when it was opened. */
+export interface Found {
+  /** Its last whole line; `undefined` for an empty file. */
+  readonly last: AuditLine | undefined;
+  /** What stood behind that, and was cut off. */
+  readonly torn: Uint8Array;
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(dirname(path));
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+async function readFrom(handle: FileHandle, position: number, length: number): Promise<Buffer> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, position);
+  return buffer.subarray(0, bytesRead);
+}
+
+/** The file that lines are appended to. It knows how far its bytes are surely on the disk, and whether it is still the one at its path. */
+export class AuditFile implements AsyncDisposable {
+  readonly path: string;
+  #handle: FileHandle | undefined;
+  #identity: Pick<Stats, "dev" | "ino"> | undefined;
+  #bytes = 0;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** What is surely on the disk. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /**
+   * Opens the file, makes it when it is not there, and cuts off what is not surely on the disk: behind the last whole line or, in the
+   * same file once more, behind what was appended so far.
+   * @throws Error when it cannot be opened, or holds something else than lines of an audit log
+   */
+  async open(): Promise<Found> {
+    await this.#close();
+    const handle = await open(this.path, OPEN_FLAGS, OWNER_ONLY);
+    this.#handle = handle;
+    const stats = await handle.stat();
+    if (!stats.isFile()) throw new Error(`${this.path} is no regular file`);
+    const same = stats.ino === this.#identity?.ino && stats.dev === this.#identity.dev && stats.size >= this.#bytes;
+    const { last, end, torn } = same
+      ? { last: undefined, end: this.#bytes, torn: await readFrom(handle, this.#bytes, stats.size - this.#bytes) }
+      : await readTail(handle, stats.size);
+    if (!same && !last && torn.length > 0 && !Buffer.from(torn).toString("latin1").startsWith('{"seq":'.slice(0, torn.length))) {
+      throw new Error(`${this.path} is no audit log: choose another file`);
+    }
+    await handle.chmod(OWNER_ONLY);
+    if (torn.length > 0) await handle.truncate(end);
+    await handle.sync();
+    if (stats.size === 0) await syncDirectory(this.path);
+    this.#identity = stats;
+    this.#bytes = end;
+    return { last, torn };
+  }
+
+  /** @throws Error when the file at the path is another one, or not as long as it was left */
+  async #check(): Promise<FileHandle> {
+    const handle = this.#handle;
+    const stats = await stat(this.path);
+    const same = stats.ino === this.#identity?.ino && stats.dev === this.#identity.dev && stats.size === this.#bytes;
+    if (!handle || !same) throw new Error(`${this.path} was replaced or changed by somebody else`);
+    return handle;
+  }
+
+  /** Resolves when the bytes are on the disk. After it failed, `open` again. */
+  async append(bytes: Uint8Array): Promise<void> {
+    const handle = await this.#check();
+    for (let written = 0; written < bytes.length;) {
+      written += (await handle.write(bytes, written)).bytesWritten;
+    }
+    await handle.datasync();
+    this.#bytes += bytes.length;
+  }
+
+  /** Number of the first line, as the file says it. */
+  async firstSeq(): Promise<number | undefined> {
+    if (!this.#handle) return undefined;
+    const start = (await readFrom(this.#handle, 0, 64)).toString("latin1");
+    const [, seq] = /^\{"seq":([0-9]{1,15}),/u.exec(start) ?? [];
+    return seq === undefined ? undefined : Number(seq);
+  }
+
+  /** Gives the file another name and opens a new one in its place. */
+  async replace(aside: string): Promise<void> {
+    await this.#check();
+    await rename(this.path, aside);
+    await this.open();
+  }
+
+  async #close(): Promise<void> {
+    const handle = this.#handle;
+    this.#handle = undefined;
+    await handle?.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#close();
+  }
+}

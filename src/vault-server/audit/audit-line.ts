@@ -1,0 +1,79 @@
+import { createHash } from "node:crypto";
+
+/** What one line says beside its place in the chain: values that JSON can hold. */
+export type AuditFields = Readonly<Record<string, unknown>>;
+
+/** Where a chain ends: the next line has `seq + 1`, and `hash` as its `prev`. */
+export interface ChainHead {
+  /** Names the chain, in each of its lines. */
+  readonly log: string;
+  /** Counts from 1; 0 before the first line. */
+  readonly seq: number;
+  /** Hexadecimal SHA-256. */
+  readonly hash: string;
+}
+
+/** A line as it was read. */
+export interface AuditLine extends ChainHead {
+  readonly prev: string;
+  readonly fields: AuditFields;
+}
+
+/** What the first line of a chain has as its `prev`. */
+export const NO_HASH = "0".repeat(64);
+
+const HASH_MEMBER = /^,"hash":"([0-9a-f]{64})"\}$/u;
+const HASH_MEMBER_BYTES = `,"hash":"${NO_HASH}"}`.length;
+/** Whatever a terminal or another reader of lines could take for more than text. */
+const UNPRINTABLE = /[\p{C}\u2028\u2029]/gu;
+
+function escaped(character: string): string {
+  return Array.from({ length: character.length }, (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`).join(
+    "",
+  );
+}
+
+function sha256(bytes: string | Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** One line without its end: JSON whose last member is the SHA-256 of the line without that member. Answers the chain's new end, too. */
+export function sealLine(
+  head: ChainHead,
+  time: string,
+  fields: AuditFields,
+): { readonly text: string; readonly head: ChainHead } {
+  const seq = head.seq + 1;
+  const body = JSON.stringify({ seq, log: head.log, time, ...fields, prev: head.hash }).replace(UNPRINTABLE, escaped);
+  const hash = sha256(body);
+  return { text: `${body.slice(0, -1)},"hash":"${hash}"}`, head: { log: head.log, seq, hash } };
+}
+
+function isFields(value: unknown): value is AuditFields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The line in these bytes, its end left off; `undefined` when it is none, or not as it was sealed. */
+export function openLine(bytes: Uint8Array): AuditLine | undefined {
+  const split = bytes.length - HASH_MEMBER_BYTES;
+  if (split < 1) return undefined;
+  const [, hash] = HASH_MEMBER.exec(Buffer.from(bytes.subarray(split)).toString("latin1")) ?? [];
+  if (hash === undefined) return undefined;
+  const body = Buffer.concat([bytes.subarray(0, split), Buffer.from("}")]);
+  if (sha256(body) !== hash) return undefined;
+  return parseBody(body.toString("utf8"), hash);
+}
+
+function parseBody(text: string, hash: string): AuditLine | undefined {
+  let fields: unknown;
+  try {
+    fields = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isFields(fields)) return undefined;
+  const { seq, log, prev } = fields;
+  if (typeof seq !== "number" || !Number.isSafeInteger(seq) || typeof log !== "string" || typeof prev !== "string")
+    return undefined;
+  return { log, seq, prev, hash, fields };
+}

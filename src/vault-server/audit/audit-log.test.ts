@@ -1,0 +1,238 @@
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { appendFile, mkdtemp, open, readFile, rename, rm, stat, truncate, unlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { VirtualClock } from "../../../test/support/virtual-clock.ts";
+import { silentLogger } from "../../lib/logger.ts";
+import type { AuditFields } from "./audit-line.ts";
+import { AuditLog, type AuditLogOptions } from "./audit-log.ts";
+import { partsBeside } from "./audit-parts.ts";
+import { verifyAuditLog } from "./verify-audit-log.ts";
+
+let directory: string;
+let file: string;
+let clock: VirtualClock;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
+  file = join(directory, "audit.jsonl");
+  clock = new VirtualClock();
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+const opened = (more: Partial<AuditLogOptions> = {}): Promise<AuditLog> =>
+  AuditLog.open({ file, clock, logger: silentLogger, ...more });
+
+async function lines(path = file): Promise<AuditFields[]> {
+  const text = await readFile(path, "utf8");
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+}
+const said = async (path = file): Promise<unknown[]> => (await lines(path)).map(({ event, n }) => event ?? n);
+
+/** Every part, verified; answers the kind of damage. */
+async function damage(): Promise<string | undefined> {
+  return (await verifyAuditLog([...(await partsBeside(file)), file])).damage?.kind;
+}
+
+const refused = { code: "unavailable", retryAfter: 1 };
+
+test("each line has its number, time and place in the chain; only its owner may read the file; a restart goes on", async () => {
+  {
+    await using log = await opened();
+    await log.append({ n: "a" });
+    await log.append({ n: "b" });
+  }
+  {
+    await using log = await opened();
+    await log.append({ n: "c" });
+  }
+  expect(await said()).toEqual(["opened", "a", "b", "stopped", "started", "c", "stopped"]);
+  expect((await lines()).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+  expect((await lines())[1]).toMatchObject({ log: expect.stringMatching(/^[0-9a-f]{16}$/u), time: expect.stringMatching(/Z$/u) });
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect(await damage()).toBeUndefined();
+});
+
+test("what comes together stands in the order it came, whatever shares a wait for the disk", async () => {
+  for (const linesPerSync of [1, 7, 1000]) {
+    await rm(file, { force: true });
+    await using log = await opened({ linesPerSync });
+    await Promise.all(Array.from({ length: 100 }, (_, n) => log.append({ n })));
+    expect(await said()).toEqual(["opened", ...Array.from({ length: 100 }, (_, n) => n)]);
+    expect(await damage()).toBeUndefined();
+  }
+});
+
+test("a line is there before its append is done", async () => {
+  await using log = await opened();
+  for (let n = 0; n < 20; n += 1) {
+    await log.append({ n });
+    expect((await said()).at(-1)).toBe(n);
+  }
+});
+
+test("whatever a name holds, it stays within its line", async () => {
+  await using log = await opened();
+  const names = ["a\nb", 'x","hash":"', "\r\u2028\u2029\u0085\u001b[2J", "\ud800", "\u202egnp.exe", "𝔘𝔫𝔦", '\n{"seq":3}\n'];
+  for (const name of names) await log.append({ name });
+  const text = await readFile(file, "utf8");
+  expect(text.split("\n")).toHaveLength(names.length + 2);
+  // oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+  expect(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202e]/u.test(text)).toBe(false);
+  expect((await lines()).slice(1).map(({ name }) => name)).toEqual(names);
+  expect(await damage()).toBeUndefined();
+});
+
+test.each([1, 30, 200])(
+  "a last line of which %i bytes are missing is cut off at the start, and the log says so",
+  async (missing) => {
+    {
+      await using log = await opened();
+      await log.append({ n: "kept" });
+      await log.append({ n: "torn".repeat(50) });
+    }
+    // As a kill leaves it: without the line that a graceful stop adds, and within the one before.
+    const text = await readFile(file, "utf8");
+    const whole = text.split("\n").slice(0, 3).join("\n").length + 1;
+    await truncate(file, whole - missing);
+    expect(await damage()).toBe("torn");
+    const rest = (await readFile(file, "utf8")).split("\n").at(-1) ?? "";
+    {
+      await using log = await opened();
+      await log.append({ n: "next" });
+    }
+    expect(await said()).toEqual(["opened", "kept", "started", "next", "stopped"]);
+    expect((await lines())[2]?.cut).toMatchObject({ bytes: rest.length, text: rest });
+    expect(await damage()).toBeUndefined();
+  },
+);
+
+test("a first line that was torn is cut off, too; a file that is something else is left alone", async () => {
+  await writeFile(file, '{"seq":1,"lo');
+  await (await opened())[Symbol.asyncDispose]();
+  expect(await said()).toEqual(["opened", "stopped"]);
+  const other = join(directory, "other");
+  for (const content of ["precious\n", '{"a":1}\n', "SQLite format 3\0"]) {
+    await writeFile(other, content);
+    await expect(opened({ file: other })).rejects.toThrow("is no audit log");
+    expect(await readFile(other, "utf8")).toBe(content);
+  }
+});
+
+test("two writers never share a file, and the lock of one that is gone is none", async () => {
+  const first = await opened();
+  await expect(opened()).rejects.toThrow("in use by another process");
+  await first[Symbol.asyncDispose]();
+  await (await opened())[Symbol.asyncDispose]();
+  expect(await damage()).toBeUndefined();
+});
+
+test("a file that would grow too large is put aside, and the chain goes on in a new one", async () => {
+  const options = { maxBytes: 4000 };
+  {
+    await using log = await opened(options);
+    for (let n = 0; n < 40; n += 1) await log.append({ n });
+  }
+  {
+    await using log = await opened(options);
+    for (let n = 40; n < 60; n += 1) await log.append({ n });
+  }
+  const parts = await partsBeside(file);
+  expect(parts.length).toBeGreaterThan(2);
+  const all = [...parts, file];
+  const firsts = await Promise.all(all.map(async (part) => (await lines(part))[0]));
+  expect(parts).toEqual(firsts.slice(0, -1).map((line) => `${file}.${String(line?.seq)}`));
+  for (const part of all) expect((await stat(part)).size).toBeLessThanOrEqual(4000);
+  const numbers = (await Promise.all(all.map((part) => said(part)))).flat().filter((entry) => typeof entry === "number");
+  expect(numbers).toEqual(Array.from({ length: 60 }, (_, n) => n));
+  const report = await verifyAuditLog(all.toReversed());
+  expect(report).toMatchObject({ damage: undefined, parts: all });
+  // A crash between the two steps of it: only parts are there.
+  await rename(file, `${file}.${String(firsts.at(-1)?.seq)}`);
+  await (await opened(options))[Symbol.asyncDispose]();
+  expect(await damage()).toBeUndefined();
+  await unlink(all[1]!);
+  expect(await damage()).toBe("missing");
+});
+
+test("a file that was removed refuses the next lines, then the log goes on in a new one: what is missing is seen", async () => {
+  await using log = await opened();
+  await log.append({ n: 1 });
+  await unlink(file);
+  await expect(log.append({ n: 2 })).rejects.toMatchObject(refused);
+  await expect(log.append({ n: 3 })).rejects.toMatchObject(refused);
+  await expect(log.check()).rejects.toMatchObject(refused);
+  expect(existsSync(file)).toBe(false);
+  await clock.advance(1000);
+  await log.check();
+  await log.append({ n: 4 });
+  expect(await said()).toEqual(["recovered", 4]);
+  expect((await lines())[0]).toMatchObject({ reason: "ENOENT", refused: 2 });
+  expect(await damage()).toBe("missing");
+});
+
+test("a file that somebody moved away is gone on with: both parts make one chain", async () => {
+  await using log = await opened();
+  await log.append({ n: 1 });
+  await rename(file, `${file}.1`);
+  await writeFile(file, "");
+  await expect(log.append({ n: 2 })).rejects.toMatchObject(refused);
+  await clock.advance(1000);
+  await log.append({ n: 3 });
+  expect(await damage()).toBeUndefined();
+});
+
+test("bytes that somebody else appended or cut off are noticed before the next line", async () => {
+  await using log = await opened();
+  await log.append({ n: 1 });
+  await appendFile(file, "forged\n");
+  await expect(log.append({ n: 2 })).rejects.toMatchObject(refused);
+  await clock.advance(1000);
+  await log.append({ n: 3 });
+  expect(await said()).toEqual(["opened", 1, "recovered", 3]);
+  expect((await lines())[2]).toMatchObject({ reason: "changed", cut: { text: "forged\n" } });
+  expect(await damage()).toBeUndefined();
+  await truncate(file, 0);
+  await expect(log.append({ n: 4 })).rejects.toMatchObject(refused);
+  await clock.advance(1000);
+  await log.append({ n: 5 });
+  expect(await damage()).toBe("missing");
+});
+
+const mayMount = process.platform === "linux" && process.getuid?.() === 0;
+
+test.skipIf(!mayMount)(
+  "on a full disk every line is refused and none is torn; with room again the log goes on by itself",
+  async () => {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=64k", "none", directory]);
+    try {
+      await using log = await opened();
+      await log.append({ n: 0 });
+      const filler = await open(join(directory, "filler"), "w");
+      await expect(filler.writeFile(Buffer.alloc(65_536))).rejects.toMatchObject({ code: "ENOSPC" });
+      await filler.close();
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 200 }, (_, n) => log.append({ n: n + 1, pad: "x".repeat(100) })),
+      );
+      // The first went alone, and there may have been room for it in the last block.
+      const fulfilled = outcomes.flatMap(({ status }, n) => (status === "fulfilled" ? [n + 1] : []));
+      expect(fulfilled.length).toBeLessThan(2);
+      await expect(log.append({ n: 201 })).rejects.toMatchObject(refused);
+      await clock.advance(1000);
+      await expect(log.append({ pad: "x".repeat(60_000) })).rejects.toMatchObject(refused);
+      expect(log.writable).toBe(false);
+      await rm(join(directory, "filler"));
+      await clock.advance(1000);
+      await log.append({ n: 202 });
+      expect(await said()).toEqual(["opened", 0, ...fulfilled, "recovered", 202]);
+      expect((await lines()).at(-2)).toMatchObject({ reason: "ENOSPC", refused: 202 - fulfilled.length });
+      expect(await damage()).toBeUndefined();
+    } finally {
+      execFileSync("umount", [directory]);
+    }
+  },
+);

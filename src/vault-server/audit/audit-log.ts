@@ -1,0 +1,228 @@
+import { createHash, randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { open, realpath } from "node:fs/promises";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { ServiceError } from "../service-error.ts";
+import { AuditFile } from "./audit-file.ts";
+import { NO_HASH, sealLine, type AuditFields, type ChainHead } from "./audit-line.ts";
+import { lockFile } from "./audit-lock.ts";
+import { partsBeside } from "./audit-parts.ts";
+import { readTail } from "./audit-tail.ts";
+
+export const DEFAULT_AUDIT_FILE_BYTES = 256 * 1024 * 1024;
+/** While lines cannot be written, it is tried again this often, and everything in between is refused at once. */
+const RETRY_MS = 1000;
+/** Of what was cut off, how much the record of it quotes. */
+const QUOTED_BYTES = 1024;
+
+export interface AuditLogOptions {
+  readonly file: string;
+  /** A file that would grow beyond is put aside first. */
+  readonly maxBytes?: number;
+  /** How many lines may share one wait for the disk. */
+  readonly linesPerSync?: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface Entry {
+  readonly time: string;
+  /** Without any, nothing is written: it is only found out whether something could be. */
+  readonly fields: AuditFields | undefined;
+  readonly resolve: () => void;
+  readonly reject: (reason: Error) => void;
+}
+
+interface Failure {
+  readonly reason: string;
+  /** On the monotonic clock. */
+  retryAt: number;
+  refused: number;
+}
+
+function unavailable(): ServiceError {
+  return new ServiceError("unavailable", "the audit log cannot be written, so nothing is served: try again", { retryAfter: 1 });
+}
+
+/** What a record of something cut off says about it. */
+function cutOff(torn: Uint8Array): AuditFields {
+  if (torn.length === 0) return {};
+  const text = Buffer.from(torn.subarray(0, QUOTED_BYTES)).toString("utf8");
+  return { cut: { bytes: torn.length, sha256: createHash("sha256").update(torn).digest("hex"), text } };
+}
+
+async function lastOfNewestPart(file: string): Promise<ChainHead | undefined> {
+  const newest = (await partsBeside(file)).at(-1);
+  if (newest === undefined) return undefined;
+  await using handle = await open(newest);
+  const { last } = await readTail(handle, (await handle.stat()).size);
+  if (!last) throw new Error(`the audit log cannot go on behind ${newest}: its last line is damaged`);
+  return last;
+}
+
+/**
+ * An append-only, hash-chained file of lines (design, "security"; issue 4). Lines that come while one waits for the disk share the next
+ * wait, in the order they came. While it cannot be written, every `append` is refused, and writing is tried again once a second.
+ */
+export class AuditLog implements AsyncDisposable {
+  readonly #file: AuditFile;
+  readonly #maxBytes: number;
+  readonly #linesPerSync: number;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #resources = new AsyncDisposableStack();
+  #head: ChainHead = { log: randomBytes(8).toString("hex"), seq: 0, hash: NO_HASH };
+  #found: ChainHead | undefined;
+  #queue: Entry[] = [];
+  #running: Promise<void> | undefined;
+  #failure: Failure | undefined;
+
+  private constructor(path: string, options: AuditLogOptions) {
+    this.#maxBytes = options.maxBytes ?? DEFAULT_AUDIT_FILE_BYTES;
+    this.#linesPerSync = options.linesPerSync ?? 1000;
+    this.#clock = options.clock;
+    this.#logger = options.logger;
+    this.#resources.use(lockFile(path));
+    this.#file = this.#resources.use(new AuditFile(path));
+  }
+
+  /**
+   * Goes on with the file's chain, or starts one.
+   * @throws Error when the file cannot be written, is another process's, or is no audit log
+   */
+  static async open(options: AuditLogOptions): Promise<AuditLog> {
+    const path = existsSync(options.file) ? await realpath(options.file) : options.file;
+    const log = new AuditLog(path, options);
+    try {
+      await log.#start();
+      return log;
+    } catch (error) {
+      await log.#resources.disposeAsync();
+      throw error;
+    }
+  }
+
+  async #start(): Promise<void> {
+    const { last, torn } = await this.#file.open();
+    const known = last ?? (await lastOfNewestPart(this.#file.path));
+    this.#found = known && { log: known.log, seq: known.seq, hash: known.hash };
+    this.#head = this.#found ?? this.#head;
+    await this.#store([{ time: this.#time(), fields: { event: known ? "started" : "opened", ...cutOff(torn) } }]);
+  }
+
+  #time(): string {
+    return new Date(this.#clock.now()).toISOString();
+  }
+
+  /** Where the chain ended when the file was opened; `undefined` when it begins here. */
+  get found(): ChainHead | undefined {
+    return this.#found;
+  }
+
+  /** The last line that is surely on the disk. */
+  get head(): ChainHead {
+    return this.#head;
+  }
+
+  get writable(): boolean {
+    return this.#failure === undefined;
+  }
+
+  /** Resolves when the line is on the disk. @throws ServiceError `unavailable` when it is not */
+  append(fields: AuditFields): Promise<void> {
+    return this.#enter(fields);
+  }
+
+  /** @throws ServiceError `unavailable` while lines cannot be written */
+  async check(): Promise<void> {
+    if (this.#failure) await this.#enter(undefined);
+  }
+
+  #enter(fields: AuditFields | undefined): Promise<void> {
+    if (this.#failure && this.#clock.monotonic() < this.#failure.retryAt) {
+      if (fields) this.#failure.refused += 1;
+      return Promise.reject(unavailable());
+    }
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ time: this.#time(), fields, resolve, reject });
+      this.#running ??= this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    while (this.#queue.length > 0) {
+      const batch = this.#queue.splice(0, this.#linesPerSync);
+      try {
+        await this.#store(batch);
+        for (const { resolve } of batch) resolve();
+      } catch (error) {
+        const refused = [...batch, ...this.#queue.splice(0)];
+        this.#fail(error, refused.filter(({ fields }) => fields).length);
+        for (const { reject } of refused) reject(unavailable());
+      }
+    }
+    this.#running = undefined;
+  }
+
+  #fail(error: unknown, refused: number): void {
+    if (!this.#failure) this.#logger.error({ event: "audit_unavailable", error }, "the audit log cannot be written");
+    const reason = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "changed";
+    this.#failure ??= { reason, retryAt: 0, refused: 0 };
+    this.#failure.refused += refused;
+    this.#failure.retryAt = this.#clock.monotonic() + RETRY_MS;
+  }
+
+  /** Writes one batch: all of it, or as far as the chain goes nothing. */
+  async #store(batch: readonly Pick<Entry, "time" | "fields">[]): Promise<void> {
+    const failure = this.#failure;
+    const before = failure ? [await this.#recover(failure)] : [];
+    let sealed = this.#seal([...before, ...batch]);
+    if (this.#file.bytes > 0 && this.#file.bytes + sealed.bytes.length > this.#maxBytes && (await this.#rotate())) {
+      sealed = this.#seal([{ time: this.#time(), fields: { event: "continued" } }, ...before, ...batch]);
+    }
+    if (sealed.bytes.length > 0) await this.#file.append(sealed.bytes);
+    this.#head = sealed.head;
+    if (!failure) return;
+    this.#failure = undefined;
+    this.#logger.info({ event: "audit_available" }, "the audit log can be written again");
+  }
+
+  #seal(batch: readonly Pick<Entry, "time" | "fields">[]): { bytes: Buffer; head: ChainHead } {
+    let head = this.#head;
+    const lines = batch.flatMap(({ time, fields }) => {
+      if (!fields) return [];
+      const line = sealLine(head, time, fields);
+      head = line.head;
+      return [`${line.text}\n`];
+    });
+    return { bytes: Buffer.from(lines.join("")), head };
+  }
+
+  /** Opens the file again after a failure; answers the record of it. */
+  async #recover({ reason, refused }: Failure): Promise<Pick<Entry, "time" | "fields">> {
+    const { torn } = await this.#file.open();
+    return { time: this.#time(), fields: { event: "recovered", reason, refused, ...cutOff(torn) } };
+  }
+
+  async #rotate(): Promise<boolean> {
+    const aside = `${this.#file.path}.${await this.#file.firstSeq()}`;
+    if (existsSync(aside)) {
+      this.#logger.warn({ event: "audit_not_rotated" }, "the audit log is not rotated: there is a file of the part's name");
+      return false;
+    }
+    await this.#file.replace(aside);
+    return true;
+  }
+
+  /** Ends with a line that says so. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      await this.append({ event: "stopped" });
+    } catch {
+      // It was logged when it began to fail.
+    }
+    await this.#running;
+    await this.#resources.disposeAsync();
+  }
+}

@@ -1,0 +1,62 @@
+import { canonicalEmail } from "../../protocol/email-address.ts";
+import type { AuditFields } from "./audit-line.ts";
+import type { AuditLog } from "./audit-log.ts";
+import { intentOf, type IntentMoment } from "./intent.ts";
+import type { ServiceError } from "../service-error.ts";
+import type { ServedOperation } from "../operation.ts";
+
+export interface Origin {
+  readonly request: string;
+  /** Address on the network. */
+  readonly client: string;
+  readonly operation: ServedOperation;
+}
+
+/** What one request leaves in the audit log: for what changes something a line before, and for each a line before its answer. */
+export class AuditTrail {
+  readonly #log: AuditLog;
+  readonly #origin: Origin;
+  #who: string | undefined;
+  #about: AuditFields = {};
+  #error: string | undefined;
+  #ended: Promise<void> | undefined;
+
+  constructor(log: AuditLog, origin: Origin) {
+    this.#log = log;
+    this.#origin = origin;
+  }
+
+  /** The request is known to come from this account, by its canonical address. */
+  identify(email: string): void {
+    this.#who = email;
+  }
+
+  /** Adds to what the request is about. */
+  describe(about: AuditFields): void {
+    this.#about = { ...this.#about, ...about };
+  }
+
+  /** The answer is a refusal. */
+  refuse({ code, who }: ServiceError): void {
+    this.#error = code;
+    this.#who ??= who;
+  }
+
+  /** The request is about to have an effect, as far as it got: resolves when the intent of an operation that has one now is on the disk. */
+  async begin(moment: IntentMoment): Promise<void> {
+    if (intentOf[this.#origin.operation] === moment) await this.#log.append(this.#line("begin", {}));
+  }
+
+  /** Resolves when the outcome is on the disk; a second call changes nothing, also when the first one failed. */
+  end(status: number): Promise<void> {
+    if (this.#ended) return Promise.resolve();
+    this.#ended = this.#log.append(this.#line("end", { status, error: this.#error ?? null }));
+    return this.#ended;
+  }
+
+  #line(phase: "begin" | "end", outcome: AuditFields): AuditFields {
+    const { email, ...about } = this.#about;
+    const claimed = typeof email === "string" && canonicalEmail(email) !== this.#who ? { claimed: email } : {};
+    return { ...this.#origin, phase, who: this.#who ?? null, ...claimed, about, ...outcome };
+  }
+}

@@ -1,0 +1,71 @@
+import type { AuditFields } from "./audit-line.ts";
+
+/** The fields of requests that say what they are about. Values, metadata, passwords and tokens are not among them. */
+const DESCRIBING = [
+  "email",
+  "key_name",
+  "key_version",
+  "owner",
+  "usr_id_from",
+  "usr_id_to",
+  "group_id_to",
+  "permission",
+  "group_id",
+  "members",
+  "filename",
+  "version",
+  "scope",
+  "expiration_hours",
+] as const;
+
+const TEXT_CHARACTERS = 320;
+const LIST_ENTRIES = 100;
+/** Of all texts of one request together; a list ends before it goes beyond. */
+const ALL_CHARACTERS = 16_384;
+
+function shortened(text: string): string {
+  return text.length <= TEXT_CHARACTERS ? text : `${text.slice(0, TEXT_CHARACTERS)}…`;
+}
+
+/** As many of the texts as there is room for. */
+function entriesOf(list: readonly unknown[], room: number): string[] {
+  const entries: string[] = [];
+  let left = room;
+  for (const entry of list) {
+    if (entries.length === LIST_ENTRIES) break;
+    if (typeof entry !== "string") continue;
+    const text = shortened(entry);
+    left -= text.length;
+    if (left < 0) break;
+    entries.push(text);
+  }
+  return entries;
+}
+
+function lengthOf(value: string | number | readonly string[]): number {
+  return typeof value === "number" ? 0 : typeof value === "string" ? value.length : value.join("").length;
+}
+
+/**
+ * What a request says it is about, bounded in length and number, whether or not it is well-formed: only texts, numbers and lists of
+ * texts are taken. `of` says how long a list was that was cut.
+ */
+export function describeRequest(body: unknown): AuditFields {
+  if (typeof body !== "object" || body === null) return {};
+  const given = new Map(Object.entries(body));
+  const about: Record<string, unknown> = {};
+  const of: Record<string, number> = {};
+  let room = ALL_CHARACTERS;
+  for (const name of DESCRIBING) {
+    const value: unknown = given.get(name);
+    if (typeof value === "string") about[name] = shortened(value);
+    else if (typeof value === "number") about[name] = value;
+    else if (Array.isArray(value)) {
+      const entries = entriesOf(value, room);
+      about[name] = entries;
+      if (entries.length < value.length) of[name] = value.length;
+      room -= lengthOf(entries);
+    }
+  }
+  return Object.keys(of).length > 0 ? { ...about, of } : about;
+}
