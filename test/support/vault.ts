@@ -2,6 +2,8 @@ import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage,
 import { buffer } from "node:stream/consumers";
 import { z } from "zod";
 import { operationPath, type Operation } from "../../src/protocol/operations.ts";
+import { PostgresDatabase } from "./postgres-database.ts";
+import { onPostgres } from "./vault-data.ts";
 import { startVaultServer, type VaultServer, type VaultServerOptions } from "../../src/vault-server/vault-server.ts";
 
 const errorAnswer = z.object({ error: z.object({ code: z.string() }) });
@@ -98,7 +100,7 @@ export class VaultCaller {
   }
 }
 
-/** A vault with throw-away accounts on a free port. */
+/** A vault with throw-away accounts on a free port; in memory, or in a database of its own where this run is about PostgreSQL. */
 export class TestVault implements AsyncDisposable {
   readonly url: string;
   readonly passwords: ReadonlyMap<string, string>;
@@ -106,23 +108,26 @@ export class TestVault implements AsyncDisposable {
   readonly mailDirectory: string | undefined;
   readonly #dispose: () => PromiseLike<void>;
 
-  private constructor(server: VaultServer) {
+  private constructor(server: VaultServer, running: AsyncDisposableStack) {
     this.url = server.url;
     this.passwords = new Map(server.users.map(({ email, password }) => [email, password.reveal()]));
     this.mailDirectory = server.mailDirectory;
-    this.#dispose = () => server[Symbol.asyncDispose]();
+    this.#dispose = () => running.disposeAsync();
   }
 
   static async start(options: Partial<VaultServerOptions> & { readonly emails?: readonly string[] } = {}): Promise<TestVault> {
     const { emails = ["ann@example.com", "bob@example.com"], ...others } = options;
+    await using starting = new AsyncDisposableStack();
+    const database = others.data === undefined && onPostgres() ? starting.use(await PostgresDatabase.create()) : undefined;
     const server = await startVaultServer({
       listen: { host: "127.0.0.1", port: 0 },
-      data: ":memory:",
+      data: database?.url ?? ":memory:",
       dev: { users: emails },
       passwordCost: { memoryKib: 8, passes: 1, lanes: 1 },
       ...others,
     });
-    return new TestVault(server);
+    starting.use(server);
+    return new TestVault(server, starting.move());
   }
 
   post(path: string, body: unknown, headers: OutgoingHttpHeaders = {}): Promise<WireAnswer> {

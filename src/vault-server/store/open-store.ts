@@ -1,0 +1,13 @@
+import { isPostgresUrl } from "./postgres-location.ts";
+import { openPostgresStore } from "./postgres-store.ts";
+import { openSqliteStore } from "./sqlite-store.ts";
+import type { Store } from "./store.ts";
+
+/**
+ * Opens the store at a location, making or migrating it as needed.
+ * @param location `postgres://…` or `postgresql://…`; anything else is a file's path, or `":memory:"`
+ * @throws Error when it cannot be opened or was written by a newer release
+ */
+export async function openStore(location: string): Promise<Store> {
+  return isPostgresUrl(location) ? openPostgresStore(location) : openSqliteStore(location);
+}

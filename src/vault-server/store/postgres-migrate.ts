@@ -1,0 +1,34 @@
+import type { ClientBase } from "pg";
+import { postgresMigrations } from "./postgres-migrations.ts";
+import { PostgresConnection } from "./postgres-connection.ts";
+
+/** Taken while migrating, so that replicas that start together take turns: any number nobody else in the database uses. */
+const MIGRATION_LOCK = 7_318_204_415;
+
+/**
+ * Brings the database to this release's schema.
+ * @throws Error when it was written by a newer release, or does not hold UTF-8
+ */
+export async function migratePostgres(client: ClientBase): Promise<void> {
+  const connection = new PostgresConnection(client, () => undefined);
+  const encoding = (await connection.get("SHOW server_encoding"))?.text("server_encoding");
+  if (encoding !== "UTF8") throw new Error(`the database's encoding is ${encoding}: create it with ENCODING 'UTF8'`);
+  await connection.exec("BEGIN");
+  try {
+    await connection.exec(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);
+    await connection.exec("CREATE TABLE IF NOT EXISTS schema_version (version integer NOT NULL)");
+    const version = (await connection.get("SELECT version FROM schema_version"))?.number("version");
+    if (version !== undefined && version > postgresMigrations.length) {
+      throw new Error("the database was written by a newer release of vaultsync");
+    }
+    for (const step of postgresMigrations.slice(version ?? 0)) await connection.exec(step);
+    if (version === undefined) await connection.run("INSERT INTO schema_version (version) VALUES (?)", postgresMigrations.length);
+    else if (version < postgresMigrations.length) {
+      await connection.run("UPDATE schema_version SET version = ?", postgresMigrations.length);
+    }
+    await connection.exec("COMMIT");
+  } catch (error) {
+    await client.query("ROLLBACK").catch(() => undefined);
+    throw error;
+  }
+}

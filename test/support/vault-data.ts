@@ -1,0 +1,78 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { inject } from "vitest";
+import { z } from "zod";
+import { PostgresDatabase } from "./postgres-database.ts";
+
+/** Whether this run keeps vaults' data in PostgreSQL: the project `postgres` does. */
+export function onPostgres(): boolean {
+  return z.object({ url: z.string() }).optional().parse(inject("postgres")) !== undefined;
+}
+
+/** Where a vault keeps its data, so that a test can look into it, change it, and start another vault on it. */
+export interface VaultData extends AsyncDisposable {
+  /** For the option `data`. */
+  readonly location: string;
+  select(sql: string): Promise<Record<string, unknown>[]>;
+  /** One statement with `$1`, `$2`, …; answers how many rows it changed. */
+  change(sql: string, ...values: (string | number | Uint8Array)[]): Promise<number>;
+}
+
+class SqliteData implements VaultData {
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  get location(): string {
+    return join(this.#directory, "vault.db");
+  }
+
+  async select(sql: string): Promise<Record<string, unknown>[]> {
+    using database = new DatabaseSync(this.location);
+    return database.prepare(sql).all();
+  }
+
+  async change(sql: string, ...values: (string | number | Uint8Array)[]): Promise<number> {
+    using database = new DatabaseSync(this.location);
+    return Number(database.prepare(sql.replaceAll("$", "?")).run(...values).changes);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.#directory, { recursive: true });
+  }
+}
+
+class PostgresData implements VaultData {
+  readonly #database: PostgresDatabase;
+
+  constructor(database: PostgresDatabase) {
+    this.#database = database;
+  }
+
+  get location(): string {
+    return this.#database.url;
+  }
+
+  async select(sql: string): Promise<Record<string, unknown>[]> {
+    return (await this.#database.run(sql)).rows;
+  }
+
+  async change(sql: string, ...values: (string | number | Uint8Array)[]): Promise<number> {
+    return (await this.#database.run(sql, ...values)).rowCount ?? 0;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#database[Symbol.asyncDispose]();
+  }
+}
+
+/** Fresh data for a vault, of the store this run is about: a file in a directory of its own, or a database. */
+export async function vaultData(): Promise<VaultData> {
+  return onPostgres()
+    ? new PostgresData(await PostgresDatabase.create())
+    : new SqliteData(await mkdtemp(join(tmpdir(), "vaultsync-test-")));
+}
