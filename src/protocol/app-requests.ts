@@ -18,7 +18,11 @@ export const requestPasswordRequest = z.object({
 export const setPasswordRequest = z.object({
   /** From the link in the letter. */
   token: z.string().min(1).max(1024),
-  password: z.string().min(passwordLength.min).max(passwordLength.max),
+  password: z
+    .string()
+    .min(passwordLength.min)
+    .max(passwordLength.max)
+    .refine((text) => text.isWellFormed(), "must be well-formed Unicode"),
 });
 
 export const apiTokenRequest = z.object({ password });
