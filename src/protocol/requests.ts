@@ -48,8 +48,13 @@ const value = z
   .refine((text) => text.isWellFormed(), "must be well-formed Unicode")
   .meta({ description: "The secret value: well-formed Unicode, also empty." });
 
-/** A pair of a scope string; that an escape is UTF-8 is beyond it. */
-const PAIR = `(${scopeAttributes.join("|")}):([^,%\\s]|%[0-9A-Fa-f]{2})+`;
+/** An octet of ASCII, or a whole sequence of UTF-8, in percent-encoding; H is a hexadecimal digit, T a trailing octet. */
+const ESCAPE = "%[0-7]H|%([Cc][2-9A-Fa-f]|[Dd]H)T|%[Ee](0%[ABab]H|[1-9ABCEFabcef]T|[Dd]%[89]H)T|%[Ff](0%[9ABab]H|[1-3]T|4%8H)TT"
+  .replaceAll("T", "%[89ABab]H")
+  .replaceAll("H", "[0-9A-Fa-f]");
+
+/** A pair of a scope string. The mark U+FEFF is white space to some readers of patterns only. */
+const PAIR = `(${scopeAttributes.join("|")}):([^,%\\s\\ufeff]|${ESCAPE})+`;
 
 /** Every attribute once at least, each with values that are percent-encoded where they hold a comma, a space or a percent sign. */
 const scopeShape = {

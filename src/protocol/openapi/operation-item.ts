@@ -5,6 +5,7 @@ import type { DocumentLimits } from "./limits.ts";
 import { operationAnswers } from "./operation-answers.ts";
 import { operationDocs } from "./operation-docs.ts";
 import { operationExamples } from "./operation-examples.ts";
+import { operationLinks, type OperationLink } from "./operation-links.ts";
 import { operationRequests } from "./operation-requests.ts";
 import { headerRefs, type HeaderName, type HeaderRef } from "./response-headers.ts";
 import { uploadBody, uploadHeaders, type HeaderParameter, type MediaType } from "./upload.ts";
@@ -15,6 +16,7 @@ export interface Response {
   readonly description: string;
   readonly headers: Readonly<Record<string, HeaderRef>>;
   readonly content?: Content;
+  readonly links?: Readonly<Record<string, OperationLink>>;
 }
 
 /** One operation in an OpenAPI document. */
@@ -75,7 +77,13 @@ function successContent(operation: Operation): Content {
 function successResponses(operation: Operation): Record<string, Response> {
   const headers: HeaderName[] = ["x-request-id", ...(tagged.has(operation) ? (["etag"] as const) : [])];
   if (operation === "download_file") headers.push("x-file-version");
-  const success = { description: "Done.", headers: headerRefs(headers), content: successContent(operation) };
+  const links = operationLinks[operation];
+  const success = {
+    description: "Done.",
+    headers: headerRefs(headers),
+    content: successContent(operation),
+    ...(links && { links }),
+  };
   if (!tagged.has(operation)) return { 200: success };
   return { 200: success, 304: { description: "The client has it already.", headers: headerRefs(headers) } };
 }
