@@ -63,7 +63,6 @@ export class PostgresCluster implements AsyncDisposable {
     const identity: Identity = process.getuid?.() === 0 ? NOBODY : {};
     if (identity.uid !== undefined) await chown(directory, identity.uid, NOBODY.gid);
     const guard = spawn("sh", ["-c", GUARD, "sh", directory], {
-      ...identity,
       stdio: ["pipe", "ignore", "ignore"],
       detached: true,
     });

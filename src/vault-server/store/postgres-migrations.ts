@@ -165,4 +165,7 @@ export const postgresMigrations: readonly string[] = [
   `
   CREATE TABLE list_revisions (subject text COLLATE "C" PRIMARY KEY, revision text COLLATE "C" NOT NULL);
   `,
+  `
+  CREATE TABLE list_revisions (subject text COLLATE "C" PRIMARY KEY, revision text COLLATE "C" NOT NULL);
+  `,
 ];
