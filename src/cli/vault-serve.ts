@@ -8,16 +8,16 @@ import { isLoopback, type ListenAddress } from "./listen-address.ts";
 import { givenKeys } from "./master-keys-option.ts";
 import { givenMail, type MailFlags } from "./mail-options.ts";
 import { stopSignal } from "./stop-signal.ts";
+import { webAppFault, type WebAppFlags } from "./web-app-options.ts";
 
 /** The flags of `vaultsync vault serve`, as commander collects them. */
-export interface VaultServeFlags extends MailFlags {
+export interface VaultServeFlags extends MailFlags, WebAppFlags {
   readonly listen: ListenAddress;
   readonly data?: string;
   readonly masterKeyFile?: string;
   readonly dev?: boolean;
   readonly devUsers?: readonly string[];
   readonly expired: "serve" | "deny";
-  readonly appUrl?: string;
   readonly tlsCertFile?: string;
   readonly tlsKeyFile?: string;
   readonly allowHttpListen?: boolean;
@@ -34,7 +34,8 @@ function flagFault(flags: VaultServeFlags): string | undefined {
       "or, behind something that terminates TLS, add --allow-http-listen"
     );
   }
-  if (flags.dev === true) return undefined;
+  const fault = webAppFault(flags);
+  if (fault !== undefined || flags.dev === true) return fault;
   if (flags.devUsers) return "--dev-users is for a throw-away server: add --dev, or use `vaultsync vault user add`";
   if (flags.data === undefined) return "say where to keep the data with --data FILE, or start a throw-away server with --dev";
   return undefined;
@@ -56,6 +57,7 @@ async function serverOptions(flags: VaultServeFlags, command: Command): Promise<
     expired: flags.expired,
     mail: await givenMail(flags),
     ...(flags.appUrl !== undefined && { appUrl: flags.appUrl }),
+    ...(flags.trustProxy && { trustedProxies: flags.trustProxy }),
     logger: createLogger({ name: "vault", level: flags.logLevel }),
     ...(masterKey && { masterKey }),
     ...(flags.dev === true && { dev: { users: flags.devUsers ?? [] } }),
@@ -79,6 +81,9 @@ const GRACE_MS = 15_000;
 /** `vaultsync vault serve`: runs until it is told to stop, then answers what is under way. */
 export async function vaultServe(flags: VaultServeFlags, command: Command): Promise<void> {
   const options = await serverOptions(flags, command);
+  if (flags.appUrl === undefined && !isLoopback(flags.listen)) {
+    options.logger?.warn({}, "people cannot log in to the web application, and links in letters lead nowhere, without --app-url");
+  }
   const stop = stopSignal();
   // The data file holds other people's secrets, sealed or not.
   process.umask(0o077);

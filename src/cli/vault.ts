@@ -9,6 +9,7 @@ import { masterKeysOption } from "./master-keys-option.ts";
 import { readPassword } from "./read-password.ts";
 import { keyCommand } from "./vault-key.ts";
 import { rotateKeyCommand } from "./vault-rotate-key.ts";
+import { addWebAppOptions } from "./web-app-options.ts";
 import { vaultServe, type VaultServeFlags } from "./vault-serve.ts";
 
 const SERVE_EXAMPLES = `
@@ -46,11 +47,6 @@ function serveCommand(parent: Command): void {
         .default("serve")
         .env("VAULTSYNC_VAULT_EXPIRED"),
     )
-    .addOption(
-      new Option("--app-url <url>", "where people reach the web application, when not at the address it listens on").env(
-        "VAULTSYNC_VAULT_APP_URL",
-      ),
-    )
     .addOption(new Option("--tls-cert-file <file>", "certificate chain, PEM: serves https").env("VAULTSYNC_VAULT_TLS_CERT_FILE"))
     .addOption(new Option("--tls-key-file <file>", "its private key, PEM").env("VAULTSYNC_VAULT_TLS_KEY_FILE"))
     .addOption(
@@ -70,6 +66,7 @@ function serveCommand(parent: Command): void {
       return vaultServe(flags, command);
     });
   addMailOptions(serve);
+  addWebAppOptions(serve);
 }
 
 function userCommand(parent: Command): void {

@@ -3,6 +3,7 @@ import { mailTo, receivedMail } from "../../test/support/mailbox.ts";
 import { VirtualClock } from "../../test/support/virtual-clock.ts";
 import { TestVault, VaultCaller, type WireAnswer } from "../../test/support/vault.ts";
 import { WebSession } from "../../test/support/web-session.ts";
+import type { Logger } from "../lib/logger.ts";
 import { appOperationPath } from "../protocol/app-operations.ts";
 import { operationPath } from "../protocol/operations.ts";
 import { defaultPasswordCost } from "./auth/password.ts";
@@ -197,7 +198,7 @@ test("a client asks for twenty letters in a quarter of an hour", async () => {
 test("no token, cookie or password is logged or counted", async () => {
   const lines: unknown[][] = [];
   const log = (...line: unknown[]): void => void lines.push(line);
-  const logger = { debug: log, info: log, warn: log, error: log };
+  const logger: Logger = { debug: log, info: log, warn: log, error: log, child: () => logger };
   await using vault = await TestVault.start({ logger, clock: new VirtualClock() });
   const token = await confirmation(vault, "new@example.com");
   const password = "canary-5e1c0d-password";

@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { VirtualClock } from "../../test/support/virtual-clock.ts";
 import { TestVault, wire } from "../../test/support/vault.ts";
@@ -17,7 +18,7 @@ describe("sessions of the web application", () => {
   afterAll(() => vault[Symbol.asyncDispose]());
 
   const ann = (): Promise<WebSession> => WebSession.logIn(vault, "ann@example.com");
-  const sessionOf = async (headers: object) => (await vault.post(appOperationPath.app_session, {}, headers)).json();
+  const sessionOf = async (headers: OutgoingHttpHeaders) => (await vault.post(appOperationPath.app_session, {}, headers)).json();
 
   test("a log-in sets a cookie that no script reads and no other page sends, and says who it is", async () => {
     const password = vault.passwords.get("ann@example.com");
@@ -123,7 +124,7 @@ describe("sessions of the web application", () => {
     "%s takes requests of the application's own origin, or of none",
     async (operation) => {
       const body = { email: "ann@example.com", password: "long enough to be one", token: "t" };
-      const send = (headers: object) => vault.post(appOperationPath[operation], body, headers);
+      const send = (headers: OutgoingHttpHeaders) => vault.post(appOperationPath[operation], body, headers);
       expect((await send({ origin: "https://elsewhere.example.com" })).outcome()).toBe("403 csrf_failed");
       expect((await send({ origin: vault.url })).code()).not.toBe("csrf_failed");
     },

@@ -1,0 +1,55 @@
+import { InvalidArgumentError } from "commander";
+import { expect, test } from "vitest";
+import { parseAppUrl, parseTrustedProxies, webAppFault } from "./web-app-options.ts";
+
+test.each([
+  ["https://vault.example.com", "https://vault.example.com"],
+  ["https://Vault.Example.com/", "https://vault.example.com"],
+  ["https://vault.example.com:443", "https://vault.example.com"],
+  ["http://127.0.0.1:8200", "http://127.0.0.1:8200"],
+  ["http://[::1]:8200/", "http://[::1]:8200"],
+])("the application's address %s is %s, as browsers write it", (text, origin) => {
+  expect(parseAppUrl(text)).toBe(origin);
+});
+
+test.each([
+  "",
+  "vault.example.com",
+  "ftp://vault.example.com",
+  "javascript:alert(1)",
+  "https://vault.example.com/app",
+  "https://vault.example.com/?a=b",
+  "https://vault.example.com/#/log-in",
+  "https://user:password@vault.example.com",
+  "https://",
+])("%j is no address of the application", (text) => {
+  expect(() => parseAppUrl(text)).toThrow(InvalidArgumentError);
+});
+
+test("proxies are addresses and networks", () => {
+  expect(parseTrustedProxies("10.0.0.0/8, 192.0.2.7,fd00::/8,::1")).toEqual(["10.0.0.0/8", "192.0.2.7", "fd00::/8", "::1"]);
+});
+
+test.each([
+  "",
+  "proxy.example.com",
+  "10.0.0.0/33",
+  "10.0.0.0/",
+  "10.0.0.0/8/8",
+  "fd00::/129",
+  "10.0.0.1,",
+  "0.0.0.0/0",
+  "::/0",
+  "loopback",
+])("%j is no list of proxies", (text) => {
+  expect(() => parseTrustedProxies(text)).toThrow(/10\.0\.0\.0\/8/u);
+});
+
+test("sessions over plain http are for this machine, or for who asks for it", () => {
+  for (const appUrl of ["http://127.0.0.1:8200", "http://localhost:8200", "http://[::1]:8200", "https://vault.example.com"]) {
+    expect([appUrl, webAppFault({ appUrl })]).toEqual([appUrl, undefined]);
+  }
+  expect(webAppFault({})).toBeUndefined();
+  expect(webAppFault({ appUrl: "http://vault.example.com" })).toContain("https --app-url");
+  expect(webAppFault({ appUrl: "http://vault.example.com", allowHttpListen: true })).toBeUndefined();
+});
