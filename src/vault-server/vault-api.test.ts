@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { appOperationPath } from "../protocol/app-operations.ts";
 import { errorStatus } from "../protocol/error-codes.ts";
 import { operationPath } from "../protocol/operations.ts";
 
@@ -33,7 +34,7 @@ function sorted(pairs: string[][]): string[] {
 
 test("every operation has one row, with its path", () => {
   const named = operationRows.map((cells) => [quoted(cells[0]).join(), quoted(cells[1]).join()]);
-  expect(sorted(named)).toEqual(sorted(Object.entries(operationPath)));
+  expect(sorted(named)).toEqual(sorted(Object.entries({ ...operationPath, ...appOperationPath })));
 });
 
 test("every row names tests, and each is there", async () => {
