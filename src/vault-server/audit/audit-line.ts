@@ -16,6 +16,8 @@ export interface ChainHead {
 /** A line as it was read. */
 export interface AuditLine extends ChainHead {
   readonly prev: string;
+  /** When it was written: ISO 8601 in UTC. */
+  readonly time: string;
   readonly fields: AuditFields;
 }
 
@@ -72,8 +74,8 @@ function parseBody(text: string, hash: string): AuditLine | undefined {
     return undefined;
   }
   if (!isFields(fields)) return undefined;
-  const { seq, log, prev } = fields;
-  if (typeof seq !== "number" || !Number.isSafeInteger(seq) || typeof log !== "string" || typeof prev !== "string")
-    return undefined;
-  return { log, seq, prev, hash, fields };
+  const { seq, log, prev, time } = fields;
+  if (typeof seq !== "number" || !Number.isSafeInteger(seq)) return undefined;
+  if (typeof log !== "string" || typeof prev !== "string" || typeof time !== "string") return undefined;
+  return { log, seq, prev, hash, time, fields };
 }

@@ -55,8 +55,8 @@ export class AuditTrail {
   }
 
   #line(phase: "begin" | "end", outcome: AuditFields): AuditFields {
-    const { email, ...about } = this.#about;
+    const { email, result, ...about } = this.#about;
     const claimed = typeof email === "string" && canonicalEmail(email) !== this.#who ? { claimed: email } : {};
-    return { ...this.#origin, phase, who: this.#who ?? null, ...claimed, about, ...outcome };
+    return { ...this.#origin, phase, who: this.#who ?? null, ...claimed, about, result, ...outcome };
   }
 }
