@@ -1,4 +1,6 @@
 import { render } from "preact";
+import { App } from "./app.tsx";
+import "./style.css";
 
 const root = document.querySelector("#app");
-if (root) render(<p>Vaultsync</p>, root);
+if (root) render(<App />, root);

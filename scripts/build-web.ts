@@ -1,0 +1,47 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { build } from "vite";
+
+const root = join(import.meta.dirname, "../src/web");
+const outDir = join(import.meta.dirname, "../dist/web");
+
+/**
+ * Builds the web application from `src/web` into `dist/web`: `index.html` and files under `assets/`, named after their content. Nothing is
+ * inlined into the page, which its Content-Security-Policy would refuse. The same sources give the same bytes.
+ */
+export async function buildWeb(): Promise<void> {
+  await build({
+    configFile: false,
+    envDir: false,
+    publicDir: false,
+    logLevel: "warn",
+    root,
+    oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+    build: {
+      outDir,
+      emptyOutDir: true,
+      target: "es2023",
+      assetsInlineLimit: 0,
+      license: { fileName: "assets/licenses.md" },
+      modulePreload: { polyfill: false },
+      cssCodeSplit: false,
+      reportCompressedSize: false,
+    },
+  });
+}
+
+/** One line for each file: its size, and what a browser fetches of it. */
+async function sizes(): Promise<string> {
+  const files = (await readdir(outDir, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  const lines = files.map(async ({ parentPath, name }) => {
+    const bytes = await readFile(join(parentPath, name));
+    return `${name}  ${bytes.length} bytes, ${gzipSync(bytes).length} compressed`;
+  });
+  return (await Promise.all(lines)).join("\n");
+}
+
+if (import.meta.main) {
+  await buildWeb();
+  process.stdout.write(`${await sizes()}\n`);
+}

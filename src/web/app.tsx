@@ -1,0 +1,90 @@
+import type { VNode } from "preact";
+import { appOperationPath } from "../protocol/app-operations.ts";
+import { FailureNote } from "./parts/failure-note.tsx";
+import { Toasts } from "./parts/toasts.tsx";
+import { LogInPage } from "./pages/account/log-in-page.tsx";
+import { RequestPasswordPage } from "./pages/account/request-password-page.tsx";
+import { SetPasswordPage } from "./pages/account/set-password-page.tsx";
+import { Layout } from "./layout.tsx";
+import type { Route } from "./routing/route.ts";
+import { goInstead, goTo, useRoute } from "./routing/use-route.ts";
+import type { Session } from "./service/answers.ts";
+import type { VaultClient } from "./service/vault-client.ts";
+import { useSession, type SessionControl } from "./session/use-session.ts";
+import { SignedInPages } from "./signed-in-pages.tsx";
+
+/** Pages of nobody in particular. A page behind the log-in shows the log-in in its place, and itself afterwards. */
+function AccountPages({
+  route,
+  notice,
+  control,
+}: {
+  readonly route: Route;
+  readonly notice: string | undefined;
+  readonly control: SessionControl;
+}): VNode {
+  switch (route.page) {
+    case "sign-up":
+    case "forgot-password":
+      return <RequestPasswordPage key={route.page} page={route.page} />;
+    default:
+      return <LogInPage key="log-in" notice={notice} onSession={control.begin} />;
+  }
+}
+
+/** Ended here in any case; without the vault's answer the session lapses by itself. */
+async function logOut(client: VaultClient, control: SessionControl): Promise<void> {
+  await client.open(appOperationPath.app_log_out, {}).catch(() => undefined);
+  control.end();
+  goTo({ page: "log-in" });
+}
+
+function Content({ route, control }: { readonly route: Route; readonly control: SessionControl }): VNode {
+  const { state } = control;
+  if (route.page === "set-password") {
+    const onSession = (session: Session): void => {
+      control.begin(session);
+      goInstead({ page: "secrets" });
+    };
+    return <SetPasswordPage key={route.token} token={route.token} onSession={onSession} />;
+  }
+  switch (state.kind) {
+    case "asking":
+      return (
+        <p class="loading" role="status">
+          <span class="spinner" /> One moment …
+        </p>
+      );
+    case "unknown":
+      return (
+        <div class="failed">
+          <FailureNote failure={state.failure} />
+          <button class="button" type="button" onClick={control.ask}>
+            Try again
+          </button>
+        </div>
+      );
+    case "none":
+      return <AccountPages route={route} notice={state.notice} control={control} />;
+    case "open":
+      return <SignedInPages key={state.client.email} client={state.client} route={route} />;
+  }
+}
+
+export function App(): VNode {
+  const route = useRoute();
+  const control = useSession();
+  const { state } = control;
+  const signedIn = state.kind === "open" &&
+    route.page !== "set-password" && {
+      email: state.client.email,
+      onLogOut: () => void logOut(state.client, control),
+    };
+  return (
+    <Toasts>
+      <Layout route={route} {...signedIn}>
+        <Content route={route} control={control} />
+      </Layout>
+    </Toasts>
+  );
+}

@@ -1,0 +1,93 @@
+import type { ComponentChildren, TargetedMouseEvent, VNode } from "preact";
+import { Icon, type IconName } from "./parts/icon.tsx";
+import { hrefOf, type Route } from "./routing/route.ts";
+
+type Area = "secrets" | "files" | "teams" | "api-token";
+
+const areas: readonly (readonly [Area, string, IconName])[] = [
+  ["secrets", "Secrets", "key"],
+  ["files", "Files", "file"],
+  ["teams", "Teams", "team"],
+  ["api-token", "API token", "terminal"],
+];
+
+function areaOf({ page }: Route): string {
+  return page === "secret" || page === "new-secret" ? "secrets" : page;
+}
+
+function Brand(): VNode {
+  return (
+    <a class="brand" href={hrefOf({ page: "secrets" })}>
+      <span class="brand-mark">
+        <Icon name="key" />
+      </span>
+      Vaultsync
+    </a>
+  );
+}
+
+function Areas({ route }: { readonly route: Route }): VNode {
+  return (
+    <nav class="areas" aria-label="Areas">
+      {areas.map(([page, label, icon]) => (
+        <a key={page} href={hrefOf({ page })} aria-current={areaOf(route) === page ? "page" : undefined}>
+          <Icon name={icon} />
+          {label}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function skipToMain(event: TargetedMouseEvent<HTMLAnchorElement>): void {
+  event.preventDefault();
+  document.querySelector<HTMLElement>("#main")?.focus();
+}
+
+/** The first stop of the keyboard: past everything that is the same on each page. Not a plain link, because the hash is the page. */
+function SkipLink(): VNode {
+  return (
+    <a class="skip-link" href="#main" onClick={skipToMain}>
+      Skip to content
+    </a>
+  );
+}
+
+interface LayoutProps {
+  readonly route: Route;
+  /** Who is logged in. */
+  readonly email?: string;
+  readonly onLogOut?: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** What is around every page. */
+export function Layout({ route, email, onLogOut, children }: LayoutProps): VNode {
+  return (
+    <>
+      <SkipLink />
+      <header class="top">
+        <div class="top-inner">
+          <Brand />
+          {email !== undefined && (
+            <>
+              <Areas route={route} />
+              <div class="account">
+                <span class="account-email" title={email}>
+                  {email}
+                </span>
+                <button class="button" type="button" onClick={onLogOut}>
+                  <Icon name="out" />
+                  Log out
+                </button>
+              </div>
+            </>
+          )}
+        </div>
+      </header>
+      <main id="main" tabIndex={-1}>
+        {children}
+      </main>
+    </>
+  );
+}

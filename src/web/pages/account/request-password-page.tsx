@@ -1,0 +1,73 @@
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import { TextField } from "../../parts/field.tsx";
+import { Form } from "../../parts/form.tsx";
+import { formText } from "../../parts/form-text.ts";
+import { Icon } from "../../parts/icon.tsx";
+import { useAction } from "../../parts/use-action.ts";
+import { hrefOf } from "../../routing/route.ts";
+import { requestPassword } from "../../service/account.ts";
+import { AccountCard } from "./account-card.tsx";
+
+const words = {
+  "sign-up": {
+    title: "Sign up",
+    lead: "Your account is known by your e-mail address. We send you a letter with a link, through which you choose a password.",
+    submit: "Send me the link",
+  },
+  "forgot-password": {
+    title: "Forgot your password?",
+    lead: "We send you a letter with a link, through which you choose a new one. The old one works until then.",
+    submit: "Send me the link",
+  },
+} as const;
+
+function CheckYourMail({ email, onAgain }: { readonly email: string; readonly onAgain: () => void }): VNode {
+  return (
+    <AccountCard title="Check your mail">
+      <p class="note good" role="status">
+        <Icon name="mail" />
+        <span>
+          A letter is on its way to <strong>{email}</strong>. Its link works once, for an hour.
+        </span>
+      </p>
+      <p>Nothing there after some minutes? Look among the spam, or check the address.</p>
+      <ul class="account-links">
+        <li>
+          <button class="link-button" type="button" onClick={onAgain}>
+            Use another address
+          </button>
+        </li>
+        <li>
+          <a href={hrefOf({ page: "log-in" })}>Back to log in</a>
+        </li>
+      </ul>
+    </AccountCard>
+  );
+}
+
+/** One flow for signing up and for a forgotten password; whether there is an account shows nowhere. */
+export function RequestPasswordPage({ page }: { readonly page: keyof typeof words }): VNode {
+  const action = useAction();
+  const [sentTo, setSentTo] = useState<string | undefined>(undefined);
+  const { title, lead, submit } = words[page];
+  const work = async (form: HTMLFormElement): Promise<void> => {
+    const email = formText(form, "email").trim();
+    await requestPassword(email);
+    setSentTo(email);
+  };
+  if (sentTo !== undefined) return <CheckYourMail key="sent" email={sentTo} onAgain={() => setSentTo(undefined)} />;
+  return (
+    <AccountCard key="form" title={title}>
+      <p class="lead">{lead}</p>
+      <Form action={action} submit={submit} icon="mail" work={work}>
+        <TextField label="E-mail address" name="email" type="email" autocomplete="username" required failure={action.failure} />
+      </Form>
+      <ul class="account-links">
+        <li>
+          <a href={hrefOf({ page: "log-in" })}>Back to log in</a>
+        </li>
+      </ul>
+    </AccountCard>
+  );
+}

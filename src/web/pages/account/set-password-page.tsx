@@ -1,0 +1,72 @@
+import type { VNode } from "preact";
+import { TextField } from "../../parts/field.tsx";
+import { Form } from "../../parts/form.tsx";
+import { formText } from "../../parts/form-text.ts";
+import { useAction } from "../../parts/use-action.ts";
+import { hrefOf } from "../../routing/route.ts";
+import { setPassword } from "../../service/account.ts";
+import type { Session } from "../../service/answers.ts";
+import { ServiceFailure } from "../../service/failure.ts";
+import { AccountCard } from "./account-card.tsx";
+
+interface SetPasswordPageProps {
+  /** Out of the letter's link; empty when the page was loaded again, since it is not kept. */
+  readonly token: string;
+  readonly onSession: (session: Session) => void;
+}
+
+const unlike = (): ServiceFailure =>
+  new ServiceFailure("invalid_request", "The two passwords differ.", 0, [{ path: "again", reason: "is not the same" }]);
+
+function NoToken(): VNode {
+  return (
+    <AccountCard title="Choose a password">
+      <p class="lead">
+        This page is reached through the link in a letter, and only that way. Open the link again, or ask for another letter.
+      </p>
+      <ul class="account-links">
+        <li>
+          <a href={hrefOf({ page: "forgot-password" })}>Ask for another letter</a>
+        </li>
+        <li>
+          <a href={hrefOf({ page: "log-in" })}>Back to log in</a>
+        </li>
+      </ul>
+    </AccountCard>
+  );
+}
+
+export function SetPasswordPage({ token, onSession }: SetPasswordPageProps): VNode {
+  const action = useAction();
+  const { failure } = action;
+  const work = async (form: HTMLFormElement): Promise<void> => {
+    const password = formText(form, "password");
+    if (password !== formText(form, "again")) throw unlike();
+    onSession(await setPassword(token, password));
+  };
+  if (token === "") return <NoToken />;
+  return (
+    <AccountCard title="Choose a password">
+      <p class="lead">If you had a password before, this one replaces it; your other sessions and your API tokens end.</p>
+      <Form action={action} submit="Set password and log in" work={work}>
+        <TextField
+          label="New password"
+          name="password"
+          type="password"
+          autocomplete="new-password"
+          required
+          minLength={12}
+          maxLength={1024}
+          hint="At least 12 characters. A few random words are easier to keep than a short riddle."
+          failure={failure}
+        />
+        <TextField label="The same again" name="again" type="password" autocomplete="new-password" required failure={failure} />
+      </Form>
+      {failure?.code === "invalid_confirmation" && (
+        <p>
+          <a href={hrefOf({ page: "forgot-password" })}>Ask for another letter</a>
+        </p>
+      )}
+    </AccountCard>
+  );
+}

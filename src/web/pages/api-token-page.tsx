@@ -1,0 +1,126 @@
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { TokenAnswer } from "../../protocol/answers.ts";
+import { operationPath } from "../../protocol/operations.ts";
+import { browserClock } from "../browser-clock.ts";
+import { CopyButton } from "../parts/copy-button.tsx";
+import { TextField } from "../parts/field.tsx";
+import { Form } from "../parts/form.tsx";
+import { formText } from "../parts/form-text.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Moment } from "../parts/moment.tsx";
+import { PageHeading } from "../parts/page-heading.tsx";
+import { useAction } from "../parts/use-action.ts";
+import { issueToken } from "../service/api-token.ts";
+import { useClient } from "../session/client-context.ts";
+
+/** The header comes through standard input, so that the token stands on no command line that others could list. */
+function example(email: string): string {
+  const body = JSON.stringify({ email });
+  return [
+    "read -rs VAULT_TOKEN   # paste the token, press Enter",
+    `printf 'authorization: %s\\n' "$VAULT_TOKEN" |`,
+    `  curl --silent --header @- --header 'content-type: application/json' \\`,
+    `    --data '${body.replaceAll("'", "\\u0027")}' \\`,
+    `    ${location.origin}${operationPath.list_no_dup}`,
+  ].join("\n");
+}
+
+interface Issued {
+  readonly tokens: TokenAnswer;
+  readonly at: number;
+}
+
+function TokenBox({ label, what, token }: { readonly label: string; readonly what: string; readonly token: string }): VNode {
+  return (
+    <div class="token">
+      <h3>{label}</h3>
+      <div class="token-row">
+        <code class="value">{token}</code>
+        <CopyButton what={what} text={token} />
+      </div>
+    </div>
+  );
+}
+
+function Tokens({ issued: { tokens, at }, onDone }: { readonly issued: Issued; readonly onDone: () => void }): VNode {
+  return (
+    <section class="card" aria-labelledby="token-title">
+      <h2 id="token-title">Your token</h2>
+      <p class="note good" role="status">
+        <Icon name="clock" />
+        <span>
+          Ends <Moment at={at + tokens.expires_in * 1000} />. It is shown this once: copy it now.
+        </span>
+      </p>
+      <TokenBox label="Access token" what="access token" token={tokens.access_token} />
+      <TokenBox label="Refresh token" what="refresh token" token={tokens.refresh_token} />
+      <p class="hint">The refresh token obtains new access tokens, as long as it is used at least once in 90 days.</p>
+      <div class="buttons">
+        <button class="button" type="button" onClick={onDone}>
+          Done, hide them
+        </button>
+      </div>
+    </section>
+  );
+}
+
+function Usage(): VNode {
+  const { email } = useClient();
+  const text = example(email);
+  return (
+    <section class="card" aria-labelledby="usage-title">
+      <div class="card-head">
+        <h2 id="usage-title">How to use it</h2>
+        <CopyButton what="example" text={text} />
+      </div>
+      <p>
+        Programs send it as the header <code>authorization</code>, bare, without a word before it. In a shell, without the token
+        in the history or in the list of processes:
+      </p>
+      <pre class="example" tabIndex={0} role="region" aria-label="Example">
+        {text}
+      </pre>
+      <p>
+        <a href="/api">All operations</a>
+      </p>
+    </section>
+  );
+}
+
+/** Issues an access token of 24 hours and unlimited scope, once the password was given again. It is kept nowhere but in this page. */
+export function ApiTokenPage(): VNode {
+  const client = useClient();
+  const action = useAction();
+  const [issued, setIssued] = useState<Issued | undefined>(undefined);
+  const work = async (form: HTMLFormElement): Promise<void> => {
+    const tokens = await issueToken(client, formText(form, "password"));
+    form.reset();
+    setIssued({ tokens, at: browserClock.now() });
+  };
+  return (
+    <>
+      <PageHeading title="API token" />
+      {issued ? (
+        <Tokens issued={issued} onDone={() => setIssued(undefined)} />
+      ) : (
+        <section class="card" aria-labelledby="issue-title">
+          <h2 id="issue-title">New token</h2>
+          <p class="lead">
+            It reaches everything you can reach, for 24 hours. For less reach, or another lifetime, use generate_access_token.
+          </p>
+          <Form action={action} submit="Show a new token" icon="terminal" work={work}>
+            <TextField
+              label="Your password, once more"
+              name="password"
+              type="password"
+              autocomplete="current-password"
+              required
+            />
+          </Form>
+        </section>
+      )}
+      <Usage />
+    </>
+  );
+}

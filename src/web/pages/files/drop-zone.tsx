@@ -1,0 +1,36 @@
+import type { TargetedDragEvent, VNode } from "preact";
+import { useRef, useState } from "preact/hooks";
+import { Icon } from "../../parts/icon.tsx";
+
+/** Where files are dropped, or picked by button. */
+export function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[]) => void }): VNode {
+  const input = useRef<HTMLInputElement>(null);
+  const [over, setOver] = useState(false);
+  const onDrop = (event: TargetedDragEvent<HTMLDivElement>): void => {
+    event.preventDefault();
+    setOver(false);
+    onFiles([...(event.dataTransfer?.files ?? [])]);
+  };
+  const onDragOver = (event: TargetedDragEvent<HTMLDivElement>): void => {
+    event.preventDefault();
+    setOver(true);
+  };
+  const onPicked = (): void => {
+    onFiles([...(input.current?.files ?? [])]);
+    // The same file can be picked again.
+    if (input.current) input.current.value = "";
+  };
+  return (
+    <div class={over ? "drop-zone over" : "drop-zone"} onDrop={onDrop} onDragOver={onDragOver} onDragLeave={() => setOver(false)}>
+      <Icon name="upload" />
+      <p>
+        Drop files here, or{" "}
+        <button class="link-button" type="button" onClick={() => input.current?.click()}>
+          choose some
+        </button>
+      </p>
+      <p class="hint">Up to 64 MiB each. A file of a name you have already becomes its next version.</p>
+      <input ref={input} type="file" multiple hidden aria-label="Files to upload" onChange={onPicked} />
+    </div>
+  );
+}

@@ -1,0 +1,74 @@
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { failureOf, ServiceFailure } from "../../service/failure.ts";
+import { uploadFile } from "../../service/files.ts";
+import { useClient } from "../../session/client-context.ts";
+
+export type UploadState =
+  | { readonly kind: "waiting" }
+  /** `share` has left, from 0 to 1. */
+  | { readonly kind: "sending"; readonly share: number }
+  | { readonly kind: "done" }
+  | { readonly kind: "failed"; readonly message: string };
+
+export interface Upload {
+  readonly id: number;
+  readonly filename: string;
+  readonly size: number;
+  readonly state: UploadState;
+}
+
+interface Uploads {
+  readonly uploads: readonly Upload[];
+  readonly add: (files: readonly File[]) => void;
+  readonly cancel: (id: number) => void;
+  readonly clear: () => void;
+}
+
+const isOver = ({ state }: Upload): boolean => state.kind === "done" || state.kind === "failed";
+
+/** Uploads one after another, each with its progress; what is left is called off when the page goes. `onStored` follows each success. */
+export function useUploads(onStored: () => Promise<void>): Uploads {
+  const client = useClient();
+  const [uploads, setUploads] = useState<readonly Upload[]>([]);
+  const aborts = useRef(new Map<number, AbortController>());
+  const turn = useRef<Promise<void>>(Promise.resolve());
+  const ids = useRef(0);
+  const set = useCallback(
+    (id: number, state: UploadState) =>
+      setUploads((known) => known.map((upload) => (upload.id === id ? { ...upload, state } : upload))),
+    [],
+  );
+  useEffect(() => () => aborts.current.forEach((abort) => abort.abort()), []);
+  const send = useCallback(
+    async (id: number, file: File) => {
+      const { signal } = aborts.current.get(id) ?? new AbortController();
+      try {
+        signal.throwIfAborted();
+        set(id, { kind: "sending", share: 0 });
+        await uploadFile(client, file, (share) => set(id, { kind: "sending", share }), signal);
+        set(id, { kind: "done" });
+        await onStored();
+      } catch (error) {
+        const failure = signal.aborted ? new ServiceFailure("cancelled", "Cancelled.") : failureOf(error);
+        set(id, { kind: "failed", message: failure.message });
+      } finally {
+        aborts.current.delete(id);
+      }
+    },
+    [client, set, onStored],
+  );
+  const add = useCallback(
+    (files: readonly File[]) => {
+      for (const file of files) {
+        const id = ++ids.current;
+        aborts.current.set(id, new AbortController());
+        setUploads((known) => [...known, { id, filename: file.name, size: file.size, state: { kind: "waiting" } }]);
+        turn.current = turn.current.then(() => send(id, file));
+      }
+    },
+    [send],
+  );
+  const cancel = useCallback((id: number) => aborts.current.get(id)?.abort(), []);
+  const clear = useCallback(() => setUploads((known) => known.filter((upload) => !isOver(upload))), []);
+  return { uploads, add, cancel, clear };
+}

@@ -1,0 +1,97 @@
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { Metadata } from "../../../protocol/metadata.ts";
+import { TextField } from "../../parts/field.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import type { ServiceFailure } from "../../service/failure.ts";
+import { metadataText } from "../../text/metadata-text.ts";
+import { initialText, standardNames } from "./read-metadata.ts";
+
+interface StandardField {
+  readonly name: (typeof standardNames)[number];
+  readonly label: string;
+  /** What the service takes when nothing is given. Source: the interface, "Secret metadata". */
+  readonly otherwise: string;
+}
+
+const fields: readonly StandardField[] = [
+  { name: "environment_type", label: "Environment", otherwise: "dev" },
+  { name: "classification", label: "Classification", otherwise: "top" },
+  { name: "cloud_type", label: "Cloud", otherwise: "aws" },
+  { name: "application_type", label: "Application", otherwise: "container" },
+];
+
+interface MetadataFieldsProps {
+  /** Of the version that is edited; nothing for a new secret. */
+  readonly initial?: Metadata;
+  readonly failure: ServiceFailure | undefined;
+}
+
+function CustomRow({ name, value, fixed }: { readonly name: string; readonly value: string; readonly fixed: boolean }): VNode {
+  return (
+    <div class="custom-row">
+      <TextField label="Name" name="custom-name" defaultValue={name} readOnly={fixed} required />
+      <TextField label="Value" name="custom-value" defaultValue={value} spellcheck={false} />
+    </div>
+  );
+}
+
+function CustomFields({ initial }: { readonly initial: Metadata }): VNode {
+  const [added, setAdded] = useState<readonly number[]>([]);
+  const known = Object.entries(initial).filter(([name]) => !standardNames.some((standard) => standard === name));
+  return (
+    <fieldset class="custom-fields">
+      <legend>Your own names</legend>
+      <p class="hint">Values are text, or JSON such as 3, true or {'{"a": 1}'}. Metadata is shown in lists: no secrets here.</p>
+      {known.map(([name, value]) => (
+        <CustomRow key={name} name={name} value={metadataText(value)} fixed />
+      ))}
+      {added.map((id) => (
+        <CustomRow key={id} name="" value="" fixed={false} />
+      ))}
+      <button class="button" type="button" onClick={() => setAdded([...added, added.length])}>
+        <Icon name="plus" />
+        Add a name
+      </button>
+    </fieldset>
+  );
+}
+
+/** The fields of a version's metadata; `readMetadata` reads them. */
+export function MetadataFields({ initial = {}, failure }: MetadataFieldsProps): VNode {
+  const given = (name: string): string => initialText(initial, name);
+  return (
+    <>
+      <TextField
+        label="Description"
+        name="metadata.description"
+        defaultValue={given("description")}
+        placeholder="n/a"
+        failure={failure}
+      />
+      <div class="field-grid">
+        {fields.map(({ name, label, otherwise }) => (
+          <TextField
+            key={name}
+            label={label}
+            name={`metadata.${name}`}
+            defaultValue={given(name)}
+            placeholder={otherwise}
+            failure={failure}
+          />
+        ))}
+        <TextField
+          label="Expires after (days)"
+          name="metadata.expiration_time"
+          type="number"
+          min="0"
+          step="1"
+          defaultValue={given("expiration_time")}
+          placeholder="10"
+          failure={failure}
+        />
+      </div>
+      <CustomFields initial={initial} />
+    </>
+  );
+}

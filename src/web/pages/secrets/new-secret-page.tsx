@@ -1,0 +1,104 @@
+import type { VNode } from "preact";
+import { AreaField, ChoiceField, TextField } from "../../parts/field.tsx";
+import { Form } from "../../parts/form.tsx";
+import { formText } from "../../parts/form-text.ts";
+import { PageHeading } from "../../parts/page-heading.tsx";
+import { useToast } from "../../parts/toasts.tsx";
+import { useAction, type Action } from "../../parts/use-action.ts";
+import { hrefOf } from "../../routing/route.ts";
+import { goTo } from "../../routing/use-route.ts";
+import { ServiceFailure } from "../../service/failure.ts";
+import { createSecret, listSecrets, type NewSecret } from "../../service/secrets.ts";
+import { useClient } from "../../session/client-context.ts";
+import { MetadataFields } from "./metadata-fields.tsx";
+import { readMetadata } from "./read-metadata.ts";
+import { useSecrets } from "./secrets-context.ts";
+
+function taken(name: string): ServiceFailure {
+  const message = `You have a secret “${name}” already. Open it to add a version.`;
+  return new ServiceFailure("taken", message, 0, [{ path: "key_name", reason: "is one of yours already" }]);
+}
+
+function readSecret(form: HTMLFormElement): NewSecret {
+  const amount = formText(form, "delete_time");
+  return {
+    key_name: formText(form, "key_name"),
+    key_value: formText(form, "key_value"),
+    metadata: readMetadata(form),
+    ...(amount !== "" && { delete_time: Number(amount) * Number(formText(form, "delete_unit")) }),
+  };
+}
+
+function RemovalFields({ failure }: Action): VNode {
+  return (
+    <div class="field-grid">
+      <TextField
+        label="Remove it after"
+        name="delete_time"
+        type="number"
+        min="1"
+        step="1"
+        placeholder="never"
+        hint="Gone for everybody then, whoever it was shared with. Other than expiry, which removes nothing."
+        failure={failure}
+      />
+      <ChoiceField label="Unit" name="delete_unit">
+        <option value="1">minutes</option>
+        <option value="60">hours</option>
+        <option value="1440" selected>
+          days
+        </option>
+      </ChoiceField>
+    </div>
+  );
+}
+
+export function NewSecretPage(): VNode {
+  const client = useClient();
+  const toast = useToast();
+  const { list } = useSecrets();
+  const action = useAction();
+  const work = async (form: HTMLFormElement): Promise<void> => {
+    const secret = readSecret(form);
+    const own = (await listSecrets(client)).some(({ key_name, owner }) => key_name === secret.key_name && owner === client.email);
+    if (own) throw taken(secret.key_name);
+    const { key_name: name, owner } = await createSecret(client, secret);
+    await list.reload();
+    toast(`Protected ${name}.`);
+    goTo({ page: "secret", owner, name });
+  };
+  return (
+    <>
+      <PageHeading title="New secret" />
+      <div class="card">
+        <Form action={action} submit="Protect" icon="key" work={work} onCancel={() => goTo({ page: "secrets" })}>
+          <TextField
+            label="Name"
+            name="key_name"
+            required
+            maxLength={512}
+            autocomplete="off"
+            spellcheck={false}
+            failure={action.failure}
+          />
+          <AreaField
+            label="Value"
+            name="key_value"
+            code
+            rows={4}
+            hint="Kept exactly as it stands here. Up to 1 MiB."
+            failure={action.failure}
+          />
+          <details class="more">
+            <summary>Metadata and lifetime</summary>
+            <MetadataFields failure={action.failure} />
+            <RemovalFields {...action} />
+          </details>
+        </Form>
+      </div>
+      <p>
+        <a href={hrefOf({ page: "secrets" })}>Back to all secrets</a>
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,40 @@
+import type { VNode } from "preact";
+import type { SecretRecord } from "../../../protocol/answers.ts";
+import { AreaField } from "../../parts/field.tsx";
+import { Form } from "../../parts/form.tsx";
+import { formText } from "../../parts/form-text.ts";
+import { useToast } from "../../parts/toasts.tsx";
+import { useAction } from "../../parts/use-action.ts";
+import { addVersion, type Holding } from "../../service/secrets.ts";
+import { useClient } from "../../session/client-context.ts";
+
+interface NewVersionFormProps {
+  readonly holding: Holding;
+  readonly onAdded: (secret: SecretRecord) => Promise<void>;
+  readonly onCancel?: () => void;
+}
+
+/** Gives a secret a new value; the ones before stay. */
+export function NewVersionForm({ holding, onAdded, onCancel }: NewVersionFormProps): VNode {
+  const client = useClient();
+  const toast = useToast();
+  const action = useAction();
+  const work = async (form: HTMLFormElement): Promise<void> => {
+    const secret = await addVersion(client, holding, formText(form, "key_value"));
+    form.reset();
+    toast(`Version ${secret.key_version} of ${secret.key_name} is there.`);
+    await onAdded(secret);
+  };
+  return (
+    <Form action={action} submit="Protect new version" icon="key" work={work} {...(onCancel && { onCancel })}>
+      <AreaField
+        label="New value"
+        name="key_value"
+        code
+        rows={4}
+        hint="Earlier versions stay as they are."
+        failure={action.failure}
+      />
+    </Form>
+  );
+}

@@ -1,0 +1,56 @@
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { SecretRecord } from "../../../protocol/answers.ts";
+import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { useToast } from "../../parts/toasts.tsx";
+import { goInstead } from "../../routing/use-route.ts";
+import { deleteSecret, leaveSecret } from "../../service/secrets.ts";
+import { useClient } from "../../session/client-context.ts";
+
+/** Deleting one's own secret, or taking a received one off the list. */
+export function RemovalSection({
+  secret,
+  onChange,
+}: {
+  readonly secret: SecretRecord;
+  readonly onChange: () => Promise<void>;
+}): VNode {
+  const client = useClient();
+  const toast = useToast();
+  const [asking, setAsking] = useState(false);
+  const { key_name: name } = secret;
+  const own = secret.owner === client.email;
+  const label = own ? "Delete secret" : "Remove from my list";
+  const remove = async (): Promise<void> => {
+    if (own) await deleteSecret(client, name);
+    else await leaveSecret(client, secret);
+    toast(own ? `Deleted ${name}.` : `Removed ${name} from your list.`);
+    goInstead({ page: "secrets" });
+    await onChange();
+  };
+  return (
+    <section class="card" aria-labelledby="removal-title">
+      <h2 id="removal-title">{own ? "Delete" : "Remove"}</h2>
+      <p class="quiet">
+        {own
+          ? "All versions go, for everybody it is shared with."
+          : "It leaves your list only, until it is shared with you again."}
+      </p>
+      <div class="buttons">
+        <button class="button danger" type="button" onClick={() => setAsking(true)}>
+          <Icon name="trash" />
+          {label}
+        </button>
+      </div>
+      {asking && (
+        <ConfirmDialog title={`${label}?`} confirm={label} work={remove} onClose={() => setAsking(false)}>
+          <p>
+            <strong class="break">{name}</strong>{" "}
+            {own ? "and all its versions cannot be brought back." : `of ${secret.owner} will no longer be listed.`}
+          </p>
+        </ConfirmDialog>
+      )}
+    </section>
+  );
+}

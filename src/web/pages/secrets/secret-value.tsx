@@ -1,0 +1,72 @@
+import type { VNode } from "preact";
+import { useCallback, useEffect, useState } from "preact/hooks";
+import { browserClock } from "../../browser-clock.ts";
+import { CopyButton } from "../../parts/copy-button.tsx";
+import { FailureNote } from "../../parts/failure-note.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { useAction } from "../../parts/use-action.ts";
+import { exposeVersion, type Holding } from "../../service/secrets.ts";
+import { useClient } from "../../session/client-context.ts";
+
+/** How long a value stays in the page. Source: issue 4. */
+const SHOWN_MS = 30_000;
+
+interface SecretValueProps {
+  readonly holding: Holding;
+  readonly version: number;
+}
+
+function Masked({ value }: { readonly value: string | undefined }): VNode {
+  if (value === undefined) {
+    return (
+      <p class="value masked">
+        <span aria-hidden="true">••••••••••••</span>
+        <span class="visually-hidden">Hidden</span>
+      </p>
+    );
+  }
+  return (
+    <div class="value-box">
+      <pre class="value shown" tabIndex={0} role="status" aria-label="Value">
+        {value === "" ? <em>(empty)</em> : value}
+      </pre>
+      <span class="time-left" aria-hidden="true" />
+    </div>
+  );
+}
+
+/**
+ * The value of one version: fetched when somebody asks for it, and out of the page again after 30 seconds, when asked to, and when the
+ * page is left. Copying it shows nothing.
+ */
+export function SecretValue({ holding, version }: SecretValueProps): VNode {
+  const client = useClient();
+  const action = useAction();
+  const [value, setValue] = useState<string | undefined>(undefined);
+  const hide = useCallback(() => setValue(undefined), []);
+  useEffect(() => {
+    if (value === undefined) return;
+    addEventListener("pagehide", hide);
+    const callOff = browserClock.after(SHOWN_MS, hide);
+    return () => {
+      removeEventListener("pagehide", hide);
+      callOff();
+    };
+  }, [value, hide]);
+  const reveal = (): void => void action.run(async () => setValue((await exposeVersion(client, holding, version)).key_value));
+  const shown = value !== undefined;
+  return (
+    <div class="secret-value">
+      <Masked value={value} />
+      <FailureNote failure={action.failure} />
+      <div class="buttons">
+        <button class="button" type="button" onClick={shown ? hide : reveal} aria-disabled={action.busy}>
+          <Icon name={shown ? "eye-off" : "eye"} />
+          {shown ? "Hide value" : "Reveal value"}
+        </button>
+        <CopyButton what="value" text={async () => (await exposeVersion(client, holding, version)).key_value} />
+      </div>
+      {shown && <p class="hint">Hides itself after 30 seconds.</p>}
+    </div>
+  );
+}

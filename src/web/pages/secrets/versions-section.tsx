@@ -1,0 +1,102 @@
+import type { VNode } from "preact";
+import { useCallback, useState } from "preact/hooks";
+import type { SecretRecord } from "../../../protocol/answers.ts";
+import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { LoadedView } from "../../parts/loaded-view.tsx";
+import { Moment } from "../../parts/moment.tsx";
+import { Pager } from "../../parts/pager.tsx";
+import { useToast } from "../../parts/toasts.tsx";
+import { useLoaded } from "../../parts/use-loaded.ts";
+import { deleteVersion, listVersions } from "../../service/secrets.ts";
+import { useClient } from "../../session/client-context.ts";
+import { SecretValue } from "./secret-value.tsx";
+
+const PAGE_SIZE = 10;
+
+interface VersionItemProps {
+  readonly version: SecretRecord;
+  readonly latest: boolean;
+  /** What asks before it deletes this version; nothing where that is not possible. */
+  readonly onDelete: (() => void) | undefined;
+}
+
+function VersionItem({ version, latest, onDelete }: VersionItemProps): VNode {
+  const number = version.key_version;
+  return (
+    <li class="version">
+      <div class="version-head">
+        <h3>
+          Version {number} {latest && <span class="badge own">Latest</span>}
+        </h3>
+        <p class="quiet">
+          Made <Moment at={version.created_at} />, {version.expired ? "expired" : "expires"} <Moment at={version.expires_at} />
+        </p>
+        {onDelete && (
+          <button
+            class="button icon-button"
+            type="button"
+            aria-label={`Delete version ${number}`}
+            title={`Delete version ${number}`}
+            onClick={onDelete}
+          >
+            <Icon name="trash" />
+          </button>
+        )}
+      </div>
+      <SecretValue holding={version} version={number} />
+    </li>
+  );
+}
+
+interface VersionsSectionProps {
+  readonly secret: SecretRecord;
+  readonly onChange: () => Promise<void>;
+}
+
+/** All versions of a secret, the newest first, each with its value on request. The creator can delete all but the last one. */
+export function VersionsSection({ secret, onChange }: VersionsSectionProps): VNode {
+  const client = useClient();
+  const toast = useToast();
+  const [page, setPage] = useState(0);
+  const [doomed, setDoomed] = useState<number | undefined>(undefined);
+  const loading = useLoaded(useCallback(() => listVersions(client, secret), [client, secret]));
+  const own = secret.owner === client.email;
+  const remove = async (version: number): Promise<void> => {
+    await deleteVersion(client, secret.key_name, version);
+    toast(`Deleted version ${version}.`);
+    await onChange();
+  };
+  return (
+    <section class="card" aria-labelledby="versions-title">
+      <h2 id="versions-title">Versions</h2>
+      <LoadedView of={loading} what="the versions">
+        {(versions) => (
+          <>
+            <ol class="versions">
+              {versions.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE).map((version) => (
+                <VersionItem
+                  key={version.key_version}
+                  version={version}
+                  latest={version.key_version === versions[0]?.key_version}
+                  onDelete={own && versions.length > 1 ? () => setDoomed(version.key_version) : undefined}
+                />
+              ))}
+            </ol>
+            {versions.length > PAGE_SIZE && <Pager page={page} pageSize={PAGE_SIZE} total={versions.length} onPage={setPage} />}
+          </>
+        )}
+      </LoadedView>
+      {doomed !== undefined && (
+        <ConfirmDialog
+          title={`Delete version ${doomed}?`}
+          confirm="Delete version"
+          work={() => remove(doomed)}
+          onClose={() => setDoomed(undefined)}
+        >
+          <p>Its value is gone for everybody, and its number is never used again.</p>
+        </ConfirmDialog>
+      )}
+    </section>
+  );
+}

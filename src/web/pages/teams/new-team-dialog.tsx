@@ -1,0 +1,43 @@
+import type { VNode } from "preact";
+import { Dialog } from "../../parts/dialog.tsx";
+import { AreaField, TextField } from "../../parts/field.tsx";
+import { Form } from "../../parts/form.tsx";
+import { formText } from "../../parts/form-text.ts";
+import { useToast } from "../../parts/toasts.tsx";
+import { useAction } from "../../parts/use-action.ts";
+import { createTeam } from "../../service/teams.ts";
+import { useClient } from "../../session/client-context.ts";
+import { emailList } from "../../text/email-list.ts";
+
+export function NewTeamDialog({
+  onMade,
+  onClose,
+}: {
+  readonly onMade: () => Promise<void>;
+  readonly onClose: () => void;
+}): VNode {
+  const client = useClient();
+  const toast = useToast();
+  const action = useAction();
+  const work = async (form: HTMLFormElement): Promise<void> => {
+    const name = formText(form, "group_id");
+    await createTeam(client, name, emailList(formText(form, "members")));
+    toast(`Made the team ${name}.`);
+    await onMade();
+    onClose();
+  };
+  return (
+    <Dialog title="New team" onClose={onClose}>
+      <Form action={action} submit="Make the team" icon="team" work={work} onCancel={onClose}>
+        <TextField label="Name" name="group_id" required autocomplete="off" failure={action.failure} />
+        <AreaField
+          label="Members"
+          name="members"
+          rows={3}
+          hint="E-mail addresses, apart by commas or lines. You are a member anyway."
+          failure={action.failure}
+        />
+      </Form>
+    </Dialog>
+  );
+}

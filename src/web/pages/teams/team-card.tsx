@@ -1,0 +1,136 @@
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { TeamRecord } from "../../../protocol/answers.ts";
+import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
+import { TextField } from "../../parts/field.tsx";
+import { Form } from "../../parts/form.tsx";
+import { formText } from "../../parts/form-text.ts";
+import { Icon } from "../../parts/icon.tsx";
+import { useToast } from "../../parts/toasts.tsx";
+import { useAction } from "../../parts/use-action.ts";
+import { addMembers, deleteTeam, removeMember } from "../../service/teams.ts";
+import { useClient } from "../../session/client-context.ts";
+import { emailList } from "../../text/email-list.ts";
+
+interface TeamCardProps {
+  readonly team: TeamRecord;
+  readonly onChange: () => Promise<void>;
+}
+
+/** What the creator is about to take back. */
+type Doomed = { readonly kind: "team" } | { readonly kind: "member"; readonly email: string };
+
+function AddMembers({ team, onChange }: TeamCardProps): VNode {
+  const client = useClient();
+  const toast = useToast();
+  const action = useAction();
+  const work = async (form: HTMLFormElement): Promise<void> => {
+    const members = emailList(formText(form, "members"));
+    await addMembers(client, team.group_id, members);
+    form.reset();
+    toast(`Added ${members.join(", ")}.`);
+    await onChange();
+  };
+  return (
+    <Form action={action} submit="Add" icon="plus" work={work}>
+      <TextField
+        label="Add members"
+        name="members"
+        required
+        autocomplete="off"
+        placeholder="name@example.com"
+        failure={action.failure}
+      />
+    </Form>
+  );
+}
+
+function RemovalDialog({
+  team,
+  onChange,
+  doomed,
+  onClose,
+}: TeamCardProps & { readonly doomed: Doomed; readonly onClose: () => void }): VNode {
+  const client = useClient();
+  const toast = useToast();
+  const { group_id: name } = team;
+  const ofMember = doomed.kind === "member";
+  const remove = async (): Promise<void> => {
+    if (ofMember) await removeMember(client, name, doomed.email);
+    else await deleteTeam(client, name);
+    toast(ofMember ? `Removed ${doomed.email}.` : `Deleted the team ${name}.`);
+    await onChange();
+  };
+  return (
+    <ConfirmDialog
+      title={ofMember ? "Remove member?" : "Delete team?"}
+      confirm={ofMember ? "Remove" : "Delete team"}
+      work={remove}
+      onClose={onClose}
+    >
+      <p>
+        <strong class="break">{ofMember ? doomed.email : name}</strong>{" "}
+        {ofMember ? `loses what is shared with ${name}.` : "goes, and its members lose what is shared with it."}
+      </p>
+    </ConfirmDialog>
+  );
+}
+
+function Members({
+  team,
+  onRemove,
+}: {
+  readonly team: TeamRecord;
+  readonly onRemove: ((email: string) => void) | undefined;
+}): VNode {
+  const { email: me } = useClient();
+  return (
+    <ul class="members" aria-label={`Members of ${team.group_id}`}>
+      {team.members.map((email) => (
+        <li key={email}>
+          <span class="break">{email === me ? `${email} (you)` : email}</span>
+          {email === team.creator && <span class="badge">Creator</span>}
+          {onRemove && email !== team.creator && (
+            <button
+              class="button icon-button"
+              type="button"
+              aria-label={`Remove ${email}`}
+              title={`Remove ${email}`}
+              onClick={() => onRemove(email)}
+            >
+              <Icon name="trash" />
+            </button>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** One team; its creator changes it here. */
+export function TeamCard({ team, onChange }: TeamCardProps): VNode {
+  const client = useClient();
+  const [doomed, setDoomed] = useState<Doomed | undefined>(undefined);
+  const own = team.creator === client.email;
+  return (
+    <li class="card">
+      <div class="card-head">
+        <h2 class="break">{team.group_id}</h2>
+        {own && (
+          <button
+            class="button icon-button"
+            type="button"
+            aria-label={`Delete the team ${team.group_id}`}
+            title={`Delete the team ${team.group_id}`}
+            onClick={() => setDoomed({ kind: "team" })}
+          >
+            <Icon name="trash" />
+          </button>
+        )}
+      </div>
+      <Members team={team} onRemove={own ? (email) => setDoomed({ kind: "member", email }) : undefined} />
+      {own && <AddMembers team={team} onChange={onChange} />}
+      {doomed && <RemovalDialog team={team} onChange={onChange} doomed={doomed} onClose={() => setDoomed(undefined)} />}
+    </li>
+  );
+}

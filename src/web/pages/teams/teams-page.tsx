@@ -1,0 +1,43 @@
+import type { VNode } from "preact";
+import { useCallback, useState } from "preact/hooks";
+import { Empty } from "../../parts/empty.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { LoadedView } from "../../parts/loaded-view.tsx";
+import { PageHeading } from "../../parts/page-heading.tsx";
+import { useLoaded } from "../../parts/use-loaded.ts";
+import { listTeams } from "../../service/teams.ts";
+import { useClient } from "../../session/client-context.ts";
+import { NewTeamDialog } from "./new-team-dialog.tsx";
+import { TeamCard } from "./team-card.tsx";
+
+export function TeamsPage(): VNode {
+  const client = useClient();
+  const [making, setMaking] = useState(false);
+  const list = useLoaded(useCallback(() => listTeams(client), [client]));
+  return (
+    <>
+      <PageHeading title="Teams">
+        <button class="button primary" type="button" onClick={() => setMaking(true)}>
+          <Icon name="plus" />
+          New team
+        </button>
+      </PageHeading>
+      <LoadedView of={list} what="your teams">
+        {(teams) =>
+          teams.length === 0 ? (
+            <Empty icon="team" title="No teams yet">
+              <p>Share a secret with a team once, and whoever joins has it; whoever leaves has it no longer.</p>
+            </Empty>
+          ) : (
+            <ul class="cards">
+              {teams.map((team) => (
+                <TeamCard key={team.group_id} team={team} onChange={list.reload} />
+              ))}
+            </ul>
+          )
+        }
+      </LoadedView>
+      {making && <NewTeamDialog onMade={list.reload} onClose={() => setMaking(false)} />}
+    </>
+  );
+}

@@ -1,0 +1,21 @@
+import type { ComponentChildren, VNode } from "preact";
+import { Icon, type IconName } from "./icon.tsx";
+
+/** What stands where nothing is yet, and what to do about it. */
+export function Empty({
+  icon,
+  title,
+  children,
+}: {
+  readonly icon: IconName;
+  readonly title: string;
+  readonly children?: ComponentChildren;
+}): VNode {
+  return (
+    <div class="empty">
+      <Icon name={icon} />
+      <p class="empty-title">{title}</p>
+      {children}
+    </div>
+  );
+}

@@ -1,0 +1,33 @@
+import type { VNode } from "preact";
+
+interface PagerProps {
+  readonly page: number;
+  readonly pageSize: number;
+  readonly total: number;
+  readonly onPage: (page: number) => void;
+}
+
+const figures = new Intl.NumberFormat("en");
+
+/** Which part of a long list is shown, and the way to the others. Says the number alone when everything is shown. */
+export function Pager({ page, pageSize, total, onPage }: PagerProps): VNode {
+  const last = Math.max(0, Math.ceil(total / pageSize) - 1);
+  const from = page * pageSize + 1;
+  const to = Math.min(total, from + pageSize - 1);
+  const span = total === 0 ? "None" : `${figures.format(from)} to ${figures.format(to)} of ${figures.format(total)}`;
+  return (
+    <nav class="pager" aria-label="Pages">
+      <p role="status">{span}</p>
+      {last > 0 && (
+        <div class="pager-buttons">
+          <button class="button" type="button" aria-disabled={page === 0} onClick={() => onPage(Math.max(0, page - 1))}>
+            Previous
+          </button>
+          <button class="button" type="button" aria-disabled={page === last} onClick={() => onPage(Math.min(last, page + 1))}>
+            Next
+          </button>
+        </div>
+      )}
+    </nav>
+  );
+}

@@ -1,0 +1,13 @@
+import type { VNode } from "preact";
+import type { Permission } from "../../protocol/answers.ts";
+
+const words: Readonly<Record<Permission, string>> = { R: "Read", W: "Write", RW: "Read and write" };
+
+export function permissionWords(permission: Permission): string {
+  return words[permission];
+}
+
+/** What one may do with a secret; `own` says that it is one's own, with every right. */
+export function PermissionBadge({ permission, own }: { readonly permission: Permission; readonly own: boolean }): VNode {
+  return <span class={own ? "badge own" : "badge"}>{own ? "Owner" : words[permission]}</span>;
+}

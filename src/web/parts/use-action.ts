@@ -1,0 +1,32 @@
+import { useCallback, useRef, useState } from "preact/hooks";
+import { failureOf, type ServiceFailure } from "../service/failure.ts";
+
+export interface Action {
+  readonly busy: boolean;
+  /** Of the last run. */
+  readonly failure: ServiceFailure | undefined;
+  /** Runs the work unless some is under way. Resolves when it is done, also after a failure. */
+  readonly run: (work: () => Promise<void>) => Promise<void>;
+}
+
+/** Something a person sets off: busy meanwhile, with its failure to show afterwards. */
+export function useAction(): Action {
+  const [busy, setBusy] = useState(false);
+  const [failure, setFailure] = useState<ServiceFailure | undefined>(undefined);
+  const running = useRef(false);
+  const run = useCallback(async (work: () => Promise<void>) => {
+    if (running.current) return;
+    running.current = true;
+    setBusy(true);
+    setFailure(undefined);
+    try {
+      await work();
+    } catch (error) {
+      setFailure(failureOf(error));
+    } finally {
+      running.current = false;
+      setBusy(false);
+    }
+  }, []);
+  return { busy, failure, run };
+}

@@ -1,0 +1,44 @@
+/** Which page is shown: what stands behind `#` in the address. The token of a mail's link is taken out of the address at once. */
+export type Route =
+  | {
+      readonly page:
+        | "log-in"
+        | "sign-up"
+        | "forgot-password"
+        | "secrets"
+        | "new-secret"
+        | "files"
+        | "teams"
+        | "api-token"
+        | "unknown";
+    }
+  | { readonly page: "set-password"; readonly token: string }
+  | { readonly page: "secret"; readonly owner: string; readonly name: string };
+
+const plainPages = ["log-in", "sign-up", "forgot-password", "secrets", "new-secret", "files", "teams", "api-token"] as const;
+
+function decoded(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}
+
+/** An empty hash is the list of secrets. */
+export function parseRoute(hash: string): Route {
+  const [path = "", query = ""] = hash.replace(/^#?\/?/u, "").split("?", 2);
+  if (path === "") return { page: "secrets" };
+  if (path === "set-password") return { page: "set-password", token: new URLSearchParams(query).get("token") ?? "" };
+  const plain = plainPages.find((page) => page === path);
+  if (plain) return { page: plain };
+  const [area, owner, name, ...more] = path.split("/").map(decoded);
+  if (area === "secrets" && owner && name && more.length === 0) return { page: "secret", owner, name };
+  return { page: "unknown" };
+}
+
+/** The address of a page, for a link. Never holds a token. */
+export function hrefOf(route: Route): string {
+  if (route.page === "secret") return `#/secrets/${encodeURIComponent(route.owner)}/${encodeURIComponent(route.name)}`;
+  return `#/${route.page}`;
+}

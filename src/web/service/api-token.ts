@@ -1,0 +1,10 @@
+import type { TokenAnswer } from "../../protocol/answers.ts";
+import { appOperationPath } from "../../protocol/app-operations.ts";
+import { isTokenAnswer } from "./answers.ts";
+import { readJson } from "./post.ts";
+import type { VaultClient } from "./vault-client.ts";
+
+/** A new access token of 24 hours with its refresh token. @throws ServiceFailure `invalid_credentials` when it is another password */
+export async function issueToken(client: VaultClient, password: string): Promise<TokenAnswer> {
+  return readJson(await client.open(appOperationPath.app_api_token, { password }), isTokenAnswer);
+}

@@ -1,0 +1,56 @@
+import { isErrorAnswer } from "./answers.ts";
+
+interface FailureDetail {
+  readonly path: string;
+  readonly reason: string;
+}
+
+/** A call that did not succeed: the service's own error, or `unreachable` / `unreadable` when there was none to read. */
+export class ServiceFailure extends Error {
+  override readonly name = "ServiceFailure";
+  readonly code: string;
+  /** 0 when there was no answer. */
+  readonly status: number;
+  readonly details: readonly FailureDetail[];
+
+  constructor(code: string, message: string, status = 0, details: readonly FailureDetail[] = []) {
+    super(message);
+    this.code = code;
+    this.status = status;
+    this.details = details;
+  }
+
+  /** What was wrong with one member of the request. */
+  reason(path: string): string | undefined {
+    return this.details.find((detail) => detail.path === path || detail.path.startsWith(`${path}.`))?.reason;
+  }
+}
+
+export const unreachable = (): ServiceFailure =>
+  new ServiceFailure("unreachable", "The vault cannot be reached. Check the connection and try again.");
+
+/** The failure that an answer's status and body tell of. */
+export function failureFromBody(status: number, text: string): ServiceFailure {
+  try {
+    const body: unknown = JSON.parse(text);
+    if (isErrorAnswer(body)) {
+      const { code, message, details } = body.error;
+      return new ServiceFailure(code, sentence(message), status, details);
+    }
+  } catch {
+    // Not JSON: a proxy's page, for one.
+  }
+  return new ServiceFailure("unreadable", `The vault answered ${status} and nothing more that can be read.`, status);
+}
+
+export function failureOf(error: unknown): ServiceFailure {
+  return error instanceof ServiceFailure
+    ? error
+    : new ServiceFailure("unforeseen", "Something went wrong in this page. Reload it.");
+}
+
+/** The service writes its messages without a capital and a full stop. */
+function sentence(message: string): string {
+  const text = message.charAt(0).toUpperCase() + message.slice(1);
+  return /[.!?]$/u.test(text) ? text : `${text}.`;
+}

@@ -1,0 +1,58 @@
+import type { FileRecord } from "../../protocol/answers.ts";
+import { CSRF_HEADER } from "../../protocol/app-operations.ts";
+import { operationPath } from "../../protocol/operations.ts";
+import { isFileRecord } from "./answers.ts";
+import { failureFromBody, unreachable } from "./failure.ts";
+import { isObject, listOf, shape } from "./shape.ts";
+import type { VaultClient } from "./vault-client.ts";
+
+const fileList = shape<{ files: readonly FileRecord[] }>({ files: listOf(isFileRecord) });
+
+export async function listFiles(client: VaultClient): Promise<readonly FileRecord[]> {
+  return (await client.call("list_file", {}, fileList)).files;
+}
+
+/** The bytes of one version, which the browser keeps on disk when they are many. */
+export async function downloadFile(client: VaultClient, filename: string, version: number): Promise<Blob> {
+  const response = await client.open(operationPath.download_file, { email: client.email, filename, version });
+  return response.blob().catch(() => {
+    throw unreachable();
+  });
+}
+
+/** All versions, or the one given. */
+export async function deleteFile(client: VaultClient, filename: string, version?: number): Promise<void> {
+  await client.call("delete_file", { filename, version }, isObject);
+}
+
+/**
+ * Sends one file as a new version. `onProgress` hears the share that has left, from 0 to 1; fetch cannot tell it, hence XMLHttpRequest.
+ * @throws ServiceFailure; the signal's reason when it was aborted
+ */
+export function uploadFile(
+  client: VaultClient,
+  file: File,
+  onProgress: (share: number) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  return client.guarded(
+    () =>
+      new Promise((resolve, reject) => {
+        const request = new XMLHttpRequest();
+        request.open("POST", operationPath.protect_file);
+        request.setRequestHeader("email", client.email);
+        request.setRequestHeader("countoffiles", "1");
+        request.setRequestHeader(CSRF_HEADER, client.csrfToken);
+        request.upload.addEventListener("progress", ({ loaded, total }) => onProgress(total > 0 ? loaded / total : 0));
+        request.addEventListener("load", () =>
+          request.status === 200 ? resolve() : reject(failureFromBody(request.status, request.responseText)),
+        );
+        request.addEventListener("error", () => reject(unreachable()));
+        request.addEventListener("abort", () => reject(signal.reason));
+        signal.addEventListener("abort", () => request.abort(), { once: true });
+        const form = new FormData();
+        form.append("file", file);
+        request.send(form);
+      }),
+  );
+}

@@ -1,0 +1,28 @@
+import { CSRF_HEADER } from "../../protocol/app-operations.ts";
+import { ServiceFailure, failureFromBody, unreachable } from "./failure.ts";
+import type { Guard } from "./shape.ts";
+
+/**
+ * Posts JSON to the vault this page came from; the session cookie goes along.
+ * @throws ServiceFailure for every answer but a success, and for none
+ */
+export async function post(path: string, body: object, csrfToken?: string): Promise<Response> {
+  const request: RequestInit = {
+    method: "POST",
+    credentials: "same-origin",
+    headers: { "content-type": "application/json", ...(csrfToken !== undefined && { [CSRF_HEADER]: csrfToken }) },
+    body: JSON.stringify(body),
+  };
+  const response = await fetch(path, request).catch(() => {
+    throw unreachable();
+  });
+  if (!response.ok) throw failureFromBody(response.status, await response.text().catch(() => ""));
+  return response;
+}
+
+/** @throws ServiceFailure `unreadable` when the answer is not of that shape */
+export async function readJson<T>(response: Response, guard: Guard<T>): Promise<T> {
+  const answer: unknown = await response.json().catch(() => undefined);
+  if (guard(answer)) return answer;
+  throw new ServiceFailure("unreadable", "The vault's answer cannot be read. Reload the page: it may be of another version.");
+}

@@ -1,0 +1,102 @@
+import type { ExposedSecret, Permission, SecretRecord, ShareRecord, UnshareRecord } from "../../protocol/answers.ts";
+import type { Metadata } from "../../protocol/metadata.ts";
+import { isExposedSecret, isSecretRecord, isShareRecord, isUnshareRecord } from "./answers.ts";
+import { isObject, listOf, shape } from "./shape.ts";
+import type { VaultClient } from "./vault-client.ts";
+
+const oneSecret = shape<{ secret: SecretRecord }>({ secret: isSecretRecord });
+const secretList = shape<{ secrets: readonly SecretRecord[] }>({ secrets: listOf(isSecretRecord) });
+const versionList = shape<{ versions: readonly SecretRecord[] }>({ versions: listOf(isSecretRecord) });
+
+/** What the person has of a secret decides which operations handle it. Source: the interface, "Lifecycle rules", 2. */
+export type Holding = Pick<SecretRecord, "key_name" | "owner" | "shared">;
+
+/** A new secret. `delete_time` is in minutes. */
+export interface NewSecret {
+  readonly key_name: string;
+  readonly key_value: string;
+  readonly metadata: Metadata;
+  readonly delete_time?: number;
+}
+
+/** `to` is an address, or a team. */
+export type Grantee = { readonly kind: "person"; readonly to: string } | { readonly kind: "team"; readonly to: string };
+
+function addressed(grantee: Grantee): object {
+  return grantee.kind === "person" ? { usr_id_to: [grantee.to] } : { group_id_to: grantee.to };
+}
+
+export async function listSecrets(client: VaultClient): Promise<readonly SecretRecord[]> {
+  return (await client.call("list_no_dup", {}, secretList)).secrets;
+}
+
+/** The newest first. */
+export async function listVersions(client: VaultClient, { key_name, owner, shared }: Holding): Promise<readonly SecretRecord[]> {
+  const answer = shared
+    ? client.call("version_list_for_link", { key_name, owner }, versionList)
+    : client.call("version_list", { key_name }, versionList);
+  return (await answer).versions.toReversed();
+}
+
+/** The value of one version. */
+export async function exposeVersion(
+  client: VaultClient,
+  { key_name, owner, shared }: Holding,
+  version: number,
+): Promise<ExposedSecret> {
+  return shared
+    ? client.call("version_expose_link", { key_name, owner, key_version: version }, isExposedSecret)
+    : client.call("version_expose", { key_name, key_version: version }, isExposedSecret);
+}
+
+export async function createSecret(client: VaultClient, secret: NewSecret): Promise<SecretRecord> {
+  return (await client.call("protect", secret, oneSecret)).secret;
+}
+
+export async function addVersion(
+  client: VaultClient,
+  { key_name, owner, shared }: Holding,
+  value: string,
+): Promise<SecretRecord> {
+  const answer = shared
+    ? client.call("protect_link", { key_name, owner, key_value: value, without_list: 1 }, oneSecret)
+    : client.call("protect", { key_name, key_value: value }, oneSecret);
+  return (await answer).secret;
+}
+
+export async function updateMetadata(client: VaultClient, secret: SecretRecord, metadata: Metadata): Promise<void> {
+  const { key_name, key_version, owner } = secret;
+  await client.call("update_key_metadata", { key_name, key_version, owner, metadata }, oneSecret);
+}
+
+export async function deleteSecret(client: VaultClient, name: string): Promise<void> {
+  await client.call("delete", { key_name: [name] }, isObject);
+}
+
+export async function deleteVersion(client: VaultClient, name: string, version: number): Promise<void> {
+  await client.call("version_delete", { key_name: name, key_version: version }, isObject);
+}
+
+const shared = shape<{ shared: readonly ShareRecord[] }>({ shared: listOf(isShareRecord) });
+const unshared = shape<{ unshared: readonly UnshareRecord[] }>({ unshared: listOf(isUnshareRecord) });
+
+export async function shareSecret(
+  client: VaultClient,
+  name: string,
+  grantee: Grantee,
+  permission: Permission,
+): Promise<readonly ShareRecord[]> {
+  const body = { key_name: [name], usr_id_from: client.email, permission, ...addressed(grantee) };
+  return (await client.call("share", body, shared)).shared;
+}
+
+/** Takes the secret back from somebody, or from everybody. */
+export async function unshareSecret(client: VaultClient, name: string, grantee?: Grantee): Promise<readonly UnshareRecord[]> {
+  const body = { key_name: [name], usr_id_from: client.email, ...(grantee && addressed(grantee)) };
+  return (await client.call("unshare", body, unshared)).unshared;
+}
+
+/** Takes a received secret off the person's own list. */
+export async function leaveSecret(client: VaultClient, { key_name, owner }: Holding): Promise<void> {
+  await client.call("delete_shared_key_link", { key_name, owner }, isObject);
+}

@@ -1,0 +1,28 @@
+/** Says whether something that came over the wire is a `T`. The browser's few edges; zod alone would be larger than this application. */
+export type Guard<T> = (value: unknown) => value is T;
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export const isText: Guard<string> = (value) => typeof value === "string";
+export const isNumber: Guard<number> = (value) => typeof value === "number";
+export const isFlag: Guard<boolean> = (value) => typeof value === "boolean";
+
+export function oneOf<T>(...guards: Guard<T>[]): Guard<T> {
+  return (value): value is T => guards.some((guard) => guard(value));
+}
+
+export function literal<T extends string>(...texts: readonly T[]): Guard<T> {
+  return (value): value is T => texts.some((text) => text === value);
+}
+
+export function listOf<T>(entry: Guard<T>): Guard<readonly T[]> {
+  return (value): value is readonly T[] => Array.isArray(value) && value.every(entry);
+}
+
+/** An object with these members, whatever others it has. */
+export function shape<T extends object>(members: { readonly [Name in keyof T]-?: Guard<T[Name]> }): Guard<T> {
+  const guards: [string, Guard<unknown>][] = Object.entries(members);
+  return (value): value is T => isObject(value) && guards.every(([name, guard]) => guard(value[name]));
+}

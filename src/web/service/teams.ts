@@ -1,0 +1,27 @@
+import type { TeamRecord } from "../../protocol/answers.ts";
+import { isTeamRecord } from "./answers.ts";
+import { isObject, listOf, shape } from "./shape.ts";
+import type { VaultClient } from "./vault-client.ts";
+
+const teamList = shape<{ teams: readonly TeamRecord[] }>({ teams: listOf(isTeamRecord) });
+
+/** The teams the person belongs to. */
+export async function listTeams(client: VaultClient): Promise<readonly TeamRecord[]> {
+  return (await client.call("team_list", {}, teamList)).teams;
+}
+
+export async function createTeam(client: VaultClient, name: string, members: readonly string[]): Promise<void> {
+  await client.call("team_create", { group_id: name, members }, isObject);
+}
+
+export async function addMembers(client: VaultClient, name: string, members: readonly string[]): Promise<void> {
+  await client.call("team_add_members", { group_id: name, members }, isObject);
+}
+
+export async function removeMember(client: VaultClient, name: string, member: string): Promise<void> {
+  await client.call("team_remove_members", { group_id: name, members: [member] }, isObject);
+}
+
+export async function deleteTeam(client: VaultClient, name: string): Promise<void> {
+  await client.call("team_delete", { group_id: name }, isObject);
+}

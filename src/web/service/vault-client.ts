@@ -1,0 +1,70 @@
+import { operationPath, type Operation } from "../../protocol/operations.ts";
+import { currentSession } from "./account.ts";
+import type { Session } from "./answers.ts";
+import { failureOf, ServiceFailure } from "./failure.ts";
+import { post, readJson } from "./post.ts";
+import type { Guard } from "./shape.ts";
+
+/**
+ * The vault as the person who is logged in sees it. A session that is over is reported once, through `onSessionOver`; one that was begun
+ * anew in another tab is taken up.
+ */
+export class VaultClient {
+  readonly email: string;
+  #csrfToken: string;
+  readonly #onSessionOver: () => void;
+
+  constructor(session: Session, onSessionOver: () => void) {
+    this.email = session.email;
+    this.#csrfToken = session.csrf_token;
+    this.#onSessionOver = onSessionOver;
+  }
+
+  get csrfToken(): string {
+    return this.#csrfToken;
+  }
+
+  /** Calls an operation in the person's own name. @throws ServiceFailure */
+  async call<T>(operation: Operation, body: object, guard: Guard<T>): Promise<T> {
+    return readJson(await this.open(operationPath[operation], { email: this.email, ...body }), guard);
+  }
+
+  /** Posts within the session and answers the response itself. @throws ServiceFailure */
+  async open(path: string, body: object): Promise<Response> {
+    return this.guarded(() => post(path, body, this.#csrfToken));
+  }
+
+  /** Runs something that sends `csrfToken`: once more when that was an old one. @throws ServiceFailure */
+  async guarded<T>(send: () => Promise<T>): Promise<T> {
+    try {
+      return await send();
+    } catch (error) {
+      if (failureOf(error).code === "csrf_failed" && (await this.#renew())) return await this.#reporting(send);
+      return this.#report(error);
+    }
+  }
+
+  async #reporting<T>(send: () => Promise<T>): Promise<T> {
+    try {
+      return await send();
+    } catch (error) {
+      return this.#report(error);
+    }
+  }
+
+  #report(error: unknown): never {
+    if (error instanceof ServiceFailure && isSessionOver(error)) this.#onSessionOver();
+    throw error;
+  }
+
+  async #renew(): Promise<boolean> {
+    const session = await currentSession();
+    if (session?.email !== this.email) return false;
+    this.#csrfToken = session.csrf_token;
+    return true;
+  }
+}
+
+function isSessionOver({ status, code }: ServiceFailure): boolean {
+  return code === "csrf_failed" || (status === 401 && code !== "invalid_credentials");
+}

@@ -1,0 +1,74 @@
+import type { VNode } from "preact";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { Empty } from "./parts/empty.tsx";
+import { PageHeading } from "./parts/page-heading.tsx";
+import { useLoaded } from "./parts/use-loaded.ts";
+import { ApiTokenPage } from "./pages/api-token-page.tsx";
+import { FilesPage } from "./pages/files/files-page.tsx";
+import { firstView } from "./pages/secrets/list-view.ts";
+import { NewSecretPage } from "./pages/secrets/new-secret-page.tsx";
+import { SecretPage } from "./pages/secrets/secret-page.tsx";
+import { SecretsProvider } from "./pages/secrets/secrets-context.ts";
+import { SecretsPage } from "./pages/secrets/secrets-page.tsx";
+import { TeamsPage } from "./pages/teams/teams-page.tsx";
+import { hrefOf, type Route } from "./routing/route.ts";
+import { goInstead } from "./routing/use-route.ts";
+import { listSecrets } from "./service/secrets.ts";
+import type { VaultClient } from "./service/vault-client.ts";
+import { ClientProvider } from "./session/client-context.ts";
+
+/** The pages around logging in are not for whoever is: they go to the secrets. */
+function Onward(): null {
+  useEffect(() => goInstead({ page: "secrets" }), []);
+  return null;
+}
+
+function UnknownPage(): VNode {
+  return (
+    <>
+      <PageHeading title="No such page" />
+      <Empty icon="warning" title="There is nothing at this address">
+        <a href={hrefOf({ page: "secrets" })}>To your secrets</a>
+      </Empty>
+    </>
+  );
+}
+
+function Page({ route }: { readonly route: Route }): VNode {
+  switch (route.page) {
+    case "secrets":
+      return <SecretsPage />;
+    case "new-secret":
+      return <NewSecretPage />;
+    case "secret":
+      return <SecretPage owner={route.owner} name={route.name} />;
+    case "files":
+      return <FilesPage />;
+    case "teams":
+      return <TeamsPage />;
+    case "api-token":
+      return <ApiTokenPage />;
+    case "unknown":
+      return <UnknownPage />;
+    case "log-in":
+    case "sign-up":
+    case "forgot-password":
+    case "set-password":
+      return <Onward />;
+  }
+}
+
+/** Everything behind the log-in. */
+export function SignedInPages({ client, route }: { readonly client: VaultClient; readonly route: Route }): VNode {
+  const [view, setView] = useState(firstView);
+  const list = useLoaded(useCallback(() => listSecrets(client), [client]));
+  const { loaded, reload } = list;
+  const secrets = useMemo(() => ({ list: { loaded, reload }, view, setView }), [loaded, reload, view]);
+  return (
+    <ClientProvider value={client}>
+      <SecretsProvider value={secrets}>
+        <Page key={hrefOf(route)} route={route} />
+      </SecretsProvider>
+    </ClientProvider>
+  );
+}

@@ -1,0 +1,28 @@
+import { expect, test } from "vitest";
+import { metadataText, metadataValue } from "./metadata-text.ts";
+
+test.each([
+  "plain",
+  "two words",
+  "",
+  "10",
+  "true",
+  "null",
+  '"quoted"',
+  "{",
+  '{"a":1}',
+  10,
+  0.5,
+  true,
+  null,
+  [1, "2"],
+  { a: { b: [null] } },
+])("%j comes back from its text as it was", (value) => {
+  expect(metadataValue(metadataText(value))).toEqual(value);
+});
+
+test("text looks like itself, a number like a number", () => {
+  expect(metadataText("blue")).toBe("blue");
+  expect(metadataText(10)).toBe("10");
+  expect(metadataText("10")).toBe('"10"');
+});

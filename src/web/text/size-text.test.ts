@@ -1,0 +1,14 @@
+import { expect, test } from "vitest";
+import { sizeText } from "./size-text.ts";
+
+test.each([
+  [0, "0 bytes"],
+  [1, "1 byte"],
+  [999, "999 bytes"],
+  [1000, "1 kB"],
+  [1_234_567, "1.23 MB"],
+  [67_108_864, "67.1 MB"],
+  [5e15, "5,000 TB"],
+])("%d is %s", (bytes, text) => {
+  expect(sizeText(bytes)).toBe(text);
+});

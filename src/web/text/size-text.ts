@@ -1,0 +1,9 @@
+const units = ["kB", "MB", "GB", "TB"];
+const figures = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+
+/** Bytes as people read them, in powers of 1000. */
+export function sizeText(bytes: number): string {
+  if (bytes < 1000) return `${bytes} ${bytes === 1 ? "byte" : "bytes"}`;
+  const power = Math.min(Math.floor(Math.log10(bytes) / 3), units.length);
+  return `${figures.format(bytes / 1000 ** power)} ${units[power - 1] ?? ""}`;
+}
