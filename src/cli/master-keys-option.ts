@@ -14,3 +14,8 @@ export function givenKeys(flags: { readonly masterKeyFile?: string }): KeyRing |
   const text = process.env.VAULTSYNC_VAULT_MASTER_KEY;
   return text === undefined ? undefined : new KeyRing({ read: () => parseMasterKeys(text) });
 }
+
+/** @throws Error when keys were given and this one is not among them */
+export function requireKey(keys: KeyRing | undefined, id: string): void {
+  if (keys && !keys.find(id)) throw new Error(`the data is under another master key, ${id}, than those given`);
+}

@@ -1,3 +1,5 @@
+import type { SqlValue } from "./sql-connection.ts";
+
 /** One row of a result, read by column and kind. @throws TypeError when the column holds something else */
 export class Row {
   readonly #columns: Record<string, unknown>;
@@ -16,6 +18,13 @@ export class Row {
     const value = this.#columns[column];
     if (typeof value !== "number") throw new TypeError(`column ${column} is no number`);
     return value;
+  }
+
+  /** Of whatever kind. */
+  value(column: string): SqlValue {
+    const value = this.#columns[column];
+    if (typeof value === "string" || typeof value === "number" || value instanceof Uint8Array) return value;
+    throw new TypeError(`column ${column} is neither text nor number nor bytes`);
   }
 
   /** SQLite answers conditions with 0 or 1. */

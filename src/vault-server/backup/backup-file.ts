@@ -1,0 +1,150 @@
+import { createHash } from "node:crypto";
+import { open, type FileHandle } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+import { PassThrough } from "node:stream";
+import { createZstdDecompress } from "node:zlib";
+import { migrations } from "../store/migrations.ts";
+import type { Cell } from "../store/store.ts";
+import { keptTables, type TableShape } from "../store/tables.ts";
+import {
+  backupEnd,
+  backupHead,
+  closing,
+  CLOSING_BYTES,
+  FORMAT_VERSION,
+  opening,
+  rowOf,
+  tableStart,
+  type BackupEnd,
+  type BackupHead,
+} from "./format.ts";
+
+export interface BackupRow {
+  readonly table: TableShape;
+  readonly cells: Cell[];
+}
+
+export interface BackupSummary {
+  readonly head: BackupHead;
+  readonly end: BackupEnd;
+}
+
+async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let begun: Buffer[] = [];
+  for await (const piece of bytes) {
+    let from = 0;
+    for (let end = piece.indexOf("\n"); end >= 0; end = piece.indexOf("\n", from)) {
+      yield Buffer.concat([...begun, piece.subarray(from, end)]).toString("utf8");
+      begun = [];
+      from = end + 1;
+    }
+    begun.push(piece.subarray(from));
+  }
+}
+
+/** @throws Error when this release cannot read it */
+function checkHead(head: BackupHead): void {
+  if (head.vaultsync_backup > FORMAT_VERSION || head.schema > migrations.length) {
+    throw new Error("the backup was made by a newer release of vaultsync: use that one");
+  }
+}
+
+/** @throws Error when the columns are not those of this release */
+function tableOf({ table, columns }: { table: string; columns: string[] }): TableShape {
+  const known = keptTables.find(({ name }) => name === table);
+  if (known?.columns.join() === columns.join()) return known;
+  throw new Error(
+    "the backup was made by another release of vaultsync: restore it with that one, then start this one on the data",
+  );
+}
+
+/** A backup that can be read. Its bytes are checked as a whole when it is opened. */
+export class BackupFile implements AsyncDisposable {
+  readonly #file: FileHandle;
+  readonly #contentEnd: number;
+
+  private constructor(file: FileHandle, contentEnd: number) {
+    this.#file = file;
+    this.#contentEnd = contentEnd;
+  }
+
+  /** @throws Error when it is no backup, is damaged or is cut off */
+  static async open(path: string): Promise<BackupFile> {
+    const file = await open(path, "r");
+    try {
+      const { size } = await file.stat();
+      const backup = new BackupFile(file, size - CLOSING_BYTES);
+      await backup.#checkBytes();
+      return backup;
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  async #bytes(start: number, end: number): Promise<Buffer> {
+    const { buffer, bytesRead } = await this.#file.read(Buffer.alloc(end - start), 0, end - start, start);
+    return buffer.subarray(0, bytesRead);
+  }
+
+  /** From `start` to the content's end. */
+  #stream(start: number) {
+    return this.#file.createReadStream({ start, end: this.#contentEnd - 1, autoClose: false, highWaterMark: 1 << 20 });
+  }
+
+  async #checkBytes(): Promise<void> {
+    if (!(await this.#bytes(0, opening.length)).equals(opening)) throw new Error("this is no backup of vaultsync");
+    const damaged = new Error("the backup is damaged or cut off: its checksum is wrong");
+    if (this.#contentEnd <= opening.length) throw damaged;
+    const hash = createHash("sha256");
+    for await (const bytes of this.#stream(0)) hash.update(bytes);
+    const found = await this.#bytes(this.#contentEnd, this.#contentEnd + CLOSING_BYTES);
+    if (!found.equals(closing(hash.digest()))) throw damaged;
+  }
+
+  async *#lines(): AsyncGenerator<string> {
+    const content = new PassThrough();
+    const filled = pipeline(this.#stream(opening.length), createZstdDecompress(), content);
+    // Whoever reads the content meets the failure there.
+    filled.catch(() => undefined);
+    yield* linesOf(content);
+    await filled;
+  }
+
+  /**
+   * Reads everything, row by row, from the start.
+   * @throws Error when it was made by another release, or its rows are not those its end tells of
+   */
+  async read(row: (row: BackupRow, head: BackupHead) => Promise<void> | void): Promise<BackupSummary> {
+    let head: BackupHead | undefined;
+    let end: BackupEnd | undefined;
+    let table: TableShape | undefined;
+    const counts = new Map<string, number>();
+    for await (const line of this.#lines()) {
+      const value: unknown = JSON.parse(line);
+      if (!head) {
+        head = backupHead.parse(value);
+        checkHead(head);
+      } else if (end) throw new Error("the backup goes on behind its end");
+      else if (Array.isArray(value)) {
+        const cells = rowOf(value);
+        if (cells.length !== table?.columns.length) throw new Error("a row of the backup does not fit its table");
+        counts.set(table.name, (counts.get(table.name) ?? 0) + 1);
+        await row({ table, cells }, head);
+      } else {
+        const start = tableStart.safeParse(value);
+        if (start.success) table = tableOf(start.data);
+        else end = backupEnd.parse(value);
+      }
+    }
+    if (!head || !end) throw new Error("the backup has no end");
+    for (const [name, count] of Object.entries(end.rows)) {
+      if (count !== (counts.get(name) ?? 0)) throw new Error(`the backup does not hold all rows of ${name}`);
+    }
+    return { head, end };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#file.close();
+  }
+}

@@ -1,0 +1,124 @@
+import { createHash, randomUUID } from "node:crypto";
+import { link, open, rename, rm, type FileHandle } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { createZstdCompress } from "node:zlib";
+import type { Clock } from "../../lib/clock.ts";
+import { CURRENT_KEY } from "../rotation/current-key.ts";
+import { migrations } from "../store/migrations.ts";
+import type { Store, Transaction } from "../store/store.ts";
+import { keptTables, type TableShape } from "../store/tables.ts";
+import { closing, FORMAT_VERSION, opening, rowLine, type BackupEnd, type BackupHead } from "./format.ts";
+
+/** Rows in memory at once: the largest, of secrets, have about 1 MiB. */
+const ROWS_AT_ONCE = 16;
+
+export interface BackupOptions {
+  readonly store: Store;
+  readonly to: string;
+  /** Whether `to` may exist already. */
+  readonly replace: boolean;
+  readonly clock: Clock;
+  readonly progress: (rows: number) => void;
+  /** Called with the id of the data's master key; what it throws ends the backup. */
+  readonly checkKey: (id: string) => void;
+}
+
+async function* rowLines({ tables }: Transaction, table: TableShape, end: BackupEnd): AsyncGenerator<string> {
+  const keyColumn = table.columns.indexOf("key_id");
+  let page = await tables.page(table, undefined, ROWS_AT_ONCE);
+  let count = 0;
+  while (page.length > 0) {
+    for (const row of page) {
+      const id = row[keyColumn];
+      if (typeof id === "string" && !end.keys.includes(id)) end.keys.push(id);
+      yield `${rowLine(row)}\n`;
+    }
+    count += page.length;
+    end.rows[table.name] = count;
+    page = await tables.page(table, page.at(-1), ROWS_AT_ONCE);
+  }
+}
+
+async function* contentLines(transaction: Transaction, options: BackupOptions): AsyncGenerator<string> {
+  const key = await transaction.settings.get(CURRENT_KEY);
+  if (key === undefined) throw new Error("there is nothing to back up: no server has used this data yet");
+  options.checkKey(key);
+  const made = new Date(options.clock.now()).toISOString();
+  const head: BackupHead = { vaultsync_backup: FORMAT_VERSION, schema: migrations.length, made_at: made, key };
+  yield `${JSON.stringify(head)}\n`;
+  const end: BackupEnd = { rows: {}, keys: [key] };
+  let written = 0;
+  for (const table of keptTables) {
+    end.rows[table.name] = 0;
+    yield `${JSON.stringify({ table: table.name, columns: table.columns })}\n`;
+    for await (const line of rowLines(transaction, table, end)) {
+      yield line;
+      written += 1;
+      options.progress(written);
+    }
+  }
+  yield `${JSON.stringify(end)}\n`;
+}
+
+async function writeContent(file: FileHandle, transaction: Transaction, options: BackupOptions): Promise<void> {
+  const hash = createHash("sha256");
+  const put = async (bytes: Uint8Array): Promise<void> => {
+    hash.update(bytes);
+    await file.writeFile(bytes);
+  };
+  await put(opening);
+  await pipeline(
+    Readable.from(contentLines(transaction, options)),
+    createZstdCompress(),
+    async (compressed: AsyncIterable<Uint8Array>) => {
+      for await (const bytes of compressed) await put(bytes);
+    },
+  );
+  await file.writeFile(closing(hash.digest()));
+  await file.sync();
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  await using directory = await open(path, "r");
+  await directory.sync();
+}
+
+async function exists(path: string): Promise<boolean> {
+  return open(path, "r").then(
+    async (file) => {
+      await file.close();
+      return true;
+    },
+    (error: NodeJS.ErrnoException) => error.code !== "ENOENT",
+  );
+}
+
+/**
+ * Writes all that the store holds at one moment to a file, while servers go on. The file is there when it is whole, and only its owner
+ * can read it; until then it is under another name beside it.
+ * @throws Error when it exists and is not to be replaced, or cannot be written; then nothing is left
+ */
+export async function writeBackup(options: BackupOptions): Promise<void> {
+  const { store, to, replace } = options;
+  const taken = (): Error => new Error(`${to} exists already: choose another name, or add --force`);
+  if (!replace && (await exists(to))) throw taken();
+  const temporary = `${to}.${randomUUID()}.tmp`;
+  try {
+    {
+      await using file = await open(temporary, "wx", 0o600);
+      await store.read((transaction) => writeContent(file, transaction, options));
+    }
+    if (replace) await rename(temporary, to);
+    else {
+      // Unlike a renaming, a link never replaces.
+      await link(temporary, to).catch((error: NodeJS.ErrnoException) => {
+        throw error.code === "EEXIST" ? taken() : error;
+      });
+    }
+    await syncDirectory(dirname(resolve(to)));
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
