@@ -5,6 +5,11 @@ function opaque(tag: string): string {
   return tag.trim().replace(/^W\//u, "");
 }
 
+/** The quoted tags in `if-none-match`, weak or not. */
+export function knownTags({ headers }: FastifyRequest): string[] {
+  return (headers["if-none-match"] ?? "").split(",").map(opaque);
+}
+
 /** Whether `if-none-match` names this tag; weak comparison, as RFC 9110 section 13.1.2 says. */
 export function isKnown(request: FastifyRequest, etag: string): boolean {
   const header = request.headers["if-none-match"];

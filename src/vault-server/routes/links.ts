@@ -2,11 +2,13 @@ import type { FastifyInstance } from "fastify";
 import { secretRequests } from "../../protocol/requests.ts";
 import type { VaultContext } from "../context.ts";
 import { sendList } from "../etag.ts";
+import { sendJson } from "../json-stream.ts";
 import { authenticatedOperation } from "../operation.ts";
 import { checkValueSize } from "../secrets/check-value-size.ts";
 import type { SecretAddress } from "../secrets/find-secret.ts";
+import { jsonOf, openList } from "../secrets/list-secrets.ts";
 import { protectLinked } from "../secrets/protect.ts";
-import { expose, listSecrets, listVersions } from "../secrets/read-secrets.ts";
+import { expose, listVersions } from "../secrets/read-secrets.ts";
 
 function linked(body: { readonly key_name: string; readonly owner?: string | undefined }): SecretAddress {
   return { family: "link", name: body.key_name, owner: body.owner };
@@ -32,9 +34,11 @@ export function linkRoutes(app: FastifyInstance, context: VaultContext): void {
     context,
     "protect_link",
     requests.protectLink,
-    async ({ body, caller }) => {
+    async ({ body, caller, reply }) => {
       const secret = await protectLinked(context, caller, linked(body), body.key_value);
-      return body.without_list === 1 ? { secret } : { secret, secrets: await listSecrets(context, caller) };
+      if (body.without_list === 1) return { secret };
+      const list = await openList(context, caller);
+      return sendJson(reply, list.ids.length, jsonOf({ secret }, list));
     },
     { check: checkValueSize(context.limits) },
   );

@@ -5,10 +5,12 @@ import type { VaultContext } from "../context.ts";
 import { sendList } from "../etag.ts";
 import { authenticatedOperation } from "../operation.ts";
 import { checkValueSize } from "../secrets/check-value-size.ts";
+import { answerList } from "../secrets/answer-list.ts";
 import { deleteSecrets, deleteVersion } from "../secrets/delete-secrets.ts";
 import type { SecretAddress } from "../secrets/find-secret.ts";
 import { protect } from "../secrets/protect.ts";
-import { expose, listSecrets, listVersions } from "../secrets/read-secrets.ts";
+import { expose, listVersions } from "../secrets/read-secrets.ts";
+import { SteadyLists } from "../secrets/steady-lists.ts";
 import { updateMetadata } from "../secrets/update-metadata.ts";
 
 function unshared(body: { readonly key_name: string }): SecretAddress {
@@ -31,8 +33,9 @@ export function secretRoutes(app: FastifyInstance, context: VaultContext): void 
     { check: checkValueSize(context.limits) },
   );
 
-  authenticatedOperation(app, context, "list_no_dup", listRequest, async ({ caller, request, reply }) =>
-    sendList(request, reply, { secrets: await listSecrets(context, caller) }),
+  const steady = new SteadyLists();
+  authenticatedOperation(app, context, "list_no_dup", listRequest, ({ caller, request, reply }) =>
+    answerList(context, steady, { caller, request, reply }),
   );
 
   authenticatedOperation(app, context, "expose", requests.secret, ({ body, caller }) => expose(context, caller, unshared(body)));

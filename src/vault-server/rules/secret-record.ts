@@ -6,7 +6,7 @@ import { moment } from "./moment.ts";
 const DAY_MS = 86_400_000;
 
 /** When the version expires: `expiration_time` days after its creation. Source: the vault contract, "Secrets". */
-function expiresAt(version: SecretVersion): number {
+export function expiresAt(version: SecretVersion): number {
   const days = version.metadata.expiration_time;
   return typeof days === "number" ? version.createdAt + days * DAY_MS : Infinity;
 }
@@ -21,6 +21,7 @@ export function secretRecord(
   version: SecretVersion,
   now: number,
 ): SecretRecord {
+  const createdAt = moment(version.createdAt);
   return {
     key_name: secret.name,
     key_version: version.version,
@@ -29,8 +30,8 @@ export function secretRecord(
     permission,
     metadata: version.metadata,
     delete_time: secret.deleteMinutes,
-    created_at: moment(version.createdAt),
-    updated_at: moment(version.updatedAt),
+    created_at: createdAt,
+    updated_at: version.updatedAt === version.createdAt ? createdAt : moment(version.updatedAt),
     expires_at: moment(expiresAt(version)),
     expired: isExpired(version, now),
     delete_at: moment(secret.deleteAt),

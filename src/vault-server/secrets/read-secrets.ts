@@ -1,8 +1,7 @@
 import type { ExposedSecret, SecretRecord } from "../../protocol/answers.ts";
-import { scopeReaches } from "../../protocol/parse-scope.ts";
 import type { Caller } from "../auth/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { mayRead, requireRead } from "../rules/permission.ts";
+import { requireRead } from "../rules/permission.ts";
 import { exposedSecret, isExpired, secretRecord } from "../rules/secret-record.ts";
 import { ServiceError } from "../service-error.ts";
 import { findSecret, type SecretAddress } from "./find-secret.ts";
@@ -43,13 +42,4 @@ export async function listVersions(context: VaultContext, caller: Caller, addres
     const versions = await transaction.secrets.versions(found.secret.id);
     return versions.map((version) => secretRecord(found, version, now));
   });
-}
-
-/** The latest version of every secret in scope that the caller may read, own and received, by name, then owner, in code point order. */
-export async function listSecrets({ store, clock }: VaultContext, caller: Caller): Promise<SecretRecord[]> {
-  const now = clock.now();
-  const all = await store.read(({ secrets }) => secrets.list(caller.email, now));
-  return all
-    .filter((holding) => mayRead(holding) && scopeReaches(caller.scope, holding.secret.name, holding.latest.metadata))
-    .map((holding) => secretRecord(holding, holding.latest, now));
 }

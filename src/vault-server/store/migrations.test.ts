@@ -27,7 +27,9 @@ test("data of the first release keeps everything and can be shared once it is op
   first.close();
   await using store = openSqliteStore(location);
   await store.write(({ grants }) => grants.grant("id", { kind: "person", email: "bob@example.com" }, "R"));
-  const held = await store.read(({ secrets }) => secrets.list("bob@example.com", NOW));
+  const held = await store.read(async ({ secrets }) =>
+    secrets.listed("bob@example.com", await secrets.listIds("bob@example.com", NOW), NOW),
+  );
   expect(held).toMatchObject([
     {
       shared: true,

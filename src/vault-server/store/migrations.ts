@@ -152,4 +152,8 @@ export const migrations: readonly string[] = [
   DELETE FROM outbox WHERE id NOT IN (SELECT MIN(id) FROM outbox GROUP BY kind, sender, recipient);
   CREATE UNIQUE INDEX outbox_by_what ON outbox (kind, sender, recipient);
   `,
+  `
+  CREATE TABLE list_revisions (subject TEXT PRIMARY KEY, revision TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE INDEX secrets_in_order ON secrets (owner, name, delete_at);
+  `,
 ];

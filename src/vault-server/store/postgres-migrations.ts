@@ -166,6 +166,6 @@ export const postgresMigrations: readonly string[] = [
   CREATE TABLE list_revisions (subject text COLLATE "C" PRIMARY KEY, revision text COLLATE "C" NOT NULL);
   `,
   `
-  CREATE TABLE list_revisions (subject text COLLATE "C" PRIMARY KEY, revision text COLLATE "C" NOT NULL);
+  CREATE INDEX secrets_in_order ON secrets (owner, name, delete_at);
   `,
 ];

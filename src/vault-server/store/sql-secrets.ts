@@ -3,7 +3,7 @@ import type { Metadata } from "../../protocol/metadata.ts";
 import { permissionOf } from "./permission-columns.ts";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
-import type { Holding, Secret, SecretTable, SecretVersion } from "./store.ts";
+import { LISTED_AT_ONCE, type Holding, type Secret, type SecretTable, type SecretVersion } from "./store.ts";
 
 const metadataText = z.custom<Metadata>((value) => typeof value === "object" && value !== null);
 
@@ -30,8 +30,8 @@ function versionOf(row: Row): SecretVersion {
 const VERSION_COLUMNS = "version, metadata, created_at, updated_at";
 const IS_LATEST = "version = (SELECT max(version) FROM secret_versions WHERE secret_id = v.secret_id)";
 
-/** What the person ?1 has at the moment ?2, their own secrets and received ones; `narrow` is a further condition on each secret. */
-function holdingsSql(narrow: string): string {
+/** What the person ?1 has, their own secrets and received ones, as `held`; the conditions narrow the secrets down. */
+function heldSql(narrow: string, ownedBy = "s.owner = ?1"): string {
   return `
     WITH granted AS (
       SELECT g.secret_id, g.reads, g.writes FROM secrets AS s JOIN person_grants AS g ON g.secret_id = s.id
@@ -42,10 +42,15 @@ function holdingsSql(narrow: string): string {
         WHERE m.email = ?1 AND s.owner <> ?1 ${narrow} AND NOT EXISTS (
           SELECT 1 FROM hidden_team_grants AS h WHERE h.secret_id = g.secret_id AND h.group_id = g.group_id AND h.email = ?1)
     ), held AS (
-      SELECT s.id AS secret_id, 1 AS reads, 1 AS writes FROM secrets AS s WHERE s.owner = ?1 ${narrow}
+      SELECT s.id AS secret_id, 1 AS reads, 1 AS writes FROM secrets AS s WHERE ${ownedBy} ${narrow}
       UNION ALL
       SELECT secret_id, max(reads), max(writes) FROM granted GROUP BY secret_id
-    )
+    )`;
+}
+
+/** Of `held` what is there at the moment ?2, each with its latest version. */
+function holdingsSql(held: string): string {
+  return `${held}
     SELECT s.*, ${VERSION_COLUMNS}, held.reads, held.writes,
       EXISTS (SELECT 1 FROM person_grants WHERE secret_id = s.id)
         OR EXISTS (SELECT 1 FROM team_grants WHERE secret_id = s.id) AS shared
@@ -54,8 +59,25 @@ function holdingsSql(narrow: string): string {
     ORDER BY s.name, s.owner`;
 }
 
-const ALL_HOLDINGS = holdingsSql("");
-const HOLDINGS_BY_NAME = holdingsSql("AND s.name = ?3");
+const HOLDINGS_BY_NAME = holdingsSql(heldSql("AND s.name = ?3"));
+// Received ones may be some too many here: `listed` looks closely.
+const ALL_IDS = `
+  SELECT id FROM (
+    SELECT s.id, s.name, s.owner FROM secrets AS s WHERE s.owner = ?1 AND s.delete_at > ?2
+    UNION ALL
+    SELECT * FROM (
+      SELECT s.id, s.name, s.owner FROM person_grants AS g JOIN secrets AS s ON s.id = g.secret_id
+        WHERE g.email = ?1 AND s.owner <> ?1 AND s.delete_at > ?2
+      UNION
+      SELECT s.id, s.name, s.owner FROM team_members AS m JOIN team_grants AS g ON g.group_id = m.group_id
+        JOIN secrets AS s ON s.id = g.secret_id WHERE m.email = ?1 AND s.owner <> ?1 AND s.delete_at > ?2
+    ) AS received
+  ) AS had ORDER BY name, owner`;
+const LISTED = Array.from({ length: LISTED_AT_ONCE }, (_, index) => `?${index + 3}`).join(", ");
+// The empty string keeps the planner from reading all that the owner has for each of these ids.
+const OWN_BY_ID = holdingsSql(`
+  WITH held AS (SELECT s.id AS secret_id, 1 AS reads, 1 AS writes FROM secrets AS s WHERE s.owner || '' = ?1 AND s.id IN (${LISTED}))`);
+const HOLDINGS_BY_ID = holdingsSql(heldSql(`AND s.id IN (${LISTED})`, "s.owner || '' = ?1"));
 
 function holdingOf(row: Row): Holding {
   return { secret: secretOf(row), latest: versionOf(row), shared: row.boolean("shared"), permission: permissionOf(row) };
@@ -65,13 +87,25 @@ export function sqlSecrets(db: SqlConnection): SecretTable {
   return { ...secretRows(db), ...versionRows(db) };
 }
 
-function secretRows(db: SqlConnection): Pick<SecretTable, "held" | "list" | "insert" | "update" | "remove" | "removeDue"> {
+function secretRows(
+  db: SqlConnection,
+): Pick<SecretTable, "held" | "listIds" | "listed" | "insert" | "update" | "remove" | "removeDue"> {
   return {
     async held(email, name, now) {
       return (await db.all(HOLDINGS_BY_NAME, email, now, name)).map(holdingOf);
     },
-    async list(email, now) {
-      return (await db.all(ALL_HOLDINGS, email, now)).map(holdingOf);
+    async listIds(email, now) {
+      return (await db.all(ALL_IDS, email, now)).map((row) => row.text("id"));
+    },
+    async listed(email, ids, now) {
+      const [filler] = ids;
+      if (filler === undefined) return [];
+      // Always as many, so that it is always the same statement.
+      const padded = Array.from({ length: LISTED_AT_ONCE }, (_, index) => ids[index] ?? filler);
+      const own = await db.all(OWN_BY_ID, email, now, ...padded);
+      // Most lists are all one's own, for which the short way does.
+      const rows = own.length === ids.length ? own : await db.all(HOLDINGS_BY_ID, email, now, ...padded);
+      return rows.map(holdingOf);
     },
     async insert({ id, owner, name, nextVersion, deleteMinutes, deleteAt }) {
       const sql = "INSERT INTO secrets (id, owner, name, next_version, delete_minutes, delete_at) VALUES (?, ?, ?, ?, ?, ?)";

@@ -1,6 +1,8 @@
 import type { SqlConnection } from "./sql-connection.ts";
 import { sqlFiles } from "./sql-files.ts";
+import { revisingLists } from "./revising-lists.ts";
 import { sqlGrants } from "./sql-grants.ts";
+import { sqlListRevisions } from "./sql-list-revisions.ts";
 import { sqlOutbox } from "./sql-outbox.ts";
 import { sqlLoginFailures, sqlSettings, sqlUsers } from "./sql-people.ts";
 import { sqlSecrets } from "./sql-secrets.ts";
@@ -12,7 +14,7 @@ import type { Transaction } from "./store.ts";
 
 /** Every table, on one connection. */
 export function sqlTransaction(connection: SqlConnection): Transaction {
-  return {
+  return revisingLists({
     users: sqlUsers(connection),
     tokens: sqlTokens(connection),
     sessions: sqlSessions(connection),
@@ -21,9 +23,10 @@ export function sqlTransaction(connection: SqlConnection): Transaction {
     secrets: sqlSecrets(connection),
     grants: sqlGrants(connection),
     teams: sqlTeams(connection),
+    listRevisions: sqlListRevisions(connection),
     files: sqlFiles(connection),
     outbox: sqlOutbox(connection),
     wrappedKeys: sqlWrappedKeys(connection),
     settings: sqlSettings(connection),
-  };
+  });
 }

@@ -191,8 +191,10 @@ export interface LoginFailureTable {
 export interface SecretTable {
   /** What the person has by this name, by its owners in code point order; without what is past its deadline. */
   held(email: string, name: string, now: number): Promise<Holding[]>;
-  /** All that the person has, by name, then owner, in code point order; without what is past its deadline. */
-  list(email: string, now: number): Promise<Holding[]>;
+  /** The ids of all that the person has, by name, then owner, in code point order; without what is past its deadline. */
+  listIds(email: string, now: number): Promise<string[]>;
+  /** What the person has, and still has, of these at most `LISTED_AT_ONCE`; ordered and left out as in `listIds`. */
+  listed(email: string, ids: readonly string[], now: number): Promise<Holding[]>;
   insert(secret: Secret): Promise<void>;
   /** Sets what may change: the next version and the deadline. */
   update(secret: Secret): Promise<void>;
@@ -209,6 +211,24 @@ export interface SecretTable {
   remove(secretId: string): Promise<void>;
   /** Removes secrets whose deadline has come, with everything that hangs on them; answers how many. */
   removeDue(now: number): Promise<number>;
+}
+
+/** How much of a list is read at once, so that a long one holds up nobody. */
+export const LISTED_AT_ONCE = 500;
+
+/**
+ * What tells whether a person's list of secrets is still what it was: a revision comes once and never again. The tables of a transaction
+ * see to it (`revisingLists`); what time alone changes, deadlines and expiry, has no part in it.
+ */
+export interface ListRevisionTable {
+  of(email: string): Promise<string>;
+  touchPeople(emails: readonly string[]): Promise<void>;
+  /** Of everybody who has this secret. */
+  touchHolders(secretId: string): Promise<void>;
+  /** Of everybody who has a secret that is granted to this team. */
+  touchHoldersThroughTeam(groupId: string): Promise<void>;
+  /** Of everybody who has a secret whose deadline has come. */
+  touchHoldersOfDue(now: number): Promise<void>;
 }
 
 export interface GrantTable {
@@ -288,6 +308,7 @@ export interface Transaction {
   readonly secrets: SecretTable;
   readonly grants: GrantTable;
   readonly teams: TeamTable;
+  readonly listRevisions: ListRevisionTable;
   readonly files: FileTable;
   readonly outbox: OutboxTable;
   readonly wrappedKeys: WrappedKeyTable;
@@ -295,14 +316,16 @@ export interface Transaction {
 }
 
 /**
- * Where the server keeps everything. Transactions are serialisable; `work` awaits nothing but the transaction, and a transaction is not
- * used after `work` has settled.
+ * Where the server keeps everything. Writes are serialisable. `work` awaits nothing but the transaction, one call after another, and a
+ * transaction is not used after `work` has settled. `work` may be run again from its beginning, when others wrote meanwhile what it had
+ * read: it has no other effects, or only such as may happen twice. Every method rejects with `StoreUnavailable` when the store cannot be
+ * reached; a write may then have been committed or not.
  */
 export interface Store extends AsyncDisposable {
   /** Commits when `work` resolves; rolls back, and rejects alike, when it rejects. A committed write survives a crash. */
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /** One consistent view; writes nothing. */
   read<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
-  /** Overwrites the bytes of removed rows wherever the store still holds them. */
+  /** Overwrites the bytes of removed rows wherever the store still holds them, as far as the database lets it (docs/vault-server.md). */
   scrub(): Promise<void>;
 }

@@ -1,0 +1,71 @@
+import type { SecretRecord } from "../../protocol/answers.ts";
+import { scopeReaches } from "../../protocol/parse-scope.ts";
+import type { Caller } from "../auth/authenticate.ts";
+import type { VaultContext } from "../context.ts";
+import { mayRead } from "../rules/permission.ts";
+import { expiresAt, secretRecord } from "../rules/secret-record.ts";
+import { LISTED_AT_ONCE, type Holding } from "../store/store.ts";
+
+/** A list as it stood when it was opened; its records are read as they are sent. */
+export interface OpenedList {
+  /** Of what the person has, in order. */
+  readonly ids: readonly string[];
+  readonly revision: string;
+  /** The moment as of which everything is told. */
+  readonly now: number;
+  /**
+   * The latest version of every secret in scope that the caller may read, own and received, by name, then owner, in code point order; a
+   * few hundred at a time. What the caller loses meanwhile is left out, what changes meanwhile is told as it then is.
+   */
+  pages(): AsyncGenerator<readonly SecretRecord[], ListEnd>;
+}
+
+/** What is known when all of a list has been read. */
+export interface ListEnd {
+  /** Whether nothing changed while it was read: then it is the list of this revision. */
+  readonly whole: boolean;
+  /** Until when it stays the list of this revision: then a deadline or an expiry comes. */
+  readonly until: number;
+}
+
+function nextChange(now: number, { secret, latest }: Holding): number {
+  const expiry = expiresAt(latest);
+  return expiry > now ? Math.min(expiry, secret.deleteAt) : secret.deleteAt;
+}
+
+export async function openList({ store, clock }: VaultContext, caller: Caller): Promise<OpenedList> {
+  const { email, scope } = caller;
+  const now = clock.now();
+  const { ids, revision } = await store.read(async ({ secrets, listRevisions }) => ({
+    ids: await secrets.listIds(email, now),
+    revision: await listRevisions.of(email),
+  }));
+  async function* pages(): AsyncGenerator<readonly SecretRecord[], ListEnd> {
+    let until = Infinity;
+    for (let from = 0; from < ids.length; from += LISTED_AT_ONCE) {
+      const page = ids.slice(from, from + LISTED_AT_ONCE);
+      const holdings = await store.read(({ secrets }) => secrets.listed(email, page, now));
+      for (const holding of holdings) until = Math.min(until, nextChange(now, holding));
+      yield holdings
+        .filter((holding) => mayRead(holding) && scopeReaches(scope, holding.secret.name, holding.latest.metadata))
+        .map((holding) => secretRecord(holding, holding.latest, now));
+    }
+    return { whole: (await store.read(({ listRevisions }) => listRevisions.of(email))) === revision, until };
+  }
+  return { ids, revision, now, pages };
+}
+
+/** `{…head, "secrets": [the list's records]}` as JSON, piece by piece. @param ended told when all of it has been read */
+export async function* jsonOf(head: object, list: OpenedList, ended?: (end: ListEnd) => void): AsyncGenerator<string, void> {
+  const start = JSON.stringify({ ...head, secrets: [] });
+  let before = start.slice(0, -2);
+  const pages = list.pages();
+  let page = await pages.next();
+  for (; page.done !== true; page = await pages.next()) {
+    if (page.value.length === 0) continue;
+    yield before + page.value.map((record) => JSON.stringify(record)).join(",");
+    before = ",";
+  }
+  ended?.(page.value);
+  yield before === "," ? "]}" : start;
+}
