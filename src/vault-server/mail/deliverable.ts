@@ -2,8 +2,8 @@ const LABEL = "[\\p{L}\\p{N}\\p{M}](?:[\\p{L}\\p{N}\\p{M}-]{0,61}[\\p{L}\\p{N}\\
 const DOMAIN = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`, "u");
 /** RFC 5322 `dot-atom`, with the characters RFC 6531 adds. */
 const DOT_ATOM = /^[^\s"(),:;<>@[\\\].\p{C}]+(?:\.[^\s"(),:;<>@[\\\].\p{C}]+)*$/u;
-/** A quoted string with nothing in it that would need an escape. */
-const QUOTED = /^"[^\s"\\\p{C}]+"$/u;
+/** A quoted string with nothing in it that would need an escape, or could be taken for an address of its own. */
+const QUOTED = /^"[^\s"\\<>@\p{C}]+"$/u;
 
 /**
  * Whether mail can be sent to, or from, exactly this address. Accounts may have stranger ones (`isEmailAddress`); those would have to be
