@@ -35,6 +35,8 @@ export function errorAnswer(error: ServiceError): ErrorAnswer {
 
 export function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
   reply.request.trail?.refuse(error);
+  // Of the answer that a failure takes the place of.
+  reply.removeHeader("etag");
   if (error.retryAfter !== undefined) reply.header("retry-after", String(error.retryAfter));
   return reply.status(error.status).header("cache-control", "no-store").send(errorAnswer(error));
 }

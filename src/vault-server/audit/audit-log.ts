@@ -41,7 +41,8 @@ interface Failure {
   refused: number;
 }
 
-function unavailable(): ServiceError {
+/** Nothing is served while lines cannot be written. */
+export function unavailable(): ServiceError {
   return new ServiceError("unavailable", "the audit log cannot be written, so nothing is served: try again", { retryAfter: 1 });
 }
 

@@ -1,5 +1,8 @@
-import type { FastifyInstance } from "fastify";
-import type { AuditLog } from "./audit-log.ts";
+import { Readable } from "node:stream";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { errorAnswer, toServiceError } from "../error-answer.ts";
+import type { ServiceError } from "../service-error.ts";
+import { unavailable, type AuditLog } from "./audit-log.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import { describeRequest } from "./describe-request.ts";
 import { resultOf } from "./result-of.ts";
@@ -9,6 +12,17 @@ declare module "fastify" {
     /** Of a request that is an operation, when the server keeps an audit log. */
     trail?: AuditTrail;
   }
+}
+
+/** What an answer keeps when another one takes its place. */
+const KEPT_HEADERS = new Set(["x-request-id", "x-content-type-options"]);
+
+/** Makes an answer that is ready to be sent a refusal; answers its body. */
+function withhold(reply: FastifyReply, error: ServiceError): string {
+  for (const name of Object.keys(reply.getHeaders())) if (!KEPT_HEADERS.has(name)) reply.removeHeader(name);
+  const headers = { "cache-control": "no-store", "content-type": "application/json; charset=utf-8" };
+  reply.status(error.status).headers({ ...headers, "retry-after": String(error.retryAfter ?? 1) });
+  return JSON.stringify(errorAnswer(error));
 }
 
 /**
@@ -30,7 +44,12 @@ export function auditRequests(app: FastifyInstance, log: AuditLog): void {
     return payload;
   });
   app.addHook("onSend", async (request, reply, payload) => {
-    await request.trail?.end(reply.statusCode);
-    return payload;
+    try {
+      await request.trail?.end(reply.statusCode);
+      return payload;
+    } catch (error) {
+      if (payload instanceof Readable) payload.destroy();
+      return withhold(reply, error instanceof Error ? toServiceError(error) : unavailable());
+    }
   });
 }

@@ -44,7 +44,14 @@ export class AuditTrail {
 
   /** The request is about to have an effect, as far as it got: resolves when the intent of an operation that has one now is on the disk. */
   async begin(moment: IntentMoment): Promise<void> {
-    if (intentOf[this.#origin.operation] === moment) await this.#log.append(this.#line("begin", {}));
+    if (intentOf[this.#origin.operation] !== moment) return;
+    try {
+      await this.#log.append(this.#line("begin", {}));
+    } catch (error) {
+      // The refusal of what could not begin is counted by the log itself.
+      this.#ended = Promise.resolve();
+      throw error;
+    }
   }
 
   /** Resolves when the outcome is on the disk; a second call changes nothing, also when the first one failed. */

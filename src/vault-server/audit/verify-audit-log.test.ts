@@ -1,0 +1,157 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { systemClock } from "../../lib/clock.ts";
+import { silentLogger } from "../../lib/logger.ts";
+import { NO_HASH, sealLine, type AuditFields, type ChainHead } from "./audit-line.ts";
+import { AuditLog } from "./audit-log.ts";
+import { verifyAuditLog, type AuditDamage } from "./verify-audit-log.ts";
+
+let directory: string;
+let file: string;
+let lines: string[];
+let anchor: ChainHead;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
+  file = join(directory, "audit.jsonl");
+  {
+    await using log = await AuditLog.open({ file, clock: systemClock, logger: silentLogger });
+    for (let n = 2; n < 10; n += 1) await log.append({ operation: "expose", about: { key_name: `secret-${n}` } });
+    anchor = log.head;
+  }
+  lines = (await readFile(file, "utf8")).trimEnd().split("\n");
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+/** What is found in a file of these lines; with `anchored`, the database remembers where the log once was. */
+async function damageOf(altered: readonly string[], { anchored = false, end = "\n" } = {}): Promise<AuditDamage | undefined> {
+  await writeFile(file, altered.join("\n") + end);
+  const options = { anchorOf: async (log: string) => (log === anchor.log ? anchor : undefined) };
+  return (await verifyAuditLog([file], anchored ? options : {})).damage;
+}
+
+/** The same entries sealed anew from one on, as somebody would who knows how it is done. */
+function resealed(from: number, change: (fields: AuditFields) => AuditFields): string[] {
+  const kept = lines.slice(0, from);
+  let head: ChainHead = { log: anchor.log, seq: 0, hash: NO_HASH };
+  if (from > 0) head = { ...head, seq: from, hash: JSON.parse(kept.at(-1) ?? "").hash };
+  for (const line of lines.slice(from)) {
+    const { seq: _seq, log: _log, time, prev: _prev, hash: _hash, ...fields } = JSON.parse(line);
+    const sealed = sealLine(head, time, change(fields));
+    kept.push(sealed.text);
+    head = sealed.head;
+  }
+  return kept;
+}
+
+test("an untouched log is intact, with and without the database's memory", async () => {
+  expect(await damageOf(lines)).toBeUndefined();
+  expect(await damageOf(lines, { anchored: true })).toBeUndefined();
+});
+
+test("every single byte counts: whichever is altered, the line is found", async () => {
+  const original = Buffer.from(`${lines.slice(0, 3).join("\n")}\n`);
+  const unnoticed: number[] = [];
+  for (let at = 0; at < original.length; at += 1) {
+    const altered = Buffer.from(original);
+    altered[at] = altered[at] === 0x41 ? 0x42 : 0x41;
+    await writeFile(file, altered);
+    const line = original.subarray(0, at).filter((byte) => byte === 0x0a).length + 1;
+    const { damage } = await verifyAuditLog([file]);
+    if (damage?.line !== line) unnoticed.push(at);
+  }
+  expect(unnoticed).toEqual([]);
+});
+
+describe("what somebody did to it, and the first line that shows it", () => {
+  const cases: [string, () => string[], AuditDamage["kind"], number][] = [
+    [
+      "altered an entry",
+      () => lines.with(4, lines[4]!.replace("secret-6", "secret-X").replace("secret-5", "secret-X")),
+      "altered",
+      5,
+    ],
+    ["took one away", () => lines.toSpliced(4, 1), "missing", 5],
+    ["took the first away", () => lines.slice(1), "missing", 1],
+    ["took several away", () => lines.toSpliced(2, 5), "missing", 3],
+    ["swapped two", () => lines.with(4, lines[5]!).with(5, lines[4]!), "reordered", 5],
+    ["moved one to the end", () => [...lines.toSpliced(4, 1), lines[4]!], "reordered", 5],
+    ["repeated one", () => lines.toSpliced(5, 0, lines[4]!), "reordered", 6],
+    ["put in a line that is none", () => lines.toSpliced(5, 0, '{"seq":6}'), "altered", 6],
+    ["put in an empty line", () => lines.toSpliced(5, 0, ""), "altered", 6],
+    [
+      "sealed an entry anew and left the rest",
+      () => [...resealed(4, (fields) => ({ ...fields, status: 1 })).slice(0, 5), ...lines.slice(5)],
+      "rewritten",
+      6,
+    ],
+    ["emptied it", () => [""], "altered", 1],
+  ];
+  test.each(cases)("%s", async (_what, alter, kind, line) => {
+    expect(await damageOf(alter())).toMatchObject({ kind, line, file });
+  });
+});
+
+test("what is missing is named", async () => {
+  expect((await damageOf(lines.toSpliced(2, 5)))?.message).toBe("entries 3 to 7 are missing");
+  expect((await damageOf(lines.toSpliced(2, 1)))?.message).toBe("entry 3 is missing");
+});
+
+test("an end cut off shows only to who knows how far the log was", async () => {
+  const cut = lines.slice(0, 6);
+  expect(await damageOf(cut)).toBeUndefined();
+  expect(await damageOf(cut, { anchored: true })).toMatchObject({
+    kind: "truncated",
+    message: "the log ends with entry 6, and the database remembers entry 9",
+  });
+});
+
+test("a whole chain made anew shows only to who knows what it was", async () => {
+  for (const from of [0, 4, 8]) {
+    const anew = resealed(from, (fields) => ({ ...fields, who: "somebody else" }));
+    expect(await damageOf(anew)).toBeUndefined();
+    expect(await damageOf(anew, { anchored: true })).toMatchObject({ kind: "rewritten", line: 9 });
+  }
+});
+
+test("a log that the database never heard of is no log of its server", async () => {
+  anchor = { ...anchor, log: "another" };
+  expect(await damageOf(lines, { anchored: true })).toMatchObject({ kind: "foreign" });
+});
+
+test("a forged line at the end, sealed as it should be, passes until the database remembers another", async () => {
+  const last = JSON.parse(lines.at(-1) ?? "");
+  const forged = sealLine({ log: last.log, seq: last.seq, hash: last.hash }, last.time, { who: "ann@example.com" }).text;
+  expect(await damageOf([...lines, forged])).toBeUndefined();
+  anchor = { ...anchor, seq: last.seq + 1 };
+  expect(await damageOf([...lines, forged], { anchored: true })).toMatchObject({ kind: "rewritten", line: lines.length + 1 });
+});
+
+test("a line without its end is torn, and what a server says it lost is damage for good", async () => {
+  expect(await damageOf([...lines.slice(0, -1), lines.at(-1)!.slice(0, 50)], { end: "" })).toMatchObject({
+    kind: "torn",
+    line: 10,
+  });
+  const last = JSON.parse(lines.at(-1) ?? "");
+  const admitted = sealLine({ log: last.log, seq: last.seq, hash: last.hash }, last.time, { event: "lost", known: 40 }).text;
+  expect(await damageOf([...lines, admitted])).toMatchObject({
+    kind: "lost",
+    message: expect.stringContaining("entries up to 40"),
+  });
+});
+
+test("without its oldest parts a log is intact to who says that they were put away", async () => {
+  await writeFile(file, `${lines.slice(3).join("\n")}\n`);
+  expect((await verifyAuditLog([file], { partial: true })).damage).toBeUndefined();
+  expect((await verifyAuditLog([file])).damage).toMatchObject({
+    kind: "missing",
+    message: expect.stringContaining("entries 1 to 3"),
+  });
+});
+
+test("parts of two logs do not make one", async () => {
+  const other = join(directory, "other.jsonl");
+  await (await AuditLog.open({ file: other, clock: systemClock, logger: silentLogger }))[Symbol.asyncDispose]();
+  expect((await verifyAuditLog([file, other])).damage).toMatchObject({ kind: "foreign" });
+});
