@@ -168,4 +168,8 @@ export const postgresMigrations: readonly string[] = [
   `
   CREATE INDEX secrets_in_order ON secrets (owner, name, delete_at);
   `,
+  `
+  DELETE FROM outbox WHERE id NOT IN (SELECT MIN(id) FROM outbox GROUP BY kind, sender, recipient);
+  CREATE UNIQUE INDEX outbox_by_what ON outbox (kind, sender, recipient);
+  `,
 ];

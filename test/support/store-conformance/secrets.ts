@@ -1,0 +1,177 @@
+import { describe, expect, test } from "vitest";
+import {
+  addSecret,
+  ANN,
+  BOB,
+  envelope,
+  EVE,
+  FAR,
+  listOf,
+  NOW,
+  SORTED_NAMES,
+  secretOf,
+  storeFixture,
+  textOf,
+  versionOf,
+  type OpenStore,
+} from "./fixture.ts";
+
+/** Whatever JSON can write comes back, in the order it was written. */
+const METADATA: Record<string, unknown> = JSON.parse(
+  `{"z": 1, "a": "nul \\u0000 and \\ud800 alone", "__proto__": {"x": 1}, "constructor": null, "2": 1e300, "1": -0.1,
+    "deep": ${"[".repeat(60)}${"]".repeat(60)}, "💚": "\\uffff", "": [{}, [], "", false], "big": 9007199254740991}`,
+);
+
+export function secretConformance(open: OpenStore): void {
+  const { write, read } = storeFixture(open);
+
+  describe("secrets", () => {
+    test("a secret and its versions come back as they were", async () => {
+      const secret = secretOf(ANN, "nämé 💚", { nextVersion: 2 ** 40, deleteMinutes: 1e12 });
+      await write(async ({ secrets }) => {
+        await secrets.insert(secret);
+        await secrets.insertVersion(
+          secret.id,
+          { version: 2 ** 40 - 1, metadata: METADATA, createdAt: 0.5, updatedAt: FAR },
+          envelope("v"),
+        );
+      });
+      const [held] = await read(({ secrets }) => secrets.held(ANN, secret.name, NOW));
+      expect(held).toMatchObject({ secret, shared: false, permission: "RW" });
+      expect(held?.latest).toMatchObject({ version: 2 ** 40 - 1, createdAt: 0.5, updatedAt: FAR });
+      expect(JSON.stringify(held?.latest.metadata)).toBe(JSON.stringify(METADATA));
+      expect(Object.keys(held?.latest.metadata ?? {})).toContain("__proto__");
+      const value = await read(({ secrets }) => secrets.value(secret.id, 2 ** 40 - 1));
+      expect([value?.keyId, textOf(value?.wrappedKey), textOf(value?.sealed)]).toEqual(["key-1", "key of v", "v"]);
+    });
+
+    test("bytes of every value and length come back", async () => {
+      for (const bytes of [
+        new Uint8Array(),
+        Uint8Array.from({ length: 256 }, (_, i) => i),
+        new Uint8Array(1_000_000).fill(0xfe),
+      ]) {
+        const secret = secretOf(ANN, `of ${bytes.length}`);
+        await write(async ({ secrets }) => {
+          await secrets.insert(secret);
+          // A view into something bigger.
+          const sealed = new Uint8Array([7, ...bytes.subarray(0, 1000), 7]).subarray(1, -1);
+          await secrets.insertVersion(secret.id, versionOf(1, {}), {
+            ...envelope(""),
+            sealed: bytes.length > 1000 ? bytes : sealed,
+          });
+        });
+        const value = await read(({ secrets }) => secrets.value(secret.id, 1));
+        expect(Buffer.from(value?.sealed ?? []).equals(bytes)).toBe(true);
+      }
+    });
+
+    test("versions: ascending, the latest, one that is not there, updated and removed", async () => {
+      const { id } = await write(async (transaction) => {
+        const secret = await addSecret(transaction, ANN, "a");
+        for (const version of [10, 9, 2])
+          await transaction.secrets.insertVersion(secret.id, versionOf(version, { version }), envelope("x"));
+        await transaction.secrets.updateVersion(secret.id, {
+          version: 9,
+          metadata: { changed: true },
+          createdAt: 1,
+          updatedAt: NOW + 3,
+        });
+        await transaction.secrets.removeVersion(secret.id, 10);
+        return secret;
+      });
+      const numbers = (await read(({ secrets }) => secrets.versions(id))).map(({ version }) => version);
+      expect(numbers).toEqual([1, 2, 9]);
+      const latest = { version: 9, metadata: { changed: true }, createdAt: NOW, updatedAt: NOW + 3 };
+      expect(await read(({ secrets }) => secrets.latest(id))).toEqual(latest);
+      expect(await read(({ secrets }) => secrets.version(id, 9))).toEqual(latest);
+      for (const version of [10, 0, -1, 2 ** 31, Number.MAX_SAFE_INTEGER]) {
+        expect(await read(({ secrets }) => secrets.version(id, version))).toBeUndefined();
+        expect(await read(({ secrets }) => secrets.value(id, version))).toBeUndefined();
+      }
+      expect(await read(({ secrets }) => secrets.versions("none"))).toEqual([]);
+    });
+
+    test("lists are by name, then owner, by code point; nothing is an empty list", async () => {
+      const names = SORTED_NAMES.toReversed();
+      await write(async (transaction) => {
+        for (const owner of [EVE, BOB]) {
+          for (const name of names) {
+            const { id } = await addSecret(transaction, owner, name);
+            await transaction.grants.grant(id, { kind: "person", email: ANN }, "R");
+          }
+        }
+      });
+      const list = await read((transaction) => listOf(transaction, ANN));
+      expect(list.map(({ secret }) => [secret.name, secret.owner])).toEqual(
+        SORTED_NAMES.flatMap((name) => [
+          [name, BOB],
+          [name, EVE],
+        ]),
+      );
+      expect((await read(({ secrets }) => secrets.held(ANN, "💚", NOW))).map(({ secret }) => secret.owner)).toEqual([BOB, EVE]);
+      expect(await read(({ secrets }) => secrets.listIds("new@example.com", NOW))).toEqual([]);
+      expect(await read(({ secrets }) => secrets.listed(ANN, [], NOW))).toEqual([]);
+      expect(await read(({ secrets }) => secrets.held(ANN, "none", NOW))).toEqual([]);
+    });
+
+    test("a name is its owner's once", async () => {
+      await write((transaction) => addSecret(transaction, ANN, "a"));
+      await expect(write(({ secrets }) => secrets.insert({ ...secretOf(ANN, "a"), id: "other" }))).rejects.toThrow(/unique/iu);
+      expect(await read((transaction) => listOf(transaction, ANN))).toHaveLength(1);
+    });
+
+    test("what is past its deadline is in no answer, then removed with all that hangs on it", async () => {
+      await write(async (transaction) => {
+        const { id } = await addSecret(transaction, ANN, "due", { deleteAt: NOW });
+        await addSecret(transaction, ANN, "later", { deleteAt: NOW + 1 });
+        await transaction.grants.grant(id, { kind: "person", email: BOB }, "RW");
+      });
+      const names = async (email: string, now: number) =>
+        (await read((transaction) => listOf(transaction, email, now))).map(({ secret }) => secret.name);
+      expect([await names(ANN, NOW - 1), await names(ANN, NOW), await names(BOB, NOW)]).toEqual([
+        ["due", "later"],
+        ["later"],
+        [],
+      ]);
+      expect(await write(({ secrets }) => secrets.removeDue(NOW))).toBe(1);
+      expect(await write(({ secrets }) => secrets.removeDue(NOW))).toBe(0);
+      const { id } = secretOf(ANN, "due");
+      expect(await read(({ secrets }) => secrets.value(id, 1))).toBeUndefined();
+      expect(await read(({ grants }) => grants.grantees(id))).toEqual([]);
+    });
+
+    test("the deadline and the next number can change, nothing else", async () => {
+      const secret = await write((transaction) => addSecret(transaction, ANN, "a"));
+      await write(({ secrets }) => secrets.update({ ...secret, name: "b", nextVersion: 7, deleteMinutes: 1, deleteAt: NOW + 1 }));
+      const [held] = await read(({ secrets }) => secrets.held(ANN, "a", NOW));
+      expect(held?.secret).toEqual({ ...secret, nextVersion: 7, deleteMinutes: 1, deleteAt: NOW + 1 });
+    });
+  });
+
+  test("keys to wrap anew come in order and in parts; one that changed meanwhile is left", async () => {
+    await write(async (transaction) => {
+      for (const name of ["a", "b", "c"]) await addSecret(transaction, ANN, name);
+      await transaction.files.insert({ id: "f", owner: ANN, name: "f", nextVersion: 2 });
+      await transaction.files.insertVersion("f", { version: 1, size: 3, createdAt: NOW, blobId: "blob", digest: envelope("d") });
+    });
+    const other = (kind: "secret" | "file", atMost: number, key = "key-2") =>
+      read(({ wrappedKeys }) => wrappedKeys.otherThan(kind, key, undefined, atMost));
+    const [first, second] = await other("secret", 2);
+    expect([first?.name, second?.name, (await other("secret", 9)).length, (await other("secret", 9, "key-1")).length]).toEqual([
+      "a",
+      "b",
+      3,
+      0,
+    ]);
+    expect(await other("file", 9)).toMatchObject([{ kind: "file", id: "f", blobId: "blob", size: 3, version: 1 }]);
+    expect(await read(({ wrappedKeys }) => wrappedKeys.countOtherThan("key-2"))).toBe(4);
+    const fresh = { keyId: "key-2", wrappedKey: Buffer.from("fresh") };
+    const replace = () => write(({ wrappedKeys }) => wrappedKeys.replace(first!, fresh));
+    expect([await replace(), await replace()]).toEqual([true, false]);
+    const value = await read(({ secrets }) => secrets.value(first!.id, 1));
+    expect([value?.keyId, textOf(value?.wrappedKey), textOf(value?.sealed)]).toEqual(["key-2", "fresh", "a"]);
+    const rest = await read(({ wrappedKeys }) => wrappedKeys.otherThan("secret", "key-2", second, 9));
+    expect(rest.map(({ name }) => name)).toEqual(["c"]);
+  });
+}

@@ -1,0 +1,123 @@
+import { expect, test } from "vitest";
+import { addSecret, ANN, BOB, envelope, FAR, listOf, NOW, secretOf, storeFixture, versionOf, type OpenStore } from "./fixture.ts";
+
+export function transactionConformance(open: OpenStore): void {
+  const { store, write, read } = storeFixture(open);
+
+  test("what fails leaves nothing, and rejects as it failed", async () => {
+    const failure = new Error("on purpose");
+    const failed = write(async (transaction) => {
+      await addSecret(transaction, ANN, "a");
+      throw failure;
+    });
+    await expect(failed).rejects.toBe(failure);
+    expect(await read((transaction) => listOf(transaction, ANN))).toEqual([]);
+    await write((transaction) => addSecret(transaction, ANN, "a"));
+    expect(await read((transaction) => listOf(transaction, ANN))).toHaveLength(1);
+  });
+
+  test("a refused statement leaves nothing of its transaction, and the next one works", async () => {
+    await expect(
+      write(async (transaction) => {
+        await transaction.settings.set("x", "1");
+        await transaction.secrets.insert(secretOf("nobody@example.com", "a"));
+      }),
+    ).rejects.toThrow(/foreign key/iu);
+    expect(await read(({ settings }) => settings.get("x"))).toBeUndefined();
+  });
+
+  test("reading what it wrote itself", async () => {
+    const seen = await write(async (transaction) => {
+      await addSecret(transaction, ANN, "a");
+      return listOf(transaction, ANN);
+    });
+    expect(seen).toHaveLength(1);
+  });
+
+  test("writers of one secret at once: every number comes once, without a gap", async () => {
+    await write((transaction) => addSecret(transaction, ANN, "a"));
+    const numbers = await Promise.all(
+      Array.from({ length: 40 }, () =>
+        write(async ({ secrets }) => {
+          const [held] = await secrets.held(ANN, "a", NOW);
+          const { secret } = held!;
+          await secrets.insertVersion(secret.id, versionOf(secret.nextVersion, {}), envelope("x"));
+          await secrets.update({ ...secret, nextVersion: secret.nextVersion + 1 });
+          return secret.nextVersion;
+        }),
+      ),
+    );
+    expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, index) => index + 2));
+  });
+
+  test("the same name created at once is created once", async () => {
+    const created = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        write(async (transaction) => {
+          if ((await transaction.secrets.held(ANN, "a", NOW)).length > 0) return 0;
+          await addSecret(transaction, ANN, "a", { id: `id-${index}` });
+          return 1;
+        }),
+      ),
+    );
+    expect(created.reduce<number>((sum, one) => sum + one, 0)).toBe(1);
+  });
+
+  test("one address, one account, however many ask at once; so with teams", async () => {
+    const inserted = await Promise.all(
+      Array.from({ length: 10 }, () =>
+        write(async ({ users, teams }) => [
+          await users.insert({ email: "new@example.com", passwordHash: "x" }, NOW),
+          await teams.insert({ groupId: "t", creator: ANN, members: [ANN] }),
+        ]),
+      ),
+    );
+    expect(inserted.filter(([account]) => account)).toHaveLength(1);
+    expect(inserted.filter(([, team]) => team)).toHaveLength(1);
+  });
+
+  test("two that each read what the other writes: as if one came after the other", async () => {
+    // Write skew: each sees the other's permission and gives its own away; one must be left.
+    await write(async ({ settings }) => {
+      await settings.set("one", "held");
+      await settings.set("two", "held");
+    });
+    const giveUp = (mine: string, others: string) =>
+      write(async ({ settings }) => {
+        if ((await settings.get(others)) === "held") await settings.set(mine, "given up");
+      });
+    await Promise.all([giveUp("one", "two"), giveUp("two", "one"), giveUp("one", "two"), giveUp("two", "one")]);
+    const left = await read(async ({ settings }) => [await settings.get("one"), await settings.get("two")]);
+    expect(left.filter((state) => state === "held")).toHaveLength(1);
+  });
+
+  test("a reader sees one state while others write", async () => {
+    const counts: number[] = [];
+    const writers = Array.from({ length: 10 }, (_, index) =>
+      write(async (transaction) => {
+        await addSecret(transaction, ANN, `a${index}`);
+        await addSecret(transaction, BOB, `b${index}`);
+      }),
+    );
+    const readers = Array.from({ length: 10 }, () =>
+      read(async (transaction) => {
+        const anns = await listOf(transaction, ANN);
+        const bobs = await listOf(transaction, BOB);
+        counts.push(anns.length - bobs.length);
+      }),
+    );
+    await Promise.all([...writers, ...readers]);
+    expect(counts).toEqual(Array.from({ length: 10 }, () => 0));
+  });
+
+  test("scrubbing after removals leaves what is there", async () => {
+    await write(async (transaction) => {
+      await addSecret(transaction, ANN, "gone", { deleteAt: NOW });
+      await addSecret(transaction, ANN, "kept", { deleteAt: FAR });
+    });
+    await write(({ secrets }) => secrets.removeDue(NOW));
+    await store().scrub();
+    await store().scrub();
+    expect((await read((transaction) => listOf(transaction, ANN))).map(({ secret }) => secret.name)).toEqual(["kept"]);
+  });
+}
