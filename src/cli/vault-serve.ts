@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { systemClock } from "../lib/clock.ts";
 import { createLogger, type LogLevel } from "../telemetry/create-logger.ts";
 import { startVaultServer, type VaultServer, type VaultServerOptions } from "../vault-server/vault-server.ts";
+import { auditFault, givenAudit, type AuditFlags } from "./audit-options.ts";
 import { isLoopback, type ListenAddress } from "./listen-address.ts";
 import { givenKeys } from "./master-keys-option.ts";
 import { givenMail, type MailFlags } from "./mail-options.ts";
@@ -11,7 +12,7 @@ import { stopSignal } from "./stop-signal.ts";
 import { webAppFault, type WebAppFlags } from "./web-app-options.ts";
 
 /** The flags of `vaultsync vault serve`, as commander collects them. */
-export interface VaultServeFlags extends MailFlags, WebAppFlags {
+export interface VaultServeFlags extends MailFlags, AuditFlags, WebAppFlags {
   readonly listen: ListenAddress;
   readonly data?: string;
   readonly masterKeyFile?: string;
@@ -38,7 +39,7 @@ function flagFault(flags: VaultServeFlags): string | undefined {
   if (fault !== undefined || flags.dev === true) return fault;
   if (flags.devUsers) return "--dev-users is for a throw-away server: add --dev, or use `vaultsync vault user add`";
   if (flags.data === undefined) return "say where to keep the data with --data FILE, or start a throw-away server with --dev";
-  return undefined;
+  return auditFault(flags, flags.data);
 }
 
 async function serverOptions(flags: VaultServeFlags, command: Command): Promise<VaultServerOptions> {
@@ -56,6 +57,7 @@ async function serverOptions(flags: VaultServeFlags, command: Command): Promise<
     data: flags.data ?? ":memory:",
     expired: flags.expired,
     mail: await givenMail(flags),
+    ...givenAudit(flags, flags.data),
     ...(flags.appUrl !== undefined && { appUrl: flags.appUrl }),
     ...(flags.trustProxy && { trustedProxies: flags.trustProxy }),
     logger: createLogger({ name: "vault", level: flags.logLevel }),

@@ -2,12 +2,16 @@ import { Command, Option } from "commander";
 import { systemClock } from "../lib/clock.ts";
 import { openStore } from "../vault-server/store/open-store.ts";
 import { addUser } from "../vault-server/users.ts";
+import { addAuditOptions } from "./audit-options.ts";
 import { dataOption, refusePassword } from "./data-option.ts";
 import { parseListenAddress } from "./listen-address.ts";
 import { addMailOptions } from "./mail-options.ts";
 import { masterKeysOption } from "./master-keys-option.ts";
 import { readPassword } from "./read-password.ts";
+import { auditCommand } from "./vault-audit.ts";
+import { backupCommand } from "./vault-backup.ts";
 import { keyCommand } from "./vault-key.ts";
+import { restoreCommand } from "./vault-restore.ts";
 import { rotateKeyCommand } from "./vault-rotate-key.ts";
 import { addWebAppOptions } from "./web-app-options.ts";
 import { vaultServe, type VaultServeFlags } from "./vault-serve.ts";
@@ -67,6 +71,7 @@ function serveCommand(parent: Command): void {
     });
   addMailOptions(serve);
   addWebAppOptions(serve);
+  addAuditOptions(serve);
 }
 
 function userCommand(parent: Command): void {
@@ -95,6 +100,9 @@ export function vaultCommand(): Command {
   serveCommand(vault);
   userCommand(vault);
   keyCommand(vault);
+  auditCommand(vault);
   rotateKeyCommand(vault);
+  backupCommand(vault);
+  restoreCommand(vault);
   return vault;
 }
