@@ -1,0 +1,99 @@
+import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { fillVault } from "../../../test/support/fill-vault.ts";
+import { VaultProcess } from "../../../test/support/vault-process.ts";
+import { scopeString, VaultCaller, wire } from "../../../test/support/vault.ts";
+import { operationPath } from "../../protocol/operations.ts";
+
+const COUNT = 100_000;
+const MIB = 1024 * 1024;
+const email = "ann@example.com";
+let directory: string;
+let vault: VaultProcess;
+let ann: VaultCaller;
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
+  const data = join(directory, "vault.db");
+  vault = await VaultProcess.start(["--dev", "--dev-users", email, "--data", data]);
+  fillVault(data, email, COUNT, Date.now());
+  const answer = await wire(vault.url + operationPath.generate_access_token, {
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ email, password: vault.passwords.get(email), scope: scopeString(), expiration_hours: 1 }),
+  });
+  ann = new VaultCaller(vault.url, email, answer.json().access_token);
+}, 60_000);
+afterAll(async () => {
+  await vault[Symbol.asyncDispose]();
+  await rm(directory, { recursive: true });
+});
+
+/** Asks for the list and hands over the answer before anything of it is read. */
+async function openAnswer(): Promise<{ request: ClientRequest; answer: IncomingMessage }> {
+  const request = httpRequest(vault.url + operationPath.list_no_dup, {
+    method: "POST",
+    agent: false,
+    headers: { "content-type": "application/json", authorization: ann.token },
+  });
+  request.end(JSON.stringify({ email }));
+  const answer = await new Promise<IncomingMessage>((resolve) => request.once("response", resolve));
+  return { request, answer };
+}
+
+test("a hundred thousand secrets arrive complete and in order, compressed or not, and unchanged as 304", async () => {
+  const list = await ann.call("list_no_dup");
+  const names = list.json().secrets.map((secret: { key_name: string }) => secret.key_name);
+  expect(names).toEqual(Array.from({ length: COUNT }, (_, index) => `listed-${String(index).padStart(6, "0")}`));
+  const compressed = await ann.call("list_no_dup", {}, { "accept-encoding": "gzip" });
+  expect([compressed.headers["content-encoding"], compressed.bytes.length < list.bytes.length / 10]).toEqual(["gzip", true]);
+  const again = await ann.call("list_no_dup", {}, { "if-none-match": list.headers.etag });
+  expect([again.status, again.bytes.length]).toEqual([304, 0]);
+});
+
+test("others are answered while it is sent", async () => {
+  let listed = false;
+  const list = ann.call("list_no_dup").then(() => (listed = true));
+  let answered = 0;
+  while (!listed) {
+    const health = await wire(`${vault.url}/healthz`, { method: "GET" });
+    expect(health.status).toBe(200);
+    if (!listed) answered += 1;
+  }
+  await list;
+  expect(answered).toBeGreaterThan(10);
+});
+
+test("a client that does not read holds up no writer, and what it is sent waits in the data, not in memory", async () => {
+  await ann.call("list_no_dup");
+  await vault.forgetPeak();
+  const before = await vault.peak();
+  const { request, answer } = await openAnswer();
+  const stalled = await Promise.all(Array.from({ length: 4 }, () => openAnswer()));
+  for (let version = 1; version <= 20; version += 1) {
+    const written = await ann.call("protect", { key_name: "written meanwhile", key_value: "v" });
+    expect(written.json().secret.key_version).toBe(version);
+  }
+  expect((await vault.peak()) - before).toBeLessThan(120 * MIB);
+  for (const each of stalled) each.request.destroy();
+  answer.resume();
+  await once(answer, "end");
+  expect(answer.complete).toBe(true);
+  request.destroy();
+});
+
+test("lists that nobody reads to the end leave nothing behind", async () => {
+  const settle = async (): Promise<void> => {
+    for (let round = 0; round < 5; round += 1) await ann.call("list_file");
+  };
+  for (let round = 0; round < 5; round += 1) (await openAnswer()).request.destroy();
+  await settle();
+  await vault.forgetPeak();
+  const before = await vault.peak();
+  for (let round = 0; round < 20; round += 1) (await openAnswer()).request.destroy();
+  await settle();
+  expect((await vault.peak()) - before).toBeLessThan(60 * MIB);
+});

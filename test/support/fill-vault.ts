@@ -1,0 +1,33 @@
+import { DatabaseSync } from "node:sqlite";
+
+/**
+ * Gives somebody so many secrets in a SQLite data file at once, named `listed-000000` and on, as `protect` leaves them but for their
+ * values, which cannot be exposed.
+ */
+export function fillVault(location: string, owner: string, count: number, now: number): void {
+  using database = new DatabaseSync(location);
+  const metadata = JSON.stringify({
+    application_type: "container",
+    classification: "top",
+    cloud_type: "aws",
+    description: "n/a",
+    environment_type: "dev",
+    expiration_time: 10,
+  });
+  const counted = "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)";
+  const id = "printf('%08x-%s', (i * 2654435761) & 4294967295, ?2)";
+  database.exec("BEGIN");
+  database
+    .prepare(
+      `INSERT INTO secrets (id, owner, name, next_version, delete_minutes, delete_at)
+       ${counted} SELECT ${id}, ?2, printf('listed-%06d', i), 2, 525600000.0, ?3 FROM n`,
+    )
+    .run(count, owner, now + 525_600_000 * 60_000);
+  database
+    .prepare(
+      `INSERT INTO secret_versions (secret_id, version, metadata, created_at, updated_at, key_id, wrapped_key, sealed)
+       ${counted} SELECT ${id}, 1, ?3, ?4, ?4, 'none', zeroblob(60), zeroblob(60) FROM n`,
+    )
+    .run(count, owner, metadata, now);
+  database.exec("COMMIT");
+}
