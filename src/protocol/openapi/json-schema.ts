@@ -43,9 +43,6 @@ function oneOrMore(list: JsonSchema): JsonSchema {
 function adjust({ jsonSchema: made }: { readonly jsonSchema: JsonSchema }): void {
   // Our types' business: an answer is nobody's to write to.
   delete made.readOnly;
-  // Integers are those a double tells apart; saying so of each one helps nobody.
-  if (made.maximum === Number.MAX_SAFE_INTEGER) delete made.maximum;
-  if (made.minimum === Number.MIN_SAFE_INTEGER) delete made.minimum;
   if (made[ONE_OR_MORE] !== true) return;
   delete made[ONE_OR_MORE];
   const changed = oneOrMore(made);

@@ -47,8 +47,7 @@ export const uploadBody: MediaType = {
       },
     },
     required: ["file"],
-    additionalProperties: { type: "string", contentMediaType: "application/octet-stream" },
-    description: "Each part with a filename is a file; the names of form fields mean nothing.",
+    description: "Each part with a filename is a file, whatever its field is called; other parts are ignored.",
   },
   encoding: { file: { contentType: "application/octet-stream" } },
 };

@@ -1,5 +1,7 @@
 import type { FastifyInstance } from "fastify";
-import { openApiDocument } from "../../protocol/openapi/document.ts";
+import { openApiDocument, type OpenApiDocument } from "../../protocol/openapi/document.ts";
+import { apiPage } from "../api-page/api-page.ts";
+import { stylesheet } from "../api-page/stylesheet.ts";
 import type { VaultContext } from "../context.ts";
 import { packageVersion } from "../package-version.ts";
 import { pageOf, type Page } from "../web-app/pages.ts";
@@ -13,9 +15,12 @@ function made(make: () => Page): () => Page {
 
 /** How to use this server, for programs and for people. GET, without a token. Source: issue 4. */
 export function apiDescriptionRoutes(app: FastifyInstance, context: VaultContext): void {
-  const json = "/v1/openapi.json";
-  const document = made(() =>
-    pageOf(json, ".json", Buffer.from(JSON.stringify(openApiDocument(packageVersion(), context.limits)))),
-  );
-  servePage(app, context, json, document);
+  const [json, page, style] = ["/v1/openapi.json", "/api", "/api.css"];
+  const document = (): OpenApiDocument => openApiDocument(packageVersion(), context.limits);
+  const pages: Readonly<Record<string, () => Page>> = {
+    [json]: () => pageOf(json, ".json", Buffer.from(JSON.stringify(document()))),
+    [page]: () => pageOf(page, ".html", Buffer.from(apiPage(document(), style))),
+    [style]: () => pageOf(style, ".css", Buffer.from(stylesheet)),
+  };
+  for (const [path, make] of Object.entries(pages)) servePage(app, context, path, made(make));
 }
