@@ -130,6 +130,12 @@ describe("sessions of the web application", () => {
     },
   );
 
+  test("the address listened on is compared as browsers write it", async () => {
+    await using spelled = await TestVault.start({ listen: { host: "LOCALHOST", port: 0 } });
+    const session = await WebSession.logIn(spelled, "ann@example.com", { origin: spelled.url.toLowerCase() });
+    expect(await session.isLive()).toBe(true);
+  });
+
   test("an access token counts alone, with or without a cookie beside it", async () => {
     const session = await ann();
     const token = (await vault.logIn("ann@example.com")).json().access_token;

@@ -119,11 +119,11 @@ export async function startVaultServer(options: VaultServerOptions): Promise<Vau
   await using started = new AsyncDisposableStack();
   const store = started.use(await openStore(options.data));
   await checkMasterKey(store, keys);
-  let url = "";
-  const appUrl = options.appUrl === undefined ? undefined : new URL(options.appUrl).origin;
+  let appUrl = options.appUrl === undefined ? "" : new URL(options.appUrl).origin;
   const mail = started.use(await openMail(options.mail ?? {}, options.data, options.logger ?? silentLogger));
-  const audit = options.auditLog && started.adopt(await openAudit(options, options.auditLog, store), (log) => closeAudit(log, store));
-  const context = createContext(options, { store, keys, transport: mail.transport, appUrl: () => appUrl ?? url, audit });
+  const audit =
+    options.auditLog && started.adopt(await openAudit(options, options.auditLog, store), (log) => closeAudit(log, store));
+  const context = createContext(options, { store, keys, transport: mail.transport, appUrl: () => appUrl, audit });
   const users: NewUser[] = [];
   for (const email of options.dev?.users ?? []) {
     users.push(await addGeneratedUser(store, email, context.clock.now(), options.passwordCost));
@@ -131,7 +131,9 @@ export async function startVaultServer(options: VaultServerOptions): Promise<Vau
   started.use(startSweeper(context));
   const app = started.adopt(await buildApp(context, options), (built) => built.close());
   await app.listen(options.listen);
-  url = urlOf(app, options);
+  const url = urlOf(app, options);
+  // As browsers write it: in lower case, without the port that goes without saying.
+  appUrl ||= new URL(url).origin;
   started.use(context.mailer).start();
   context.logger.info({ event: "listening", url, mail_dir: mail.directory }, "vault server is listening");
   const running = started.move();
