@@ -124,7 +124,7 @@ export interface Letter {
   readonly dueAt: number;
 }
 
-/** Failed log-ins of one subject (an account or an address) within a window. */
+/** Failed log-ins of one subject (an account or an address) within a window; letters asked for are counted alike. */
 export interface LoginFailures {
   readonly count: number;
   readonly lastAt: number;
