@@ -120,7 +120,7 @@ test("a share with nowhere to send letters succeeds, and the letter leaves once 
   await eventually(() => expect(smtp.deliveries.map(({ to }) => to)).toEqual([["new@example.com"]]));
 });
 
-test("where letters are is said; those of a server that lives in memory go with it", async () => {
+test("where letters are is said to who started the server and in its log", async () => {
   const { logger, lines } = recordingLogger();
   const directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
   onTestFinished(() => rm(directory, { recursive: true }));

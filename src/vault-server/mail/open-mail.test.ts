@@ -1,0 +1,82 @@
+import { access, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { Canaries } from "../../../test/support/canary.ts";
+import { eventually } from "../../../test/support/eventually.ts";
+import { mailTo } from "../../../test/support/mailbox.ts";
+import { recordingLogger } from "../../../test/support/recording-logger.ts";
+import { TestSmtpServer } from "../../../test/support/smtp-server.ts";
+import { TestVault } from "../../../test/support/vault.ts";
+import { silentLogger } from "../../lib/logger.ts";
+import { Redacted } from "../../lib/redacted.ts";
+import { tokenDigest } from "../auth/opaque-token.ts";
+import { openMail } from "./open-mail.ts";
+import { parseSmtpUrl } from "./smtp-url.ts";
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+});
+
+test("beside a data file letters are in its own directory, and stay", async () => {
+  const data = join(directory, "vault.db");
+  const mail = await openMail({}, data, silentLogger);
+  await mail[Symbol.asyncDispose]();
+  expect(mail.directory).toBe(`${data}-mail`);
+  await expect(access(`${data}-mail`)).resolves.toBeUndefined();
+});
+
+test("for data in memory they are in a directory for temporary files, which goes with the server", async () => {
+  const mail = await openMail({}, ":memory:", silentLogger);
+  const opened = mail.directory ?? "";
+  expect([dirname(opened), basename(opened)]).toEqual([tmpdir(), expect.stringMatching(/^vaultsync-mail-/)]);
+  await access(opened);
+  await mail[Symbol.asyncDispose]();
+  await expect(access(opened)).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+test("for a database elsewhere they are there too, and stay", async () => {
+  const mail = await openMail({}, "postgres://db.example.com/vault", silentLogger);
+  const opened = mail.directory ?? "";
+  onTestFinished(() => rm(opened, { recursive: true }));
+  await mail[Symbol.asyncDispose]();
+  await expect(access(opened)).resolves.toBeUndefined();
+});
+
+test("a directory one names is made, and stays even for data in memory", async () => {
+  const named = join(directory, "deep", "letters");
+  const mail = await openMail({ directory: named }, ":memory:", silentLogger);
+  await mail[Symbol.asyncDispose]();
+  await expect(access(named)).resolves.toBeUndefined();
+});
+
+test("an SMTP server that is not there, or refuses the log-in, is a warning without any password", async () => {
+  await using smtp = await TestSmtpServer.start({ login: { user: "u", password: "right-8c11" } });
+  const { logger, lines } = recordingLogger();
+  const open = (url: string) => openMail({ smtp: new Redacted(parseSmtpUrl(url)), smtpCa: smtp.ca }, ":memory:", logger);
+  await open(`smtp://u:wrong-77d0@127.0.0.1:${smtp.port}?requireTLS=true`);
+  await eventually(() => expect(lines).toMatchObject([{ level: "warn", fields: { code: "EAUTH" } }]));
+  await smtp.goAway();
+  await open(`smtp://u:wrong-77d0@127.0.0.1:${smtp.port}?requireTLS=true`);
+  await eventually(() => expect(lines[1]).toMatchObject({ level: "warn", fields: { code: "ESOCKET" } }));
+  expect(JSON.stringify(lines)).not.toContain("wrong-77d0");
+});
+
+test("the data file holds the proof in a letter by its digest only", async () => {
+  const data = join(directory, "vault.db");
+  const canaries = new Canaries();
+  await using vault = await TestVault.start({ data });
+  const ann = await vault.caller("ann@example.com");
+  await ann.call("protect", { key_name: "a", key_value: canaries.text("value") });
+  await ann.call("share", { key_name: "a", permission: "R", usr_id_from: ann.email, usr_id_to: "new@example.com" });
+  const { token } = await mailTo(vault.mailDirectory, "new@example.com");
+  const files = (await readdir(directory)).filter((name) => name.startsWith("vault.db") && !name.endsWith("-mail"));
+  const stored = Buffer.concat(await Promise.all(files.map((name) => readFile(join(directory, name)))));
+  expect(stored.includes(tokenDigest(token))).toBe(true);
+  for (const form of [token, Buffer.from(token, "base64url"), Buffer.from(token, "base64url").toString("hex"), btoa(token)]) {
+    expect(stored.includes(form)).toBe(false);
+  }
+  expect(canaries.tracesIn({ stored: stored.toString("latin1") })).toEqual([]);
+});
