@@ -22,7 +22,7 @@ export function ConfirmDialog({ title, confirm, work, onClose, children }: Confi
   };
   return (
     <Dialog title={title} onClose={onClose}>
-      <Form action={action} submit={confirm} danger work={doIt} onCancel={onClose}>
+      <Form action={action} submit={confirm} look="danger" work={doIt} onCancel={onClose}>
         {children}
       </Form>
     </Dialog>

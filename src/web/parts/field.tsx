@@ -1,4 +1,4 @@
-import type { ComponentChildren, VNode } from "preact";
+import { h, type ComponentChildren, type VNode } from "preact";
 import { useId } from "preact/hooks";
 import type { ServiceFailure } from "../service/failure.ts";
 
@@ -18,7 +18,13 @@ interface Wired {
 }
 
 /** A label, its control, a hint and what was wrong with it, tied together for screen readers. */
-function Field({ label, name, hint, failure, control }: FieldProps & { readonly control: (wired: Wired) => VNode }): VNode {
+function Field({
+  label,
+  name,
+  hint,
+  failure,
+  control,
+}: FieldProps & { readonly control: (wired: Wired) => ComponentChildren }): VNode {
   const id = useId();
   const reason = failure?.reason(name);
   const hintId = hint === undefined ? [] : [`${id}-hint`];
@@ -66,10 +72,10 @@ interface InputProps {
   readonly list?: string;
 }
 
-/** One line. With a `list` of suggestions it is always plain text. */
-export function TextField({ label, name, hint, failure, type = "text", list, ...input }: FieldProps & InputProps): VNode {
-  const control = (wired: Wired): VNode =>
-    list === undefined ? <input {...input} {...wired} type={type} /> : <input {...input} {...wired} type="text" list={list} />;
+/** One line. */
+export function TextField({ label, name, hint, failure, type = "text", ...input }: FieldProps & InputProps): VNode {
+  // Not as an element: its type has a case for each pair of `type` and `list`, and this is all of them.
+  const control = (wired: Wired): ComponentChildren => h("input", { ...input, ...wired, type });
   return <Field label={label} name={name} hint={hint} failure={failure} control={control} />;
 }
 

@@ -8,7 +8,7 @@ interface FormProps {
   /** What the button says. */
   readonly submit: string;
   readonly icon?: IconName;
-  readonly danger?: boolean;
+  readonly look?: "primary" | "plain" | "danger";
   /** Gets the form, to read its fields. */
   readonly work: (form: HTMLFormElement) => Promise<void>;
   /** Shown beside the button, to leave without doing it. */
@@ -17,7 +17,7 @@ interface FormProps {
 }
 
 /** A form that runs an action: its failure stands above the button, which is busy meanwhile. */
-export function Form({ action, submit, icon, danger = false, work, onCancel, children }: FormProps): VNode {
+export function Form({ action, submit, icon, look = "primary", work, onCancel, children }: FormProps): VNode {
   const onSubmit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const form = event.currentTarget;
@@ -28,7 +28,7 @@ export function Form({ action, submit, icon, danger = false, work, onCancel, chi
       {children}
       <FailureNote failure={action.failure} />
       <div class="form-buttons">
-        <button class={danger ? "button danger" : "button primary"} type="submit" aria-disabled={action.busy}>
+        <button class={`button ${look}`} type="submit" aria-disabled={action.busy}>
           {icon && <Icon name={icon} />}
           {submit}
           {action.busy && <span class="spinner" />}

@@ -1,13 +1,15 @@
 import type { Moment } from "../../protocol/answers.ts";
 
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "always" });
 const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "long" });
 
+const DAY = 86_400_000;
+
+/** Units and their lengths in milliseconds. */
 const steps: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
-  ["year", 365.25 * 86_400_000],
-  ["month", 30.44 * 86_400_000],
-  ["week", 7 * 86_400_000],
-  ["day", 86_400_000],
+  ["year", 365.25 * DAY],
+  ["month", 30.44 * DAY],
+  ["day", DAY],
   ["hour", 3_600_000],
   ["minute", 60_000],
 ];
@@ -17,13 +19,13 @@ export function millisecondsOf(moment: Moment): number {
   return typeof moment === "number" ? moment : Date.parse(moment);
 }
 
-/** `in 3 days`, `2 hours ago`, `just now`. */
+/** `in 3 days`, `2 hours ago`, `just now`. Months from two on: until then days say more. */
 export function relativeMoment(moment: Moment, now: number): string {
   const distance = millisecondsOf(moment) - now;
-  const step = steps.find(([, length]) => Math.abs(distance) >= length);
+  const step = steps.find(([unit, length]) => Math.abs(distance) >= (unit === "month" ? 2 * length : length));
   if (!step) return distance > 0 ? "in less than a minute" : "just now";
   const [unit, length] = step;
-  return relative.format(Math.trunc(distance / length), unit);
+  return relative.format(Math.round(distance / length), unit);
 }
 
 /** Date, time and time zone in words; a moment beyond the calendar as its milliseconds. */

@@ -70,7 +70,7 @@ export function NewSecretPage(): VNode {
   return (
     <>
       <PageHeading title="New secret" />
-      <div class="card">
+      <div class="card narrow">
         <Form action={action} submit="Protect" icon="key" work={work} onCancel={() => goTo({ page: "secrets" })}>
           <TextField
             label="Name"

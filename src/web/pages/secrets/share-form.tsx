@@ -40,7 +40,7 @@ export function ShareForm({ name, teams, onShared }: ShareFormProps): VNode {
           required
           autocomplete="off"
           list="team-names"
-          placeholder="name@example.com, or a team of yours"
+          placeholder="name@example.com or team"
           failure={action.failure}
         />
         <ChoiceField label="May" name="permission">

@@ -29,7 +29,7 @@ export function UnshareForm({ name, teams, onUnshared }: UnshareFormProps): VNod
     await onUnshared(taken.map(({ from }) => from));
   };
   return (
-    <Form action={action} submit="Stop sharing" work={work}>
+    <Form action={action} submit="Stop sharing" look="plain" work={work}>
       <TextField
         label="Stop sharing with"
         name="from"

@@ -26,12 +26,14 @@ function VersionItem({ version, latest, onDelete }: VersionItemProps): VNode {
   return (
     <li class="version">
       <div class="version-head">
-        <h3>
-          Version {number} {latest && <span class="badge own">Latest</span>}
-        </h3>
-        <p class="quiet">
-          Made <Moment at={version.created_at} />, {version.expired ? "expired" : "expires"} <Moment at={version.expires_at} />
-        </p>
+        <div class="version-title">
+          <h3>
+            Version {number} {latest && <span class="badge own">Latest</span>}
+          </h3>
+          <p class="quiet">
+            Made <Moment at={version.created_at} />, {version.expired ? "expired" : "expires"} <Moment at={version.expires_at} />
+          </p>
+        </div>
         {onDelete && (
           <button
             class="button icon-button"

@@ -32,7 +32,7 @@ function AddMembers({ team, onChange }: TeamCardProps): VNode {
     await onChange();
   };
   return (
-    <Form action={action} submit="Add" icon="plus" work={work}>
+    <Form action={action} submit="Add" icon="plus" look="plain" work={work}>
       <TextField
         label="Add members"
         name="members"

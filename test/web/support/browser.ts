@@ -1,0 +1,69 @@
+import chromium from "@sparticuz/chromium";
+import { chromium as playwright, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import type { TestVault } from "../../support/vault.ts";
+
+export interface Visit extends BrowserContextOptions {
+  /** Somebody of the vault who is logged in from the start. */
+  readonly as?: string;
+}
+
+/** A page of a browser profile of its own. */
+export interface Visitor {
+  readonly page: Page;
+  readonly vault: TestVault;
+  /** Opens a page of the application: `/secrets`. */
+  go(route: string): Promise<void>;
+}
+
+/** Nothing may go wrong unseen: errors of scripts, console errors, violations of the Content-Security-Policy. */
+function recordFaults(page: Page, faults: string[]): void {
+  page.on("pageerror", (error) => faults.push(`page error: ${error.message}`));
+  page.on("console", (message) => {
+    // The browser's own word for a 401 that the application handles.
+    if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) faults.push(message.text());
+  });
+}
+
+/** One Chromium for all tests of a file. Each test fails when any page of it reported a fault that `expectFaults` did not take. */
+export class TestBrowser {
+  readonly #open: AsyncDisposable[] = [];
+  #browser: Browser | undefined;
+  #faults: string[] = [];
+
+  constructor() {
+    beforeAll(async () => {
+      this.#browser = await playwright.launch({ args: ["--no-sandbox"], executablePath: await chromium.executablePath() });
+    });
+    afterEach(async () => {
+      for (const opened of this.#open.splice(0).reverse()) await opened[Symbol.asyncDispose]();
+      expect(this.takeFaults(), "faults reported by pages").toEqual([]);
+    });
+    afterAll(() => this.#browser?.close());
+  }
+
+  /** Ends with the test. */
+  keep<T extends AsyncDisposable>(opened: T): T {
+    this.#open.push(opened);
+    return opened;
+  }
+
+  takeFaults(): string[] {
+    return this.#faults.splice(0);
+  }
+
+  async visit(vault: TestVault, { as, ...options }: Visit = {}): Promise<Visitor> {
+    if (!this.#browser) throw new Error("the browser is not up");
+    const context = this.keep(await this.#browser.newContext({ locale: "en-GB", reducedMotion: "reduce", ...options }));
+    context.setDefaultTimeout(15_000);
+    if (as !== undefined) {
+      const data = { email: as, password: vault.passwords.get(as) };
+      const answer = await context.request.post(`${vault.url}/app/log_in`, { data });
+      expect(answer.status()).toBe(200);
+    }
+    const page = await context.newPage();
+    recordFaults(page, this.#faults);
+    const go = async (route: string): Promise<void> => void (await page.goto(`${vault.url}/#${route}`));
+    return { page, vault, go };
+  }
+}
