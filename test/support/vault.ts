@@ -1,4 +1,7 @@
+import { rm } from "node:fs/promises";
 import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage, type OutgoingHttpHeaders } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { z } from "zod";
 import { operationPath, type Operation } from "../../src/protocol/operations.ts";
@@ -126,6 +129,10 @@ export class TestVault implements AsyncDisposable {
       passwordCost: { memoryKib: 8, passes: 1, lanes: 1 },
       ...others,
     });
+    const { mailDirectory = "" } = server;
+    if (mailDirectory.startsWith(join(tmpdir(), "vaultsync-mail-"))) {
+      starting.defer(() => rm(mailDirectory, { recursive: true, force: true }));
+    }
     starting.use(server);
     return new TestVault(server, starting.move());
   }
