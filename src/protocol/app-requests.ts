@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { canonicalEmail, isEmailAddress } from "./email-address.ts";
+import { email } from "./requests.ts";
 
 /** Characters of a password that is being set. Source: issue 4; shorter ones are too easily guessed, longer ones help nobody. */
 export const passwordLength = { min: 12, max: 1024 } as const;
@@ -9,7 +10,7 @@ const password = z.string().min(1).max(1024);
 /** Bodies of `app_session` and `app_log_out`. */
 export const noFields = z.object({});
 
-export const logInRequest = z.object({ email: z.string().min(1).max(320), password });
+export const logInRequest = z.object({ email, password });
 
 export const requestPasswordRequest = z.object({
   email: z.string().refine(isEmailAddress, "expected an e-mail address").transform(canonicalEmail),

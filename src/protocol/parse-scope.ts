@@ -23,6 +23,9 @@ function decode(value: string): string {
  * @throws InvalidScope
  */
 export function parseScope(text: string): Scope {
+  if (/\p{Cc}/u.test(text) || !text.isWellFormed()) {
+    throw new InvalidScope("a scope is well-formed Unicode without control characters: write one inside a value percent-encoded");
+  }
   if (/\s/u.test(text)) throw new InvalidScope("a scope holds no spaces: write one inside a value as %20");
   const everything = new Set<ScopeAttribute>();
   const values = new Map(scopeAttributes.map((attribute) => [attribute, new Set<string>()]));

@@ -5,14 +5,15 @@ import { givenMetadata, metadataObject, standardMetadataFields } from "./metadat
 import { nameSchema } from "./names.ts";
 import { scopeAttributes } from "./scope.ts";
 
-const email = characters(320).meta({ description: "The caller's own address, in any case." });
+/** The caller's own address as a request names it. */
+export const email = nameSchema(320).meta({ description: "The caller's own address, in any case." });
 /** Somebody other than the caller, canonical. */
 const person = z
   .string()
   .refine(isEmailAddress, "expected an e-mail address")
   .meta({ format: "email", maxLength: 320 })
   .transform(canonicalEmail);
-const owner = characters(320)
+const owner = nameSchema(320)
   .meta({ description: "The creator's address, to tell several secrets of one name apart." })
   .transform(canonicalEmail)
   .optional();
@@ -54,7 +55,7 @@ const ESCAPE = "%[0-7]H|%([Cc][2-9A-Fa-f]|[Dd]H)T|%[Ee](0%[ABab]H|[1-9ABCEFabcef
   .replaceAll("H", "[0-9A-Fa-f]");
 
 /** A pair of a scope string. The mark U+FEFF is white space to some readers of patterns only. */
-const PAIR = `(${scopeAttributes.join("|")}):([^,%\\s\\ufeff]|${ESCAPE})+`;
+const PAIR = `(${scopeAttributes.join("|")}):([^,%\\s\\ufeff\\u0000-\\u001f\\u007f-\\u009f]|${ESCAPE})+`;
 
 /** Every attribute once at least, each with values that are percent-encoded where they hold a comma, a space or a percent sign. */
 const scopeShape = {

@@ -45,8 +45,8 @@ declare module "fastify" {
 
 /** Answers above this are compressed when asked. Source: the vault contract, "Transport". */
 const COMPRESSION_THRESHOLD_BYTES = 1024;
-/** The longest a whole request, a slow upload for one, may take to arrive. */
-const REQUEST_TIMEOUT_MS = 300_000;
+/** How often requests are looked for that take too long to arrive. */
+const TIMEOUT_CHECK_MS = 30_000;
 
 /** What does not even parse as HTTP gets the contract's error body too. */
 function answerClientError(error: Error & { code?: string }, socket: Socket): void {
@@ -97,14 +97,15 @@ function addErrorHandling(app: FastifyInstance, { logger }: VaultContext): void 
 export async function buildApp(context: VaultContext, options: AppOptions): Promise<FastifyInstance> {
   const { limits } = context;
   const { tls, trustedProxies = [] } = options;
+  const timeouts = { connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_MS, limits.requestTimeoutMs) };
   const app: FastifyInstance = fastify({
-    ...(tls && { https: { cert: tls.cert, key: tls.key } }),
+    ...(tls ? { https: { cert: tls.cert, key: tls.key, ...timeouts } } : { http: timeouts }),
     ...(trustedProxies.length > 0 && { trustProxy: [...trustedProxies] }),
     bodyLimit: limits.jsonBodyBytes,
     genReqId: () => randomUUID(),
     forceCloseConnections: "idle",
     return503OnClosing: false,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: limits.requestTimeoutMs,
     clientErrorHandler: answerClientError,
     frameworkErrors: (_error, request, reply) => {
       reply.headers({ "x-request-id": request.id });

@@ -22,6 +22,8 @@ export interface Limits {
   readonly lettersPerAddress: number;
   /** Between two such letters to one recipient. */
   readonly letterIntervalMs: number;
+  /** The longest a whole request, a slow upload for one, may take to arrive. */
+  readonly requestTimeoutMs: number;
   /** Log-ins that may wait for their turn at hashing; more are told to come back. */
   readonly loginQueue: number;
 }
@@ -41,6 +43,7 @@ export const defaultLimits: Limits = {
   loginWindowMs: 15 * 60_000,
   lettersPerAddress: 20,
   letterIntervalMs: 60_000,
+  requestTimeoutMs: 300_000,
   loginQueue: 500,
 };
 

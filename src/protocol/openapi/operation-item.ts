@@ -41,7 +41,7 @@ const tagged: ReadonlySet<Operation> = new Set([
   "download_file",
 ]);
 
-const everyError: readonly ErrorCode[] = ["invalid_request", "too_large", "unsupported_media_type", "internal"];
+const everyError: readonly ErrorCode[] = ["invalid_request", "too_large", "unsupported_media_type", "internal", "unavailable"];
 const tokenErrors: readonly ErrorCode[] = ["invalid_token", "email_mismatch", "rate_limited"];
 
 function needsToken(operation: Operation): boolean {
@@ -58,7 +58,7 @@ function errorResponses(operation: Operation): Record<string, Response> {
   for (const [status, codes] of Map.groupBy(errorsOf(operation), (code) => errorStatus[code])) {
     const error: JsonSchema = { type: "object", properties: { code: { enum: [...codes] } } };
     const schema: JsonSchema = { allOf: [{ $ref: "#/components/schemas/Error" }, { type: "object", properties: { error } }] };
-    const headers: HeaderName[] = status === 429 ? ["x-request-id", "retry-after"] : ["x-request-id"];
+    const headers: HeaderName[] = status === 429 || status === 503 ? ["x-request-id", "retry-after"] : ["x-request-id"];
     responses[status] = {
       description: codes.join(", "),
       headers: headerRefs(headers),
