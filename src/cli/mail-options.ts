@@ -34,7 +34,7 @@ export function addMailOptions(command: Command): void {
 
 async function smtpServer({ smtpUrlFile }: MailFlags): Promise<Redacted<SmtpServer> | undefined> {
   const text = smtpUrlFile === undefined ? process.env.VAULTSYNC_VAULT_SMTP_URL : await readFile(smtpUrlFile, "utf8");
-  return text === undefined ? undefined : new Redacted(parseSmtpUrl(text));
+  return text === undefined || text === "" ? undefined : new Redacted(parseSmtpUrl(text));
 }
 
 /** @throws Error that says what to do; it quotes no part of the SMTP URL */
