@@ -24,6 +24,8 @@ export const logFields: ReadonlySet<string> = new Set([
   "kind",
   "lease",
   "leader",
+  "letter",
+  "mailDir",
   "method",
   "name",
   "namespace",

@@ -128,7 +128,7 @@ test("where letters are is said to who started the server and in its log", async
   const directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
   onTestFinished(() => rm(directory, { recursive: true }));
   await using named = await TestVault.start({ mail: { directory }, logger });
-  expect([named.mailDirectory, lines.find(({ fields }) => "url" in fields)?.fields["mail_dir"]]).toEqual([directory, directory]);
+  expect([named.mailDirectory, lines.find(({ fields }) => "url" in fields)?.fields["mailDir"]]).toEqual([directory, directory]);
 });
 
 test("a sender that mail cannot be sent from is refused at the start", async () => {

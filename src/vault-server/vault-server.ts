@@ -135,7 +135,7 @@ export async function startVaultServer(options: VaultServerOptions): Promise<Vau
   // As browsers write it: in lower case, without the port that goes without saying.
   appUrl ||= new URL(url).origin;
   started.use(context.mailer).start();
-  context.logger.info({ event: "listening", url, mail_dir: mail.directory }, "vault server is listening");
+  context.logger.info({ event: "listening", url, mailDir: mail.directory }, "vault server is listening");
   const running = started.move();
   return { url, users, mailDirectory: mail.directory, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }

@@ -144,7 +144,7 @@ test("a server whose certificate nobody vouches for gets no letter and no passwo
   await post();
   const url = parseSmtpUrl(`smtp://u:p@127.0.0.1:${smtp.port}?requireTLS=true`);
   mailer({ transport: smtpTransport(new Redacted(url), undefined) }).start();
-  await eventually(() => expect(lines).toMatchObject([{ level: "warn", fields: { attempts: 1 } }]));
+  await eventually(() => expect(lines).toMatchObject([{ level: "warn", fields: { attempt: 1 } }]));
   expect([smtp.deliveries, smtp.logIns, await waiting()]).toEqual([[], 0, 1]);
 });
 
@@ -153,7 +153,7 @@ test("a server without TLS gets no letter where TLS is required", async () => {
   await post();
   const url = parseSmtpUrl(`smtp://127.0.0.1:${smtp.port}?requireTLS=true`);
   mailer({ transport: smtpTransport(new Redacted(url), smtp.ca) }).start();
-  await eventually(() => expect(lines).toMatchObject([{ level: "warn", fields: { attempts: 1 } }]));
+  await eventually(() => expect(lines).toMatchObject([{ level: "warn", fields: { attempt: 1 } }]));
   expect([smtp.deliveries, await waiting()]).toEqual([[], 1]);
 });
 
@@ -187,7 +187,7 @@ test("while the server is away the letter is kept, and it arrives once the serve
   const { id } = await post();
   mailer().start();
   await eventually(() => expect(lines).toHaveLength(1));
-  expect(lines[0]).toMatchObject({ level: "warn", fields: { letter: id, kind: "invitation", code: "ESOCKET", attempts: 1 } });
+  expect(lines[0]).toMatchObject({ level: "warn", fields: { letter: id, kind: "invitation", code: "ESOCKET", attempt: 1 } });
   expect(JSON.stringify(lines)).not.toMatch(/bob|ann|example\.com/);
   expect(await waiting()).toBe(1);
   await smtp.comeBack();
@@ -232,7 +232,7 @@ test.each([
   await post();
   mailer().start();
   await eventually(() => expect(lines).toHaveLength(1));
-  expect(lines[0]).toMatchObject({ level: "warn", fields: { attempts: 1 } });
+  expect(lines[0]).toMatchObject({ level: "warn", fields: { attempt: 1 } });
   expect(lines[0]?.fields["code"]).toContain(String(status));
   smtp.behaviour = {};
   await virtual.advance(MINUTE);
@@ -258,7 +258,7 @@ test.each([
   const { id } = await post();
   mailer().start();
   await expect.poll(waiting).toBe(0);
-  expect(lines).toMatchObject([{ level: "error", fields: { letter: id, kind: "invitation", attempts: 1 } }]);
+  expect(lines).toMatchObject([{ level: "error", fields: { letter: id, kind: "invitation", attempt: 1 } }]);
   expect(JSON.stringify(lines)).not.toMatch(/bob|ann|example\.com/);
   expect(await metric(letters("invitation", "given_up"))).toBe("1");
   const { connections } = smtp;

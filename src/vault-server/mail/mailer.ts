@@ -127,7 +127,7 @@ export class Mailer implements AsyncDisposable {
   async #failed(letter: Letter, error: unknown): Promise<void> {
     const { clock, random, logger, metrics } = this.#ports;
     const attempts = letter.attempts + 1;
-    const fields = { letter: letter.id, kind: letter.kind, code: codeOf(error), attempts };
+    const fields = { letter: letter.id, kind: letter.kind, code: codeOf(error), attempt: attempts };
     if (this.#cut.signal.aborted) {
       // Not its fault: whoever runs next tries at once.
       await this.#settle(letter, ({ outbox }) => outbox.update({ ...letter, dueAt: clock.now() }));
