@@ -1,0 +1,34 @@
+import { parseArgs } from "node:util";
+import { killRounds } from "../test/support/kill-rounds.ts";
+import { storeKinds, VaultPlace } from "../test/support/vault-place.ts";
+
+const { values } = parseArgs({
+  options: {
+    rounds: { type: "string", default: "200" },
+    store: { type: "string", default: "sqlite" },
+    data: { type: "string" },
+    help: { type: "boolean" },
+  },
+});
+const store = storeKinds.find((kind) => kind === values.store);
+const rounds = Number(values.rounds);
+
+if (values.help === true || store === undefined || !Number.isSafeInteger(rounds) || rounds < 1) {
+  process.stdout
+    .write(`Kills a vault server with SIGKILL under 8 parallel writers, again and again, and looks whether every acknowledged write is there.
+
+npm run kill9 -- [--rounds 200] [--store sqlite|postgres] [--data LOCATION]
+
+  --store   a file, or a PostgreSQL server of its own
+  --data    an existing, empty place instead: a file, or postgres://…
+`);
+  process.exit(values.help === true ? 0 : 2);
+}
+
+const start = performance.now();
+await using place = await VaultPlace.create(store, values.data);
+const result = await killRounds(place, {
+  rounds,
+  told: (round) => void (round % 10 === 0 && process.stderr.write(`${round} of ${rounds} kills\n`)),
+});
+process.stdout.write(`${JSON.stringify({ store, ...result, seconds: Math.round((performance.now() - start) / 1000) })}\n`);
