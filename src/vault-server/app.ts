@@ -45,6 +45,8 @@ declare module "fastify" {
 
 /** Answers above this are compressed when asked. Source: the vault contract, "Transport". */
 const COMPRESSION_THRESHOLD_BYTES = 1024;
+/** The longest a request's headers may take to arrive. */
+const HEADERS_TIMEOUT_MS = 60_000;
 /** How often requests are looked for that take too long to arrive. */
 const TIMEOUT_CHECK_MS = 30_000;
 
@@ -97,7 +99,11 @@ function addErrorHandling(app: FastifyInstance, { logger }: VaultContext): void 
 export async function buildApp(context: VaultContext, options: AppOptions): Promise<FastifyInstance> {
   const { limits } = context;
   const { tls, trustedProxies = [] } = options;
-  const timeouts = { connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_MS, limits.requestTimeoutMs) };
+  const timeouts = {
+    connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_MS, limits.requestTimeoutMs),
+    // Longer than the whole request may take, it would be taken for that.
+    headersTimeout: Math.min(HEADERS_TIMEOUT_MS, limits.requestTimeoutMs),
+  };
   const app: FastifyInstance = fastify({
     ...(tls ? { https: { cert: tls.cert, key: tls.key, ...timeouts } } : { http: timeouts }),
     ...(trustedProxies.length > 0 && { trustProxy: [...trustedProxies] }),
