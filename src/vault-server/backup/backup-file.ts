@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { open, type FileHandle } from "node:fs/promises";
-import { pipeline } from "node:stream/promises";
-import { PassThrough } from "node:stream";
+import { Readable } from "node:stream";
 import { createZstdDecompress } from "node:zlib";
 import { migrations } from "../store/migrations.ts";
 import type { Cell } from "../store/store.ts";
@@ -18,6 +17,8 @@ import {
   type BackupEnd,
   type BackupHead,
 } from "./format.ts";
+
+const READ_BYTES = 1 << 20;
 
 export interface BackupRow {
   readonly table: TableShape;
@@ -88,8 +89,13 @@ export class BackupFile implements AsyncDisposable {
   }
 
   /** From `start` to the content's end. */
-  #stream(start: number) {
-    return this.#file.createReadStream({ start, end: this.#contentEnd - 1, autoClose: false, highWaterMark: 1 << 20 });
+  async *#from(start: number): AsyncGenerator<Buffer> {
+    for (let at = start; at < this.#contentEnd;) {
+      const bytes = await this.#bytes(at, Math.min(at + READ_BYTES, this.#contentEnd));
+      if (bytes.length === 0) throw new Error("the backup was cut off while it was read");
+      yield bytes;
+      at += bytes.length;
+    }
   }
 
   async #checkBytes(): Promise<void> {
@@ -97,18 +103,21 @@ export class BackupFile implements AsyncDisposable {
     const damaged = new Error("the backup is damaged or cut off: its checksum is wrong");
     if (this.#contentEnd <= opening.length) throw damaged;
     const hash = createHash("sha256");
-    for await (const bytes of this.#stream(0)) hash.update(bytes);
+    for await (const bytes of this.#from(0)) hash.update(bytes);
     const found = await this.#bytes(this.#contentEnd, this.#contentEnd + CLOSING_BYTES);
     if (!found.equals(closing(hash.digest()))) throw damaged;
   }
 
   async *#lines(): AsyncGenerator<string> {
-    const content = new PassThrough();
-    const filled = pipeline(this.#stream(opening.length), createZstdDecompress(), content);
-    // Whoever reads the content meets the failure there.
-    filled.catch(() => undefined);
-    yield* linesOf(content);
-    await filled;
+    const compressed = Readable.from(this.#from(opening.length));
+    const content = compressed.pipe(createZstdDecompress());
+    compressed.once("error", (error) => content.destroy(error));
+    try {
+      yield* linesOf(content);
+    } finally {
+      compressed.destroy();
+      content.destroy();
+    }
   }
 
   /**

@@ -45,7 +45,8 @@ export class SqliteConnection implements SqlConnection {
       const version = new Row(this.#prepare("PRAGMA user_version").get() ?? {}).number("user_version");
       if (version > migrations.length) throw new Error("the data file was written by a newer release of vaultsync");
       for (const step of migrations.slice(version)) this.exec(step);
-      this.exec(`PRAGMA user_version = ${migrations.length}`);
+      // Opening data of this release writes nothing.
+      if (version < migrations.length) this.exec(`PRAGMA user_version = ${migrations.length}`);
       this.exec("COMMIT");
     } catch (error) {
       this.rollback();
