@@ -9,7 +9,11 @@ const SOON_MS = 60_000;
  * neither to the answer nor to the work. `client` is the address on the network that asks.
  * @throws ServiceError `rate_limited` when too many letters were asked for, to this recipient or by this client, whoever they are
  */
-export async function requestPassword({ store, clock, limits, mailer }: VaultContext, email: string, client: string): Promise<void> {
+export async function requestPassword(
+  { store, clock, limits, mailer }: VaultContext,
+  email: string,
+  client: string,
+): Promise<void> {
   const now = clock.now();
   const [recipient, sender] = [`letter-to:${email}`, `letter-by:${client}`];
   await store.write(async ({ loginFailures, outbox }) => {
