@@ -356,12 +356,36 @@ test("stopping finishes the letter under way; what comes later stays in the outb
   expect([smtp.deliveries.map(({ to }) => to), await waiting()]).toEqual([[["bob@example.com"]], 1]);
 });
 
+test("a server that hangs has two minutes, then the letter waits its turn again", async () => {
+  const asked = Promise.withResolvers<void>();
+  const hanging = async () => {
+    asked.resolve();
+    await new Promise(() => undefined);
+  };
+  const { smtp, clock: virtual, post, mailer, lines } = await world({ data: hanging });
+  await post();
+  mailer().start();
+  await asked.promise;
+  await virtual.advance(120_000 - 1);
+  expect(lines).toEqual([]);
+  await virtual.advance(1);
+  await eventually(() => expect(lines).toMatchObject([{ level: "warn", fields: { code: "EABORT", attempt: 1 } }]));
+  smtp.behaviour = {};
+  await virtual.advance(MINUTE);
+  await eventually(() => expect(smtp.deliveries).toHaveLength(1));
+});
+
 test("stopping waits five seconds for a server that hangs; the letter is due again at once", async () => {
-  const { smtp, store, clock: virtual, post, mailer } = await world({ data: () => new Promise(() => undefined) });
+  const asked = Promise.withResolvers<void>();
+  const hanging = async () => {
+    asked.resolve();
+    await new Promise(() => undefined);
+  };
+  const { store, clock: virtual, post, mailer } = await world({ data: hanging });
   const letter = await post();
   const stopping = mailer();
   stopping.start();
-  await eventually(() => expect(smtp.connections).toBe(1));
+  await asked.promise;
   let stopped = false;
   const stop = stopping[Symbol.asyncDispose]().then(() => (stopped = true));
   await virtual.advance(4_999);
