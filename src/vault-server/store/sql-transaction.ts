@@ -7,6 +7,7 @@ import { sqlOutbox } from "./sql-outbox.ts";
 import { sqlLoginFailures, sqlSettings, sqlUsers } from "./sql-people.ts";
 import { sqlSecrets } from "./sql-secrets.ts";
 import { sqlEmailProofs, sqlSessions } from "./sql-sessions.ts";
+import { sqlTables } from "./sql-tables.ts";
 import { sqlTeams } from "./sql-teams.ts";
 import { sqlTokens } from "./sql-tokens.ts";
 import { sqlWrappedKeys } from "./sql-wrapped-keys.ts";
@@ -27,6 +28,7 @@ export function sqlTransaction(connection: SqlConnection): Transaction {
     files: sqlFiles(connection),
     outbox: sqlOutbox(connection),
     wrappedKeys: sqlWrappedKeys(connection),
+    tables: sqlTables(connection),
     settings: sqlSettings(connection),
   });
 }

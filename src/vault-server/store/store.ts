@@ -2,6 +2,7 @@ import type { Permission } from "../../protocol/answers.ts";
 import type { Metadata } from "../../protocol/metadata.ts";
 import type { Envelope } from "../crypto/envelope.ts";
 import type { WrappedKey } from "../crypto/master-key.ts";
+import type { TableShape } from "./tables.ts";
 
 /** Moments are milliseconds since the epoch, possibly beyond JavaScript's dates; e-mail addresses are canonical (`canonicalEmail`). */
 export interface User {
@@ -293,6 +294,18 @@ export interface WrappedKeyTable {
   countOtherThan(masterKeyId: string): Promise<number>;
 }
 
+/** One column of one row. */
+export type Cell = string | number | Uint8Array;
+
+/** Tables as rows of columns, whatever they mean: for backups. */
+export interface RawTables {
+  /** Rows by the table's key, those behind `after` only; their cells in the order of its columns. */
+  page(table: TableShape, after: readonly Cell[] | undefined, atMost: number): Promise<Cell[][]>;
+  insert(table: TableShape, row: readonly Cell[]): Promise<void>;
+  /** A table that is not empty. */
+  firstWithRows(): Promise<string | undefined>;
+}
+
 /** Small facts about the data as a whole, such as the id of its master key. */
 export interface SettingTable {
   get(name: string): Promise<string | undefined>;
@@ -312,6 +325,7 @@ export interface Transaction {
   readonly files: FileTable;
   readonly outbox: OutboxTable;
   readonly wrappedKeys: WrappedKeyTable;
+  readonly tables: RawTables;
   readonly settings: SettingTable;
 }
 
