@@ -22,10 +22,11 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-/** Every byte the server has written to its directory. */
+/** Every byte the server has written to its directory, letters too. */
 async function everythingWritten(): Promise<Buffer> {
-  const files = await readdir(directory);
-  return Buffer.concat(await Promise.all(files.map((file) => readFile(join(directory, file)))));
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  return Buffer.concat(await Promise.all(files.map((file) => readFile(file))));
 }
 
 function alter(sql: string, ...values: (string | Uint8Array)[]): void {
