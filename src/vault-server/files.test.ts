@@ -24,8 +24,11 @@ const download = (caller: VaultCaller, filename: string, more = {}, headers = {}
 const filenames = async (caller: VaultCaller): Promise<string[]> =>
   (await caller.call("list_file")).json().files.map((file: { filename: string }) => file.filename);
 
-const rawPart = (disposition: string, headers = ""): Buffer =>
-  Buffer.from(`--test-boundary\r\nContent-Disposition: ${disposition}\r\n${headers}\r\ncontent\r\n--test-boundary--\r\n`);
+const rawPart = (disposition: string, headers = "", encoding: BufferEncoding = "utf8"): Buffer =>
+  Buffer.from(
+    `--test-boundary\r\nContent-Disposition: ${disposition}\r\n${headers}\r\ncontent\r\n--test-boundary--\r\n`,
+    encoding,
+  );
 
 describe("protect_file", () => {
   test.each([0, 1, 17, 262_143, 262_144, 262_145, 524_288, FILE_LIMIT])("%d bytes come back byte for byte", async (size) => {
@@ -164,6 +167,7 @@ describe("protect_file", () => {
     ["an end inside a header", {}, Buffer.from("--test-boundary\r\nContent-Dispo")],
     ["an end after a delimiter", {}, Buffer.from("--test-boundary")],
     ["a header without a colon", {}, Buffer.from("--test-boundary\r\nnonsense\r\n\r\nabc\r\n--test-boundary--\r\n")],
+    ["a filename that is not UTF-8", {}, rawPart('form-data; filename="\xff"', "", "latin1")],
     ["an endless header", {}, Buffer.from(`--test-boundary\r\nA: ${"x".repeat(100_000)}\r\n\r\n`)],
     [
       "much that is no file",

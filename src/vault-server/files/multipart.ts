@@ -87,9 +87,18 @@ class Cutter {
   }
 }
 
-function parseHeaders(text: string): ReadonlyMap<string, string> {
+/** Headers are UTF-8: any other bytes would become names that were never sent. */
+function decode(bytes: Buffer): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw malformed("a part's header is not UTF-8");
+  }
+}
+
+function parseHeaders(bytes: Buffer): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
-  for (const line of text.split("\r\n")) {
+  for (const line of decode(bytes).split("\r\n")) {
     const colon = line.indexOf(":");
     if (colon < 1) throw malformed("a part's header is not readable");
     headers.set(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim());
@@ -120,7 +129,7 @@ export async function* multipartParts(source: AsyncIterable<Uint8Array>, boundar
       const mark = (await cutter.take(2)).toString("latin1");
       if (mark === "--") return await cutter.drain(others.bytes);
       if (mark !== "\r\n") throw malformed("a delimiter does not end its line");
-      const headers = parseHeaders((await cutter.collect(HEADERS_END, MAX_HEADER_BYTES)).toString("utf8"));
+      const headers = parseHeaders(await cutter.collect(HEADERS_END, MAX_HEADER_BYTES));
       const content = cutter.until(delimiter);
       yield { headers, content };
       await skip(content, others);
