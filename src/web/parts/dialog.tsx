@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 interface DialogProps {
   readonly title: string;
@@ -8,14 +8,24 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** A modal dialog, open as long as it is rendered. The browser keeps the focus in it, and gives it back to where it was. */
+/** Back to what opened the dialog; to the page's title when that is gone by now. */
+function giveFocus(opener: Element | null): void {
+  const target = opener?.isConnected ? opener : document.querySelector("h1");
+  if (target instanceof HTMLElement) target.focus();
+}
+
+/** A modal dialog, open as long as it is rendered. The browser keeps the focus in it; afterwards it is where it was. */
 export function Dialog({ title, onClose, children }: DialogProps): VNode {
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
-  useEffect(() => {
+  useLayoutEffect(() => {
     const dialog = ref.current;
+    const opener = document.activeElement;
     dialog?.showModal();
-    return () => dialog?.close();
+    return () => {
+      dialog?.close();
+      giveFocus(opener);
+    };
   }, []);
   const onCancel = (event: Event): void => {
     event.preventDefault();

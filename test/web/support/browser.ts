@@ -27,7 +27,7 @@ function recordFaults(page: Page, faults: string[]): void {
 
 /** One Chromium for all tests of a file. Each test fails when any page of it reported a fault that `expectFaults` did not take. */
 export class TestBrowser {
-  readonly #open: AsyncDisposable[] = [];
+  #kept = new AsyncDisposableStack();
   #browser: Browser | undefined;
   #faults: string[] = [];
 
@@ -36,7 +36,8 @@ export class TestBrowser {
       this.#browser = await playwright.launch({ args: ["--no-sandbox"], executablePath: await chromium.executablePath() });
     });
     afterEach(async () => {
-      for (const opened of this.#open.splice(0).reverse()) await opened[Symbol.asyncDispose]();
+      await this.#kept.disposeAsync();
+      this.#kept = new AsyncDisposableStack();
       expect(this.takeFaults(), "faults reported by pages").toEqual([]);
     });
     afterAll(() => this.#browser?.close());
@@ -44,8 +45,7 @@ export class TestBrowser {
 
   /** Ends with the test. */
   keep<T extends AsyncDisposable>(opened: T): T {
-    this.#open.push(opened);
-    return opened;
+    return this.#kept.use(opened);
   }
 
   takeFaults(): string[] {
@@ -59,7 +59,7 @@ export class TestBrowser {
     if (as !== undefined) {
       const data = { email: as, password: vault.passwords.get(as) };
       const answer = await context.request.post(`${vault.url}/app/log_in`, { data });
-      expect(answer.status()).toBe(200);
+      if (!answer.ok()) throw new Error(`log-in failed: ${answer.status()}`);
     }
     const page = await context.newPage();
     recordFaults(page, this.#faults);

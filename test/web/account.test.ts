@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { mailTo } from "../support/mailbox.ts";
+import { TestVault } from "../support/vault.ts";
+import { VirtualClock } from "../support/virtual-clock.ts";
+import { TestBrowser, type Visitor } from "./support/browser.ts";
+
+const browser = new TestBrowser();
+const ann = "ann@example.com";
+const HOUR = 3_600_000;
+
+let clock: VirtualClock;
+let vault: TestVault;
+beforeAll(async () => {
+  clock = new VirtualClock();
+  vault = await TestVault.start({ clock, emails: [ann, "bob@example.com"] });
+  const caller = await vault.caller(ann, undefined, 1000);
+  await caller.call("protect", { key_name: "shop-db", key_value: "v" });
+});
+afterAll(() => vault[Symbol.asyncDispose]());
+
+async function logIn({ page }: Visitor, email: string, password: string): Promise<void> {
+  await page.getByLabel("E-mail address").fill(email);
+  await page.getByLabel("Password", { exact: true }).fill(password);
+  await page.getByRole("button", { name: "Log in" }).click();
+}
+
+describe("logging in and out", () => {
+  test("a wrong password is told, and the right one leads to the secrets", async () => {
+    const visitor = await browser.visit(vault);
+    const { page, go } = visitor;
+    await go("/log-in");
+    await logIn(visitor, ann, "not the password");
+    await page.getByRole("alert").getByText("password").waitFor();
+    await logIn(visitor, ann, vault.passwords.get(ann) ?? "");
+    await page.getByRole("heading", { level: 1, name: "Secrets" }).waitFor();
+    await expect.poll(() => page.url()).toBe(`${vault.url}/#/secrets`);
+  });
+
+  test("a page behind the log-in shows the log-in first, and itself afterwards", async () => {
+    const visitor = await browser.visit(vault);
+    await visitor.go(`/secrets/${encodeURIComponent(ann)}/shop-db`);
+    await visitor.page.getByRole("heading", { level: 1, name: "Log in" }).waitFor();
+    await logIn(visitor, ann, vault.passwords.get(ann) ?? "");
+    await visitor.page.getByRole("heading", { level: 1, name: "shop-db" }).waitFor();
+  });
+
+  test("a session that is over says so, and leads back to where one was", async () => {
+    const visitor = await browser.visit(vault, { as: ann });
+    const { page, go } = visitor;
+    await go("/teams");
+    await page.getByText("No teams yet").waitFor();
+    clock.stepWall(2 * HOUR);
+    await page.getByRole("link", { name: "Files" }).click();
+    await page.getByRole("status").getByText("Your session has ended").waitFor();
+    await logIn(visitor, ann, vault.passwords.get(ann) ?? "");
+    await page.getByRole("heading", { level: 1, name: "Files" }).waitFor();
+    await page.getByText("No files yet").waitFor();
+  });
+
+  test("logging out ends the session for other pages of the browser too", async () => {
+    const { page, go } = await browser.visit(vault, { as: ann });
+    const second = await page.context().newPage();
+    await go("/files");
+    await second.goto(`${vault.url}/#/teams`);
+    await second.getByText("No teams yet").waitFor();
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByRole("heading", { level: 1, name: "Log in" }).waitFor();
+    await second.getByRole("link", { name: "Files" }).click();
+    await second.getByText("Your session has ended").waitFor();
+  });
+
+  test("a new log-in in another page of the browser does not disturb the first", async () => {
+    const visitor = await browser.visit(vault, { as: ann });
+    const { page, go } = visitor;
+    await go("/teams");
+    await page.getByText("No teams yet").waitFor();
+    const again = await page.request.post(`${vault.url}/app/log_in`, {
+      data: { email: ann, password: vault.passwords.get(ann) },
+    });
+    expect(again.status()).toBe(200);
+    await page.getByRole("link", { name: "Files" }).click();
+    await page.getByText("No files yet").waitFor();
+  });
+
+  test("somebody else's log-in in another page ends what the first shows", async () => {
+    const { page, go } = await browser.visit(vault, { as: ann });
+    await go("/teams");
+    await page.getByText("No teams yet").waitFor();
+    const bob = "bob@example.com";
+    await page.request.post(`${vault.url}/app/log_in`, { data: { email: bob, password: vault.passwords.get(bob) } });
+    await page.getByRole("link", { name: "Files" }).click();
+    await page.getByText("Your session has ended").waitFor();
+  });
+
+  test("a vault that cannot be reached is told, with a way to try again", async () => {
+    const { page, go } = await browser.visit(vault, { as: ann });
+    await page.route("**/app/session", (route) => route.abort());
+    await go("/secrets");
+    await page.getByRole("alert").getByText("cannot be reached").waitFor();
+    await page.unroute("**/app/session");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("link", { name: "shop-db" }).waitFor();
+  });
+});
+
+describe("choosing a password", () => {
+  async function linkFor(visitor: Visitor, route: string, email: string): Promise<string> {
+    await visitor.go(route);
+    await visitor.page.getByLabel("E-mail address").fill(email);
+    await visitor.page.getByRole("button", { name: "Send me the link" }).click();
+    await visitor.page.getByRole("heading", { name: "Check your mail" }).waitFor();
+    return (await mailTo(vault.mailDirectory, email)).link;
+  }
+
+  test("the link's token leaves the address bar and the history at once", async () => {
+    const visitor = await browser.visit(vault);
+    const { page } = visitor;
+    const link = await linkFor(visitor, "/sign-up", "new@example.com");
+    const token = link.split("token=")[1] ?? "";
+    await page.goto(link);
+    await page.getByLabel("New password").waitFor();
+    expect(token).not.toBe("");
+    await expect.poll(() => page.url()).toBe(`${vault.url}/#/set-password`);
+    expect(await page.content()).not.toContain(token);
+    await page.goBack();
+    await page.goForward();
+    expect(page.url()).not.toContain(token);
+    await page.reload();
+    await page.getByText("reached through the link in a letter").waitFor();
+  });
+
+  test("two passwords that differ, a short one and a used link are each told", async () => {
+    const visitor = await browser.visit(vault);
+    const { page } = visitor;
+    const link = await linkFor(visitor, "/forgot-password", "bob@example.com");
+    await page.goto(link);
+    const [password, again] = [page.getByLabel("New password"), page.getByLabel("The same again")];
+    const submit = page.getByRole("button", { name: "Set password and log in" });
+    await password.fill("correct horse battery");
+    await again.fill("correct horse");
+    await submit.click();
+    await page.getByText("The two passwords differ.").waitFor();
+    expect(await again.getAttribute("aria-invalid")).toBe("true");
+    await password.fill("short");
+    await again.fill("short");
+    await submit.click();
+    expect(await password.evaluate((input) => input.matches(":invalid"))).toBe(true);
+    await password.fill("correct horse battery");
+    await again.fill("correct horse battery");
+    await submit.click();
+    await page.getByRole("heading", { level: 1, name: "Secrets" }).waitFor();
+
+    const late = await browser.visit(vault);
+    await late.page.goto(link);
+    await late.page.getByLabel("New password").fill("correct horse battery");
+    await late.page.getByLabel("The same again").fill("correct horse battery");
+    await late.page.getByRole("button", { name: "Set password and log in" }).click();
+    await late.page.getByRole("link", { name: "Ask for another letter" }).waitFor();
+  });
+
+  test("an address with or without an account gets the same page", async () => {
+    const visitor = await browser.visit(vault);
+    const { page, go } = visitor;
+    const shown: string[] = [];
+    for (const email of [ann, "nobody@example.com"]) {
+      await go("/log-in");
+      await page.getByRole("link", { name: "Forgot your password?" }).click();
+      await page.getByRole("heading", { level: 1, name: "Forgot your password?" }).waitFor();
+      await page.getByLabel("E-mail address").fill(email);
+      await page.getByRole("button", { name: "Send me the link" }).click();
+      await page.getByRole("heading", { name: "Check your mail" }).waitFor();
+      shown.push((await page.getByRole("main").innerText()).replace(email, "<address>"));
+    }
+    expect(shown[0]).toBe(shown[1]);
+  });
+});

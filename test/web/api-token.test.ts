@@ -1,0 +1,54 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { beforeEach, expect, test } from "vitest";
+import { TestVault, VaultCaller } from "../support/vault.ts";
+import { TestBrowser } from "./support/browser.ts";
+
+const browser = new TestBrowser();
+const ann = "ann@example.com";
+const permissions = ["clipboard-read", "clipboard-write"];
+
+let vault: TestVault;
+beforeEach(async () => {
+  vault = browser.keep(await TestVault.start({ emails: [ann] }));
+});
+
+test("a token is shown for the password only, copied, and gone when the page is left", async () => {
+  const { page, go } = await browser.visit(vault, { as: ann, permissions });
+  await go("/api-token");
+  const password = page.getByLabel("Your password, once more");
+  await password.fill("not the password");
+  await page.getByRole("button", { name: "Show a new token" }).click();
+  await page.getByRole("alert").getByText("password").waitFor();
+  await password.fill(vault.passwords.get(ann) ?? "");
+  await page.getByRole("button", { name: "Show a new token" }).click();
+  await page.getByText("Ends in 24 hours").waitFor();
+  await page.getByRole("button", { name: "Copy refresh token" }).click();
+  await page.getByText("Copied refresh token.").waitFor();
+  const refreshToken = await page.evaluate(() => navigator.clipboard.readText());
+  await page.getByRole("button", { name: "Copy access token" }).click();
+  await page.getByText("Copied access token.").waitFor();
+  const token = await page.evaluate(() => navigator.clipboard.readText());
+  expect((await new VaultCaller(vault.url, ann, token).call("list_no_dup")).status).toBe(200);
+  const refreshed = await vault.post("/v1/user/refresh_token", { refresh_token: refreshToken, used_access_token: token });
+  expect(refreshed.json()).toMatchObject({ expires_in: 86_400 });
+  await page.getByRole("link", { name: "Teams" }).click();
+  await page.getByRole("heading", { level: 1, name: "Teams" }).waitFor();
+  await page.getByRole("link", { name: "API token" }).click();
+  await password.waitFor();
+  const kept = await page.evaluate(() =>
+    [document.documentElement.outerHTML, location.href, ...Object.values(localStorage)].join(),
+  );
+  expect(kept).not.toContain(token);
+});
+
+test("the example works as it stands, with the token on standard input", async () => {
+  const caller = await vault.caller(ann);
+  await caller.call("protect", { key_name: "shop-db", key_value: "v" });
+  const { page, go } = await browser.visit(vault, { as: ann });
+  await go("/api-token");
+  const example = (await page.getByRole("region", { name: "Example" }).textContent()) ?? "";
+  const shell = promisify(execFile)("bash", ["-c", example], { timeout: 20_000 });
+  shell.child.stdin?.end(`${caller.token}\n`);
+  expect(JSON.parse((await shell).stdout)).toMatchObject({ secrets: [{ key_name: "shop-db" }] });
+});

@@ -1,0 +1,50 @@
+import type { TestVault } from "../../support/vault.ts";
+
+export const ann = "ann@example.com";
+const bob = "bob@example.com";
+
+/** Something of everything, so that no page of Ann's is empty. */
+export async function fillPages(vault: TestVault): Promise<void> {
+  const [anns, bobs] = [await vault.caller(ann), await vault.caller(bob)];
+  const metadata = { description: "Orders and stock", team: "checkout", rotation: { days: 30 } };
+  for (const key_value of ["one", "two"])
+    await anns.call("protect", { key_name: "shop-db", key_value, metadata, delete_time: 50_000 });
+  await anns.call("protect", {
+    key_name: "a-rather-long-name-without-any-space-in-it-".repeat(4),
+    key_value: "v",
+    metadata: { expiration_time: 0 },
+  });
+  await anns.call("share", { key_name: "shop-db", permission: "R", usr_id_from: ann, usr_id_to: bob });
+  await bobs.call("protect", { key_name: "mail", key_value: "v" });
+  await bobs.call("share", { key_name: "mail", permission: "RW", usr_id_from: bob, usr_id_to: ann });
+  await anns.call("team_create", { group_id: "checkout", members: [bob, "somebody.with.a.long.address@department.example.com"] });
+  for (const content of ["a", "b"]) await anns.upload([{ filename: "app.conf", bytes: Buffer.from(content) }]);
+}
+
+interface PageUnderTest {
+  readonly route: string;
+  /** A text that is there when the page is. */
+  readonly shows: string;
+  readonly loggedIn: boolean;
+}
+
+export const accountPages: readonly PageUnderTest[] = [
+  { route: "/log-in", shows: "Forgot your password?", loggedIn: false },
+  { route: "/sign-up", shows: "Send me the link", loggedIn: false },
+  { route: "/forgot-password", shows: "Send me the link", loggedIn: false },
+  { route: "/set-password?token=none", shows: "Set password and log in", loggedIn: false },
+];
+
+export const signedInPages: readonly PageUnderTest[] = [
+  { route: "/secrets", shows: "Orders and stock", loggedIn: true },
+  { route: "/new-secret", shows: "Metadata and lifetime", loggedIn: true },
+  { route: `/secrets/${encodeURIComponent(ann)}/shop-db`, shows: "Version 1", loggedIn: true },
+  { route: `/secrets/${encodeURIComponent(bob)}/mail`, shows: "Remove from my list", loggedIn: true },
+  { route: `/secrets/${encodeURIComponent(bob)}/nothing`, shows: "Write without reading", loggedIn: true },
+  { route: "/files", shows: "1 earlier version", loggedIn: true },
+  { route: "/teams", shows: "Add members", loggedIn: true },
+  { route: "/api-token", shows: "How to use it", loggedIn: true },
+  { route: "/nowhere", shows: "There is nothing at this address", loggedIn: true },
+];
+
+export const allPages: readonly PageUnderTest[] = [...accountPages, ...signedInPages];

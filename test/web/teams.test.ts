@@ -1,0 +1,68 @@
+import { beforeEach, expect, test } from "vitest";
+import { TestVault, type VaultCaller } from "../support/vault.ts";
+import { TestBrowser } from "./support/browser.ts";
+
+const browser = new TestBrowser();
+const [ann, bob] = ["ann@example.com", "bob@example.com"];
+
+let vault: TestVault;
+let anns: VaultCaller;
+let bobs: VaultCaller;
+beforeEach(async () => {
+  vault = browser.keep(await TestVault.start());
+  [anns, bobs] = [await vault.caller(ann), await vault.caller(bob)];
+});
+
+async function members(): Promise<string[]> {
+  return (await anns.call("team_list")).json().teams[0]?.members;
+}
+
+test("a team is made with its members, changed, and deleted", async () => {
+  const { page, go } = await browser.visit(vault, { as: ann });
+  await go("/teams");
+  await page.getByText("No teams yet").waitFor();
+  await page.getByRole("button", { name: "New team" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("checkout");
+  await dialog.getByLabel("Members").fill(`${bob}, carla@example.com\ndora@example.com`);
+  await dialog.getByRole("button", { name: "Make the team" }).click();
+  const list = page.getByRole("list", { name: "Members of checkout" });
+  await list.getByText("dora@example.com").waitFor();
+  expect(await members()).toEqual([ann, bob, "carla@example.com", "dora@example.com"]);
+  await page.getByLabel("Add members").fill("eve@example.com");
+  await page.getByRole("button", { name: "Add", exact: true }).click();
+  await list.getByText("eve@example.com").waitFor();
+  await page.getByRole("button", { name: "Remove carla@example.com" }).click();
+  await dialog.getByRole("button", { name: "Remove", exact: true }).click();
+  await list.getByText("carla@example.com").waitFor({ state: "detached" });
+  expect(await members()).toEqual([ann, bob, "dora@example.com", "eve@example.com"]);
+  await page.getByRole("button", { name: "Delete the team checkout" }).click();
+  await dialog.getByRole("button", { name: "Delete team" }).click();
+  await page.getByText("No teams yet").waitFor();
+  expect(await members()).toBeUndefined();
+});
+
+test("a member sees the team, and cannot change it", async () => {
+  await bobs.call("team_create", { group_id: "platform", members: [ann] });
+  const { page, go } = await browser.visit(vault, { as: ann });
+  await go("/teams");
+  await page.getByRole("list", { name: "Members of platform" }).getByText("(you)").waitFor();
+  expect(await page.getByRole("main").getByRole("button").allTextContents()).toEqual(["New team"]);
+});
+
+test("a name that is taken, and an address that is none, are told in the dialog", async () => {
+  await bobs.call("team_create", { group_id: "platform", members: [] });
+  const { page, go } = await browser.visit(vault, { as: ann });
+  await go("/teams");
+  await page.getByRole("button", { name: "New team" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("platform");
+  await dialog.getByRole("button", { name: "Make the team" }).click();
+  await dialog.getByRole("alert").getByText("team").waitFor();
+  await dialog.getByLabel("Name").fill("another");
+  await dialog.getByLabel("Members").fill("nobody");
+  await dialog.getByRole("button", { name: "Make the team" }).click();
+  await expect.poll(() => dialog.getByLabel("Members").getAttribute("aria-invalid")).toBe("true");
+  await dialog.getByRole("button", { name: "Cancel" }).click();
+  await dialog.waitFor({ state: "detached" });
+});
