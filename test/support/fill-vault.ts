@@ -1,4 +1,14 @@
 import { DatabaseSync } from "node:sqlite";
+import { Client } from "pg";
+
+const metadata = JSON.stringify({
+  application_type: "container",
+  classification: "top",
+  cloud_type: "aws",
+  description: "n/a",
+  environment_type: "dev",
+  expiration_time: 10,
+});
 
 /**
  * Gives somebody so many secrets in a SQLite data file at once, named `listed-000000` and on, as `protect` leaves them but for their
@@ -6,14 +16,6 @@ import { DatabaseSync } from "node:sqlite";
  */
 export function fillVault(location: string, owner: string, count: number, now: number): void {
   using database = new DatabaseSync(location);
-  const metadata = JSON.stringify({
-    application_type: "container",
-    classification: "top",
-    cloud_type: "aws",
-    description: "n/a",
-    environment_type: "dev",
-    expiration_time: 10,
-  });
   const counted = "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)";
   const id = "printf('%08x-%s', (i * 2654435761) & 4294967295, ?2)";
   database.exec("BEGIN");
@@ -30,4 +32,24 @@ export function fillVault(location: string, owner: string, count: number, now: n
     )
     .run(count, owner, metadata, now);
   database.exec("COMMIT");
+}
+
+/** The same in PostgreSQL. */
+export async function fillPostgresVault(location: string, owner: string, count: number, now: number): Promise<void> {
+  const client = new Client({ connectionString: location });
+  await client.connect();
+  const id = "md5(i || $1) AS id";
+  const deadline = now + 525_600_000 * 60_000;
+  await client.query(
+    `INSERT INTO secrets (id, owner, name, next_version, delete_minutes, delete_at)
+     SELECT ${id}, $1, 'listed-' || lpad(i::text, 6, '0'), 2, 525600000, $2 FROM generate_series(0, $3::int - 1) AS n (i)`,
+    [owner, deadline, count],
+  );
+  await client.query(
+    `INSERT INTO secret_versions (secret_id, version, metadata, created_at, updated_at, key_id, wrapped_key, sealed)
+     SELECT ${id}, 1, $2, $3, $3, 'none', '\\x00', '\\x00' FROM generate_series(0, $4::int - 1) AS n (i)`,
+    [owner, metadata, now, count],
+  );
+  await client.query("ANALYZE secrets, secret_versions");
+  await client.end();
 }

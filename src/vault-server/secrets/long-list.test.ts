@@ -44,6 +44,10 @@ async function openAnswer(): Promise<{ request: ClientRequest; answer: IncomingM
   return { request, answer };
 }
 
+async function health(): Promise<number> {
+  return (await wire(`${vault.url}/healthz`, { method: "GET" })).status;
+}
+
 async function settle(): Promise<void> {
   for (let round = 0; round < 5; round += 1) await ann.call("list_file");
 }
@@ -61,7 +65,6 @@ test("a hundred thousand secrets arrive complete and in order, compressed or not
 test("others are answered while it is sent", async () => {
   const list = ann.call("list_no_dup").then(() => "listed");
   let answered = 0;
-  const health = async () => (await wire(`${vault.url}/healthz`, { method: "GET" })).status;
   while ((await Promise.race([list, health()])) === 200) answered += 1;
   expect(await list).toBe("listed");
   expect(answered).toBeGreaterThan(10);

@@ -1,0 +1,17 @@
+/** The value below which this share of the (ascending) values lies. */
+export function quantile(ascending: readonly number[], share: number): number {
+  const position = (ascending.length - 1) * share;
+  const [low, high] = [ascending[Math.floor(position)] ?? Number.NaN, ascending[Math.ceil(position)] ?? Number.NaN];
+  return low + (high - low) * (position - Math.floor(position));
+}
+
+export interface Spread {
+  readonly median: number;
+  /** Of the middle half: third quartile less first. */
+  readonly iqr: number;
+}
+
+export function spreadOf(values: readonly number[]): Spread {
+  const ascending = [...values].sort((a, b) => a - b);
+  return { median: quantile(ascending, 0.5), iqr: quantile(ascending, 0.75) - quantile(ascending, 0.25) };
+}

@@ -1,0 +1,7 @@
+/** Rows under a header, the first column to the left, the others to the right. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const line = (row: readonly string[]): string =>
+    row.map((cell, column) => (column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0))).join("  ");
+  return `${rows.map((row) => line(row).trimEnd()).join("\n")}\n`;
+}

@@ -1,0 +1,81 @@
+import { randomBytes } from "node:crypto";
+import { Redacted } from "../src/lib/redacted.ts";
+import { openStore } from "../src/vault-server/store/open-store.ts";
+import { addUser } from "../src/vault-server/users.ts";
+import { fillPostgresVault, fillVault } from "../test/support/fill-vault.ts";
+import { VaultClient, type ClientAnswer } from "../test/support/vault-client.ts";
+import { VaultPlace, type StoreKind } from "../test/support/vault-place.ts";
+import { VaultProcess } from "../test/support/vault-process.ts";
+import type { Case } from "./measure.ts";
+import { openRawCommits } from "./raw-commits.ts";
+
+const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
+const accounts = { small: "small@example.com", large: "large@example.com", huge: "huge@example.com" };
+
+async function addAccounts(data: string): Promise<string> {
+  const password = randomBytes(12).toString("hex");
+  await using store = await openStore(data);
+  for (const email of Object.values(accounts)) await addUser(store, email, new Redacted(password), Date.now(), CHEAP);
+  return password;
+}
+
+function expectStatus(answer: ClientAnswer, status: number): void {
+  if (answer.status !== status)
+    throw new Error(`answered ${answer.status} instead of ${status}: ${answer.bytes.toString().slice(0, 200)}`);
+}
+
+/** A server with data, and what is measured on it. */
+export async function openVaultCases(options: {
+  store: StoreKind;
+  clients: number;
+  longList: boolean;
+}): Promise<AsyncDisposable & { cases: Case[] }> {
+  await using owned = new AsyncDisposableStack();
+  const place = owned.use(await VaultPlace.create(options.store));
+  const password = await addAccounts(place.data);
+  const fill = options.store === "sqlite" ? fillVault : fillPostgresVault;
+  await fill(place.data, accounts.large, 10_000, Date.now());
+  if (options.longList) await fill(place.data, accounts.huge, 100_000, Date.now());
+  // --dev for its wide rate limits.
+  const server = owned.use(await VaultProcess.start(["--dev", ...place.args]));
+  const open = async (email: string, count: number): Promise<VaultClient[]> => {
+    const clients = Array.from({ length: count }, () => owned.use(new VaultClient(server.url, email)));
+    for (const client of clients) expectStatus(await client.logIn(password), 200);
+    return clients;
+  };
+  const small = await open(accounts.small, options.clients);
+  const large = await open(accounts.large, options.clients);
+  const [huge] = await open(accounts.huge, 1);
+  for (const [index, client] of small.entries())
+    expectStatus(await client.call("protect", { key_name: `s${index}`, key_value: "v".repeat(64) }), 200);
+  const unchanged = (await large[0]!.call("list_no_dup")).headers.etag;
+  const raw = owned.use(await openRawCommits(options.store, place.data));
+
+  const each = (
+    name: string,
+    run: (worker: number) => Promise<ClientAnswer>,
+    more: Partial<Case> & { status?: number } = {},
+  ): Case => ({
+    name,
+    baseline: "healthz",
+    atOnce: options.clients,
+    ...more,
+    run: async (worker) => expectStatus(await run(worker), more.status ?? 200),
+  });
+  const cases = [
+    each("healthz", (worker) => small[worker]!.send("GET", "/healthz", {}, "")),
+    each("expose", (worker) => small[worker]!.call("expose", { key_name: `s${worker}` })),
+    { name: "raw commits", baseline: "raw commits", atOnce: options.store === "sqlite" ? 1 : 10, run: () => raw.commit() },
+    each("protect", (worker) => small[worker]!.call("protect", { key_name: `s${worker}`, key_value: "v".repeat(64) }), {
+      baseline: "raw commits",
+    }),
+    each("list 10,000, unchanged", (worker) => large[worker]!.call("list_no_dup", {}, { "if-none-match": unchanged }), {
+      status: 304,
+    }),
+    each("list 10,000, one client", () => large[0]!.call("list_no_dup"), { atOnce: 1 }),
+    each("list 10,000", (worker) => large[worker]!.call("list_no_dup")),
+    ...(options.longList ? [each("list 100,000, one client", () => huge!.call("list_no_dup"), { atOnce: 1 })] : []),
+  ];
+  const running = owned.move();
+  return { cases, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
