@@ -4,11 +4,13 @@ import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { CommanderError } from "commander";
 import { z } from "zod";
 import { scopeString, VaultCaller, wire, type WireAnswer } from "../../test/support/vault.ts";
 import { waitUntil } from "../../test/support/wait-until.ts";
 import { operationPath } from "../protocol/operations.ts";
+import { program } from "./program.ts";
 
 const main = join(import.meta.dirname, "../main.ts");
 const ann = "ann@example.com";
@@ -39,6 +41,23 @@ async function run(args: readonly string[], input = "") {
   child.stdin?.end(input);
   const [stdout, stderr] = await Promise.all([text(child.stdout!), text(child.stderr!), once(child, "close")]);
   return { code: child.exitCode, stdout, stderr };
+}
+
+/** Runs a command that starts no server, without a process of its own. */
+async function audit(...args: string[]) {
+  const printed = { stdout: "", stderr: "" };
+  const spies = (["stdout", "stderr"] as const).map((stream) =>
+    vi.spyOn(process[stream], "write").mockImplementation((chunk) => Boolean((printed[stream] += chunk.toString()))),
+  );
+  try {
+    await program().parseAsync(["vault", "audit", ...args], { from: "user" });
+    return { ...printed, code: process.exitCode ?? 0 };
+  } catch (error) {
+    return { ...printed, code: error instanceof CommanderError ? 2 : 1 };
+  } finally {
+    process.exitCode = undefined;
+    for (const spy of spies) spy.mockRestore();
+  }
 }
 
 /** Starts a server on the data and answers an account's way in. */
@@ -102,7 +121,7 @@ test("killed at any moment under load, every answer somebody got has its lines, 
     expect(line?.status).toBe(answer.status);
     expect(begun.has(id)).toBe(line?.operation === "protect");
   }
-  const verified = await run(["audit", "verify", log, "--data", data]);
+  const verified = await audit("verify", log, "--data", data);
   expect([verified.code, verified.stdout]).toEqual([0, expect.stringMatching(/^intact\n/u)]);
 }, 120_000);
 
@@ -114,15 +133,15 @@ test("verify: 0 intact, 1 damaged with the line, 2 wrong usage; the data tells o
   await caller.call("expose", { key_name: "k3" }, { authorization: "unknown" });
   const busy = await run(["serve", "--data", data, "--master-key-file", join(directory, "key"), "--listen", "127.0.0.1:0"]);
   expect(busy).toMatchObject({ code: 1, stderr: expect.stringContaining("in use by another process") });
-  expect((await run(["audit", "verify", log, "--data", data])).code).toBe(0);
+  expect((await audit("verify", log, "--data", data)).code).toBe(0);
   await stop(child);
 
-  const verified = await run(["audit", "verify", log, "--data", data]);
+  const verified = await audit("verify", log, "--data", data);
   expect(verified).toMatchObject({ code: 0, stderr: "" });
   expect(verified.stdout).toMatch(/^intact\nlog {6}[0-9a-f]{16}\nentries {2}125, 1 to 125\n/u);
-  const shown = await run(["audit", "show", log, "--name", "k3", "--who", "ANN@example.com", "--json"]);
+  const shown = await audit("show", log, "--name", "k3", "--who", "ANN@example.com", "--json");
   expect(shown.stdout.trimEnd().split("\n")).toHaveLength(19);
-  const refused = await run(["audit", "show", log, "--operation", "expose", "--since", "2020-01-01"]);
+  const refused = await audit("show", log, "--operation", "expose", "--since", "2020-01-01");
   expect(refused.stdout).toMatch(
     / end expose - claiming "ann@example.com" from 127\.0\.0\.1 401 invalid_token \{"about":\{"key_name":"k3"\}\}\n$/u,
   );
@@ -130,24 +149,24 @@ test("verify: 0 intact, 1 damaged with the line, 2 wrong usage; the data tells o
   await copyFile(log, join(directory, "kept"));
   const lines = (await readFile(log, "utf8")).trimEnd().split("\n");
   await writeFile(log, `${lines.slice(0, -3).join("\n")}\n`);
-  expect((await run(["audit", "verify", log])).code).toBe(0);
-  const cut = await run(["audit", "verify", log, "--data", data]);
+  expect((await audit("verify", log)).code).toBe(0);
+  const cut = await audit("verify", log, "--data", data);
   expect(cut).toMatchObject({ code: 1, stdout: expect.stringContaining("DAMAGED (truncated)") });
   // A server that goes on with it says so for good.
   await stop((await serve()).child);
-  const after = await run(["audit", "verify", log, "--data", data]);
+  const after = await audit("verify", log, "--data", data);
   expect(after).toMatchObject({ code: 1, stdout: expect.stringContaining("DAMAGED (lost)") });
 
   await copyFile(join(directory, "kept"), log);
   await writeFile(log, (await readFile(log, "utf8")).replace("k6", "k5"));
-  const altered = await run(["audit", "verify", log]);
+  const altered = await audit("verify", log);
   expect(altered).toMatchObject({ code: 1, stdout: expect.stringMatching(/^DAMAGED \(altered\): .*, line [0-9]+: /u) });
   for (const wrong of [
     ["audit", "verify"],
     ["audit", "verify", join(directory, "none")],
     ["audit", "show", log, "--since", "soon"],
   ]) {
-    expect(await run(wrong)).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("error:") });
+    expect(await audit(...wrong)).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("error:") });
   }
 }, 120_000);
 
