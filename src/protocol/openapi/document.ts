@@ -41,7 +41,7 @@ function description(limits: DocumentLimits): string {
     `Limits of this server: a JSON body ${mebibytes(limits.jsonBodyBytes)} of UTF-8 and ${limits.jsonDepth} levels deep, a secret value ${mebibytes(limits.secretValueBytes)}, ` +
       `a file ${mebibytes(limits.fileBytes)}, ${limits.filesPerRequest} files in one request, names ${limits.nameCharacters} characters, ` +
       `${limits.requestsPerSecond} requests a second for each token with bursts of ${limits.requestBurst}.`,
-    "The operations that the web application has for itself, under /app/, are no part of this interface.",
+    "The web application sends its session instead of a token; that, and its own operations under /app/, are no part of this interface.",
   ].join("\n\n");
 }
 
