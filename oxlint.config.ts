@@ -105,7 +105,10 @@ export default defineConfig({
         "typescript/no-unsafe-type-assertion": "off",
         "vitest/valid-expect": ["error", { maxArgs: 2 }],
         // Waiting for a state, and failing when it does not come, is an assertion.
-        "vitest/expect-expect": ["error", { assertFunctionNames: ["expect", "world.ready", "world.until", "world.gone"] }],
+        "vitest/expect-expect": [
+          "error",
+          { assertFunctionNames: ["expect", "world.ready", "world.until", "world.gone", "**.waitFor"] },
+        ],
       },
     },
   ],

@@ -58,24 +58,24 @@ describe.each(allPages)("the page $route", ({ route, shows, loggedIn }) => {
   });
 });
 
-describe("by keyboard alone", () => {
-  async function tabTo(page: Page, name: string): Promise<void> {
-    const focused = () =>
-      page.evaluate(() => {
-        const { activeElement: element } = document;
-        const label =
-          element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement
-            ? element.labels?.[0]?.textContent
-            : undefined;
-        return label ?? element?.getAttribute("aria-label") ?? element?.textContent;
-      });
-    for (let presses = 0; presses < 40; presses++) {
-      if ((await focused()) === name) return;
-      await page.keyboard.press("Tab");
-    }
-    throw new Error(`the keyboard does not reach ${name}`);
+async function tabTo(page: Page, name: string): Promise<void> {
+  const focused = () =>
+    page.evaluate(() => {
+      const { activeElement: element } = document;
+      const label =
+        element instanceof HTMLInputElement || element instanceof HTMLTextAreaElement
+          ? element.labels?.[0]?.textContent
+          : undefined;
+      return label ?? element?.getAttribute("aria-label") ?? element?.textContent;
+    });
+  for (let presses = 0; presses < 40; presses++) {
+    if ((await focused()) === name) return;
+    await page.keyboard.press("Tab");
   }
+  throw new Error(`the keyboard does not reach ${name}`);
+}
 
+describe("by keyboard alone", () => {
   test("one logs in, makes a secret, and reads it again", async () => {
     const { page, go } = await browser.visit(vault);
     await go("/log-in");

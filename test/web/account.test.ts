@@ -103,15 +103,15 @@ describe("logging in and out", () => {
   });
 });
 
-describe("choosing a password", () => {
-  async function linkFor(visitor: Visitor, route: string, email: string): Promise<string> {
-    await visitor.go(route);
-    await visitor.page.getByLabel("E-mail address").fill(email);
-    await visitor.page.getByRole("button", { name: "Send me the link" }).click();
-    await visitor.page.getByRole("heading", { name: "Check your mail" }).waitFor();
-    return (await mailTo(vault.mailDirectory, email)).link;
-  }
+async function linkFor(visitor: Visitor, route: string, email: string): Promise<string> {
+  await visitor.go(route);
+  await visitor.page.getByLabel("E-mail address").fill(email);
+  await visitor.page.getByRole("button", { name: "Send me the link" }).click();
+  await visitor.page.getByRole("heading", { name: "Check your mail" }).waitFor();
+  return (await mailTo(vault.mailDirectory, email)).link;
+}
 
+describe("choosing a password", () => {
   test("the link's token leaves the address bar and the history at once", async () => {
     const visitor = await browser.visit(vault);
     const { page } = visitor;

@@ -31,6 +31,7 @@ describe.each([320, 360, 800, 1280])("in a window of %d pixels", (width) => {
 async function contrasts(page: Page): Promise<{ ratio: number; text: string }[]> {
   return page.evaluate(() => {
     type Colour = [number, number, number, number];
+    // oxlint-disable-next-line unicorn/consistent-function-scoping -- all of this runs in the page
     const parse = (text: string): Colour => {
       const [r = 0, g = 0, b = 0, a = 1] = (text.match(/[\d.]+/g) ?? []).map(Number);
       return [r, g, b, a];

@@ -187,6 +187,9 @@ describe("a value", () => {
   });
 });
 
+const bobsList = async () =>
+  (await bobs.call("list_no_dup")).json().secrets.map((secret: { permission: string }) => secret.permission);
+
 describe("one's own secret", () => {
   test("gets new versions, each with its value, and loses one on request", async () => {
     await anns.call("protect", { key_name: "shop-db", key_value: "first value" });
@@ -236,8 +239,6 @@ describe("one's own secret", () => {
     await to.fill("checkout");
     await share.click();
     await grants.getByText("checkout").waitFor();
-    const bobsList = async () =>
-      (await bobs.call("list_no_dup")).json().secrets.map((secret: { permission: string }) => secret.permission);
     expect(await bobsList()).toEqual(["RW"]);
     await page.getByLabel("Stop sharing with").fill(bob);
     await page.getByRole("button", { name: "Stop sharing", exact: true }).click();
@@ -280,12 +281,12 @@ describe("one's own secret", () => {
   });
 });
 
-describe("a received secret", () => {
-  async function received(permission: string): Promise<void> {
-    await bobs.call("protect", { key_name: "mail", key_value: "bob's value" });
-    await bobs.call("share", { key_name: "mail", permission, usr_id_from: bob, usr_id_to: ann });
-  }
+async function received(permission: string): Promise<void> {
+  await bobs.call("protect", { key_name: "mail", key_value: "bob's value" });
+  await bobs.call("share", { key_name: "mail", permission, usr_id_from: bob, usr_id_to: ann });
+}
 
+describe("a received secret", () => {
   test("to read is revealed, offers nothing else, and leaves the list on request", async () => {
     await received("R");
     const { page, go } = await browser.visit(vault, { as: ann });

@@ -26,6 +26,8 @@ async function newest(vault: TestVault, email: string): Promise<string> {
   return (await mailTo(vault.mailDirectory, email)).link;
 }
 
+const digest = (content: Buffer) => createHash("sha256").update(content).digest("hex");
+
 test("from signing up to a token for programs: the whole story of two people", async () => {
   const canaries = new Canaries();
   const [value, annsPassword, zoesPassword] = [canaries.text("value"), canaries.text("password"), canaries.text("password")];
@@ -79,7 +81,6 @@ test("from signing up to a token for programs: the whole story of two people", a
   const download = page.waitForEvent("download");
   await page.getByRole("button", { name: "Download version 1 of backup.bin" }).click();
   const saved = await (await download).path();
-  const digest = (content: Buffer) => createHash("sha256").update(content).digest("hex");
   expect((await download).suggestedFilename()).toBe("backup.bin");
   expect(digest(await readFile(saved))).toBe(digest(bytes));
 

@@ -1,6 +1,6 @@
 import chromium from "@sparticuz/chromium";
 import { chromium as playwright, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, expect } from "vitest";
+import { afterAll, afterEach, beforeAll } from "vitest";
 import type { TestVault } from "../../support/vault.ts";
 
 export interface Visit extends BrowserContextOptions {
@@ -13,7 +13,7 @@ export interface Visitor {
   readonly page: Page;
   readonly vault: TestVault;
   /** Opens a page of the application: `/secrets`. */
-  go(route: string): Promise<void>;
+  readonly go: (route: string) => Promise<void>;
 }
 
 /** Nothing may go wrong unseen: errors of scripts, console errors, violations of the Content-Security-Policy. */
@@ -38,7 +38,8 @@ export class TestBrowser {
     afterEach(async () => {
       await this.#kept.disposeAsync();
       this.#kept = new AsyncDisposableStack();
-      expect(this.takeFaults(), "faults reported by pages").toEqual([]);
+      const faults = this.takeFaults();
+      if (faults.length > 0) throw new Error(`pages reported: ${faults.join("; ")}`);
     });
     afterAll(() => this.#browser?.close());
   }
