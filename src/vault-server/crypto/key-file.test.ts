@@ -1,0 +1,102 @@
+import { chmod, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { KeyFile, parseMasterKeys } from "./key-file.ts";
+import { KeyRing } from "./key-ring.ts";
+import { generateMasterKey, MasterKey } from "./master-key.ts";
+
+let directory: string;
+let file: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
+  file = join(directory, "master.key");
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+const keys = Array.from({ length: 3 }, () => generateMasterKey());
+const texts = keys.map((key) => Buffer.from(key.reveal()).toString("base64"));
+const ids = keys.map((key) => new MasterKey(key).id);
+const [key0, key1, key2] = texts as [string, string, string];
+const idsOf = (text: string): string[] => parseMasterKeys(text).map(({ id }) => id);
+
+test("keys stand on lines or between commas, with comments, in their order", () => {
+  expect(idsOf(`${key0}\n`)).toEqual(ids.slice(0, 1));
+  expect(idsOf(`# both\n\n ${key0} # old\r\n${key1},${key2}`)).toEqual(ids);
+});
+
+test.each([
+  ["nothing", "", "no master key"],
+  ["a comment alone", "# here", "no master key"],
+  ["too short", "c2hvcnQ=", "32 bytes in base64"],
+  ["too long", Buffer.alloc(33).toString("base64"), "32 bytes in base64"],
+  ["no base64", "*".repeat(44), "32 bytes in base64"],
+  ["one good, one bad", `${texts[0]}\nbad`, "32 bytes in base64"],
+])("what holds no keys is refused without being quoted: %s", (_what, text, message) => {
+  expect(() => parseMasterKeys(text)).toThrow(message);
+  expect(() => parseMasterKeys(text)).not.toThrow(key0);
+});
+
+test("a ring takes up a key that was added to its file, and reads the file again only when it has changed", async () => {
+  await writeFile(file, key0);
+  let reads = 0;
+  const keyFile = new KeyFile(file);
+  const ring = new KeyRing({
+    read() {
+      const read = keyFile.read();
+      reads += read ? 1 : 0;
+      return read;
+    },
+  });
+  for (let n = 0; n < 3; n += 1) expect(ring.find(ids[1]!)).toBeUndefined();
+  expect(reads).toBe(1);
+  new KeyFile(file).add(keys[1]!);
+  expect(ring.get(ids[1]!).id).toBe(ids[1]);
+  expect([reads, ring.ids]).toEqual([2, ids.slice(0, 2)]);
+  // What was read under the old key a moment ago still opens.
+  new KeyFile(file).retireAllBut(ids[1]!);
+  expect(ring.find(ids[2]!)).toBeUndefined();
+  expect(ring.find(ids[0]!)?.id).toBe(ids[0]);
+  expect(() => ring.get("0123456789abcdef")).toThrow("0123456789abcdef is not among the keys given");
+});
+
+test("a file that has become unreadable takes no key away", async () => {
+  await writeFile(file, key0);
+  const ring = new KeyRing(new KeyFile(file));
+  await writeFile(file, "half a ke");
+  expect(() => ring.find(ids[1]!)).toThrow("32 bytes in base64");
+  expect(ring.find(ids[0]!)?.id).toBe(ids[0]);
+  await rm(file);
+  expect(() => ring.find(ids[1]!)).toThrow("ENOENT");
+  expect(ring.find(ids[0]!)?.id).toBe(ids[0]);
+});
+
+test("adding keeps comments and mode, and adds once", async () => {
+  await writeFile(file, `# the vault's\n${key0}`);
+  await chmod(file, 0o640);
+  for (let n = 0; n < 2; n += 1) new KeyFile(file).add(keys[1]!);
+  expect(await readFile(file, "utf8")).toBe(`# the vault's\n${key0}\n${key1}\n`);
+  expect((await stat(file)).mode & 0o777).toBe(0o640);
+  expect(await readdir(directory)).toEqual(["master.key"]);
+});
+
+test("a link to the file stays one; what a killed process left is replaced", async () => {
+  const link = join(directory, "link.key");
+  await writeFile(file, `${key0}\n`, { mode: 0o600 });
+  await symlink("master.key", link);
+  await writeFile(`${file}.tmp`, "half");
+  new KeyFile(link).add(keys[1]!);
+  expect(idsOf(await readFile(file, "utf8"))).toEqual(ids.slice(0, 2));
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  expect((await readdir(directory)).toSorted()).toEqual(["link.key", "master.key"]);
+});
+
+test("retiring leaves one key and the comments; each other key is in a file of its own", async () => {
+  await writeFile(file, `# kept\n${key0}, ${key2}\n${key1} # the new one\n`, { mode: 0o600 });
+  const retired = new KeyFile(file).retireAllBut(ids[1]!);
+  expect(await readFile(file, "utf8")).toBe(`# kept\n${key1} # the new one\n`);
+  expect(retired).toEqual([ids[0], ids[2]].map((id) => `${file}.${id}.retired`));
+  expect(await Promise.all(retired.map(async (path) => idsOf(await readFile(path, "utf8"))))).toEqual([[ids[0]], [ids[2]]]);
+  for (const path of retired) expect((await stat(path)).mode & 0o777).toBe(0o600);
+  expect(new KeyFile(file).retireAllBut(ids[1]!)).toEqual([]);
+});
