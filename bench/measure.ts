@@ -6,7 +6,7 @@ export interface Case {
   /** The case whose throughput its own is divided by. */
   readonly baseline: string;
   readonly atOnce: number;
-  run(worker: number): Promise<void>;
+  readonly run: (worker: number) => Promise<void>;
 }
 
 /** One repeat. Throughput in 1/s, the others in milliseconds. */

@@ -33,9 +33,12 @@ export async function openVaultCases(options: {
   await using owned = new AsyncDisposableStack();
   const place = owned.use(await VaultPlace.create(options.store));
   const password = await addAccounts(place.data);
-  const fill = options.store === "sqlite" ? fillVault : fillPostgresVault;
-  await fill(place.data, accounts.large, 10_000, Date.now());
-  if (options.longList) await fill(place.data, accounts.huge, 100_000, Date.now());
+  const fill = async (owner: string, count: number): Promise<void> =>
+    options.store === "sqlite"
+      ? fillVault(place.data, owner, count, Date.now())
+      : fillPostgresVault(place.data, owner, count, Date.now());
+  await fill(accounts.large, 10_000);
+  if (options.longList) await fill(accounts.huge, 100_000);
   // --dev for its wide rate limits.
   const server = owned.use(await VaultProcess.start(["--dev", ...place.args]));
   const open = async (email: string, count: number): Promise<VaultClient[]> => {

@@ -1,0 +1,41 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { runLoad } from "../test/support/vault-load.ts";
+import { storeKinds, VaultPlace } from "../test/support/vault-place.ts";
+import { table } from "./table.ts";
+
+const { values } = parseArgs({
+  options: {
+    store: { type: "string", default: "sqlite" },
+    clients: { type: "string", default: "200" },
+    seconds: { type: "string", default: "60" },
+    help: { type: "boolean" },
+  },
+});
+const store = storeKinds.find((kind) => kind === values.store);
+if (values.help === true || store === undefined) {
+  process.stdout
+    .write(`Many clients at once on a vault server with its ordinary limits; every answer is compared with what was written.
+
+npm run bench:load -- [--store sqlite|postgres] [--clients 200] [--seconds 60]
+
+It fails when an answer is wrong, or has another status than 200 or 429.
+`);
+  process.exit(values.help === true ? 0 : 2);
+}
+
+await using place = await VaultPlace.create(store);
+const result = await runLoad(place, { clients: Number(values.clients), seconds: Number(values.seconds) });
+process.stdout.write(
+  table([["operation, status", "answers"], ...Object.entries(result.statuses).map(([key, count]) => [key, String(count)])]),
+);
+const rate = (result.answers / result.seconds).toFixed(0);
+process.stdout.write(
+  `${result.answers} answers in ${result.seconds} s (${rate}/s) to ${result.clients} clients, ${result.wrong} wrong\n`,
+);
+for (const example of result.examples) process.stdout.write(`wrong: ${example}\n`);
+const directory = join(import.meta.dirname, "results");
+await mkdir(directory, { recursive: true });
+await writeFile(join(directory, `load-${store}.json`), `${JSON.stringify({ store, ...result }, undefined, 2)}\n`);
+if (result.wrong > 0) process.exitCode = 1;
