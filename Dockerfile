@@ -11,7 +11,8 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY src src
-RUN npm run build
+COPY scripts/build-web.ts scripts/build-web.ts
+RUN npm run build && npm run build:web
 
 # The optional packages bring a Node for checkouts; the base image has its own.
 FROM ${NODE_IMAGE} AS dependencies
