@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { UploadedFile } from "../../protocol/answers.ts";
 import { nameFault } from "../../protocol/names.ts";
 import type { Caller } from "../auth/authenticate.ts";
 import type { VaultContext } from "../context.ts";
@@ -8,13 +9,6 @@ import type { Transaction } from "../store/store.ts";
 import { sealDigest, stageBlob, type StagedBlob } from "./blob.ts";
 import { partFilename } from "./disposition.ts";
 import { multipartParts, type Part } from "./multipart.ts";
-
-export interface UploadedFile {
-  readonly filename: string;
-  readonly version: number;
-  readonly size: number;
-  readonly sha256: string;
-}
 
 interface Staged {
   readonly filename: string;
