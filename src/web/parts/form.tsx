@@ -11,7 +11,7 @@ interface FormProps {
   readonly look?: "primary" | "plain" | "danger";
   /** Gets the form, to read its fields. */
   readonly work: (form: HTMLFormElement) => Promise<void>;
-  /** Shown beside the button, to leave without doing it. */
+  /** Shown beside the button, to leave without doing it; where doing it is a danger, a dialog begins there. */
   readonly onCancel?: () => void;
   readonly children?: ComponentChildren;
 }
@@ -34,7 +34,7 @@ export function Form({ action, submit, icon, look = "primary", work, onCancel, c
           {action.busy && <span class="spinner" />}
         </button>
         {onCancel && (
-          <button class="button" type="button" onClick={onCancel}>
+          <button class="button" type="button" onClick={onCancel} autofocus={look === "danger"}>
             Cancel
           </button>
         )}
