@@ -1,26 +1,23 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TestVault, type VaultCaller } from "../../test/support/vault.ts";
+import { vaultData, type VaultData } from "../../test/support/vault-data.ts";
 import { generateMasterKey } from "./crypto/master-key.ts";
 
-let directory: string;
+let data: VaultData;
 let vault: TestVault;
 let ann: VaultCaller;
 let bob: VaultCaller;
 let freshNumber = 0;
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
-  vault = await TestVault.start({ data: join(directory, "vault.db"), masterKey: generateMasterKey() });
+  data = await vaultData();
+  vault = await TestVault.start({ data: data.location, masterKey: generateMasterKey() });
   ann = await vault.caller("ann@example.com");
   bob = await vault.caller("bob@example.com");
 });
 afterAll(async () => {
   await vault[Symbol.asyncDispose]();
-  await rm(directory, { recursive: true });
+  await data[Symbol.asyncDispose]();
 });
 
 async function fresh(caller: VaultCaller, ...contents: string[]): Promise<string> {
@@ -35,14 +32,9 @@ const versions = async (caller: VaultCaller, filename: string) =>
     .json()
     .files.find((file: { filename: string }) => file.filename === filename)
     ?.versions.map(({ version }: { version: number }) => version);
-/** How many chunks of files the data file holds. */
-function chunks(): number {
-  const database = new DatabaseSync(join(directory, "vault.db"));
-  try {
-    return Number(database.prepare("SELECT count(*) AS chunks FROM file_chunks").get()?.chunks);
-  } finally {
-    database.close();
-  }
+/** How many chunks of files the data holds. */
+async function chunks(): Promise<number> {
+  return (await data.select("SELECT position FROM file_chunks")).length;
 }
 
 describe("delete_file", () => {
@@ -94,14 +86,14 @@ describe("delete_file", () => {
 
   test("the bytes go with it, those of other versions and people stay", async () => {
     const filename = await fresh(ann);
-    const before = chunks();
+    const before = await chunks();
     const bytes = randomBytes(600_000);
     for (const caller of [ann, ann, bob]) await caller.upload([{ filename, bytes }]);
-    expect(chunks() - before).toBe(9);
+    expect((await chunks()) - before).toBe(9);
     await remove(ann, filename, { version: 1 });
-    expect(chunks() - before).toBe(6);
+    expect((await chunks()) - before).toBe(6);
     await remove(ann, filename);
-    expect(chunks() - before).toBe(3);
+    expect((await chunks()) - before).toBe(3);
     expect((await download(bob, filename)).bytes.equals(bytes)).toBe(true);
   });
 });
@@ -110,13 +102,13 @@ describe("delete_all_files", () => {
   test("removes every file of the caller and of nobody else, and says how many files they were", async () => {
     await ann.call("delete_all_files");
     const kept = await fresh(bob, "bob's");
-    const known = chunks();
+    const known = await chunks();
     await fresh(ann, "1", "2", "3");
     await fresh(ann, "1");
     expect((await ann.call("delete_all_files")).json()).toEqual({ deleted: 2 });
     expect((await ann.call("list_file")).json()).toEqual({ files: [] });
     expect((await download(bob, kept)).bytes.toString()).toBe("bob's");
-    expect(chunks()).toBe(known);
+    expect(await chunks()).toBe(known);
     expect((await ann.call("delete_all_files")).json()).toEqual({ deleted: 0 });
   });
 });

@@ -1,10 +1,8 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { mailTo, receivedMail } from "../../test/support/mailbox.ts";
 import { VirtualClock } from "../../test/support/virtual-clock.ts";
 import { scopeString, TestVault, type VaultCaller } from "../../test/support/vault.ts";
+import { vaultData } from "../../test/support/vault-data.ts";
 import { generateMasterKey } from "./crypto/master-key.ts";
 
 const MINUTE = 60_000;
@@ -319,9 +317,8 @@ describe("people who are not there yet", () => {
   });
 
   test("what was shared with an address that has no account, directly or through a team, is there after sign-up", async () => {
-    const directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
-    onTestFinished(() => rm(directory, { recursive: true }));
-    const stored = { data: join(directory, "vault.db"), masterKey: generateMasterKey() };
+    await using data = await vaultData();
+    const stored = { data: data.location, masterKey: generateMasterKey() };
     {
       await using before = await TestVault.start({ ...stored, emails: ["ann@example.com"] });
       const creator = await before.caller("ann@example.com");

@@ -48,12 +48,13 @@ async function installBinaries(target: string): Promise<void> {
 
 /** A PostgreSQL server of one's own, reached through a socket in a temporary directory, with everybody let in. */
 export class PostgresCluster implements AsyncDisposable {
-  readonly #directory: string;
+  /** Everything of it: binaries, data, log. */
+  readonly directory: string;
   readonly #guard: ChildProcess;
   readonly #identity: Identity;
 
   private constructor(directory: string, guard: ChildProcess, identity: Identity) {
-    this.#directory = directory;
+    this.directory = directory;
     this.#guard = guard;
     this.#identity = identity;
   }
@@ -72,7 +73,7 @@ export class PostgresCluster implements AsyncDisposable {
       await cluster.#run(
         "initdb",
         "-D",
-        cluster.dataDirectory,
+        cluster.#dataDirectory,
         "-U",
         "test",
         "-A",
@@ -90,28 +91,28 @@ export class PostgresCluster implements AsyncDisposable {
     }
   }
 
-  get dataDirectory(): string {
-    return join(this.#directory, "data");
+  get #dataDirectory(): string {
+    return join(this.directory, "data");
   }
 
   url(database = "postgres"): string {
-    return `postgres:///${database}?host=${encodeURIComponent(this.#directory)}&user=test`;
+    return `postgres:///${database}?host=${encodeURIComponent(this.directory)}&user=test`;
   }
 
   /** Starts the server again. */
   async up(): Promise<void> {
-    const settings = `-c listen_addresses='' -c unix_socket_directories='${this.#directory}' -c max_connections=300`;
-    const log = join(this.#directory, "log");
-    await this.#run("pg_ctl", "start", "-w", "-s", "-D", this.dataDirectory, "-l", log, "-o", settings);
+    const settings = `-c listen_addresses='' -c unix_socket_directories='${this.directory}' -c max_connections=300`;
+    const log = join(this.directory, "log");
+    await this.#run("pg_ctl", "start", "-w", "-s", "-D", this.#dataDirectory, "-l", log, "-o", settings);
   }
 
   /** Stops the server: `fast` ends all sessions, `immediate` is a crash. */
   async down(mode: "fast" | "immediate"): Promise<void> {
-    await this.#run("pg_ctl", "stop", "-w", "-s", "-D", this.dataDirectory, "-m", mode);
+    await this.#run("pg_ctl", "stop", "-w", "-s", "-D", this.#dataDirectory, "-m", mode);
   }
 
   async #run(program: string, ...args: readonly string[]): Promise<void> {
-    await run(join(this.#directory, "native/bin", program), args, { ...this.#identity, cwd: this.#directory });
+    await run(join(this.directory, "native/bin", program), args, { ...this.#identity, cwd: this.directory });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,10 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { Client, type QueryResult } from "pg";
 import { inject } from "vitest";
+import { columnTypes } from "../../src/vault-server/store/postgres-connection.ts";
 
 /** One statement on a connection of its own. */
 export async function onDatabase(url: string, sql: string, values: readonly unknown[] = []): Promise<QueryResult> {
-  const client = new Client({ connectionString: url });
+  const client = new Client({ connectionString: url, types: columnTypes });
   await client.connect();
   try {
     return await client.query(sql, [...values]);

@@ -1,10 +1,17 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { inject } from "vitest";
 import { z } from "zod";
 import { PostgresDatabase } from "./postgres-database.ts";
+
+/** All files below a directory, one after another. */
+export async function everyByte(directory: string): Promise<Buffer> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  return Buffer.concat(await Promise.all(files.map((file) => readFile(file))));
+}
 
 /** Whether this run keeps vaults' data in PostgreSQL: the project `postgres` does. */
 export function onPostgres(): boolean {
@@ -18,9 +25,16 @@ export interface VaultData extends AsyncDisposable {
   select(sql: string): Promise<Record<string, unknown>[]>;
   /** One statement with `$1`, `$2`, …; answers how many rows it changed. */
   change(sql: string, ...values: (string | number | Uint8Array)[]): Promise<number>;
+  /** Every byte of the data as it lies on disk, logs of changes that are shared with other databases excepted. */
+  written(): Promise<Buffer>;
+  /** Marks it as written by a newer release. */
+  pretendNewer(): Promise<unknown>;
+  /** Whether removed bytes are overwritten, or only given free: PostgreSQL writes over them when it needs the place. */
+  readonly overwrites: boolean;
 }
 
 class SqliteData implements VaultData {
+  readonly overwrites = true;
   readonly #directory: string;
 
   constructor(directory: string) {
@@ -44,9 +58,19 @@ class SqliteData implements VaultData {
   async [Symbol.asyncDispose](): Promise<void> {
     await rm(this.#directory, { recursive: true });
   }
+
+  async pretendNewer(): Promise<void> {
+    using database = new DatabaseSync(this.location);
+    database.exec("PRAGMA user_version = 999");
+  }
+
+  written(): Promise<Buffer> {
+    return everyByte(this.#directory);
+  }
 }
 
 class PostgresData implements VaultData {
+  readonly overwrites = false;
   readonly #database: PostgresDatabase;
 
   constructor(database: PostgresDatabase) {
@@ -63,6 +87,18 @@ class PostgresData implements VaultData {
 
   async change(sql: string, ...values: (string | number | Uint8Array)[]): Promise<number> {
     return (await this.#database.run(sql, ...values)).rowCount ?? 0;
+  }
+
+  pretendNewer(): Promise<number> {
+    return this.change("UPDATE schema_version SET version = 999");
+  }
+
+  async written(): Promise<Buffer> {
+    await this.#database.run("CHECKPOINT");
+    const files = await this.#database.run(`
+      SELECT pg_read_binary_file(path) AS bytes FROM (SELECT pg_relation_filepath(oid) AS path FROM pg_class) AS relations
+      WHERE path IS NOT NULL`);
+    return Buffer.concat(files.rows.map((row): Buffer => row.bytes));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
