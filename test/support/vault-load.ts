@@ -21,6 +21,11 @@ export interface LoadResult {
 
 class Wrong extends Error {}
 
+/** Both names are ASCII and different. */
+function byName(a: readonly [string, unknown], b: readonly [string, unknown]): number {
+  return a[0] < b[0] ? -1 : 1;
+}
+
 function same(what: string, found: unknown, expected: unknown): void {
   if (JSON.stringify(found) !== JSON.stringify(expected)) throw new Wrong(`${what} is not what was written`);
 }
@@ -92,7 +97,7 @@ class Person {
     const list = await this.#answered("list_no_dup", this.client.call("list_no_dup"));
     const own = list?.json().secrets.filter(({ key_name }: { key_name: string }) => key_name !== "shared");
     const pairs = own?.map(({ key_name, key_version }: { key_name: string; key_version: number }) => [key_name, key_version]);
-    if (pairs) same("the list", pairs, [...this.#secrets].map(([name, { size }]) => [name, size]).sort());
+    if (pairs) same("the list", pairs, [...this.#secrets].map(([name, { size }]) => [name, size] as const).sort(byName));
   }
 
   async #file(): Promise<void> {
@@ -172,7 +177,7 @@ export async function runLoad(
     }),
   );
   for (const { client } of people) client[Symbol.dispose]();
-  const sorted = Object.fromEntries([...statuses].sort());
+  const sorted = Object.fromEntries([...statuses].sort(byName));
   return {
     clients,
     seconds,

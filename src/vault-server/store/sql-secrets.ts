@@ -48,15 +48,16 @@ function heldSql(narrow: string, ownedBy = "s.owner = ?1"): string {
     )`;
 }
 
+const SHARED = `EXISTS (SELECT 1 FROM person_grants WHERE secret_id = s.id)
+        OR EXISTS (SELECT 1 FROM team_grants WHERE secret_id = s.id) AS shared`;
+const IS_THERE = `s.delete_at > ?2 AND ${IS_LATEST}`;
+
 /** Of `held` what is there at the moment ?2, each with its latest version. */
 function holdingsSql(held: string): string {
   return `${held}
-    SELECT s.*, ${VERSION_COLUMNS}, held.reads, held.writes,
-      EXISTS (SELECT 1 FROM person_grants WHERE secret_id = s.id)
-        OR EXISTS (SELECT 1 FROM team_grants WHERE secret_id = s.id) AS shared
+    SELECT s.*, ${VERSION_COLUMNS}, held.reads, held.writes, ${SHARED}
     FROM held JOIN secrets AS s ON s.id = held.secret_id JOIN secret_versions AS v ON v.secret_id = s.id
-    WHERE s.delete_at > ?2 AND ${IS_LATEST}
-    ORDER BY s.name, s.owner`;
+    WHERE ${IS_THERE} ORDER BY s.name, s.owner`;
 }
 
 const HOLDINGS_BY_NAME = holdingsSql(heldSql("AND s.name = ?3"));
@@ -75,8 +76,10 @@ const ALL_IDS = `
   ) AS had ORDER BY name, owner`;
 const LISTED = Array.from({ length: LISTED_AT_ONCE }, (_, index) => `?${index + 3}`).join(", ");
 // The empty string keeps the planner from reading all that the owner has for each of these ids.
-const OWN_BY_ID = holdingsSql(`
-  WITH held AS (SELECT s.id AS secret_id, 1 AS reads, 1 AS writes FROM secrets AS s WHERE s.owner || '' = ?1 AND s.id IN (${LISTED}))`);
+const OWN_BY_ID = `
+  SELECT s.*, ${VERSION_COLUMNS}, 1 AS reads, 1 AS writes, ${SHARED}
+  FROM secrets AS s JOIN secret_versions AS v ON v.secret_id = s.id
+  WHERE s.owner || '' = ?1 AND s.id IN (${LISTED}) AND ${IS_THERE} ORDER BY s.name`;
 const HOLDINGS_BY_ID = holdingsSql(heldSql(`AND s.id IN (${LISTED})`, "s.owner || '' = ?1"));
 
 function holdingOf(row: Row): Holding {
