@@ -29,7 +29,7 @@ test("fields are told in words, what must be there first", () => {
   expect(protect).toContain("integer 1 to 1000000000000 or text, up to 20 characters or null");
   expect(protect.indexOf("<code>key_value</code>")).toBeLessThan(protect.indexOf("<code>cloud_type</code>"));
   expect(protect).toContain('<a href="#SecretRecord">SecretRecord</a>');
-  expect(page).toContain("list of 1 to 10000 e-mail address");
+  expect(page).toContain("e-mail address, or a list of 1 to 10000 such");
   expect(page).toContain("<code>R</code>, <code>W</code>, <code>RW</code>");
   expect(page).not.toContain("9007199254740991");
 });

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { JsonSchema } from "../../protocol/openapi/json-schema.ts";
 import { html, type Html } from "./html.ts";
 
@@ -27,6 +28,13 @@ function joined(words: readonly Html[], between: string): Html {
   return html`${words.map((word, index) => (index === 0 ? word : html`${between}${word}`))}`;
 }
 
+/** A list for which a single entry may stand, as words that say the entry once. */
+function oneOrMoreWords(schemas: readonly JsonSchema[]): Html | undefined {
+  const [entry, list] = schemas;
+  if (schemas.length !== 2 || !entry || list?.type !== "array" || !isDeepStrictEqual(list.items, entry)) return undefined;
+  return html`${schemaWords(entry)}, or a list of${range(list.minItems, list.maxItems)} such`;
+}
+
 /** What a value of a schema is, in a few words; a named schema as a link to where it is described. */
 export function schemaWords(schema: JsonSchema): Html {
   const { $ref, anyOf, enum: values, const: only, items, type } = schema;
@@ -34,7 +42,10 @@ export function schemaWords(schema: JsonSchema): Html {
     const name = $ref.slice($ref.lastIndexOf("/") + 1);
     return html`<a href="#${name}">${name}</a>`;
   }
-  if (anyOf && type === undefined) return joined(anyOf.filter(isSchema).map(schemaWords), " or ");
+  if (anyOf && type === undefined) {
+    const schemas = anyOf.filter(isSchema);
+    return oneOrMoreWords(schemas) ?? joined(schemas.map(schemaWords), " or ");
+  }
   if (values)
     return joined(
       values.map((value) => html`<code>${String(value)}</code>`),

@@ -41,12 +41,21 @@ article:target { border-color: var(--accent); box-shadow: 0 0 0 1px var(--accent
 code { font: 0.875em/1.5 ui-monospace, "SFMono-Regular", Menlo, Consolas, monospace; }
 .path span { color: var(--accent); font-weight: 700; font-size: 0.8125rem; letter-spacing: 0.04em; }
 .table { overflow-x: auto; margin: 0.5rem 0; }
-table { border-collapse: collapse; width: 100%; min-width: 30rem; font-size: 0.9375rem; }
+table { position: relative; border-collapse: collapse; width: 100%; min-width: 30rem; font-size: 0.9375rem; }
 th, td { text-align: left; vertical-align: top; padding: 0.4rem 0.9rem 0.4rem 0; border-bottom: 1px solid var(--line); font-weight: 400; overflow-wrap: normal; }
 thead th { color: var(--quiet); font-size: 0.8125rem; }
 tbody th { white-space: nowrap; }
 figure { margin: 1rem 0 0; }
 pre { margin: 0.25rem 0 0; padding: 0.8rem 1rem; overflow-x: auto; background: var(--sunken); border-radius: 8px; overflow-wrap: normal; }
+@media (width < 40rem) {
+  article { padding: 1rem; }
+  table { min-width: 0; }
+  thead { position: absolute; clip-path: inset(50%); }
+  tbody, tr, th, td { display: block; }
+  tr { padding: 0.5rem 0; border-bottom: 1px solid var(--line); }
+  th, td { padding: 0.1rem 0; border: 0; overflow-wrap: anywhere; }
+  td:empty { display: none; }
+}
 @media (width >= 60rem) {
   .layout { display: grid; grid-template-columns: 15rem minmax(0, 1fr); gap: 2.5rem; }
   nav { position: sticky; top: 0; max-height: 100vh; overflow-y: auto; padding-top: 1.75rem; }
