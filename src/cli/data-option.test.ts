@@ -1,0 +1,38 @@
+import { Command } from "commander";
+import { expect, test, vi } from "vitest";
+import { dataOption, refusePassword } from "./data-option.ts";
+
+/** What a command says that takes `--data`; nothing when it takes what it was given. */
+function refusal(args: readonly string[], env: Record<string, string> = {}): string {
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  let said = "";
+  const command = new Command()
+    .exitOverride()
+    .configureOutput({ writeErr: (text) => (said += text) })
+    .addOption(dataOption());
+  command.action((_flags, self: Command) => refusePassword(self));
+  try {
+    command.parse(args, { from: "user" });
+  } catch {
+    // It is said.
+  } finally {
+    vi.unstubAllEnvs();
+  }
+  return said;
+}
+
+test("a password on the command line is refused, with what to do instead and without repeating it", () => {
+  for (const url of ["postgres://vault:canary@db/vault", "postgresql://vault@db/vault?password=canary"]) {
+    const said = refusal(["--data", url]);
+    expect(said).toContain(
+      "set PGPASSWORD or PGPASSFILE, or give the whole URL in the environment variable VAULTSYNC_VAULT_DATA",
+    );
+    expect(said).not.toContain("canary");
+  }
+});
+
+test("a password in the environment, a URL without one, and a file are taken", () => {
+  expect(refusal([], { VAULTSYNC_VAULT_DATA: "postgres://vault:canary@db/vault" })).toBe("");
+  expect(refusal(["--data", "postgres://vault@db/vault"])).toBe("");
+  expect(refusal(["--data", "vault.db"])).toBe("");
+});
