@@ -47,6 +47,10 @@ async function run(): Promise<number> {
     const options = ["--config-file", config, "run", `${ready.url}/v1/openapi.json`, "--checks", "all", ...process.argv.slice(2)];
     await mkdir(workspace, { recursive: true });
     const child = spawn(command, [...args, ...options], { stdio: "inherit", env, cwd: workspace });
+    process.once("SIGTERM", () => {
+      child.kill();
+      vault.kill();
+    });
     const [code] = (await once(child, "exit")) as [number | null];
     for (const line of complaints) process.stderr.write(`${line}\n`);
     return (code ?? 1) || Number(complaints.length > 0);
