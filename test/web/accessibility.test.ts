@@ -75,6 +75,11 @@ async function tabTo(page: Page, name: string): Promise<void> {
   throw new Error(`the keyboard does not reach ${name}`);
 }
 
+/** Text of the title, when it has the focus. */
+function focusedHeading(page: Page): Promise<string | null | undefined> {
+  return page.evaluate(() => document.querySelector("h1:focus")?.textContent);
+}
+
 describe("by keyboard alone", () => {
   test("one logs in, makes a secret, and reads it again", async () => {
     const { page, go } = await browser.visit(vault);
@@ -112,12 +117,31 @@ describe("by keyboard alone", () => {
     expect(page.url()).toBe(`${vault.url}/#/teams`);
   });
 
+  test("after something was deleted the focus is on the page's title", async () => {
+    const caller = await vault.caller(ann);
+    await caller.call("team_create", { group_id: "short-lived" });
+    const { page, go } = await browser.visit(vault, { as: ann });
+    await go("/teams");
+    await page.getByRole("button", { name: "Delete the team short-lived" }).press("Enter");
+    await page.getByRole("dialog").getByRole("button", { name: "Delete team" }).press("Enter");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await expect.poll(() => focusedHeading(page)).toBe("Teams");
+  });
+
+  test("a dialog about something that cannot be taken back begins at the way out", async () => {
+    const { page, go } = await browser.visit(vault, { as: ann });
+    await go("/teams");
+    await page.getByRole("button", { name: "Delete the team checkout" }).press("Enter");
+    const cancel = page.getByRole("dialog").getByRole("button", { name: "Cancel" });
+    await expect.poll(() => cancel.evaluate((button) => button === document.activeElement)).toBe(true);
+  });
+
   test("after a navigation the focus is on the new page's title", async () => {
     const { page, go } = await browser.visit(vault, { as: ann });
     await go("/secrets");
     await page.getByText("Orders and stock").waitFor();
     await page.getByRole("link", { name: "Files" }).press("Enter");
-    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("Files");
+    await expect.poll(() => focusedHeading(page)).toBe("Files");
     expect(await page.getByRole("link", { name: "Files" }).getAttribute("aria-current")).toBe("page");
   });
 });

@@ -1,6 +1,8 @@
 import type { ComponentChildren, VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { Dialog } from "./dialog.tsx";
 import { Form } from "./form.tsx";
+import { focusTitle } from "./page-heading.tsx";
 import { useAction } from "./use-action.ts";
 
 interface ConfirmDialogProps {
@@ -13,11 +15,20 @@ interface ConfirmDialogProps {
   readonly children: ComponentChildren;
 }
 
-/** Asks before something that cannot be taken back; stays open, with the reason, when it fails. */
+/** Asks before something that cannot be taken back; stays open, with the reason, when it fails. Afterwards the focus is on the title. */
 export function ConfirmDialog({ title, confirm, work, onClose, children }: ConfirmDialogProps): VNode {
   const action = useAction();
+  const done = useRef(false);
+  // What opened the dialog goes with what it was about, at once or soon.
+  useEffect(
+    () => () => {
+      if (done.current) queueMicrotask(focusTitle);
+    },
+    [],
+  );
   const doIt = async (): Promise<void> => {
     await work();
+    done.current = true;
     onClose();
   };
   return (

@@ -8,24 +8,15 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** Back to what opened the dialog; to the page's title when that is gone by now. */
-function giveFocus(opener: Element | null): void {
-  const target = opener?.isConnected ? opener : document.querySelector("h1");
-  if (target instanceof HTMLElement) target.focus();
-}
-
 /** A modal dialog, open as long as it is rendered. The browser keeps the focus in it; afterwards it is where it was. */
 export function Dialog({ title, onClose, children }: DialogProps): VNode {
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useLayoutEffect(() => {
     const dialog = ref.current;
-    const opener = document.activeElement;
     dialog?.showModal();
-    return () => {
-      dialog?.close();
-      giveFocus(opener);
-    };
+    // While it is still in the page: the browser gives the focus back.
+    return () => dialog?.close();
   }, []);
   const onCancel = (event: Event): void => {
     event.preventDefault();

@@ -9,6 +9,10 @@ interface PageHeadingProps {
 
 let pagesShown = 0;
 
+export function focusTitle(): void {
+  document.querySelector("h1")?.focus();
+}
+
 /** A page's title, in the page and of the window. After a navigation the focus goes there, so that it is read out. */
 export function PageHeading({ title, children }: PageHeadingProps): VNode {
   const ref = useRef<HTMLHeadingElement>(null);
