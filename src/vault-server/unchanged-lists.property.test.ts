@@ -90,4 +90,4 @@ test("304 is answered only when the list is what it was, whatever happened and w
     }),
     { numRuns: 12 },
   );
-});
+}, 120_000);
