@@ -19,6 +19,7 @@ import { sharingRoutes } from "./routes/sharing.ts";
 import { teamRoutes } from "./routes/teams.ts";
 import { tokenRoutes } from "./routes/tokens.ts";
 import { ServiceError } from "./service-error.ts";
+import { StoreUnavailable } from "./store/store-unavailable.ts";
 import { loadPages } from "./web-app/pages.ts";
 
 /** Certificate chain and private key, PEM. */
@@ -88,7 +89,7 @@ function addObservation(app: FastifyInstance, { metrics, logger }: VaultContext)
 function addErrorHandling(app: FastifyInstance, { logger }: VaultContext): void {
   app.setErrorHandler((error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
     const answer = toServiceError(error);
-    if (answer.code === "internal") {
+    if (answer.code === "internal" || error instanceof StoreUnavailable) {
       logger.error({ requestId: request.id, operation: request.routeOptions.config.operation, error }, "request failed");
     }
     return sendError(reply, answer);

@@ -8,7 +8,7 @@ import { addUser } from "../../src/vault-server/users.ts";
 import { failureOf } from "../support/failure-of.ts";
 import { PostgresCluster } from "../support/postgres-cluster.ts";
 import { PostgresDatabase } from "../support/postgres-database.ts";
-import { TestVault } from "../support/vault.ts";
+import { TestVault, wire } from "../support/vault.ts";
 import { VaultClient } from "../support/vault-client.ts";
 import { VaultPlace } from "../support/vault-place.ts";
 import { VaultProcess } from "../support/vault-process.ts";
@@ -86,6 +86,7 @@ test("a database that is restarted under load, even by a crash: requests are tol
     await cluster.down(mode);
     expect((await ann.call("list_no_dup")).outcome()).toBe("503 unavailable");
     expect((await vault.logIn("bob@example.com")).outcome()).toBe("503 unavailable");
+    expect((await wire(`${vault.url}/readyz`, { method: "GET" })).outcome()).toBe("503 unavailable");
     await cluster.up();
     const before = acknowledged.length;
     await expect.poll(() => acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(before);

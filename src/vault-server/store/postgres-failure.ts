@@ -19,9 +19,16 @@ export function isConflict(error: unknown): boolean {
   return error instanceof DatabaseError && CONFLICT.test(error.code ?? "");
 }
 
-/** A failure of the client as it leaves the store: what is not an answer of the database is a connection that is gone. */
+/**
+ * A failure of the client as it leaves the store: what is not an answer of the database is a connection that is gone. What the database
+ * quotes of rows stays behind: failures are logged.
+ */
 export function postgresFailure(error: unknown): unknown {
-  if (error instanceof DatabaseError && !UNAVAILABLE.test(error.code ?? "")) return error;
+  if (error instanceof DatabaseError) {
+    error.detail = undefined;
+    error.where = undefined;
+    if (!UNAVAILABLE.test(error.code ?? "")) return error;
+  }
   return new StoreUnavailable("the database cannot be reached, or is too busy", { cause: error });
 }
 
