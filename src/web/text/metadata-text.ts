@@ -9,7 +9,11 @@ export function metadataValue(text: string): unknown {
   return parsed ? parsed.value : text;
 }
 
+/** What JSON looks like at first sight; most text does not, and a failed attempt is dear where there are tens of thousands. */
+const LIKE_JSON = /^\s*(?:["{[\d-]|(?:true|false|null)\s*$)/u;
+
 function parsedJson(text: string): { readonly value: unknown } | undefined {
+  if (!LIKE_JSON.test(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text);
     return { value };

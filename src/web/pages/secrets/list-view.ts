@@ -29,10 +29,16 @@ function isOfKind(secret: SecretRecord, kind: Kind, email: string): boolean {
   }
 }
 
-function searchedText({ key_name, owner, metadata }: SecretRecord): string {
-  return [key_name, owner, ...Object.entries(metadata).map(([name, value]) => `${name}:${metadataText(value)}`)]
-    .join("\n")
-    .toLowerCase();
+/** Made once for each record: with ten thousand of them, a keystroke must not make them all again. */
+const searchedTexts = new WeakMap<SecretRecord, string>();
+
+function searchedText(secret: SecretRecord): string {
+  const known = searchedTexts.get(secret);
+  if (known !== undefined) return known;
+  const metadata = Object.entries(secret.metadata).map(([name, value]) => `${name}:${metadataText(value)}`);
+  const text = [secret.key_name, secret.owner, ...metadata].join("\n").toLowerCase();
+  searchedTexts.set(secret, text);
+  return text;
 }
 
 /** By code point, as the service sorts. */
