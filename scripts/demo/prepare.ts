@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { ControlPlane } from "../../test/control-plane/control-plane.ts";
 import { startControlPlane } from "../../test/control-plane/start.ts";
 import type { DemoArguments } from "./arguments.ts";
+import { buildWeb } from "../build-web.ts";
 import { ClusterView } from "./cluster-view.ts";
 import { kubectl } from "./kubectl.ts";
 import { applyOperatorAccess } from "./operator-access.ts";
@@ -45,6 +46,7 @@ async function startVault(
   preparation: Preparation,
 ): Promise<Stage["vault"]> {
   const logFile = join(directory, "vault.log");
+  await preparation.step("web application", buildWeb, () => "built into dist/web, which the vault serves");
   const vault = await preparation.step(
     "vault",
     () => vaultReady(preparation.run(vaultProgram(options.vaultPort, logFile))),

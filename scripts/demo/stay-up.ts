@@ -20,6 +20,9 @@ ${bold("Try it in another terminal")}
   kubectl delete secret shop-db configmap web-files
   curl ${operator.url}/metrics
   curl ${vault.url}/metrics
+
+  Open ${vault.url} in a browser and sign up; the letter with the link is a file in the directory that
+  grep -o "mailDir[^,]*" ${vault.logFile}
   tail -f ${operator.logFile}
 `;
 }
