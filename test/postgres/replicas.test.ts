@@ -125,3 +125,15 @@ test("a database of a newer release is refused, and so is one that does not hold
     await database.run("DROP DATABASE vaultsync_latin WITH (FORCE)");
   }
 });
+
+test("a table that another replica's migration has changed is read and written as before, on every connection", async () => {
+  await using database = await PostgresDatabase.create();
+  await using store = await openPostgresStore(database.url);
+  const user = { email: "ann@example.com", passwordHash: "hash" };
+  await store.write(({ users }) => users.insert(user, 1));
+  const find = () => Promise.all(upTo(10).map(() => store.read(({ users }) => users.find(user.email))));
+  await find();
+  await database.run("ALTER TABLE users ADD COLUMN of_a_later_release text");
+  expect(await find()).toEqual(upTo(10).map(() => user));
+  await store.write(({ users }) => users.setPasswordHash({ ...user, passwordHash: "other" }));
+});

@@ -29,7 +29,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const given = process.env["VAULTSYNC_TEST_POSTGRES"];
   const url = given ?? starting.use(await PostgresCluster.start()).url();
   const template = `vaultsync_template_${process.pid}`;
-  await withAdmin(url, `CREATE DATABASE ${template} TEMPLATE template0 ENCODING 'UTF8'`);
+  // Its own order is a language's, so that what is by code point is so because the tables say it.
+  const language = "LOCALE_PROVIDER icu ICU_LOCALE 'en' LOCALE 'C'";
+  await withAdmin(url, `CREATE DATABASE ${template} TEMPLATE template0 ENCODING 'UTF8' ${language}`);
   starting.defer(() => withAdmin(url, `DROP DATABASE ${template} WITH (FORCE)`));
   const templateUrl = new URL(url);
   templateUrl.pathname = `/${template}`;

@@ -17,6 +17,7 @@ interface Prepared {
 }
 
 const prepared = new Map<string, Prepared>();
+let preparations = 0;
 
 /** The statement with PostgreSQL's placeholders, under the name by which a connection keeps it prepared. */
 function prepare(sql: string): Prepared {
@@ -24,9 +25,15 @@ function prepare(sql: string): Prepared {
   if (known) return known;
   let position = 0;
   const text = sql.replaceAll(/\?([0-9]*)/gu, (_, number: string) => `$${number === "" ? (position += 1) : number}`);
-  const statement = { name: `vaultsync_${prepared.size + 1}`, text };
+  preparations += 1;
+  const statement = { name: `vaultsync_${preparations}`, text };
   prepared.set(sql, statement);
   return statement;
+}
+
+/** From now on every connection prepares anew: another replica's migration has outdated what is prepared. */
+export function forgetPrepared(): void {
+  prepared.clear();
 }
 
 // PostgreSQL's texts hold every character but NUL. It is written as U+FFFF, which stands for no character, and a digit; so is U+FFFF

@@ -10,13 +10,18 @@ const UNAVAILABLE = /^(?:08|53|57|58)|^(?:55P03|25P03|25P04|25006)$/u;
 
 /**
  * What concurrent transactions may cause each other: serialisation failures and deadlocks; unique and foreign keys, which PostgreSQL may
- * check first; a plan that another replica's migration has outdated.
+ * check first.
  */
-const CONFLICT = /^(?:40001|40P01|23505|23503|0A000)$/u;
+const CONFLICT = /^(?:40001|40P01|23505|23503)$/u;
 
 /** Whether running the same transaction again may help. */
 export function isConflict(error: unknown): boolean {
-  return error instanceof DatabaseError && CONFLICT.test(error.code ?? "");
+  return (error instanceof DatabaseError && CONFLICT.test(error.code ?? "")) || isOutdatedPlan(error);
+}
+
+/** Whether a statement was prepared for a table that has changed since. */
+export function isOutdatedPlan(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === "0A000";
 }
 
 /**

@@ -1,9 +1,9 @@
-import { Client, DatabaseError, Pool, type ClientConfig, type PoolClient } from "pg";
+import { Client, Pool, type ClientConfig, type PoolClient } from "pg";
 import { Backoff } from "../../lib/backoff.ts";
 import { systemClock, type Clock } from "../../lib/clock.ts";
 import { systemRandom, type Random } from "../../lib/random.ts";
-import { columnTypes, PostgresConnection } from "./postgres-connection.ts";
-import { connectFailure, isConflict, postgresFailure } from "./postgres-failure.ts";
+import { columnTypes, forgetPrepared, PostgresConnection } from "./postgres-connection.ts";
+import { connectFailure, isConflict, isOutdatedPlan, postgresFailure } from "./postgres-failure.ts";
 import { migratePostgres } from "./postgres-migrate.ts";
 import { sqlTransaction } from "./sql-transaction.ts";
 import { StoreUnavailable } from "./store-unavailable.ts";
@@ -87,20 +87,25 @@ class PostgresStore implements Store {
     this.#pool.on("connect", (client) => client.on("error", () => undefined));
   }
 
-  async write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    const backoff = new Backoff({ baseMs: 5, maxMs: 200 }, this.#random);
-    for (;;) {
-      try {
-        return await this.#transact(backoff.failures < ATTEMPTS_TOGETHER ? WRITE : WRITE_ALONE, work);
-      } catch (error) {
-        if (!isConflict(error) || backoff.failures + 1 >= ATTEMPTS) throw error;
-        await this.#clock.sleep(backoff.next());
-      }
-    }
+  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#attempt((conflicts) => (conflicts < ATTEMPTS_TOGETHER ? WRITE : WRITE_ALONE), work);
   }
 
   read<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.#transact(READ, work);
+    return this.#attempt(() => READ, work);
+  }
+
+  async #attempt<T>(begin: (conflicts: number) => string, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    const backoff = new Backoff({ baseMs: 5, maxMs: 200 }, this.#random);
+    for (;;) {
+      try {
+        return await this.#transact(begin(backoff.failures), work);
+      } catch (error) {
+        if (!isConflict(error) || backoff.failures + 1 >= ATTEMPTS) throw error;
+        if (isOutdatedPlan(error)) forgetPrepared();
+        await this.#clock.sleep(backoff.next());
+      }
+    }
   }
 
   async #transact<T>(begin: string, work: (transaction: Transaction) => Promise<T>): Promise<T> {
@@ -145,9 +150,7 @@ class PostgresStore implements Store {
 
 /** Gives a connection back after a failure, or ends it when it is of no more use. */
 async function abandon(client: PoolClient, failure: unknown): Promise<void> {
-  // 0A000: what it has prepared is outdated.
-  const lost = failure instanceof StoreUnavailable || (failure instanceof DatabaseError && failure.code === "0A000");
-  if (lost) return client.release(true);
+  if (failure instanceof StoreUnavailable) return client.release(true);
   try {
     await client.query("ROLLBACK");
     client.release();
