@@ -143,6 +143,8 @@ describe("a value", () => {
     await anns.call("protect", { key_name: "shop-db", key_value: value });
     const { page, go } = await browser.visit(vault, { as: ann });
     await page.clock.install();
+    const requested: string[] = [];
+    page.on("request", (request) => requested.push(request.url()));
     await go(secretRoute(ann, "shop-db"));
     const reveal = page.getByRole("button", { name: "Reveal value" });
     await reveal.waitFor();
@@ -159,10 +161,15 @@ describe("a value", () => {
     await expect.poll(() => page.content()).not.toContain(value);
     await reveal.click();
     await page.getByText(value).waitFor();
+    await page.evaluate(() => dispatchEvent(new PageTransitionEvent("pagehide")));
+    await expect.poll(() => page.content()).not.toContain(value);
+    await reveal.click();
+    await page.getByText(value).waitFor();
     await page.getByRole("link", { name: "Teams" }).click();
     await page.getByRole("heading", { level: 1, name: "Teams" }).waitFor();
     expect(await page.content()).not.toContain(value);
     expect(await page.evaluate(() => localStorage.length + sessionStorage.length)).toBe(0);
+    expect(requested.join("\n")).not.toContain(value);
   });
 
   test("is copied without being shown", async () => {

@@ -29,7 +29,7 @@ export function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[
           choose some
         </button>
       </p>
-      <p class="hint">Up to 64 MiB each. A file of a name you have already becomes its next version.</p>
+      <p class="hint">A file of a name you have already becomes its next version.</p>
       <input ref={input} type="file" multiple hidden aria-label="Files to upload" onChange={onPicked} />
     </div>
   );

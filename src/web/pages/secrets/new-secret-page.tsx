@@ -86,7 +86,7 @@ export function NewSecretPage(): VNode {
             name="key_value"
             code
             rows={4}
-            hint="Kept exactly as it stands here. Up to 1 MiB."
+            hint="Kept exactly as it stands here."
             failure={action.failure}
           />
           <details class="more">
