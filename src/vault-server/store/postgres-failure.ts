@@ -19,6 +19,12 @@ export function isConflict(error: unknown): boolean {
   return (error instanceof DatabaseError && CONFLICT.test(error.code ?? "")) || isOutdatedPlan(error);
 }
 
+/** What a conflict is that came once too often: the store is too busy, unless a key is to blame that no other transaction has. */
+export function afterLastAttempt(conflict: unknown): unknown {
+  const busy = conflict instanceof DatabaseError && conflict.code?.startsWith("40") === true;
+  return busy ? new StoreUnavailable("too many others write the same", { cause: conflict }) : conflict;
+}
+
 /** Whether a statement was prepared for a table that has changed since. */
 export function isOutdatedPlan(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === "0A000";

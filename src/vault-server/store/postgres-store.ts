@@ -3,7 +3,7 @@ import { Backoff } from "../../lib/backoff.ts";
 import { systemClock, type Clock } from "../../lib/clock.ts";
 import { systemRandom, type Random } from "../../lib/random.ts";
 import { columnTypes, forgetPrepared, PostgresConnection } from "./postgres-connection.ts";
-import { connectFailure, isConflict, isOutdatedPlan, postgresFailure } from "./postgres-failure.ts";
+import { afterLastAttempt, connectFailure, isConflict, isOutdatedPlan, postgresFailure } from "./postgres-failure.ts";
 import { migratePostgres } from "./postgres-migrate.ts";
 import { sqlTransaction } from "./sql-transaction.ts";
 import { StoreUnavailable } from "./store-unavailable.ts";
@@ -101,7 +101,8 @@ class PostgresStore implements Store {
       try {
         return await this.#transact(begin(backoff.failures), work);
       } catch (error) {
-        if (!isConflict(error) || backoff.failures + 1 >= ATTEMPTS) throw error;
+        if (!isConflict(error)) throw error;
+        if (backoff.failures + 1 >= ATTEMPTS) throw afterLastAttempt(error);
         if (isOutdatedPlan(error)) forgetPrepared();
         await this.#clock.sleep(backoff.next());
       }

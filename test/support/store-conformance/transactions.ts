@@ -4,6 +4,11 @@ import { addSecret, ANN, BOB, envelope, FAR, listOf, NOW, secretOf, storeFixture
 export function transactionConformance(open: OpenStore): void {
   const { store, write, read } = storeFixture(open);
 
+  const giveUp = (mine: string, others: string) =>
+    write(async ({ settings }) => {
+      if ((await settings.get(others)) === "held") await settings.set(mine, "given up");
+    });
+
   test("what fails leaves nothing, and rejects as it failed", async () => {
     const failure = new Error("on purpose");
     const failed = write(async (transaction) => {
@@ -78,17 +83,13 @@ export function transactionConformance(open: OpenStore): void {
 
   test("two that each read what the other writes: as if one came after the other", async () => {
     // Write skew: each sees the other's permission and gives its own away; one must be left.
-    const giveUp = (mine: string, others: string) =>
-      write(async ({ settings }) => {
-        if ((await settings.get(others)) === "held") await settings.set(mine, "given up");
-      });
     for (let round = 0; round < 10; round += 1) {
       await write(async ({ settings }) => {
         for (const name of ["one", "two"]) await settings.set(name, "held");
       });
       await Promise.all([giveUp("one", "two"), giveUp("two", "one")]);
       const states = await read(async ({ settings }) => [await settings.get("one"), await settings.get("two")]);
-      expect(states.toSorted()).toEqual(["given up", "held"]);
+      expect(states.filter((state) => state === "held")).toHaveLength(1);
     }
   });
 
