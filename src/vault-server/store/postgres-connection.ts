@@ -1,7 +1,7 @@
 import { types, type ClientBase, type CustomTypesConfig, type QueryResult } from "pg";
 import { z } from "zod";
 import { postgresFailure } from "./postgres-failure.ts";
-import { Row } from "./row.ts";
+import { placesOf, Row } from "./row.ts";
 import type { SqlConnection, SqlValue } from "./sql-connection.ts";
 
 /** bigint columns hold what JavaScript counts exactly. */
@@ -9,7 +9,7 @@ export const columnTypes: CustomTypesConfig = {
   getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? Number : types.getTypeParser(oid, format)),
 };
 
-const rows = z.array(z.record(z.string(), z.unknown()));
+const rows = z.array(z.array(z.unknown()));
 
 interface Prepared {
   readonly name: string;
@@ -48,10 +48,6 @@ function fromColumn(value: unknown): unknown {
   return typeof value === "string" ? value.replaceAll("\uFFFF0", "\0").replaceAll("\uFFFF1", "\uFFFF") : value;
 }
 
-function rowOf(columns: Record<string, unknown>): Row {
-  return new Row(Object.fromEntries(Object.entries(columns).map(([name, value]) => [name, fromColumn(value)])));
-}
-
 /** One connection to PostgreSQL, used by one transaction at a time. Its statements stay prepared. */
 export class PostgresConnection implements SqlConnection {
   readonly #client: ClientBase;
@@ -65,7 +61,7 @@ export class PostgresConnection implements SqlConnection {
 
   async #query(sql: string, values: SqlValue[]): Promise<QueryResult> {
     try {
-      return await this.#client.query({ ...prepare(sql), values: values.map(toColumn) });
+      return await this.#client.query({ ...prepare(sql), values: values.map(toColumn), rowMode: "array" });
     } catch (error) {
       throw postgresFailure(error);
     }
@@ -88,7 +84,8 @@ export class PostgresConnection implements SqlConnection {
 
   async all(sql: string, ...values: SqlValue[]): Promise<Row[]> {
     const result = await this.#query(sql, values);
-    return rows.parse(result.rows).map(rowOf);
+    const places = placesOf(result.fields.map(({ name }) => name));
+    return rows.parse(result.rows).map((cells) => new Row(places, cells.map(fromColumn)));
   }
 
   async run(sql: string, ...values: SqlValue[]): Promise<number> {
