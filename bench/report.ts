@@ -1,0 +1,81 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { cpus } from "node:os";
+import { join } from "node:path";
+import { measure, type Case, type Sample } from "./measure.ts";
+import { spreadOf, type Spread } from "./statistics.ts";
+import { table } from "./table.ts";
+
+export interface Settings {
+  /** Of each case in each repeat. */
+  readonly seconds: number;
+  /** After one that warms up and does not count. */
+  readonly repeats: number;
+}
+
+/** What all repeats of a case say. Throughput in 1/s, the others in milliseconds. */
+export interface Measured {
+  readonly name: string;
+  readonly clients: number;
+  readonly throughput: Spread;
+  readonly p50: number;
+  readonly p95: number;
+  readonly p99: number;
+  readonly max: number;
+  readonly baseline: string;
+  /** Throughput by the baseline's in the same repeat. */
+  readonly ratio: Spread;
+  readonly samples: readonly Sample[];
+}
+
+function summary({ name, baseline, atOnce }: Case, own: readonly Sample[], floor: readonly Sample[]): Measured {
+  const median = (of: (sample: Sample) => number): number => spreadOf(own.map(of)).median;
+  return {
+    name,
+    clients: atOnce,
+    throughput: spreadOf(own.map((sample) => sample.throughput)),
+    p50: median((sample) => sample.p50),
+    p95: median((sample) => sample.p95),
+    p99: median((sample) => sample.p99),
+    max: Math.max(...own.map((sample) => sample.max)),
+    baseline,
+    ratio: spreadOf(own.map((sample, index) => sample.throughput / (floor[index]?.throughput ?? Number.NaN))),
+    samples: own,
+  };
+}
+
+/** Measures all cases in turns, so that what else the machine does meets all of them. */
+export async function measureAll(cases: readonly Case[], { seconds, repeats }: Settings): Promise<Measured[]> {
+  const samples = new Map<string, Sample[]>(cases.map(({ name }) => [name, []]));
+  for (let repeat = 0; repeat <= repeats; repeat += 1) {
+    for (const each of cases) {
+      const sample = await measure(each, seconds * 1000);
+      if (repeat > 0) samples.get(each.name)?.push(sample);
+    }
+    process.stderr.write(repeat === 0 ? "warmed up\n" : `repeat ${repeat} of ${repeats}\n`);
+  }
+  return cases.map((each) => summary(each, samples.get(each.name) ?? [], samples.get(each.baseline) ?? []));
+}
+
+const short = (value: number): string => (value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(1) : value.toFixed(3));
+
+export function printTable(result: readonly Measured[]): void {
+  process.stdout.write(
+    table([
+      ["", "clients", "1/s", "±IQR", "p50 ms", "p95 ms", "p99 ms", "max ms", "of", "ratio", "±IQR"],
+      ...result.map(({ name, clients, throughput, p50, p95, p99, max, baseline, ratio }) => [
+        name,
+        String(clients),
+        ...[throughput.median, throughput.iqr, p50, p95, p99, max].map(short),
+        ...(baseline === name ? ["", "", ""] : [baseline, short(ratio.median), short(ratio.iqr)]),
+      ]),
+    ]),
+  );
+}
+
+/** Keeps the last run of a benchmark, with all samples, as `results/<name>.json`. */
+export async function keepResult(name: string, settings: Settings, result: readonly Measured[]): Promise<void> {
+  const machine = { node: process.version, cpus: cpus().length, model: cpus()[0]?.model };
+  const directory = join(import.meta.dirname, "results");
+  await mkdir(directory, { recursive: true });
+  await writeFile(join(directory, `${name}.json`), `${JSON.stringify({ settings, machine, result }, undefined, 2)}\n`);
+}
