@@ -1,5 +1,8 @@
 import { defineConfig } from "vitest/config";
 
+/** Tests wait for processes and for the disk more than they compute. */
+const maxWorkers = 3;
+
 export default defineConfig({
   test: {
     projects: [
@@ -8,6 +11,7 @@ export default defineConfig({
           name: "unit",
           include: ["src/**/*.test.ts", "test/support/**/*.test.ts", "test/control-plane/binaries/**/*.test.ts"],
           testTimeout: 30_000,
+          maxWorkers,
         },
       },
       {
@@ -18,6 +22,7 @@ export default defineConfig({
           globalSetup: ["test/support/shared-postgres.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          maxWorkers,
         },
       },
       {
