@@ -63,7 +63,7 @@ export async function* jsonOf(head: object, list: OpenedList, ended?: (end: List
   let page = await pages.next();
   for (; page.done !== true; page = await pages.next()) {
     if (page.value.length === 0) continue;
-    yield before + page.value.map((record) => JSON.stringify(record)).join(",");
+    yield before + JSON.stringify(page.value).slice(1, -1);
     before = ",";
   }
   ended?.(page.value);

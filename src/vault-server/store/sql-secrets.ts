@@ -1,11 +1,19 @@
-import { z } from "zod";
 import type { Metadata } from "../../protocol/metadata.ts";
 import { permissionOf } from "./permission-columns.ts";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import { LISTED_AT_ONCE, type Holding, type Secret, type SecretTable, type SecretVersion } from "./store.ts";
 
-const metadataText = z.custom<Metadata>((value) => typeof value === "object" && value !== null);
+function isMetadata(value: unknown): value is Metadata {
+  return typeof value === "object" && value !== null;
+}
+
+/** @throws TypeError when it is none */
+function metadataOf(text: string): Metadata {
+  const metadata: unknown = JSON.parse(text);
+  if (isMetadata(metadata)) return metadata;
+  throw new TypeError("stored metadata is no object");
+}
 
 function secretOf(row: Row): Secret {
   return {
@@ -21,7 +29,7 @@ function secretOf(row: Row): Secret {
 function versionOf(row: Row): SecretVersion {
   return {
     version: row.number("version"),
-    metadata: metadataText.parse(JSON.parse(row.text("metadata"))),
+    metadata: metadataOf(row.text("metadata")),
     createdAt: row.number("created_at"),
     updatedAt: row.number("updated_at"),
   };
