@@ -40,11 +40,18 @@ export async function openList({ store, clock }: VaultContext, caller: Caller): 
     ids: await secrets.listIds(email, now),
     revision: await listRevisions.of(email),
   }));
+  const read = async (from: number): Promise<readonly Holding[]> => {
+    const page = ids.slice(from, from + LISTED_AT_ONCE);
+    return page.length === 0 ? [] : store.read(({ secrets }) => secrets.listed(email, page, now));
+  };
   async function* pages(): AsyncGenerator<readonly SecretRecord[], ListEnd> {
     let until = Infinity;
+    let coming = read(0);
     for (let from = 0; from < ids.length; from += LISTED_AT_ONCE) {
-      const page = ids.slice(from, from + LISTED_AT_ONCE);
-      const holdings = await store.read(({ secrets }) => secrets.listed(email, page, now));
+      const holdings = await coming;
+      // The next page is read while this one is written; when nobody asks for it any more, nobody hears of its failure.
+      coming = read(from + LISTED_AT_ONCE);
+      coming.catch(() => undefined);
       for (const holding of holdings) until = Math.min(until, nextChange(now, holding));
       yield holdings
         .filter((holding) => mayRead(holding) && scopeReaches(scope, holding.secret.name, holding.latest.metadata))

@@ -53,3 +53,9 @@ export class Row {
 export function placesOf(names: readonly string[]): Map<string, number> {
   return new Map(names.map((name, place) => [name, place]));
 }
+
+/** A row as its driver gives it. @throws TypeError when it is no array of values */
+export function valuesOf(row: unknown): readonly unknown[] {
+  if (Array.isArray(row)) return row;
+  throw new TypeError("a row is no array");
+}

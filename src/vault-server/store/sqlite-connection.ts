@@ -1,6 +1,6 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { migrations } from "./migrations.ts";
-import { placesOf, Row } from "./row.ts";
+import { placesOf, Row, valuesOf } from "./row.ts";
 import type { SqlConnection, SqlValue } from "./sql-connection.ts";
 
 /** How long to wait for another process's write, in milliseconds. */
@@ -12,12 +12,6 @@ function open(location: string): DatabaseSync {
   } catch (error) {
     throw new Error(`cannot open the data file ${location}: is its directory there, and writable?`, { cause: error });
   }
-}
-
-/** @throws TypeError when statements no longer answer arrays */
-function valuesOf(row: unknown): readonly unknown[] {
-  if (Array.isArray(row)) return row;
-  throw new TypeError("a row is no array");
 }
 
 /** A statement that answers rows as arrays, which costs less than objects. */
