@@ -86,6 +86,11 @@ export const unshareRecord = z.object({ key_name: z.string(), from: z.string() }
 
 export type UnshareRecord = Readonly<z.infer<typeof unshareRecord>>;
 
+/** One grant as `share_list` answers it; `state` as in `share`'s answer. */
+export const listedShare = shareRecord.omit({ key_name: true }).extend({ kind: z.enum(["person", "team"]) });
+
+export type ListedShare = Readonly<z.infer<typeof listedShare>>;
+
 /** A team; `members` by code point, the creator among them. Source: the vault contract, "Fine print", "Sharing". */
 export const teamRecord = z.object({ group_id: z.string(), creator: z.string(), members: z.array(z.string()).readonly() });
 

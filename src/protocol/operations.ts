@@ -15,6 +15,7 @@ export const operationPath = {
   delete: "/v1/user/secret/delete",
   share: "/v1/user/secret/share",
   unshare: "/v1/user/secret/unshare",
+  share_list: "/v1/user/secret/share_list",
   delete_shared_key_link: "/v1/user/secret/delete_shared_key_link",
   expose_link: "/v1/user/secret/expose_link",
   protect_link: "/v1/user/secret/protect_link",

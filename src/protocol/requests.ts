@@ -176,7 +176,7 @@ export function sharingRequests(limits: RequestLimits) {
     .refine(isOneAtMost, both)
     .transform((body) => ({ ...body, to: recipientsOf(body) }))
     .meta({ not: { required: ["usr_id_to", "group_id_to"] } });
-  return { share, unshare, leave: z.object({ email, key_name: name, owner }) };
+  return { share, unshare, list: z.object({ email, key_name: name }), leave: z.object({ email, key_name: name, owner }) };
 }
 
 /** Bodies about teams. */

@@ -123,6 +123,8 @@ test("what each operation answers, success and refusal, is what the document say
   await call(bob, "protect_link", { key_name: "a", key_value: "w" });
   await call(bob, "protect_link", { key_name: "a", key_value: "w", without_list: 1 });
   await call(bob, "version_list_for_link", { key_name: "a" });
+  await call(ann, "share_list", { key_name: "a" });
+  await call(bob, "share_list", { key_name: "a" }, 403);
   await call(bob, "version_expose_link", { key_name: "a", key_version: 2 });
   await call(bob, "delete_shared_key_link", { key_name: "a" });
   await call(ann, "unshare", { key_name: "a" });

@@ -81,6 +81,7 @@ const cases: Record<Exclude<Operation, "generate_access_token" | "refresh_token"
   delete: { ...given({ key_name: ["a"] }), before: protectIt },
   share: { ...given({ key_name: ["a"], usr_id_from: ann, usr_id_to: [bob], permission: "R" }), before: protectIt },
   unshare: { ...given({ key_name: "a", usr_id_to: bob }), before: shareIt },
+  share_list: { ...given(named), before: shareIt },
   delete_shared_key_link: {
     ...given(named),
     before: async (_caller, other) => {

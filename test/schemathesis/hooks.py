@@ -14,7 +14,7 @@ FIXTURE = json.loads(os.environ["VAULT_FIXTURE"])
 
 # Operations on received secrets, own ones, and those that take anything away from others after them.
 RECEIVED = ("expose_link", "protect_link", "version_list_for_link", "version_expose_link", "update_key_metadata")
-OWN = ("expose", "protect", "version_list", "version_expose", "version_delete", "share", "unshare", "delete")
+OWN = ("expose", "protect", "version_list", "version_expose", "version_delete", "share", "unshare", "share_list", "delete")
 
 
 def pick(names, seed):

@@ -234,27 +234,78 @@ describe("one's own secret", () => {
 
   test("is shared with a person and a team, and taken back from one and from everybody", async () => {
     await anns.call("protect", { key_name: "shop-db", key_value: "v" });
-    await anns.call("team_create", { group_id: "checkout", members: [bob] });
+    await anns.call("team_create", { group_id: "checkout", members: [bob, "new@example.com"] });
     const { page, go } = await browser.visit(vault, { as: ann });
     await go(secretRoute(ann, "shop-db"));
+    await page.getByText("Only you have this secret.").waitFor();
     const [to, share] = [page.getByLabel("Person or team"), page.getByRole("button", { name: "Share", exact: true })];
-    const grants = page.getByRole("list", { name: "Shared just now" });
-    await to.fill(bob);
-    await page.getByLabel("May").selectOption("RW");
-    await share.click();
-    await grants.getByRole("listitem").filter({ hasText: bob }).getByText("Active").waitFor();
+    const grants = page.getByRole("list", { name: "Shared with" }).getByRole("listitem");
+    const words = () => grants.locator("span:not(.badges)").allTextContents();
     await to.fill("checkout");
     await share.click();
-    await grants.getByText("checkout").waitFor();
+    await expect.poll(words).toEqual(["checkout", "Team", "Read", "Invited by mail"]);
+    await to.fill(bob);
+    await page.getByLabel("May", { exact: true }).selectOption("RW");
+    await share.click();
+    await expect.poll(words).toEqual([bob, "Person", "Read and write", "Active", "checkout", "Team", "Read", "Invited by mail"]);
     expect(await bobsList()).toEqual(["RW"]);
-    await page.getByLabel("Stop sharing with").fill(bob);
-    await page.getByRole("button", { name: "Stop sharing", exact: true }).click();
+    await page.reload();
+    await page.getByRole("button", { name: `Stop sharing with ${bob}` }).click();
+    await page.getByRole("dialog").getByText(`${bob} loses it at once.`).waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop sharing" }).click();
     await page.getByText(`Taken back from ${bob}.`).waitFor();
+    await expect.poll(words).toEqual(["checkout", "Team", "Read", "Invited by mail"]);
     expect(await bobsList()).toEqual(["R"]);
     await page.getByRole("button", { name: "Stop sharing with everybody" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Stop sharing" }).click();
     await page.getByText("Only you have this secret.").waitFor();
     expect(await bobsList()).toEqual([]);
+    await anns.call("team_delete", { group_id: "checkout" });
+  });
+
+  test("has the permission of a person and of a team changed", async () => {
+    await anns.call("protect", { key_name: "shop-db", key_value: "v" });
+    await anns.call("team_create", { group_id: "cashiers", members: ["new@example.com"] });
+    for (const recipient of [{ usr_id_to: bob }, { group_id_to: "cashiers" }])
+      await anns.call("share", { key_name: "shop-db", permission: "R", usr_id_from: ann, ...recipient });
+    const { page, go } = await browser.visit(vault, { as: ann });
+    await go(secretRoute(ann, "shop-db"));
+    const dialog = page.getByRole("dialog");
+    const grants = page.getByRole("list", { name: "Shared with" }).getByRole("listitem");
+    for (const [grantee, mailed] of [
+      [bob, 0],
+      ["cashiers", 1],
+    ] as const) {
+      const change = page.getByRole("button", { name: `Change what ${grantee} may do` });
+      await change.click();
+      expect(await dialog.getByLabel("May").inputValue()).toBe("R");
+      expect(await dialog.getByText("invited by mail once more").count()).toBe(mailed);
+      await dialog.getByLabel("May").selectOption("RW");
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await page.getByText(`Changed what ${grantee} may do.`).waitFor();
+      await grants.filter({ hasText: grantee }).getByText("Read and write").waitFor();
+      await dialog.waitFor({ state: "detached" });
+      expect(await change.evaluate((button) => button === document.activeElement)).toBe(true);
+    }
+    expect(await bobsList()).toEqual(["RW"]);
+    const { shares } = (await anns.call("share_list", { key_name: "shop-db" })).json();
+    expect(shares.map(({ permission }: { permission: string }) => permission)).toEqual(["RW", "RW"]);
+    await anns.call("team_delete", { group_id: "cashiers" });
+  });
+
+  test("shared with many, shows ten of them at a time, and no empty page", async () => {
+    await anns.call("protect", { key_name: "shop-db", key_value: "v" });
+    const people = Array.from({ length: 11 }, (_, index) => `p${index + 10}@example.com`);
+    await anns.call("share", { key_name: "shop-db", permission: "W", usr_id_from: ann, usr_id_to: people });
+    const { page, go } = await browser.visit(vault, { as: ann });
+    await go(secretRoute(ann, "shop-db"));
+    const grants = page.getByRole("list", { name: "Shared with" }).getByRole("listitem");
+    await page.getByText("1 to 10 of 11").waitFor();
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.getByRole("button", { name: "Stop sharing with p20@example.com" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop sharing" }).click();
+    await expect.poll(() => grants.count()).toBe(10);
+    expect(await page.getByText("1 to 10 of 11").count()).toBe(0);
   });
 
   test("still reveals and takes versions while it is shared", async () => {

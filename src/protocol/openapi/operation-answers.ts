@@ -2,6 +2,7 @@ import { z } from "zod";
 import {
   exposedSecret,
   fileRecord,
+  listedShare,
   secretRecord,
   shareRecord,
   teamRecord,
@@ -33,6 +34,7 @@ export const operationAnswers: Readonly<Record<JsonAnswerOperation, z.ZodType>> 
   delete: z.object({ deleted: z.array(z.string()) }),
   share: z.object({ shared: z.array(shareRecord) }),
   unshare: z.object({ unshared: z.array(unshareRecord) }),
+  share_list: z.object({ key_name: z.string(), shares: z.array(listedShare) }),
   delete_shared_key_link: z.object({ removed: z.object({ key_name: z.string(), owner: z.string() }) }),
   expose_link: exposedSecret,
   protect_link: z.object({

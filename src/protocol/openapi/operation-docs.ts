@@ -104,6 +104,7 @@ type SharingOperation =
   | "version_expose_link"
   | "share"
   | "unshare"
+  | "share_list"
   | "delete_shared_key_link";
 
 const sharedSecrets: Readonly<Record<SharingOperation, OperationDoc>> = {
@@ -151,6 +152,12 @@ const sharedSecrets: Readonly<Record<SharingOperation, OperationDoc>> = {
     tag: "Shared secrets",
     summary: "Take secrets back",
     description: "From those named, or from everybody; nothing to take back is an empty list. The creator's alone.",
+    errors: ["secret_not_found", "out_of_scope", "forbidden"],
+  },
+  share_list: {
+    tag: "Shared secrets",
+    summary: "List to whom a secret is shared",
+    description: "People, then teams, each by code point; of a secret that is not shared, an empty list. The creator's alone.",
     errors: ["secret_not_found", "out_of_scope", "forbidden"],
   },
   delete_shared_key_link: {

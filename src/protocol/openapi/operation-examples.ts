@@ -75,6 +75,16 @@ export const operationExamples: Readonly<Record<Operation, OperationExample>> = 
     request: { email, key_name, usr_id_to: "bob@example.com" },
     answer: { unshared: [{ key_name, from: "bob@example.com" }] },
   },
+  share_list: {
+    request: { email, key_name },
+    answer: {
+      key_name,
+      shares: [
+        { to: "bob@example.com", kind: "person", permission: "R", state: "active" },
+        { to: team.group_id, kind: "team", permission: "RW", state: "invited" },
+      ],
+    },
+  },
   delete_shared_key_link: { request: link, answer: { removed: { key_name, owner: email } } },
   expose_link: { request: link, answer: exposed },
   protect_link: {

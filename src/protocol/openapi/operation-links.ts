@@ -47,6 +47,7 @@ export const operationLinks: Readonly<Partial<Record<Operation, Links>>> = {
       { email, key_name: "$response.body#/shared/0/key_name", key_value: "a next value", without_list: 1 },
     ],
     ["version_list_for_link", "All versions.", { email, key_name: "$response.body#/shared/0/key_name" }],
+    ["share_list", "To whom it is shared.", { email, key_name: "$response.body#/shared/0/key_name" }],
     ["unshare", "Take it back.", { email, key_name: "$response.body#/shared/0/key_name" }],
   ]),
   team_create: links([

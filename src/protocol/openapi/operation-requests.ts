@@ -33,6 +33,7 @@ export function operationRequests(limits: RequestLimits): Readonly<Record<JsonOp
     delete: secret.delete,
     share: sharing.share,
     unshare: sharing.unshare,
+    share_list: sharing.list,
     delete_shared_key_link: sharing.leave,
     expose_link: secret.link,
     protect_link: secret.protectLink,

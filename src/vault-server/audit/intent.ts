@@ -23,6 +23,7 @@ export const intentOf: Record<ServedOperation, IntentMoment | "never"> = {
   delete: "authenticated",
   share: "authenticated",
   unshare: "authenticated",
+  share_list: "never",
   delete_shared_key_link: "authenticated",
   expose_link: "never",
   protect_link: "authenticated",

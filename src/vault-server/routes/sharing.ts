@@ -5,6 +5,7 @@ import type { Caller } from "../auth/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { authenticatedOperation } from "../operation.ts";
 import { ServiceError } from "../service-error.ts";
+import { listShares } from "../sharing/list-shares.ts";
 import { putAway } from "../sharing/put-away.ts";
 import { share } from "../sharing/share.ts";
 import { unshare } from "../sharing/unshare.ts";
@@ -29,6 +30,11 @@ export function sharingRoutes(app: FastifyInstance, context: VaultContext): void
     requireSharer(caller, body.usr_id_from);
     return { unshared: await unshare(context, caller, body.key_name, body.to) };
   });
+
+  authenticatedOperation(app, context, "share_list", requests.list, async ({ body, caller }) => ({
+    key_name: body.key_name,
+    shares: await listShares(context, caller, body.key_name),
+  }));
 
   authenticatedOperation(app, context, "delete_shared_key_link", requests.leave, async ({ body, caller }) => ({
     removed: { key_name: body.key_name, owner: await putAway(context, caller, body.key_name, body.owner) },

@@ -2,13 +2,13 @@ import { randomUUID } from "node:crypto";
 import type { Permission, ShareRecord } from "../../protocol/answers.ts";
 import type { Recipients } from "../../protocol/requests.ts";
 import type { Caller } from "../auth/authenticate.ts";
-import { REFRESH_IDLE_MS } from "../auth/tokens.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../rules/permission.ts";
 import { candidates } from "../secrets/find-secret.ts";
 import { forEachName } from "../secrets/for-each-name.ts";
 import type { Grantee, Transaction } from "../store/store.ts";
 import { memberTeam } from "../teams/teams.ts";
+import { absentOf, stateOf } from "./share-state.ts";
 
 export interface ShareRequest {
   readonly names: readonly string[];
@@ -19,28 +19,22 @@ export interface ShareRequest {
 interface Recipient {
   readonly grantee: Grantee;
   readonly name: string;
-  /** Whom nothing shows what they have been given: they have no account, or no live session. */
   readonly absent: readonly string[];
-}
-
-async function absentOf({ tokens }: Transaction, people: readonly string[], now: number): Promise<string[]> {
-  const absent: string[] = [];
-  for (const email of people) {
-    if (!(await tokens.hasLive(email, now - REFRESH_IDLE_MS, now))) absent.push(email);
-  }
-  return absent;
 }
 
 /** @throws ServiceError `team_not_found`, `forbidden` when the caller is no member */
 async function recipientsOf(transaction: Transaction, caller: Caller, to: Recipients, now: number): Promise<Recipient[]> {
   if (to.kind === "team") {
     const { groupId, members } = await memberTeam(transaction, caller, to.groupId);
-    const others = members.filter((email) => email !== caller.email);
-    return [{ grantee: { kind: "team", groupId }, name: groupId, absent: await absentOf(transaction, others, now) }];
+    return [{ grantee: { kind: "team", groupId }, name: groupId, absent: await absentOf(transaction, caller, members, now) }];
   }
   const recipients: Recipient[] = [];
   for (const email of new Set(to.emails)) {
-    recipients.push({ grantee: { kind: "person", email }, name: email, absent: await absentOf(transaction, [email], now) });
+    recipients.push({
+      grantee: { kind: "person", email },
+      name: email,
+      absent: await absentOf(transaction, caller, [email], now),
+    });
   }
   return recipients;
 }
@@ -67,7 +61,7 @@ async function grantAll(
   for (const { secret } of secrets) {
     for (const { grantee, name, absent } of recipients) {
       await transaction.grants.grant(secret.id, grantee, permission);
-      shared.push({ key_name: secret.name, to: name, permission, state: absent.length === 0 ? "active" : "invited" });
+      shared.push({ key_name: secret.name, to: name, permission, state: stateOf(absent) });
     }
   }
   const invited = recipients.flatMap(({ absent }) => absent);

@@ -1,6 +1,6 @@
-import { permissionColumns } from "./permission-columns.ts";
+import { permissionColumns, permissionOf } from "./permission-columns.ts";
 import type { SqlConnection } from "./sql-connection.ts";
-import type { Grantee, GrantTable } from "./store.ts";
+import type { Grant, GrantTable } from "./store.ts";
 
 export function sqlGrants(db: SqlConnection): GrantTable {
   const showAgain = (secretId: string, groupId: string): Promise<number> =>
@@ -26,11 +26,14 @@ export function sqlGrants(db: SqlConnection): GrantTable {
       return removed > 0;
     },
     async grantees(secretId) {
-      const people = await db.all("SELECT email FROM person_grants WHERE secret_id = ? ORDER BY email", secretId);
-      const teams = await db.all("SELECT group_id FROM team_grants WHERE secret_id = ? ORDER BY group_id", secretId);
+      const people = await db.all("SELECT email, reads, writes FROM person_grants WHERE secret_id = ? ORDER BY email", secretId);
+      const teams = await db.all(
+        "SELECT group_id, reads, writes FROM team_grants WHERE secret_id = ? ORDER BY group_id",
+        secretId,
+      );
       return [
-        ...people.map((row): Grantee => ({ kind: "person", email: row.text("email") })),
-        ...teams.map((row): Grantee => ({ kind: "team", groupId: row.text("group_id") })),
+        ...people.map((row): Grant => ({ kind: "person", email: row.text("email"), permission: permissionOf(row) })),
+        ...teams.map((row): Grant => ({ kind: "team", groupId: row.text("group_id"), permission: permissionOf(row) })),
       ];
     },
     async putAway(secretId, email) {

@@ -60,6 +60,8 @@ export interface Holding {
 /** Whom a secret can be granted to. */
 export type Grantee = { readonly kind: "person"; readonly email: string } | { readonly kind: "team"; readonly groupId: string };
 
+export type Grant = Grantee & { readonly permission: Permission };
+
 /** `members` by code point, the creator among them. */
 export interface Team {
   readonly groupId: string;
@@ -238,7 +240,7 @@ export interface GrantTable {
   /** Answers whether there was such a grant. */
   revoke(secretId: string, grantee: Grantee): Promise<boolean>;
   /** People's, then teams', each by code point. */
-  grantees(secretId: string): Promise<Grantee[]>;
+  grantees(secretId: string): Promise<Grant[]>;
   /** Takes from this one person whatever they have of the secret now: a direct grant for good, grants to their teams for them alone. */
   putAway(secretId: string, email: string): Promise<void>;
 }

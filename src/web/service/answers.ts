@@ -4,9 +4,9 @@ import type {
   ExposedSecret,
   FileRecord,
   FileVersionRecord,
+  ListedShare,
   Moment,
   SecretRecord,
-  ShareRecord,
   TeamRecord,
   TokenAnswer,
   UnshareRecord,
@@ -40,9 +40,9 @@ export const isExposedSecret = shape<ExposedSecret>({
   expired: isFlag,
 });
 
-export const isShareRecord = shape<ShareRecord>({
-  key_name: isText,
+export const isListedShare = shape<ListedShare>({
   to: isText,
+  kind: literal("person", "team"),
   permission: isPermission,
   state: literal("active", "invited"),
 });

@@ -1,6 +1,6 @@
-import type { ExposedSecret, Permission, SecretRecord, ShareRecord, UnshareRecord } from "../../protocol/answers.ts";
+import type { ExposedSecret, ListedShare, Permission, SecretRecord, UnshareRecord } from "../../protocol/answers.ts";
 import type { Metadata } from "../../protocol/metadata.ts";
-import { isExposedSecret, isSecretRecord, isShareRecord, isUnshareRecord } from "./answers.ts";
+import { isExposedSecret, isListedShare, isSecretRecord, isUnshareRecord } from "./answers.ts";
 import { isObject, listOf, shape } from "./shape.ts";
 import type { VaultClient } from "./vault-client.ts";
 
@@ -20,7 +20,7 @@ export interface NewSecret {
 }
 
 /** `to` is an address, or a team. */
-export type Grantee = { readonly kind: "person"; readonly to: string } | { readonly kind: "team"; readonly to: string };
+export type Grantee = Pick<ListedShare, "kind" | "to">;
 
 function addressed(grantee: Grantee): object {
   return grantee.kind === "person" ? { usr_id_to: [grantee.to] } : { group_id_to: grantee.to };
@@ -77,17 +77,19 @@ export async function deleteVersion(client: VaultClient, name: string, version: 
   await client.call("version_delete", { key_name: name, key_version: version }, isObject);
 }
 
-const shared = shape<{ shared: readonly ShareRecord[] }>({ shared: listOf(isShareRecord) });
 const unshared = shape<{ unshared: readonly UnshareRecord[] }>({ unshared: listOf(isUnshareRecord) });
 
-export async function shareSecret(
-  client: VaultClient,
-  name: string,
-  grantee: Grantee,
-  permission: Permission,
-): Promise<readonly ShareRecord[]> {
+const shareList = shape<{ shares: readonly ListedShare[] }>({ shares: listOf(isListedShare) });
+
+/** To whom one's own secret is shared: people, then teams. */
+export async function listShares(client: VaultClient, name: string): Promise<readonly ListedShare[]> {
+  return (await client.call("share_list", { key_name: name }, shareList)).shares;
+}
+
+/** A grant that exists gets the new permission. */
+export async function shareSecret(client: VaultClient, name: string, grantee: Grantee, permission: Permission): Promise<void> {
   const body = { key_name: [name], usr_id_from: client.email, permission, ...addressed(grantee) };
-  return (await client.call("share", body, shared)).shared;
+  await client.call("share", body, isObject);
 }
 
 /** Takes the secret back from somebody, or from everybody. */

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
-import type { Grantee } from "../../../src/vault-server/store/store.ts";
+import type { Grant, Grantee } from "../../../src/vault-server/store/store.ts";
 import { addSecret, ANN, BOB, EVE, listOf, NOW, SORTED_NAMES, storeFixture, type OpenStore } from "./fixture.ts";
 
 const person = (email: string): Grantee => ({ kind: "person", email });
 const team = (groupId: string): Grantee => ({ kind: "team", groupId });
+const granted = (grantee: Grantee, permission: Grant["permission"]): Grant => ({ ...grantee, permission });
 
 export function sharingConformance(open: OpenStore): void {
   const { write, read } = storeFixture(open);
@@ -22,7 +23,7 @@ export function sharingConformance(open: OpenStore): void {
     return after.map((revision, index) => revision !== before[index]);
   };
 
-  test("direct and team grants add up, are replaced and revoked; grantees come in order", async () => {
+  test("direct and team grants add up, are replaced and revoked; grantees come in order, each with its permission", async () => {
     const { id } = await write((transaction) => addSecret(transaction, ANN, "a"));
     await write(({ teams }) => teams.insert({ groupId: "t", creator: ANN, members: [ANN, BOB] }));
     expect([await held(ANN), await held(BOB)]).toEqual(["RW", undefined]);
@@ -32,13 +33,20 @@ export function sharingConformance(open: OpenStore): void {
     expect(await held(BOB)).toBe("RW shared");
     await write(({ grants }) => grants.grant(id, person(BOB), "W"));
     expect(await held(BOB)).toBe("W shared");
-    await write(({ grants }) => grants.grant(id, person("new@example.com"), "R"));
-    expect(await read(({ grants }) => grants.grantees(id))).toEqual([person(BOB), person("new@example.com"), team("t")]);
+    await write(({ grants }) => grants.grant(id, person("new@example.com"), "RW"));
+    await write(({ teams }) => teams.insert({ groupId: "r", creator: ANN, members: [ANN] }));
+    await write(({ grants }) => grants.grant(id, team("r"), "R"));
+    expect(await read(({ grants }) => grants.grantees(id))).toEqual([
+      granted(person(BOB), "W"),
+      granted(person("new@example.com"), "RW"),
+      granted(team("r"), "R"),
+      granted(team("t"), "W"),
+    ]);
     const revoked = [];
-    for (const grantee of [person(BOB), person(BOB), team("t"), person("new@example.com"), team("none")]) {
+    for (const grantee of [person(BOB), person(BOB), team("t"), team("r"), person("new@example.com"), team("none")]) {
       revoked.push(await write(({ grants }) => grants.revoke(id, grantee)));
     }
-    expect(revoked).toEqual([true, false, true, true, false]);
+    expect(revoked).toEqual([true, false, true, true, true, false]);
     expect([await held(ANN), await held(BOB)]).toEqual(["RW", undefined]);
   });
 
@@ -54,7 +62,7 @@ export function sharingConformance(open: OpenStore): void {
     expect([await held(BOB), await held(EVE), await read(({ grants }) => grants.grantees(id))]).toEqual([
       undefined,
       "R shared",
-      [team("t")],
+      [granted(team("t"), "R")],
     ]);
     await write(({ grants }) => grants.grant(id, team("t"), "W"));
     expect(await held(BOB)).toBe("W shared");
@@ -88,7 +96,7 @@ export function sharingConformance(open: OpenStore): void {
       }
       await teams.remove("t");
     });
-    expect(await read(({ grants }) => grants.grantees(id))).toEqual([team("u")]);
+    expect(await read(({ grants }) => grants.grantees(id))).toEqual([granted(team("u"), "R")]);
     await write(({ secrets }) => secrets.remove(id));
     expect(await read(({ grants }) => grants.grantees(id))).toEqual([]);
     expect(await read(({ secrets }) => secrets.listIds(ANN, NOW))).toEqual([]);

@@ -17,7 +17,10 @@ export async function fillPages(vault: TestVault): Promise<void> {
   await anns.call("share", { key_name: "shop-db", permission: "R", usr_id_from: ann, usr_id_to: bob });
   await bobs.call("protect", { key_name: "mail", key_value: "v" });
   await bobs.call("share", { key_name: "mail", permission: "RW", usr_id_from: bob, usr_id_to: ann });
-  await anns.call("team_create", { group_id: "checkout", members: [bob, "somebody.with.a.long.address@department.example.com"] });
+  const somebody = "somebody.with.a.long.address@department.example.com";
+  await anns.call("team_create", { group_id: "checkout", members: [bob, somebody] });
+  for (const recipient of [{ usr_id_to: somebody }, { group_id_to: "checkout" }])
+    await anns.call("share", { key_name: "shop-db", permission: "RW", usr_id_from: ann, ...recipient });
   for (const content of ["a", "b"]) await anns.upload([{ filename: "app.conf", bytes: Buffer.from(content) }]);
 }
 
@@ -38,7 +41,7 @@ export const accountPages: readonly PageUnderTest[] = [
 export const signedInPages: readonly PageUnderTest[] = [
   { route: "/secrets", shows: "Orders and stock", loggedIn: true },
   { route: "/new-secret", shows: "Metadata and lifetime", loggedIn: true },
-  { route: `/secrets/${encodeURIComponent(ann)}/shop-db`, shows: "Version 1", loggedIn: true },
+  { route: `/secrets/${encodeURIComponent(ann)}/shop-db`, shows: "Invited by mail", loggedIn: true },
   { route: `/secrets/${encodeURIComponent(bob)}/mail`, shows: "Remove from my list", loggedIn: true },
   { route: `/secrets/${encodeURIComponent(bob)}/nothing`, shows: "Write without reading", loggedIn: true },
   { route: "/files", shows: "1 earlier version", loggedIn: true },
