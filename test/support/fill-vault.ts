@@ -15,10 +15,11 @@ const metadata = JSON.stringify({
  * values, which cannot be exposed.
  */
 export function fillVault(location: string, owner: string, count: number, now: number): void {
-  using database = new DatabaseSync(location);
+  // A server may be at work on it.
+  using database = new DatabaseSync(location, { timeout: 30_000 });
   const counted = "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)";
   const id = "printf('%08x-%s', (i * 2654435761) & 4294967295, ?2)";
-  database.exec("BEGIN");
+  database.exec("BEGIN IMMEDIATE");
   database
     .prepare(
       `INSERT INTO secrets (id, owner, name, next_version, delete_minutes, delete_at)

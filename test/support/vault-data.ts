@@ -45,13 +45,18 @@ class SqliteData implements VaultData {
     return join(this.#directory, "vault.db");
   }
 
+  /** A server may be at work on it. */
+  #open(): DatabaseSync {
+    return new DatabaseSync(this.location, { timeout: 30_000 });
+  }
+
   async select(sql: string): Promise<Record<string, unknown>[]> {
-    using database = new DatabaseSync(this.location);
+    using database = this.#open();
     return database.prepare(sql).all();
   }
 
   async change(sql: string, ...values: (string | number | Uint8Array)[]): Promise<number> {
-    using database = new DatabaseSync(this.location);
+    using database = this.#open();
     return Number(database.prepare(sql.replaceAll("$", "?")).run(...values).changes);
   }
 
@@ -60,7 +65,7 @@ class SqliteData implements VaultData {
   }
 
   async pretendNewer(): Promise<void> {
-    using database = new DatabaseSync(this.location);
+    using database = this.#open();
     database.exec("PRAGMA user_version = 999");
   }
 
