@@ -83,12 +83,12 @@ const ALL_IDS = `
     ) AS received
   ) AS had ORDER BY name, owner`;
 const LISTED = Array.from({ length: LISTED_AT_ONCE }, (_, index) => `?${index + 3}`).join(", ");
-// One's own from the name of one to that of another: neighbours in an index.
+// One's own from the name of one to that of another: neighbours in an index, each with the version made last, where that is still there.
 const OWN_BETWEEN = `
   SELECT s.*, ${VERSION_COLUMNS}, ${SHARED}
-  FROM secrets AS s JOIN secret_versions AS v ON v.secret_id = s.id
+  FROM secrets AS s JOIN secret_versions AS v ON v.secret_id = s.id AND v.version = s.next_version - 1
   WHERE s.owner = ?1 AND s.name BETWEEN (SELECT name FROM secrets WHERE id = ?3) AND (SELECT name FROM secrets WHERE id = ?4)
-    AND ${IS_THERE} ORDER BY s.name LIMIT ${LISTED_AT_ONCE + 1}`;
+    AND s.delete_at > ?2 ORDER BY s.name LIMIT ${LISTED_AT_ONCE + 1}`;
 // The empty string keeps the planner from reading all that the owner has for each of these ids.
 const HOLDINGS_BY_ID = holdingsSql(heldSql(`AND s.id IN (${LISTED})`, "s.owner || '' = ?1"));
 
@@ -117,7 +117,7 @@ function secretRows(
     async listed(email, ids, now) {
       const [filler] = ids;
       if (filler === undefined) return [];
-      // Most lists are all one's own, for which the short way does.
+      // Most lists are all one's own, and most have their last version: the short way does.
       const own = (await db.all(OWN_BETWEEN, email, now, filler, ids.at(-1) ?? filler)).map(ownHoldingOf);
       if (own.length === ids.length && own.every(({ secret }, index) => secret.id === ids[index])) return own;
       // Always as many, so that it is always the same statement.
