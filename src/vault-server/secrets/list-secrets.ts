@@ -28,6 +28,9 @@ export interface ListEnd {
   readonly until: number;
 }
 
+/** Read while those before them are written: a database of its own is not kept waiting. */
+const PAGES_AHEAD = 3;
+
 function nextChange(now: number, { secret, latest }: Holding): number {
   const expiry = expiresAt(latest);
   return expiry > now ? Math.min(expiry, secret.deleteAt) : secret.deleteAt;
@@ -40,18 +43,19 @@ export async function openList({ store, clock }: VaultContext, caller: Caller): 
     ids: await secrets.listIds(email, now),
     revision: await listRevisions.of(email),
   }));
-  const read = async (from: number): Promise<readonly Holding[]> => {
-    const page = ids.slice(from, from + LISTED_AT_ONCE);
-    return page.length === 0 ? [] : store.read(({ secrets }) => secrets.listed(email, page, now));
+  const read = (from: number): Promise<readonly Holding[]> => {
+    const slice = ids.slice(from, from + LISTED_AT_ONCE);
+    const page = slice.length === 0 ? Promise.resolve([]) : store.read(({ secrets }) => secrets.listed(email, slice, now));
+    // When the client is gone nobody asks for it any more, nor hears of its failure.
+    page.catch(() => undefined);
+    return page;
   };
   async function* pages(): AsyncGenerator<readonly SecretRecord[], ListEnd> {
     let until = Infinity;
-    let coming = read(0);
+    const ahead = Array.from({ length: PAGES_AHEAD }, (_, page) => read(page * LISTED_AT_ONCE));
     for (let from = 0; from < ids.length; from += LISTED_AT_ONCE) {
-      const holdings = await coming;
-      // The next page is read while this one is written; when nobody asks for it any more, nobody hears of its failure.
-      coming = read(from + LISTED_AT_ONCE);
-      coming.catch(() => undefined);
+      const holdings = (await ahead.shift()) ?? [];
+      ahead.push(read(from + PAGES_AHEAD * LISTED_AT_ONCE));
       for (const holding of holdings) until = Math.min(until, nextChange(now, holding));
       yield holdings
         .filter((holding) => mayRead(holding) && scopeReaches(scope, holding.secret.name, holding.latest.metadata))
