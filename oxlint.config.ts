@@ -1,30 +1,37 @@
 import { defineConfig, type OxlintOverride } from "oxlint";
 
 /**
- * Who may import whom (docs/adr/0001-architecture.md). A room imports itself, `lib`, and the rooms listed here;
- * everything else is refused. Arrows point down only.
+ * Import directions (docs/adr/0001-architecture.md). A module may import itself, `lib`, and the modules listed here;
+ * everything else is an error. Imports go downward only; siblings never import each other.
  */
-const rooms: Record<string, string[]> = {
+const modules: Record<string, string[]> = {
   lib: [],
   protocol: ["lib"],
-  api: ["lib"],
-  runtime: ["lib"],
   telemetry: ["lib"],
-  kube: ["lib"],
-  vault: ["protocol", "lib"],
-  sync: ["api", "lib"],
-  controllers: ["sync", "api", "runtime", "kube", "vault", "protocol", "lib"],
-  operator: ["controllers", "sync", "api", "runtime", "kube", "vault", "telemetry", "lib"],
+  "operator/api": ["lib"],
+  "operator/runtime": ["lib"],
+  "operator/kube": ["lib"],
+  "operator/vault-client": ["protocol", "lib"],
+  "operator/sync": ["operator/api", "lib"],
+  "operator/controllers": [
+    "operator/sync",
+    "operator/api",
+    "operator/runtime",
+    "operator/kube",
+    "operator/vault-client",
+    "protocol",
+    "lib",
+  ],
   "vault-server": ["protocol", "telemetry", "lib"],
-  // The web application: runs in the browser, bundled by scripts/build-web.ts.
+  // The vault's web application: runs in the browser, bundled by scripts/build-web.ts.
   web: ["protocol", "lib"],
-  cli: ["operator", "vault-server", "api", "telemetry", "protocol", "lib"],
+  cli: ["operator", "vault-server", "telemetry", "protocol", "lib"],
 };
 
-/** Packages that only these rooms may load at run time (types are free). */
+/** Packages that only these modules may load at run time (types are free). */
 const packages: Record<string, string[]> = {
-  "@kubernetes/client-node": ["kube"],
-  undici: ["kube", "vault"],
+  "@kubernetes/client-node": ["operator/kube"],
+  undici: ["operator/kube", "operator/vault-client"],
   fastify: ["vault-server"],
   "@fastify/*": ["vault-server"],
   "node:sqlite": ["vault-server"],
@@ -47,19 +54,26 @@ const ambientTimers = ["setTimeout", "setInterval", "setImmediate"].map((name) =
   message: "Take a Clock (src/lib/clock.ts).",
 }));
 
-function boundary([room, below]: [string, string[]]): OxlintOverride {
-  const closedRooms = Object.keys(rooms).filter((name) => name !== room && !below.includes(name));
-  const closedPackages = Object.keys(packages).filter((name) => !packages[name]?.includes(room));
+/** Matches a relative import that leaves a module and enters one of `names`, from any depth. */
+function entering(names: string[]): string {
+  const inOperator = names.filter((name) => name.startsWith("operator/")).map((name) => name.slice("operator/".length));
+  const outside = names.filter((name) => !name.startsWith("operator/"));
+  return `^(?:\\.\\./)+(?:(?:operator/)?(?:${inOperator.join("|")})|${outside.join("|")})/`;
+}
+
+function boundary([module, below]: [string, string[]]): OxlintOverride {
+  const closedModules = Object.keys(modules).filter((name) => name !== module && !below.includes(name));
+  const closedPackages = Object.keys(packages).filter((name) => !packages[name]?.includes(module));
   return {
-    files: [`src/${room}/**/*.{ts,tsx}`],
+    files: [`src/${module}/**/*.{ts,tsx}`],
     excludeFiles: ["**/*.test.ts"],
     rules: {
       "no-restricted-imports": [
         "error",
         {
           patterns: [
-            { regex: `^\\.\\./(?:.*/)?(?:${closedRooms.join("|")})/`, message: `src/${room} may not enter this room.` },
-            { group: closedPackages, allowTypeImports: true, message: `src/${room} may not load this package.` },
+            { regex: entering(closedModules), message: `src/${module} must not import this module.` },
+            { group: closedPackages, allowTypeImports: true, message: `src/${module} must not load this package.` },
           ],
         },
       ],
@@ -90,7 +104,7 @@ export default defineConfig({
     "consistent-return": "off",
   },
   overrides: [
-    ...Object.entries(rooms).map(boundary),
+    ...Object.entries(modules).map(boundary),
     {
       files: ["src/lib/**"],
       rules: { "no-restricted-properties": "off", "no-restricted-globals": "off" },

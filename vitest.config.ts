@@ -9,7 +9,12 @@ export default defineConfig({
       {
         test: {
           name: "unit",
-          include: ["src/**/*.test.ts", "test/support/**/*.test.ts", "test/control-plane/binaries/**/*.test.ts"],
+          include: [
+            "src/**/*.test.ts",
+            "test/{vault-server,contract,cli,support}/**/*.test.ts",
+            "test/control-plane/binaries/**/*.test.ts",
+          ],
+          exclude: ["test/vault-server/postgres/**"],
           testTimeout: 30_000,
           maxWorkers,
         },
@@ -18,8 +23,8 @@ export default defineConfig({
         test: {
           // The vault's tests on the wire once more, with PostgreSQL behind the server.
           name: "postgres",
-          include: ["src/vault-server/*.test.ts", "test/postgres/**/*.test.ts"],
-          globalSetup: ["test/support/shared-postgres.ts"],
+          include: ["test/{vault-server,contract}/**/*.test.ts"],
+          globalSetup: ["test/support/postgres/shared-postgres.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           maxWorkers,
@@ -38,8 +43,9 @@ export default defineConfig({
       {
         test: {
           name: "integration",
-          include: ["test/integration/**/*.test.ts", "test/contract/**/*.test.ts", "test/control-plane/*.test.ts"],
-          globalSetup: ["test/support/shared-control-plane.ts"],
+          include: ["test/integration/**/*.test.ts", "test/control-plane/**/*.test.ts"],
+          exclude: ["test/control-plane/binaries/**"],
+          globalSetup: ["test/support/kube/shared-control-plane.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
         },
@@ -48,8 +54,9 @@ export default defineConfig({
         test: {
           // Each test file has an operator for its own namespace, so several run at once.
           name: "e2e",
-          include: ["test/e2e/*.test.ts"],
-          globalSetup: ["test/support/shared-control-plane.ts", "test/e2e/support/install.ts"],
+          include: ["test/e2e/**/*.test.ts"],
+          exclude: ["test/e2e/cluster/**"],
+          globalSetup: ["test/support/kube/shared-control-plane.ts", "test/e2e/support/install.ts"],
           testTimeout: 180_000,
           hookTimeout: 180_000,
           maxWorkers: 4,
@@ -59,8 +66,8 @@ export default defineConfig({
         test: {
           // An operator for the whole cluster, and an API server that is stopped: one after the other.
           name: "cluster",
-          include: ["test/e2e/cluster/*.test.ts"],
-          globalSetup: ["test/support/shared-control-plane.ts", "test/e2e/support/install.ts"],
+          include: ["test/e2e/cluster/**/*.test.ts"],
+          globalSetup: ["test/support/kube/shared-control-plane.ts", "test/e2e/support/install.ts"],
           testTimeout: 180_000,
           hookTimeout: 180_000,
           fileParallelism: false,

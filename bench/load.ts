@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { runLoad } from "../test/support/vault-load.ts";
-import { storeKinds, VaultPlace } from "../test/support/vault-place.ts";
+import { runLoad } from "../test/support/vault/vault-load.ts";
+import { storeKinds, VaultPlace } from "../test/support/vault/store-location.ts";
 import { table } from "./table.ts";
 
 const { values } = parseArgs({

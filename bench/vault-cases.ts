@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { Redacted } from "../src/lib/redacted.ts";
 import { openStore } from "../src/vault-server/store/open-store.ts";
-import { addUser } from "../src/vault-server/users.ts";
-import { fillPostgresVault, fillVault } from "../test/support/fill-vault.ts";
-import { VaultClient, type ClientAnswer } from "../test/support/vault-client.ts";
-import { VaultPlace, type StoreKind } from "../test/support/vault-place.ts";
-import { VaultProcess } from "../test/support/vault-process.ts";
+import { addUser } from "../src/vault-server/accounts/users.ts";
+import { fillPostgresVault, fillVault } from "../test/support/vault/fill-vault.ts";
+import { VaultClient, type ClientAnswer } from "../test/support/vault/vault-client.ts";
+import { VaultPlace, type StoreKind } from "../test/support/vault/store-location.ts";
+import { VaultProcess } from "../test/support/processes/vault-process.ts";
 import type { Case } from "./measure.ts";
 import { openRawCommits } from "./raw-commits.ts";
 

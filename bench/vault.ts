@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { storeKinds } from "../test/support/vault-place.ts";
+import { storeKinds } from "../test/support/vault/store-location.ts";
 import { keepResult, measureAll, printTable } from "./report.ts";
 import { openVaultCases } from "./vault-cases.ts";
 

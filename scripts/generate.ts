@@ -2,8 +2,8 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { stringify } from "yaml";
-import { customResourceDefinitions } from "../src/api/crd.ts";
-import { reasons } from "../src/api/reasons.ts";
+import { customResourceDefinitions } from "../src/operator/api/crd.ts";
+import { reasons } from "../src/operator/api/reasons.ts";
 
 const check = process.argv.includes("--check");
 const header = "# Generated from src/api by `npm run generate`. Do not edit.\n";
@@ -34,7 +34,7 @@ function reasonsPage(): string {
   const rows = Object.entries(reasons).map(
     ([reason, { remedy, stalled }]) => `| \`${reason}\` | ${stalled ? "yes" : ""} | ${remedy.replaceAll("<", "&lt;")} |`,
   );
-  return `<!-- Generated from src/api/reasons.ts by npm run generate. Do not edit. -->
+  return `<!-- Generated from src/operator/api/reasons.ts by npm run generate. Do not edit. -->
 # Reasons
 
 Every condition of a resource has one of these reasons; the condition's message says what it is about. Where "needs a person" says yes,

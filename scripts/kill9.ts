@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
-import { killRounds } from "../test/support/kill-rounds.ts";
-import { storeKinds, VaultPlace } from "../test/support/vault-place.ts";
+import { killRounds } from "../test/support/vault/kill-rounds.ts";
+import { storeKinds, VaultPlace } from "../test/support/vault/store-location.ts";
 
 const { values } = parseArgs({
   options: {

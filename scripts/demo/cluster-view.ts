@@ -1,9 +1,9 @@
-import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/api/kinds.ts";
-import { CREDENTIALS_TYPE } from "../../src/api/names.ts";
-import { KubeClient } from "../../src/kube/client.ts";
-import { loadCredentials } from "../../src/kube/config.ts";
-import { Reflector } from "../../src/kube/reflector.ts";
-import { CONFIG_MAPS, SECRETS } from "../../src/kube/resource.ts";
+import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import { CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
+import { KubeClient } from "../../src/operator/kube/client/kube-client.ts";
+import { loadCredentials } from "../../src/operator/kube/credentials/load-credentials.ts";
+import { Reflector } from "../../src/operator/kube/cache/reflector.ts";
+import { CONFIG_MAPS, SECRETS } from "../../src/operator/kube/resource.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { silentLogger } from "../../src/lib/logger.ts";
 import { systemRandom } from "../../src/lib/random.ts";

@@ -1,5 +1,5 @@
 import type { Redacted } from "../../src/lib/redacted.ts";
-import { CREDENTIALS_TYPE } from "../../src/api/names.ts";
+import { CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
 import { demoNamespace } from "./stage.ts";
 
 /** The Secret that examples/demo/10-connection.yaml names, as a manifest for `kubectl create -f -`: never on a command line. */

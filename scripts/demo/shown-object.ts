@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { KubeObject } from "../../src/kube/resource.ts";
-import { readContent } from "../../src/sync/content.ts";
+import type { KubeObject } from "../../src/operator/kube/resource.ts";
+import { readContent } from "../../src/operator/sync/content.ts";
 import { fingerprint, type Fingerprint } from "./fingerprint.ts";
 
 /** What the demo keeps of an object: all that it shows, and no value. */

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { operatorCommand } from "./operator.ts";
-import { vaultCommand } from "./vault.ts";
+import { vaultCommand } from "./vault/vault.ts";
 
 /** The whole command line. Wrong usage is thrown as CommanderError. */
 export function program(): Command {

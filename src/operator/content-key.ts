@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { MANAGED_BY, MANAGED_BY_LABEL } from "../api/names.ts";
+import { MANAGED_BY, MANAGED_BY_LABEL } from "./api/names.ts";
 import { Redacted } from "../lib/redacted.ts";
-import { isKubeError } from "../kube/errors.ts";
-import type { KubeApi } from "../kube/kube-api.ts";
-import { type KubeObject, SECRETS } from "../kube/resource.ts";
+import { isKubeError } from "./kube/kube-error.ts";
+import type { KubeApi } from "./kube/client/kube-api.ts";
+import { type KubeObject, SECRETS } from "./kube/resource.ts";
 
 const NAME = "vaultsync-content-key";
 const KEY_BYTES = 32;

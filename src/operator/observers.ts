@@ -1,6 +1,6 @@
-import type { ControllerObserver } from "../runtime/controller.ts";
+import type { ControllerObserver } from "./runtime/controller.ts";
 import type { OperatorMetrics } from "../telemetry/operator-metrics.ts";
-import type { VaultObserver } from "../vault/observer.ts";
+import type { VaultObserver } from "./vault-client/observer.ts";
 
 export function controllerObserver(metrics: OperatorMetrics): ControllerObserver {
   return {

@@ -1,13 +1,13 @@
-import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../api/kinds.ts";
-import { CREDENTIALS_TYPE, MANAGED_BY, MANAGED_BY_LABEL } from "../api/names.ts";
-import { targetMetadata } from "../controllers/targets/target-metadata.ts";
+import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "./api/kinds.ts";
+import { CREDENTIALS_TYPE, MANAGED_BY, MANAGED_BY_LABEL } from "./api/names.ts";
+import { targetMetadata } from "./controllers/sync/target-metadata.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
-import type { KubeApi } from "../kube/kube-api.ts";
-import { Reflector, type ReflectorOptions } from "../kube/reflector.ts";
-import { CONFIG_MAPS, type KubeObject, SECRETS } from "../kube/resource.ts";
-import type { TargetMetadata } from "../sync/target.ts";
+import type { KubeApi } from "./kube/client/kube-api.ts";
+import { Reflector, type ReflectorOptions } from "./kube/cache/reflector.ts";
+import { CONFIG_MAPS, type KubeObject, SECRETS } from "./kube/resource.ts";
+import type { TargetMetadata } from "./sync/target.ts";
 
 export interface WatchesOptions {
   readonly api: KubeApi;

@@ -1,13 +1,13 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
-import type { Gate } from "./auth/gate.ts";
-import type { PasswordCost } from "./auth/password.ts";
-import type { TokenBuckets } from "./auth/token-buckets.ts";
+import type { Gate } from "./accounts/hashing-limiter.ts";
+import type { PasswordCost } from "./accounts/password.ts";
+import type { TokenBuckets } from "./accounts/token-buckets.ts";
 import type { KeyRing } from "./crypto/key-ring.ts";
 import type { Limits } from "./limits.ts";
 import type { Store } from "./store/store.ts";
-import type { VaultMetrics } from "./vault-metrics.ts";
+import type { VaultMetrics } from "./metrics.ts";
 
 /** What happens to a value whose `expiration_time` is over: it is served, or refused with `secret_expired`. */
 export type ExpiredPolicy = "serve" | "deny";

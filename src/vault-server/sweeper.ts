@@ -1,6 +1,6 @@
 import type { Timer } from "../lib/clock.ts";
 import { dropAnchor } from "./audit/audit-anchor.ts";
-import { REFRESH_IDLE_MS } from "./auth/tokens.ts";
+import { REFRESH_IDLE_MS } from "./accounts/tokens.ts";
 import type { VaultContext } from "./context.ts";
 
 const INTERVAL_MS = 10_000;

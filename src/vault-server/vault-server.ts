@@ -6,25 +6,25 @@ import { systemRandom } from "../lib/random.ts";
 import type { Redacted } from "../lib/redacted.ts";
 import { closeAudit, openAudit } from "./audit/open-audit.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
-import { buildApp, type AppOptions } from "./app.ts";
-import { Gate } from "./auth/gate.ts";
-import { tooManyLogIns } from "./auth/log-in.ts";
-import { defaultPasswordCost, unmatchableHash, type PasswordCost } from "./auth/password.ts";
-import { TokenBuckets } from "./auth/token-buckets.ts";
+import { buildApp, type AppOptions } from "./http-server.ts";
+import { Gate } from "./accounts/hashing-limiter.ts";
+import { tooManyLogIns } from "./accounts/login.ts";
+import { defaultPasswordCost, unmatchableHash, type PasswordCost } from "./accounts/password.ts";
+import { TokenBuckets } from "./accounts/token-buckets.ts";
 import type { ExpiredPolicy, VaultContext } from "./context.ts";
 import { KeyRing } from "./crypto/key-ring.ts";
 import { generateMasterKey } from "./crypto/master-key.ts";
 import { defaultLimits, devLimits, type Limits } from "./limits.ts";
-import { checkMasterKey } from "./rotation/current-key.ts";
-import { mailDomain, type Letterhead } from "./mail/compose-letter.ts";
-import type { MailTransport } from "./mail/mail-message.ts";
+import { checkMasterKey } from "./store/current-key.ts";
+import { mailDomain, type Letterhead } from "./mail/compose-email.ts";
+import type { MailTransport } from "./mail/email-message.ts";
 import { Mailer } from "./mail/mailer.ts";
 import { openMail, type MailOptions } from "./mail/open-mail.ts";
 import { openStore } from "./store/open-store.ts";
 import type { Store } from "./store/store.ts";
 import { startSweeper } from "./sweeper.ts";
-import { addGeneratedUser, type NewUser } from "./users.ts";
-import { VaultMetrics } from "./vault-metrics.ts";
+import { addGeneratedUser, type NewUser } from "./accounts/users.ts";
+import { VaultMetrics } from "./metrics.ts";
 
 export interface VaultServerOptions extends AppOptions {
   /** Port 0 takes a free one. */

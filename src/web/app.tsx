@@ -1,14 +1,14 @@
 import type { VNode } from "preact";
-import { appOperationPath } from "../protocol/app-operations.ts";
+import { appOperationPath } from "../protocol/session-operations.ts";
 import { FailureNote } from "./parts/failure-note.tsx";
 import { Toasts } from "./parts/toasts.tsx";
-import { LogInPage } from "./pages/account/log-in-page.tsx";
+import { LogInPage } from "./pages/account/login-page.tsx";
 import { RequestPasswordPage } from "./pages/account/request-password-page.tsx";
 import { SetPasswordPage } from "./pages/account/set-password-page.tsx";
 import { Layout } from "./layout.tsx";
 import type { Route } from "./routing/route.ts";
 import { goInstead, goTo, useRoute } from "./routing/use-route.ts";
-import type { Session } from "./service/answers.ts";
+import type { Session } from "./service/responses.ts";
 import type { VaultClient } from "./service/vault-client.ts";
 import { useSession, type SessionControl } from "./session/use-session.ts";
 import { SignedInPages } from "./signed-in-pages.tsx";

@@ -1,7 +1,7 @@
 import { Agent, get } from "node:https";
 import { text } from "node:stream/consumers";
 import { beforeAll, expect, it } from "vitest";
-import { sharedControlPlane } from "../support/control-plane.ts";
+import { sharedControlPlane } from "../support/kube/control-plane.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
 let controlPlane: ControlPlane;

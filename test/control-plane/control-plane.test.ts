@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { sharedControlPlane } from "../support/control-plane.ts";
+import { sharedControlPlane } from "../support/kube/control-plane.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
 let controlPlane: ControlPlane;

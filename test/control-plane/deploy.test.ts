@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { sharedControlPlane } from "../support/control-plane.ts";
+import { sharedControlPlane } from "../support/kube/control-plane.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
 const base = join(import.meta.dirname, "..", "..", "deploy", "base");

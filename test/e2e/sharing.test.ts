@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { TestVault, type VaultCaller } from "../support/vault.ts";
+import { TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
 import { ACCOUNT, bytesOf, condition, vaultSecret, World } from "./support/world.ts";
 
 /** Secrets that somebody else made and shared with the operator's account. Nobody configures that they are read in another way. */

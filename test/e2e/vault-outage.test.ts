@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { waitUntil } from "../support/wait-until.ts";
+import { waitUntil } from "../support/clock/wait-until.ts";
 import { PersistentVault } from "./support/persistent-vault.ts";
 import { bytesOf, condition, type Seen, vaultSecret, World } from "./support/world.ts";
 

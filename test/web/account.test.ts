@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { mailTo } from "../support/mailbox.ts";
-import { TestVault } from "../support/vault.ts";
-import { VirtualClock } from "../support/virtual-clock.ts";
+import { mailTo } from "../support/mail/mailbox.ts";
+import { TestVault } from "../support/vault/start-vault.ts";
+import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestBrowser, type Visitor } from "./support/browser.ts";
 
 const browser = new TestBrowser();

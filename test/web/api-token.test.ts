@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { beforeEach, expect, test } from "vitest";
-import { TestVault, VaultCaller } from "../support/vault.ts";
+import { TestVault, VaultCaller } from "../support/vault/start-vault.ts";
 import { TestBrowser } from "./support/browser.ts";
 
 const browser = new TestBrowser();

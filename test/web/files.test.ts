@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { beforeEach, describe, expect, test } from "vitest";
-import { TestVault, type VaultCaller } from "../support/vault.ts";
+import { TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
 import { TestBrowser } from "./support/browser.ts";
 
 const browser = new TestBrowser();

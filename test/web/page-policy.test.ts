@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { TestVault, wire } from "../support/vault.ts";
+import { TestVault, wire } from "../support/vault/start-vault.ts";
 import { TestBrowser } from "./support/browser.ts";
 
 const browser = new TestBrowser();

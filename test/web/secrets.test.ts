@@ -2,9 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Canaries } from "../support/canary.ts";
-import { fillVault } from "../support/fill-vault.ts";
-import { TestVault, type VaultCaller } from "../support/vault.ts";
+import { Canaries } from "../support/assertions/canary.ts";
+import { fillVault } from "../support/vault/fill-vault.ts";
+import { TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
 import { TestBrowser } from "./support/browser.ts";
 
 const browser = new TestBrowser();

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { TestVault, type VaultCaller } from "../support/vault.ts";
+import { TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
 import { TestBrowser } from "./support/browser.ts";
 
 const browser = new TestBrowser();

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { schemaCompiler } from "../../../test/support/json-schema.ts";
+import { schemaCompiler } from "../../../test/support/assertions/json-schema.ts";
 import { errorStatus } from "../error-codes.ts";
 import { operationPath, type Operation } from "../operations.ts";
 import { parseScope } from "../parse-scope.ts";

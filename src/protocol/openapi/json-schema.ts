@@ -10,7 +10,7 @@ import {
   teamRecord,
   tokenAnswer,
   uploadedFile,
-} from "../answers.ts";
+} from "../responses.ts";
 import { ONE_OR_MORE } from "../requests.ts";
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;

@@ -2,7 +2,7 @@ import { errorStatus, type ErrorCode } from "../error-codes.ts";
 import type { Operation } from "../operations.ts";
 import { toJsonSchema, type JsonSchema } from "./json-schema.ts";
 import type { DocumentLimits } from "./limits.ts";
-import { operationAnswers } from "./operation-answers.ts";
+import { operationAnswers } from "./operation-responses.ts";
 import { operationDocs } from "./operation-docs.ts";
 import { operationExamples } from "./operation-examples.ts";
 import { operationLinks, type OperationLink } from "./operation-links.ts";

@@ -4,7 +4,7 @@ import { appendFile, mkdtemp, readFile, rename, rm, stat, truncate, unlink, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { VirtualClock } from "../../../test/support/virtual-clock.ts";
+import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import type { AuditFields } from "./audit-line.ts";
 import { AuditLog, type AuditLogOptions } from "./audit-log.ts";

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { ServiceError } from "../service-error.ts";
+import { ServiceError } from "../errors.ts";
 import { AuditFile } from "./audit-file.ts";
 import { NO_HASH, sealLine, type AuditFields, type ChainHead } from "./audit-line.ts";
 import { lockFile } from "./audit-lock.ts";

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { errorAnswer, toServiceError } from "../error-answer.ts";
-import type { ServiceError } from "../service-error.ts";
+import { errorAnswer, toServiceError } from "../http/error-response.ts";
+import type { ServiceError } from "../errors.ts";
 import { unavailable, type AuditLog } from "./audit-log.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import { describeRequest } from "./describe-request.ts";

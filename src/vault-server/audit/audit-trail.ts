@@ -2,8 +2,8 @@ import { canonicalEmail } from "../../protocol/email-address.ts";
 import type { AuditFields } from "./audit-line.ts";
 import type { AuditLog } from "./audit-log.ts";
 import { intentOf, type IntentMoment } from "./intent.ts";
-import type { ServiceError } from "../service-error.ts";
-import type { ServedOperation } from "../operation.ts";
+import type { ServiceError } from "../errors.ts";
+import type { ServedOperation } from "../routes/operation.ts";
 
 export interface Origin {
   readonly request: string;

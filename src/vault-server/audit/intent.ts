@@ -1,4 +1,4 @@
-import type { ServedOperation } from "../operation.ts";
+import type { ServedOperation } from "../routes/operation.ts";
 
 /** How far a request has got: its body fits, or its caller is known, too. */
 export type IntentMoment = "parsed" | "authenticated";

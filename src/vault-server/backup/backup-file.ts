@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { open, type FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { createZstdDecompress } from "node:zlib";
-import { migrations } from "../store/migrations.ts";
+import { migrations } from "../store/sqlite/sqlite-migrations.ts";
 import type { Cell } from "../store/store.ts";
 import { keptTables, type TableShape } from "../store/tables.ts";
 import {

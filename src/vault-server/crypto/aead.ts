@@ -1,4 +1,4 @@
-import { release } from "../release.ts";
+import { release } from "../files/free-buffer.ts";
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 
 const NONCE_BYTES = 12;

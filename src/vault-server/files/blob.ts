@@ -3,8 +3,8 @@ import type { VaultContext } from "../context.ts";
 import { openBytes, sealBytes, type Identity } from "../crypto/aead.ts";
 import type { Envelope } from "../crypto/envelope.ts";
 import { newKey, type MasterKey } from "../crypto/master-key.ts";
-import { release } from "../release.ts";
-import { ServiceError } from "../service-error.ts";
+import { release } from "./free-buffer.ts";
+import { ServiceError } from "../errors.ts";
 import type { FileVersion, StoredFile } from "../store/store.ts";
 
 /** Bytes of a file that are sealed and stored together. */

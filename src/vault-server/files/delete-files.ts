@@ -1,4 +1,4 @@
-import type { Caller } from "../auth/authenticate.ts";
+import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { fileNotFound, fileVersionNotFound } from "./file-not-found.ts";
 

@@ -1,4 +1,4 @@
-import { ServiceError } from "../service-error.ts";
+import { ServiceError } from "../errors.ts";
 
 /** Another person's file too: names are per person. */
 export function fileNotFound(): ServiceError {

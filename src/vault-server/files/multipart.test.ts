@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ServiceError } from "../service-error.ts";
+import { ServiceError } from "../errors.ts";
 import { multipartParts } from "./multipart.ts";
 
 /** The bytes as a client might deliver them: cut anywhere, each chunk its own buffer. */

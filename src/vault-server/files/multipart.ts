@@ -1,5 +1,5 @@
-import { invalidRequest } from "../service-error.ts";
-import { release } from "../release.ts";
+import { invalidRequest } from "../errors.ts";
+import { release } from "./free-buffer.ts";
 
 const HEADERS_END = Buffer.from("\r\n\r\n");
 const MAX_HEADER_BYTES = 8 * 1024;

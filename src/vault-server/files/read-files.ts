@@ -1,7 +1,7 @@
-import type { FileRecord, FileVersionRecord } from "../../protocol/answers.ts";
-import type { Caller } from "../auth/authenticate.ts";
+import type { FileRecord, FileVersionRecord } from "../../protocol/responses.ts";
+import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { moment } from "../rules/moment.ts";
+import { moment } from "../http/timestamp.ts";
 import type { FileVersion, StoredFile } from "../store/store.ts";
 import { openDigest, readBlob } from "./blob.ts";
 import { fileNotFound, fileVersionNotFound } from "./file-not-found.ts";

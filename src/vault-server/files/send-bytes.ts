@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
-import { release } from "../release.ts";
+import { release } from "./free-buffer.ts";
 
 /** Resolves when the system has taken the bytes; rejects when the client went away. */
 function write(response: ServerResponse, bytes: Uint8Array): Promise<void> {

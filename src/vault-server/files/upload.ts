@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import type { UploadedFile } from "../../protocol/answers.ts";
+import type { UploadedFile } from "../../protocol/responses.ts";
 import { nameFault } from "../../protocol/names.ts";
-import type { Caller } from "../auth/authenticate.ts";
+import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { currentKey } from "../rotation/current-key.ts";
-import { invalidRequest } from "../service-error.ts";
+import { currentKey } from "../store/current-key.ts";
+import { invalidRequest } from "../errors.ts";
 import type { Transaction } from "../store/store.ts";
 import { sealDigest, stageBlob, type StagedBlob } from "./blob.ts";
 import { partFilename } from "./disposition.ts";

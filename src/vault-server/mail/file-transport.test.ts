@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
-import { receivedMail } from "../../../test/support/mailbox.ts";
+import { receivedMail } from "../../../test/support/mail/mailbox.ts";
 import { isEmailAddress } from "../../protocol/email-address.ts";
 import { isDeliverable } from "./deliverable.ts";
 import { fileTransport } from "./file-transport.ts";
-import { letterText } from "./letter-text.ts";
-import type { MailMessage } from "./mail-message.ts";
+import { letterText } from "./email-text.ts";
+import type { MailMessage } from "./email-message.ts";
 
 let parent: string;
 let directory: string;

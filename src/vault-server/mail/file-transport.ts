@@ -1,7 +1,7 @@
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createTransport } from "nodemailer";
-import type { MailMessage, MailTransport } from "./mail-message.ts";
+import type { MailMessage, MailTransport } from "./email-message.ts";
 import { sendOptions } from "./send-options.ts";
 
 /** Sorts by time, and has no character that a file system minds. */

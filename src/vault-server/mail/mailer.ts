@@ -3,10 +3,10 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Letter, Store, Transaction } from "../store/store.ts";
-import type { VaultMetrics } from "../vault-metrics.ts";
-import { composeLetter, type Letterhead } from "./compose-letter.ts";
+import type { VaultMetrics } from "../metrics.ts";
+import { composeLetter, type Letterhead } from "./compose-email.ts";
 import { isDeliverable } from "./deliverable.ts";
-import { MailRefusal, type MailTransport } from "./mail-message.ts";
+import { MailRefusal, type MailTransport } from "./email-message.ts";
 
 /** What the mailer works with. */
 export interface MailerPorts {

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import type { Logger } from "../../lib/logger.ts";
 import type { Redacted } from "../../lib/redacted.ts";
 import { isDeliverable } from "./deliverable.ts";
-import { isPostgresUrl } from "../store/postgres-location.ts";
+import { isPostgresUrl } from "../store/postgres/postgres-location.ts";
 import { fileTransport } from "./file-transport.ts";
-import type { MailTransport } from "./mail-message.ts";
+import type { MailTransport } from "./email-message.ts";
 import { smtpTransport } from "./smtp-transport.ts";
 import type { SmtpServer } from "./smtp-url.ts";
 

@@ -1,5 +1,5 @@
 import type { SendMailOptions } from "nodemailer";
-import type { MailMessage } from "./mail-message.ts";
+import type { MailMessage } from "./email-message.ts";
 
 /** A message as nodemailer takes it: addresses as objects, so that none is parsed, and nothing read from files or URLs. */
 export function sendOptions({ from, to, subject, text, html, messageId, date }: MailMessage): SendMailOptions {

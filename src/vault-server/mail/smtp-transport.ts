@@ -1,6 +1,6 @@
 import { createTransport, type NodemailerError, type SMTPPoolOptions } from "nodemailer";
 import type { Redacted } from "../../lib/redacted.ts";
-import { MailRefusal, type MailTransport } from "./mail-message.ts";
+import { MailRefusal, type MailTransport } from "./email-message.ts";
 import { sendOptions } from "./send-options.ts";
 import type { SmtpServer } from "./smtp-url.ts";
 

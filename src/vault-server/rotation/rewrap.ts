@@ -5,7 +5,7 @@ import type { WrappedKey } from "../crypto/master-key.ts";
 import { blobIdentity } from "../files/blob.ts";
 import { valueIdentity } from "../secrets/secret-value.ts";
 import type { Store, Transaction, WrappedRecord } from "../store/store.ts";
-import { CURRENT_KEY } from "./current-key.ts";
+import { CURRENT_KEY } from "../store/current-key.ts";
 
 /** Records in one transaction: few, so that writers wait for milliseconds only. */
 const AT_ONCE = 50;

@@ -4,7 +4,7 @@ import type { KeyFile } from "../crypto/key-file.ts";
 import type { KeyRing } from "../crypto/key-ring.ts";
 import { generateMasterKey, MasterKey } from "../crypto/master-key.ts";
 import type { Store, Transaction, WrappedRecord } from "../store/store.ts";
-import { CURRENT_KEY } from "./current-key.ts";
+import { CURRENT_KEY } from "../store/current-key.ts";
 import { rewrap, type Rewrapped } from "./rewrap.ts";
 
 /** The setting that holds the id of the master key that is being changed to; empty when none is. */

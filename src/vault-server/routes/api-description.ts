@@ -4,7 +4,7 @@ import { apiPage } from "../api-page/api-page.ts";
 import { stylesheet } from "../api-page/stylesheet.ts";
 import type { VaultContext } from "../context.ts";
 import { packageVersion } from "../package-version.ts";
-import { pageOf, type Page } from "../web-app/pages.ts";
+import { pageOf, type Page } from "../web-app/static-files.ts";
 import { servePage } from "./pages.ts";
 
 /** The path's page, made when somebody first asks for it, then kept. */

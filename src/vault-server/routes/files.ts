@@ -2,17 +2,17 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { operationPath } from "../../protocol/operations.ts";
 import { fileRequests, listRequest } from "../../protocol/requests.ts";
 import { describeRequest } from "../audit/describe-request.ts";
-import { authenticate } from "../auth/authenticate.ts";
+import { authenticate } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { isKnown, sendList } from "../etag.ts";
+import { isKnown, sendList } from "../http/etag.ts";
 import { deleteAllFiles, deleteFile } from "../files/delete-files.ts";
 import { headerParameters } from "../files/disposition.ts";
 import { listFiles, openDownload } from "../files/read-files.ts";
 import { sendBytes } from "../files/send-bytes.ts";
 import { upload } from "../files/upload.ts";
 import type { Limits } from "../limits.ts";
-import { authenticatedOperation, requireMediaType } from "../operation.ts";
-import { invalidRequest, ServiceError } from "../service-error.ts";
+import { authenticatedOperation, requireMediaType } from "./operation.ts";
+import { invalidRequest, ServiceError } from "../errors.ts";
 
 /** What a multipart body may hold beside the files' bytes. */
 const ENVELOPE_BYTES = 2 * 1024 * 1024;

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from "fastify";
 import { secretRequests } from "../../protocol/requests.ts";
 import type { VaultContext } from "../context.ts";
-import { sendList } from "../etag.ts";
-import { sendJson } from "../json-stream.ts";
-import { authenticatedOperation } from "../operation.ts";
+import { sendList } from "../http/etag.ts";
+import { sendJson } from "../http/json-stream.ts";
+import { authenticatedOperation } from "./operation.ts";
 import { checkValueSize } from "../secrets/check-value-size.ts";
 import type { SecretAddress } from "../secrets/find-secret.ts";
 import { jsonOf, openList } from "../secrets/list-secrets.ts";

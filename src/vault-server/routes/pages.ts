@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import type { VaultContext } from "../context.ts";
-import { isKnown } from "../etag.ts";
+import { isKnown } from "../http/etag.ts";
 import { pageHeaders } from "../web-app/page-headers.ts";
-import type { Page } from "../web-app/pages.ts";
+import type { Page } from "../web-app/static-files.ts";
 
 const NOT_BUILT = "The web application is not built: run `npm run build:web`, then start the server again.\n";
 

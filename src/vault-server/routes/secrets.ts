@@ -2,15 +2,15 @@ import type { FastifyInstance } from "fastify";
 import { givenMetadata } from "../../protocol/metadata.ts";
 import { listRequest, secretRequests } from "../../protocol/requests.ts";
 import type { VaultContext } from "../context.ts";
-import { sendList } from "../etag.ts";
-import { authenticatedOperation } from "../operation.ts";
+import { sendList } from "../http/etag.ts";
+import { authenticatedOperation } from "./operation.ts";
 import { checkValueSize } from "../secrets/check-value-size.ts";
-import { answerList } from "../secrets/answer-list.ts";
+import { answerList } from "../secrets/list-response.ts";
 import { deleteSecrets, deleteVersion } from "../secrets/delete-secrets.ts";
 import type { SecretAddress } from "../secrets/find-secret.ts";
 import { protect } from "../secrets/protect.ts";
 import { expose, listVersions } from "../secrets/read-secrets.ts";
-import { SteadyLists } from "../secrets/steady-lists.ts";
+import { SteadyLists } from "../secrets/list-validity-cache.ts";
 import { updateMetadata } from "../secrets/update-metadata.ts";
 
 function unshared(body: { readonly key_name: string }): SecretAddress {

@@ -1,12 +1,12 @@
 import type { FastifyInstance } from "fastify";
 import { canonicalEmail } from "../../protocol/email-address.ts";
 import { sharingRequests } from "../../protocol/requests.ts";
-import type { Caller } from "../auth/authenticate.ts";
+import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { authenticatedOperation } from "../operation.ts";
-import { ServiceError } from "../service-error.ts";
+import { authenticatedOperation } from "./operation.ts";
+import { ServiceError } from "../errors.ts";
 import { listShares } from "../sharing/list-shares.ts";
-import { putAway } from "../sharing/put-away.ts";
+import { putAway } from "../sharing/dismiss-share.ts";
 import { share } from "../sharing/share.ts";
 import { unshare } from "../sharing/unshare.ts";
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify";
 import { listRequest, teamRequests } from "../../protocol/requests.ts";
 import type { VaultContext } from "../context.ts";
-import { sendList } from "../etag.ts";
-import { authenticatedOperation } from "../operation.ts";
+import { sendList } from "../http/etag.ts";
+import { authenticatedOperation } from "./operation.ts";
 import { addMembers, createTeam, deleteTeam, listTeams, removeMembers } from "../teams/teams.ts";
 
 /** Teams. Source: the vault contract, "Sharing, teams, people". */

@@ -1,11 +1,11 @@
 import type { FastifyInstance } from "fastify";
 import { InvalidScope, parseScope } from "../../protocol/parse-scope.ts";
 import { generateAccessTokenRequest, refreshTokenRequest } from "../../protocol/requests.ts";
-import { logIn } from "../auth/log-in.ts";
-import { issueTokens, refreshTokens } from "../auth/tokens.ts";
+import { logIn } from "../accounts/login.ts";
+import { issueTokens, refreshTokens } from "../accounts/tokens.ts";
 import type { VaultContext } from "../context.ts";
-import { openOperation } from "../operation.ts";
-import { ServiceError } from "../service-error.ts";
+import { openOperation } from "./operation.ts";
+import { ServiceError } from "../errors.ts";
 
 /** @throws ServiceError `invalid_scope` */
 function checkScope(scope: string): void {

@@ -1,5 +1,5 @@
 import type { Limits } from "../limits.ts";
-import { ServiceError } from "../service-error.ts";
+import { ServiceError } from "../errors.ts";
 
 /** @throws ServiceError `too_large`; sizes are counted in UTF-8 */
 export function checkValueSize({ secretValueBytes }: Limits): (body: { readonly key_value: string }) => void {

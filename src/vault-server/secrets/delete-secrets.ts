@@ -1,10 +1,10 @@
-import type { Caller } from "../auth/authenticate.ts";
+import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { requireCreator } from "../rules/permission.ts";
-import { requireReach } from "../rules/reach.ts";
-import { ServiceError } from "../service-error.ts";
+import { requireCreator } from "../access/permission.ts";
+import { requireReach } from "../access/reach.ts";
+import { ServiceError } from "../errors.ts";
 import { candidates } from "./find-secret.ts";
-import { forEachName } from "./for-each-name.ts";
+import { forEachName } from "./for-each-unique-name.ts";
 import { versionNotFound } from "./version-not-found.ts";
 
 /**

@@ -1,6 +1,6 @@
-import type { Caller } from "../auth/authenticate.ts";
-import { pickLinked, pickUnshared, type Candidates } from "../rules/pick-secret.ts";
-import { requireReach } from "../rules/reach.ts";
+import type { Caller } from "../accounts/authenticate.ts";
+import { pickLinked, pickUnshared, type Candidates } from "../access/pick-secret.ts";
+import { requireReach } from "../access/reach.ts";
 import type { Holding, Transaction } from "../store/store.ts";
 
 /** A secret as a request names it: the caller's own unshared one, or a shared one, of this owner where several have the name. */

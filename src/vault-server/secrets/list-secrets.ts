@@ -1,9 +1,9 @@
-import type { SecretRecord } from "../../protocol/answers.ts";
+import type { SecretRecord } from "../../protocol/responses.ts";
 import { scopeReaches } from "../../protocol/parse-scope.ts";
-import type { Caller } from "../auth/authenticate.ts";
+import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { mayRead } from "../rules/permission.ts";
-import { expiresAt, secretRecord } from "../rules/secret-record.ts";
+import { mayRead } from "../access/permission.ts";
+import { expiresAt, secretRecord } from "./secret-record.ts";
 import { LISTED_AT_ONCE, type Holding } from "../store/store.ts";
 
 /** A list as it stood when it was opened; its records are read as they are sent. */

@@ -4,9 +4,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { fillVault } from "../../../test/support/fill-vault.ts";
-import { VaultProcess } from "../../../test/support/vault-process.ts";
-import { scopeString, VaultCaller, wire } from "../../../test/support/vault.ts";
+import { fillVault } from "../../../test/support/vault/fill-vault.ts";
+import { VaultProcess } from "../../../test/support/processes/vault-process.ts";
+import { scopeString, VaultCaller, wire } from "../../../test/support/vault/start-vault.ts";
 import { operationPath } from "../../protocol/operations.ts";
 
 vi.setConfig({ testTimeout: 120_000 });

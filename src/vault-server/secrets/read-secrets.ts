@@ -1,9 +1,9 @@
-import type { ExposedSecret, SecretRecord } from "../../protocol/answers.ts";
-import type { Caller } from "../auth/authenticate.ts";
+import type { ExposedSecret, SecretRecord } from "../../protocol/responses.ts";
+import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { requireRead } from "../rules/permission.ts";
-import { exposedSecret, isExpired, secretRecord } from "../rules/secret-record.ts";
-import { ServiceError } from "../service-error.ts";
+import { requireRead } from "../access/permission.ts";
+import { exposedSecret, isExpired, secretRecord } from "./secret-record.ts";
+import { ServiceError } from "../errors.ts";
 import { findSecret, type SecretAddress } from "./find-secret.ts";
 import { openValue } from "./secret-value.ts";
 import { versionNotFound } from "./version-not-found.ts";

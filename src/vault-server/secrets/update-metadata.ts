@@ -1,11 +1,11 @@
-import type { SecretRecord } from "../../protocol/answers.ts";
+import type { SecretRecord } from "../../protocol/responses.ts";
 import { mergeMetadata, type Metadata } from "../../protocol/metadata.ts";
-import type { Caller } from "../auth/authenticate.ts";
+import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { requireWrite } from "../rules/permission.ts";
-import { pickAny } from "../rules/pick-secret.ts";
-import { requireReach } from "../rules/reach.ts";
-import { secretRecord } from "../rules/secret-record.ts";
+import { requireWrite } from "../access/permission.ts";
+import { pickAny } from "../access/pick-secret.ts";
+import { requireReach } from "../access/reach.ts";
+import { secretRecord } from "./secret-record.ts";
 import { candidates } from "./find-secret.ts";
 import { versionNotFound } from "./version-not-found.ts";
 

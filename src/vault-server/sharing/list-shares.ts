@@ -1,7 +1,7 @@
-import type { ListedShare } from "../../protocol/answers.ts";
-import type { Caller } from "../auth/authenticate.ts";
+import type { ListedShare } from "../../protocol/responses.ts";
+import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { requireCreator } from "../rules/permission.ts";
+import { requireCreator } from "../access/permission.ts";
 import { candidates } from "../secrets/find-secret.ts";
 import type { Grant, Transaction } from "../store/store.ts";
 import { absentOf, stateOf } from "./share-state.ts";

@@ -1,6 +1,6 @@
-import type { ShareRecord } from "../../protocol/answers.ts";
-import type { Caller } from "../auth/authenticate.ts";
-import { REFRESH_IDLE_MS } from "../auth/tokens.ts";
+import type { ShareRecord } from "../../protocol/responses.ts";
+import type { Caller } from "../accounts/authenticate.ts";
+import { REFRESH_IDLE_MS } from "../accounts/tokens.ts";
 import type { Transaction } from "../store/store.ts";
 
 /** Of those a secret is shared with, but the caller who shares it: whom nothing shows it, who have no account or no live session. */

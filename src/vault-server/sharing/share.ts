@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import type { Permission, ShareRecord } from "../../protocol/answers.ts";
+import type { Permission, ShareRecord } from "../../protocol/responses.ts";
 import type { Recipients } from "../../protocol/requests.ts";
-import type { Caller } from "../auth/authenticate.ts";
+import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { requireCreator } from "../rules/permission.ts";
+import { requireCreator } from "../access/permission.ts";
 import { candidates } from "../secrets/find-secret.ts";
-import { forEachName } from "../secrets/for-each-name.ts";
+import { forEachName } from "../secrets/for-each-unique-name.ts";
 import type { Grantee, Transaction } from "../store/store.ts";
 import { memberTeam } from "../teams/teams.ts";
 import { absentOf, stateOf } from "./share-state.ts";

@@ -1,6 +1,6 @@
-import { isPostgresUrl } from "./postgres-location.ts";
-import { openPostgresStore } from "./postgres-store.ts";
-import { openSqliteStore } from "./sqlite-store.ts";
+import { isPostgresUrl } from "./postgres/postgres-location.ts";
+import { openPostgresStore } from "./postgres/postgres-store.ts";
+import { openSqliteStore } from "./sqlite/sqlite-store.ts";
 import type { Store } from "./store.ts";
 
 /**

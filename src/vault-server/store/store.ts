@@ -1,4 +1,4 @@
-import type { Permission } from "../../protocol/answers.ts";
+import type { Permission } from "../../protocol/responses.ts";
 import type { Metadata } from "../../protocol/metadata.ts";
 import type { Envelope } from "../crypto/envelope.ts";
 import type { WrappedKey } from "../crypto/master-key.ts";

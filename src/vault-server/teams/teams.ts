@@ -1,7 +1,7 @@
-import type { TeamRecord } from "../../protocol/answers.ts";
-import type { Caller } from "../auth/authenticate.ts";
+import type { TeamRecord } from "../../protocol/responses.ts";
+import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { invalidRequest, ServiceError } from "../service-error.ts";
+import { invalidRequest, ServiceError } from "../errors.ts";
 import type { Team, Transaction } from "../store/store.ts";
 
 function teamRecord({ groupId, creator, members }: Team): TeamRecord {

@@ -1,4 +1,4 @@
-import { isHttps } from "./session-cookie.ts";
+import { isHttps } from "../accounts/session-cookie.ts";
 
 /** Nothing but the application's own files and operations; nothing inline. Source: design, "security", "web token page". */
 const CONTENT_SECURITY_POLICY = [

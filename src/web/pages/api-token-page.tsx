@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { TokenAnswer } from "../../protocol/answers.ts";
+import type { TokenAnswer } from "../../protocol/responses.ts";
 import { operationPath } from "../../protocol/operations.ts";
 import { browserClock } from "../browser-clock.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
@@ -8,7 +8,7 @@ import { TextField } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";
 import { formText } from "../parts/form-text.ts";
 import { Icon } from "../parts/icon.tsx";
-import { Moment } from "../parts/moment.tsx";
+import { Moment } from "../parts/timestamp.tsx";
 import { PageHeading } from "../parts/page-heading.tsx";
 import { useAction } from "../parts/use-action.ts";
 import { issueToken } from "../service/api-token.ts";

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import type { Permission } from "../../protocol/answers.ts";
+import type { Permission } from "../../protocol/responses.ts";
 
 const words: Readonly<Record<Permission, string>> = { R: "Read", W: "Write", RW: "Read and write" };
 

@@ -1,5 +1,5 @@
-import { appOperationPath } from "../../protocol/app-operations.ts";
-import { isSession, type Session } from "./answers.ts";
+import { appOperationPath } from "../../protocol/session-operations.ts";
+import { isSession, type Session } from "./responses.ts";
 import { post, readJson } from "./post.ts";
 import { oneOf, shape, type Guard } from "./shape.ts";
 

@@ -1,6 +1,6 @@
-import type { TokenAnswer } from "../../protocol/answers.ts";
-import { appOperationPath } from "../../protocol/app-operations.ts";
-import { isTokenAnswer } from "./answers.ts";
+import type { TokenAnswer } from "../../protocol/responses.ts";
+import { appOperationPath } from "../../protocol/session-operations.ts";
+import { isTokenAnswer } from "./responses.ts";
 import { readJson } from "./post.ts";
 import type { VaultClient } from "./vault-client.ts";
 

@@ -1,4 +1,4 @@
-import { isErrorAnswer } from "./answers.ts";
+import { isErrorAnswer } from "./responses.ts";
 
 interface FailureDetail {
   readonly path: string;

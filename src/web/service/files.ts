@@ -1,7 +1,7 @@
-import type { FileRecord } from "../../protocol/answers.ts";
-import { CSRF_HEADER } from "../../protocol/app-operations.ts";
+import type { FileRecord } from "../../protocol/responses.ts";
+import { CSRF_HEADER } from "../../protocol/session-operations.ts";
 import { operationPath } from "../../protocol/operations.ts";
-import { isFileRecord } from "./answers.ts";
+import { isFileRecord } from "./responses.ts";
 import { failureFromBody, unreachable } from "./failure.ts";
 import { isObject, listOf, shape } from "./shape.ts";
 import type { VaultClient } from "./vault-client.ts";

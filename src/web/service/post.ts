@@ -1,4 +1,4 @@
-import { CSRF_HEADER } from "../../protocol/app-operations.ts";
+import { CSRF_HEADER } from "../../protocol/session-operations.ts";
 import { ServiceFailure, failureFromBody, unreachable } from "./failure.ts";
 import type { Guard } from "./shape.ts";
 

@@ -1,6 +1,6 @@
-import type { ExposedSecret, ListedShare, Permission, SecretRecord, UnshareRecord } from "../../protocol/answers.ts";
+import type { ExposedSecret, ListedShare, Permission, SecretRecord, UnshareRecord } from "../../protocol/responses.ts";
 import type { Metadata } from "../../protocol/metadata.ts";
-import { isExposedSecret, isListedShare, isSecretRecord, isUnshareRecord } from "./answers.ts";
+import { isExposedSecret, isListedShare, isSecretRecord, isUnshareRecord } from "./responses.ts";
 import { isObject, listOf, shape } from "./shape.ts";
 import type { VaultClient } from "./vault-client.ts";
 

@@ -1,5 +1,5 @@
-import type { TeamRecord } from "../../protocol/answers.ts";
-import { isTeamRecord } from "./answers.ts";
+import type { TeamRecord } from "../../protocol/responses.ts";
+import { isTeamRecord } from "./responses.ts";
 import { isObject, listOf, shape } from "./shape.ts";
 import type { VaultClient } from "./vault-client.ts";
 

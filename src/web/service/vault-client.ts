@@ -1,6 +1,6 @@
 import { operationPath, type Operation } from "../../protocol/operations.ts";
 import { currentSession } from "./account.ts";
-import type { Session } from "./answers.ts";
+import type { Session } from "./responses.ts";
 import { failureOf, ServiceFailure } from "./failure.ts";
 import { post, readJson } from "./post.ts";
 import type { Guard } from "./shape.ts";

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { currentSession } from "../service/account.ts";
-import type { Session } from "../service/answers.ts";
+import type { Session } from "../service/responses.ts";
 import { failureOf, type ServiceFailure } from "../service/failure.ts";
 import { VaultClient } from "../service/vault-client.ts";
 

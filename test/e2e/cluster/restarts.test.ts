@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { KubeClient } from "../../../src/kube/client.ts";
-import { loadCredentials } from "../../../src/kube/config.ts";
-import { SECRETS } from "../../../src/kube/resource.ts";
+import { KubeClient } from "../../../src/operator/kube/client/kube-client.ts";
+import { loadCredentials } from "../../../src/operator/kube/credentials/load-credentials.ts";
+import { SECRETS } from "../../../src/operator/kube/resource.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import type { ConnectionProxy } from "../../control-plane/connection-proxy.ts";
-import { sharedControlPlane } from "../../support/control-plane.ts";
-import { waitUntil } from "../../support/wait-until.ts";
+import { sharedControlPlane } from "../../support/kube/control-plane.ts";
+import { waitUntil } from "../../support/clock/wait-until.ts";
 import { bytesOf, condition, OPERATOR_USER, vaultSecret, World } from "../support/world.ts";
 
 /** The operator killed, the API server restarted, watches cut: everything goes on by itself. */

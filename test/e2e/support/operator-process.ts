@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { waitUntil } from "../../support/wait-until.ts";
+import { waitUntil } from "../../support/clock/wait-until.ts";
 
 const main = fileURLToPath(new URL("../../../src/main.ts", import.meta.url));
 

@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { Canaries } from "../../support/canary.ts";
-import { sharedControlPlane } from "../../support/control-plane.ts";
-import { waitUntil } from "../../support/wait-until.ts";
-import { TestVault, type VaultCaller } from "../../support/vault.ts";
+import { Canaries } from "../../support/assertions/canary.ts";
+import { sharedControlPlane } from "../../support/kube/control-plane.ts";
+import { waitUntil } from "../../support/clock/wait-until.ts";
+import { TestVault, type VaultCaller } from "../../support/vault/start-vault.ts";
 import type { ControlPlane } from "../../control-plane/control-plane.ts";
 import { OperatorProcess } from "./operator-process.ts";
 

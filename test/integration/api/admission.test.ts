@@ -2,11 +2,11 @@ import { readFile } from "node:fs/promises";
 import { beforeAll, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
-import { customResourceDefinitions } from "../../../src/api/crd.ts";
-import { API_GROUP, API_VERSION, type Kind } from "../../../src/api/kinds.ts";
+import { customResourceDefinitions } from "../../../src/operator/api/crd.ts";
+import { API_GROUP, API_VERSION, type Kind } from "../../../src/operator/api/kinds.ts";
 import type { ControlPlane } from "../../control-plane/control-plane.ts";
-import { sharedControlPlane } from "../../support/control-plane.ts";
-import { specTable } from "../../support/spec-table.ts";
+import { sharedControlPlane } from "../../support/kube/control-plane.ts";
+import { specTable } from "../../support/kube/spec-table.ts";
 
 const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const Definition = z.object({ metadata: z.object({ name: z.string() }) });

@@ -1,13 +1,19 @@
 import { randomBytes } from "node:crypto";
 import { inspect } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { KubeClient } from "../../../src/kube/client.ts";
-import { loadCredentials } from "../../../src/kube/config.ts";
-import { KubeError, type KubeErrorKind } from "../../../src/kube/errors.ts";
-import { CONFIG_MAPS, NAMESPACES, SECRETS, type KubeObject, type ResourceDescriptor } from "../../../src/kube/resource.ts";
+import type { KubeClient } from "../../../src/operator/kube/client/kube-client.ts";
+import { loadCredentials } from "../../../src/operator/kube/credentials/load-credentials.ts";
+import { KubeError, type KubeErrorKind } from "../../../src/operator/kube/kube-error.ts";
+import {
+  CONFIG_MAPS,
+  NAMESPACES,
+  SECRETS,
+  type KubeObject,
+  type ResourceDescriptor,
+} from "../../../src/operator/kube/resource.ts";
 import { Redacted } from "../../../src/lib/redacted.ts";
 import type { ControlPlane } from "../../control-plane/control-plane.ts";
-import { sharedControlPlane } from "../../support/control-plane.ts";
+import { sharedControlPlane } from "../../support/kube/control-plane.ts";
 import { connect } from "./connect.ts";
 
 const CANARY = `canary-${randomBytes(12).toString("hex")}`;

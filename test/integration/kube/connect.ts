@@ -1,5 +1,5 @@
-import { KubeClient, type KubeClientOptions } from "../../../src/kube/client.ts";
-import { loadCredentials } from "../../../src/kube/config.ts";
+import { KubeClient, type KubeClientOptions } from "../../../src/operator/kube/client/kube-client.ts";
+import { loadCredentials } from "../../../src/operator/kube/credentials/load-credentials.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 
 /** A client for a kubeconfig, as the operator makes one. */

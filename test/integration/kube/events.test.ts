@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { ApiEventRecorder } from "../../../src/kube/events.ts";
-import { ALL_NAMESPACES, EVENTS, SECRETS, type KubeObject } from "../../../src/kube/resource.ts";
+import { ApiEventRecorder } from "../../../src/operator/kube/events.ts";
+import { ALL_NAMESPACES, EVENTS, SECRETS, type KubeObject } from "../../../src/operator/kube/resource.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
-import { sharedControlPlane } from "../../support/control-plane.ts";
-import { VirtualClock } from "../../support/virtual-clock.ts";
+import { sharedControlPlane } from "../../support/kube/control-plane.ts";
+import { VirtualClock } from "../../support/clock/virtual-clock.ts";
 import { connect } from "./connect.ts";
 
 const forever = new AbortController().signal;

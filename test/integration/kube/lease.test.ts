@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import type { KubeClient } from "../../../src/kube/client.ts";
-import { acquireLease } from "../../../src/kube/lease.ts";
-import type { LeaseTiming } from "../../../src/kube/lease-options.ts";
-import type { Leadership } from "../../../src/kube/leadership.ts";
-import { LEASES } from "../../../src/kube/resource.ts";
+import type { KubeClient } from "../../../src/operator/kube/client/kube-client.ts";
+import { acquireLease } from "../../../src/operator/kube/leader-election/lease.ts";
+import type { LeaseTiming } from "../../../src/operator/kube/leader-election/lease-options.ts";
+import type { Leadership } from "../../../src/operator/kube/leader-election/leadership.ts";
+import { LEASES } from "../../../src/operator/kube/resource.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { systemRandom } from "../../../src/lib/random.ts";
 import type { ControlPlane } from "../../control-plane/control-plane.ts";
-import { sharedControlPlane } from "../../support/control-plane.ts";
+import { sharedControlPlane } from "../../support/kube/control-plane.ts";
 import { connect } from "./connect.ts";
 
 const forever = new AbortController().signal;

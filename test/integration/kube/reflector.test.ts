@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import type { KubeClient } from "../../../src/kube/client.ts";
-import { Reflector } from "../../../src/kube/reflector.ts";
-import { SECRETS, type KubeObject } from "../../../src/kube/resource.ts";
+import type { KubeClient } from "../../../src/operator/kube/client/kube-client.ts";
+import { Reflector } from "../../../src/operator/kube/cache/reflector.ts";
+import { SECRETS, type KubeObject } from "../../../src/operator/kube/resource.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import type { ControlPlane } from "../../control-plane/control-plane.ts";
-import { sharedControlPlane } from "../../support/control-plane.ts";
+import { sharedControlPlane } from "../../support/kube/control-plane.ts";
 import { connect } from "./connect.ts";
 
 const forever = new AbortController().signal;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { isKubeError } from "../../../src/kube/errors.ts";
-import { Reflector } from "../../../src/kube/reflector.ts";
-import { CONFIG_MAPS, type KubeObject } from "../../../src/kube/resource.ts";
+import { isKubeError } from "../../../src/operator/kube/kube-error.ts";
+import { Reflector } from "../../../src/operator/kube/cache/reflector.ts";
+import { CONFIG_MAPS, type KubeObject } from "../../../src/operator/kube/resource.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { startControlPlane } from "../../control-plane/start.ts";

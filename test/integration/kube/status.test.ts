@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { KubeClient } from "../../../src/kube/client.ts";
-import { isKubeError, type KubeErrorKind } from "../../../src/kube/errors.ts";
-import type { KubeObject, ResourceDescriptor } from "../../../src/kube/resource.ts";
+import type { KubeClient } from "../../../src/operator/kube/client/kube-client.ts";
+import { isKubeError, type KubeErrorKind } from "../../../src/operator/kube/kube-error.ts";
+import type { KubeObject, ResourceDescriptor } from "../../../src/operator/kube/resource.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
-import { sharedControlPlane } from "../../support/control-plane.ts";
+import { sharedControlPlane } from "../../support/kube/control-plane.ts";
 import { connect } from "./connect.ts";
 
 const forever = new AbortController().signal;

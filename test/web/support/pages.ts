@@ -1,4 +1,4 @@
-import type { TestVault } from "../../support/vault.ts";
+import type { TestVault } from "../../support/vault/start-vault.ts";
 
 export const ann = "ann@example.com";
 const bob = "bob@example.com";

@@ -5,7 +5,7 @@ import { formText } from "../../parts/form-text.ts";
 import { useAction } from "../../parts/use-action.ts";
 import { hrefOf } from "../../routing/route.ts";
 import { setPassword } from "../../service/account.ts";
-import type { Session } from "../../service/answers.ts";
+import type { Session } from "../../service/responses.ts";
 import { ServiceFailure } from "../../service/failure.ts";
 import { AccountCard } from "./account-card.tsx";
 

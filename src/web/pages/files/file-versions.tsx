@@ -1,8 +1,8 @@
 import type { VNode } from "preact";
-import type { FileRecord, FileVersionRecord } from "../../../protocol/answers.ts";
+import type { FileRecord, FileVersionRecord } from "../../../protocol/responses.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { Moment } from "../../parts/moment.tsx";
+import { Moment } from "../../parts/timestamp.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { FailureNote } from "../../parts/failure-note.tsx";

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
-import type { SecretRecord } from "../../../protocol/answers.ts";
-import { Moment } from "../../parts/moment.tsx";
+import type { SecretRecord } from "../../../protocol/responses.ts";
+import { Moment } from "../../parts/timestamp.tsx";
 
 /** A thousand years, what the service takes when none is given: nobody chose that. Source: the interface, "Secret". */
 const UNSET_DELETE_MINUTES = 525_600_000;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { SecretRecord } from "../../../protocol/answers.ts";
+import type { SecretRecord } from "../../../protocol/responses.ts";
 import { firstView, selectSecrets, type ListView } from "./list-view.ts";
 
 const me = "ann@example.com";

@@ -1,6 +1,6 @@
-import type { SecretRecord } from "../../../protocol/answers.ts";
+import type { SecretRecord } from "../../../protocol/responses.ts";
 import { metadataText } from "../../text/metadata-text.ts";
-import { millisecondsOf } from "../../text/moment-text.ts";
+import { millisecondsOf } from "../../text/timestamp-text.ts";
 
 export type Kind = "all" | "own" | "received" | "given";
 export type Order = "name" | "updated" | "expires" | "owner";

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import type { SecretRecord } from "../../../protocol/answers.ts";
+import type { SecretRecord } from "../../../protocol/responses.ts";
 import { AreaField } from "../../parts/field.tsx";
 import { Form } from "../../parts/form.tsx";
 import { formText } from "../../parts/form-text.ts";

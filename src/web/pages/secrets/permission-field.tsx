@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import type { Permission } from "../../../protocol/answers.ts";
+import type { Permission } from "../../../protocol/responses.ts";
 import { ChoiceField } from "../../parts/field.tsx";
 import { formText } from "../../parts/form-text.ts";
 import { permissionWords } from "../../parts/permission-badge.tsx";

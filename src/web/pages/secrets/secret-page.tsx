@@ -1,9 +1,9 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { SecretRecord } from "../../../protocol/answers.ts";
+import type { SecretRecord } from "../../../protocol/responses.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { LoadedView } from "../../parts/loaded-view.tsx";
-import { Moment } from "../../parts/moment.tsx";
+import { Moment } from "../../parts/timestamp.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { PermissionBadge } from "../../parts/permission-badge.tsx";
 import { hrefOf } from "../../routing/route.ts";

@@ -1,6 +1,6 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import type { SecretRecord } from "../../../protocol/answers.ts";
+import type { SecretRecord } from "../../../protocol/responses.ts";
 import type { Loading } from "../../parts/use-loaded.ts";
 import type { ListView } from "./list-view.ts";
 

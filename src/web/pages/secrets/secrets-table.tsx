@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
-import type { SecretRecord } from "../../../protocol/answers.ts";
-import { Moment } from "../../parts/moment.tsx";
+import type { SecretRecord } from "../../../protocol/responses.ts";
+import { Moment } from "../../parts/timestamp.tsx";
 import { PermissionBadge } from "../../parts/permission-badge.tsx";
 import { hrefOf } from "../../routing/route.ts";
 import { metadataText } from "../../text/metadata-text.ts";

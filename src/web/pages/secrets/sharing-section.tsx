@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useCallback, useState } from "preact/hooks";
-import type { SecretRecord } from "../../../protocol/answers.ts";
+import type { SecretRecord } from "../../../protocol/responses.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { LoadedView } from "../../parts/loaded-view.tsx";

@@ -1,10 +1,10 @@
 import type { VNode } from "preact";
 import { useCallback, useState } from "preact/hooks";
-import type { SecretRecord } from "../../../protocol/answers.ts";
+import type { SecretRecord } from "../../../protocol/responses.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { LoadedView } from "../../parts/loaded-view.tsx";
-import { Moment } from "../../parts/moment.tsx";
+import { Moment } from "../../parts/timestamp.tsx";
 import { Pager } from "../../parts/pager.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";

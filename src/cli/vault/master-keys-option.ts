@@ -1,0 +1,21 @@
+import { Option } from "commander";
+import { KeyFile, parseMasterKeys } from "../../vault-server/crypto/key-file.ts";
+import { KeyRing } from "../../vault-server/crypto/key-ring.ts";
+
+export function masterKeysOption(description: string): Option {
+  return new Option("--master-key-file <file>", `${description} (or VAULTSYNC_VAULT_MASTER_KEY)`).env(
+    "VAULTSYNC_VAULT_MASTER_KEY_FILE",
+  );
+}
+
+/** From a file, which may get others while a server runs, or from the environment. @throws Error that says what to do */
+export function givenKeys(flags: { readonly masterKeyFile?: string }): KeyRing | undefined {
+  if (flags.masterKeyFile !== undefined) return new KeyRing(new KeyFile(flags.masterKeyFile));
+  const text = process.env.VAULTSYNC_VAULT_MASTER_KEY;
+  return text === undefined ? undefined : new KeyRing({ read: () => parseMasterKeys(text) });
+}
+
+/** @throws Error when keys were given and this one is not among them */
+export function requireKey(keys: KeyRing | undefined, id: string): void {
+  if (keys && !keys.find(id)) throw new Error(`the data is under another master key, ${id}, than those given`);
+}

@@ -1,0 +1,60 @@
+import type { Command } from "commander";
+import { systemClock } from "../../lib/clock.ts";
+import { BackupFile, type BackupSummary } from "../../vault-server/backup/backup-file.ts";
+import { restoreBackup } from "../../vault-server/backup/restore-backup.ts";
+import { openStore } from "../../vault-server/store/open-store.ts";
+import { dataOption, refusePassword } from "./data-option.ts";
+import { givenKeys, masterKeysOption, requireKey } from "./master-keys-option.ts";
+import { progressLine } from "../progress-line.ts";
+
+interface RestoreFlags {
+  readonly data?: string;
+  readonly from: string;
+  readonly verify?: boolean;
+  readonly masterKeyFile?: string;
+}
+
+const HELP = `
+The whole file is checked first. It is restored all or nothing, and only into empty data: a new file, or a PostgreSQL database without
+tables or without rows. It does not matter which of the two was backed up. Start the server with the master key of that time.
+
+Examples:
+  vaultsync vault restore --from /backups/vault-2026-11-21 --verify
+  vaultsync vault restore --from /backups/vault-2026-11-21 --data new.db --master-key-file master.key
+  vaultsync vault restore --from /backups/vault-2026-11-21 --data postgres://vault@db.example.com/vault`;
+
+function total({ end }: BackupSummary): number {
+  return Object.values(end.rows).reduce((sum, count) => sum + count, 0);
+}
+
+async function restore(flags: RestoreFlags, command: Command): Promise<void> {
+  refusePassword(command);
+  process.umask(0o077);
+  const { data, from, verify } = flags;
+  if (data === undefined && verify !== true) return command.error("error: say where to restore to with --data, or add --verify");
+  const keys = givenKeys(flags);
+  await using backup = await BackupFile.open(from);
+  const summary = await backup.read(() => undefined);
+  requireKey(keys, summary.head.key);
+  const others = summary.end.keys.filter((id) => id !== summary.head.key);
+  process.stderr.write(`${from}: made at ${summary.head.made_at}, ${total(summary)} rows, master key ${summary.head.key}\n`);
+  if (others.length > 0) process.stderr.write(`some records are under other master keys: ${others.join(", ")}\n`);
+  if (verify === true || data === undefined) return;
+  const line = progressLine(systemClock);
+  await using store = await openStore(data);
+  await restoreBackup(store, backup, (rows) => line(`restored so far: ${rows} of ${total(summary)} rows`));
+  process.stderr.write(`restored ${total(summary)} rows\n`);
+}
+
+/** `vaultsync vault restore`: issue 4, point 6. */
+export function restoreCommand(parent: Command): void {
+  parent
+    .command("restore")
+    .description("Brings a backup into empty data, or only checks it.")
+    .requiredOption("--from <file>", "what `vaultsync vault backup` wrote")
+    .addOption(dataOption())
+    .option("--verify", "only check the file")
+    .addOption(masterKeysOption("checked to be the right one"))
+    .addHelpText("after", HELP)
+    .action((flags: RestoreFlags, command: Command) => restore(flags, command));
+}

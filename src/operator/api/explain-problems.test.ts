@@ -1,0 +1,81 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { schemaOf, specTable } from "../../../test/support/kube/spec-table.ts";
+import { explainProblems } from "./explain-problems.ts";
+import { vaultSecretSpec } from "./vault-secret.ts";
+
+function explain(schema: z.ZodType, value: unknown): string {
+  const { error } = schema.safeParse(value);
+  if (error === undefined) throw new Error("nothing wrong with it");
+  return explainProblems(error);
+}
+
+test("a problem is told with the path of its field, as a person would write it", () => {
+  const spec = {
+    connectionRef: { name: "vault" },
+    data: [{ secretKey: "ok", remoteRef: { key: "k", version: "x" } }, { secretKey: "a/b" }],
+  };
+  const text = explain(vaultSecretSpec, spec);
+  expect(text).toContain("spec.data[0].remoteRef.version: write latest or a positive whole number");
+  expect(text).toContain("spec.data[1].secretKey: a key has only letters");
+  expect(text).toContain("spec.data[1].remoteRef: ");
+});
+
+test("no spec at all is a problem of spec", () => {
+  expect(explain(vaultSecretSpec, undefined)).toBe("spec: Invalid input: expected object, received undefined");
+});
+
+test("three problems are told, and the others counted", () => {
+  const five = z.object(Object.fromEntries(["a", "b", "c", "d", "e"].map((name) => [name, z.string()])));
+  expect(explain(five, {}).match(/spec\.\w/g)).toEqual(["spec.a", "spec.b", "spec.c"]);
+  expect(explain(five, {})).toMatch(/; and 2 more$/);
+  expect(explain(five, { a: "", b: "" })).not.toContain("more");
+});
+
+/** Every text in a spec becomes a canary; every key stays. */
+function withCanaries(value: unknown, canary: string): unknown {
+  if (typeof value === "string") return canary + value;
+  if (Array.isArray(value)) return value.map((each) => withCanaries(each, canary));
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withCanaries(member, canary)]));
+}
+
+test.each(specTable.filter(({ refused }) => refused !== undefined))(
+  "the value that was found is never quoted: $what",
+  ({ kind, spec }) => {
+    const canary = "CANARY/explain ";
+    const { error } = schemaOf.get(kind)!.safeParse(withCanaries(spec, canary));
+    expect(error === undefined ? "" : explainProblems(error)).not.toContain("CANARY");
+  },
+);
+
+test("nor is anything that stands where it should not", () => {
+  const canary = fc.stringMatching(/^canary-[a-z0-9]{12}$/);
+  const anything = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 4 },
+      canary,
+      fc.double(),
+      fc.constant(null),
+      fc.array(tie("value"), { maxLength: 3 }),
+      tie("object"),
+    ),
+    object: fc.dictionary(
+      fc.oneof(
+        canary,
+        fc.constantFrom("connectionRef", "data", "files", "target", "url", "email", "auth", "scope", "name", "suspend"),
+      ),
+      tie("value"),
+      { maxKeys: 4 },
+    ),
+  })).value;
+  const schema = fc.constantFrom(...schemaOf.values());
+  fc.assert(
+    fc.property(schema, anything, (kind, spec) => {
+      const { error } = kind.safeParse(spec);
+      expect(error === undefined ? "" : explainProblems(error)).not.toContain("canary-");
+    }),
+    { numRuns: 500 },
+  );
+});

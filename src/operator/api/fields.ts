@@ -1,0 +1,110 @@
+import { z } from "zod";
+import { DURATION_PATTERN, parseDuration } from "../../lib/duration.ts";
+import { withRule } from "./rule.ts";
+
+/** Fields that several kinds share. */
+
+const DNS_NAME = /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/;
+/** Letters, digits, '-', '_' and '.'; neither a dot alone nor two of them first, which would be a way out of a mounted directory. */
+export const OBJECT_KEY_PATTERN = "^[.]?[-_a-zA-Z0-9][-._a-zA-Z0-9]*$";
+export const MAX_KEY_LENGTH = 253;
+
+/** The name of another object, in the same namespace. */
+export function objectName(what: string): z.ZodString {
+  return withRule(z.string().min(1).max(253), {
+    cel: "self.matches('^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$')",
+    message: `write the name of one ${what}: lower-case letters, digits, '-' and '.', for example my-${what.toLowerCase()}`,
+    check: (name) => DNS_NAME.test(name),
+  });
+}
+
+/** A key of a Secret or ConfigMap. */
+export const objectKey: z.ZodString = withRule(z.string().min(1).max(MAX_KEY_LENGTH), {
+  cel: `self.matches('${OBJECT_KEY_PATTERN}')`,
+  message: "a key has only letters, digits, '-', '_' and '.', and no two dots first, for example tls.crt",
+  check: (key) => new RegExp(OBJECT_KEY_PATTERN).test(key),
+});
+
+/** Whether `name` can be a key of a Secret or ConfigMap as it stands. */
+export const isObjectKey = (name: string): boolean => objectKey.safeParse(name).success;
+
+const MAX_NAME_CHARACTERS = 256;
+
+/** C0, DEL and C1. */
+const CONTROL = "[\\x00-\\x1f\\x7f-\\x9f]";
+
+/**
+ * The name of a secret or file in the vault: 1 to 256 characters, none of them a control character. Like the API server, the vault
+ * counts code points, which zod's own `max` does not.
+ */
+export const vaultName: z.ZodString = withRule(
+  z
+    .string()
+    .min(1)
+    .refine((name) => Array.from(name).length <= MAX_NAME_CHARACTERS, `a name has at most ${MAX_NAME_CHARACTERS} characters`)
+    .meta({ maxLength: MAX_NAME_CHARACTERS }),
+  {
+    cel: `!self.matches('${CONTROL.replaceAll("\\", "\\\\")}')`,
+    message: "a name in the vault has no control characters, such as a line end",
+    check: (name) => !new RegExp(CONTROL, "u").test(name),
+  },
+);
+
+/** The longest duration that the API server can read, in milliseconds: 2⁶³ - 1 ns. */
+const LONGEST_MS = 9_223_372_036_854;
+
+/** A duration with a lower bound, such as `90s` or `1h30m`. */
+export function duration(minimum: string): z.ZodString {
+  return withRule(z.string().max(32), {
+    cel: `self.matches('${DURATION_PATTERN.replaceAll("\\", "\\\\")}') && duration(self) >= duration('${minimum}')`,
+    message: `write a duration of at least ${minimum}, for example 90s, 5m or 1h30m`,
+    check: (text) => {
+      const ms = new RegExp(DURATION_PATTERN).test(text) ? parseDuration(text) : 0;
+      return ms >= parseDuration(minimum) && ms <= LONGEST_MS;
+    },
+  });
+}
+
+const VERSION_WORDS = "write latest or a positive whole number, for example 3";
+
+/** Which version to follow: `latest`, or a positive whole number to stay at. */
+export const version = z
+  .union([z.literal("latest"), z.int().min(1, VERSION_WORDS)], VERSION_WORDS)
+  .meta({
+    "x-kubernetes-int-or-string": true,
+    // Each of the two speaks of its own type only. A CEL rule on a text of unknown length would go over the API server's budget.
+    minimum: 1,
+    pattern: "^latest$",
+  })
+  .optional()
+  .describe("The version to follow: latest (the default), or a positive whole number to stay at.");
+
+export const connectionRef = z
+  .object({
+    kind: z.enum(["VaultConnection"]).optional().describe("Defaults to VaultConnection."),
+    name: objectName("VaultConnection").describe("The VaultConnection's name, in this namespace."),
+  })
+  .describe("The one VaultConnection that this resource reads through.");
+
+export const suspend = z
+  .boolean()
+  .optional()
+  .describe("true: leave the target as it is and do nothing until it is false again. Defaults to false.");
+
+export const creationPolicy = z
+  .enum(["Owner"])
+  .optional()
+  .describe("Owner (the default): the operator creates the target, and it is garbage-collected with this resource.");
+
+export const whenMissing = z
+  .enum(["Retain"])
+  .optional()
+  .describe("When a source is gone for any other reason. Retain (the default): keep the last bytes, and say so.");
+
+export const whenRemoved = z
+  .enum(["Delete", "Retain"])
+  .optional()
+  .describe(
+    "When the vault removed a source at its delete_time. Delete (the default): drop the key, and the target when none is left. " +
+      "Retain: keep the last bytes.",
+  );

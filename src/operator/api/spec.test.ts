@@ -1,0 +1,17 @@
+import { expect, test } from "vitest";
+import { schemaOf, specTable } from "../../../test/support/kube/spec-table.ts";
+import { explainProblems } from "./explain-problems.ts";
+
+test.each(specTable)("$what", ({ kind, spec, refused }) => {
+  const parsed = schemaOf.get(kind)?.safeParse(spec);
+  expect(parsed?.success).toBe(refused === undefined);
+  expect(parsed?.error ? explainProblems(parsed.error) : "").toContain(refused?.words ?? "");
+});
+
+test.each(specTable)("what is read of it reads the same again: $what", ({ kind, spec }) => {
+  const schema = schemaOf.get(kind);
+  const once = schema?.safeParse(spec);
+  const again = schema?.safeParse(once?.data ?? spec);
+  expect(again).toMatchObject({ success: once?.success });
+  expect(again?.data).toEqual(once?.data);
+});

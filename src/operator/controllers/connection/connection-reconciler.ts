@@ -1,0 +1,103 @@
+import { explainProblems } from "../../api/explain-problems.ts";
+import { vaultConnectionKind } from "../../api/kinds.ts";
+import { connectionSpec, type ConnectionSpec, connectionStatus } from "../../api/vault-connection.ts";
+import type { Clock } from "../../../lib/clock.ts";
+import type { Redacted } from "../../../lib/redacted.ts";
+import type { KubeApi } from "../../kube/client/kube-api.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
+import type { ReconcileResult } from "../../runtime/controller.ts";
+import type { Connection } from "../../vault-client/connection.ts";
+import { StatusWriter } from "../status/status-writer.ts";
+import { readPassword } from "./read-password.ts";
+import type { ConnectionCallbacks, OpenConnections } from "./connection-pool.ts";
+import { type ConnectionSettings, settingsOf } from "./settings.ts";
+import { connectionStatusNow, type ConnectionView } from "./status.ts";
+
+/** Opens the client of one vault; the composition root knows how. */
+export type OpenConnection = (
+  settings: ConnectionSettings,
+  password: () => Promise<Redacted<string>>,
+  callbacks: ConnectionCallbacks,
+  key: string,
+) => Connection;
+
+export interface ConnectionReconcilerOptions {
+  readonly resources: ReadonlyStore<KubeObject>;
+  readonly connections: OpenConnections;
+  readonly open: OpenConnection;
+  /** How many resources refer to a connection, and whether any of them needs the list of files. */
+  readonly usersOf: (key: string) => { readonly count: number; readonly files: boolean };
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  /** Aborted when the operator stops. */
+  readonly signal: AbortSignal;
+}
+
+/** Keeps one client open for each VaultConnection, as its spec says, and reports its health. */
+export class ConnectionReconciler {
+  readonly #options: ConnectionReconcilerOptions;
+  readonly #statuses: StatusWriter;
+
+  constructor(options: ConnectionReconcilerOptions) {
+    this.#options = options;
+    this.#statuses = new StatusWriter(options.api, vaultConnectionKind, options.clock);
+  }
+
+  /** @throws when the attempt is to be made again */
+  async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const { resources, connections, usersOf } = this.#options;
+    const object = resources.get(key);
+    if (object === undefined || object.metadata.deletionTimestamp !== undefined) {
+      this.#statuses.forget(key);
+      await connections.close(key);
+      return {};
+    }
+    const parsed = connectionSpec.safeParse(object.spec);
+    if (parsed.success) await this.#ensure(key, object, parsed.data);
+    else await connections.refuse(key, explainProblems(parsed.error));
+    connections.connection(key)?.listFiles(usersOf(key).files);
+    await this.#report(key, object, signal);
+    return {};
+  }
+
+  /** The Secret that may hold a connection's password has changed. */
+  credentialsChanged(secret: string): void {
+    for (const [key, object] of this.#options.resources.entries()) {
+      const parsed = connectionSpec.safeParse(object.spec);
+      const name = parsed.data?.auth.passwordSecretRef.name;
+      if (name === undefined || `${object.metadata.namespace}/${name}` !== secret) continue;
+      this.#options.connections.connection(key)?.credentialsChanged();
+    }
+  }
+
+  async #ensure(key: string, object: KubeObject, spec: ConnectionSpec): Promise<void> {
+    const { connections, open, api, signal } = this.#options;
+    const settings = settingsOf(spec);
+    const wanted = {
+      // The uid too: a connection made anew under the same name is another one.
+      fingerprint: JSON.stringify([object.metadata.uid, spec]),
+      account: spec.email,
+      intervalMs: settings.refreshIntervalMs,
+    };
+    const namespace = object.metadata.namespace ?? "";
+    const password = (): Promise<Redacted<string>> => readPassword(api, namespace, spec, signal);
+    await connections.ensure(key, wanted, (callbacks) => open(settings, password, callbacks, key));
+  }
+
+  #view(key: string): ConnectionView | undefined {
+    const access = this.#options.connections.get(key);
+    if (access === undefined || access === "opening") return undefined;
+    if ("notReady" in access) return { state: "invalid", message: access.notReady };
+    return { state: "open", connection: access.connection, staleSince: access.staleSince };
+  }
+
+  async #report(key: string, object: KubeObject, signal: AbortSignal): Promise<void> {
+    const { clock, usersOf } = this.#options;
+    const view = this.#view(key);
+    if (view === undefined) return;
+    const before = connectionStatus.safeParse(this.#statuses.current(key, object) ?? {}).data ?? {};
+    const facts = { generation: object.metadata.generation ?? 0, users: usersOf(key).count, now: clock.now() };
+    await this.#statuses.write(key, object, connectionStatusNow(before, view, facts), signal);
+  }
+}

@@ -1,0 +1,66 @@
+import { CREDENTIALS_TYPE, HOSTS_ANNOTATION } from "../../api/names.ts";
+import { connectionDefaults, type ConnectionSpec } from "../../api/vault-connection.ts";
+import { Redacted } from "../../../lib/redacted.ts";
+import { isKubeError } from "../../kube/kube-error.ts";
+import type { KubeApi } from "../../kube/client/kube-api.ts";
+import { type KubeObject, SECRETS } from "../../kube/resource.ts";
+
+/** The credentials Secret is not there or may not be used; the message tells its author what to do. */
+export class CredentialsError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "CredentialsError";
+  }
+}
+
+function checkType(secret: KubeObject, namespace: string, key: string): void {
+  if (secret.type === CREDENTIALS_TYPE) return;
+  const { name } = secret.metadata;
+  throw new CredentialsError(
+    `the Secret ${name} does not have the type ${CREDENTIALS_TYPE}, so it is not sent to a vault. Make one that has it: ` +
+      `kubectl create secret generic NAME -n ${namespace} --type=${CREDENTIALS_TYPE} --from-file=${key}=FILE`,
+  );
+}
+
+/** A Secret may bind itself to hosts, so that who may write connections can't have it sent to a host of theirs. */
+function checkHost(secret: KubeObject, url: string): void {
+  const bound = secret.metadata.annotations?.[HOSTS_ANNOTATION];
+  if (bound === undefined) return;
+  const { host, hostname } = new URL(url);
+  const hosts = bound.split(",").map((entry) => entry.trim().toLowerCase());
+  if (hosts.includes(hostname) || hosts.includes(host)) return;
+  throw new CredentialsError(
+    `the Secret ${secret.metadata.name} is bound to other hosts by its annotation ${HOSTS_ANNOTATION}: add ${hostname} there, or use another Secret`,
+  );
+}
+
+/**
+ * The password of a connection, read anew at each log-in, so that it is in memory for no longer than that.
+ * @throws CredentialsError; a KubeError when the API server is away
+ */
+export async function readPassword(
+  api: KubeApi,
+  namespace: string,
+  { url, auth }: ConnectionSpec,
+  signal: AbortSignal,
+): Promise<Redacted<string>> {
+  const { name, key = connectionDefaults.passwordKey } = auth.passwordSecretRef;
+  const secret = await api.get(SECRETS, { namespace, name }, signal).catch((error: unknown) => {
+    if (!isKubeError(error, "NotFound")) throw error;
+    throw new CredentialsError(
+      `there is no Secret ${name}: kubectl create secret generic ${name} -n ${namespace} --type=${CREDENTIALS_TYPE} --from-file=${key}=FILE`,
+    );
+  });
+  checkType(secret, namespace, key);
+  checkHost(secret, url);
+  const data = new Map(Object.entries(secret.data ?? {}));
+  const encoded: unknown = data.get(key);
+  if (typeof encoded !== "string" || encoded === "")
+    throw new CredentialsError(`the Secret ${name} has nothing under the key ${key}`);
+  // An editor's or echo's line end is not part of the password.
+  return new Redacted(
+    Buffer.from(encoded, "base64")
+      .toString("utf8")
+      .replace(/\r?\n$/, ""),
+  );
+}

@@ -1,0 +1,40 @@
+import { connectionDefaults, type ConnectionSpec } from "../../api/vault-connection.ts";
+import { parseDuration } from "../../../lib/duration.ts";
+import type { Scope } from "../../../protocol/scope.ts";
+
+/** A VaultConnection's spec with its defaults, in the units of the client. */
+export interface ConnectionSettings {
+  readonly url: string;
+  readonly email: string;
+  readonly scope: Scope;
+  readonly tokenLifetimeMs: number;
+  readonly refreshIntervalMs: number;
+  readonly timeoutMs: number;
+  readonly requestsPerSecond: number;
+}
+
+function admitted(values: readonly string[] | undefined): "*" | ReadonlySet<string> {
+  return values === undefined || values.includes("*") ? "*" : new Set(values);
+}
+
+function scopeOf({ scope = {} }: ConnectionSpec): Scope {
+  return {
+    cloud_type: admitted(scope.cloudType),
+    environment_type: admitted(scope.environmentType),
+    application_type: admitted(scope.applicationType),
+    classification: admitted(scope.classification),
+    secret_name: admitted(scope.secretName),
+  };
+}
+
+export function settingsOf(spec: ConnectionSpec): ConnectionSettings {
+  return {
+    url: spec.url.replace(/\/+$/, ""),
+    email: spec.email,
+    scope: scopeOf(spec),
+    tokenLifetimeMs: parseDuration(spec.tokenLifetime ?? connectionDefaults.tokenLifetime),
+    refreshIntervalMs: parseDuration(spec.refreshInterval ?? connectionDefaults.refreshInterval),
+    timeoutMs: parseDuration(spec.timeout ?? connectionDefaults.timeout),
+    requestsPerSecond: spec.requestsPerSecond ?? connectionDefaults.requestsPerSecond,
+  };
+}

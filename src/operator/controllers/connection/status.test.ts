@@ -1,0 +1,152 @@
+import { describe, expect, test } from "vitest";
+import { InMemoryConnection } from "../../../../test/support/vault/in-memory-connection.ts";
+import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { connectionStatus, type ConnectionStatus } from "../../api/vault-connection.ts";
+import {
+  AuthError,
+  PermanentError,
+  RateLimitedError,
+  RefusedError,
+  TransientError,
+  UnexpectedResponse,
+} from "../../vault-client/vault-error.ts";
+import { CredentialsError } from "./read-password.ts";
+import { connectionStatusNow, type ConnectionView } from "./status.ts";
+
+const NOW = Date.UTC(2026, 10, 21, 12);
+const MOMENT = "2026-11-21T12:00:00.000Z";
+const facts = { generation: 3, users: 2, now: NOW };
+
+const connectionOf = (): InMemoryConnection =>
+  new InMemoryConnection(new VirtualClock(), { onChange: () => undefined, onHealth: () => undefined });
+
+function healthy(): InMemoryConnection {
+  const connection = connectionOf();
+  connection.list({ secretCount: 5, fileCount: 1 });
+  connection.token = { expiresAt: NOW + 3_600_000, refreshedAt: NOW - 60_000, scope: "cloud_type:aws" };
+  return connection;
+}
+
+function failing(error: Error): InMemoryConnection {
+  const connection = healthy();
+  connection.turn("failing", error);
+  return connection;
+}
+
+const open = (connection: InMemoryConnection, staleSince?: number): ConnectionView => ({ state: "open", connection, staleSince });
+
+/** The status as the next look reads it back. */
+function next(before: ConnectionStatus, view: ConnectionView, changes: Partial<typeof facts> = {}): ConnectionStatus {
+  return connectionStatus.parse(JSON.parse(JSON.stringify(connectionStatusNow(before, view, { ...facts, ...changes }))));
+}
+const types = ({ conditions = [] }: ConnectionStatus): string[] =>
+  conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`);
+
+test("a healthy connection tells its token's times and scope, and what it lists", () => {
+  expect(connectionStatusNow({}, open(healthy()), facts)).toStrictEqual({
+    observedGeneration: 3,
+    conditions: [
+      {
+        type: "Ready",
+        status: "True",
+        reason: "Synced",
+        message: "the vault's list is read once an interval",
+        observedGeneration: 3,
+        lastTransitionTime: MOMENT,
+      },
+    ],
+    token: { expiresAt: "2026-11-21T13:00:00.000Z", refreshedAt: "2026-11-21T11:59:00.000Z", scope: "cloud_type:aws" },
+    secrets: 5,
+    files: 1,
+    users: 2,
+  });
+});
+
+test("one that starts is neither ready nor not", () => {
+  expect(types(next({}, open(connectionOf())))).toEqual(["Ready=Unknown Progressing"]);
+});
+
+describe("one that fails says why, and is Stalled when only a person can mend it", () => {
+  test.each<[Error | undefined, string, boolean]>([
+    [new TransientError("list_no_dup", "unreachable"), "VaultUnreachable", false],
+    [new RateLimitedError("list_no_dup", 5_000), "RateLimited", false],
+    [new AuthError("generate_access_token", "credentials"), "AuthFailed", true],
+    [new CredentialsError("there is no Secret login"), "AuthFailed", true],
+    [new UnexpectedResponse("list_no_dup", "secrets"), "UnexpectedResponse", false],
+    [new RefusedError("list_no_dup", "insecure"), "InvalidSpec", true],
+    [new PermanentError("generate_access_token", "invalid_scope"), "InvalidSpec", true],
+    [new PermanentError("list_no_dup", "not_found"), "UnexpectedResponse", false],
+    [new Error("anything else"), "VaultUnreachable", false],
+    [undefined, "VaultUnreachable", false],
+  ])("%s: %s", (error, reason, stalled) => {
+    const connection = healthy();
+    connection.turn("failing", error);
+    const status = next({}, open(connection));
+    expect(types(status)).toEqual([`Ready=False ${reason}`, ...(stalled ? [`Stalled=True ${reason}`] : [])]);
+    expect(status.conditions?.[0]?.message).toBe(error?.message ?? "the vault does not answer");
+  });
+
+  test("what it listed last stays to be seen", () => {
+    const before = next({}, open(healthy()));
+    expect(next(before, open(failing(new TransientError("list_no_dup", "timeout"))))).toMatchObject({ secrets: 5, files: 1 });
+    expect(next(before, open(connectionOf()))).toMatchObject({ secrets: 5, files: 1 });
+  });
+});
+
+test("one that can't be opened says what to correct, and shows no token", () => {
+  const status = next(next({}, open(healthy())), { state: "invalid", message: "spec.url: write it" });
+  expect(types(status)).toEqual(["Ready=False InvalidSpec", "Stalled=True InvalidSpec"]);
+  expect(status.conditions?.map(({ message }) => message)).toEqual(["spec.url: write it", "spec.url: write it"]);
+  expect(status).not.toHaveProperty("token");
+  expect(status).toMatchObject({ secrets: 5, users: 2 });
+});
+
+test("one that was not heard of is Stale, since when", () => {
+  const status = next({}, open(failing(new TransientError("list_no_dup", "timeout")), NOW - 600_000));
+  expect(types(status)).toEqual(["Ready=False VaultUnreachable", "Stale=True VaultUnreachable"]);
+  expect(status.conditions?.at(-1)?.message).toContain("2026-11-21T11:50:00.000Z");
+  expect(types(next(status, open(healthy())))).toEqual(["Ready=True Synced"]);
+});
+
+test("files that are no longer listed are no longer counted", () => {
+  const before = next({}, open(healthy()));
+  const connection = healthy();
+  connection.list({ secretCount: 5 });
+  expect(next(before, open(connection))).not.toHaveProperty("files");
+});
+
+test("a token that lasts longer than a calendar can write is told with its last day", () => {
+  const connection = healthy();
+  connection.token = { expiresAt: 1e300, refreshedAt: NOW, scope: "" };
+  expect(next({}, open(connection)).token?.expiresAt).toBe("9999-12-31T00:00:00.000Z");
+});
+
+describe("what is written is news", () => {
+  const views: [string, ConnectionView][] = [
+    ["healthy", open(healthy())],
+    ["starting", open(connectionOf())],
+    ["failing", open(failing(new AuthError("generate_access_token", "credentials")), NOW - 600_000)],
+    ["invalid", { state: "invalid", message: "spec.url: no" }],
+  ];
+
+  test.each(views)("%s: the same twice, at whatever time, is the same status", (_, view) => {
+    for (const [, earlier] of views) {
+      const first = next(next({}, earlier, { now: NOW - 86_400_000 }), view);
+      expect(connectionStatusNow(first, view, { ...facts, now: NOW + 3_600_000 })).toStrictEqual(first);
+    }
+  });
+
+  test("its moment is that of the last change of Ready", () => {
+    const first = next({}, open(healthy()), { now: NOW - 86_400_000 });
+    const second = next(first, open(failing(new TransientError("list_no_dup", "timeout"))));
+    expect(second.conditions?.[0]?.lastTransitionTime).toBe(MOMENT);
+    const third = next(second, open(failing(new AuthError("list_no_dup", "token"))), { now: NOW + 1 });
+    expect(third.conditions?.map(({ lastTransitionTime }) => lastTransitionTime)).toEqual([MOMENT, "2026-11-21T12:00:00.001Z"]);
+  });
+
+  test("a change of users or of the generation is", () => {
+    const first = next({}, open(healthy()));
+    expect(next(first, open(healthy()), { users: 0 }).users).toBe(0);
+    expect(next(first, open(healthy()), { generation: 4 })).toMatchObject({ observedGeneration: 4 });
+  });
+});

@@ -1,0 +1,80 @@
+import { type ConditionNow, mergeConditions } from "../../api/conditions.ts";
+import { isStalled, type Reason } from "../../api/reasons.ts";
+import type { ConnectionStatus } from "../../api/vault-connection.ts";
+import { defined } from "../../../lib/defined.ts";
+import type { Connection } from "../../vault-client/connection.ts";
+import { isVaultError } from "../../vault-client/vault-error.ts";
+import { CredentialsError } from "./read-password.ts";
+
+function reasonOf(error: Error | undefined): Reason {
+  if (error instanceof CredentialsError) return "AuthFailed";
+  if (!isVaultError(error)) return "VaultUnreachable";
+  switch (error.kind) {
+    case "transient":
+      return "VaultUnreachable";
+    case "auth":
+      return "AuthFailed";
+    case "rate-limited":
+      return "RateLimited";
+    case "unexpected-response":
+      return "UnexpectedResponse";
+    case "refused":
+      return "InvalidSpec";
+    case "permanent":
+      return error.code === "invalid_scope" ? "InvalidSpec" : "UnexpectedResponse";
+  }
+}
+
+/** What there is to say of a connection: its health, or why it can't be opened. */
+export type ConnectionView =
+  | { readonly state: "invalid"; readonly message: string }
+  | { readonly state: "open"; readonly connection: Connection; readonly staleSince: number | undefined };
+
+function conditionsOf(view: ConnectionView): ConditionNow[] {
+  if (view.state === "invalid") {
+    const condition = { status: "False", reason: "InvalidSpec", message: view.message } as const;
+    return [
+      { type: "Ready", ...condition },
+      { type: "Stalled", ...condition, status: "True" },
+    ];
+  }
+  const { health } = view.connection;
+  const conditions: ConditionNow[] = [];
+  if (health.state === "healthy") {
+    conditions.push({ type: "Ready", status: "True", reason: "Synced", message: "the vault's list is read once an interval" });
+  } else if (health.state === "starting") {
+    conditions.push({ type: "Ready", status: "Unknown", reason: "Progressing", message: "logging in for the first time" });
+  } else {
+    const reason = reasonOf(health.error);
+    const message = health.error?.message ?? "the vault does not answer";
+    conditions.push({ type: "Ready", status: "False", reason, message });
+    if (isStalled(reason)) conditions.push({ type: "Stalled", status: "True", reason, message });
+  }
+  if (view.staleSince !== undefined) {
+    const message = `nothing was heard of the vault since ${new Date(view.staleSince).toISOString()}; all targets are kept as they are`;
+    conditions.push({ type: "Stale", status: "True", reason: reasonOf(health.error), message });
+  }
+  return conditions;
+}
+
+/** The status to write; it differs from `before` only where there is news. `now` is milliseconds since the epoch. */
+export function connectionStatusNow(
+  before: ConnectionStatus,
+  view: ConnectionView,
+  { generation, users, now }: { readonly generation: number; readonly users: number; readonly now: number },
+): object {
+  const connection = view.state === "open" ? view.connection : undefined;
+  const token = connection?.token;
+  return defined({
+    observedGeneration: generation,
+    conditions: mergeConditions(before.conditions, conditionsOf(view), generation, new Date(now).toISOString()),
+    token: token && {
+      expiresAt: new Date(Math.min(token.expiresAt, Date.UTC(9999, 11, 31))).toISOString(),
+      refreshedAt: new Date(token.refreshedAt).toISOString(),
+      scope: token.scope,
+    },
+    secrets: connection?.snapshot?.secretCount ?? before.secrets,
+    files: connection?.snapshot === undefined ? before.files : connection.snapshot.fileCount,
+    users,
+  });
+}

@@ -1,0 +1,59 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Clock } from "../../../lib/clock.ts";
+import { isKubeError } from "../../kube/kube-error.ts";
+import type { KubeApi } from "../../kube/client/kube-api.ts";
+import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
+import { OwnWrites } from "./own-writes.ts";
+
+interface StoredStatus {
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly status: unknown;
+}
+
+/** Writes the statuses of one kind of resource, each only when it says something new. Source: design, "Status contract". */
+export class StatusWriter {
+  readonly #api: KubeApi;
+  readonly #descriptor: ResourceDescriptor;
+  readonly #ownWrites: OwnWrites<StoredStatus>;
+
+  constructor(api: KubeApi, descriptor: ResourceDescriptor, clock: Clock) {
+    this.#api = api;
+    this.#descriptor = descriptor;
+    this.#ownWrites = new OwnWrites(clock);
+  }
+
+  /** The status as it was last written, which the watch may not show yet. */
+  current(key: string, object: KubeObject): unknown {
+    return this.#stored(key, object).status;
+  }
+
+  /** @throws KubeError, `Conflict` when the resource has changed meanwhile */
+  async write(key: string, object: KubeObject, status: object, signal: AbortSignal): Promise<void> {
+    const stored = this.#stored(key, object);
+    if (isDeepStrictEqual(stored.status ?? {}, status)) return;
+    const { namespace, name } = object.metadata;
+    const { uid, resourceVersion } = stored;
+    try {
+      const written = await this.#api.replaceStatus(this.#descriptor, { namespace, name, uid, resourceVersion }, status, signal);
+      this.#ownWrites.wrote(key, stateOf(written));
+    } catch (error) {
+      // A resource that is gone needs no status, and who has lost the lease writes none.
+      if (!isKubeError(error, "NotFound", "NotLeader")) throw error;
+    }
+  }
+
+  forget(key: string): void {
+    this.#ownWrites.forget(key);
+  }
+
+  #stored(key: string, object: KubeObject): StoredStatus {
+    const watched = stateOf(object);
+    const newest = this.#ownWrites.newest(key, watched);
+    return newest?.uid === watched.uid ? newest : watched;
+  }
+}
+
+function stateOf({ metadata, status }: KubeObject): StoredStatus {
+  return { uid: metadata.uid ?? "", resourceVersion: metadata.resourceVersion ?? "", status };
+}

@@ -1,0 +1,52 @@
+import { vaultFileKind } from "../../api/kinds.ts";
+import { vaultFileSpec, type VaultFileSpec } from "../../api/vault-file.ts";
+import type { Candidate } from "../../sync/resolve.ts";
+import type { SyncResource } from "../../sync/resource.ts";
+import type { FileRecord } from "../../vault-client/connection.ts";
+import { parseWith } from "./parse.ts";
+import type { SourceKind } from "./source-kind.ts";
+
+interface FileCandidate extends Candidate {
+  readonly record: FileRecord;
+}
+
+function wanted(spec: VaultFileSpec, name: string): Pick<SyncResource, "items" | "target" | "whenRemoved"> {
+  const { kind } = spec.target;
+  return {
+    items: (spec.files ?? []).map((file) => ({
+      targetKey: file.key ?? file.filename,
+      source: file.filename,
+      owner: undefined,
+      version: file.version ?? "latest",
+    })),
+    target: { kind, name: spec.target.name ?? name, type: kind === "Secret" ? "Opaque" : undefined },
+    whenRemoved: spec.target.whenRemoved ?? "Delete",
+  };
+}
+
+/** What is a VaultFile's own: its items are files of the vault, which the list gives with their sizes. */
+export const fileSource: SourceKind<FileCandidate> = {
+  descriptor: vaultFileKind,
+  parse: (object) => parseWith("VaultFile", vaultFileSpec, object, wanted),
+  covers: (snapshot) => snapshot.fileCount !== undefined,
+  changed: ({ files }) => files,
+  candidates: (snapshot, item) => {
+    const record = snapshot.file(item.source);
+    if (record === undefined) return [];
+    return [
+      {
+        record,
+        owner: undefined,
+        own: true,
+        latest: record.version,
+        sizes: new Map(record.versions.map(({ version, size }) => [version, size])),
+        madeAt: new Map(
+          record.versions.flatMap(({ version, createdAt }) => (createdAt === undefined ? [] : [[version, createdAt]])),
+        ),
+        expiresAt: undefined,
+        deleteAt: undefined,
+      },
+    ];
+  },
+  fetch: (connection, { record }, version, signal) => connection.fileContent(record, version, signal),
+};

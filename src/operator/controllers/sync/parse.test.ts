@@ -1,0 +1,96 @@
+import { describe, expect, test } from "vitest";
+import { specTable } from "../../../../test/support/kube/spec-table.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import { fileSource } from "./file-source.ts";
+import { secretSource } from "./secret-source.ts";
+
+function object(kind: string, spec: unknown, annotations?: Record<string, string>): KubeObject {
+  const metadata = { name: "db", namespace: "shop", uid: "u1", generation: 4, ...(annotations && { annotations }) };
+  return { apiVersion: "vaultsync.dev/v1alpha1", kind, metadata, spec };
+}
+const parseSecret = (spec: unknown, annotations?: Record<string, string>) =>
+  secretSource.parse(object("VaultSecret", spec, annotations));
+const parseFile = (spec: unknown) => fileSource.parse(object("VaultFile", spec));
+const connectionRef = { name: "vault" };
+
+test("a VaultSecret is read with its defaults", () => {
+  expect(parseSecret({ connectionRef, data: [{ secretKey: "a", remoteRef: { key: "shop-db" } }] })).toEqual({
+    ok: true,
+    resource: {
+      kind: "VaultSecret",
+      namespace: "shop",
+      name: "db",
+      uid: "u1",
+      generation: 4,
+      connection: "vault",
+      suspend: false,
+      items: [{ targetKey: "a", source: "shop-db", owner: undefined, version: "latest" }],
+      target: { kind: "Secret", name: "db", type: "Opaque" },
+      whenRemoved: "Delete",
+      accepted: new Set([""]),
+    },
+  });
+});
+
+test("a VaultSecret is read with all it says", () => {
+  const remoteRef = { key: "shop-db", version: 3, owner: "dba@example.com" };
+  const target = { name: "other", type: "kubernetes.io/tls", whenRemoved: "Retain" };
+  expect(parseSecret({ connectionRef, suspend: true, data: [{ secretKey: "a", remoteRef }], target })).toMatchObject({
+    resource: {
+      suspend: true,
+      items: [{ source: "shop-db", owner: "dba@example.com", version: 3 }],
+      target: { kind: "Secret", name: "other", type: "kubernetes.io/tls" },
+      whenRemoved: "Retain",
+    },
+  });
+});
+
+test("a VaultFile's key is the filename, unless it says another", () => {
+  const files = [{ filename: "app.conf" }, { filename: "shop/x", key: "x", version: 2 }];
+  expect(parseFile({ connectionRef, files, target: { kind: "ConfigMap" } })).toMatchObject({
+    ok: true,
+    resource: {
+      kind: "VaultFile",
+      items: [
+        { targetKey: "app.conf", source: "app.conf", version: "latest" },
+        { targetKey: "x", source: "shop/x", version: 2 },
+      ],
+      target: { kind: "ConfigMap", name: "db", type: undefined },
+      whenRemoved: "Delete",
+    },
+  });
+  expect(parseFile({ connectionRef, files, target: { kind: "Secret" } })).toMatchObject({
+    resource: { target: { type: "Opaque" } },
+  });
+});
+
+const accepted = (text: string): string[] => [
+  ...parseSecret({ connectionRef, data: [{ secretKey: "a", remoteRef: { key: "k" } }] }, { "vaultsync.dev/accept": text })
+    .resource.accepted,
+];
+
+describe("the annotation that accepts versions", () => {
+  test("is a list with commas, spaces or not", () => {
+    expect(accepted("db@3")).toEqual(["db@3"]);
+    expect(accepted(" db@3 ,\tapi@1,")).toEqual(["db@3", "api@1", ""]);
+  });
+});
+
+describe("a spec that the operator does not understand", () => {
+  const wrong = specTable.filter(({ refused, kind }) => refused !== undefined && kind.kind !== "VaultConnection");
+
+  test.each(wrong)("asks for nothing, deletes nothing, and says what is wrong: $what", ({ kind, spec, refused }) => {
+    const parsed = kind.kind === "VaultFile" ? parseFile(spec) : parseSecret(spec);
+    expect(parsed).toMatchObject({
+      ok: false,
+      resource: { kind: kind.kind, uid: "u1", generation: 4, items: [], whenRemoved: "Retain" },
+      verdict: { ready: false, reason: "InvalidSpec" },
+    });
+    expect(parsed.ok ? "" : parsed.verdict.message).toContain(refused?.words);
+  });
+
+  test.each([undefined, null, "text", 7, [], {}])("is never an exception: %j", (spec) => {
+    expect(parseSecret(spec).ok).toBe(false);
+    expect(parseFile(spec).ok).toBe(false);
+  });
+});

@@ -1,0 +1,270 @@
+import { ACCEPT_ANNOTATION } from "../../api/names.ts";
+import { findCondition } from "../../api/conditions.ts";
+import type { Clock } from "../../../lib/clock.ts";
+import type { Logger } from "../../../lib/logger.ts";
+import { isKubeError } from "../../kube/kube-error.ts";
+import type { EventRecorder } from "../../kube/events.ts";
+import type { KubeApi } from "../../kube/client/kube-api.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
+import type { ReconcileResult } from "../../runtime/controller.ts";
+import { decide, targetConflict } from "../../sync/decide.ts";
+import { type Candidate, type Remembered, type Resolution, resolveItem } from "../../sync/resolve.ts";
+import type { SyncItem, SyncResource } from "../../sync/resource.ts";
+import { EXPIRY_NOTICE_MS, nextStatus, readStatus, type Report, statusOf, type SyncStatus, wasReady } from "../../sync/status.ts";
+import { isOwnedBy, sourceId, type TargetState, targetState } from "../../sync/target.ts";
+import { notReady, type Verdict } from "../../sync/ready-condition.ts";
+import type { Snapshot } from "../../vault-client/connection.ts";
+import { isVaultError } from "../../vault-client/vault-error.ts";
+import type { ConnectionAccess, ConnectionDirectory } from "./directory.ts";
+import { announce } from "./events.ts";
+import { type Outcome, unchangedOutcome, withEarlier } from "./outcome.ts";
+import { WATCH_LAG_MS } from "../status/own-writes.ts";
+import { StatusWriter } from "../status/status-writer.ts";
+import { RetryLater } from "./retry-later.ts";
+import type { SourceKind } from "./source-kind.ts";
+import { targetDescriptor } from "./target-metadata.ts";
+import type { TargetView } from "./target-view.ts";
+import type { TargetWriter } from "./target-writer.ts";
+
+export interface ReconcilerOptions<C extends Candidate> {
+  readonly kind: SourceKind<C>;
+  readonly resources: ReadonlyStore<KubeObject>;
+  readonly connections: ConnectionDirectory;
+  readonly targets: TargetView;
+  readonly writer: TargetWriter<C>;
+  readonly api: KubeApi;
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** One attempt's findings, before they become a status. */
+interface Findings<C extends Candidate> {
+  readonly outcome: Outcome;
+  readonly resolutions: readonly Resolution<C>[] | undefined;
+  readonly staleSince: number | undefined;
+}
+
+const statusOnly = (verdict: Verdict | undefined): Findings<never> => ({
+  outcome: unchangedOutcome(verdict, new Map()),
+  resolutions: undefined,
+  staleSince: undefined,
+});
+
+/**
+ * Level-triggered reconcile of VaultSecrets and VaultFiles: from a key, through what is known (own store, mirror of the vault, target's
+ * metadata), a pure decision, and the writes it asks for, to a status that is written only when it says something new.
+ * Source: design, "How the operator works", point 3.
+ */
+export class Reconciler<C extends Candidate> {
+  readonly #options: ReconcilerOptions<C>;
+  readonly #statuses: StatusWriter;
+  /** Deadlines of sources by resource and key, for the items that a status has no room for. */
+  readonly #deadlines = new Map<string, Map<string, number>>();
+  /** What was done to targets and is in no status yet, because writing that failed. */
+  readonly #unreported = new Map<string, Outcome>();
+
+  constructor(options: ReconcilerOptions<C>) {
+    this.#options = options;
+    this.#statuses = new StatusWriter(options.api, options.kind.descriptor, options.clock);
+  }
+
+  /** The resource is gone: what was remembered of it goes too. Its target is garbage-collected by the API server. */
+  forget(key: string): void {
+    this.#statuses.forget(key);
+    this.#deadlines.delete(key);
+    this.#unreported.delete(key);
+  }
+
+  /** @throws when the attempt is to be made again */
+  async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const { resources, kind, clock } = this.#options;
+    const object = resources.get(key);
+    if (object === undefined || object.metadata.deletionTimestamp !== undefined) return {};
+    const parsed = kind.parse(object);
+    const before = readStatus(parsed.resource.kind, this.#statuses.current(key, object));
+    const findings = parsed.ok ? await this.#attempt(key, parsed.resource, before, signal) : statusOnly(parsed.verdict);
+    if (findings === undefined) return {};
+    const { resolutions, staleSince } = findings;
+    const outcome = withEarlier(findings.outcome, this.#unreported.get(key));
+    const { verdict, busy, versions, changed } = outcome;
+    const now = clock.now();
+    const report: Report = { resource: parsed.resource, verdict, busy, staleSince, resolutions, versions, changed, now };
+    await this.#statuses.write(key, object, nextStatus(before, report), signal);
+    this.#unreported.delete(key);
+    announce(this.#options.events, object, before, outcome);
+    if (outcome.effect !== "none") {
+      const { kind: targetKind, name } = parsed.resource.target;
+      const fields = { controller: object.kind, key, action: outcome.effect, target: `${targetKind}/${name}` };
+      this.#options.logger.info(fields, "target written");
+    }
+    if (outcome.retry) throw new RetryLater(busy?.reason ?? "failed", outcome.requeueAfterMs);
+    return { requeueAfterMs: this.#nextLook(outcome, resolutions ?? [], now) };
+  }
+
+  async #attempt(key: string, resource: SyncResource, before: SyncStatus, signal: AbortSignal): Promise<Findings<C> | undefined> {
+    if (resource.suspend) return statusOnly(notReady("Suspended", "spec.suspend is true; the target is left as it is"));
+    const access = this.#options.connections.get(`${resource.namespace}/${resource.connection}`);
+    if (access === undefined) {
+      const message = `there is no VaultConnection ${resource.connection} in the namespace ${resource.namespace}`;
+      return statusOnly(notReady("ConnectionNotFound", message));
+    }
+    if (access === "opening") return undefined;
+    if ("notReady" in access) return statusOnly(this.#waiting(resource, before, access.notReady));
+    const snapshot = access.connection.snapshot;
+    if (snapshot === undefined || !this.#options.kind.covers(snapshot)) return this.#withoutList(resource, before, access);
+    return this.#withList(key, resource, before, access, snapshot, signal);
+  }
+
+  /** Nothing is known of the vault yet. A target that was in step stays Ready; the connection's first list brings us back here. */
+  #withoutList(resource: SyncResource, before: SyncStatus, access: ConnectionAccess): Findings<never> | undefined {
+    const { state, error } = access.connection.health;
+    if (state !== "failing" && access.staleSince === undefined) return undefined;
+    const why = error === undefined ? "it has not listed yet" : error.message;
+    return { ...statusOnly(this.#waiting(resource, before, why)), staleSince: access.staleSince };
+  }
+
+  #waiting(resource: SyncResource, before: SyncStatus, why: string): Verdict | undefined {
+    if (wasReady(before, resource.generation)) return undefined;
+    return notReady("ConnectionNotReady", `the VaultConnection ${resource.connection} is not ready: ${why}`);
+  }
+
+  async #withList(
+    key: string,
+    resource: SyncResource,
+    before: SyncStatus,
+    access: ConnectionAccess,
+    snapshot: Snapshot,
+    signal: AbortSignal,
+  ): Promise<Findings<C> | undefined> {
+    const { kind, writer } = this.#options;
+    const state = await this.#targetState(resource, before, signal);
+    if (state === "deleting") return undefined;
+    const resolutions = this.#resolve(key, resource, before, access, snapshot, state);
+    const decision = decide(resource, resolutions, state);
+    const { connection, staleSince } = access;
+    const fetch = async ({ candidate, version }: { candidate: C; version: number }) => {
+      try {
+        return await kind.fetch(connection, candidate, version, signal);
+      } catch (error) {
+        // The list names what the vault then does not have: it is out of date.
+        if (isVaultError(error) && error.kind === "permanent" && error.code.endsWith("not_found")) connection.pollSoon();
+        throw error;
+      }
+    };
+    try {
+      const outcome = await writer.carryOut(resource, decision, state, fetch, signal);
+      if (outcome.effect !== "none") this.#unreported.set(key, outcome);
+      if (outcome.verdict?.ready === true) await this.#removeFormer(resource, before, signal);
+      return { outcome, resolutions, staleSince };
+    } catch (error) {
+      if (isKubeError(error, "AlreadyExists")) return this.#nameTaken(resource, resolutions, staleSince, signal);
+      if (isKubeError(error, "NamespaceTerminating", "NotLeader")) return undefined;
+      throw error;
+    }
+  }
+
+  /** The watch shows only objects with our label, so one of somebody else's is met when its name turns out to be taken. */
+  async #nameTaken(
+    resource: SyncResource,
+    resolutions: readonly Resolution<C>[],
+    staleSince: number | undefined,
+    signal: AbortSignal,
+  ): Promise<Findings<C>> {
+    const state = await this.#lookUp(resource, signal);
+    const taken = state !== "deleting" && state.state === "foreign";
+    if (!taken) throw new RetryLater("the target appeared meanwhile");
+    return { outcome: unchangedOutcome(targetConflict(resource, state.owner), new Map()), resolutions, staleSince };
+  }
+
+  /** The spec names another target than the one that was in step last: the old one, if it is ours, has nobody to keep it in step. */
+  async #removeFormer(resource: SyncResource, { target }: SyncStatus, signal: AbortSignal): Promise<void> {
+    const kind = target?.kind;
+    if (target === undefined || (kind !== "Secret" && kind !== "ConfigMap")) return;
+    if (kind === resource.target.kind && target.name === resource.target.name) return;
+    const former: SyncResource = { ...resource, target: { kind, name: target.name, type: undefined } };
+    const metadata = this.#options.targets.metadata(former);
+    if (metadata !== undefined && isOwnedBy(resource, metadata)) await this.#options.writer.remove(former, metadata, signal);
+  }
+
+  async #targetState(resource: SyncResource, before: SyncStatus, signal: AbortSignal): Promise<TargetState | "deleting"> {
+    const watched = this.#options.targets.metadata(resource);
+    const wasTaken = findCondition(before.conditions, "Ready")?.reason === "TargetConflict";
+    if (watched === undefined && wasTaken) return this.#lookUp(resource, signal);
+    if (watched?.deleting === true && isOwnedBy(resource, watched)) return "deleting";
+    return targetState(resource, watched);
+  }
+
+  async #lookUp(resource: SyncResource, signal: AbortSignal): Promise<TargetState | "deleting"> {
+    const { api, targets } = this.#options;
+    const { kind, name } = resource.target;
+    try {
+      const object = await api.getMetadata(targetDescriptor[kind], { namespace: resource.namespace, name }, signal);
+      targets.saw(resource, object);
+    } catch (error) {
+      if (!isKubeError(error, "NotFound")) throw error;
+      targets.missed(resource);
+    }
+    const seen = targets.metadata(resource);
+    return seen?.deleting === true ? "deleting" : targetState(resource, seen);
+  }
+
+  #resolve(
+    key: string,
+    resource: SyncResource,
+    before: SyncStatus,
+    { account }: ConnectionAccess,
+    snapshot: Snapshot,
+    state: TargetState,
+  ): Resolution<C>[] {
+    const { kind, clock } = this.#options;
+    const deadlines = this.#deadlines.get(key);
+    const resolutions = resource.items.map((item) => {
+      const held = state.state === "owned" ? state.held.get(item.targetKey) : undefined;
+      const earlier = statusOf(before, item);
+      const isOthers = item.owner !== undefined && held?.source !== sourceId(item.source, item.owner);
+      const deleteAt = deadlines === undefined ? earlier?.deleteAt : deadlines.get(deadlineKey(item));
+      const remembered: Remembered = { held, sameName: earlier !== undefined, deleteAt: isOthers ? undefined : deleteAt };
+      return resolveItem(resource, item, kind.candidates(snapshot, item, account), remembered, clock.now());
+    });
+    this.#deadlines.set(key, new Map(resolutions.flatMap((resolution) => knownDeadline(resolution))));
+    return resolutions;
+  }
+
+  /** When this resource is due without anybody's doing: its own retry, a deadline, or to see that a write arrived in the watch. */
+  #nextLook(outcome: Outcome, resolutions: readonly Resolution[], now: number): number | undefined {
+    const moments = resolutions.flatMap((resolution) => {
+      if (resolution.state === "missing" && resolution.deleteAt !== undefined) return [resolution.deleteAt - now];
+      if (resolution.state === "found" && resolution.candidate.expiresAt !== undefined) {
+        return [resolution.candidate.expiresAt - EXPIRY_NOTICE_MS - now];
+      }
+      return [];
+    });
+    if (outcome.requeueAfterMs !== undefined) moments.push(outcome.requeueAfterMs);
+    if (outcome.verdict?.reason === "TargetConflict") moments.push(CONFLICT_RETRY_MS);
+    if (outcome.effect !== "none") moments.push(WATCH_LAG_MS + 1_000);
+    const due = moments.filter((ms) => ms > 0);
+    return due.length === 0 ? undefined : Math.min(...due);
+  }
+}
+
+/** A name taken by an object we don't watch is looked at this seldom, in milliseconds. */
+const CONFLICT_RETRY_MS = 30_000;
+
+const deadlineKey = ({ targetKey, source, owner = "" }: SyncItem): string => `${targetKey}\n${source}\n${owner}`;
+
+function knownDeadline(resolution: Resolution): [string, number][] {
+  const deleteAt =
+    "deleteAt" in resolution ? resolution.deleteAt : "candidate" in resolution ? resolution.candidate.deleteAt : undefined;
+  return deleteAt === undefined ? [] : [[deadlineKey(resolution.item), deleteAt]];
+}
+
+/** Whether two states of a resource differ in anything but what the operator writes itself. */
+export function asksForSomethingElse(before: KubeObject, now: KubeObject): boolean {
+  return (
+    before.metadata.uid !== now.metadata.uid ||
+    before.metadata.generation !== now.metadata.generation ||
+    before.metadata.annotations?.[ACCEPT_ANNOTATION] !== now.metadata.annotations?.[ACCEPT_ANNOTATION]
+  );
+}

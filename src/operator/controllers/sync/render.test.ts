@@ -1,0 +1,155 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { syncItem, syncResource } from "../../../../test/support/kube/sync-resource.ts";
+import { vaultSecretKind } from "../../api/kinds.ts";
+import type { ObjectMeta } from "../../kube/resource.ts";
+import { readContent } from "../../sync/content.ts";
+import { type HeldKey, targetState } from "../../sync/target.ts";
+import { renderTarget } from "./render.ts";
+import { targetMetadata } from "./target-metadata.ts";
+
+const resource = syncResource([syncItem("a")]);
+const text = (value: string): Uint8Array => new TextEncoder().encode(value);
+
+function rendering(changes: Partial<Parameters<typeof renderTarget>[0]> = {}): Parameters<typeof renderTarget>[0] {
+  const held = new Map<string, HeldKey>([["a", { version: 3, source: "s" }]]);
+  return { resource, owner: vaultSecretKind, content: new Map([["a", text("x")]]), digest: "digest", held, ...changes };
+}
+
+const annotationsOf = (held: ReadonlyMap<string, HeldKey>) => renderTarget(rendering({ held }), undefined).metadata.annotations;
+
+test("a first Secret is all ours, and owned by the resource", () => {
+  expect(JSON.parse(JSON.stringify(renderTarget(rendering(), undefined)))).toEqual({
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: {
+      name: "db",
+      namespace: "shop",
+      labels: { "app.kubernetes.io/managed-by": "vaultsync" },
+      annotations: {
+        "vaultsync.dev/owner": "VaultSecret/db",
+        "vaultsync.dev/content": "digest",
+        "vaultsync.dev/versions": '{"a":3}',
+        "vaultsync.dev/sources": '{"a":"s"}',
+      },
+      ownerReferences: [
+        {
+          apiVersion: "vaultsync.dev/v1alpha1",
+          kind: "VaultSecret",
+          name: "db",
+          uid: "uid-of-the-resource",
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
+    },
+    type: "Opaque",
+    data: { a: "eA==" },
+  });
+});
+
+test("a ConfigMap has no type", () => {
+  const target = { kind: "ConfigMap", name: "web", type: undefined } as const;
+  const object = renderTarget(rendering({ resource: syncResource([], { target }) }), undefined);
+  expect(object).not.toHaveProperty("type");
+  expect(object).toMatchObject({ kind: "ConfigMap", data: { a: "x" }, binaryData: {} });
+});
+
+describe("what the target says it holds", () => {
+  test("is read back the same, under every legal key", () => {
+    const key = fc.oneof(fc.constantFrom("__proto__", "constructor", "toString"), fc.stringMatching(/^[-._a-zA-Z0-9]{1,20}$/));
+    // A vault that counts its moments in seconds may give fractions of a millisecond.
+    const madeAt = fc.option(
+      fc.oneof(
+        fc.integer(),
+        fc.double({ noNaN: true, noDefaultInfinity: true }).map((moment) => moment + 0),
+      ),
+      { nil: undefined },
+    );
+    const held = fc
+      .uniqueArray(
+        fc.tuple(key, fc.record({ version: fc.integer({ min: 1 }), source: fc.stringMatching(/^[\w-]{16}$/), madeAt })),
+        {
+          selector: ([name]) => name,
+          minLength: 1,
+          maxLength: 6,
+        },
+      )
+      .map((keys) => new Map(keys));
+    fc.assert(
+      fc.property(held, (keys) => {
+        const content = new Map([...keys.keys()].map((name) => [name, text(name)]));
+        const sent: ReturnType<typeof renderTarget> = JSON.parse(
+          JSON.stringify(renderTarget(rendering({ held: keys, content }), undefined)),
+        );
+        const state = targetState(
+          resource,
+          targetMetadata({ ...sent, metadata: { ...sent.metadata, uid: "u", resourceVersion: "1" } }),
+        );
+        expect(state).toMatchObject({ state: "owned", uid: "u", resourceVersion: "1", content: "digest", spoiled: false });
+        expect(state.state === "owned" && state.held).toEqual(keys);
+        expect([...readContent("Secret", sent).keys()].sort()).toEqual([...keys.keys()].sort());
+      }),
+    );
+  });
+
+  test("does not depend on the order in which it was fetched", () => {
+    const one = new Map<string, HeldKey>([
+      ["b", { version: 1, source: "s" }],
+      ["a", { version: 2, source: "t" }],
+    ]);
+    const other = new Map([...one].toReversed());
+    expect(annotationsOf(one)).toEqual(annotationsOf(other));
+  });
+});
+
+describe("an existing object", () => {
+  const current: ObjectMeta = {
+    name: "db",
+    namespace: "shop",
+    uid: "uid-of-the-target",
+    resourceVersion: "41",
+    creationTimestamp: "2026-11-01T00:00:00Z",
+    labels: { team: "shop", "app.kubernetes.io/managed-by": "somebody" },
+    annotations: { note: "by hand", "vaultsync.dev/content": "spoiled" },
+    finalizers: ["shop.example.com/hold"],
+    managedFields: [{ manager: "kubectl" }],
+    ownerReferences: [],
+  };
+  const ownersAfter = (ownerReferences: ObjectMeta["ownerReferences"]): (string | undefined)[] =>
+    (renderTarget(rendering(), { ...current, ownerReferences: ownerReferences ?? [] }).metadata.ownerReferences ?? []).map(
+      ({ uid }) => uid,
+    );
+
+  test("keeps the labels, annotations and finalizers of others, and gets ours back", () => {
+    const { metadata } = renderTarget(rendering(), current);
+    expect(metadata.labels).toEqual({ team: "shop", "app.kubernetes.io/managed-by": "vaultsync" });
+    expect(metadata.annotations).toMatchObject({ note: "by hand", "vaultsync.dev/content": "digest" });
+    expect(metadata.finalizers).toEqual(["shop.example.com/hold"]);
+  });
+
+  test("is written only as the very object and state that was read", () => {
+    expect(renderTarget(rendering(), current).metadata).toMatchObject({ uid: "uid-of-the-target", resourceVersion: "41" });
+    expect(renderTarget(rendering(), undefined).metadata).not.toHaveProperty("resourceVersion");
+  });
+
+  test("loses what the API server keeps for itself", () => {
+    expect(renderTarget(rendering(), current).metadata).not.toHaveProperty("managedFields");
+  });
+
+  test("keeps owners that others added, but no other controller and no earlier life of the resource", () => {
+    const owner = { apiVersion: "v1", kind: "ConfigMap", name: "x", uid: "theirs" };
+    const former = { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", name: "db", uid: "former" };
+    const us = "uid-of-the-resource";
+    expect(ownersAfter([owner])).toEqual(["theirs", us]);
+    expect(ownersAfter([{ ...owner, controller: true }])).toEqual([us]);
+    expect(ownersAfter([former])).toEqual([us]);
+    expect(ownersAfter([{ ...former, uid: us }])).toEqual([us]);
+    expect(ownersAfter([{ ...former, name: "other" }])).toEqual(["former", us]);
+  });
+
+  test("keeps no key that is not ours", () => {
+    const object = renderTarget(rendering(), current);
+    expect(Object.keys(Object(object.data))).toEqual(["a"]);
+  });
+});

@@ -1,0 +1,47 @@
+import { vaultSecretKind } from "../../api/kinds.ts";
+import { vaultSecretSpec, type VaultSecretSpec } from "../../api/vault-secret.ts";
+import type { Candidate } from "../../sync/resolve.ts";
+import type { SyncResource } from "../../sync/resource.ts";
+import type { SecretRecord } from "../../vault-client/connection.ts";
+import { parseWith } from "./parse.ts";
+import type { SourceKind } from "./source-kind.ts";
+
+interface SecretCandidate extends Candidate {
+  readonly record: SecretRecord;
+}
+
+function wanted(spec: VaultSecretSpec, name: string): Pick<SyncResource, "items" | "target" | "whenRemoved"> {
+  return {
+    items: (spec.data ?? []).map(({ secretKey, remoteRef }) => ({
+      targetKey: secretKey,
+      source: remoteRef.key,
+      owner: remoteRef.owner,
+      version: remoteRef.version ?? "latest",
+    })),
+    target: { kind: "Secret", name: spec.target?.name ?? name, type: spec.target?.type ?? "Opaque" },
+    whenRemoved: spec.target?.whenRemoved ?? "Delete",
+  };
+}
+
+/** What is a VaultSecret's own: its items are secrets of the vault, its target is a Secret. */
+export const secretSource: SourceKind<SecretCandidate> = {
+  descriptor: vaultSecretKind,
+  parse: (object) => parseWith("VaultSecret", vaultSecretSpec, object, wanted),
+  covers: () => true,
+  changed: ({ secrets }) => secrets,
+  candidates: (snapshot, item, account) =>
+    snapshot.secrets(item.source).map((record) => ({
+      record,
+      owner: record.owner,
+      own: record.owner === undefined || record.owner.toLowerCase() === account.toLowerCase(),
+      latest: record.version,
+      sizes: undefined,
+      madeAt: record.createdAt === undefined ? undefined : new Map([[record.version, record.createdAt]]),
+      expiresAt: record.expiresAt,
+      deleteAt: record.deleteAt,
+    })),
+  fetch: async (connection, { record }, version, signal) => {
+    const answer = await connection.secretValue(record, version, signal);
+    return { bytes: answer.value, version: answer.version };
+  },
+};

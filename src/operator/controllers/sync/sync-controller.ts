@@ -1,0 +1,111 @@
+import type { Clock } from "../../../lib/clock.ts";
+import type { Logger } from "../../../lib/logger.ts";
+import type { Random } from "../../../lib/random.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import type { StoreChange } from "../../kube/cache/object-store.ts";
+import { type ControllerObserver, runController } from "../../runtime/controller.ts";
+import { WorkQueue } from "../../runtime/work-queue.ts";
+import type { Candidate } from "../../sync/resolve.ts";
+import type { TargetKind } from "../../sync/resource.ts";
+import type { TargetMetadata } from "../../sync/target.ts";
+import type { SnapshotChange } from "../../vault-client/connection.ts";
+import { namespaceOf } from "./namespace-of.ts";
+import { asksForSomethingElse, type Reconciler } from "./reconciler.ts";
+import { ReferenceIndex } from "./references.ts";
+import type { SourceKind } from "./source-kind.ts";
+import { targetKey, type TargetView } from "./target-view.ts";
+
+export interface SyncControllerOptions<C extends Candidate> {
+  readonly kind: SourceKind<C>;
+  readonly reconciler: Reconciler<C>;
+  readonly targets: TargetView;
+  /** Told when a resource begins or ceases to use a connection. */
+  readonly onReferences: (connection: string) => void;
+  /** How many resources at once. */
+  readonly concurrency: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly observer: ControllerObserver;
+}
+
+/**
+ * Turns what happens (specs, targets, the vault) into keys to look at. It decides nothing: every key goes through the same reconcile.
+ * Source: design, "How the operator works", points 1 and 6.
+ */
+export class SyncController<C extends Candidate> {
+  readonly references = new ReferenceIndex();
+  readonly #options: SyncControllerOptions<C>;
+  readonly #queue: WorkQueue;
+
+  constructor(options: SyncControllerOptions<C>) {
+    this.#options = options;
+    this.#queue = new WorkQueue({ clock: options.clock, random: options.random, groupOf: namespaceOf });
+  }
+
+  get queueDepth(): number {
+    return this.#queue.depth;
+  }
+
+  resourceChanged(change: StoreChange<KubeObject>): void {
+    const { key } = change;
+    if (change.type === "deleted") {
+      this.#options.reconciler.forget(key);
+      this.#refer(key, undefined);
+      return;
+    }
+    if (change.type === "updated" && !asksForSomethingElse(change.before, change.now)) return;
+    this.#refer(key, change.now);
+    this.#queue.add(key, "spec");
+  }
+
+  targetChanged(kind: TargetKind, change: StoreChange<TargetMetadata>): void {
+    if (!this.#options.targets.isNews(kind, change)) return;
+    for (const resource of this.references.ofTarget(targetKey(kind, change.key))) this.#queue.add(resource, "drift");
+  }
+
+  /** The vault's list differs in these names. */
+  vaultChanged(connection: string, change: SnapshotChange): void {
+    for (const source of this.#options.kind.changed(change)) {
+      for (const resource of this.references.ofSource(connection, source)) this.#queue.add(resource, "vault");
+    }
+  }
+
+  /** Something about the connection itself concerns all its resources: opened, closed, first list, stale, heard of again. */
+  connectionTurned(connection: string): void {
+    for (const resource of this.references.ofConnection(connection)) this.#queue.add(resource, "background");
+  }
+
+  /** Works until the signal is aborted and what was begun has ended. */
+  run(signal: AbortSignal): Promise<void> {
+    const { kind, reconciler, concurrency, clock, logger, observer } = this.#options;
+    return runController({
+      name: kind.descriptor.kind,
+      queue: this.#queue,
+      reconcile: (key, hard) => reconciler.reconcile(key, hard),
+      concurrency,
+      clock,
+      logger,
+      observer,
+      signal,
+    });
+  }
+
+  #refer(key: string, object: KubeObject | undefined): void {
+    const before = this.references.get(key);
+    const parsed = object && this.#options.kind.parse(object);
+    this.references.remove(key);
+    if (parsed?.ok === true) {
+      const { namespace, connection, items, target } = parsed.resource;
+      this.references.set(key, {
+        connection: `${namespace}/${connection}`,
+        sources: items.map((item) => item.source),
+        target: targetKey(target.kind, `${namespace}/${target.name}`),
+      });
+    }
+    const now = this.references.get(key);
+    if (before?.connection === now?.connection) return;
+    if (before !== undefined) this.#options.onReferences(before.connection);
+    if (now !== undefined) this.#options.onReferences(now.connection);
+  }
+}

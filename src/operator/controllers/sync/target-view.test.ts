@@ -1,0 +1,135 @@
+import { describe, expect, test } from "vitest";
+import { syncItem, syncResource } from "../../../../test/support/kube/sync-resource.ts";
+import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import { Store } from "../../kube/cache/object-store.ts";
+import type { TargetMetadata } from "../../sync/target.ts";
+import { targetMetadata } from "./target-metadata.ts";
+import { TargetView } from "./target-view.ts";
+
+const resource = syncResource([syncItem("a")]);
+const KEY = "shop/db";
+
+function object(resourceVersion: string, uid = "u1"): KubeObject {
+  return { apiVersion: "v1", kind: "Secret", metadata: { name: "db", namespace: "shop", uid, resourceVersion } };
+}
+
+function setUp() {
+  const stores = { Secret: new Store<TargetMetadata>(), ConfigMap: new Store<TargetMetadata>() };
+  const view = new TargetView(stores, new VirtualClock());
+  /** The watch shows a state; answers whether that is news. */
+  const shows = (state: KubeObject): boolean => {
+    const value = targetMetadata(state);
+    const { uid, resourceVersion } = value;
+    return stores.Secret.set(KEY, { uid, resourceVersion, value })
+      .map((change) => view.isNews("Secret", change))
+      .includes(true);
+  };
+  const showsGone = (uid: string): boolean =>
+    stores.Secret.delete(KEY, uid)
+      .map((change) => view.isNews("Secret", change))
+      .includes(true);
+  const versionSeen = (): string | undefined => view.metadata(resource)?.resourceVersion;
+  return { stores, view, shows, showsGone, versionSeen };
+}
+
+describe("what was written", () => {
+  test("is seen at once, and its echo in the watch is no news", () => {
+    const { view, shows, versionSeen } = setUp();
+    view.wrote(resource, object("10"));
+    expect(versionSeen()).toBe("10");
+    expect(shows(object("10"))).toBe(false);
+    expect(versionSeen()).toBe("10");
+  });
+
+  test("an older state that the watch shows afterwards is no news either", () => {
+    const { view, shows, versionSeen } = setUp();
+    view.wrote(resource, object("10"));
+    expect(shows(object("8"))).toBe(false);
+    expect(versionSeen()).toBe("10");
+  });
+
+  test("anything newer is: somebody changed it", () => {
+    const { view, shows, versionSeen } = setUp();
+    view.wrote(resource, object("10"));
+    shows(object("10"));
+    expect(shows(object("11"))).toBe(true);
+    expect(versionSeen()).toBe("11");
+  });
+
+  test("is right without being read again, for a resource that asks for the same type", () => {
+    const { view } = setUp();
+    view.wrote(resource, object("10"));
+    expect(view.isVerified(resource, { uid: "u1", resourceVersion: "10" })).toBe(true);
+    expect(view.isVerified(resource, { uid: "u1", resourceVersion: "11" })).toBe(false);
+    const tls = syncResource([], { target: { kind: "Secret", name: "db", type: "kubernetes.io/tls" } });
+    expect(view.isVerified(tls, { uid: "u1", resourceVersion: "10" })).toBe(false);
+    const map = syncResource([], { target: { kind: "ConfigMap", name: "db", type: "Opaque" } });
+    expect(view.isVerified(map, { uid: "u1", resourceVersion: "10" })).toBe(false);
+  });
+});
+
+test("what was only read is seen, but not taken for right", () => {
+  const { view, versionSeen } = setUp();
+  view.saw(resource, object("10"));
+  expect(versionSeen()).toBe("10");
+  expect(view.isVerified(resource, { uid: "u1", resourceVersion: "10" })).toBe(false);
+});
+
+describe("what was deleted", () => {
+  test("is gone at once, also while the watch still shows it", () => {
+    const { view, shows, versionSeen } = setUp();
+    shows(object("10"));
+    view.deleted(resource, "u1");
+    expect(versionSeen()).toBeUndefined();
+    expect(view.isVerified(resource, { uid: "u1", resourceVersion: "10" })).toBe(false);
+  });
+
+  test("is no longer known to be right", () => {
+    const { view } = setUp();
+    view.wrote(resource, object("10"));
+    view.deleted(resource, "u1");
+    expect(view.isVerified(resource, { uid: "u1", resourceVersion: "10" })).toBe(false);
+  });
+
+  test("by somebody else before the watch showed our write is gone all the same", () => {
+    const { view, shows, showsGone, versionSeen } = setUp();
+    shows(object("9"));
+    view.wrote(resource, object("10"));
+    expect(showsGone("u1")).toBe(true);
+    expect(versionSeen()).toBeUndefined();
+  });
+
+  test("comes back as another object, which is news", () => {
+    const { view, shows, versionSeen } = setUp();
+    shows(object("10"));
+    view.deleted(resource, "u1");
+    expect(shows(object("12", "u2"))).toBe(true);
+    expect(versionSeen()).toBe("12");
+  });
+
+  test("by somebody else is news, and nothing of it is known any more", () => {
+    const { view, shows, showsGone, versionSeen } = setUp();
+    view.wrote(resource, object("10"));
+    shows(object("10"));
+    expect(showsGone("u1")).toBe(true);
+    expect(versionSeen()).toBeUndefined();
+    expect(view.isVerified(resource, { uid: "u1", resourceVersion: "10" })).toBe(false);
+  });
+});
+
+test("of a target only what says whose it is and what it holds is kept: never a value, a foreign label or annotation", () => {
+  const canary = "canary-target-view-51ce";
+  const metadata = {
+    name: "db",
+    namespace: "shop",
+    labels: { "app.kubernetes.io/managed-by": "vaultsync", team: canary },
+    annotations: { "vaultsync.dev/owner": "VaultSecret/db", "kubectl.kubernetes.io/last-applied-configuration": canary },
+    managedFields: [canary],
+    ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: canary, uid: "u" }],
+    deletionTimestamp: "2026-11-21T00:00:00Z",
+  };
+  const kept = targetMetadata({ apiVersion: "v1", kind: "Secret", metadata, data: { a: canary } });
+  expect(JSON.stringify(kept)).not.toContain(canary);
+  expect(kept).toMatchObject({ owners: [{ uid: "u", controller: false }], deleting: true });
+});

@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import { Store, type Stored } from "./object-store.ts";
+
+const state = (uid: string, resourceVersion: string): Stored<string> => ({
+  uid,
+  resourceVersion,
+  value: `${uid}@${resourceVersion}`,
+});
+
+test("the same state again is no change", () => {
+  const store = new Store<string>();
+  expect(store.set("a", state("u1", "1"))).toEqual([{ type: "added", key: "a", now: "u1@1" }]);
+  expect(store.set("a", state("u1", "1"))).toEqual([]);
+  expect(store.set("a", state("u1", "2"))).toEqual([{ type: "updated", key: "a", before: "u1@1", now: "u1@2" }]);
+});
+
+test("a new object under an old name is a deletion and an addition", () => {
+  const store = new Store<string>();
+  store.set("a", state("u1", "1"));
+  expect(store.set("a", state("u2", "5"))).toEqual([
+    { type: "deleted", key: "a", before: "u1@1" },
+    { type: "added", key: "a", now: "u2@5" },
+  ]);
+});
+
+test("the late deletion of a former object does not remove its successor", () => {
+  const store = new Store<string>();
+  store.set("a", state("u2", "5"));
+  expect(store.delete("a", "u1")).toEqual([]);
+  expect(store.get("a")).toBe("u2@5");
+  expect(store.delete("a", "u2")).toEqual([{ type: "deleted", key: "a", before: "u2@5" }]);
+  expect(store.size).toBe(0);
+});
+
+test("replacing everything tells exactly the difference", () => {
+  const store = new Store<string>();
+  store.set("gone", state("u1", "1"));
+  store.set("same", state("u2", "2"));
+  store.set("changed", state("u3", "3"));
+  store.set("reborn", state("u4", "4"));
+  const next = new Map([
+    ["same", state("u2", "2")],
+    ["changed", state("u3", "30")],
+    ["reborn", state("u40", "40")],
+    ["new", state("u5", "5")],
+  ]);
+  expect(store.replaceAll(next).map(({ type, key }) => `${type} ${key}`)).toEqual([
+    "deleted gone",
+    "updated changed",
+    "deleted reborn",
+    "added reborn",
+    "added new",
+  ]);
+  expect(new Map(store.entries())).toEqual(new Map([...next].map(([key, { value }]) => [key, value])));
+});

@@ -1,0 +1,321 @@
+import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { json, LoopbackApiServer, refusal } from "../../../../test/support/kube/loopback-api-server.ts";
+import { pumpUntil } from "../../../../test/support/clock/pump.ts";
+import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import type { Logger } from "../../../lib/logger.ts";
+import { KubeClient } from "../client/kube-client.ts";
+import { Credentials } from "../credentials/credentials.ts";
+import { Reflector } from "./reflector.ts";
+import { SECRETS, type KubeObject } from "../resource.ts";
+
+const CANARY = "canary-77e2a90cd13f5b48";
+
+interface OpenWatch {
+  readonly from: string | null;
+  readonly timeoutSeconds: number;
+  readonly response: ServerResponse;
+  readonly socket: Socket;
+}
+
+/** A collection on a real server, and what the reflector made of it. */
+class Scene {
+  readonly clock = new VirtualClock();
+  readonly changes: string[] = [];
+  readonly logged: string[] = [];
+  readonly watches: OpenWatch[] = [];
+  readonly lists: number[] = [];
+  /** What a list answers; `null` refuses it with a 500. */
+  items: object[] | null = [];
+  listVersion = "100";
+  /** Answers a watch in place of an open stream. */
+  refuseWatch: ((response: ServerResponse) => void) | undefined;
+  readonly server: LoopbackApiServer;
+  readonly reflector: Reflector<string>;
+  readonly #stop = new AbortController();
+  readonly running: Promise<void>;
+
+  private constructor(server: LoopbackApiServer, project: (object: KubeObject) => string) {
+    this.server = server;
+    server.answer = ({ query }, response, socket) => {
+      if (query.has("watch")) this.#watch(query, response, socket);
+      else this.#list(response);
+    };
+    const log = (fields: object, message: string): void => void this.logged.push(JSON.stringify({ ...fields, message }));
+    const logger: Logger = { debug: () => undefined, info: log, warn: log, error: log, child: () => logger };
+    const { clock } = this;
+    const api = new KubeClient({ credentials: new Credentials(server.source(), clock), clock });
+    const base = { api, clock, logger, resource: SECRETS, namespace: "a", random: () => 0 };
+    this.reflector = new Reflector({ ...base, project });
+    this.reflector.onChange(({ type, key }) => void this.changes.push(`${type} ${key}`));
+    this.running = this.reflector.run(this.#stop.signal);
+    onTestFinished(async () => {
+      this.stop();
+      await this.running;
+      await api[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    });
+  }
+
+  static async start(items: object[] | null = [], project: (object: KubeObject) => string = versionOf): Promise<Scene> {
+    const scene = new Scene(await LoopbackApiServer.start(() => undefined), project);
+    scene.items = items;
+    return scene;
+  }
+
+  stop(): void {
+    this.#stop.abort(new Error("stop"));
+  }
+
+  until(isSo: () => boolean): Promise<void> {
+    return pumpUntil(this.clock, isSo);
+  }
+
+  async nextWatch(): Promise<OpenWatch> {
+    const count = this.watches.length;
+    await this.until(() => this.watches.length > count);
+    return this.watches[count]!;
+  }
+
+  #list(response: ServerResponse): void {
+    this.lists.push(this.clock.monotonic());
+    if (!this.items) return json(response, 500, refusal(500, "InternalError"));
+    json(response, 200, { kind: "SecretList", metadata: { resourceVersion: this.listVersion }, items: this.items });
+  }
+
+  #watch(query: URLSearchParams, response: ServerResponse, socket: Socket): void {
+    if (this.refuseWatch) return this.refuseWatch(response);
+    response.flushHeaders();
+    const timeoutSeconds = Number(query.get("timeoutSeconds"));
+    this.watches.push({ from: query.get("resourceVersion"), timeoutSeconds, response, socket });
+  }
+}
+
+const versionOf = ({ metadata }: KubeObject): string => metadata.resourceVersion ?? "";
+
+function object(name: string, resourceVersion: string, uid = `uid-${name}`): object {
+  return { metadata: { namespace: "a", name, uid, resourceVersion } };
+}
+
+function event(type: string, of: object): string {
+  return `${JSON.stringify({ type, object: of })}\n`;
+}
+
+test("it lists, is synced, then follows what happens", async () => {
+  const scene = await Scene.start([object("one", "1"), object("two", "2")]);
+  const watch = await scene.nextWatch();
+  await scene.reflector.synced;
+  expect(watch.from).toBe("100");
+  watch.response.write(event("ADDED", object("three", "101")));
+  watch.response.write(event("MODIFIED", object("one", "102")));
+  watch.response.write(event("DELETED", object("two", "103")));
+  await scene.until(() => scene.changes.length === 5);
+  expect(scene.changes).toEqual(["added a/one", "added a/two", "added a/three", "updated a/one", "deleted a/two"]);
+  expect([...scene.reflector.store.entries()]).toEqual([
+    ["a/one", "102"],
+    ["a/three", "101"],
+  ]);
+  expect(scene.reflector.state).toEqual({ name: "Watching", resourceVersion: "103" });
+});
+
+test("an event told twice is one change", async () => {
+  const scene = await Scene.start([object("one", "1")]);
+  const watch = await scene.nextWatch();
+  for (let n = 0; n < 2; n += 1) watch.response.write(event("MODIFIED", object("one", "101")));
+  watch.response.write(event("ADDED", object("last", "102")));
+  await scene.until(() => scene.changes.includes("added a/last"));
+  expect(scene.changes).toEqual(["added a/one", "updated a/one", "added a/last"]);
+});
+
+test("a new object under an old name is a deletion and an addition", async () => {
+  const scene = await Scene.start([object("one", "1")]);
+  const watch = await scene.nextWatch();
+  watch.response.write(event("MODIFIED", object("one", "101", "another")));
+  await scene.until(() => scene.changes.length === 3);
+  expect(scene.changes.slice(1)).toEqual(["deleted a/one", "added a/one"]);
+});
+
+test("after a drop it goes on from the last event, without listing again", async () => {
+  const scene = await Scene.start([]);
+  const first = await scene.nextWatch();
+  first.response.write(event("ADDED", object("one", "101")));
+  await scene.until(() => scene.changes.length === 1);
+  first.socket.resetAndDestroy();
+  expect((await scene.nextWatch()).from).toBe("101");
+  expect(scene.lists).toHaveLength(1);
+});
+
+test("after a drop it goes on from the last bookmark", async () => {
+  const scene = await Scene.start([]);
+  const first = await scene.nextWatch();
+  first.response.write(event("BOOKMARK", { metadata: { resourceVersion: "150" } }));
+  await scene.until(() => JSON.stringify(scene.reflector.state).includes("150"));
+  first.response.end();
+  expect((await scene.nextWatch()).from).toBe("150");
+});
+
+test("half a line loses nothing: the event comes again from the last version", async () => {
+  const scene = await Scene.start([]);
+  const first = await scene.nextWatch();
+  first.response.write(event("ADDED", object("one", "101")));
+  first.response.end(event("ADDED", object("two", "102")).slice(0, 30));
+  const second = await scene.nextWatch();
+  expect(second.from).toBe("101");
+  second.response.write(event("ADDED", object("two", "102")));
+  await scene.until(() => scene.changes.length === 2);
+  expect(scene.changes).toEqual(["added a/one", "added a/two"]);
+});
+
+test("a garbage line is a drop", async () => {
+  const scene = await Scene.start([]);
+  const first = await scene.nextWatch();
+  first.response.write("<html>\n");
+  expect((await scene.nextWatch()).from).toBe("100");
+});
+
+test.each<[string, (scene: Scene, watch: OpenWatch) => void]>([
+  ["inside the stream", (_, watch) => void watch.response.end(event("ERROR", refusal(410, "Expired")))],
+  [
+    "as the answer to a watch",
+    (scene, watch) => {
+      scene.refuseWatch = (response) => {
+        scene.refuseWatch = undefined;
+        json(response, 410, refusal(410, "Expired"));
+      };
+      watch.response.end();
+    },
+  ],
+])("a 410 %s lists again, and tells the difference, deletions too", async (_, expire) => {
+  const scene = await Scene.start([object("same", "1"), object("gone", "2"), object("changed", "3")]);
+  const watch = await scene.nextWatch();
+  scene.items = [object("same", "1"), object("changed", "130"), object("new", "131")];
+  scene.listVersion = "140";
+  expire(scene, watch);
+  expect((await scene.nextWatch()).from).toBe("140");
+  expect(scene.lists).toHaveLength(2);
+  expect(scene.changes.slice(3)).toEqual(["deleted a/gone", "updated a/changed", "added a/new"]);
+});
+
+test("a list that fails is tried again, later each time, and the store stays as it is meanwhile", async () => {
+  const scene = await Scene.start([object("one", "1")]);
+  const watch = await scene.nextWatch();
+  scene.items = null;
+  watch.response.end(event("ERROR", refusal(410, "Expired")));
+  await scene.until(() => scene.lists.length === 6);
+  expect(scene.reflector.store.get("a/one")).toBe("1");
+  expect(scene.changes).toEqual(["added a/one"]);
+  const waits = scene.lists.slice(2).map((at, n) => at - scene.lists[n + 1]!);
+  // With no luck: 1.6, 3.2, 6.4, 12.8 s after the 0.8 s of the 410; the steps of the test's clock come on top.
+  expect(waits.map((ms) => Math.floor(ms / 1_000))).toEqual([1, 3, 6, 12]);
+  scene.items = [];
+  await scene.until(() => scene.changes.length === 2);
+  expect(scene.changes[1]).toBe("deleted a/one");
+});
+
+test("a server that asks to wait is given that time", async () => {
+  const scene = await Scene.start([]);
+  const watch = await scene.nextWatch();
+  scene.refuseWatch = (response) => {
+    scene.refuseWatch = undefined;
+    json(response, 429, refusal(429, "TooManyRequests"), { "retry-after": "20" });
+  };
+  watch.response.end();
+  await scene.until(() => scene.refuseWatch === undefined);
+  const before = scene.clock.monotonic();
+  await scene.nextWatch();
+  expect(scene.clock.monotonic() - before).toBeGreaterThanOrEqual(20_000 - 200);
+});
+
+test("an event makes the next failure a first one again", async () => {
+  const scene = await Scene.start([]);
+  for (let n = 0; n < 4; n += 1) (await scene.nextWatch()).socket.resetAndDestroy();
+  const steady = await scene.nextWatch();
+  steady.response.write(event("ADDED", object("one", "101")));
+  await scene.until(() => scene.changes.length === 1);
+  const before = scene.clock.monotonic();
+  steady.socket.resetAndDestroy();
+  await scene.nextWatch();
+  expect(scene.clock.monotonic() - before).toBeLessThan(2_000);
+});
+
+test("watches that end at once are not begun again in a tight loop", async () => {
+  const scene = await Scene.start([]);
+  await scene.nextWatch();
+  let refused = 0;
+  scene.refuseWatch = (response) => {
+    refused += 1;
+    response.end();
+  };
+  scene.watches[0]?.response.end();
+  await scene.until(() => refused === 1);
+  await scene.clock.advance(0);
+  const begun = scene.clock.monotonic();
+  await scene.until(() => refused === 4);
+  expect(scene.clock.monotonic() - begun).toBeGreaterThanOrEqual(800 + 1_600 + 3_200 - 300);
+});
+
+test("a watch that is silent for longer than it may last is begun again", async () => {
+  const scene = await Scene.start([]);
+  const first = await scene.nextWatch();
+  expect(first.timeoutSeconds).toBe(300);
+  const begun = scene.clock.monotonic();
+  const second = pumpUntil(scene.clock, () => scene.watches.length === 2, 1_000);
+  await second;
+  expect(scene.clock.monotonic() - begun).toBeGreaterThanOrEqual(304_000);
+  expect(scene.clock.monotonic() - begun).toBeLessThan(315_000);
+});
+
+test("a server that has sent bookmarks is missed sooner", async () => {
+  const scene = await Scene.start([]);
+  const first = await scene.nextWatch();
+  first.response.write(event("BOOKMARK", { metadata: { resourceVersion: "150" } }));
+  await scene.until(() => JSON.stringify(scene.reflector.state).includes("150"));
+  const begun = scene.clock.monotonic();
+  await pumpUntil(scene.clock, () => scene.watches.length === 2, 1_000);
+  expect(scene.clock.monotonic() - begun).toBeLessThan(190_000);
+  expect(scene.watches[1]?.from).toBe("150");
+});
+
+test("a handler that throws stops neither the others nor the reflector, and its message is not logged", async () => {
+  const scene = await Scene.start([object("one", "1")]);
+  scene.reflector.onChange(() => {
+    throw new Error(CANARY);
+  });
+  const later: string[] = [];
+  scene.reflector.onChange(({ key }) => void later.push(key));
+  const watch = await scene.nextWatch();
+  watch.response.write(event("ADDED", object("two", "101")));
+  await scene.until(() => later.length === 2);
+  expect(scene.logged.join()).toContain("a handler failed");
+  expect(scene.logged.join()).not.toContain(CANARY);
+});
+
+test("an object that cannot be read is left as it was, and the others are followed", async () => {
+  const scene = await Scene.start([object("one", "1")], (seen) => {
+    if (versionOf(seen) === "101") throw new Error(CANARY);
+    return versionOf(seen);
+  });
+  const watch = await scene.nextWatch();
+  watch.response.write(event("MODIFIED", object("one", "101")));
+  watch.response.write(event("ADDED", object("two", "102")));
+  await scene.until(() => scene.changes.length === 2);
+  expect(scene.changes).toEqual(["added a/one", "added a/two"]);
+  expect(scene.reflector.store.get("a/one")).toBe("1");
+  expect(scene.logged.join()).not.toContain(CANARY);
+});
+
+test("stopped while watching, it ends and leaves no timer", async () => {
+  const scene = await Scene.start([]);
+  await scene.nextWatch();
+  scene.stop();
+  await scene.running;
+  expect(scene.clock.pending).toBe(0);
+});
+
+test("stopped before the first list, whoever waits for it learns so", async () => {
+  const scene = await Scene.start(null);
+  await scene.until(() => scene.lists.length > 1);
+  scene.stop();
+  await expect(scene.reflector.synced).rejects.toThrow("stop");
+});

@@ -1,0 +1,107 @@
+import { createServer, type Server } from "node:https";
+import { once } from "node:events";
+import { expect, onTestFinished, test } from "vitest";
+import { certificate, type Certificate } from "../../../../test/support/certificates.ts";
+import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { Redacted } from "../../../lib/redacted.ts";
+import { KubeClient } from "./kube-client.ts";
+import { Credentials, type AccessSource } from "../credentials/credentials.ts";
+import { KubeError } from "../kube-error.ts";
+import { NAMESPACES } from "../resource.ts";
+
+const forever = new AbortController().signal;
+const ref = { name: "a" };
+
+interface Scene {
+  readonly server: Server;
+  readonly client: KubeClient;
+  readonly clock: VirtualClock;
+  /** Connections that were opened. */
+  readonly connections: { count: number };
+}
+
+let authorities = 0;
+
+function authority(): Certificate {
+  authorities += 1;
+  return certificate(`authority ${authorities}`);
+}
+
+function serverOptions(issuer: Certificate, host = "127.0.0.1"): { cert: string; key: string } {
+  const { cert, keyPem } = certificate("server", { issuer, hosts: [host] });
+  return { cert, key: keyPem };
+}
+
+async function start(tls: { cert: string; key: string }, ca: (fresh: boolean) => Certificate): Promise<Scene> {
+  const connections = { count: 0 };
+  const server = createServer(tls, (_, response) => response.end(JSON.stringify({ metadata: ref })));
+  server.on("secureConnection", () => (connections.count += 1)).on("tlsClientError", () => undefined);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("not listening");
+  const source: AccessSource = {
+    server: new URL(`https://127.0.0.1:${address.port}`),
+    namespace: undefined,
+    load: async (fresh) => ({ headers: new Redacted({}), tls: new Redacted({ ca: ca(fresh).cert }) }),
+  };
+  const clock = new VirtualClock();
+  const client = new KubeClient({ credentials: new Credentials(source, clock), clock });
+  onTestFinished(async () => {
+    await client[Symbol.asyncDispose]();
+    server.closeAllConnections();
+    server.close();
+  });
+  return { server, client, clock, connections };
+}
+
+async function reasonOf(call: Promise<unknown>): Promise<string> {
+  const error: unknown = await call.catch((caught: unknown) => caught);
+  if (!(error instanceof KubeError)) throw new Error("no KubeError");
+  expect(error.kind).toBe("Unavailable");
+  return error.reason;
+}
+
+test("a server of the configured authority is believed, and its connections used again", async () => {
+  const ca = authority();
+  const { client, connections } = await start(serverOptions(ca), () => ca);
+  for (let n = 0; n < 10; n += 1) expect((await client.get(NAMESPACES, ref, forever)).metadata).toEqual(ref);
+  // A second one where a call begins before the end of the last answer has been noticed.
+  expect(connections.count).toBeLessThanOrEqual(2);
+});
+
+test.each<[string, () => Promise<Scene>, string]>([
+  ["of another authority", () => start(serverOptions(authority()), authority), "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
+  [
+    "for another host",
+    () => {
+      const ca = authority();
+      return start(serverOptions(ca, "10.9.8.7"), () => ca);
+    },
+    "ERR_TLS_CERT_ALTNAME_INVALID",
+  ],
+])("a certificate %s is refused, each time anew", async (_, begin, reason) => {
+  const { client } = await begin();
+  for (let n = 0; n < 2; n += 1) expect(await reasonOf(client.get(NAMESPACES, ref, forever))).toBe(reason);
+});
+
+test("a rotated authority is believed once its file says so, without a restart", async () => {
+  const [old, next] = [authority(), authority()];
+  let file = old;
+  const { client, clock, connections } = await start(serverOptions(next), () => file);
+  await reasonOf(client.get(NAMESPACES, ref, forever));
+  file = next;
+  await clock.advance(10_000);
+  expect((await client.get(NAMESPACES, ref, forever)).metadata).toEqual(ref);
+  expect(connections.count).toBe(1);
+});
+
+test("after a refused certificate the authority is read again at once, also where it is remembered", async () => {
+  const [old, next] = [authority(), authority()];
+  const { server, client } = await start(serverOptions(old), (fresh) => (fresh ? next : old));
+  await client.get(NAMESPACES, ref, forever);
+  server.setSecureContext(serverOptions(next));
+  server.closeAllConnections();
+  await expect(client.get(NAMESPACES, ref, forever)).rejects.toThrow(KubeError);
+  await expect.poll(() => client.get(NAMESPACES, ref, forever).catch(() => undefined)).toBeDefined();
+});

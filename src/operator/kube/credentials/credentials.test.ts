@@ -1,0 +1,135 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inspect } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { loadCredentials } from "./load-credentials.ts";
+import type { Credentials } from "./credentials.ts";
+
+const CANARY = "canary-90ff4e1b6a2c7d35";
+
+async function directory(files: Record<string, string>): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "vaultsync-credentials-"));
+  onTestFinished(() => rm(path, { recursive: true }));
+  for (const [name, text] of Object.entries(files)) await writeFile(join(path, name), text);
+  return path;
+}
+
+async function authorization(credentials: Credentials): Promise<string | undefined> {
+  return (await credentials.access()).headers.reveal()["authorization"];
+}
+
+function kubeconfig(cluster: string, user: string): string {
+  return [
+    "apiVersion: v1",
+    "kind: Config",
+    "current-context: c",
+    "contexts: [{name: c, context: {cluster: k, user: u, namespace: team-a}}]",
+    `clusters: [{name: k, cluster: ${cluster}}]`,
+    `users: [{name: u, user: ${user}}]`,
+  ].join("\n");
+}
+
+async function fromKubeconfig(text: string): Promise<Credentials> {
+  return loadCredentials({ kubeconfig: join(await directory({ config: text }), "config") });
+}
+
+const inCluster = { KUBERNETES_SERVICE_HOST: "10.0.0.1", KUBERNETES_SERVICE_PORT: "443" };
+
+test("in a cluster: the ServiceAccount's token and CA, read again after they were rotated", async () => {
+  const path = await directory({ token: "first\n", "ca.crt": "CA", namespace: "vaultsync-system" });
+  const clock = new VirtualClock();
+  const credentials = await loadCredentials({ env: inCluster, serviceAccountDirectory: path, clock });
+  expect(credentials.server.href).toBe("https://10.0.0.1/");
+  expect(credentials.namespace).toBe("vaultsync-system");
+  expect(await authorization(credentials)).toBe("Bearer first");
+  expect((await credentials.access()).tls.reveal()).toEqual({ ca: "CA" });
+  await writeFile(join(path, "token"), "second");
+  expect(await authorization(credentials)).toBe("Bearer first");
+  await clock.advance(10_000);
+  expect(await authorization(credentials)).toBe("Bearer second");
+});
+
+test("a refused token is read again at once; a refusal that comes late changes nothing", async () => {
+  const path = await directory({ token: "first", "ca.crt": "CA" });
+  const credentials = await loadCredentials({ env: inCluster, serviceAccountDirectory: path, clock: new VirtualClock() });
+  const first = await credentials.access();
+  await writeFile(join(path, "token"), "second");
+  await credentials.refuse(first);
+  const second = await credentials.access();
+  expect(second.headers.reveal()).toEqual({ authorization: "Bearer second" });
+  await credentials.refuse(first);
+  expect(await credentials.access()).toBe(second);
+});
+
+test("a token that cannot be read is tried again at the next call", async () => {
+  const path = await directory({ "ca.crt": "CA" });
+  const credentials = await loadCredentials({ env: inCluster, serviceAccountDirectory: path, clock: new VirtualClock() });
+  await expect(credentials.access()).rejects.toThrow("ENOENT");
+  await writeFile(join(path, "token"), "there");
+  expect(await authorization(credentials)).toBe("Bearer there");
+});
+
+test("an IPv6 address of the API server is put into brackets", async () => {
+  const env = { ...inCluster, KUBERNETES_SERVICE_HOST: "fd00::1" };
+  expect((await loadCredentials({ env, serviceAccountDirectory: "/nonexistent" })).server.host).toBe("[fd00::1]");
+});
+
+test("a kubeconfig: server, namespace, CA, client certificate and token", async () => {
+  const [ca, cert, key] = ["CA", "CERT", "KEY"].map((text) => Buffer.from(text).toString("base64"));
+  const credentials = await fromKubeconfig(
+    kubeconfig(
+      `{server: "https://k.example:6443", certificate-authority-data: ${ca}, tls-server-name: other.example}`,
+      `{client-certificate-data: ${cert}, client-key-data: ${key}, token: t0}`,
+    ),
+  );
+  expect(credentials.server.href).toBe("https://k.example:6443/");
+  expect(credentials.namespace).toBe("team-a");
+  expect(await authorization(credentials)).toBe("Bearer t0");
+  expect((await credentials.access()).tls.reveal()).toEqual({ ca: "CA", cert: "CERT", key: "KEY", servername: "other.example" });
+});
+
+test("a kubeconfig that was rewritten is read again when the server refuses the old one", async () => {
+  const path = join(await directory({ config: kubeconfig('{server: "https://k.example"}', "{token: old}") }), "config");
+  const credentials = await loadCredentials({ kubeconfig: path });
+  const old = await credentials.access();
+  await writeFile(path, kubeconfig('{server: "https://k.example"}', "{token: new}"));
+  await credentials.refuse(old);
+  expect(await authorization(credentials)).toBe("Bearer new");
+});
+
+test("basic authentication and impersonation of a kubeconfig are kept", async () => {
+  const credentials = await fromKubeconfig(kubeconfig('{server: "https://k.example"}', "{username: u, password: p, as: boss}"));
+  expect((await credentials.access()).headers.reveal()).toEqual({ authorization: "Basic dTpw", "impersonate-user": "boss" });
+});
+
+test.each([
+  ["plain HTTP", '{server: "http://k.example"}', "https://"],
+  [
+    "a certificate that is not checked",
+    '{server: "https://k.example", insecure-skip-tls-verify: true}',
+    "insecure-skip-tls-verify",
+  ],
+  ["a proxy", '{server: "https://k.example", proxy-url: "http://p.example"}', "proxy-url"],
+])("%s is refused, with a word on what to change", async (_, cluster, message) => {
+  await expect(fromKubeconfig(kubeconfig(cluster, "{}"))).rejects.toThrow(message);
+});
+
+test("a kubeconfig that cannot be parsed is refused without quoting it", async () => {
+  const error: unknown = await fromKubeconfig(`users: [{name: u, user: {token: ${CANARY}`).catch((caught: unknown) => caught);
+  expect(error).toMatchObject({ name: "KubeConfigError" });
+  expect(inspect(error, { depth: 10 })).not.toContain(CANARY);
+});
+
+test("a missing kubeconfig is named", async () => {
+  await expect(loadCredentials({ kubeconfig: "/nonexistent/config" })).rejects.toThrow("cannot read /nonexistent/config: ENOENT");
+});
+
+test("a token shows itself in no printed form", async () => {
+  const credentials = await fromKubeconfig(kubeconfig('{server: "https://k.example"}', `{token: ${CANARY}}`));
+  const access = await credentials.access();
+  expect(
+    inspect(access, { depth: 10 }) + JSON.stringify(access) + JSON.stringify(credentials) + inspect(credentials),
+  ).not.toContain(CANARY);
+});

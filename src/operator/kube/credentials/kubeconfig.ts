@@ -1,0 +1,60 @@
+import type { RequestOptions } from "node:https";
+import { KubeConfig } from "@kubernetes/client-node";
+import { Redacted } from "../../../lib/redacted.ts";
+import type { Access, AccessSource, TlsMaterial } from "./credentials.ts";
+import { KubeConfigError } from "./kubeconfig-error.ts";
+
+/**
+ * Access as a kubeconfig describes it, with its exec and OIDC plugins. The only file that loads @kubernetes/client-node (80 MB, a
+ * quarter of a second), so it is itself imported only where there is a kubeconfig.
+ *
+ * @param path the file; without it, the files of `KUBECONFIG`, then the one in the home directory
+ * @throws KubeConfigError when it cannot be read, or asks for what is refused here
+ */
+export function kubeconfigSource(path: string | undefined): AccessSource {
+  let config = read(path);
+  const cluster = config.getCurrentCluster();
+  if (!cluster) throw new KubeConfigError("the kubeconfig's current context names no cluster");
+  if (cluster.skipTLSVerify) throw new KubeConfigError("insecure-skip-tls-verify is not supported: give the server's CA");
+  if (cluster.proxyUrl) throw new KubeConfigError("proxy-url is not supported");
+  const server = URL.parse(cluster.server);
+  if (server?.protocol !== "https:") throw new KubeConfigError("the API server's address has to start with https://");
+  const namespace = config.getContextObject(config.getCurrentContext())?.namespace;
+  return {
+    server,
+    namespace,
+    async load(fresh) {
+      if (fresh) config = read(path);
+      return accessOf(config);
+    },
+  };
+}
+
+function read(path: string | undefined): KubeConfig {
+  const config = new KubeConfig();
+  try {
+    if (path === undefined) config.loadFromDefault();
+    else config.loadFromFile(path);
+  } catch (error) {
+    // Not the message: a parser's quotes the file, and with it a token.
+    const code = error instanceof Error && "code" in error ? String(error.code) : "not a kubeconfig";
+    throw new KubeConfigError(`cannot read ${path ?? "the default kubeconfig"}: ${code}`);
+  }
+  return config;
+}
+
+async function accessOf(config: KubeConfig): Promise<Access> {
+  const options: RequestOptions = {};
+  await config.applyToHTTPSOptions(options);
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(options.headers ?? {})) {
+    if (typeof value === "string") headers[name.toLowerCase()] = value.trim();
+  }
+  if (options.auth) headers["authorization"] = `Basic ${Buffer.from(options.auth).toString("base64")}`;
+  const tls: Record<string, string> = {};
+  for (const name of ["ca", "cert", "key", "servername"] as const) {
+    const value = options[name];
+    if (typeof value === "string" || Buffer.isBuffer(value)) tls[name] = value.toString();
+  }
+  return { headers: new Redacted(headers), tls: new Redacted<TlsMaterial>(tls) };
+}

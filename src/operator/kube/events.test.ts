@@ -1,0 +1,127 @@
+import { expect, onTestFinished, test } from "vitest";
+import { json, LoopbackApiServer, refusal } from "../../../test/support/kube/loopback-api-server.ts";
+import { pumpUntil } from "../../../test/support/clock/pump.ts";
+import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
+import { silentLogger } from "../../lib/logger.ts";
+import { KubeClient } from "./client/kube-client.ts";
+import { Credentials } from "./credentials/credentials.ts";
+import { ApiEventRecorder, type EventRecord } from "./events.ts";
+import { SECRETS } from "./resource.ts";
+
+interface Written {
+  metadata: { name: string; namespace: string };
+  note: string;
+  series?: { count: number };
+}
+
+interface Scene {
+  readonly clock: VirtualClock;
+  readonly recorder: ApiEventRecorder;
+  readonly written: Written[];
+  readonly stop: () => void;
+  readonly running: Promise<void>;
+}
+
+async function start(status = 200): Promise<Scene> {
+  const clock = new VirtualClock();
+  const written: Written[] = [];
+  const server = await LoopbackApiServer.start(({ body }, response) => {
+    const sent: Written = JSON.parse(body);
+    written.push(sent);
+    json(response, status, status === 200 ? sent : refusal(status, "Forbidden"));
+  });
+  const api = new KubeClient({ credentials: new Credentials(server.source(), clock), clock });
+  const recorder = new ApiEventRecorder({
+    api,
+    clock,
+    logger: silentLogger,
+    controller: "vaultsync.dev/test",
+    instance: "pod-0",
+  });
+  const stop = new AbortController();
+  const running = recorder.run(stop.signal);
+  onTestFinished(async () => {
+    stop.abort();
+    await running;
+    await api[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+  return { clock, recorder, written, stop: () => stop.abort(), running };
+}
+
+function event(changes: Partial<EventRecord> = {}): EventRecord {
+  const about = { resource: SECRETS, namespace: "a", name: "s", uid: "u1" };
+  return { ...about, type: "Normal", reason: "Synced", action: "Write", note: "wrote version 3", ...changes };
+}
+
+test("an event is written about its object", async () => {
+  const { clock, recorder, written } = await start();
+  recorder.record(event());
+  await pumpUntil(clock, () => written.length === 1);
+  expect(written[0]).toMatchObject({
+    apiVersion: "events.k8s.io/v1",
+    metadata: { namespace: "a" },
+    regarding: { apiVersion: "v1", kind: "Secret", namespace: "a", name: "s", uid: "u1" },
+    type: "Normal",
+    reason: "Synced",
+    action: "Write",
+    note: "wrote version 3",
+    reportingController: "vaultsync.dev/test",
+    reportingInstance: "pod-0",
+  });
+  expect(written[0]).not.toHaveProperty("series");
+});
+
+test("the same event again is counted in the same object, and written once a minute at most", async () => {
+  const { clock, recorder, written } = await start();
+  for (let n = 0; n < 50; n += 1) recorder.record(event());
+  await clock.advance(60_000);
+  recorder.record(event());
+  await pumpUntil(clock, () => written.length === 2);
+  expect(written[1]).toMatchObject({ metadata: written[0]?.metadata, series: { count: 51 } });
+});
+
+test("long after, the same event is a new one", async () => {
+  const { clock, recorder, written } = await start();
+  recorder.record(event());
+  await clock.advance(600_000);
+  recorder.record(event());
+  await pumpUntil(clock, () => written.length === 2);
+  expect(written[1]?.metadata.name).not.toBe(written[0]?.metadata.name);
+  expect(written[1]).not.toHaveProperty("series");
+});
+
+test("one object cannot flood: 25, then one in five minutes; others are not affected", async () => {
+  const { clock, recorder, written } = await start();
+  for (let n = 0; n < 100; n += 1) recorder.record(event({ note: `n ${n}` }));
+  recorder.record(event({ uid: "u2" }));
+  await pumpUntil(clock, () => written.length === 26);
+  await clock.advance(300_000);
+  recorder.record(event({ note: "later" }));
+  recorder.record(event({ note: "too much" }));
+  recorder.record(event({ uid: "u3", note: "last" }));
+  await pumpUntil(clock, () => written.at(-1)?.note === "last");
+  expect(written.slice(26).map(({ note }) => note)).toEqual(["later", "last"]);
+});
+
+test("a refused event is dropped, and the next one is tried", async () => {
+  const { clock, recorder, written } = await start(403);
+  recorder.record(event());
+  recorder.record(event({ uid: "u2" }));
+  await pumpUntil(clock, () => written.length === 2);
+  expect(written).toHaveLength(2);
+});
+
+test("a long name and note still make a legal event", async () => {
+  const { clock, recorder, written } = await start();
+  recorder.record(event({ name: "x".repeat(253), note: "é".repeat(2_000) }));
+  await pumpUntil(clock, () => written.length === 1);
+  expect(written[0]?.metadata.name.length).toBeLessThanOrEqual(253);
+  expect(Buffer.byteLength(written[0]?.note ?? "")).toBeLessThanOrEqual(1_024);
+});
+
+test("stopped, it ends", async () => {
+  const { stop, running } = await start();
+  stop();
+  await expect(running).resolves.toBeUndefined();
+});

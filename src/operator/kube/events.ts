@@ -1,0 +1,158 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "../../lib/clock.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { isKubeError } from "./kube-error.ts";
+import type { KubeApi } from "./client/kube-api.ts";
+import { microTime } from "./leader-election/micro-time.ts";
+import { apiVersionOf, EVENTS, type KubeObject, type ResourceDescriptor } from "./resource.ts";
+
+/** What happened to an object, for its owner to read with `kubectl describe`. */
+export interface EventRecord {
+  readonly resource: ResourceDescriptor;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly type: "Normal" | "Warning";
+  /** One word in CamelCase, from a closed set. */
+  readonly reason: string;
+  /** What was being done, one word in CamelCase. */
+  readonly action: string;
+  /** A sentence without any value; cut at 1,024 bytes. */
+  readonly note: string;
+}
+
+/** Takes events without ever making the caller wait or fail. */
+export interface EventRecorder {
+  record(event: EventRecord): void;
+}
+
+export interface EventRecorderOptions {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Who reports, e.g. `vaultsync.dev/operator`. */
+  readonly controller: string;
+  /** Which instance of it: the pod's name. */
+  readonly instance: string;
+}
+
+/** What the last event of a kind looked like, to count on. */
+interface Series {
+  readonly object: KubeObject;
+  readonly begun: number;
+  count: number;
+  writtenAt: number;
+}
+
+interface Bucket {
+  tokens: number;
+  at: number;
+}
+
+/** The same event within this time is counted in the one object instead of making another. */
+const SERIES_MS = 600_000;
+/** A count is written at most so often. */
+const SERIES_WRITE_MS = 60_000;
+/** client-go's spam filter: an object may burst 25 events, then one in five minutes. */
+const BURST = 25;
+const REFILL_MS = 300_000;
+const LONGEST_QUEUE = 1_000;
+const MAX_REMEMBERED = 10_000;
+
+/**
+ * Writes `events.k8s.io/v1` events one after the other, by server-side apply (needs `create` and `patch`). A repeated event counts up in
+ * the object of the first; too many of one object, and what does not fit the queue, are dropped: events are for people, the truth is in
+ * the status.
+ */
+export class ApiEventRecorder implements EventRecorder {
+  readonly #options: EventRecorderOptions;
+  readonly #series = new Map<string, Series>();
+  readonly #buckets = new Map<string, Bucket>();
+  readonly #queue: KubeObject[] = [];
+  readonly #wake: (() => void)[] = [];
+
+  constructor(options: EventRecorderOptions) {
+    this.#options = options;
+  }
+
+  record(event: EventRecord): void {
+    const object = this.#count(event);
+    if (!object || this.#queue.length >= LONGEST_QUEUE) return;
+    this.#queue.push(object);
+    this.#wake.shift()?.();
+  }
+
+  /** Writes what is recorded until the signal is aborted; then resolves. Never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    signal.addEventListener("abort", () => this.#wake.shift()?.(), { once: true });
+    while (!signal.aborted) {
+      const object = this.#queue.shift();
+      if (object) await this.#write(object, signal);
+      else await new Promise<void>((resolve) => this.#wake.push(resolve));
+    }
+  }
+
+  async #write(object: KubeObject, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#options.api.apply(EVENTS, object, { force: true }, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#options.logger.debug({ reason: isKubeError(error) ? error.message : "unknown" }, "event not written");
+    }
+  }
+
+  /** The object to write now, if any. */
+  #count(event: EventRecord): KubeObject | undefined {
+    const { clock } = this.#options;
+    const now = clock.monotonic();
+    const time = microTime(clock.now());
+    const key = [event.uid, event.type, event.reason, event.action, event.note].join("\n");
+    const series = this.#series.get(key);
+    if (series && now - series.begun < SERIES_MS) {
+      series.count += 1;
+      if (now - series.writtenAt < SERIES_WRITE_MS) return undefined;
+      series.writtenAt = now;
+      return { ...series.object, series: { count: series.count, lastObservedTime: time } };
+    }
+    if (!this.#allow(event.uid, now)) return undefined;
+    const object = this.#objectOf(event, key, time);
+    remember(this.#series, key, { object, begun: now, count: 1, writtenAt: now });
+    return object;
+  }
+
+  #allow(uid: string, now: number): boolean {
+    const before = this.#buckets.get(uid) ?? { tokens: BURST, at: now };
+    const tokens = Math.min(BURST, before.tokens + (now - before.at) / REFILL_MS);
+    const allowed = tokens >= 1;
+    remember(this.#buckets, uid, { tokens: allowed ? tokens - 1 : tokens, at: now });
+    return allowed;
+  }
+
+  #objectOf(event: EventRecord, key: string, time: string): KubeObject {
+    const { controller, instance } = this.#options;
+    const { resource, namespace, name, uid, type, reason, action } = event;
+    const digest = createHash("sha256").update(`${key}\n${time}`).digest("hex").slice(0, 16);
+    return {
+      apiVersion: apiVersionOf(EVENTS),
+      kind: EVENTS.kind,
+      metadata: { namespace, name: `${name.slice(0, 200)}.${digest}` },
+      regarding: { apiVersion: apiVersionOf(resource), kind: resource.kind, namespace, name, uid },
+      type,
+      reason,
+      action,
+      note: Buffer.from(event.note).subarray(0, 1_000).toString(),
+      reportingController: controller,
+      reportingInstance: instance,
+      eventTime: time,
+    };
+  }
+}
+
+/** Keeps the newest only; the oldest goes first. */
+function remember<V>(map: Map<string, V>, key: string, value: V): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= MAX_REMEMBERED) return;
+  const [oldest] = map.keys();
+  if (oldest !== undefined) map.delete(oldest);
+}

@@ -1,0 +1,227 @@
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { Redacted } from "../../lib/redacted.ts";
+import { byKey, type Content, contentDigest, readContent, renderContent, sizeOf } from "./content.ts";
+import type { TargetKind } from "./resource.ts";
+
+const KINDS: readonly TargetKind[] = ["Secret", "ConfigMap"];
+const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);
+const text = (value: string): Uint8Array => new TextEncoder().encode(value);
+
+/** Over the wire and back: what the API server is sent, and what it answers. */
+const overTheWire = (object: object): Record<string, unknown> => JSON.parse(JSON.stringify(object));
+
+/** In a form that compares and prints well: `key=hex`. */
+const plain = (content: Content): string[] =>
+  [...content].sort(byKey).map(([key, value]) => `${key}=${Buffer.from(value).toString("hex")}`);
+
+const legalKey = fc.oneof(
+  fc.constantFrom("__proto__", "constructor", "toString", "hasOwnProperty", "-", "_", "a.b", "0", "1"),
+  fc.stringMatching(/^[-._a-zA-Z0-9]{1,40}$/),
+);
+
+const awkwardBytes = fc.constantFrom(
+  bytes(),
+  bytes(0),
+  bytes(0xef, 0xbb, 0xbf), // a byte order mark and nothing else
+  bytes(0xef, 0xbb, 0xbf, 0x61),
+  bytes(0xff, 0xfe, 0x61, 0x00), // UTF-16
+  bytes(0xed, 0xa0, 0x80), // what a lone surrogate would be in UTF-8
+  bytes(0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80), // a pair of them (CESU-8)
+  bytes(0xc0, 0x80), // an overlong NUL
+  bytes(0xf4, 0x90, 0x80, 0x80), // beyond Unicode
+  bytes(0xe2, 0x82), // cut off in the middle
+  text("line\r\nline\rline\n"),
+  text("\u{1f512} ключ 鍵"),
+  text("\ufffd"), // the replacement character itself is text like any other
+  text("\u2028\u2029\u0085"),
+  text(" \t leading and trailing \n"),
+  text('{"a":"b"}'),
+);
+
+const content: fc.Arbitrary<Content> = fc
+  .uniqueArray(fc.tuple(legalKey, fc.oneof(awkwardBytes, fc.uint8Array({ maxLength: 64 }))), {
+    selector: ([key]) => key,
+    maxLength: 6,
+  })
+  .map((entries) => new Map(entries));
+
+describe("what is written comes back byte for byte", () => {
+  test.each(KINDS)("from a %s, under every legal key, over the wire", (kind) => {
+    fc.assert(
+      fc.property(content, (given) => {
+        const sent = overTheWire(renderContent(kind, given));
+        expect(plain(readContent(kind, sent))).toEqual(plain(given));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("also where the bytes are a window on a larger buffer", () => {
+    const buffer = Uint8Array.from([1, 2, 3, 255, 5, 6]).subarray(2, 5);
+    for (const kind of KINDS) {
+      const sent = overTheWire(renderContent(kind, new Map([["k", buffer]])));
+      expect(plain(readContent(kind, sent))).toEqual(["k=03ff05"]);
+    }
+  });
+
+  test("a megabyte of every byte there is", () => {
+    const large = Uint8Array.from({ length: 1024 * 1024 }, (_, at) => at % 251);
+    for (const kind of KINDS) {
+      const back = readContent(kind, overTheWire(renderContent(kind, new Map([["k", large]])))).get("k");
+      expect(Buffer.from(large).equals(back ?? bytes())).toBe(true);
+    }
+  });
+});
+
+describe("where bytes go", () => {
+  test("in a Secret everything is base64 in data, in the order of the keys", () => {
+    expect(
+      JSON.stringify(
+        renderContent(
+          "Secret",
+          new Map([
+            ["b", text("2")],
+            ["a", bytes(255)],
+          ]),
+        ),
+      ),
+    ).toBe('{"data":{"a":"/w==","b":"Mg=="}}');
+  });
+
+  test("in a ConfigMap text goes to data as it is, and what is not UTF-8 to binaryData; both are always there, so that old keys go", () => {
+    expect(
+      overTheWire(
+        renderContent(
+          "ConfigMap",
+          new Map([
+            ["t", text("a\0b")],
+            ["b", bytes(0xc0, 0x80)],
+          ]),
+        ),
+      ),
+    ).toEqual({
+      data: { t: "a\0b" },
+      binaryData: { b: "wIA=" },
+    });
+    expect(overTheWire(renderContent("ConfigMap", new Map()))).toEqual({ data: {}, binaryData: {} });
+  });
+
+  test("a byte order mark stays in the text", () => {
+    const rendered = renderContent("ConfigMap", new Map([["t", bytes(0xef, 0xbb, 0xbf, 0x61)]]));
+    expect(rendered.data?.t).toBe("\ufeffa");
+  });
+
+  test("keys named as members of an object's prototype are ordinary keys", () => {
+    for (const kind of KINDS) {
+      const rendered = renderContent(
+        kind,
+        new Map([
+          ["__proto__", text("x")],
+          ["constructor", text("y")],
+        ]),
+      );
+      expect(Object.keys(rendered.data ?? {})).toEqual(["__proto__", "constructor"]);
+    }
+  });
+});
+
+test.each<[string, Record<string, unknown>]>([
+  ["no fields", {}],
+  ["null", { data: null, binaryData: null }],
+  ["texts", { data: "abc", binaryData: 7 }],
+  ["values that are no texts", { data: { a: 1, b: null, c: {} } }],
+])("an object without readable content holds none: %s", (_, object) => {
+  for (const kind of KINDS) expect(plain(readContent(kind, object))).toEqual([]);
+});
+
+test("the size is that of the values", () => {
+  expect(
+    sizeOf(
+      new Map([
+        ["a-long-key", bytes(1, 2)],
+        ["b", bytes()],
+        ["c", bytes(0)],
+      ]),
+    ),
+  ).toBe(3);
+  expect(sizeOf(new Map())).toBe(0);
+});
+
+describe("the digest", () => {
+  const key = new Redacted(text("key of the installation"));
+  const digest = (given: Content): string => contentDigest(key, given);
+
+  test("is the same for the same content, in whatever order it came", () => {
+    fc.assert(
+      fc.property(content, (given) => {
+        expect(digest(new Map([...given].toReversed()))).toBe(digest(given));
+        expect(digest(new Map([...given].map(([name, value]) => [name, Buffer.from(value)])))).toBe(digest(given));
+      }),
+    );
+  });
+
+  test("differs when the content differs", () => {
+    fc.assert(
+      fc.property(content, content, (one, other) => {
+        const same = JSON.stringify(plain(one)) === JSON.stringify(plain(other));
+        expect(digest(one) === digest(other)).toBe(same);
+      }),
+    );
+  });
+
+  test("differs when bytes move between a key and its value, or between two values", () => {
+    const contents: Content[] = [
+      new Map([["ab", text("c")]]),
+      new Map([["a", text("bc")]]),
+      new Map([["abc", text("")]]),
+      new Map([
+        ["a", text("b")],
+        ["c", text("")],
+      ]),
+      new Map([
+        ["a", text("")],
+        ["c", text("b")],
+      ]),
+      new Map([
+        ["a", text("")],
+        ["bc", text("")],
+      ]),
+      new Map([["a1", text(":b")]]),
+      new Map([["a", text("1::b")]]),
+      new Map([["a", text("1:b0:")]]),
+      new Map([
+        ["a", text("")],
+        ["b", text("")],
+      ]),
+      new Map([["a", text("0:1:b0:")]]),
+      new Map(),
+    ];
+    expect(new Set(contents.map(digest)).size).toBe(contents.length);
+  });
+
+  test("differs where an encoding without the lengths would read the same", () => {
+    expect(digest(new Map([["a", text("1:c")]]))).not.toBe(
+      digest(
+        new Map([
+          ["a", text("")],
+          ["c", text("")],
+        ]),
+      ),
+    );
+    expect(digest(new Map([["a", text("xb7:1234567")]]))).not.toBe(
+      digest(
+        new Map([
+          ["a1", text("x")],
+          ["b", text("1234567")],
+        ]),
+      ),
+    );
+  });
+
+  test("differs under another key, and shows nothing that a plain hash would", () => {
+    const given: Content = new Map([["a", text("hunter2")]]);
+    expect(contentDigest(new Redacted(text("another")), given)).not.toBe(digest(given));
+    expect(digest(given)).toMatch(/^[\w-]{43}$/);
+  });
+});

@@ -1,0 +1,70 @@
+import { createHmac } from "node:crypto";
+import type { Redacted } from "../../lib/redacted.ts";
+import type { TargetKind } from "./resource.ts";
+
+/** The bytes of a target, by key. */
+export type Content = ReadonlyMap<string, Uint8Array>;
+
+/** By code point, so that the order never depends on a locale. */
+export const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/**
+ * The HMAC-SHA256 of a content under the installation's key, base64url. Each key and value goes in behind its length, so that no two
+ * contents read the same. A plain hash would let a reader of the metadata guess short values.
+ */
+export function contentDigest(key: Redacted<Uint8Array>, content: Content): string {
+  const hmac = createHmac("sha256", key.reveal());
+  for (const [name, bytes] of [...content].sort(byKey)) {
+    hmac.update(`${Buffer.byteLength(name)}:${name}${bytes.byteLength}:`).update(bytes);
+  }
+  return hmac.digest("base64url");
+}
+
+export const sizeOf = (content: Content): number => {
+  let total = 0;
+  for (const bytes of content.values()) total += bytes.byteLength;
+  return total;
+};
+
+/** A byte order mark is content like any other, so it must not be swallowed. */
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+function asText(bytes: Uint8Array): string | undefined {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+const base64 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
+
+/** A null prototype keeps `__proto__`, a legal key, an ordinary one. */
+const bare = <T>(): Record<string, T> => Object.create(null);
+
+/** The fields of a Secret or ConfigMap that hold its content. In a ConfigMap, what is not UTF-8 goes to `binaryData`. */
+export function renderContent(kind: TargetKind, content: Content): Record<string, Record<string, string>> {
+  const data = bare<string>();
+  const binaryData = bare<string>();
+  for (const [key, bytes] of [...content].sort(byKey)) {
+    const text = kind === "ConfigMap" ? asText(bytes) : undefined;
+    if (kind === "Secret") data[key] = base64(bytes);
+    else if (text === undefined) binaryData[key] = base64(bytes);
+    else data[key] = text;
+  }
+  return kind === "Secret" ? { data } : { data, binaryData };
+}
+
+function entriesOf(field: unknown): [string, string][] {
+  if (field === null || typeof field !== "object") return [];
+  return Object.entries(field).filter((entry): entry is [string, string] => typeof entry[1] === "string");
+}
+
+/** The content of an object as the API server gave it; the inverse of {@link renderContent}. */
+export function readContent(kind: TargetKind, object: { readonly [field: string]: unknown }): Content {
+  const content = new Map<string, Uint8Array>();
+  const data = entriesOf(object.data);
+  for (const [key, value] of data) content.set(key, Buffer.from(value, kind === "Secret" ? "base64" : "utf8"));
+  for (const [key, value] of entriesOf(object.binaryData)) content.set(key, Buffer.from(value, "base64"));
+  return content;
+}

@@ -1,0 +1,233 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { candidate, syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
+import { decide } from "./decide.ts";
+import { type Candidate, type Remembered, type Resolution, resolveItem } from "./resolve.ts";
+import type { SyncItem, SyncResource } from "./resource.ts";
+import { type HeldKey, sourceId, type TargetState } from "./target.ts";
+
+const NOW = Date.UTC(2026, 10, 21);
+const OWNERS = ["ops@example.com", "dba@example.com"];
+
+const key = fc.constantFrom("a", "b", "c", "__proto__", "constructor");
+const version = fc.integer({ min: 1, max: 4 });
+const source = fc.constantFrom("s1", "s2");
+const owner = fc.constantFrom(...OWNERS);
+
+const item: fc.Arbitrary<SyncItem> = fc.record({
+  targetKey: key,
+  source,
+  owner: fc.option(owner, { nil: undefined }),
+  version: fc.oneof(fc.constant("latest" as const), version),
+});
+
+const listed: fc.Arbitrary<Candidate> = fc
+  .record({ latest: version, owner: fc.option(owner, { nil: undefined }), sized: fc.boolean() })
+  .map((entry) =>
+    candidate(entry.latest, {
+      owner: entry.owner,
+      own: entry.owner !== OWNERS[1],
+      sizes: entry.sized ? new Map([[entry.latest, 10]]) : undefined,
+    }),
+  );
+
+const heldKeys = fc
+  .dictionary(key, fc.record({ version, source, owner }), { maxKeys: 5 })
+  .map(
+    (keys) =>
+      new Map(
+        Object.entries(keys).map(([name, from]) => [name, { version: from.version, source: sourceId(from.source, from.owner) }]),
+      ),
+  );
+
+const target: fc.Arbitrary<TargetState> = fc.oneof(
+  fc.constant<TargetState>({ state: "absent" }),
+  fc.constant<TargetState>({ state: "foreign", owner: undefined }),
+  fc
+    .record({ held: heldKeys, spoiled: fc.boolean() })
+    .map((changes): TargetState => ({ state: "owned", uid: "u", resourceVersion: "1", content: "digest", ...changes })),
+);
+
+interface World {
+  readonly resource: SyncResource;
+  readonly target: TargetState;
+  readonly held: ReadonlyMap<string, HeldKey>;
+  readonly resolutions: readonly Resolution[];
+}
+
+/** A resource, what the vault lists under each of its names, what is remembered, and a target. */
+const world: fc.Arbitrary<World> = fc
+  .record({
+    items: fc.uniqueArray(item, { selector: ({ targetKey }) => targetKey, maxLength: 4 }),
+    lists: fc.dictionary(source, fc.array(listed, { maxLength: 3 })),
+    deadlines: fc.array(fc.constantFrom(undefined, NOW - 1, NOW, NOW + 1), { minLength: 4, maxLength: 4 }),
+    whenRemoved: fc.constantFrom("Delete" as const, "Retain" as const),
+    accepted: fc.array(
+      fc.tuple(source, version).map(([name, number]) => `${name}@${number}`),
+      { maxLength: 2 },
+    ),
+    target,
+  })
+  .map(({ items, lists, deadlines, whenRemoved, accepted, target: state }) => {
+    const resource = syncResource(items, { whenRemoved, accepted: new Set(accepted) });
+    const held = state.state === "owned" ? state.held : new Map<string, HeldKey>();
+    const resolutions = items.map((one, at) => {
+      const remembered: Remembered = { held: held.get(one.targetKey), deleteAt: deadlines[at] };
+      return resolveItem(resource, one, lists[one.source] ?? [], remembered, NOW);
+    });
+    return { resource, target: state, held, resolutions };
+  });
+
+const runs = { numRuns: 2_000 };
+
+const isRemoved = ({ resource, resolutions }: World, targetKey: string): boolean =>
+  resource.whenRemoved === "Delete" &&
+  resolutions.some((resolution) => resolution.item.targetKey === targetKey && resolution.state === "removed");
+
+test("I1: no key is lost unless the vault removed its source, or the spec no longer asks for it", () => {
+  fc.assert(
+    fc.property(world, (the) => {
+      const { plan } = decide(the.resource, the.resolutions, the.target);
+      if (plan.action === "keep") return;
+      const kept = new Set(plan.action === "delete" ? [] : plan.entries.map(({ targetKey }) => targetKey));
+      const unknown = the.target.state === "owned" && the.target.spoiled;
+      const mayBeHeld = the.resource.items.map(({ targetKey }) => targetKey).filter((name) => unknown || the.held.has(name));
+      const lost = mayBeHeld.filter((name) => !kept.has(name));
+      expect(lost.filter((name) => !isRemoved(the, name))).toEqual([]);
+    }),
+    runs,
+  );
+});
+
+test("I1: a target is deleted only when it is ours and the vault removed every one of its sources", () => {
+  fc.assert(
+    fc.property(world, (the) => {
+      const { plan } = decide(the.resource, the.resolutions, the.target);
+      if (plan.action !== "delete") return;
+      expect(the.target.state).toBe("owned");
+      expect(the.resource.items.length).toBeGreaterThan(0);
+      expect(the.resource.items.every(({ targetKey }) => isRemoved(the, targetKey))).toBe(true);
+    }),
+    runs,
+  );
+});
+
+test("I4: no lower version of the same entry is fetched than is held, unless it is pinned or accepted", () => {
+  fc.assert(
+    fc.property(world, (the) => {
+      const { plan } = decide(the.resource, the.resolutions, the.target);
+      if (plan.action === "keep" || plan.action === "delete") return;
+      const lower = plan.entries.filter((entry) => {
+        const fetch = entry.from === "held" ? entry.refetch : entry.fetch;
+        const held = the.held.get(entry.targetKey);
+        if (fetch === undefined || held?.source !== sourceId(entry.item.source, fetch.candidate.owner)) return false;
+        const asked = entry.item.version !== "latest" || the.resource.accepted.has(`${entry.item.source}@${fetch.version}`);
+        return fetch.version < held.version && !asked;
+      });
+      expect(lower).toEqual([]);
+    }),
+    runs,
+  );
+});
+
+test("a target is born whole: with every key but those whose source the vault removed, or not at all", () => {
+  fc.assert(
+    fc.property(world, (the) => {
+      if (the.target.state !== "absent") return;
+      const { plan } = decide(the.resource, the.resolutions, the.target);
+      expect(["keep", "write"]).toContain(plan.action);
+      if (plan.action !== "write") return;
+      const had = the.resolutions.filter(({ state }) => state !== "removed");
+      expect(plan.entries.map(({ targetKey }) => targetKey)).toEqual(had.map((resolution) => resolution.item.targetKey));
+      expect(plan.entries.every(({ from }) => from === "fetch")).toBe(true);
+      expect(had.every(({ state }) => state === "found")).toBe(true);
+    }),
+    runs,
+  );
+});
+
+test("I8: an object of somebody else's is left alone", () => {
+  fc.assert(
+    fc.property(world, (the) => {
+      if (the.target.state !== "foreign") return;
+      expect(decide(the.resource, the.resolutions, the.target).plan).toEqual({ action: "keep" });
+    }),
+    runs,
+  );
+});
+
+test("a plan never writes a key twice, nor one that the spec does not name, nor nothing at all", () => {
+  fc.assert(
+    fc.property(world, (the) => {
+      const { plan } = decide(the.resource, the.resolutions, the.target);
+      if (plan.action === "keep" || plan.action === "delete") return;
+      const keys = plan.entries.map(({ targetKey }) => targetKey);
+      const wanted = new Set(the.resource.items.map(({ targetKey }) => targetKey));
+      expect(keys.length).toBeGreaterThan(0);
+      expect(new Set(keys).size).toBe(keys.length);
+      expect(keys.every((name) => wanted.has(name))).toBe(true);
+    }),
+    runs,
+  );
+});
+
+test("I2: bytes count as held only when they are of the very version and entry that is meant, or of one that can't be had", () => {
+  fc.assert(
+    fc.property(world, (the) => {
+      const { plan } = decide(the.resource, the.resolutions, the.target);
+      if (plan.action === "keep" || plan.action === "delete") return;
+      for (const entry of plan.entries) {
+        if (entry.from !== "held") continue;
+        expect(entry.held).toEqual(the.held.get(entry.targetKey));
+        if (entry.refetch === undefined) continue;
+        const { candidate: from, version: meant } = entry.refetch;
+        expect(entry.held).toEqual({ version: meant, source: sourceId(entry.item.source, from.owner) });
+      }
+    }),
+    runs,
+  );
+});
+
+test("I13: Ready is said only when every entry was found, and the plan is to hold all of them", () => {
+  fc.assert(
+    fc.property(world, (the) => {
+      const { plan, verdict } = decide(the.resource, the.resolutions, the.target);
+      if (!verdict.ready || the.resource.items.length === 0) return;
+      expect(the.resolutions.every(({ state }) => state === "found")).toBe(true);
+      expect(plan.action === "write" || plan.action === "verify").toBe(true);
+    }),
+    runs,
+  );
+});
+
+test("what was written is only verified at the next look: a decision settles", () => {
+  fc.assert(
+    fc.property(world, (the) => {
+      const { plan } = decide(the.resource, the.resolutions, the.target);
+      if (plan.action !== "write") return;
+      const held = new Map(
+        plan.entries.map((entry) => [
+          entry.targetKey,
+          entry.from === "held"
+            ? entry.held
+            : { version: entry.fetch.version, source: sourceId(entry.item.source, entry.fetch.candidate.owner) },
+        ]),
+      );
+      const written: TargetState = { state: "owned", uid: "u", resourceVersion: "2", content: "digest", held, spoiled: false };
+      expect(decide(the.resource, the.resolutions, written).plan.action).toBe("verify");
+    }),
+    runs,
+  );
+});
+
+test("an unchanged target is left as it is for any order of the items in the spec", () => {
+  const items = [syncItem("a"), syncItem("b"), syncItem("c")];
+  const held = new Map(items.map(({ targetKey }) => [targetKey, { version: 1, source: sourceId(targetKey, OWNERS[0]) }]));
+  const state: TargetState = { state: "owned", uid: "u", resourceVersion: "1", content: "digest", held, spoiled: false };
+  fc.assert(
+    fc.property(fc.shuffledSubarray(items, { minLength: 3 }), (order) => {
+      const resolutions = order.map((one): Resolution => ({ state: "found", item: one, candidate: candidate(1), version: 1 }));
+      expect(decide(syncResource(order), resolutions, state).plan.action).toBe("verify");
+    }),
+  );
+});

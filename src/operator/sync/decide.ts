@@ -1,0 +1,145 @@
+import type { Candidate, Resolution } from "./resolve.ts";
+import type { SyncItem, SyncResource } from "./resource.ts";
+import { type HeldKey, sourceId, type TargetState } from "./target.ts";
+import { notReady, type Verdict, verdictOf } from "./ready-condition.ts";
+
+/** What a Secret or ConfigMap holds at most, in bytes of its values. */
+export const MAX_TARGET_BYTES = 1024 * 1024;
+
+/** One key the target is to hold. `held` bytes are those it holds already; `fetch` ones come from the vault. */
+export type Entry<C extends Candidate = Candidate> =
+  | {
+      readonly from: "held";
+      readonly targetKey: string;
+      readonly held: HeldKey;
+      readonly item: SyncItem;
+      readonly refetch: Fetch<C> | undefined;
+    }
+  | { readonly from: "fetch"; readonly targetKey: string; readonly item: SyncItem; readonly fetch: Fetch<C> };
+
+export interface Fetch<C extends Candidate = Candidate> {
+  readonly candidate: C;
+  readonly version: number;
+}
+
+export type Plan<C extends Candidate = Candidate> =
+  /** Leave the target as it is. */
+  | { readonly action: "keep" }
+  /** The target should hold exactly these keys, all of which it holds by its annotations: see that it does, or write. */
+  | { readonly action: "verify"; readonly entries: readonly Entry<C>[] }
+  | { readonly action: "write"; readonly entries: readonly Entry<C>[] }
+  | { readonly action: "delete"; readonly uid: string; readonly resourceVersion: string };
+
+export interface Decision<C extends Candidate = Candidate> {
+  readonly plan: Plan<C>;
+  readonly verdict: Verdict;
+}
+
+/** Keys that Kubernetes demands of a Secret of these types. */
+const requiredKeys = new Map([
+  ["kubernetes.io/tls", ["tls.crt", "tls.key"]],
+  ["kubernetes.io/dockerconfigjson", [".dockerconfigjson"]],
+  ["kubernetes.io/dockercfg", [".dockercfg"]],
+  ["kubernetes.io/ssh-auth", ["ssh-privatekey"]],
+]);
+
+function missingKeys(resource: SyncResource, having: readonly { readonly targetKey: string }[]): string[] {
+  const keys = new Set(having.map(({ targetKey }) => targetKey));
+  return (requiredKeys.get(resource.target.type ?? "") ?? []).filter((key) => !keys.has(key));
+}
+
+/** The vault removed the source, and the resource wants its key to go with it. */
+const isDropped = ({ whenRemoved }: SyncResource, { state }: Resolution): boolean =>
+  state === "removed" && whenRemoved === "Delete";
+
+/** Whether these are the bytes wanted: of the same entry and version, and not of an earlier life of its name. */
+function holds({ version, source, madeAt }: HeldKey, item: SyncItem, fetch: Fetch): boolean {
+  const listed = fetch.candidate.madeAt?.get(fetch.version);
+  const sameLife = madeAt === undefined || listed === undefined || madeAt === listed;
+  return version === fetch.version && source === sourceId(item.source, fetch.candidate.owner) && sameLife;
+}
+
+function entryOf<C extends Candidate>(
+  resource: SyncResource,
+  resolution: Resolution<C>,
+  held: ReadonlyMap<string, HeldKey>,
+): Entry<C> | undefined {
+  const { item } = resolution;
+  const { targetKey } = item;
+  const current = held.get(targetKey);
+  if (resolution.state === "found") {
+    const fetch = { candidate: resolution.candidate, version: resolution.version };
+    return current !== undefined && holds(current, item, fetch)
+      ? { from: "held", targetKey, held: current, item, refetch: fetch }
+      : { from: "fetch", targetKey, item, fetch };
+  }
+  if (isDropped(resource, resolution)) return undefined;
+  return current && { from: "held", targetKey, held: current, item, refetch: undefined };
+}
+
+/** The sizes the list gives, summed; `undefined` where it gives none (secrets). */
+function listedBytes(resolutions: readonly Resolution[]): number | undefined {
+  let total: number | undefined;
+  for (const resolution of resolutions) {
+    const size = resolution.state === "found" ? resolution.candidate.sizes?.get(resolution.version) : undefined;
+    if (size !== undefined) total = (total ?? 0) + size;
+  }
+  return total;
+}
+
+export const tooLarge = (bytes: number): Verdict =>
+  notReady(
+    "TooLarge",
+    `the content is ${bytes} bytes, and a Secret or ConfigMap holds at most ${MAX_TARGET_BYTES}: spread it over several targets`,
+  );
+
+/** Somebody else's object has the target's name; `holder` is who it belongs to, where that is known. */
+export const targetConflict = ({ target }: SyncResource, holder: string | undefined): Verdict =>
+  notReady(
+    "TargetConflict",
+    `the ${target.kind} ${target.name} exists and ${holder === undefined ? "was not made by this operator" : `belongs to ${holder}`}: choose another target.name`,
+  );
+
+/** Reasons to leave the target alone, whatever the items say. */
+function obstacle(resource: SyncResource, resolutions: readonly Resolution[], target: TargetState): Verdict | undefined {
+  const missing = missingKeys(resource, resource.items);
+  if (missing.length > 0) {
+    return notReady("InvalidSpec", `spec.data: a Secret of type ${resource.target.type} needs the keys ${missing.join(" and ")}`);
+  }
+  if (target.state === "foreign") return targetConflict(resource, target.owner);
+  const bytes = listedBytes(resolutions);
+  return bytes !== undefined && bytes > MAX_TARGET_BYTES ? tooLarge(bytes) : undefined;
+}
+
+/**
+ * What to do about one resource: pure and total. `resolutions` has one entry an item, in the order of the spec.
+ * A target is born whole: while an item can't be had and there is no target yet, none is written. An existing target keeps the bytes of
+ * items that can't be had, and follows the others; where its annotations no longer say which bytes those are, it is left alone.
+ * Source: design, "What goes away in the vault".
+ */
+export function decide<C extends Candidate>(
+  resource: SyncResource,
+  resolutions: readonly Resolution<C>[],
+  target: TargetState,
+): Decision<C> {
+  const blocked = obstacle(resource, resolutions, target);
+  if (blocked !== undefined) return { plan: { action: "keep" }, verdict: blocked };
+  const verdict = verdictOf(resolutions);
+  const held = target.state === "owned" ? target.held : new Map<string, HeldKey>();
+  const entries = resolutions.flatMap((resolution) => entryOf(resource, resolution, held) ?? []);
+  if (entries.length === 0) {
+    const allDropped = resolutions.length > 0 && resolutions.every((resolution) => isDropped(resource, resolution));
+    if (target.state !== "owned" || !allDropped) return { plan: { action: "keep" }, verdict };
+    return { plan: { action: "delete", uid: target.uid, resourceVersion: target.resourceVersion }, verdict };
+  }
+  // Without a key that its type demands the API server would refuse it: it stays as it is until the key is back, or all are gone.
+  if (missingKeys(resource, entries).length > 0) return { plan: { action: "keep" }, verdict };
+  if (target.state === "absent") {
+    const whole = resolutions.every(({ state }) => state === "found" || state === "removed");
+    return { plan: whole ? { action: "write", entries } : { action: "keep" }, verdict };
+  }
+  const lossless = resolutions.every((resolution) => resolution.state === "found" || isDropped(resource, resolution));
+  if (target.state === "owned" && target.spoiled && !lossless) return { plan: { action: "keep" }, verdict };
+  const unchanged = entries.length === held.size && entries.every((entry) => entry.from === "held");
+  return { plan: { action: unchanged ? "verify" : "write", entries }, verdict };
+}

@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import { candidate, syncItem } from "../../../test/support/kube/sync-resource.ts";
+import type { Resolution } from "./resolve.ts";
+import { verdictOf } from "./ready-condition.ts";
+
+const DEADLINE = Date.UTC(2026, 10, 20, 8, 30);
+
+function problem(state: Resolution["state"], name = "db"): Resolution {
+  const item = syncItem(name);
+  switch (state) {
+    case "found":
+      return { state, item, candidate: candidate(3), version: 3 };
+    case "removed":
+      return { state, item, deleteAt: DEADLINE };
+    case "missing":
+      return { state, item, deleteAt: undefined };
+    case "ambiguous":
+      return { state, item, owners: ["a@example.com", "b@example.com"] };
+    case "other-owner":
+      return { state, item, candidate: candidate(3, { owner: "b@example.com" }) };
+    case "no-version":
+      return { state, item, candidate: candidate(3), version: 8 };
+    case "regressed":
+      return { state, item, candidate: candidate(3), held: 5 };
+  }
+}
+
+test("nothing wrong is Ready", () => {
+  expect(verdictOf([problem("found"), problem("found", "api")])).toEqual({
+    ready: true,
+    reason: "Synced",
+    message: "the target holds the vault's bytes",
+  });
+});
+
+test.each<[Resolution["state"], string, string]>([
+  ["ambiguous", "AmbiguousName", "db exists more than once (a@example.com, b@example.com): set remoteRef.owner"],
+  [
+    "other-owner",
+    "AmbiguousName",
+    "db is now an entry of b@example.com, not the one the target holds: set remoteRef.owner to follow it",
+  ],
+  ["no-version", "VersionNotFound", "db has no version 8; the latest is 3"],
+  [
+    "regressed",
+    "VersionRegressed",
+    "db went back from version 5 to 3; the target keeps 5. To follow it, annotate with vaultsync.dev/accept=db@3",
+  ],
+  ["missing", "SourceMissing", "db is not in the vault's list for this account and scope; what the target holds of it is kept"],
+  ["removed", "SourceRemoved", "db was removed by the vault at its delete_time, 2026-11-20T08:30:00.000Z"],
+])("%s is %s, and the message says what a person can do", (state, reason, message) => {
+  expect(verdictOf([problem("found", "api"), problem(state)])).toEqual({ ready: false, reason, message });
+});
+
+/** The message about so many missing entries. */
+const missing = (count: number): string =>
+  verdictOf(Array.from({ length: count }, (_, at) => problem("missing", `name-${at}`))).message;
+
+describe("several problems", () => {
+  const gravestFirst = ["ambiguous", "no-version", "regressed", "missing", "removed"] as const;
+
+  test("the gravest gives the reason, wherever it stands, and only its kind is explained", () => {
+    gravestFirst.forEach((state, at) => {
+      const lesser = gravestFirst.slice(at + 1).map((other) => problem(other, `lesser-${other}`));
+      const verdict = verdictOf([...lesser, problem(state, "gravest")]);
+      expect(verdict.reason).toBe(verdictOf([problem(state)]).reason);
+      expect(verdict.message).toContain("gravest");
+      expect(verdict.message).not.toContain("lesser");
+    });
+  });
+
+  test("up to three are named, and the rest is counted", () => {
+    expect(missing(3).match(/name-\d/g)).toEqual(["name-0", "name-1", "name-2"]);
+    expect(missing(3)).not.toContain("more");
+    expect(missing(12).match(/name-\d/g)).toEqual(["name-0", "name-1", "name-2"]);
+    expect(missing(12)).toMatch(/; and 9 more$/);
+  });
+
+  test("the resolutions stay in their order", () => {
+    const resolutions = [problem("removed", "z"), problem("found", "a"), problem("missing", "m")];
+    const order = [...resolutions];
+    verdictOf(resolutions);
+    expect(resolutions).toEqual(order);
+  });
+});
+
+test("a deadline that no calendar can write is no reason to fail", () => {
+  expect(verdictOf([{ state: "removed", item: syncItem("db"), deleteAt: -1e300 }]).message).toContain("long ago");
+});

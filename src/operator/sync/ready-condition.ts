@@ -1,0 +1,58 @@
+import type { Reason } from "../api/reasons.ts";
+import { writtenMoment } from "./timestamp.ts";
+import type { Resolution } from "./resolve.ts";
+
+/** What a person is told about a resource: the Ready condition. */
+export interface Verdict {
+  readonly ready: boolean;
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+export const notReady = (reason: Reason, message: string): Verdict => ({ ready: false, reason, message });
+
+type Problem = Exclude<Resolution, { state: "found" }>;
+
+const reasonOf = {
+  ambiguous: "AmbiguousName",
+  "other-owner": "AmbiguousName",
+  "no-version": "VersionNotFound",
+  regressed: "VersionRegressed",
+  missing: "SourceMissing",
+  removed: "SourceRemoved",
+} as const satisfies Record<Problem["state"], Reason>;
+
+/** From the one that needs a person most to the one that is as intended. */
+const severity = Object.keys(reasonOf);
+
+function explain(problem: Problem): string {
+  const { source } = problem.item;
+  switch (problem.state) {
+    case "ambiguous":
+      return `${source} exists more than once (${problem.owners.join(", ")}): set remoteRef.owner`;
+    case "other-owner":
+      return `${source} is now an entry of ${problem.candidate.owner ?? "somebody else"}, not the one the target holds: set remoteRef.owner to follow it`;
+    case "no-version":
+      return `${source} has no version ${problem.version}; the latest is ${problem.candidate.latest}`;
+    case "regressed":
+      return (
+        `${source} went back from version ${problem.held} to ${problem.candidate.latest}; the target keeps ${problem.held}. ` +
+        `To follow it, annotate with vaultsync.dev/accept=${source}@${problem.candidate.latest}`
+      );
+    case "missing":
+      return `${source} is not in the vault's list for this account and scope; what the target holds of it is kept`;
+    case "removed":
+      return `${source} was removed by the vault at its delete_time, ${writtenMoment(problem.deleteAt) ?? "long ago"}`;
+  }
+}
+
+/** The verdict over the items of one resource: the gravest kind of problem, and up to three items that have it. */
+export function verdictOf(resolutions: readonly Resolution[]): Verdict {
+  const problems = resolutions.filter((resolution) => resolution.state !== "found");
+  const [gravest] = problems.sort((a, b) => severity.indexOf(a.state) - severity.indexOf(b.state));
+  if (gravest === undefined) return { ready: true, reason: "Synced", message: "the target holds the vault's bytes" };
+  const alike = problems.filter((problem) => problem.state === gravest.state);
+  const shown = alike.slice(0, 3).map(explain).join("; ");
+  const rest = alike.length > 3 ? `; and ${alike.length - 3} more` : "";
+  return notReady(reasonOf[gravest.state], shown + rest);
+}

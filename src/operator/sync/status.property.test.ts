@@ -1,0 +1,98 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { candidate, syncResource } from "../../../test/support/kube/sync-resource.ts";
+import { type Reason, reasons } from "../api/reasons.ts";
+import { conditionTypes, secretStatus } from "../api/status.ts";
+import type { Resolution } from "./resolve.ts";
+import type { SyncResource } from "./resource.ts";
+import { EXPIRY_NOTICE_MS, nextStatus, readStatus, type Report } from "./status.ts";
+
+const NOW = Date.UTC(2026, 10, 21, 12);
+
+const verdict = fc.option(
+  fc.record({
+    ready: fc.boolean(),
+    reason: fc.constantFrom(...(Object.keys(reasons) as Reason[])),
+    message: fc.string({ unit: "binary", maxLength: 3_000 }),
+  }),
+  { nil: undefined },
+);
+const moment = fc.option(fc.oneof(fc.constantFrom(NOW, NOW - 1, NOW + EXPIRY_NOTICE_MS), fc.integer(), fc.maxSafeInteger()), {
+  nil: undefined,
+});
+const name = fc.string({ minLength: 1, maxLength: 5 });
+const item = fc.record({
+  targetKey: fc.constantFrom("a", "b", "__proto__"),
+  source: name,
+  owner: fc.constant(undefined),
+  version: fc.oneof(fc.constant("latest" as const), fc.integer({ min: 1, max: 3 })),
+});
+const entry = fc
+  .record({ latest: fc.integer({ min: 1, max: 4 }), expiresAt: moment, deleteAt: moment })
+  .map((one) => candidate(one.latest, one));
+const resolution: fc.Arbitrary<Resolution> = fc.oneof(
+  fc.record({ state: fc.constant("found" as const), item, candidate: entry, version: fc.integer({ min: 1, max: 4 }) }),
+  fc.record({ state: fc.constant("removed" as const), item, deleteAt: fc.integer() }),
+  fc.record({ state: fc.constant("missing" as const), item, deleteAt: moment }),
+  fc.record({ state: fc.constant("ambiguous" as const), item, owners: fc.array(name) }),
+  fc.record({ state: fc.constant("regressed" as const), item, candidate: entry, held: fc.constant(9) }),
+);
+const anyResource: fc.Arbitrary<SyncResource> = fc
+  .record({ generation: fc.integer({ min: 1, max: 3 }), target: fc.constantFrom("db", "elsewhere") })
+  .map(({ generation, target }) => syncResource([], { generation, target: { kind: "Secret", name: target, type: "Opaque" } }));
+const anyReport: fc.Arbitrary<Report> = fc.record({
+  resource: anyResource,
+  verdict,
+  busy: fc.option(fc.constant({ reason: "RateLimited", message: "later" } as const), { nil: undefined }),
+  staleSince: fc.constantFrom(undefined, NOW - 1_000_000),
+  resolutions: fc.option(fc.array(resolution, { maxLength: 70 }), { nil: undefined }),
+  versions: fc.constantFrom(new Map([["a", 3]]), new Map<string, number>()),
+  changed: fc.boolean(),
+  now: fc.integer({ min: NOW, max: NOW + 10 * EXPIRY_NOTICE_MS }),
+});
+/** A status that came about by looks of all kinds. */
+const anyStatus = fc
+  .array(anyReport, { maxLength: 3 })
+  .map((reports) =>
+    reports.reduce((before, one) => readStatus("VaultSecret", nextStatus(before, one)), readStatus("VaultSecret", {})),
+  );
+
+test("the same findings twice make the same status twice: it is not written again", () => {
+  fc.assert(
+    fc.property(anyStatus, anyReport, (before, one) => {
+      const first = nextStatus(before, one);
+      const stored: unknown = JSON.parse(JSON.stringify(first));
+      expect(stored).toStrictEqual(first);
+      expect(nextStatus(readStatus("VaultSecret", stored), one)).toStrictEqual(stored);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("time alone is no news", () => {
+  fc.assert(
+    fc.property(anyStatus, anyReport, (before, one) => {
+      const report_ = { ...one, changed: false, resolutions: one.resolutions?.filter(({ state }) => state !== "found") };
+      const first = nextStatus(before, report_);
+      const later = nextStatus(readStatus("VaultSecret", first), { ...report_, now: one.now + 3_600_000 });
+      expect(later).toStrictEqual(first);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("whatever was found, the status is one that the CRD admits, each condition once and well-formed", () => {
+  fc.assert(
+    fc.property(anyStatus, anyReport, (before, one) => {
+      const status = secretStatus.parse(nextStatus(before, one));
+      const seen = (status.conditions ?? []).map(({ type }) => type);
+      expect(new Set(seen).size).toBe(seen.length);
+      expect(seen.filter((type) => !conditionTypes.some((known) => known === type))).toEqual([]);
+      expect(status.conditions?.filter(({ type, status: is }) => type !== "Ready" && is !== "True")).toEqual([]);
+      expect(status.conditions?.filter(({ message }) => message.length > 1024 || !message.isWellFormed())).toEqual([]);
+      const moments = (status.items ?? []).flatMap(({ expiresAt, deleteAt }) => [expiresAt, deleteAt]);
+      expect(moments.filter((at) => at !== undefined && !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(at))).toEqual([]);
+    }),
+    { numRuns: 300 },
+  );
+});

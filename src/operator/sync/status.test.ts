@@ -1,0 +1,256 @@
+import { describe, expect, test } from "vitest";
+import { candidate, syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
+import { type Reason, reasons } from "../api/reasons.ts";
+import { fileStatus } from "../api/status.ts";
+import type { Resolution } from "./resolve.ts";
+import { EXPIRY_NOTICE_MS, nextStatus, readStatus, statusOf, type Report, type SyncStatus, wasReady } from "./status.ts";
+import { notReady, type Verdict } from "./ready-condition.ts";
+
+const NOW = Date.UTC(2026, 10, 21, 12);
+const EARLIER = "2026-11-01T00:00:00.000Z";
+const MOMENT = "2026-11-21T12:00:00.000Z";
+const READY: Verdict = { ready: true, reason: "Synced", message: "the target holds the vault's bytes" };
+const a = syncItem("a");
+const resource = syncResource([a]);
+const found = (changes: Partial<ReturnType<typeof candidate>> = {}, version = 3): Resolution => ({
+  state: "found",
+  item: a,
+  candidate: candidate(3, changes),
+  version,
+});
+
+function report(changes: Partial<Report> = {}): Report {
+  return {
+    resource,
+    verdict: READY,
+    busy: undefined,
+    staleSince: undefined,
+    resolutions: [found()],
+    versions: new Map([["a", 3]]),
+    changed: false,
+    now: NOW,
+    ...changes,
+  };
+}
+
+/** The status as the next look reads it back from the API server. */
+function next(before: SyncStatus, changes: Partial<Report> = {}): SyncStatus {
+  const status = nextStatus(before, report(changes));
+  return readStatus("VaultSecret", JSON.parse(JSON.stringify(status)));
+}
+const types = (status: SyncStatus): string[] => (status.conditions ?? []).map(({ type }) => type);
+const condition = (status: SyncStatus, type: string) => status.conditions?.find((one) => one.type === type);
+const synced = next({}, { changed: true });
+
+test("the first status of a resource in step", () => {
+  expect(nextStatus({}, report())).toStrictEqual({
+    observedGeneration: 7,
+    conditions: [
+      {
+        type: "Ready",
+        status: "True",
+        reason: "Synced",
+        message: "the target holds the vault's bytes",
+        observedGeneration: 7,
+        lastTransitionTime: MOMENT,
+      },
+    ],
+    target: { kind: "Secret", name: "db" },
+    items: [{ secretKey: "a", key: "a", version: 3, latest: 3 }],
+    syncedAt: MOMENT,
+  });
+});
+
+test("a VaultFile's items go by the names of its fields", () => {
+  const file = syncResource([a], { kind: "VaultFile", target: { kind: "ConfigMap", name: "web", type: undefined } });
+  const status = nextStatus({}, report({ resource: file }));
+  expect(status).toMatchObject({ target: { kind: "ConfigMap", name: "web" }, items: [{ key: "a", filename: "a", version: 3 }] });
+  expect(fileStatus.parse(status)).toEqual(status);
+});
+
+describe("Ready", () => {
+  test("is True, False, or Unknown while suspended", () => {
+    expect(condition(next({}), "Ready")?.status).toBe("True");
+    expect(condition(next({}, { verdict: notReady("SourceMissing", "x") }), "Ready")?.status).toBe("False");
+    expect(condition(next({}, { verdict: notReady("Suspended", "x") }), "Ready")?.status).toBe("Unknown");
+  });
+
+  test("stays as it was, with its generation, where nothing new is known", () => {
+    const later = next(synced, { verdict: undefined, resource: syncResource([a], { generation: 8 }), now: NOW + 60_000 });
+    expect(condition(later, "Ready")).toEqual(condition(synced, "Ready"));
+    expect(later.observedGeneration).toBe(7);
+  });
+
+  test("is of the new generation also after a failed attempt", () => {
+    const failed = next(synced, { verdict: notReady("AmbiguousName", "x"), resource: syncResource([a], { generation: 8 }) });
+    expect(failed.observedGeneration).toBe(8);
+    expect(condition(failed, "Ready")?.observedGeneration).toBe(8);
+  });
+
+  test("its moment is that of the last change of its status, not of its reason", () => {
+    const later = { now: NOW + 60_000 };
+    const failed = next(synced, { ...later, verdict: notReady("SourceMissing", "x") });
+    expect(condition(failed, "Ready")?.lastTransitionTime).toBe("2026-11-21T12:01:00.000Z");
+    const other = next(failed, { now: NOW + 120_000, verdict: notReady("AmbiguousName", "y") });
+    expect(condition(other, "Ready")).toMatchObject({ reason: "AmbiguousName", lastTransitionTime: "2026-11-21T12:01:00.000Z" });
+  });
+});
+
+describe("Stalled", () => {
+  test.each(Object.keys(reasons) as Reason[])("goes with Ready=False for %s exactly when only a person can mend it", (reason) => {
+    const status = next({}, { verdict: notReady(reason, "x") });
+    expect(types(status).includes("Stalled")).toBe(reasons[reason].stalled);
+  });
+
+  test("goes away once the resource is in step, and never stands beside Ready=True", () => {
+    const stalled = next({}, { verdict: notReady("AmbiguousName", "x") });
+    expect(types(next(stalled))).toEqual(["Ready"]);
+    expect(types(next({}, { verdict: { ready: true, reason: "TooLarge", message: "x" } }))).toEqual(["Ready"]);
+  });
+
+  test("stays where nothing new is known", () => {
+    const stalled = next({}, { verdict: notReady("AmbiguousName", "x") });
+    expect(types(next(stalled, { verdict: undefined }))).toEqual(["Ready", "Stalled"]);
+  });
+});
+
+describe("conditions that are there only while true", () => {
+  const busy = { reason: "VaultUnreachable", message: "timeout" } as const;
+
+  test("Reconciling, beside a Ready that stays", () => {
+    const status = next(synced, { verdict: undefined, busy });
+    expect(condition(status, "Reconciling")).toMatchObject({ status: "True", ...busy });
+    expect(condition(status, "Ready")?.status).toBe("True");
+    expect(types(next(status))).toEqual(["Ready"]);
+    expect(types(next(status, { verdict: undefined }))).toEqual(["Ready"]);
+  });
+
+  test("Stale, since when", () => {
+    const status = next(synced, { verdict: undefined, resolutions: undefined, staleSince: Date.UTC(2026, 10, 20) });
+    expect(condition(status, "Stale")).toMatchObject({ status: "True", reason: "VaultUnreachable" });
+    expect(condition(status, "Stale")?.message).toContain("2026-11-20T00:00:00.000Z");
+    expect(types(next(status, { verdict: undefined, resolutions: undefined }))).toEqual(["Ready"]);
+  });
+
+  test("UpdateAvailable, for a pinned version below the latest only", () => {
+    const pinned = syncItem("a", { source: "db", version: 2 });
+    const update = (latest: number, item = pinned): SyncStatus =>
+      next({}, { resolutions: [{ state: "found", item, candidate: candidate(latest), version: 2 }] });
+    expect(condition(update(3), "UpdateAvailable")?.message).toBe("pinned, with a newer version in the vault: db 2 → 3");
+    expect(types(update(2))).toEqual(["Ready"]);
+    expect(types(update(3, syncItem("a")))).toEqual(["Ready"]);
+  });
+
+  test("ExpiringSoon, from a day before, and after", () => {
+    const moments = [NOW + EXPIRY_NOTICE_MS + 1, NOW + EXPIRY_NOTICE_MS, NOW - 1];
+    const statuses = moments.map((expiresAt) => types(next({}, { resolutions: [found({ expiresAt })] })));
+    expect(statuses).toEqual([["Ready"], ["Ready", "ExpiringSoon"], ["Ready", "ExpiringSoon"]]);
+  });
+
+  test("what the items say stays while the vault's list is unknown, and only then", () => {
+    const expiring = next({}, { resolutions: [found({ expiresAt: NOW })] });
+    expect(types(next(expiring, { verdict: undefined, resolutions: undefined }))).toContain("ExpiringSoon");
+    expect(types(next(expiring))).toEqual(["Ready"]);
+  });
+});
+
+describe("items", () => {
+  test("tell deadlines and versions, and leave out what is unknown", () => {
+    const deadlines = { expiresAt: Date.UTC(2027, 0, 1), deleteAt: Date.UTC(2027, 1, 1) };
+    expect(next({}, { resolutions: [found(deadlines)], versions: new Map() }).items).toEqual([
+      { secretKey: "a", key: "a", latest: 3, expiresAt: "2027-01-01T00:00:00.000Z", deleteAt: "2027-02-01T00:00:00.000Z" },
+    ]);
+  });
+
+  test.each<[Resolution, object]>([
+    [{ state: "removed", item: a, deleteAt: Date.UTC(2026, 10, 20) }, { deleteAt: "2026-11-20T00:00:00.000Z" }],
+    [{ state: "missing", item: a, deleteAt: Date.UTC(2027, 0, 1) }, { deleteAt: "2027-01-01T00:00:00.000Z" }],
+    [{ state: "missing", item: a, deleteAt: undefined }, {}],
+    [{ state: "ambiguous", item: a, owners: ["x", "y"] }, {}],
+    [{ state: "no-version", item: a, candidate: candidate(3), version: 9 }, { latest: 3 }],
+    [{ state: "regressed", item: a, candidate: candidate(2), held: 3 }, { latest: 2 }],
+  ])("also of an entry that can't be had: %j", (resolution, facts) => {
+    const status = next({}, { resolutions: [resolution], verdict: notReady("SourceMissing", "x") });
+    expect(status.items).toEqual([{ secretKey: "a", key: "a", version: 3, ...facts }]);
+  });
+
+  test("deadlines that RFC 3339 can't write are left out, so that the status can still be written", () => {
+    for (const at of [Date.UTC(12_000, 0), -8e15, 1e300, Number.NaN]) {
+      const status = next({}, { resolutions: [found({ expiresAt: at, deleteAt: at })] });
+      expect(status.items).toEqual([{ secretKey: "a", key: "a", version: 3, latest: 3 }]);
+    }
+  });
+
+  test("64 are listed and the others counted", () => {
+    const many = (count: number): SyncStatus =>
+      next({}, { resolutions: Array.from({ length: count }, (_, at) => ({ ...found(), item: syncItem(`k${at}`) })) });
+    expect(many(64)).toMatchObject({ items: { length: 64 } });
+    expect(many(64)).not.toHaveProperty("itemsOmitted");
+    expect(many(256)).toMatchObject({ items: { length: 64 }, itemsOmitted: 192 });
+    expect(next(many(256), { resolutions: undefined })).toMatchObject({ items: { length: 64 }, itemsOmitted: 192 });
+    expect(next(many(256))).not.toHaveProperty("itemsOmitted");
+  });
+});
+
+describe("syncedAt", () => {
+  test("is when the bytes last changed", () => {
+    const before = { ...synced, syncedAt: EARLIER };
+    expect(next(before).syncedAt).toBe(EARLIER);
+    expect(next(before, { verdict: notReady("SourceMissing", "x") }).syncedAt).toBe(EARLIER);
+    expect(next(before, { changed: true }).syncedAt).toBe(MOMENT);
+  });
+
+  test("is the moment it was first found in step where it isn't known, and not before", () => {
+    expect(next({}).syncedAt).toBe(MOMENT);
+    expect(next({}, { verdict: notReady("SourceMissing", "x") })).not.toHaveProperty("syncedAt");
+    expect(next({}, { verdict: undefined })).not.toHaveProperty("syncedAt");
+  });
+});
+
+describe("target", () => {
+  const elsewhere = syncResource([a], { target: { kind: "Secret", name: "elsewhere", type: "Opaque" } });
+
+  test("is the one that was in step last, until another one is", () => {
+    const waiting = next(synced, { resource: elsewhere, verdict: notReady("TargetConflict", "x") });
+    expect(waiting.target?.name).toBe("db");
+    expect(next(waiting, { resource: elsewhere, verdict: undefined }).target?.name).toBe("db");
+    expect(next(waiting, { resource: elsewhere }).target?.name).toBe("elsewhere");
+  });
+});
+
+describe("what an earlier status remembers", () => {
+  const remembered = next({}, { resolutions: [found({ deleteAt: NOW + 5 })] });
+
+  test("the deadline of the same source under the same key", () => {
+    expect(statusOf(remembered, a)?.deleteAt).toBe(NOW + 5);
+    expect(statusOf(remembered, syncItem("a", { source: "other" }))?.deleteAt).toBeUndefined();
+    expect(statusOf(remembered, syncItem("b", { source: "a" }))?.deleteAt).toBeUndefined();
+    expect(statusOf(synced, a)?.deleteAt).toBeUndefined();
+    expect(statusOf({}, a)?.deleteAt).toBeUndefined();
+  });
+
+  test("that of a file too", () => {
+    const item = { key: "app.conf", filename: "shop/app.conf", deleteAt: MOMENT };
+    expect(statusOf({ items: [item] }, syncItem("app.conf", { source: "shop/app.conf" }))?.deleteAt).toBe(NOW);
+    expect(statusOf({ items: [item] }, syncItem("app.conf"))?.deleteAt).toBeUndefined();
+  });
+
+  test("a moment that somebody spoiled is no deadline, so that nothing is deleted for it", () => {
+    expect(statusOf({ items: [{ secretKey: "a", key: "a", deleteAt: "yesterday" }] }, a)?.deleteAt).toBeUndefined();
+  });
+
+  test("whether the last look, at this very generation, found the target in step", () => {
+    expect(wasReady(synced, 7)).toBe(true);
+    expect(wasReady(synced, 8)).toBe(false);
+    expect(wasReady(next(synced, { verdict: notReady("SourceMissing", "x") }), 7)).toBe(false);
+    expect(wasReady({}, 0)).toBe(false);
+  });
+});
+
+test.each([undefined, null, "text", 7, [], { conditions: "none" }, { items: [{ secretKey: 1 }] }, { observedGeneration: 1.5 }])(
+  "a status that can't be read counts as none: %j",
+  (status) => {
+    expect(readStatus("VaultSecret", status)).toEqual({});
+    expect(readStatus("VaultFile", status)).toEqual({});
+  },
+);

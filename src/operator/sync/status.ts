@@ -1,0 +1,171 @@
+import type { z } from "zod";
+import { type ConditionNow, findCondition, mergeConditions } from "../api/conditions.ts";
+import { isStalled, type Reason } from "../api/reasons.ts";
+import {
+  type ConditionType,
+  type FileItemStatus,
+  fileStatus,
+  MAX_STATUS_ITEMS,
+  type SecretItemStatus,
+  secretStatus,
+} from "../api/status.ts";
+import { defined } from "../../lib/defined.ts";
+import { writtenMoment } from "./timestamp.ts";
+import type { Resolution } from "./resolve.ts";
+import type { SyncItem, SyncResource } from "./resource.ts";
+import type { Verdict } from "./ready-condition.ts";
+
+/** The status of a VaultSecret or VaultFile. */
+export type SyncStatus = z.output<typeof secretStatus> | z.output<typeof fileStatus>;
+
+/** Reads what the API server holds; a status that cannot be read counts as none, and is written anew. */
+export function readStatus(kind: SyncResource["kind"], status: unknown): SyncStatus {
+  return (kind === "VaultSecret" ? secretStatus : fileStatus).safeParse(status ?? {}).data ?? {};
+}
+
+/** What an earlier status says of an item's source; it outlives the source. Moments are milliseconds. */
+export function statusOf(status: SyncStatus, item: SyncItem): { readonly deleteAt: number | undefined } | undefined {
+  for (const entry of status.items ?? []) {
+    const [targetKey, source] = "filename" in entry ? [entry.key, entry.filename] : [entry.secretKey, entry.key];
+    if (targetKey !== item.targetKey || source !== item.source) continue;
+    const deleteAt = Date.parse(entry.deleteAt ?? "");
+    return { deleteAt: Number.isNaN(deleteAt) ? undefined : deleteAt };
+  }
+  return undefined;
+}
+
+/** Why the operator is still busy with a resource that may be Ready all the same. */
+export interface Busy {
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+export interface Report {
+  readonly resource: SyncResource;
+  /** `undefined`: Ready stays as it was (the vault is away, and nothing new is known). */
+  readonly verdict: Verdict | undefined;
+  readonly busy: Busy | undefined;
+  /** Since when nothing was heard of the vault (milliseconds), where that is too long ago. */
+  readonly staleSince: number | undefined;
+  /** `undefined`: the items stay as they were. */
+  readonly resolutions: readonly Resolution[] | undefined;
+  /** The version the target holds under each key. */
+  readonly versions: ReadonlyMap<string, number>;
+  /** The target's bytes changed now. */
+  readonly changed: boolean;
+  readonly now: number;
+}
+
+/** A secret that expires within this long is announced. */
+export const EXPIRY_NOTICE_MS = 24 * 3_600_000;
+
+function readyCondition(verdict: Verdict): ConditionNow {
+  const status = verdict.reason === "Suspended" ? "Unknown" : verdict.ready ? "True" : "False";
+  return { type: "Ready", status, reason: verdict.reason, message: verdict.message };
+}
+
+function listed(names: readonly string[]): string {
+  return names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
+}
+
+/** Pinned items with a newer version, and items that expire soon. */
+function itemConditions(resolutions: readonly Resolution[], now: number): ConditionNow[] {
+  const newer: string[] = [];
+  const expiring: string[] = [];
+  for (const resolution of resolutions) {
+    if (resolution.state !== "found") continue;
+    const { item, candidate, version } = resolution;
+    if (item.version !== "latest" && candidate.latest > version) newer.push(`${item.source} ${version} → ${candidate.latest}`);
+    if (candidate.expiresAt !== undefined && candidate.expiresAt <= now + EXPIRY_NOTICE_MS) expiring.push(item.source);
+  }
+  const conditions: ConditionNow[] = [];
+  if (newer.length > 0) {
+    const message = `pinned, with a newer version in the vault: ${listed(newer)}`;
+    conditions.push({ type: "UpdateAvailable", status: "True", reason: "Synced", message });
+  }
+  if (expiring.length > 0) {
+    const message = `expired or expiring within a day: ${listed(expiring)}`;
+    conditions.push({ type: "ExpiringSoon", status: "True", reason: "Expired", message });
+  }
+  return conditions;
+}
+
+function conditionsNow({ verdict, busy, staleSince, resolutions, now }: Report): ConditionNow[] {
+  const conditions: ConditionNow[] = [];
+  if (verdict !== undefined) conditions.push(readyCondition(verdict));
+  if (busy !== undefined) conditions.push({ type: "Reconciling", status: "True", ...busy });
+  if (verdict !== undefined && !verdict.ready && isStalled(verdict.reason)) {
+    conditions.push({ type: "Stalled", status: "True", reason: verdict.reason, message: verdict.message });
+  }
+  if (staleSince !== undefined) {
+    const message = `nothing was heard of the vault since ${new Date(staleSince).toISOString()}; the target is kept as it is`;
+    conditions.push({ type: "Stale", status: "True", reason: "VaultUnreachable", message });
+  }
+  return resolutions === undefined ? conditions : [...conditions, ...itemConditions(resolutions, now)];
+}
+
+/** Conditions that this look says nothing about; they stay as they were. */
+function untouched({ verdict, resolutions }: Report): ConditionType[] {
+  return [
+    ...(verdict === undefined ? (["Ready", "Stalled"] as const) : []),
+    ...(resolutions === undefined ? (["UpdateAvailable", "ExpiringSoon"] as const) : []),
+  ];
+}
+
+type ItemFacts = Omit<SecretItemStatus, "secretKey" | "key">;
+
+function factsOf(resolution: Resolution, version: number | undefined): ItemFacts {
+  const candidate = "candidate" in resolution ? resolution.candidate : undefined;
+  const deleteAt = "deleteAt" in resolution ? resolution.deleteAt : candidate?.deleteAt;
+  return defined({
+    version,
+    latest: candidate?.latest,
+    expiresAt: writtenMoment(candidate?.expiresAt),
+    deleteAt: writtenMoment(deleteAt),
+  });
+}
+
+function itemStatus(
+  kind: SyncResource["kind"],
+  resolution: Resolution,
+  version: number | undefined,
+): SecretItemStatus | FileItemStatus {
+  const { targetKey, source } = resolution.item;
+  const facts = factsOf(resolution, version);
+  return kind === "VaultSecret"
+    ? { secretKey: targetKey, key: source, ...facts }
+    : { key: targetKey, filename: source, ...facts };
+}
+
+/**
+ * The status to write after one look at a resource. It differs from `before` only where there is news; the caller compares.
+ * Source: design, "Status contract".
+ */
+export function nextStatus(before: SyncStatus, report: Report): object {
+  const { resource, verdict, resolutions, versions, changed, now } = report;
+  const moment = new Date(now).toISOString();
+  const generation = verdict === undefined ? (before.observedGeneration ?? resource.generation) : resource.generation;
+  const keep: readonly string[] = untouched(report);
+  const items = resolutions
+    ?.slice(0, MAX_STATUS_ITEMS)
+    .map((one) => itemStatus(resource.kind, one, versions.get(one.item.targetKey)));
+  const omitted = resolutions === undefined ? before.itemsOmitted : resolutions.length - (items?.length ?? 0);
+  const synced = changed || (verdict?.ready === true && before.syncedAt === undefined);
+  return defined({
+    observedGeneration: generation,
+    conditions: [
+      ...(before.conditions ?? []).filter(({ type }) => keep.includes(type)),
+      ...mergeConditions(before.conditions, conditionsNow(report), generation, moment),
+    ],
+    // The target that was in step last, until another one is: what is there to be found, and to be removed then.
+    target: (verdict?.ready === true ? undefined : before.target) ?? { kind: resource.target.kind, name: resource.target.name },
+    items: items ?? before.items,
+    itemsOmitted: omitted === 0 ? undefined : omitted,
+    syncedAt: synced ? moment : before.syncedAt,
+  });
+}
+
+/** Whether the last look, at this very generation, found the target in step. */
+export function wasReady(status: SyncStatus, generation: number): boolean {
+  return status.observedGeneration === generation && findCondition(status.conditions, "Ready")?.status === "True";
+}

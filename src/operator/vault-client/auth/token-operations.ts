@@ -1,0 +1,42 @@
+import type { Redacted } from "../../../lib/redacted.ts";
+import type { Operation } from "../../../protocol/operations.ts";
+import type { Exchange } from "../http/vault-http.ts";
+import { parseJson } from "../http/parse-json.ts";
+import { readToken, type TokenAnswer } from "../readers/read-token.ts";
+
+const HOUR_MS = 3_600_000;
+const MAX_BYTES = 256 * 1024;
+
+export interface TokenOperationsOptions {
+  readonly exchange: Exchange;
+  readonly email: string;
+  /** Formatted (src/protocol/format-scope.ts). */
+  readonly scope: string;
+  readonly lifetimeMs: number;
+  readonly timeoutMs: number;
+}
+
+/** The two operations that need no access token. Both throw a VaultError or the signal's reason. */
+export class TokenOperations {
+  readonly #options: TokenOperationsOptions;
+
+  constructor(options: TokenOperationsOptions) {
+    this.#options = options;
+  }
+
+  logIn(password: Redacted<string>, signal: AbortSignal): Promise<TokenAnswer> {
+    const { email, scope, lifetimeMs } = this.#options;
+    const hours = Math.max(1, Math.ceil(lifetimeMs / HOUR_MS));
+    return this.#send("generate_access_token", { email, password: password.reveal(), scope, expiration_hours: hours }, signal);
+  }
+
+  refresh(refreshToken: Redacted<string>, used: Redacted<string>, signal: AbortSignal): Promise<TokenAnswer> {
+    return this.#send("refresh_token", { refresh_token: refreshToken.reveal(), used_access_token: used.reveal() }, signal);
+  }
+
+  async #send(operation: Operation, body: object, signal: AbortSignal): Promise<TokenAnswer> {
+    const { exchange, timeoutMs } = this.#options;
+    const answer = await exchange.send({ operation, body, maxBytes: MAX_BYTES, deadlineMs: timeoutMs, signal });
+    return readToken(operation, parseJson(answer.body));
+  }
+}

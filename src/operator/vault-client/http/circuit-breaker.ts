@@ -1,0 +1,94 @@
+import { Backoff } from "../../../lib/backoff.ts";
+import type { Clock } from "../../../lib/clock.ts";
+import type { Random } from "../../../lib/random.ts";
+import type { Operation } from "../../../protocol/operations.ts";
+import { isVaultError, RateLimitedError, TransientError } from "../vault-error.ts";
+
+const FAILURES_TO_OPEN = 5;
+
+/** Moments are monotonic. `limited`: the vault named a moment before which it wants no call. */
+type CircuitState =
+  | { readonly kind: "closed"; readonly failures: number }
+  | { readonly kind: "open"; readonly until: number }
+  | { readonly kind: "probing" }
+  | { readonly kind: "limited"; readonly until: number };
+
+/**
+ * Keeps a struggling vault from being called again and again: after 5 transient failures in a row calls fail at once, until a delay
+ * of 1 s … 5 min has passed and one call, and only one, may try. Any answer that is not a transient failure closes it again. A 429
+ * keeps all calls back for the time it names.
+ */
+export class Circuit {
+  readonly #clock: Clock;
+  readonly #backoff: Backoff;
+  readonly #onChange: (open: boolean) => void;
+  #state: CircuitState = { kind: "closed", failures: 0 };
+
+  constructor(clock: Clock, random: Random, onChange: (open: boolean) => void) {
+    this.#clock = clock;
+    this.#backoff = new Backoff({ baseMs: 1_000, maxMs: 300_000 }, random);
+    this.#onChange = onChange;
+  }
+
+  /** @throws TransientError `circuit_open` or RateLimitedError without calling `work`, else what `work` throws */
+  async run<T>(operation: Operation, work: () => Promise<T>): Promise<T> {
+    const probe = this.#admit(operation);
+    try {
+      const result = await work();
+      this.#close();
+      return result;
+    } catch (error) {
+      this.#failed(error, probe);
+      throw error;
+    }
+  }
+
+  /** Lets the call through or throws; answers whether it is the probe. */
+  #admit(operation: Operation): boolean {
+    const state = this.#state;
+    const now = this.#clock.monotonic();
+    switch (state.kind) {
+      case "closed":
+        return false;
+      case "probing":
+        throw new TransientError(operation, "circuit_open", { retryAfterMs: 1_000 });
+      case "open":
+        if (now < state.until) throw new TransientError(operation, "circuit_open", { retryAfterMs: state.until - now });
+        this.#state = { kind: "probing" };
+        return true;
+      case "limited":
+        if (now < state.until) throw new RateLimitedError(operation, state.until - now);
+        this.#state = { kind: "closed", failures: 0 };
+        return false;
+    }
+  }
+
+  #failed(error: unknown, probe: boolean): void {
+    if (error instanceof TransientError) this.#transient(probe);
+    else if (error instanceof RateLimitedError) {
+      this.#close();
+      this.#state = { kind: "limited", until: this.#clock.monotonic() + error.retryAfterMs };
+    } else if (isVaultError(error) && error.kind !== "refused") this.#close();
+    // An aborted or refused call says nothing about the vault: the next caller probes.
+    else if (probe) this.#state = { kind: "open", until: this.#clock.monotonic() };
+  }
+
+  #transient(probe: boolean): void {
+    const state = this.#state;
+    if (state.kind === "closed" && state.failures + 1 < FAILURES_TO_OPEN) {
+      this.#state = { kind: "closed", failures: state.failures + 1 };
+    } else if (state.kind === "closed" || probe) {
+      this.#state = { kind: "open", until: this.#clock.monotonic() + this.#backoff.next() };
+      if (!probe) this.#onChange(true);
+    }
+  }
+
+  #close(): void {
+    const state = this.#state;
+    // A late answer to an earlier call does not lift what the vault asked for since.
+    if (state.kind === "limited" && this.#clock.monotonic() < state.until) return;
+    this.#state = { kind: "closed", failures: 0 };
+    this.#backoff.reset();
+    if (state.kind === "open" || state.kind === "probing") this.#onChange(false);
+  }
+}

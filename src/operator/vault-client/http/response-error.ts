@@ -1,0 +1,86 @@
+import { errorStatus, type ErrorCode } from "../../../protocol/error-codes.ts";
+import type { Operation } from "../../../protocol/operations.ts";
+import {
+  AuthError,
+  PermanentError,
+  RateLimitedError,
+  RefusedError,
+  TransientError,
+  UnexpectedResponse,
+  type PermanentCode,
+  type VaultError,
+} from "../vault-error.ts";
+import { isObject } from "./json-object.ts";
+import { parseJson } from "./parse-json.ts";
+import { MIN_RETRY_AFTER_MS, retryAfterMs } from "../../../lib/retry-after.ts";
+import type { TransportResponse } from "./vault-transport.ts";
+
+const permanentCodes: Partial<Record<ErrorCode, PermanentCode>> = {
+  secret_not_found: "secret_not_found",
+  version_not_found: "version_not_found",
+  file_not_found: "file_not_found",
+  not_found: "not_found",
+  ambiguous_name: "ambiguous_name",
+  use_link_operation: "use_link_operation",
+  use_unshared_operation: "use_unshared_operation",
+  out_of_scope: "out_of_scope",
+  forbidden: "forbidden",
+  secret_expired: "secret_expired",
+  too_large: "too_large",
+  invalid_scope: "invalid_scope",
+  invalid_request: "invalid_request",
+};
+
+const permanentStatuses: Record<number, PermanentCode> = {
+  400: "invalid_request",
+  403: "forbidden",
+  404: "not_found",
+  409: "conflict",
+  410: "not_found",
+  413: "too_large",
+  422: "invalid_request",
+};
+
+function isErrorCode(value: unknown): value is ErrorCode {
+  return typeof value === "string" && Object.hasOwn(errorStatus, value);
+}
+
+/** The contract's code in an error body, also without the envelope; anything else is not looked at. */
+function errorCode(body: unknown): ErrorCode | undefined {
+  if (!isObject(body)) return undefined;
+  const inner = isObject(body.error) ? body.error.code : body.error;
+  return [inner, body.code].find(isErrorCode);
+}
+
+function authError(operation: Operation, status: number, code: ErrorCode | undefined): AuthError | undefined {
+  if (code === "email_mismatch") return new AuthError(operation, "email_mismatch");
+  const refused =
+    status === 401 || code === "invalid_credentials" || code === "invalid_token" || code === "invalid_refresh_token";
+  // A vault without our codes may refuse a log-in or a refresh with any of these.
+  const unnamed = code === undefined && (status === 400 || status === 403 || status === 404 || status === 422 || status === 423);
+  if (operation === "generate_access_token" && (refused || unnamed)) return new AuthError(operation, "credentials");
+  if (operation === "refresh_token" && (refused || unnamed)) return new AuthError(operation, "refresh_token");
+  return refused ? new AuthError(operation, "token") : undefined;
+}
+
+/**
+ * What an answer that is no success means: by status class, refined by the contract's code where the body holds one. A "not found"
+ * that is not even JSON comes from something in between, and is an answer we cannot read.
+ * @param now wall clock
+ */
+export function responseError(operation: Operation, response: TransportResponse, now: number): VaultError {
+  const { status } = response;
+  const wait = retryAfterMs(response.header("retry-after"), now);
+  if (status === 429) return new RateLimitedError(operation, wait ?? MIN_RETRY_AFTER_MS);
+  if (status >= 500 || status === 408 || status === 425) {
+    return new TransientError(operation, "server_error", { status, retryAfterMs: wait });
+  }
+  if (status < 400) return status === 304 ? new UnexpectedResponse(operation, "body") : new RefusedError(operation, "redirect");
+  const body = parseJson(response.body);
+  const code = errorCode(body);
+  const auth = authError(operation, status, code);
+  if (auth) return auth;
+  if ((status === 404 || status === 410) && !isObject(body)) return new UnexpectedResponse(operation, "error.code");
+  const permanent = (code && permanentCodes[code]) ?? permanentStatuses[status] ?? "unsupported";
+  return new PermanentError(operation, permanent);
+}

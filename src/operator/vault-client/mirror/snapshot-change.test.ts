@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import type { FileRecord, SecretRecord } from "../connection.ts";
+import { byFilename, byName, ListSnapshot } from "./list-snapshot.ts";
+import { changeBetween, madeAnew } from "./snapshot-change.ts";
+
+function secret(more: Partial<SecretRecord> = {}): SecretRecord {
+  const unsaid = { owner: "ann", shared: false, expiresAt: 5, expired: false, deleteAt: 9, createdAt: 1 };
+  return { name: "a", version: 3, metadata: { description: "d", custom: { x: [1, null] } }, ...unsaid, ...more };
+}
+
+function file(more: Partial<FileRecord> = {}): FileRecord {
+  return { filename: "f", version: 3, size: 5, sha256: undefined, versions: [], ...more };
+}
+
+function snapshot(secrets: SecretRecord[], files?: FileRecord[]): ListSnapshot {
+  return new ListSnapshot({ sequence: 1, listedAt: 0, listedAtMonotonic: 0 }, byName(secrets), files && byFilename(files));
+}
+
+/** Names of secrets that differ, and of those the ones made anew. */
+function compare(before: SecretRecord[], after: SecretRecord[]): [string[], string[]] {
+  const [old, now] = [snapshot(before), snapshot(after)];
+  const change = changeBetween(old, now);
+  return [[...change.secrets], [...madeAnew(old, now, change).secrets]];
+}
+
+test("the first list differs by all its names", () => {
+  const change = changeBetween(undefined, snapshot([secret(), secret({ name: "b" })], [file()]));
+  expect(change).toEqual({ secrets: new Set(["a", "b"]), files: new Set(["f"]) });
+});
+
+test("the same content in another order is no change", () => {
+  const other = secret({ owner: "bob", metadata: { custom: { x: [1, null] }, description: "d" } });
+  const reordered = { ...secret(), owner: "bob" };
+  expect(compare([secret(), other], [reordered, secret()])).toEqual([[], []]);
+});
+
+test.each<[Partial<SecretRecord>, boolean]>([
+  [{ version: 4 }, false],
+  [{ version: 4, createdAt: 7 }, false],
+  [{ version: 2 }, true],
+  [{ createdAt: 2 }, true],
+  [{ owner: "bob" }, true],
+  [{ shared: true }, false],
+  [{ expired: true }, false],
+  [{ expiresAt: 6 }, false],
+  [{ deleteAt: undefined }, false],
+  [{ metadata: {} }, false],
+  [{ metadata: { description: "d", custom: { x: [1, 2] } } }, false],
+  [{ metadata: { description: "d", custom: { x: [1] } } }, false],
+  [{ metadata: { description: "d", other: { x: [1, null] } } }, false],
+])("%j is a change; made anew: %j", (more, anew) => {
+  expect(compare([secret()], [secret(more)])).toEqual([["a"], anew ? ["a"] : []]);
+});
+
+test("one more owner of a name is a change, one fewer makes it anew", () => {
+  const two = [secret(), secret({ owner: "bob" })];
+  expect(compare([secret()], two)).toEqual([["a"], []]);
+  expect(compare(two, [secret()])).toEqual([["a"], ["a"]]);
+});
+
+test("files: what is new, gone or different is named; what is not listed at all has not changed", () => {
+  const old = snapshot([], [file(), file({ filename: "gone" }), file({ filename: "grown" }), file({ filename: "swapped" })]);
+  const now = snapshot(
+    [],
+    [file(), file({ filename: "new" }), file({ filename: "grown", version: 4 }), file({ filename: "swapped", size: 6 })],
+  );
+  const change = changeBetween(old, now);
+  expect([...change.files].sort()).toEqual(["gone", "grown", "new", "swapped"]);
+  expect([...madeAnew(old, now, change).files].sort()).toEqual(["gone", "swapped"]);
+  expect(changeBetween(old, snapshot([])).files).toEqual(new Set());
+});
+
+test("records of one name come in the order of their owners, and are counted each", () => {
+  const both = snapshot([secret({ owner: "bob" }), secret(), secret({ owner: undefined })]);
+  expect(both.secrets("a").map(({ owner }) => owner)).toEqual([undefined, "ann", "bob"]);
+  expect([both.secretCount, both.fileCount, both.secrets("__proto__")]).toEqual([3, undefined, []]);
+});

@@ -1,0 +1,80 @@
+import * as fc from "fast-check";
+import { test } from "vitest";
+import { UnexpectedResponse } from "../vault-error.ts";
+import { parseJson } from "../http/parse-json.ts";
+import { responseError } from "../http/response-error.ts";
+import { readFiles } from "./read-files.ts";
+import { readSecrets } from "./read-secrets.ts";
+import { readToken } from "./read-token.ts";
+import { readValue } from "./read-value.ts";
+
+/** JSON that is nearly an answer: the names we look for, with anything under them. */
+const names = [
+  "secrets",
+  "files",
+  "data",
+  "key_name",
+  "key_version",
+  "key_value",
+  "version",
+  "versions",
+  "size",
+  "owner",
+  "metadata",
+  "error",
+  "code",
+];
+const { answer } = fc.letrec<{ answer: unknown }>((tie) => ({
+  answer: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    fc.jsonValue({ maxDepth: 1 }),
+    fc.array(tie("answer"), { maxLength: 3 }),
+    fc.dictionary(fc.oneof(fc.constantFrom(...names), fc.string()), tie("answer"), { maxKeys: 5 }),
+  ),
+}));
+const record = {
+  name: "a",
+  owner: "a",
+  version: 1,
+  shared: undefined,
+  metadata: {},
+  expiresAt: undefined,
+  expired: false,
+  deleteAt: undefined,
+};
+
+function orUnexpected(read: () => unknown): void {
+  try {
+    read();
+  } catch (error) {
+    if (!(error instanceof UnexpectedResponse)) throw error;
+  }
+}
+
+// oxlint-disable-next-line vitest/expect-expect -- the property is that nothing else is thrown
+test("whatever the vault answers, it is read or called unexpected", () => {
+  fc.assert(
+    fc.property(answer, (root) => {
+      orUnexpected(() => readSecrets(root, 0));
+      orUnexpected(() => readFiles(root));
+      orUnexpected(() => readValue("expose", root, record, 1));
+      orUnexpected(() => readToken("refresh_token", root));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+// oxlint-disable-next-line vitest/expect-expect -- the property is that nothing is thrown
+test("whatever bytes and status come, there is a class for them", () => {
+  const bytes = fc.oneof(
+    fc.uint8Array(),
+    answer.map((root) => Buffer.from(JSON.stringify(root) ?? "")),
+  );
+  fc.assert(
+    fc.property(bytes, fc.integer({ min: 300, max: 599 }), fc.string(), (body, status, wait) => {
+      parseJson(body);
+      responseError("list_no_dup", { status, body, header: () => wait }, 0);
+    }),
+    { numRuns: 1_000 },
+  );
+});

@@ -1,0 +1,62 @@
+import type { FileRecord, FileVersion } from "../connection.ts";
+import { UnexpectedResponse } from "../vault-error.ts";
+import { isObject, type JsonObject } from "../http/json-object.ts";
+import { field, readCount, readMoment, readText } from "./field.ts";
+import { findList, type ListEntry } from "./find-list.ts";
+
+const OPERATION = "list_file";
+const SHA256 = /^[0-9a-f]{64}$/i;
+
+const version = (record: JsonObject): unknown => field(record, "version", "file_version", "latest_version");
+const size = (record: JsonObject): unknown => field(record, "size", "file_size");
+
+function readVersion(record: JsonObject, place: string): FileVersion {
+  const number = readCount(version(record));
+  if (number === undefined) throw new UnexpectedResponse(OPERATION, `${place}.version`);
+  const bytes = readCount(size(record));
+  if (bytes === undefined) throw new UnexpectedResponse(OPERATION, `${place}.size`);
+  const digest = field(record, "sha256");
+  const sha256 = typeof digest === "string" && SHA256.test(digest) ? digest.toLowerCase() : undefined;
+  return { version: number, size: bytes, sha256, createdAt: readMoment(record.created_at) };
+}
+
+/** What one entry says: the version it is about, and those it lists. */
+function readVersions(record: JsonObject, place: string): FileVersion[] {
+  const listed = field(record, "versions");
+  if (listed === undefined) return [readVersion(record, place)];
+  if (!Array.isArray(listed)) throw new UnexpectedResponse(OPERATION, `${place}.versions`);
+  const versions = listed.map((each: unknown, index) => {
+    if (!isObject(each)) throw new UnexpectedResponse(OPERATION, `${place}.versions[${index}]`);
+    return readVersion(each, `${place}.versions[${index}]`);
+  });
+  // Where the entry itself names no version, its list does.
+  if (version(record) === undefined && versions.length > 0) return versions;
+  const own = readVersion(record, place);
+  return [...versions.filter((each) => each.version !== own.version), own];
+}
+
+function readEntry({ key, record }: ListEntry, index: number): { filename: string; versions: FileVersion[] } {
+  const filename = readText(field(record, "filename", "file_name", "name") ?? key);
+  if (filename === undefined) throw new UnexpectedResponse(OPERATION, `files[${index}].filename`);
+  return { filename, versions: readVersions(record, `files[${index}]`) };
+}
+
+/**
+ * The whole list of files, or nothing. Versions may be listed inside a file's entry, or as an entry each.
+ * @throws UnexpectedResponse naming the field
+ */
+export function readFiles(answer: unknown): readonly FileRecord[] {
+  const entries = findList(answer, "files", (record) => version(record) !== undefined || Array.isArray(record.versions));
+  if (!entries) throw new UnexpectedResponse(OPERATION, "files");
+  const files = new Map<string, Map<number, FileVersion>>();
+  for (const { filename, versions } of entries.map(readEntry)) {
+    const known = files.get(filename) ?? new Map<number, FileVersion>();
+    for (const each of versions) known.set(each.version, each);
+    files.set(filename, known);
+  }
+  return [...files].flatMap(([filename, known]) => {
+    const versions = [...known.values()].sort((a, b) => a.version - b.version);
+    const latest = versions.at(-1);
+    return latest ? [{ filename, ...latest, versions }] : [];
+  });
+}

@@ -1,0 +1,54 @@
+import { expect, test } from "vitest";
+import { Redacted } from "../../../lib/redacted.ts";
+import { ValueCache, type CacheKey } from "./value-cache.ts";
+
+const ENTRY = 256 + 10;
+const bytes = (length = 10): Redacted<Uint8Array> => new Redacted(new Uint8Array(length));
+
+function key(more: Partial<CacheKey> = {}): CacheKey {
+  return { connection: 1, kind: "secret", name: "a", owner: "ann", version: 1, ...more };
+}
+
+test("gives back what was put in, for exactly that key", () => {
+  const cache = new ValueCache(10_000);
+  const value = bytes();
+  cache.set(key(), value);
+  expect(cache.get(key())).toBe(value);
+  const others = [{ connection: 2 }, { kind: "file" as const }, { name: "b" }, { owner: undefined }, { version: 2 }];
+  for (const other of others) expect(cache.get(key(other))).toBeUndefined();
+});
+
+test("never holds more than its bytes; what was used longest ago goes first", () => {
+  const cache = new ValueCache(3 * ENTRY);
+  for (const name of ["a", "b", "c"]) cache.set(key({ name }), bytes());
+  cache.get(key({ name: "a" }));
+  cache.set(key({ name: "d" }), bytes());
+  expect(["a", "b", "c", "d"].filter((name) => cache.get(key({ name })))).toEqual(["a", "c", "d"]);
+  expect(cache.bytes).toBe(3 * ENTRY);
+});
+
+test("what is too large for it is not kept, and drives nothing else out", () => {
+  const cache = new ValueCache(2 * ENTRY);
+  cache.set(key(), bytes());
+  cache.set(key({ name: "b" }), bytes(2 * ENTRY));
+  expect([cache.get(key()) !== undefined, cache.get(key({ name: "b" }))]).toEqual([true, undefined]);
+});
+
+test("replacing an entry does not count it twice; forgetting gives its bytes back", () => {
+  const cache = new ValueCache(10_000);
+  for (let time = 0; time < 5; time += 1) cache.set(key(), bytes());
+  expect(cache.bytes).toBe(ENTRY);
+  cache.forget(({ name }) => name === "a");
+  expect([cache.bytes, cache.get(key())]).toEqual([0, undefined]);
+});
+
+test("no bytes at all is off", () => {
+  const cache = new ValueCache(0);
+  cache.set(key(), bytes(0));
+  expect(cache.get(key())).toBeUndefined();
+});
+
+test("connections have numbers of their own", () => {
+  const cache = new ValueCache(0);
+  expect(cache.newConnection()).not.toBe(cache.newConnection());
+});

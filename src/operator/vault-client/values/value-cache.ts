@@ -1,0 +1,84 @@
+import type { Redacted } from "../../../lib/redacted.ts";
+
+/** What an entry costs besides its bytes, so that empty values are bounded too. */
+const OVERHEAD_BYTES = 256;
+
+/** Which bytes: one version of one thing of one connection. */
+export interface CacheKey {
+  /** From `newConnection`. */
+  readonly connection: number;
+  readonly kind: "secret" | "file";
+  readonly name: string;
+  readonly owner: string | undefined;
+  readonly version: number;
+}
+
+interface Entry {
+  readonly key: CacheKey;
+  readonly bytes: Redacted<Uint8Array>;
+  readonly cost: number;
+}
+
+/**
+ * Bytes of versions already fetched, in memory only, at most `maxBytes` for all connections together; the ones used longest ago go
+ * first. A version is immutable, so an entry is right until its name is made anew or its connection ends, which somebody must say.
+ */
+export class ValueCache {
+  readonly #maxBytes: number;
+  /** In the order of last use. */
+  readonly #entries = new Map<string, Entry>();
+  #bytes = 0;
+  #connections = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** A number no other connection has. */
+  newConnection(): number {
+    this.#connections += 1;
+    return this.#connections;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get(key: CacheKey): Redacted<Uint8Array> | undefined {
+    const id = identity(key);
+    const entry = this.#entries.get(id);
+    if (!entry) return undefined;
+    this.#entries.delete(id);
+    this.#entries.set(id, entry);
+    return entry.bytes;
+  }
+
+  set(key: CacheKey, bytes: Redacted<Uint8Array>): void {
+    const id = identity(key);
+    this.#drop(id);
+    const cost = bytes.reveal().byteLength + OVERHEAD_BYTES;
+    if (cost > this.#maxBytes) return;
+    this.#entries.set(id, { key, bytes, cost });
+    this.#bytes += cost;
+    for (const oldest of this.#entries.keys()) {
+      if (this.#bytes <= this.#maxBytes) break;
+      this.#drop(oldest);
+    }
+  }
+
+  /** Forgets every entry whose key is meant. */
+  forget(meant: (key: CacheKey) => boolean): void {
+    for (const [id, { key }] of this.#entries) if (meant(key)) this.#drop(id);
+  }
+
+  #drop(id: string): void {
+    const entry = this.#entries.get(id);
+    if (!entry) return;
+    this.#entries.delete(id);
+    this.#bytes -= entry.cost;
+  }
+}
+
+function identity({ connection, kind, name, owner, version }: CacheKey): string {
+  return JSON.stringify([connection, kind, name, owner ?? null, version]);
+}

@@ -1,0 +1,79 @@
+import type { Redacted } from "../../../lib/redacted.ts";
+import type { FileContent, FileRecord, SecretRecord, SecretValue, SnapshotChange } from "../connection.ts";
+import type { VaultObserver } from "../observer.ts";
+import type { SecretReader } from "./secret-reader.ts";
+import { SingleFlight } from "./single-flight.ts";
+import type { CacheKey, ValueCache } from "./value-cache.ts";
+import type { VaultApi } from "../vault-api.ts";
+
+export interface ValueFetcherOptions {
+  readonly api: VaultApi;
+  readonly reader: SecretReader;
+  readonly cache: ValueCache;
+  readonly observer: VaultObserver;
+}
+
+interface Fetched {
+  readonly bytes: Redacted<Uint8Array>;
+  readonly version: number;
+}
+
+/** Bytes from the cache or the vault: however many ask for one version, it is fetched once. */
+export class ValueFetcher implements Disposable {
+  readonly #options: ValueFetcherOptions;
+  readonly #connection: number;
+  readonly #flights = new SingleFlight<Fetched>();
+  readonly #closing = new AbortController();
+  /** How often anything was forgotten: what was fetched across that may be about the past, and isn't kept. */
+  #forgotten = 0;
+
+  constructor(options: ValueFetcherOptions) {
+    this.#options = options;
+    this.#connection = options.cache.newConnection();
+  }
+
+  async secret(record: SecretRecord, version: number, signal: AbortSignal): Promise<SecretValue> {
+    const key: CacheKey = { connection: this.#connection, kind: "secret", name: record.name, owner: record.owner, version };
+    const { bytes, version: answered } = await this.#get(key, signal, async (shared) => {
+      const fetched = await this.#options.reader.read(record, version, shared);
+      return { bytes: fetched.value, version: fetched.version };
+    });
+    return { value: bytes, version: answered };
+  }
+
+  file(record: FileRecord, version: number, signal: AbortSignal): Promise<FileContent> {
+    const key: CacheKey = { connection: this.#connection, kind: "file", name: record.filename, owner: undefined, version };
+    return this.#get(key, signal, (shared) => this.#options.api.download(record, version, shared));
+  }
+
+  /** These names may be about other bytes now. */
+  forget({ secrets, files }: SnapshotChange): void {
+    if (secrets.size === 0 && files.size === 0) return;
+    this.#forgotten += 1;
+    this.#options.reader.forget(secrets);
+    this.#options.cache.forget(
+      ({ connection, kind, name }) => connection === this.#connection && (kind === "secret" ? secrets : files).has(name),
+    );
+  }
+
+  [Symbol.dispose](): void {
+    this.#closing.abort();
+    this.#options.cache.forget(({ connection }) => connection === this.#connection);
+  }
+
+  async #get(key: CacheKey, signal: AbortSignal, fetch: (signal: AbortSignal) => Promise<Fetched>): Promise<Fetched> {
+    const { cache, observer } = this.#options;
+    const either = AbortSignal.any([signal, this.#closing.signal]);
+    either.throwIfAborted();
+    const bytes = cache.get(key);
+    observer.cache(bytes !== undefined);
+    if (bytes) return { bytes, version: key.version };
+    const forgotten = this.#forgotten;
+    const flight = `${JSON.stringify([key.kind, key.name, key.owner ?? null, key.version])} ${forgotten}`;
+    return this.#flights.run(flight, either, async (shared) => {
+      const fetched = await fetch(shared);
+      if (forgotten === this.#forgotten) cache.set({ ...key, version: fetched.version }, fetched.bytes);
+      return fetched;
+    });
+  }
+}

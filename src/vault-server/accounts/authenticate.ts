@@ -1,0 +1,47 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { parseScope } from "../../protocol/parse-scope.ts";
+import { unlimitedScope, type Scope } from "../../protocol/scope.ts";
+import type { VaultContext } from "../context.ts";
+import { ServiceError } from "../errors.ts";
+import { canonicalEmail } from "../../protocol/email-address.ts";
+import { sentSessionToken } from "./session-cookie.ts";
+import { requireSession } from "./sessions.ts";
+import { tokenDigest } from "./opaque-token.ts";
+import { takeTurn } from "./request-rate.ts";
+
+/** Whom a request comes from, by its token or session. */
+export interface Caller {
+  /** Canonical. */
+  readonly email: string;
+  readonly scope: Scope;
+}
+
+/** Whom the request's credentials stand for. @throws ServiceError `invalid_token`, `csrf_failed`, `rate_limited`, in this order */
+async function identify(context: VaultContext, headers: IncomingHttpHeaders): Promise<Caller> {
+  if (headers.authorization === undefined && sentSessionToken(headers, context.appUrl()) !== undefined) {
+    return { email: (await requireSession(context, headers)).email, scope: unlimitedScope };
+  }
+  const digest = tokenDigest(headers.authorization ?? "");
+  const token = await context.store.read(({ tokens }) => tokens.findAccess(digest));
+  if (!token || token.expiresAt <= context.clock.now()) {
+    throw new ServiceError(
+      "invalid_token",
+      "the access token is missing, unknown or expired: send it bare, without a scheme word",
+    );
+  }
+  takeTurn(context, digest);
+  return { email: token.email, scope: parseScope(token.scope) };
+}
+
+/**
+ * The owner of the bare access token in `authorization` or, without that header, of the web application's session; they must be the one
+ * the request names.
+ * @throws ServiceError `invalid_token`, `csrf_failed`, `rate_limited` or `email_mismatch`, in this order
+ */
+export async function authenticate(context: VaultContext, headers: IncomingHttpHeaders, email: string): Promise<Caller> {
+  const caller = await identify(context, headers);
+  if (canonicalEmail(email) === caller.email) return caller;
+  throw new ServiceError("email_mismatch", "email is not the owner of the access token or session", {
+    who: caller.email,
+  });
+}

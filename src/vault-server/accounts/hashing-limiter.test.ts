@@ -1,0 +1,42 @@
+import { expect, test } from "vitest";
+import { Gate } from "./hashing-limiter.ts";
+
+const overflow = () => new Error("too many");
+
+test("no more than so many jobs run at once, the others in order", async () => {
+  const gate = new Gate(2, 10, overflow);
+  const started: number[] = [];
+  const finish: (() => void)[] = [];
+  const jobs = [0, 1, 2, 3].map((job) =>
+    gate.run(() => {
+      started.push(job);
+      return new Promise<void>((resolve) => finish.push(resolve));
+    }),
+  );
+  await Promise.resolve();
+  expect(started).toEqual([0, 1]);
+  finish[1]?.();
+  await jobs[1];
+  expect(started).toEqual([0, 1, 2]);
+  finish[0]?.();
+  await jobs[0];
+  expect(started).toEqual([0, 1, 2, 3]);
+  for (const done of finish) done();
+  await Promise.all(jobs);
+});
+
+test("a job that fails frees its place", async () => {
+  const gate = new Gate(1, 10, overflow);
+  await expect(gate.run(() => Promise.reject(new Error("job")))).rejects.toThrow("job");
+  expect(await gate.run(() => Promise.resolve("next"))).toBe("next");
+});
+
+test("who comes when too many wait is turned away", async () => {
+  const gate = new Gate(1, 1, overflow);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const running = gate.run(() => promise);
+  const waiting = gate.run(() => Promise.resolve());
+  await expect(gate.run(() => Promise.resolve())).rejects.toThrow("too many");
+  resolve();
+  await Promise.all([running, waiting]);
+});

@@ -1,0 +1,74 @@
+import type { VaultContext } from "../context.ts";
+import { slowedUntil } from "./login-throttle.ts";
+import { ServiceError } from "../errors.ts";
+import type { Transaction, User } from "../store/store.ts";
+import { canonicalEmail } from "../../protocol/email-address.ts";
+import { verifyPassword } from "./password.ts";
+
+/** Too many log-ins, now or lately. */
+export function tooManyLogIns(waitMs: number): ServiceError {
+  const retryAfter = Math.max(1, Math.ceil(waitMs / 1000));
+  return new ServiceError("rate_limited", "too many log-ins: wait, then try again", { retryAfter });
+}
+
+function wrongCredentials(): ServiceError {
+  return new ServiceError("invalid_credentials", "the e-mail address or the password is wrong");
+}
+
+/**
+ * Part of the transaction that makes a token or a session for whom `logIn` let in: their password may have been replaced meanwhile, which
+ * ends everything that the old one gave. @throws ServiceError `invalid_credentials`
+ */
+export async function requireSamePassword({ users }: Transaction, { email, passwordHash }: User): Promise<void> {
+  if ((await users.find(email))?.passwordHash !== passwordHash) throw wrongCredentials();
+}
+
+/** What log-ins of an account are counted under. */
+export function accountSubject(email: string): string {
+  return `account:${email}`;
+}
+
+interface Subjects {
+  readonly account: string;
+  readonly address: string;
+}
+
+async function refuseWhileSlowed({ store, clock, limits }: VaultContext, { account, address }: Subjects): Promise<void> {
+  const now = clock.now();
+  const from = now - limits.loginWindowMs;
+  const until = await store.read(async ({ loginFailures }) =>
+    Math.max(
+      slowedUntil(await loginFailures.since(account, from), limits.loginFailuresPerAccount),
+      slowedUntil(await loginFailures.since(address, from), limits.loginFailuresPerAddress),
+    ),
+  );
+  if (now < until) throw tooManyLogIns(until - now);
+}
+
+/**
+ * Checks a password and answers the account. Known and unknown accounts get the same answers in the same time, and
+ * both are slowed after failures. Source: the vault contract, "Fine print"; design, "security", "enumeration" and "lockout".
+ * @throws ServiceError `invalid_credentials` or `rate_limited`
+ */
+export async function logIn(context: VaultContext, email: string, password: string, address: string): Promise<User> {
+  const { store, clock } = context;
+  const canonical = canonicalEmail(email);
+  const subjects = { account: accountSubject(canonical), address: `address:${address}` };
+  await refuseWhileSlowed(context, subjects);
+  return context.hashing.run(async () => {
+    // Again: those that waited for hashing in front of this one may have failed meanwhile.
+    await refuseWhileSlowed(context, subjects);
+    const user = await store.read(({ users }) => users.find(canonical));
+    const matches = await verifyPassword(user?.passwordHash ?? context.unmatchableHash, password);
+    if (!user || !matches) {
+      const now = clock.now();
+      await store.write(async ({ loginFailures }) => {
+        await loginFailures.add(subjects.account, now);
+        await loginFailures.add(subjects.address, now);
+      });
+      throw wrongCredentials();
+    }
+    await store.write(({ loginFailures }) => loginFailures.clear(subjects.account));
+    return user;
+  });
+}

@@ -1,0 +1,78 @@
+import type { TokenAnswer } from "../../protocol/responses.ts";
+import type { VaultContext } from "../context.ts";
+import { ServiceError } from "../errors.ts";
+import type { RefreshToken, Transaction, User } from "../store/store.ts";
+import { requireSamePassword } from "./login.ts";
+import { newToken, tokenDigest } from "./opaque-token.ts";
+import { takeTurn } from "./request-rate.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** A refresh token unused for this long is lapsed. Source: the interface, "Limits". */
+export const REFRESH_IDLE_MS = 90 * 24 * HOUR_MS;
+
+async function issueAccess(
+  transaction: Transaction,
+  refresh: RefreshToken,
+  refreshToken: string,
+  now: number,
+): Promise<TokenAnswer> {
+  const accessToken = newToken();
+  await transaction.tokens.insertAccess({
+    digest: tokenDigest(accessToken),
+    refreshDigest: refresh.digest,
+    email: refresh.email,
+    scope: refresh.scope,
+    expiresAt: now + refresh.hours * HOUR_MS,
+  });
+  return {
+    access_token: accessToken,
+    expires_in: refresh.hours * 3600,
+    // The interface lets clients ignore it; it gives no access to anything.
+    id_token: newToken(),
+    refresh_token: refreshToken,
+    scope: refresh.scope,
+    token_type: "access",
+  };
+}
+
+/**
+ * A new pair of tokens with a life of their own, for whom `logIn` let in. `scope` is a valid scope string.
+ * @throws ServiceError `invalid_credentials` when the password was replaced meanwhile
+ */
+export async function issueTokens(context: VaultContext, user: User, scope: string, hours: number): Promise<TokenAnswer> {
+  const now = context.clock.now();
+  const refreshToken = newToken();
+  const refresh = { digest: tokenDigest(refreshToken), email: user.email, scope, hours, lastUsedAt: now };
+  return context.store.write(async (transaction) => {
+    await requireSamePassword(transaction, user);
+    await transaction.tokens.insertRefresh(refresh);
+    return issueAccess(transaction, refresh, refreshToken, now);
+  });
+}
+
+/**
+ * A new access token of the same scope and lifetime; the refresh token is kept and its 90 days start again.
+ * @throws ServiceError `invalid_refresh_token` when it is unknown, lapsed, or not of one pair with the access token; `rate_limited`
+ */
+export async function refreshTokens(
+  context: VaultContext,
+  refreshToken: string,
+  usedAccessToken: string,
+): Promise<{ readonly email: string; readonly answer: TokenAnswer }> {
+  const now = context.clock.now();
+  const digest = tokenDigest(refreshToken);
+  let counted = false;
+  return context.store.write(async (transaction) => {
+    const refresh = await transaction.tokens.findRefresh(digest);
+    const used = await transaction.tokens.findAccess(tokenDigest(usedAccessToken));
+    if (!refresh || refresh.lastUsedAt + REFRESH_IDLE_MS <= now || used?.refreshDigest !== digest) {
+      throw new ServiceError("invalid_refresh_token", "the refresh token is not valid with this access token: log in again");
+    }
+    // Once, however often the transaction is run.
+    if (!counted) takeTurn(context, digest);
+    counted = true;
+    await transaction.tokens.touchRefresh(digest, now);
+    return { email: refresh.email, answer: await issueAccess(transaction, refresh, refreshToken, now) };
+  });
+}

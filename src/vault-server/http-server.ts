@@ -1,0 +1,147 @@
+import { randomUUID } from "node:crypto";
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import fastifyCompress from "@fastify/compress";
+import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { auditRequests } from "./audit/audit-requests.ts";
+import type { VaultContext } from "./context.ts";
+import { errorAnswer, sendError, toServiceError } from "./http/error-response.ts";
+import { parseJsonBody } from "./http/json-body.ts";
+import type { ServedOperation } from "./routes/operation.ts";
+import { apiDescriptionRoutes } from "./routes/api-description.ts";
+import { appRoutes } from "./routes/sessions.ts";
+import { fileRoutes } from "./routes/files.ts";
+import { healthRoutes } from "./routes/health.ts";
+import { linkRoutes } from "./routes/links.ts";
+import { pageRoutes } from "./routes/pages.ts";
+import { secretRoutes } from "./routes/secrets.ts";
+import { sharingRoutes } from "./routes/sharing.ts";
+import { teamRoutes } from "./routes/teams.ts";
+import { tokenRoutes } from "./routes/tokens.ts";
+import { ServiceError } from "./errors.ts";
+import { StoreUnavailable } from "./store/store-unavailable.ts";
+import { loadPages } from "./web-app/static-files.ts";
+
+/** Certificate chain and private key, PEM. */
+export interface ServerTls {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** How the application is reached, and what it shows to browsers. */
+export interface AppOptions {
+  /** https instead of http. */
+  readonly tls?: ServerTls;
+  /** Addresses and networks (CIDR) of proxies whose `x-forwarded-for` says where a request comes from; by default nobody's. */
+  readonly trustedProxies?: readonly string[];
+  /** Where the built web application is, when not in the package's own `dist/web`. */
+  readonly webDirectory?: URL;
+}
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    operation?: ServedOperation;
+  }
+}
+
+/** Answers above this are compressed when asked. Source: the vault contract, "Transport". */
+const COMPRESSION_THRESHOLD_BYTES = 1024;
+/** The longest a request's headers may take to arrive. */
+const HEADERS_TIMEOUT_MS = 60_000;
+/** How often requests are looked for that take too long to arrive. */
+const TIMEOUT_CHECK_MS = 30_000;
+
+/** What does not even parse as HTTP gets the contract's error body too. */
+function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const status = error.code === "HPE_HEADER_OVERFLOW" ? 431 : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
+  const body = JSON.stringify(errorAnswer(new ServiceError("invalid_request", "the request is not readable as HTTP")));
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      `x-request-id: ${randomUUID()}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}
+
+/** Adds what every answer carries, and refuses unknown paths and methods before anything is read. */
+function addTransportRules(app: FastifyInstance): void {
+  app.addHook("onRequest", async (request, reply) => {
+    reply.headers({ "x-request-id": request.id, "x-content-type-options": "nosniff", "cache-control": "no-store" });
+    if (!request.is404) return;
+    const url = request.url.split("?", 1).join("");
+    const allowed = ["GET", "HEAD", "POST"].filter((method) => app.hasRoute({ method, url })).join(", ");
+    if (allowed === "") throw new ServiceError("not_found", "there is no such path");
+    reply.header("allow", allowed);
+    throw new ServiceError("method_not_allowed", `this path takes ${allowed} requests`);
+  });
+}
+
+function addObservation(app: FastifyInstance, { metrics, logger }: VaultContext): void {
+  app.addHook("onResponse", async (request, reply) => {
+    const operation = request.routeOptions.config?.operation;
+    const fields = { requestId: request.id, operation, status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) };
+    logger.debug(fields, "answered");
+    if (request.routeOptions.url === "/metrics") return;
+    metrics.requests.inc({ operation: operation ?? "none", status: String(reply.statusCode) });
+    metrics.duration.observe({ operation: operation ?? "none" }, reply.elapsedTime / 1000);
+  });
+}
+
+function addErrorHandling(app: FastifyInstance, { logger }: VaultContext): void {
+  app.setErrorHandler((error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
+    const answer = toServiceError(error);
+    if (answer.code === "internal" || error instanceof StoreUnavailable) {
+      logger.error({ requestId: request.id, operation: request.routeOptions.config.operation, error }, "request failed");
+    }
+    return sendError(reply, answer);
+  });
+}
+
+/** The HTTP application: all routes, not yet listening. */
+export async function buildApp(context: VaultContext, options: AppOptions): Promise<FastifyInstance> {
+  const { limits } = context;
+  const { tls, trustedProxies = [] } = options;
+  const timeouts = {
+    connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_MS, limits.requestTimeoutMs),
+    // Longer than the whole request may take, it would be taken for that.
+    headersTimeout: Math.min(HEADERS_TIMEOUT_MS, limits.requestTimeoutMs),
+  };
+  const app: FastifyInstance = fastify({
+    ...(tls ? { https: { cert: tls.cert, key: tls.key, ...timeouts } } : { http: timeouts }),
+    ...(trustedProxies.length > 0 && { trustProxy: [...trustedProxies] }),
+    bodyLimit: limits.jsonBodyBytes,
+    genReqId: () => randomUUID(),
+    forceCloseConnections: "idle",
+    return503OnClosing: false,
+    requestTimeout: limits.requestTimeoutMs,
+    clientErrorHandler: answerClientError,
+    frameworkErrors: (_error, request, reply) => {
+      reply.headers({ "x-request-id": request.id });
+      void sendError(reply, new ServiceError("not_found", "there is no such path"));
+    },
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (_request: FastifyRequest, body: Buffer) =>
+    parseJsonBody(body, limits.jsonDepth),
+  );
+  // Left unread here: the route streams it.
+  app.addContentTypeParser("multipart/form-data", (_request, _payload, done) => done(null));
+  addErrorHandling(app, context);
+  addObservation(app, context);
+  await app.register(fastifyCompress, {
+    threshold: COMPRESSION_THRESHOLD_BYTES,
+    globalDecompression: false,
+  });
+  addTransportRules(app);
+  if (context.audit) auditRequests(app, context.audit);
+  tokenRoutes(app, context);
+  secretRoutes(app, context);
+  linkRoutes(app, context);
+  sharingRoutes(app, context);
+  teamRoutes(app, context);
+  fileRoutes(app, context);
+  appRoutes(app, context);
+  apiDescriptionRoutes(app, context);
+  pageRoutes(app, context, await loadPages(options.webDirectory));
+  healthRoutes(app, context);
+  return app;
+}

@@ -1,0 +1,42 @@
+import type { FastifyError, FastifyReply } from "fastify";
+import type { ErrorAnswer } from "../../protocol/responses.ts";
+import { ServiceError } from "../errors.ts";
+import { StoreUnavailable } from "../store/store-unavailable.ts";
+
+/** What the HTTP framework found wrong, as the contract's codes. */
+function fromFramework(error: FastifyError): ServiceError | undefined {
+  switch (error.statusCode) {
+    case 413:
+      return new ServiceError("too_large", "the request body is too large");
+    case 415:
+      return new ServiceError("unsupported_media_type", "send content-type: application/json");
+    case 400:
+      return new ServiceError("invalid_request", "the request could not be read");
+    default:
+      return undefined;
+  }
+}
+
+/** Every failure as a ServiceError: what is not foreseen is `internal`, without a word about why. */
+export function toServiceError(error: FastifyError | Error): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (error instanceof StoreUnavailable) {
+    return new ServiceError("unavailable", "the store cannot be reached, or is too busy: try again", { retryAfter: 1 });
+  }
+  return (
+    ("statusCode" in error ? fromFramework(error) : undefined) ?? new ServiceError("internal", "the server failed; try again")
+  );
+}
+
+export function errorAnswer(error: ServiceError): ErrorAnswer {
+  const details = error.details && { details: error.details };
+  return { error: { code: error.code, message: error.message, ...details } };
+}
+
+export function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
+  reply.request.trail?.refuse(error);
+  // Of the answer that a failure takes the place of.
+  reply.removeHeader("etag");
+  if (error.retryAfter !== undefined) reply.header("retry-after", String(error.retryAfter));
+  return reply.status(error.status).header("cache-control", "no-store").send(errorAnswer(error));
+}

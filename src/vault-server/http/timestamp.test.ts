@@ -1,0 +1,18 @@
+import { assert, integer, property } from "fast-check";
+import { expect, test } from "vitest";
+import { moment } from "./timestamp.ts";
+
+test("a moment is printed as dates print themselves, from before the epoch to their end", () => {
+  const anyMoment = integer({ min: -8.64e15, max: 8.64e15 });
+  assert(
+    property(anyMoment, (ms) => moment(ms) === new Date(ms).toISOString()),
+    { numRuns: 5000 },
+  );
+  for (const ms of [0, -1, 8.64e15, -8.64e15, 253_402_300_800_000, 86_399_999]) {
+    expect(moment(ms)).toBe(new Date(ms).toISOString());
+  }
+});
+
+test("beyond the end of dates it stays a number", () => {
+  expect([moment(8.64e15 + 1), moment(1e18)]).toEqual([8.64e15 + 1, 1e18]);
+});

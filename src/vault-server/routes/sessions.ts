@@ -1,0 +1,87 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { AppLogInAnswer, AppSessionAnswer } from "../../protocol/session-operations.ts";
+import {
+  apiTokenRequest,
+  logInRequest,
+  noFields,
+  requestPasswordRequest,
+  setPasswordRequest,
+} from "../../protocol/session-requests.ts";
+import { formatScope } from "../../protocol/format-scope.ts";
+import { unlimitedScope } from "../../protocol/scope.ts";
+import { logIn, requireSamePassword } from "../accounts/login.ts";
+import { tokenDigest } from "../accounts/opaque-token.ts";
+import { issueTokens } from "../accounts/tokens.ts";
+import type { VaultContext } from "../context.ts";
+import { openOperation } from "./operation.ts";
+import { requireOwnOrigin } from "../accounts/csrf.ts";
+import { requestPassword } from "../accounts/request-password.ts";
+import { endedSessionCookie, sentSessionToken, sessionCookie } from "../accounts/session-cookie.ts";
+import {
+  currentSession,
+  describeSession,
+  endSession,
+  openSession,
+  requireSession,
+  type LiveSession,
+} from "../accounts/sessions.ts";
+import { setPassword } from "../accounts/set-password.ts";
+
+/** Of a token copied from the web application. Source: the interface, "Access token". */
+const API_TOKEN_HOURS = 24;
+
+/** A new session for whoever knows the password; the one the browser may have had ends, so none is carried over from before. */
+async function startSession(context: VaultContext, { headers, ip }: FastifyRequest, email: string, password: string) {
+  const user = await logIn(context, email, password, ip);
+  const former = sentSessionToken(headers, context.appUrl());
+  return context.store.write(async (transaction) => {
+    await requireSamePassword(transaction, user);
+    if (former !== undefined) await transaction.sessions.remove(tokenDigest(former));
+    return openSession(transaction, user.email, context.clock.now());
+  });
+}
+
+/** What only the web application's pages call. Source: the vault contract, "Web application"; issue 4; design, "security", "web token page". */
+export function appRoutes(app: FastifyInstance, context: VaultContext): void {
+  const answerLogIn = (reply: FastifyReply, session: LiveSession): AppLogInAnswer => {
+    reply.request.trail?.identify(session.email);
+    reply.header("set-cookie", sessionCookie(context.appUrl(), session.token));
+    return { session: describeSession(session) };
+  };
+
+  openOperation(app, "app_session", noFields, async ({ request }): Promise<AppSessionAnswer> => {
+    const session = await currentSession(context, request.headers);
+    if (session) request.trail?.identify(session.email);
+    return { session: session ? describeSession(session) : null };
+  });
+
+  openOperation(app, "app_log_in", logInRequest, async ({ body, request, reply }) => {
+    requireOwnOrigin(request.headers, context.appUrl());
+    return answerLogIn(reply, await startSession(context, request, body.email, body.password));
+  });
+
+  openOperation(app, "app_log_out", noFields, async ({ request, reply }) => {
+    const email = await endSession(context, request.headers);
+    if (email !== undefined) request.trail?.identify(email);
+    reply.header("set-cookie", endedSessionCookie(context.appUrl()));
+    return {};
+  });
+
+  openOperation(app, "app_request_password", requestPasswordRequest, async ({ body, request }) => {
+    requireOwnOrigin(request.headers, context.appUrl());
+    await requestPassword(context, body.email, request.ip);
+    return {};
+  });
+
+  openOperation(app, "app_set_password", setPasswordRequest, async ({ body, request, reply }) => {
+    requireOwnOrigin(request.headers, context.appUrl());
+    return answerLogIn(reply, await setPassword(context, body.token, body.password));
+  });
+
+  openOperation(app, "app_api_token", apiTokenRequest, async ({ body, request }) => {
+    const { email } = await requireSession(context, request.headers);
+    request.trail?.identify(email);
+    const user = await logIn(context, email, body.password, request.ip);
+    return issueTokens(context, user, formatScope(unlimitedScope), API_TOKEN_HOURS);
+  });
+}

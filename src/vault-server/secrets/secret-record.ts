@@ -1,0 +1,52 @@
+import type { ExposedSecret, SecretRecord } from "../../protocol/responses.ts";
+import type { Metadata } from "../../protocol/metadata.ts";
+import type { Holding, Secret, SecretVersion } from "../store/store.ts";
+import { moment } from "../http/timestamp.ts";
+
+const DAY_MS = 86_400_000;
+
+/** When the version expires: `expiration_time` days after its creation. Source: the vault contract, "Secrets". */
+export function expiresAt(version: SecretVersion): number {
+  const days = version.metadata.expiration_time;
+  return typeof days === "number" ? version.createdAt + days * DAY_MS : Infinity;
+}
+
+export function isExpired(version: SecretVersion, now: number): boolean {
+  return expiresAt(version) <= now;
+}
+
+/** One version as lists show it to who has the secret. */
+export function secretRecord(
+  { secret, shared, permission }: Pick<Holding, "secret" | "shared" | "permission">,
+  version: SecretVersion,
+  now: number,
+): SecretRecord {
+  const createdAt = moment(version.createdAt);
+  return {
+    key_name: secret.name,
+    key_version: version.version,
+    owner: secret.owner,
+    shared,
+    permission,
+    metadata: version.metadata,
+    delete_time: secret.deleteMinutes,
+    created_at: createdAt,
+    updated_at: version.updatedAt === version.createdAt ? createdAt : moment(version.updatedAt),
+    expires_at: moment(expiresAt(version)),
+    expired: isExpired(version, now),
+    delete_at: moment(secret.deleteAt),
+  };
+}
+
+/** One version with its value, which is UTF-8. */
+export function exposedSecret(secret: Secret, version: SecretVersion, value: Uint8Array, now: number): ExposedSecret {
+  const metadata: Metadata = version.metadata;
+  return {
+    key_name: secret.name,
+    key_value: Buffer.from(value).toString("utf8"),
+    key_version: version.version,
+    metadata,
+    owner: secret.owner,
+    expired: isExpired(version, now),
+  };
+}

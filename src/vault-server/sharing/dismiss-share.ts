@@ -1,0 +1,25 @@
+import type { Caller } from "../accounts/authenticate.ts";
+import type { VaultContext } from "../context.ts";
+import { pickReceived } from "../access/pick-secret.ts";
+import { requireReach } from "../access/reach.ts";
+import { candidates } from "../secrets/find-secret.ts";
+
+/**
+ * Removes a received secret from the caller's own secrets only, whether it came directly or through teams, until it is shared again.
+ * Answers its creator. Source: the interface, "delete_shared_key_link".
+ * @throws ServiceError `secret_not_found`, for its creator too; `ambiguous_name`; `out_of_scope`
+ */
+export async function putAway(
+  { store, clock }: VaultContext,
+  caller: Caller,
+  name: string,
+  owner: string | undefined,
+): Promise<string> {
+  const now = clock.now();
+  return store.write(async (transaction) => {
+    const { secret, latest } = pickReceived(await candidates(transaction, caller, name, now), owner);
+    requireReach(caller.scope, name, latest.metadata);
+    await transaction.grants.putAway(secret.id, caller.email);
+    return secret.owner;
+  });
+}

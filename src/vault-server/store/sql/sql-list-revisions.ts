@@ -1,0 +1,50 @@
+import { randomUUID } from "node:crypto";
+import type { SqlConnection } from "./sql-connection.ts";
+import type { ListRevisionTable } from "../store.ts";
+
+/** Marks whoever has a secret: its owner, the people and the teams it is granted to. `which` is a list of ids or a query for them. */
+function touchHoldersSql(which: string): string {
+  return `
+    INSERT INTO list_revisions (subject, revision)
+      SELECT subject, CAST(?2 AS text) FROM (
+        SELECT 'person:' || owner AS subject FROM secrets WHERE id IN (${which})
+        UNION SELECT 'person:' || email FROM person_grants WHERE secret_id IN (${which})
+        UNION SELECT 'team:' || group_id FROM team_grants WHERE secret_id IN (${which})
+      ) AS holders WHERE true ORDER BY subject
+    ON CONFLICT (subject) DO UPDATE SET revision = excluded.revision`;
+}
+
+const TOUCH_ONE = touchHoldersSql("?1");
+const TOUCH_GRANTED = touchHoldersSql("SELECT secret_id FROM team_grants WHERE group_id = ?1");
+const TOUCH_DUE = touchHoldersSql("SELECT id FROM secrets WHERE delete_at <= ?1");
+
+export function sqlListRevisions(db: SqlConnection): ListRevisionTable {
+  return {
+    async of(email) {
+      // A team's mark counts for its members, so that a grant to a team of thousands is one row.
+      const rows = await db.all(
+        `SELECT r.subject AS subject, r.revision AS revision FROM list_revisions AS r WHERE r.subject = 'person:' || ?1
+         UNION ALL
+         SELECT r.subject, r.revision FROM team_members AS m JOIN list_revisions AS r ON r.subject = 'team:' || m.group_id
+           WHERE m.email = ?1
+         ORDER BY subject`,
+        email,
+      );
+      return rows.map((row) => row.text("revision")).join(".");
+    },
+    async touchPeople(emails) {
+      const sql =
+        "INSERT INTO list_revisions (subject, revision) VALUES (?, ?) ON CONFLICT (subject) DO UPDATE SET revision = excluded.revision";
+      for (const email of [...emails].sort()) await db.run(sql, `person:${email}`, randomUUID());
+    },
+    async touchHolders(secretId) {
+      await db.run(TOUCH_ONE, secretId, randomUUID());
+    },
+    async touchHoldersThroughTeam(groupId) {
+      await db.run(TOUCH_GRANTED, groupId, randomUUID());
+    },
+    async touchHoldersOfDue(now) {
+      await db.run(TOUCH_DUE, now, randomUUID());
+    },
+  };
+}

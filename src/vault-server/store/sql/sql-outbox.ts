@@ -1,0 +1,43 @@
+import { z } from "zod";
+import type { Row } from "./row.ts";
+import type { SqlConnection } from "./sql-connection.ts";
+import type { Letter, OutboxTable } from "../store.ts";
+
+const kind = z.enum(["invitation", "confirmation"]);
+
+function letterOf(row: Row): Letter {
+  return {
+    id: row.text("id"),
+    kind: kind.parse(row.text("kind")),
+    to: row.text("recipient"),
+    from: row.text("sender"),
+    attempts: row.number("attempts"),
+    dueAt: row.number("due_at"),
+  };
+}
+
+export function sqlOutbox(db: SqlConnection): OutboxTable {
+  return {
+    async insert({ id, kind: letterKind, to, from, attempts, dueAt }) {
+      const sql =
+        "INSERT INTO outbox (id, kind, recipient, sender, attempts, due_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
+      return (await db.run(sql, id, letterKind, to, from, attempts, dueAt)) > 0;
+    },
+    async count() {
+      const row = await db.get("SELECT COUNT(*) AS letters FROM outbox");
+      return row?.number("letters") ?? 0;
+    },
+    async claim(now, until, atMost) {
+      const due = await db.all("SELECT * FROM outbox WHERE due_at <= ? ORDER BY due_at, id LIMIT ?", now, atMost);
+      const letters = due.map(letterOf);
+      for (const { id } of letters) await db.run("UPDATE outbox SET due_at = ? WHERE id = ?", until, id);
+      return letters;
+    },
+    async update({ id, attempts, dueAt }) {
+      await db.run("UPDATE outbox SET attempts = ?, due_at = ? WHERE id = ?", attempts, dueAt, id);
+    },
+    async remove(id) {
+      await db.run("DELETE FROM outbox WHERE id = ?", id);
+    },
+  };
+}

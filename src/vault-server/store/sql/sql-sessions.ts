@@ -1,0 +1,47 @@
+import type { SqlConnection } from "./sql-connection.ts";
+import type { EmailProofTable, SessionTable } from "../store.ts";
+
+export function sqlSessions(db: SqlConnection): SessionTable {
+  return {
+    async find(digest) {
+      const row = await db.get("SELECT * FROM sessions WHERE digest = ?", digest);
+      return (
+        row && { digest, email: row.text("email"), createdAt: row.number("created_at"), expiresAt: row.number("expires_at") }
+      );
+    },
+    async insert({ digest, email, createdAt, expiresAt }) {
+      const sql = "INSERT INTO sessions (digest, email, created_at, expires_at) VALUES (?, ?, ?, ?)";
+      await db.run(sql, digest, email, createdAt, expiresAt);
+    },
+    async update({ digest, expiresAt }) {
+      await db.run("UPDATE sessions SET expires_at = ? WHERE digest = ?", expiresAt, digest);
+    },
+    async remove(digest) {
+      await db.run("DELETE FROM sessions WHERE digest = ?", digest);
+    },
+    async removeOf(email) {
+      await db.run("DELETE FROM sessions WHERE email = ?", email);
+    },
+    async removeLapsed(now) {
+      await db.run("DELETE FROM sessions WHERE expires_at <= ?", now);
+    },
+  };
+}
+
+export function sqlEmailProofs(db: SqlConnection): EmailProofTable {
+  return {
+    async find(digest) {
+      const row = await db.get("SELECT * FROM email_proofs WHERE digest = ?", digest);
+      return row && { digest, email: row.text("email"), expiresAt: row.number("expires_at") };
+    },
+    async insert({ digest, email, expiresAt }) {
+      await db.run("INSERT INTO email_proofs (digest, email, expires_at) VALUES (?, ?, ?)", digest, email, expiresAt);
+    },
+    async removeOf(email) {
+      await db.run("DELETE FROM email_proofs WHERE email = ?", email);
+    },
+    async removeLapsed(now) {
+      await db.run("DELETE FROM email_proofs WHERE expires_at <= ?", now);
+    },
+  };
+}

@@ -1,0 +1,35 @@
+import type { SqlConnection, SqlValue } from "./sql-connection.ts";
+import type { RawTables } from "../store.ts";
+import { keptTables, leftOutTables, type TableShape } from "../tables.ts";
+
+function placeholders({ length }: readonly string[]): string {
+  return Array<string>(length).fill("?").join(", ");
+}
+
+/** The rows behind another one, by the key; the first ones without it. */
+function pageSql({ name, columns, key }: TableShape, behind: boolean): string {
+  const from = behind ? `WHERE (${key.join(", ")}) > (${placeholders(key)})` : "";
+  return `SELECT ${columns.join(", ")} FROM ${name} ${from} ORDER BY ${key.join(", ")} LIMIT ?`;
+}
+
+function keyOf({ columns, key }: TableShape, row: readonly SqlValue[]): SqlValue[] {
+  return key.map((column) => row[columns.indexOf(column)] ?? "");
+}
+
+export function sqlTables(db: SqlConnection): RawTables {
+  return {
+    async page(table, after, atMost) {
+      const rows = await db.all(pageSql(table, after !== undefined), ...(after ? keyOf(table, after) : []), atMost);
+      return rows.map((row) => table.columns.map((column) => row.value(column)));
+    },
+    async insert({ name, columns }, row) {
+      await db.run(`INSERT INTO ${name} (${columns.join(", ")}) VALUES (${placeholders(columns)})`, ...row);
+    },
+    async firstWithRows() {
+      for (const name of [...keptTables.map((table) => table.name), ...leftOutTables]) {
+        if (await db.get(`SELECT 1 AS one FROM ${name} LIMIT 1`)) return name;
+      }
+      return undefined;
+    },
+  };
+}

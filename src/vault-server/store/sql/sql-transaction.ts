@@ -1,0 +1,34 @@
+import type { SqlConnection } from "./sql-connection.ts";
+import { sqlFiles } from "./sql-files.ts";
+import { revisingLists } from "../list-revision-decorator.ts";
+import { sqlGrants } from "./sql-grants.ts";
+import { sqlListRevisions } from "./sql-list-revisions.ts";
+import { sqlOutbox } from "./sql-outbox.ts";
+import { sqlLoginFailures, sqlSettings, sqlUsers } from "./sql-users.ts";
+import { sqlSecrets } from "./sql-secrets.ts";
+import { sqlEmailProofs, sqlSessions } from "./sql-sessions.ts";
+import { sqlTables } from "./sql-tables.ts";
+import { sqlTeams } from "./sql-teams.ts";
+import { sqlTokens } from "./sql-tokens.ts";
+import { sqlWrappedKeys } from "./sql-wrapped-keys.ts";
+import type { Transaction } from "../store.ts";
+
+/** Every table, on one connection. */
+export function sqlTransaction(connection: SqlConnection): Transaction {
+  return revisingLists({
+    users: sqlUsers(connection),
+    tokens: sqlTokens(connection),
+    sessions: sqlSessions(connection),
+    emailProofs: sqlEmailProofs(connection),
+    loginFailures: sqlLoginFailures(connection),
+    secrets: sqlSecrets(connection),
+    grants: sqlGrants(connection),
+    teams: sqlTeams(connection),
+    listRevisions: sqlListRevisions(connection),
+    files: sqlFiles(connection),
+    outbox: sqlOutbox(connection),
+    wrappedKeys: sqlWrappedKeys(connection),
+    tables: sqlTables(connection),
+    settings: sqlSettings(connection),
+  });
+}

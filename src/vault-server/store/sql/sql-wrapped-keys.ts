@@ -1,0 +1,54 @@
+import type { Row } from "./row.ts";
+import type { SqlConnection } from "./sql-connection.ts";
+import type { WrappedKeyTable, WrappedRecord } from "../store.ts";
+
+const COLUMNS = "v.version, v.key_id, v.wrapped_key";
+
+/** One query a kind; `id` and `version` are the record's place in the order. */
+const LIST = {
+  secret: `SELECT s.id, s.owner, s.name, ${COLUMNS} FROM secret_versions AS v JOIN secrets AS s ON s.id = v.secret_id
+    WHERE v.key_id <> ? AND (v.secret_id, v.version) > (?, ?) ORDER BY v.secret_id, v.version LIMIT ?`,
+  file: `SELECT f.id, f.owner, f.name, v.blob_id, v.size, ${COLUMNS} FROM file_versions AS v JOIN files AS f ON f.id = v.file_id
+    WHERE v.key_id <> ? AND (v.file_id, v.version) > (?, ?) ORDER BY v.file_id, v.version LIMIT ?`,
+} as const;
+
+const REPLACE = {
+  secret: "UPDATE secret_versions SET key_id = ?, wrapped_key = ? WHERE secret_id = ? AND version = ? AND wrapped_key = ?",
+  file: "UPDATE file_versions SET key_id = ?, wrapped_key = ? WHERE file_id = ? AND version = ? AND wrapped_key = ?",
+} as const;
+
+function recordOf(kind: WrappedRecord["kind"], row: Row): WrappedRecord {
+  const record = {
+    id: row.text("id"),
+    owner: row.text("owner"),
+    name: row.text("name"),
+    version: row.number("version"),
+    key: { keyId: row.text("key_id"), wrappedKey: row.bytes("wrapped_key") },
+  };
+  switch (kind) {
+    case "secret":
+      return { kind, ...record };
+    case "file":
+      return { kind, ...record, blobId: row.text("blob_id"), size: row.number("size") };
+  }
+}
+
+export function sqlWrappedKeys(db: SqlConnection): WrappedKeyTable {
+  return {
+    async otherThan(kind, masterKeyId, after, atMost) {
+      const rows = await db.all(LIST[kind], masterKeyId, after?.id ?? "", after?.version ?? 0, atMost);
+      return rows.map((row) => recordOf(kind, row));
+    },
+    async replace({ kind, id, version, key }, { keyId, wrappedKey }) {
+      return (await db.wipe(REPLACE[kind], keyId, wrappedKey, id, version, key.wrappedKey)) > 0;
+    },
+    async countOtherThan(masterKeyId) {
+      const row = await db.get(
+        `SELECT (SELECT count(*) FROM secret_versions WHERE key_id <> ?1) +
+           (SELECT count(*) FROM file_versions WHERE key_id <> ?1) AS count`,
+        masterKeyId,
+      );
+      return row?.number("count") ?? 0;
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { SqliteConnection } from "./sqlite-connection.ts";
+import { sqlTransaction } from "../sql/sql-transaction.ts";
+import type { Store, Transaction } from "../store.ts";
+
+/** A store in one SQLite file, or in memory. One connection, so transactions take turns. */
+class SqliteStore implements Store {
+  readonly #connection: SqliteConnection;
+  readonly #transaction: Transaction;
+  #lastTurn: Promise<unknown> = Promise.resolve();
+
+  constructor(connection: SqliteConnection) {
+    this.#connection = connection;
+    this.#transaction = sqlTransaction(connection);
+  }
+
+  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#inTurn(() => this.#transact("BEGIN IMMEDIATE", work));
+  }
+
+  read<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#inTurn(() => this.#transact("BEGIN DEFERRED", work));
+  }
+
+  async #transact<T>(begin: string, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    this.#connection.exec(begin);
+    try {
+      const result = await work(this.#transaction);
+      this.#connection.exec("COMMIT");
+      return result;
+    } catch (error) {
+      this.#connection.rollback();
+      throw error;
+    }
+  }
+
+  #inTurn<T>(job: () => T | Promise<T>): Promise<T> {
+    const turn = this.#lastTurn.then(job);
+    this.#lastTurn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  scrub(): Promise<void> {
+    // secure_delete has overwritten the pages; the write-ahead log still holds what they were.
+    return this.#inTurn(() => this.#connection.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#inTurn(() => this.#connection.close());
+  }
+}
+
+/**
+ * Opens the store, making or migrating the file as needed.
+ * @param location a file's path, or `":memory:"`
+ * @throws Error when the file cannot be opened or was written by a newer release
+ */
+export function openSqliteStore(location: string): Store {
+  return new SqliteStore(new SqliteConnection(location));
+}

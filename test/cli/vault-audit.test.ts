@@ -1,0 +1,184 @@
+import { execFileSync, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { CommanderError } from "commander";
+import { z } from "zod";
+import { scopeString, VaultCaller, wire, type WireAnswer } from "../support/vault/start-vault.ts";
+import { waitUntil } from "../support/clock/wait-until.ts";
+import { operationPath } from "../../src/protocol/operations.ts";
+import { program } from "../../src/cli/program.ts";
+
+const main = join(import.meta.dirname, "../../src/main.ts");
+const ann = "ann@example.com";
+const password = "a-password-of-length";
+let directory: string;
+let data: string;
+let log: string;
+const running = new Set<ChildProcess>();
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
+  data = join(directory, "vault.db");
+  log = `${data}-audit.jsonl`;
+});
+afterEach(async () => {
+  for (const child of running) child.kill("SIGKILL");
+  running.clear();
+  await rm(directory, { recursive: true });
+});
+
+function vault(...args: string[]): ChildProcess {
+  const child = spawn(process.execPath, [main, "vault", ...args], { stdio: "pipe", env: { PATH: process.env.PATH } });
+  running.add(child);
+  return child;
+}
+
+async function run(args: readonly string[], input = "") {
+  const child = vault(...args);
+  child.stdin?.end(input);
+  const [stdout, stderr] = await Promise.all([text(child.stdout!), text(child.stderr!), once(child, "close")]);
+  return { code: child.exitCode, stdout, stderr };
+}
+
+/** Runs a command that starts no server, without a process of its own. */
+async function audit(...args: string[]) {
+  const printed = { stdout: "", stderr: "" };
+  const spies = (["stdout", "stderr"] as const).map((stream) =>
+    vi.spyOn(process[stream], "write").mockImplementation((chunk) => Boolean((printed[stream] += chunk.toString()))),
+  );
+  try {
+    await program().parseAsync(["vault", "audit", ...args], { from: "user" });
+    return { ...printed, code: process.exitCode ?? 0 };
+  } catch (error) {
+    return { ...printed, code: error instanceof CommanderError ? 2 : 1 };
+  } finally {
+    process.exitCode = undefined;
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
+/** Starts a server on the data and answers an account's way in. */
+async function serve(...args: string[]): Promise<{ url: string; child: ChildProcess }> {
+  const child = vault("serve", "--data", data, "--master-key-file", join(directory, "key"), "--listen", "127.0.0.1:0", ...args);
+  let errors = "";
+  child.stderr?.on("data", (bytes: Buffer) => (errors += bytes.toString()));
+  const [line] = await Promise.race([
+    once(child.stdout!, "data"),
+    once(child, "exit").then(() => Promise.reject(new Error(`ended: ${errors}`))),
+  ]);
+  return { url: z.object({ url: z.string() }).parse(JSON.parse(String(line))).url, child };
+}
+
+async function makeVault(): Promise<void> {
+  await run(["key", "generate", join(directory, "key")]);
+  await run(["user", "add", ann, "--data", data], `${password}\n`);
+}
+
+async function callerAt(url: string): Promise<VaultCaller> {
+  const body = JSON.stringify({ email: ann, password, scope: scopeString(), expiration_hours: 1 });
+  const answer = await wire(url + operationPath.generate_access_token, { headers: { "content-type": "application/json" }, body });
+  return new VaultCaller(url, ann, answer.json().access_token);
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  child.kill("SIGTERM");
+  await once(child, "exit");
+}
+
+test("killed at any moment under load, every answer somebody got has its lines, and the chain is whole after the restart", async () => {
+  await makeVault();
+  const answered: WireAnswer[] = [];
+  for (let round = 0; round < 3; round += 1) {
+    const { url, child } = await serve();
+    const caller = await callerAt(url);
+    const write = async (worker: number): Promise<void> => {
+      for (let n = 0; ; n += 1) {
+        answered.push(await caller.call(n % 2 === 0 ? "protect" : "expose", { key_name: `k${worker}`, key_value: "x" }));
+      }
+    };
+    const cutOff = Promise.allSettled(Array.from({ length: 8 }, (_, worker) => write(worker)));
+    const enough = answered.length + 40 + round * 37;
+    await waitUntil("some answers", () => answered.length > enough);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    await cutOff;
+  }
+  const { child } = await serve();
+  await stop(child);
+  const lines = (await readFile(log, "utf8"))
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const ended = new Map(lines.filter(({ phase }) => phase === "end").map((line) => [line.request, line]));
+  const begun = new Set(lines.filter(({ phase }) => phase === "begin").map(({ request }) => request));
+  expect(answered.length).toBeGreaterThan(200);
+  for (const answer of answered) {
+    const id = answer.headers["x-request-id"];
+    const line = ended.get(id);
+    expect(line?.status).toBe(answer.status);
+    expect(begun.has(id)).toBe(line?.operation === "protect");
+  }
+  const verified = await audit("verify", log, "--data", data);
+  expect([verified.code, verified.stdout]).toEqual([0, expect.stringMatching(/^intact\n/u)]);
+}, 120_000);
+
+test("verify: 0 intact, 1 damaged with the line, 2 wrong usage; the data tells of a cut end; show finds entries", async () => {
+  await makeVault();
+  const { url, child } = await serve("--audit-log-max-bytes", "65536");
+  const caller = await callerAt(url);
+  for (let n = 0; n < 60; n += 1) await caller.call("protect", { key_name: `k${n % 7}`, key_value: "x" });
+  await caller.call("expose", { key_name: "k3" }, { authorization: "unknown" });
+  const busy = await run(["serve", "--data", data, "--master-key-file", join(directory, "key"), "--listen", "127.0.0.1:0"]);
+  expect(busy).toMatchObject({ code: 1, stderr: expect.stringContaining("in use by another process") });
+  expect((await audit("verify", log, "--data", data)).code).toBe(0);
+  await stop(child);
+
+  const verified = await audit("verify", log, "--data", data);
+  expect(verified).toMatchObject({ code: 0, stderr: "" });
+  expect(verified.stdout).toMatch(/^intact\nlog {6}[0-9a-f]{16}\nentries {2}125, 1 to 125\n/u);
+  const shown = await audit("show", log, "--name", "k3", "--who", "ANN@example.com", "--json");
+  expect(shown.stdout.trimEnd().split("\n")).toHaveLength(19);
+  const refused = await audit("show", log, "--operation", "expose", "--since", "2020-01-01");
+  expect(refused.stdout).toMatch(
+    / end expose - claiming "ann@example.com" from 127\.0\.0\.1 401 invalid_token \{"about":\{"key_name":"k3"\}\}\n$/u,
+  );
+
+  await copyFile(log, join(directory, "kept"));
+  const lines = (await readFile(log, "utf8")).trimEnd().split("\n");
+  await writeFile(log, `${lines.slice(0, -3).join("\n")}\n`);
+  expect((await audit("verify", log)).code).toBe(0);
+  const cut = await audit("verify", log, "--data", data);
+  expect(cut).toMatchObject({ code: 1, stdout: expect.stringContaining("DAMAGED (truncated)") });
+  // A server that goes on with it says so for good.
+  await stop((await serve()).child);
+  const after = await audit("verify", log, "--data", data);
+  expect(after).toMatchObject({ code: 1, stdout: expect.stringContaining("DAMAGED (lost)") });
+
+  await copyFile(join(directory, "kept"), log);
+  await writeFile(log, (await readFile(log, "utf8")).replace("k6", "k5"));
+  const altered = await audit("verify", log);
+  expect(altered).toMatchObject({ code: 1, stdout: expect.stringMatching(/^DAMAGED \(altered\): .*, line [0-9]+: /u) });
+  for (const wrong of [
+    ["audit", "verify"],
+    ["audit", "verify", join(directory, "none")],
+    ["audit", "show", log, "--since", "soon"],
+  ]) {
+    expect(await audit(...wrong)).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining("error:") });
+  }
+}, 120_000);
+
+test("where the log goes: beside a data file by default, nowhere for a throw-away server, said for PostgreSQL", async () => {
+  const postgres = await run(["serve", "--data", "postgres://vault@127.0.0.1:1/vault", "--master-key-file", "x"]);
+  expect(postgres).toMatchObject({ code: 2, stderr: expect.stringContaining("--audit-log FILE") });
+  const small = await run(["serve", "--dev", "--audit-log-max-bytes", "1"]);
+  expect(small).toMatchObject({ code: 2, stderr: expect.stringContaining("from 65536") });
+  await makeVault();
+  await stop((await serve("--audit-log", "none")).child);
+  await expect(readFile(log)).rejects.toThrow("ENOENT");
+  log = join(directory, "elsewhere.jsonl");
+  await stop((await serve("--audit-log", log)).child);
+  expect(execFileSync("stat", ["-c", "%a", log]).toString()).toBe("600\n");
+});

@@ -1,0 +1,256 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { Agent, request } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { CommanderError } from "commander";
+import { z } from "zod";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { certificate } from "../support/certificates.ts";
+import { scopeString, VaultCaller, wire } from "../support/vault/start-vault.ts";
+import { operationPath } from "../../src/protocol/operations.ts";
+import { program } from "../../src/cli/program.ts";
+
+const readyLine = z.strictObject({
+  url: z.string(),
+  users: z.array(z.strictObject({ email: z.string(), password: z.string() })).optional(),
+  mail_dir: z.string().optional(),
+});
+const main = join(import.meta.dirname, "../../src/main.ts");
+let directory: string;
+const running = new Set<ChildProcess>();
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
+});
+afterEach(async () => {
+  for (const child of running) child.kill("SIGKILL");
+  running.clear();
+  await rm(directory, { recursive: true });
+});
+const path = (name: string): string => join(directory, name);
+
+function vaultsync(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const child = spawn(process.execPath, [main, ...args], { stdio: "pipe", env: { PATH: process.env.PATH, ...env } });
+  running.add(child);
+  return child;
+}
+
+/** Runs to the end. */
+async function run(args: readonly string[], input = "", env: NodeJS.ProcessEnv = {}) {
+  const child = vaultsync(args, env);
+  child.stdin.end(input);
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
+  return { code: child.exitCode, stdout, stderr };
+}
+
+let printed = "";
+
+/** Runs a command that starts no server, without a process of its own; collects what is printed. */
+async function inProcess(args: readonly string[]): Promise<void> {
+  printed = "";
+  const collect = (chunk: string | Uint8Array): boolean => Boolean((printed += chunk.toString()));
+  const spies = [vi.spyOn(process.stdout, "write"), vi.spyOn(process.stderr, "write")];
+  for (const spy of spies) spy.mockImplementation(collect);
+  try {
+    await program().parseAsync(args, { from: "user" });
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
+/** Starts a server and reads its one line. */
+async function serve(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  const child = vaultsync(["vault", "serve", ...args], env);
+  const output = { stdout: "", stderr: "" };
+  child.stderr.on("data", (bytes: Buffer) => (output.stderr += bytes.toString()));
+  const ready = new Promise<void>((resolve, reject) => {
+    child.stdout.on("data", (bytes: Buffer) => {
+      output.stdout += bytes.toString();
+      if (output.stdout.includes("\n")) resolve();
+    });
+    child.on("exit", (code) => reject(new Error(`ended with ${code}: ${output.stderr}`)));
+  });
+  await ready;
+  const { url, users } = readyLine.parse(JSON.parse(output.stdout));
+  const stop = async (signal: NodeJS.Signals): Promise<number | null> => {
+    child.kill(signal);
+    await once(child, "exit");
+    return child.exitCode;
+  };
+  return { url, users, output, stop, pid: child.pid };
+}
+
+const logIn = (url: string, email: string, password: string) =>
+  wire(url + operationPath.generate_access_token, {
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ email, password, scope: scopeString(), expiration_hours: 1 }),
+  });
+
+const anyPort = ["--listen", "127.0.0.1:0"];
+
+test("a throw-away server says its url and accounts in one line, and ends well when told to", async () => {
+  const server = await serve(["--dev", "--dev-users", "Ann@example.com, bob@example.com", ...anyPort]);
+  expect(server.users?.map(({ email }) => email)).toEqual(["ann@example.com", "bob@example.com"]);
+  const [{ email, password } = { email: "", password: "" }] = server.users ?? [];
+  const answer = await logIn(server.url, email, password);
+  expect(answer.status).toBe(200);
+  // A client that keeps its connection does not keep the server from stopping.
+  await fetch(`${server.url}/healthz`);
+  expect(await server.stop("SIGTERM")).toBe(0);
+  expect(server.output.stdout.trimEnd().split("\n")).toHaveLength(1);
+  for (const secret of [password, answer.json().access_token]) expect(server.output.stderr).not.toContain(secret);
+  expect(JSON.parse(server.output.stderr.split("\n")[0] ?? "")).toMatchObject({ program: "vault", level: "info" });
+});
+
+test("a lasting server: make a key, add accounts from a file or standard input, serve, stop, serve again", async () => {
+  const [key, data] = [path("master.key"), path("vault.db")];
+  await inProcess(["vault", "key", "generate", key]);
+  expect((await stat(key)).mode & 0o777).toBe(0o600);
+  await writeFile(path("password"), "from-file-81c2\n");
+  await inProcess(["vault", "user", "add", "Ann@example.com", "--data", data, "--password-file", path("password")]);
+  expect((await stat(data)).mode & 0o777).toBe(0o600);
+
+  const first = await serve(["--data", data, "--master-key-file", key, ...anyPort]);
+  expect(first.output.stdout).toBe(`{"url":"${first.url}","mail_dir":"${data}-mail"}\n`);
+  expect((await stat(`${data}-mail`)).mode & 0o777).toBe(0o700);
+  const added = await run(["vault", "user", "add", "bob@example.com", "--data", data], "from-stdin-77aa\nsecond line\n");
+  expect(added).toEqual({ code: 0, stdout: "", stderr: "added bob@example.com\n" });
+  expect((await logIn(first.url, "bob@example.com", "from-stdin-77aa")).status).toBe(200);
+  const { access_token: token } = (await logIn(first.url, "ann@example.com", "from-file-81c2")).json();
+  await new VaultCaller(first.url, "ann@example.com", token).call("protect", { key_name: "a", key_value: "kept" });
+  expect(await first.stop("SIGINT")).toBe(0);
+
+  const second = await serve([], {
+    VAULTSYNC_VAULT_DATA: data,
+    VAULTSYNC_VAULT_MASTER_KEY: await readFile(key, "utf8"),
+    VAULTSYNC_VAULT_LISTEN: "127.0.0.1:0",
+  });
+  const answer = await new VaultCaller(second.url, "ann@example.com", token).call("expose", { key_name: "a" });
+  expect(answer.json().key_value).toBe("kept");
+}, 30_000);
+
+test("exit codes: 2 for wrong usage, 1 for what fails, with nothing on standard output", async () => {
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  const address = taken.address();
+  const port = typeof address === "object" ? address?.port : undefined;
+  const [wrong, failed] = await Promise.all([
+    run(["vault", "serve", "--data", "x.db"]),
+    run(["vault", "serve", "--dev", "--listen", `127.0.0.1:${port}`]),
+  ]);
+  taken.close();
+  expect(wrong).toEqual({ code: 2, stdout: "", stderr: expect.stringContaining("refusing to start without a master key") });
+  expect(failed).toEqual({ code: 1, stdout: "", stderr: expect.stringContaining("EADDRINUSE") });
+}, 30_000);
+
+test("an account that exists, an empty password, or what is no address is not added", async () => {
+  const data = path("vault.db");
+  const add = async (email: string, password: string) => {
+    await writeFile(path("password"), password);
+    return inProcess(["vault", "user", "add", email, "--data", data, "--password-file", path("password")]);
+  };
+  await add("ann@example.com", "one");
+  await expect(add("ANN@example.com", "two")).rejects.toThrow("has an account already");
+  await expect(add("bob@example.com", "")).rejects.toThrow("1 to 1024 characters");
+  await expect(add("nobody", "three")).rejects.toThrow("no e-mail address");
+});
+
+test.each([
+  ["nowhere to keep data", [], "--data FILE"],
+  ["accounts for a lasting server", ["--dev-users", "a@example.com"], "add --dev"],
+  ["plain http beyond this machine", ["--dev", "--listen", "0.0.0.0:0"], "--allow-http-listen"],
+  ["sessions over plain http", ["--dev", "--app-url", "http://vault.example.com"], "an https --app-url"],
+  ["no address of the application", ["--dev", "--app-url", "vault.example.com/app"], "https://HOST"],
+  ["no network of proxies", ["--dev", "--trust-proxy", "everybody"], "10.0.0.0/8"],
+  ["half of TLS", ["--dev", "--tls-cert-file", "x"], "--tls-key-file"],
+  ["no port", ["--dev", "--listen", "localhost"], "HOST:PORT"],
+  ["a port out of range", ["--dev", "--listen", "localhost:65536"], "HOST:PORT"],
+  ["a password on the command line", ["--dev", "--password", "x"], "unknown option"],
+  ["an unknown policy", ["--dev", "--expired", "maybe"], "serve, deny"],
+])("wrong usage is refused and says what to do: %s", async (_what, args, advice) => {
+  const error = await inProcess(["vault", "serve", ...args]).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(CommanderError);
+  expect(printed).toContain(advice);
+});
+
+test("a master key file that is missing or holds something else is refused", async () => {
+  await writeFile(path("bad.key"), "short");
+  const serveWith = (key: string) => inProcess(["vault", "serve", "--data", path("v.db"), "--master-key-file", key]);
+  await expect(serveWith(path("bad.key"))).rejects.toThrow("32 bytes in base64");
+  await expect(serveWith(path("none.key"))).rejects.toThrow("ENOENT");
+});
+
+test("an existing key file is never overwritten", async () => {
+  await writeFile(path("master.key"), "precious");
+  await expect(inProcess(["vault", "key", "generate", path("master.key")])).rejects.toThrow("EEXIST");
+  expect(await readFile(path("master.key"), "utf8")).toBe("precious");
+});
+
+test("--help explains itself", async () => {
+  await expect(inProcess(["vault", "serve", "--help"])).rejects.toMatchObject({ exitCode: 0 });
+  for (const word of ["--listen", "--master-key-file", "VAULTSYNC_VAULT_DATA", "Examples:"]) expect(printed).toContain(word);
+});
+
+test("with a certificate it serves https, uploads included", async () => {
+  const ca = certificate("Test CA");
+  const { cert, keyPem } = certificate("vault", { issuer: ca, hosts: ["127.0.0.1"] });
+  await Promise.all([writeFile(path("cert.pem"), cert), writeFile(path("key.pem"), keyPem)]);
+  const tls = ["--tls-cert-file", path("cert.pem"), "--tls-key-file", path("key.pem")];
+  const server = await serve(["--dev", "--dev-users", "ann@example.com", ...tls, ...anyPort]);
+  expect(server.url).toMatch(/^https:/u);
+  const agent = new Agent({ ca: ca.cert });
+  const post = async (operation: string, headers: Record<string, string>, body: string | Buffer) => {
+    const call = request(server.url + operation, { method: "POST", headers, agent }).end(body);
+    const [response] = await once(call, "response");
+    return text(response);
+  };
+  const json = { "content-type": "application/json" };
+  const [{ password } = { password: "" }] = server.users ?? [];
+  const credentials = { email: "ann@example.com", password, scope: scopeString(), expiration_hours: 1 };
+  const authorization = JSON.parse(
+    await post(operationPath.generate_access_token, json, JSON.stringify(credentials)),
+  ).access_token;
+  const content = "0123456789abcdef".repeat(50_000);
+  const multipart = {
+    "content-type": "multipart/form-data; boundary=b",
+    authorization,
+    email: "ann@example.com",
+    countoffiles: "1",
+  };
+  await post(
+    operationPath.protect_file,
+    multipart,
+    `--b\r\nContent-Disposition: form-data; filename="f"\r\n\r\n${content}\r\n--b--\r\n`,
+  );
+  const download = JSON.stringify({ email: "ann@example.com", filename: "f" });
+  expect(await post(operationPath.download_file, { ...json, authorization }, download)).toBe(content);
+  agent.destroy();
+}, 30_000);
+
+test.skipIf(process.platform !== "linux")(
+  "a 64 MiB file goes up and down with less than 40 MiB added to the server's memory",
+  async () => {
+    const server = await serve(["--dev", "--dev-users", "ann@example.com", ...anyPort]);
+    const [{ password } = { password: "" }] = server.users ?? [];
+    const { access_token: token } = (await logIn(server.url, "ann@example.com", password)).json();
+    const ann = new VaultCaller(server.url, "ann@example.com", token);
+    await ann.upload([{ filename: "warm-up", bytes: randomBytes(1024) }]);
+    const peakMiB = async (): Promise<number> => {
+      const status = await readFile(`/proc/${server.pid}/status`, "utf8");
+      return Number(/^VmHWM:\s+([0-9]+) kB$/mu.exec(status)?.[1]) / 1024;
+    };
+    const before = await peakMiB();
+    const bytes = randomBytes(64 * 1024 * 1024);
+    for (let round = 0; round < 2; round += 1) {
+      expect((await ann.upload([{ filename: "big", bytes }])).status).toBe(200);
+      const answer = await ann.call("download_file", { filename: "big" });
+      expect(answer.bytes.equals(bytes)).toBe(true);
+    }
+    expect((await peakMiB()) - before).toBeLessThan(40);
+  },
+  60_000,
+);

@@ -1,0 +1,193 @@
+import { createHash, randomBytes } from "node:crypto";
+import { expect, onTestFinished, test } from "vitest";
+import { eventually } from "../support/clock/eventually.ts";
+import { failureOf } from "../support/assertions/failure-of.ts";
+import { observeConnection, untilHealthy, type ObservedConnection } from "../support/vault/vault-connection.ts";
+import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { formatScope } from "../../src/protocol/format-scope.ts";
+import { operationPath } from "../../src/protocol/operations.ts";
+import { unlimitedScope } from "../../src/protocol/scope.ts";
+import { startVaultServer, type VaultServer } from "../../src/vault-server/vault-server.ts";
+import type { ConnectionOptions } from "../../src/operator/vault-client/connection-options.ts";
+import type { FileRecord, SecretRecord } from "../../src/operator/vault-client/connection.ts";
+
+const signal = new AbortController().signal;
+const email = "ann@example.com";
+
+/** The reference server, and a person who puts things into it. */
+class World {
+  readonly clock: VirtualClock;
+  readonly server: VaultServer;
+  #token = "";
+
+  constructor(server: VaultServer, clock: VirtualClock) {
+    this.server = server;
+    this.clock = clock;
+  }
+
+  get password(): string {
+    return this.server.users[0]?.password.reveal() ?? "";
+  }
+
+  async logIn(): Promise<void> {
+    const body = { password: this.password, scope: formatScope(unlimitedScope), expiration_hours: 10_000 };
+    const answer = await this.#post(operationPath.generate_access_token, body);
+    if (typeof answer !== "object" || answer === null || !("access_token" in answer)) throw new Error("no token");
+    this.#token = String(answer.access_token);
+  }
+
+  async protect(key_name: string, key_value: string, more: object = {}): Promise<void> {
+    await this.#post(operationPath.protect, { key_name, key_value, ...more });
+  }
+
+  async upload(filename: string, bytes: Uint8Array<ArrayBuffer>): Promise<void> {
+    const form = new FormData();
+    form.append("file", new Blob([bytes]), filename);
+    const headers = { authorization: this.#token, email, CountOfFiles: "1" };
+    const response = await fetch(this.server.url + operationPath.protect_file, { method: "POST", headers, body: form });
+    if (!response.ok) throw new Error(`refused with ${response.status}`);
+  }
+
+  /** Opens a connection and waits for its first list. */
+  connect(options: Partial<ConnectionOptions> = {}): Promise<ObservedConnection> {
+    const credentials = { kind: "password", password: async () => this.server.users[0]!.password } as const;
+    return untilHealthy(observeConnection({ url: this.server.url, email, credentials, ...options, clock: this.clock }));
+  }
+
+  async #post(path: string, body: object): Promise<unknown> {
+    const headers = { "content-type": "application/json", ...(this.#token && { authorization: this.#token }) };
+    const response = await fetch(this.server.url + path, { method: "POST", headers, body: JSON.stringify({ email, ...body }) });
+    if (!response.ok) throw new Error(`refused with ${response.status}`);
+    return response.json();
+  }
+}
+
+async function world(): Promise<World> {
+  const clock = new VirtualClock();
+  const server = await startVaultServer({
+    listen: { host: "127.0.0.1", port: 0 },
+    data: ":memory:",
+    dev: { users: [email] },
+    clock,
+  });
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  const made = new World(server, clock);
+  await made.logIn();
+  return made;
+}
+
+function secretOf({ connection }: ObservedConnection, name: string): SecretRecord {
+  return connection.snapshot!.secrets(name)[0]!;
+}
+
+function fileOf({ connection }: ObservedConnection, name: string): FileRecord {
+  return connection.snapshot!.file(name)!;
+}
+
+async function text(observed: ObservedConnection, name: string, version: number): Promise<[string, number]> {
+  const answer = await observed.connection.secretValue(secretOf(observed, name), version, signal);
+  return [Buffer.from(answer.value.reveal()).toString(), answer.version];
+}
+
+test("follows a secret through its versions; a pinned version stays", async () => {
+  const vault = await world();
+  await vault.protect("shop-db", "canary-one", { metadata: { description: "orders", custom: { a: [1] } } });
+  const observed = await vault.connect();
+  expect(secretOf(observed, "shop-db")).toMatchObject({
+    owner: email,
+    version: 1,
+    shared: false,
+    expired: false,
+    metadata: { description: "orders", environment_type: "dev", custom: { a: [1] } },
+    expiresAt: vault.clock.now() + 10 * 86_400_000,
+    deleteAt: vault.clock.now() + 525_600_000 * 60_000,
+  });
+  expect(await text(observed, "shop-db", 1)).toEqual(["canary-one", 1]);
+  await vault.protect("shop-db", "canary-two");
+  observed.connection.pollSoon();
+  await eventually(() => expect(observed.changes).toHaveLength(2));
+  expect(secretOf(observed, "shop-db").version).toBe(2);
+  expect(await text(observed, "shop-db", 2)).toEqual(["canary-two", 2]);
+  expect(await text(observed, "shop-db", 1)).toEqual(["canary-one", 1]);
+});
+
+test("an unchanged list is answered by its etag", async () => {
+  const vault = await world();
+  await vault.protect("a", "canary");
+  const observed = await vault.connect();
+  observed.connection.pollSoon();
+  await eventually(() => expect(observed.connection.snapshot?.sequence).toBe(2));
+  expect(observed.calls).toEqual(["generate_access_token ok", "list_no_dup ok", "list_no_dup unchanged"]);
+  expect(observed.changes).toHaveLength(1);
+});
+
+test("a secret past its delete time leaves the list on time", async () => {
+  const vault = await world();
+  await vault.protect("short", "canary", { delete_time: 1 });
+  const observed = await vault.connect({ refreshIntervalMs: 3_600_000 });
+  await vault.clock.advance(60_100);
+  await eventually(() => expect(observed.connection.snapshot?.secretCount).toBe(0));
+  expect(observed.changes).toEqual([
+    { secrets: ["short"], files: [] },
+    { secrets: ["short"], files: [] },
+  ]);
+});
+
+test("files come byte for byte, each version", async () => {
+  const vault = await world();
+  const [first, second] = [Uint8Array.from(randomBytes(100_000)), Uint8Array.from([0, 255])];
+  await vault.upload("blob.bin", first);
+  await vault.upload("blob.bin", second);
+  const observed = await vault.connect();
+  observed.connection.listFiles(true);
+  await eventually(() => expect(observed.connection.snapshot?.fileCount).toBe(1));
+  const record = fileOf(observed, "blob.bin");
+  expect(record.versions.map(({ version, size, sha256 }) => [version, size, sha256])).toEqual(
+    [first, second].map((bytes, at) => [at + 1, bytes.length, createHash("sha256").update(bytes).digest("hex")]),
+  );
+  for (const [at, bytes] of [first, second].entries()) {
+    const content = await observed.connection.fileContent(record, at + 1, signal);
+    expect(content.version).toBe(at + 1);
+    expect(Buffer.from(content.bytes.reveal()).equals(bytes)).toBe(true);
+  }
+});
+
+test("values survive byte for byte", async () => {
+  const vault = await world();
+  const values = ["", " ", "line\r\nline\n", "😀", "a\0b", "\uFEFF", "x".repeat(100_000), '{"key_value":"inner"}'];
+  for (const [at, each] of values.entries()) await vault.protect(`value-${at}`, each);
+  const observed = await vault.connect();
+  for (const [at, each] of values.entries()) expect(await text(observed, `value-${at}`, 1)).toEqual([each, 1]);
+});
+
+test("the token outlives its lifetime by refreshing", async () => {
+  const vault = await world();
+  const observed = await vault.connect({ tokenLifetimeMs: 3_600_000, refreshIntervalMs: 30 * 60_000 });
+  for (let half = 0; half < 6; half += 1) {
+    await vault.clock.advance(30 * 60_000);
+    await eventually(() => expect(observed.connection.snapshot?.sequence).toBe(half + 2));
+    await vault.clock.advance(0);
+  }
+  expect(observed.healths.map(({ state }) => state)).toEqual(["healthy"]);
+  expect(observed.calls.filter((call) => call.startsWith("generate"))).toHaveLength(1);
+  expect(observed.calls.filter((call) => call === "refresh_token ok").length).toBeGreaterThanOrEqual(2);
+});
+
+test("a narrowed scope lists what it reaches, names with commas and stars included", async () => {
+  const vault = await world();
+  const names = ["plain", "a,b:c d%2A", "*", "all", "größe 😀"];
+  for (const name of [...names, "other"]) await vault.protect(name, `canary ${name}`);
+  const observed = await vault.connect({ scope: { ...unlimitedScope, secret_name: new Set(names) } });
+  expect(observed.changes).toEqual([{ secrets: [...names].sort(), files: [] }]);
+  for (const name of names) expect(await text(observed, name, 1)).toEqual([`canary ${name}`, 1]);
+  const foreign = { ...secretOf(observed, "plain"), name: "other" };
+  const failure = await failureOf(observed.connection.secretValue(foreign, 1, signal));
+  expect(failure).toMatchObject({ kind: "permanent", code: "out_of_scope" });
+});
+
+test("a version that is not there is said to be so", async () => {
+  const vault = await world();
+  await vault.protect("a", "canary");
+  const observed = await vault.connect();
+  expect(await failureOf(text(observed, "a", 7))).toMatchObject({ kind: "permanent", code: "version_not_found" });
+});

@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+import { eventually } from "../support/clock/eventually.ts";
+import { failureOf } from "../support/assertions/failure-of.ts";
+import { observeConnection, untilHealthy, type ObservedConnection } from "../support/vault/vault-connection.ts";
+import { TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
+import { Redacted } from "../../src/lib/redacted.ts";
+
+const operator = "operator@example.com";
+const signal = new AbortController().signal;
+
+async function start() {
+  const vault = await TestVault.start({ emails: ["ann@example.com", "bob@example.com", operator] });
+  const connect = (): Promise<ObservedConnection> => {
+    const password = async () => new Redacted(vault.passwords.get(operator) ?? "");
+    return untilHealthy(observeConnection({ url: vault.url, email: operator, credentials: { kind: "password", password } }));
+  };
+  return { vault, connect, ann: await vault.caller("ann@example.com"), bob: await vault.caller("bob@example.com") };
+}
+
+const share = (from: VaultCaller, permission = "R", to: object = { usr_id_to: operator }) =>
+  from.call("share", { key_name: "shop-db", permission, usr_id_from: from.email, ...to });
+const secrets = ({ connection }: ObservedConnection) => connection.snapshot!.secrets("shop-db");
+
+async function value(observed: ObservedConnection, owner: string, version: number): Promise<string> {
+  const record = secrets(observed).find((candidate) => candidate.owner === owner)!;
+  return Buffer.from((await observed.connection.secretValue(record, version, signal)).value.reveal()).toString();
+}
+
+async function again(observed: ObservedConnection): Promise<void> {
+  const sequence = observed.connection.snapshot?.sequence ?? 0;
+  observed.connection.pollSoon();
+  await eventually(() => expect(observed.connection.snapshot?.sequence).toBeGreaterThan(sequence));
+}
+
+test("a secret shared with the operator's account is followed through its versions", async () => {
+  const { vault, connect, ann } = await start();
+  await using _vault = vault;
+  await ann.call("protect", { key_name: "shop-db", key_value: "canary-one", metadata: { note: "n" } });
+  await share(ann);
+  const observed = await connect();
+  expect(secrets(observed)).toMatchObject([{ owner: ann.email, version: 1, shared: true, metadata: { note: "n" } }]);
+  expect(await value(observed, ann.email, 1)).toBe("canary-one");
+  await ann.call("protect_link", { key_name: "shop-db", key_value: "canary-two" });
+  await again(observed);
+  expect(secrets(observed)).toMatchObject([{ version: 2 }]);
+  expect([await value(observed, ann.email, 2), await value(observed, ann.email, 1)]).toEqual(["canary-two", "canary-one"]);
+  expect(observed.calls.filter((call) => call.startsWith("version_expose"))).toEqual([
+    "version_expose_link ok",
+    "version_expose_link ok",
+  ]);
+});
+
+test("two people's shared secrets of one name, and the operator's own, are each read as what they are", async () => {
+  const { vault, connect, ann, bob } = await start();
+  await using _vault = vault;
+  const own = await vault.caller(operator);
+  for (const caller of [ann, bob, own])
+    await caller.call("protect", { key_name: "shop-db", key_value: `canary of ${caller.email}` });
+  await share(ann);
+  await bob.call("team_create", { group_id: "shop", members: operator });
+  await share(bob, "RW", { group_id_to: "shop" });
+  const observed = await connect();
+  const owners = secrets(observed).map((record) => record.owner);
+  expect(owners).toEqual([ann.email, bob.email, operator]);
+  for (const owner of [ann.email, bob.email, operator]) expect(await value(observed, owner, 1)).toBe(`canary of ${owner}`);
+});
+
+test("a secret shared for writing only is not in the list; one taken back goes from it and is not found", async () => {
+  const { vault, connect, ann } = await start();
+  await using _vault = vault;
+  await ann.call("protect", { key_name: "shop-db", key_value: "canary" });
+  await share(ann, "W");
+  const observed = await connect();
+  expect(secrets(observed)).toEqual([]);
+  await share(ann, "RW");
+  await again(observed);
+  const [record] = secrets(observed);
+  expect(record).toMatchObject({ owner: ann.email, version: 1 });
+  await ann.call("unshare", { key_name: "shop-db" });
+  expect(await failureOf(observed.connection.secretValue(record!, 1, signal))).toMatchObject({ code: "secret_not_found" });
+  await again(observed);
+  expect(secrets(observed)).toEqual([]);
+});

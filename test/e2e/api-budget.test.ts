@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ConnectionProxy } from "../control-plane/connection-proxy.ts";
+import { sharedControlPlane } from "../support/kube/control-plane.ts";
+import { waitUntil } from "../support/clock/wait-until.ts";
+import type { OperatorProcess } from "./support/operator-process.ts";
+import { condition, OPERATOR_USER, vaultSecret, World } from "./support/world.ts";
+
+/** What it costs when nothing changes: counted at the vault and at the API server, never taken from our own word. */
+const RESOURCES = 200;
+const INTERVALS = 5;
+
+let proxy: ConnectionProxy;
+let world: World;
+let operator: OperatorProcess;
+beforeAll(async () => {
+  proxy = await (await sharedControlPlane()).connectionProxy();
+  world = await World.create({ server: proxy.server, refreshInterval: "5s" });
+  const names = Array.from({ length: RESOURCES }, (_, index) => `quiet-${index}`);
+  for (const name of names) await world.protect(name, world.canaries.text(name));
+  await world.apply(...names.map((name) => vaultSecret(name, { password: name })));
+  operator = await world.startOperator();
+  await waitUntil(
+    "all are Ready",
+    async () => {
+      const resources = await world.list("VaultSecret");
+      return resources.length === RESOURCES && resources.every((one) => condition(one, "Ready")?.status === "True");
+    },
+    60_000,
+  );
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  await proxy[Symbol.asyncDispose]();
+});
+
+/** Lists answered, whole or as "nothing has changed". */
+async function lists(): Promise<number> {
+  const counts = ["200", "304"].map((status) =>
+    world.vault.metric(`vaultsync_vault_requests_total{operation="list_no_dup",status="${status}"}`),
+  );
+  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+}
+
+test("each value was fetched once, and each resource took two writes", async () => {
+  expect(await world.vault.metric('vaultsync_vault_requests_total{operation="version_expose",status="200"}')).toBe(RESOURCES);
+  const writes = { user: OPERATOR_USER, verb: ["create", "update", "patch", "delete"], namespace: world.namespace };
+  expect(await world.plane.countRequests({ ...writes, resource: "secrets" })).toBe(RESOURCES);
+  expect(await world.plane.countRequests({ ...writes, resource: "vaultsecrets" })).toBe(RESOURCES);
+  expect(await world.plane.countRequests({ ...writes, resource: "events" })).toBe(0);
+});
+
+test("with nothing changing, five intervals cost five list calls at the vault and no write at the API server", async () => {
+  // From just after one list to just after the fifth further one.
+  const start = await lists();
+  await waitUntil("the next list", async () => (await lists()) > start);
+  const first = await lists();
+  const mark = await world.plane.auditMark();
+  const before = await vaultRequests();
+  await waitUntil("five more lists", async () => (await lists()) >= first + INTERVALS, 60_000);
+  expect((await vaultRequests()) - before).toBe(INTERVALS);
+
+  const ours = { user: OPERATOR_USER, namespace: world.namespace };
+  expect(
+    await world.plane.countRequests({ ...ours, verb: ["get", "create", "update", "patch", "delete"] }, { since: mark }),
+  ).toBe(0);
+  expect(operator.exited).toBe(false);
+});
+
+test("a few connections to the API server serve everything", () => {
+  // Six watches, a pool of eight for calls, one for the lease.
+  expect(proxy.accepted).toBeLessThanOrEqual(15);
+});
+
+test("no value is found in logs, events, statuses or metrics", async () => {
+  expect(operator.log).toContain("watching");
+  expect(world.canaries.tracesIn(await world.writings())).toEqual([]);
+});
+
+/** All calls the vault answered, whatever the operation and the status. */
+async function vaultRequests(): Promise<number> {
+  const text = await (await fetch(`${world.vault.url}/metrics`)).text();
+  const samples = text.matchAll(/^vaultsync_vault_requests_total\{.*\} (\d+)$/gm);
+  return [...samples].reduce((sum, [, count]) => sum + Number(count), 0);
+}

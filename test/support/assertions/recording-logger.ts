@@ -1,0 +1,19 @@
+import type { Logger } from "../../../src/lib/logger.ts";
+import { redactFields } from "../../../src/telemetry/redact.ts";
+
+export interface LogLine {
+  readonly level: "debug" | "info" | "warn" | "error";
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly message: string;
+}
+
+/** A logger that keeps what it would print. */
+export function recordingLogger(): { readonly logger: Logger; readonly lines: LogLine[] } {
+  const lines: LogLine[] = [];
+  const at =
+    (level: LogLine["level"]) =>
+    (fields: object, message: string): void =>
+      void lines.push({ level, fields: { ...redactFields(fields) }, message });
+  const logger: Logger = { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error"), child: () => logger };
+  return { logger, lines };
+}

@@ -1,0 +1,178 @@
+import { createHash, randomBytes, randomInt } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Redacted } from "../../../src/lib/redacted.ts";
+import { openStore } from "../../../src/vault-server/store/open-store.ts";
+import { addUser } from "../../../src/vault-server/accounts/users.ts";
+import { VaultClient } from "./vault-client.ts";
+import type { VaultPlace } from "./store-location.ts";
+import { VaultProcess } from "../processes/vault-process.ts";
+
+const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+/** What one writer has sent: acknowledged versions by number, and what was under way when the server died. */
+class Ledger {
+  /** Resolves at the next acknowledgement. */
+  next = Promise.withResolvers<void>();
+  readonly secrets = new Map<string, Map<number, string>>();
+  readonly files = new Map<string, Map<number, string>>();
+  readonly unanswered = new Set<string>();
+
+  send(kind: "secrets" | "files", name: string, what: string): void {
+    if (!this[kind].has(name)) this[kind].set(name, new Map());
+    this.unanswered.add(what);
+  }
+
+  acknowledge(kind: "secrets" | "files", name: string, version: number, what: string): void {
+    const versions = this[kind].get(name);
+    if (versions?.has(version) !== false) throw new Error(`version ${version} of ${name} was acknowledged twice`);
+    versions.set(version, what);
+    this.unanswered.delete(what);
+    this.next.resolve();
+  }
+}
+
+export interface KillRounds {
+  readonly rounds: number;
+  readonly acknowledgedSecrets: number;
+  readonly acknowledgedFiles: number;
+  /** Writes without an answer that are there, whole, all the same. */
+  readonly keptWithoutAnswer: number;
+}
+
+/** Writes until the server is gone. */
+async function write(client: VaultClient, ledger: Ledger): Promise<void> {
+  for (let count = randomInt(5); ; count += 1) {
+    const name = `${client.email.split("@", 1).join("")}-${count % 3}`;
+    try {
+      if (count % 5 === 4) {
+        const bytes = randomBytes(randomInt(1, 600_000));
+        ledger.send("files", name, sha256(bytes));
+        const answer = await client.upload(name, bytes);
+        if (answer.status === 200) ledger.acknowledge("files", name, answer.json().files[0].version, sha256(bytes));
+      } else {
+        const value = randomBytes(randomInt(1, 10_000)).toString("hex");
+        ledger.send("secrets", name, value);
+        const answer = await client.call("protect", { key_name: name, key_value: value });
+        if (answer.status === 200) ledger.acknowledge("secrets", name, answer.json().secret.key_version, value);
+        else if (answer.status === 429) await sleep(20);
+        else throw new Error(`protect answered ${answer.status}`);
+      }
+    } catch (error) {
+      if (error instanceof Error && "code" in error) return;
+      throw error;
+    }
+  }
+}
+
+/** What is there, and must be what was sent. Answers how many of its versions were never acknowledged. */
+function compare(
+  name: string,
+  acknowledged: ReadonlyMap<number, string>,
+  found: ReadonlyMap<number, string>,
+  unanswered: Set<string>,
+) {
+  for (const [version, what] of acknowledged) {
+    if (found.get(version) !== what)
+      throw new Error(`version ${version} of ${name} was acknowledged and is not there as it was sent`);
+  }
+  const others = [...found].filter(([version]) => !acknowledged.has(version));
+  for (const [version, what] of others) if (!unanswered.has(what)) throw new Error(`version ${version} of ${name} is torn`);
+  return others.length;
+}
+
+/** Asks again while it asks too often. */
+async function patiently(ask: () => ReturnType<VaultClient["call"]>): ReturnType<VaultClient["call"]> {
+  for (;;) {
+    const answer = await ask();
+    if (answer.status !== 429) return answer;
+    await sleep(100);
+  }
+}
+
+async function verify(client: VaultClient, ledger: Ledger): Promise<number> {
+  let kept = 0;
+  for (const [name, acknowledged] of ledger.secrets) {
+    // Absent altogether when nothing of it was committed: no less than what was acknowledged is looked for.
+    const { versions = [] } = (await patiently(() => client.call("version_list", { key_name: name }))).json();
+    const found = new Map<number, string>();
+    for (const { key_version } of versions) {
+      const exposed = await patiently(() => client.call("version_expose", { key_name: name, key_version }));
+      found.set(key_version, exposed.json().key_value);
+    }
+    if (found.size !== versions.length) throw new Error(`a version of ${name} is listed twice`);
+    kept += compare(name, acknowledged, found, ledger.unanswered);
+  }
+  for (const [filename, acknowledged] of ledger.files) {
+    const { files } = (await patiently(() => client.call("list_file"))).json();
+    const found = new Map<number, string>();
+    const file = files.find((each: { filename: string }) => each.filename === filename);
+    for (const { version } of file?.versions ?? []) {
+      const { bytes } = await patiently(() => client.call("download_file", { filename, version }));
+      found.set(version, sha256(bytes));
+    }
+    kept += compare(filename, acknowledged, found, ledger.unanswered);
+  }
+  return kept;
+}
+
+/** Removes what was looked at, so that the next rounds do not look at it again; numbers start anew. */
+async function clear(client: VaultClient, ledger: Ledger): Promise<void> {
+  for (const key_name of ledger.secrets.keys()) await patiently(() => client.call("delete", { key_name }));
+  await patiently(() => client.call("delete_all_files"));
+  ledger.secrets.clear();
+  ledger.files.clear();
+  ledger.unanswered.clear();
+}
+
+async function addWriters(data: string, count: number): Promise<{ email: string; password: string }[]> {
+  await using store = await openStore(data);
+  const writers = Array.from({ length: count }, (_, index) => ({
+    email: `w${index}-${randomBytes(4).toString("hex")}@example.com`,
+    password: randomBytes(12).toString("hex"),
+  }));
+  for (const { email, password } of writers) await addUser(store, email, new Redacted(password), Date.now(), CHEAP);
+  return writers;
+}
+
+/**
+ * Kills the server with SIGKILL at a random moment under parallel writers, starts it again and looks at everything, so many times. Every
+ * fifth round what was written is left for the next ones to write on. @throws Error when a write is lost, torn, or numbered twice
+ */
+export async function killRounds(
+  place: VaultPlace,
+  { rounds, writers = 8, told = () => undefined }: { rounds: number; writers?: number; told?: (round: number) => void },
+): Promise<KillRounds> {
+  const sums = { acknowledgedSecrets: 0, acknowledgedFiles: 0, keptWithoutAnswer: 0 };
+  const people = await addWriters(place.data, writers);
+  let server = await VaultProcess.start(place.args);
+  try {
+    let clients = people.map(({ email }) => new VaultClient(server.url, email));
+    for (const [index, client] of clients.entries()) await client.logIn(people[index]!.password);
+    const ledgers = clients.map(() => new Ledger());
+    const count = (kind: "secrets" | "files") =>
+      ledgers.flatMap((ledger) => [...ledger[kind].values()]).reduce((sum, { size }) => sum + size, 0);
+    for (let round = 1; round <= rounds; round += 1) {
+      const before = [count("secrets"), count("files")] as const;
+      for (const ledger of ledgers) ledger.next = Promise.withResolvers();
+      const writing = Promise.all(clients.map((client, index) => write(client, ledgers[index]!)));
+      await Promise.race(ledgers.map((ledger) => ledger.next.promise));
+      await sleep(randomInt(600));
+      await server.stop("SIGKILL");
+      await writing;
+      sums.acknowledgedSecrets += count("secrets") - before[0];
+      sums.acknowledgedFiles += count("files") - before[1];
+      server = await VaultProcess.start(place.args);
+      clients = clients.map((client) => client.movedTo(server.url));
+      const kept = await Promise.all(clients.map((client, index) => verify(client, ledgers[index]!)));
+      if (round % 5 === 0 || round === rounds) {
+        sums.keptWithoutAnswer += kept.reduce((sum, each) => sum + each, 0);
+        await Promise.all(clients.map((client, index) => clear(client, ledgers[index]!)));
+      }
+      told(round);
+    }
+    return { rounds, ...sums };
+  } finally {
+    await server.stop("SIGKILL");
+  }
+}

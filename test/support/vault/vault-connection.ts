@@ -1,0 +1,60 @@
+import { expect, onTestFinished } from "vitest";
+import { unlimitedScope } from "../../../src/protocol/scope.ts";
+import { silentLogger } from "../../../src/lib/logger.ts";
+import { Redacted } from "../../../src/lib/redacted.ts";
+import type { Connection, Health, SnapshotChange } from "../../../src/operator/vault-client/connection.ts";
+import type { ConnectionOptions } from "../../../src/operator/vault-client/connection-options.ts";
+import { openConnection } from "../../../src/operator/vault-client/connect.ts";
+import { ValueCache } from "../../../src/operator/vault-client/values/value-cache.ts";
+import { eventually } from "../clock/eventually.ts";
+import { VirtualClock } from "../clock/virtual-clock.ts";
+
+/** A connection on a virtual clock, and everything it said so far. Closed at the end of the test. */
+export interface ObservedConnection {
+  readonly connection: Connection;
+  readonly clock: VirtualClock;
+  /** Names of each change, secrets and files, sorted. */
+  readonly changes: { secrets: string[]; files: string[] }[];
+  readonly healths: Health[];
+  /** Each call as `operation outcome`. */
+  readonly calls: string[];
+  readonly circuit: boolean[];
+}
+
+export function observeConnection(
+  options: Partial<ConnectionOptions> & { url: string; clock?: VirtualClock },
+): ObservedConnection {
+  const clock = options.clock ?? new VirtualClock();
+  const said = { clock, changes: [], healths: [], calls: [], circuit: [] } satisfies Omit<ObservedConnection, "connection">;
+  const { changes, healths, calls, circuit }: Omit<ObservedConnection, "connection"> = said;
+  const connection = openConnection({
+    email: "ann@example.com",
+    credentials: { kind: "password", password: () => Promise.resolve(new Redacted("canary-password")) },
+    scope: unlimitedScope,
+    tokenLifetimeMs: 24 * 3_600_000,
+    refreshIntervalMs: 60_000,
+    timeoutMs: 10_000,
+    requestsPerSecond: 100,
+    allowHttp: true,
+    valueCache: new ValueCache(1_000_000),
+    random: () => 0.5,
+    logger: silentLogger,
+    observer: {
+      call: (operation, outcome) => calls.push(`${operation} ${outcome}`),
+      circuit: (open) => circuit.push(open),
+      cache: () => undefined,
+    },
+    onChange: ({ secrets, files }: SnapshotChange) => changes.push({ secrets: [...secrets].sort(), files: [...files].sort() }),
+    onHealth: (health) => healths.push(health),
+    ...options,
+    clock,
+  });
+  onTestFinished(() => connection[Symbol.asyncDispose]());
+  return { connection, clock, changes, healths, calls, circuit };
+}
+
+/** The same, once its first list has come in. */
+export async function untilHealthy(observed: ObservedConnection): Promise<ObservedConnection> {
+  await eventually(() => expect(observed.connection.health).toMatchObject({ state: "healthy" }));
+  return observed;
+}

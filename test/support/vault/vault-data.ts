@@ -1,0 +1,119 @@
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { inject } from "vitest";
+import { z } from "zod";
+import { PostgresDatabase } from "../postgres/postgres-database.ts";
+
+/** All files below a directory, one after another. */
+export async function everyByte(directory: string): Promise<Buffer> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  return Buffer.concat(await Promise.all(files.map((file) => readFile(file))));
+}
+
+/** Whether this run keeps vaults' data in PostgreSQL: the project `postgres` does. */
+export function onPostgres(): boolean {
+  return z.object({ url: z.string() }).optional().parse(inject("postgres")) !== undefined;
+}
+
+/** Where a vault keeps its data, so that a test can look into it, change it, and start another vault on it. */
+export interface VaultData extends AsyncDisposable {
+  /** For the option `data`. */
+  readonly location: string;
+  select(sql: string): Promise<Record<string, unknown>[]>;
+  /** One statement with `$1`, `$2`, …; answers how many rows it changed. */
+  change(sql: string, ...values: (string | number | Uint8Array)[]): Promise<number>;
+  /** Every byte of the data as it lies on disk, logs of changes that are shared with other databases excepted. */
+  written(): Promise<Buffer>;
+  /** Marks it as written by a newer release. */
+  pretendNewer(): Promise<unknown>;
+  /** Whether removed bytes are overwritten, or only given free: PostgreSQL writes over them when it needs the place. */
+  readonly overwrites: boolean;
+}
+
+class SqliteData implements VaultData {
+  readonly overwrites = true;
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  get location(): string {
+    return join(this.#directory, "vault.db");
+  }
+
+  /** A server may be at work on it. */
+  #open(): DatabaseSync {
+    return new DatabaseSync(this.location, { timeout: 30_000 });
+  }
+
+  async select(sql: string): Promise<Record<string, unknown>[]> {
+    using database = this.#open();
+    return database.prepare(sql).all();
+  }
+
+  async change(sql: string, ...values: (string | number | Uint8Array)[]): Promise<number> {
+    using database = this.#open();
+    return Number(database.prepare(sql.replaceAll("$", "?")).run(...values).changes);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.#directory, { recursive: true });
+  }
+
+  async pretendNewer(): Promise<void> {
+    using database = this.#open();
+    database.exec("PRAGMA user_version = 999");
+  }
+
+  written(): Promise<Buffer> {
+    return everyByte(this.#directory);
+  }
+}
+
+class PostgresData implements VaultData {
+  readonly overwrites = false;
+  readonly #database: PostgresDatabase;
+
+  constructor(database: PostgresDatabase) {
+    this.#database = database;
+  }
+
+  get location(): string {
+    return this.#database.url;
+  }
+
+  async select(sql: string): Promise<Record<string, unknown>[]> {
+    return (await this.#database.run(sql)).rows;
+  }
+
+  async change(sql: string, ...values: (string | number | Uint8Array)[]): Promise<number> {
+    return (await this.#database.run(sql, ...values)).rowCount ?? 0;
+  }
+
+  pretendNewer(): Promise<number> {
+    return this.change("UPDATE schema_version SET version = 999");
+  }
+
+  async written(): Promise<Buffer> {
+    await this.#database.run("CHECKPOINT");
+    const files = await this.#database.run(`
+      SELECT pg_read_binary_file(path) AS bytes FROM (SELECT pg_relation_filepath(oid) AS path FROM pg_class) AS relations
+      WHERE path IS NOT NULL`);
+    return Buffer.concat(files.rows.map((row): Buffer => row.bytes));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#database[Symbol.asyncDispose]();
+  }
+}
+
+/** Fresh data for a vault, of the store this run is about: a file in a directory of its own, or a database. */
+export async function vaultData(): Promise<VaultData> {
+  return onPostgres()
+    ? new PostgresData(await PostgresDatabase.create())
+    : new SqliteData(await mkdtemp(join(tmpdir(), "vaultsync-test-")));
+}

@@ -1,0 +1,148 @@
+import { readFile } from "node:fs/promises";
+import { isDeepStrictEqual } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { schemaCompiler, type Fits } from "../support/assertions/json-schema.ts";
+import { TestVault, wire, type VaultCaller, type WireAnswer } from "../support/vault/start-vault.ts";
+import { openApiDocument, type OpenApiDocument } from "../../src/protocol/openapi/document.ts";
+import { operationAnswers } from "../../src/protocol/openapi/operation-responses.ts";
+import { operationPath, type Operation } from "../../src/protocol/operations.ts";
+import { devLimits } from "../../src/vault-server/limits.ts";
+
+let vault: TestVault;
+let ann: VaultCaller;
+let bob: VaultCaller;
+let document: OpenApiDocument;
+let compile: (schema: object) => Fits;
+beforeAll(async () => {
+  vault = await TestVault.start();
+  ann = await vault.caller("ann@example.com");
+  bob = await vault.caller("bob@example.com");
+  document = (await get("/v1/openapi.json")).json();
+  compile = await schemaCompiler(document);
+});
+afterAll(() => vault[Symbol.asyncDispose]());
+
+const get = (path: string, headers = {}) => wire(vault.url + path, { method: "GET", headers });
+
+test("the document is served without a token, for this version and these limits, and the client may keep it", async () => {
+  const answer = await get("/v1/openapi.json");
+  const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8"));
+  expect([answer.status, answer.headers["content-type"]]).toEqual([200, "application/json; charset=utf-8"]);
+  expect(answer.json()).toEqual(JSON.parse(JSON.stringify(openApiDocument(version, devLimits))));
+  const etag = answer.headers.etag ?? "";
+  expect(etag).toMatch(/^W\/"[\w-]+"$/u);
+  const again = await get("/v1/openapi.json", { "if-none-match": etag });
+  expect([again.status, again.bytes.length]).toEqual([304, 0]);
+});
+
+test.each(["/v1/openapi.json", "/api", "/api.css"])("%s is read only, and holds nothing of anybody", async (path) => {
+  const refused = await wire(vault.url + path, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" });
+  expect([refused.status, refused.code(), refused.headers.allow]).toEqual([405, "method_not_allowed", "GET, HEAD"]);
+  const text = (await get(path)).bytes.toString();
+  for (const secret of [...vault.passwords.values(), ann.token]) expect(text).not.toContain(secret);
+});
+
+test("the page shows every operation, and runs and styles nothing of its own", async () => {
+  const answer = await get("/api");
+  expect(answer.headers["content-type"]).toBe("text/html; charset=utf-8");
+  expect(answer.headers["content-security-policy"]).toMatch(/^default-src 'none'.*style-src 'self'/u);
+  expect(answer.headers["content-security-policy"]).not.toContain("unsafe");
+  const page = answer.bytes.toString();
+  for (const [operation, path] of Object.entries(operationPath)) {
+    expect(page).toContain(`href="#${operation}"`);
+    expect(page).toContain(`id="${operation}"`);
+    expect(page).toContain(`<code>${path}</code>`);
+  }
+  expect(page).not.toMatch(/<script|<style|\sstyle=|\son\w+=|javascript:/iu);
+  const targets = new Set([...page.matchAll(/\sid="([^"]+)"/gu)].map(([, id]) => id));
+  for (const [, target] of page.matchAll(/href="#([^"]+)"/gu)) expect(targets).toContain(target);
+  const style = await get("/api.css");
+  expect([style.status, style.headers["content-type"]]).toEqual([200, "text/css; charset=utf-8"]);
+  expect(page).toContain('href="/api.css"');
+});
+
+/** Members that no schema names: parsing leaves them out. */
+function isWhole(operation: Operation, body: object): boolean {
+  return operation === "download_file" || isDeepStrictEqual(operationAnswers[operation].parse(body), body);
+}
+
+/** Where an answer is not what the document says of the operation: status, headers, type, body. */
+function faultsOf(operation: Operation, answer: WireAnswer): string[] {
+  const response = document.paths[operationPath[operation]]?.post.responses[answer.status];
+  if (!response) return [`${answer.status} is not documented`];
+  const faults = Object.keys(response.headers).flatMap((name) => (answer.headers[name] === undefined ? [`no ${name}`] : []));
+  const type = answer.headers["content-type"]?.split(";", 1).join();
+  const [[documented, media] = [undefined, undefined]] = Object.entries(response.content ?? {});
+  if (type !== documented) return [...faults, `its type is ${type}`];
+  if (media && type === "application/json") {
+    if (!compile(media.schema)(answer.json())) faults.push("its body does not fit");
+    if (answer.status === 200 && !isWhole(operation, answer.json())) faults.push("its body holds more");
+  }
+  return faults;
+}
+
+test("what each operation answers, success and refusal, is what the document says", async () => {
+  const seen = new Set<Operation>();
+  const check = (operation: Operation, answer: WireAnswer, status = 200): WireAnswer => {
+    expect([operation, answer.status]).toEqual([operation, status]);
+    expect([operation, faultsOf(operation, answer)]).toEqual([operation, []]);
+    if (status === 200) seen.add(operation);
+    return answer;
+  };
+  const call = async (caller: VaultCaller, operation: Operation, body: object = {}, status = 200) =>
+    check(operation, await caller.call(operation, body), status);
+
+  const tokens = check("generate_access_token", await vault.logIn("ann@example.com")).json();
+  check("generate_access_token", await vault.logIn("ann@example.com", { scope: "x" }), 400);
+  check("generate_access_token", await vault.logIn("ann@example.com", { password: "wrong" }), 401);
+  check("generate_access_token", await vault.logIn("ann@example.com", { hours: 10 ** 10 }));
+  const pair = { refresh_token: tokens.refresh_token, used_access_token: tokens.access_token };
+  check("refresh_token", await vault.post(operationPath.refresh_token, pair));
+  check("refresh_token", await vault.post(operationPath.refresh_token, { ...pair, refresh_token: "x" }), 401);
+
+  for (const delete_time of [undefined, 5_000_000_000, 10 ** 12]) {
+    await call(ann, "protect", { key_name: "a", key_value: "v", metadata: { custom: [null] }, delete_time });
+    await call(ann, "list_no_dup");
+  }
+  await call(ann, "protect", { key_name: "", key_value: "v" }, 400);
+  await call(ann, "expose", { key_name: "a" });
+  await call(ann, "expose", { key_name: "nowhere" }, 404);
+  await call(ann, "version_list", { key_name: "a" });
+  await call(ann, "version_expose", { key_name: "a", key_version: 1 });
+  await call(ann, "version_delete", { key_name: "a", key_version: 1 });
+  await call(ann, "update_key_metadata", { key_name: "a", key_version: 2, metadata: { expiration_time: 10 ** 12 } });
+  await call(ann, "team_create", { group_id: "t", members: bob.email });
+  await call(ann, "team_create", { group_id: "t" }, 409);
+  await call(ann, "team_add_members", { group_id: "t", members: ["eve@example.com"] });
+  await call(ann, "team_remove_members", { group_id: "t", members: ["eve@example.com"] });
+  await call(ann, "team_list");
+  await call(ann, "share", { key_name: "a", permission: "RW", usr_id_from: ann.email, group_id_to: "t" });
+  await call(ann, "share", { key_name: "a", permission: "RW", usr_id_from: bob.email, group_id_to: "t" }, 403);
+  await call(ann, "expose", { key_name: "a" }, 409);
+  await call(bob, "expose_link", { key_name: "a" });
+  await call(bob, "protect_link", { key_name: "a", key_value: "w" });
+  await call(bob, "protect_link", { key_name: "a", key_value: "w", without_list: 1 });
+  await call(bob, "version_list_for_link", { key_name: "a" });
+  await call(ann, "share_list", { key_name: "a" });
+  await call(bob, "share_list", { key_name: "a" }, 403);
+  await call(bob, "version_expose_link", { key_name: "a", key_version: 2 });
+  await call(bob, "delete_shared_key_link", { key_name: "a" });
+  await call(ann, "unshare", { key_name: "a" });
+  await call(ann, "team_delete", { group_id: "t" });
+  await call(ann, "delete", { key_name: ["a"] });
+
+  check("protect_file", await ann.upload([{ filename: "f", bytes: Buffer.from("one") }]));
+  check("protect_file", await ann.upload([], { countoffiles: "0" }), 400);
+  await call(ann, "list_file");
+  await call(ann, "download_file", { filename: "f" });
+  await call(ann, "delete_file", { filename: "f", version: 1 });
+  await call(ann, "delete_all_files");
+  for (const operation of ["list_file", "team_list", "list_no_dup"] as const) {
+    check(operation, await ann.call(operation, {}, { "if-none-match": "*" }), 304);
+    check(operation, await ann.call(operation, {}, { authorization: "x" }), 401);
+    check(operation, await ann.call(operation, { email: bob.email }), 403);
+    check(operation, await ann.call(operation, {}, { "content-type": "text/plain" }), 415);
+    check(operation, await ann.call(operation, { pad: "x".repeat(2 ** 21) }), 413);
+  }
+  expect([...seen].sort()).toEqual(Object.keys(operationPath).sort());
+});

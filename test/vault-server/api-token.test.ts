@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { scopeString, TestVault, VaultCaller, wire } from "../support/vault/start-vault.ts";
+import { WebSession } from "../support/vault/web-session.ts";
+import { appOperationPath } from "../../src/protocol/session-operations.ts";
+import { operationPath } from "../../src/protocol/operations.ts";
+
+const HOUR = 3_600_000;
+
+describe("the access token that a person copies from the web application", () => {
+  let clock: VirtualClock;
+  let vault: TestVault;
+  beforeAll(async () => {
+    clock = new VirtualClock();
+    vault = await TestVault.start({ clock });
+  });
+  afterAll(() => vault[Symbol.asyncDispose]());
+
+  const password = (): string => vault.passwords.get("ann@example.com") ?? "";
+  const issue = async () => {
+    const session = await WebSession.logIn(vault, "ann@example.com");
+    return session.app("app_api_token", { password: password() });
+  };
+  const isAccepted = async (token: string) =>
+    (await new VaultCaller(vault.url, "ann@example.com", token).call("list_no_dup")).status === 200;
+
+  test("it is unlimited, lives for 24 hours and comes with a refresh token", async () => {
+    const answer = await issue();
+    expect([answer.outcome(), answer.headers["cache-control"], answer.headers["set-cookie"]]).toEqual([
+      "200",
+      "no-store",
+      undefined,
+    ]);
+    const pair = answer.json();
+    expect(pair).toEqual({
+      access_token: expect.stringMatching(/^[\w-]{43}$/u),
+      expires_in: 86_400,
+      id_token: expect.any(String),
+      refresh_token: expect.stringMatching(/^[\w-]{43}$/u),
+      scope: scopeString(),
+      token_type: "access",
+    });
+    clock.stepWall(24 * HOUR - 1);
+    expect(await isAccepted(pair.access_token)).toBe(true);
+    clock.stepWall(1);
+    expect(await isAccepted(pair.access_token)).toBe(false);
+    const body = { refresh_token: pair.refresh_token, used_access_token: pair.access_token };
+    const again = (await vault.post(operationPath.refresh_token, body)).json();
+    expect([again.expires_in, await isAccepted(again.access_token)]).toEqual([86_400, true]);
+  });
+
+  test("it outlives the session", async () => {
+    const session = await WebSession.logIn(vault, "ann@example.com");
+    const { access_token: token } = (await session.app("app_api_token", { password: password() })).json();
+    await session.app("app_log_out");
+    expect(await isAccepted(token)).toBe(true);
+  });
+
+  test("without a session there is none, whoever knows the password", async () => {
+    const answer = await vault.post(appOperationPath.app_api_token, { password: password() });
+    expect(answer.outcome()).toBe("401 invalid_token");
+    const { access_token: token } = (await issue()).json();
+    const path = vault.url + appOperationPath.app_api_token;
+    const headers = { "content-type": "application/json", authorization: token };
+    expect((await wire(path, { headers, body: JSON.stringify({ password: password() }) })).outcome()).toBe("401 invalid_token");
+  });
+
+  test("a session alone is not enough: a wrong password is a failed log-in", async () => {
+    const guarded = await TestVault.start({ clock: new VirtualClock() });
+    await using _stop = guarded;
+    const session = await WebSession.logIn(guarded, "ann@example.com");
+    for (let i = 0; i < 5; i += 1) {
+      expect((await session.app("app_api_token", { password: "wrong" })).outcome()).toBe("401 invalid_credentials");
+    }
+    const right = { password: guarded.passwords.get("ann@example.com") };
+    expect((await session.app("app_api_token", right)).outcome()).toBe("429 rate_limited");
+    expect((await guarded.logIn("ann@example.com")).outcome()).toBe("429 rate_limited");
+    expect(await session.isLive()).toBe(true);
+  });
+});

@@ -1,0 +1,330 @@
+import { mkdtemp, readFile, rename, rm, unlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Canaries } from "../support/assertions/canary.ts";
+import { scopeString, TestVault, type VaultCaller, wire } from "../support/vault/start-vault.ts";
+import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { appOperationPath } from "../../src/protocol/session-operations.ts";
+import { operationPath, type Operation } from "../../src/protocol/operations.ts";
+import { intentOf } from "../../src/vault-server/audit/intent.ts";
+import { verifyAuditLog } from "../../src/vault-server/audit/verify-audit-log.ts";
+import type { VaultServerOptions } from "../../src/vault-server/vault-server.ts";
+
+let directory: string;
+let file: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
+  file = join(directory, "audit.jsonl");
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+const start = (options: Partial<VaultServerOptions> = {}): Promise<TestVault> =>
+  TestVault.start({ auditLog: { file }, ...options });
+
+// oxlint-disable-next-line typescript/no-explicit-any -- assertions look into it
+async function entries(): Promise<any[]> {
+  const text = await readFile(file, "utf8");
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+}
+
+/** What a request that was just answered left, by its id. */
+async function leftBy(answer: { readonly headers: { readonly [name: string]: unknown } }) {
+  const id = answer.headers["x-request-id"];
+  return (await entries()).filter(({ request }) => request === id);
+}
+
+const ann = "ann@example.com";
+const bob = "bob@example.com";
+
+interface Case {
+  readonly body?: object;
+  readonly before?: (caller: VaultCaller, other: VaultCaller) => Promise<unknown>;
+  readonly about?: object;
+  readonly result?: object;
+}
+
+const own = { key_version: 1, owner: ann };
+const protectIt = (caller: VaultCaller) => caller.call("protect", { key_name: "a", key_value: "x" });
+const shareIt = async (caller: VaultCaller): Promise<void> => {
+  await protectIt(caller);
+  await caller.call("share", { key_name: "a", usr_id_from: ann, usr_id_to: bob, permission: "RW" });
+};
+const teamIt = (caller: VaultCaller) => caller.call("team_create", { group_id: "t", members: [bob] });
+const uploadIt = (caller: VaultCaller) => caller.upload([{ filename: "f", bytes: Buffer.from("x") }]);
+const named = { key_name: "a" };
+const given = (body: object): Case => ({ body, about: body });
+
+/** Each operation that one body calls, with what its lines must say. */
+const cases: Record<Exclude<Operation, "generate_access_token" | "refresh_token" | "protect_file">, Case> = {
+  protect: { body: { key_name: "a", key_value: "x", description: "hidden" }, about: named, result: own },
+  list_no_dup: {},
+  expose: { ...given(named), before: protectIt, result: own },
+  version_list: { ...given(named), before: protectIt },
+  version_expose: { ...given({ ...named, key_version: 1 }), before: protectIt, result: own },
+  version_delete: {
+    ...given({ ...named, key_version: 1 }),
+    before: async (caller) => {
+      await protectIt(caller);
+      await protectIt(caller);
+    },
+  },
+  update_key_metadata: {
+    body: { ...named, key_version: 1, metadata: { description: "hidden" } },
+    about: { ...named, key_version: 1 },
+    before: protectIt,
+    result: own,
+  },
+  delete: { ...given({ key_name: ["a"] }), before: protectIt },
+  share: { ...given({ key_name: ["a"], usr_id_from: ann, usr_id_to: [bob], permission: "R" }), before: protectIt },
+  unshare: { ...given({ key_name: "a", usr_id_to: bob }), before: shareIt },
+  share_list: { ...given(named), before: shareIt },
+  delete_shared_key_link: {
+    ...given(named),
+    before: async (_caller, other) => {
+      await other.call("protect", { key_name: "a", key_value: "x" });
+      await other.call("share", { key_name: "a", usr_id_from: bob, usr_id_to: ann, permission: "R" });
+    },
+  },
+  expose_link: { ...given({ ...named, owner: ann }), before: shareIt, result: own },
+  protect_link: {
+    body: { ...named, key_value: "y", without_list: 1 },
+    about: named,
+    before: shareIt,
+    result: { key_version: 2, owner: ann },
+  },
+  version_list_for_link: { ...given(named), before: shareIt },
+  version_expose_link: { ...given({ ...named, key_version: 1 }), before: shareIt, result: own },
+  team_create: given({ group_id: "t", members: [bob] }),
+  team_add_members: { ...given({ group_id: "t", members: ["cy@example.com"] }), before: teamIt },
+  team_remove_members: { ...given({ group_id: "t", members: bob }), before: teamIt },
+  team_list: {},
+  team_delete: { ...given({ group_id: "t" }), before: teamIt },
+  list_file: {},
+  download_file: { ...given({ filename: "f", version: 1 }), before: uploadIt },
+  delete_file: { ...given({ filename: "f" }), before: uploadIt },
+  delete_all_files: { before: uploadIt },
+};
+
+describe("each operation leaves what it was about, whose it was and how it was answered", () => {
+  test.each(Object.keys(cases) as (keyof typeof cases)[])("%s", async (operation) => {
+    const { body = {}, before, about = {}, result } = cases[operation];
+    await using vault = await start();
+    const caller = await vault.caller(ann);
+    await before?.(caller, await vault.caller(bob));
+    const answer = await caller.call(operation, body);
+    expect(answer.status).toBe(200);
+    const common = { operation, client: "127.0.0.1", who: ann, about };
+    const begin = { ...common, phase: "begin" };
+    const end = { ...common, phase: "end", status: 200, error: null, ...(result && { result }) };
+    const left = await leftBy(answer);
+    expect(left).toMatchObject(intentOf[operation] === "never" ? [end] : [begin, end]);
+    for (const entry of left) expect([entry.about, entry.claimed]).toEqual([about, undefined]);
+
+    const refused = await caller.call(operation, body, { authorization: "unknown" });
+    expect(await leftBy(refused)).toMatchObject([
+      { operation, phase: "end", who: null, claimed: ann, about, status: 401, error: "invalid_token" },
+    ]);
+    const pretended = await caller.call(operation, { ...body, email: "Eve@example.com" });
+    expect(await leftBy(pretended)).toMatchObject([
+      { operation, phase: "end", who: ann, claimed: "Eve@example.com", status: 403, error: "email_mismatch" },
+    ]);
+  });
+
+  test("generate_access_token and refresh_token", async () => {
+    await using vault = await start();
+    const answer = await vault.logIn("Ann@example.com", { password: vault.passwords.get(ann) ?? "" });
+    const about = { scope: scopeString(), expiration_hours: 1 };
+    expect(await leftBy(answer)).toMatchObject([
+      { phase: "begin", who: null, claimed: "Ann@example.com", about },
+      { operation: "generate_access_token", phase: "end", who: ann, about, status: 200 },
+    ]);
+    for (const email of [ann, "nobody@example.com"]) {
+      const failed = await vault.logIn(email, { password: "wrong" });
+      expect(await leftBy(failed)).toMatchObject([
+        { phase: "begin" },
+        { phase: "end", who: null, claimed: email, status: 401, error: "invalid_credentials" },
+      ]);
+    }
+    const pair = answer.json();
+    const refresh = await vault.post(operationPath.refresh_token, {
+      refresh_token: pair.refresh_token,
+      used_access_token: pair.access_token,
+    });
+    expect(await leftBy(refresh)).toMatchObject([
+      { phase: "begin", who: null },
+      { phase: "end", who: ann, about: {}, status: 200 },
+    ]);
+  });
+
+  test("protect_file: the names before they are there, the versions with the answer", async () => {
+    await using vault = await start();
+    const caller = await vault.caller(ann);
+    const files = ["f", "g"].map((filename) => ({ filename, bytes: Buffer.from("x") }));
+    await caller.upload(files.slice(0, 1));
+    const common = { operation: "protect_file", who: ann, about: { filename: ["f", "g"] } };
+    expect(await leftBy(await caller.upload(files))).toMatchObject([
+      { ...common, phase: "begin" },
+      { ...common, phase: "end", status: 200, result: { versions: [2, 1] } },
+    ]);
+    expect(await leftBy(await caller.upload(files, { authorization: "unknown" }))).toMatchObject([
+      { phase: "end", who: null, claimed: ann, status: 401 },
+    ]);
+    expect(await leftBy(await caller.upload(files, { countoffiles: "3" }))).toMatchObject([
+      { phase: "end", who: ann, status: 400, error: "invalid_request" },
+    ]);
+  });
+
+  test.each(Object.keys(appOperationPath) as (keyof typeof appOperationPath)[])("%s", async (operation) => {
+    await using vault = await start();
+    const answer = await vault.post(appOperationPath[operation], { email: ann, password: "wrong password", token: "unknown" });
+    const left = await leftBy(answer);
+    expect(left.at(-1)).toMatchObject({
+      operation,
+      phase: "end",
+      who: null,
+      status: answer.status,
+      error: answer.code() ?? null,
+    });
+    const hasIntent = answer.status !== 400 && intentOf[operation] !== "never";
+    expect(left.map(({ phase }) => phase)).toEqual(hasIntent ? ["begin", "end"] : ["end"]);
+  });
+});
+
+test("what is refused before it is read leaves its line, too; what is no operation leaves none", async () => {
+  await using vault = await start();
+  const caller = await vault.caller(ann);
+  const url = vault.url + operationPath.protect;
+  const refusals = await Promise.all([
+    wire(url, { headers: { "content-type": "text/plain" }, body: "x" }),
+    wire(url, { headers: { "content-type": "application/json" }, body: "{" }),
+    wire(url, { headers: { "content-type": "application/json" }, body: `"${"x".repeat(3_000_000)}"` }),
+    caller.call("protect", { key_name: 3, key_value: "x" }),
+  ]);
+  for (const answer of refusals) {
+    expect(await leftBy(answer)).toMatchObject([
+      { operation: "protect", phase: "end", status: answer.status, error: answer.code() },
+    ]);
+  }
+  expect(refusals.map(({ status }) => status)).toEqual([415, 400, 413, 400]);
+  const before = (await entries()).length;
+  for (const path of ["/healthz", "/readyz", "/metrics", "/v1/unknown", "/", operationPath.protect]) {
+    await wire(vault.url + path, { method: "GET" });
+  }
+  expect(await entries()).toHaveLength(before);
+});
+
+test("a list that is not changed since, and a file the client has, are read all the same", async () => {
+  await using vault = await start();
+  const caller = await vault.caller(ann);
+  await uploadIt(caller);
+  for (const [operation, body] of [
+    ["list_no_dup", {}],
+    ["download_file", { filename: "f" }],
+  ] as const) {
+    const { etag } = (await caller.call(operation, body)).headers;
+    const answer = await caller.call(operation, body, { "if-none-match": etag });
+    expect(await leftBy(answer)).toMatchObject([{ operation, who: ann, status: 304 }]);
+  }
+});
+
+test("no value, file, metadata, password or token is in the log, in any encoding", async () => {
+  const canaries = new Canaries();
+  await using vault = await start();
+  const caller = await vault.caller(ann);
+  const secret = canaries.text("value");
+  const metadata = { description: canaries.text("metadata"), note: canaries.text("note") };
+  await caller.call("protect", { key_name: "a", key_value: secret, metadata });
+  await caller.call("protect", {
+    key_name: "",
+    key_value: canaries.text("refused value"),
+    description: canaries.text("refused"),
+  });
+  await caller.call("protect", { key_name: { nested: canaries.text("nested") }, key_value: "x" });
+  await caller.call("expose", { key_name: "a" });
+  await caller.call("list_no_dup");
+  await caller.upload([{ filename: "f", bytes: canaries.bytes("file", 1000) }]);
+  await caller.call("download_file", { filename: "f" });
+  await caller.call("list_no_dup", {}, { authorization: canaries.text("unknown token") });
+  await vault.logIn(ann, { password: canaries.text("wrong password") });
+  await vault.post(operationPath.refresh_token, {
+    refresh_token: canaries.text("refresh"),
+    used_access_token: canaries.text("used"),
+  });
+  const cookie = `vaultsync_session=${canaries.text("session")}`;
+  await vault.post(appOperationPath.app_log_in, { email: ann, password: canaries.text("app password") }, { cookie });
+  await vault.post(appOperationPath.app_set_password, { token: canaries.text("proof"), password: canaries.text("new password") });
+  await vault.post(appOperationPath.app_api_token, { password: canaries.text("asked again") }, { cookie });
+  const text = await readFile(file, "utf8");
+  expect(text.split("\n").length).toBeGreaterThan(15);
+  expect(canaries.tracesIn({ text })).toEqual([]);
+  const known = [
+    caller.token,
+    vault.passwords.get(ann) ?? "",
+    ...["base64", "hex"].map((as) => Buffer.from(secret).toString(as as "hex")),
+  ];
+  for (const word of known) expect(text).not.toContain(word);
+});
+
+test("names are bounded in length and number, and no name makes a line of its own", async () => {
+  await using vault = await start();
+  const caller = await vault.caller(ann);
+  const many = await caller.call("delete", { key_name: Array.from({ length: 10_000 }, (_, n) => `name-${n}`) });
+  const [begin] = await leftBy(many);
+  expect(begin.about.key_name).toHaveLength(100);
+  expect(begin.about.of).toEqual({ key_name: 10_000 });
+  const long = await caller.call("expose", { key_name: "x".repeat(1_000_000) });
+  expect((await leftBy(long))[0].about.key_name).toHaveLength(321);
+  const wide = await caller.call("delete", { key_name: Array.from({ length: 200 }, () => "\u0001".repeat(300)) });
+  expect(JSON.stringify(await leftBy(wide)).length).toBeLessThan(120_000);
+  const count = (await entries()).length;
+  const forged = `x"}\n{"seq":${count + 1},"who":"bob@example.com"}\n`;
+  expect(await leftBy(await caller.call("expose", { key_name: forged }))).toMatchObject([{ about: { key_name: forged } }]);
+  expect(await entries()).toHaveLength(count + 1);
+});
+
+test("without its log nothing is served and the server is not ready; when lines can be written again it goes on by itself", async () => {
+  const clock = new VirtualClock();
+  await using vault = await start({ clock });
+  const caller = await vault.caller(ann);
+  await rename(file, `${file}.1`);
+  const ready = async (): Promise<number> => (await wire(`${vault.url}/readyz`, { method: "GET" })).status;
+  // Found out with its first line: the request is refused before it has an effect.
+  const refused = await caller.call("protect", { key_name: "a", key_value: "x" });
+  expect(refused.outcome()).toBe("503 unavailable");
+  expect(refused.headers["retry-after"]).toBe("1");
+  expect((await caller.call("list_no_dup")).outcome()).toBe("503 unavailable");
+  expect((await uploadIt(caller)).outcome()).toBe("503 unavailable");
+  expect((await vault.logIn(ann)).outcome()).toBe("503 unavailable");
+  expect([await ready(), (await wire(`${vault.url}/healthz`, { method: "GET" })).status]).toEqual([503, 200]);
+  await clock.advance(1000);
+  expect(await ready()).toBe(200);
+  expect((await caller.call("list_no_dup")).json()).toEqual({ secrets: [] });
+  expect((await verifyAuditLog([`${file}.1`, file])).damage).toBeUndefined();
+});
+
+test("a read that cannot be written down gives nothing away, also where bytes are streamed", async () => {
+  const clock = new VirtualClock();
+  await using vault = await start({ clock });
+  const caller = await vault.caller(ann);
+  await protectIt(caller);
+  await caller.upload([{ filename: "f", bytes: Buffer.from("precious") }]);
+  for (const [operation, body, usual] of [
+    ["expose", { key_name: "a" }, "200"],
+    ["download_file", { filename: "f" }, "200"],
+    ["list_no_dup", {}, "200"],
+    ["expose", { key_name: "missing" }, "404 secret_not_found"],
+  ] as const) {
+    await clock.advance(1000);
+    expect((await caller.call(operation, body)).outcome()).toBe(usual);
+    await unlink(file);
+    const answer = await caller.call(operation, body);
+    expect([operation, answer.outcome(), answer.headers["retry-after"]]).toEqual([operation, "503 unavailable", "1"]);
+    expect(answer.headers.etag).toBeUndefined();
+    expect(answer.bytes.toString()).not.toContain("precious");
+    expect(answer.headers["content-type"]).toContain("application/json");
+  }
+});

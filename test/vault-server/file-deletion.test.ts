@@ -1,0 +1,114 @@
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
+import { vaultData, type VaultData } from "../support/vault/vault-data.ts";
+import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
+
+let data: VaultData;
+let vault: TestVault;
+let ann: VaultCaller;
+let bob: VaultCaller;
+let freshNumber = 0;
+beforeAll(async () => {
+  data = await vaultData();
+  vault = await TestVault.start({ data: data.location, masterKey: generateMasterKey() });
+  ann = await vault.caller("ann@example.com");
+  bob = await vault.caller("bob@example.com");
+});
+afterAll(async () => {
+  await vault[Symbol.asyncDispose]();
+  await data[Symbol.asyncDispose]();
+});
+
+async function fresh(caller: VaultCaller, ...contents: string[]): Promise<string> {
+  const filename = `doomed-${(freshNumber += 1)}.bin`;
+  for (const content of contents) await caller.upload([{ filename, bytes: Buffer.from(content) }]);
+  return filename;
+}
+const remove = (caller: VaultCaller, filename: unknown, more = {}) => caller.call("delete_file", { filename, ...more });
+const download = (caller: VaultCaller, filename: string, more = {}) => caller.call("download_file", { filename, ...more });
+const versions = async (caller: VaultCaller, filename: string) =>
+  (await caller.call("list_file"))
+    .json()
+    .files.find((file: { filename: string }) => file.filename === filename)
+    ?.versions.map(({ version }: { version: number }) => version);
+/** How many chunks of files the data holds. */
+async function chunks(): Promise<number> {
+  return (await data.select("SELECT position FROM file_chunks")).length;
+}
+
+describe("delete_file", () => {
+  test.each([{ filename: undefined }, { filename: "" }, { filename: ["a"] }, { version: "1" }, { version: 0 }])(
+    "a body with %j is refused",
+    async (body) => {
+      const filename = await fresh(ann, "1");
+      expect((await remove(ann, filename, body)).outcome()).toBe("400 invalid_request");
+      expect(await versions(ann, filename)).toEqual([1]);
+    },
+  );
+
+  test("a name or a version that is not there is not found, and so is another person's file", async () => {
+    const filename = await fresh(ann, "1");
+    expect((await remove(ann, "nowhere")).outcome()).toBe("404 file_not_found");
+    expect((await remove(bob, filename)).outcome()).toBe("404 file_not_found");
+    expect((await remove(ann, filename, { version: 2 })).outcome()).toBe("404 version_not_found");
+    expect(await versions(ann, filename)).toEqual([1]);
+  });
+
+  test("one version goes, the others stay; without the latest the next lower one is served, and no number comes twice", async () => {
+    const filename = await fresh(ann, "one", "two", "three");
+    const answer = await remove(ann, filename, { version: 3 });
+    expect([answer.outcome(), answer.json()]).toEqual(["200", { deleted: { filename, versions: [3] } }]);
+    expect((await download(ann, filename)).bytes.toString()).toBe("two");
+    expect((await download(ann, filename, { version: 3 })).outcome()).toBe("404 version_not_found");
+    expect((await remove(ann, filename, { version: 1 })).outcome()).toBe("200");
+    await ann.upload([{ filename, bytes: Buffer.from("four") }]);
+    expect(await versions(ann, filename)).toEqual([2, 4]);
+  });
+
+  test("without a version all of them go, and the name starts again at version 1", async () => {
+    const filename = await fresh(ann, "one", "two", "three");
+    await remove(ann, filename, { version: 2 });
+    expect((await remove(ann, filename)).json()).toEqual({ deleted: { filename, versions: [1, 3] } });
+    expect((await download(ann, filename)).outcome()).toBe("404 file_not_found");
+    await ann.upload([{ filename, bytes: Buffer.from("new") }]);
+    expect(await versions(ann, filename)).toEqual([1]);
+  });
+
+  test("with its only version the file is gone too", async () => {
+    const filename = await fresh(ann, "one", "two");
+    await remove(ann, filename, { version: 1 });
+    expect((await remove(ann, filename, { version: 2 })).json()).toEqual({ deleted: { filename, versions: [2] } });
+    expect((await download(ann, filename)).outcome()).toBe("404 file_not_found");
+    await ann.upload([{ filename, bytes: Buffer.from("new") }]);
+    expect(await versions(ann, filename)).toEqual([1]);
+  });
+
+  test("the bytes go with it, those of other versions and people stay", async () => {
+    const filename = await fresh(ann);
+    const before = await chunks();
+    const bytes = randomBytes(600_000);
+    for (const caller of [ann, ann, bob]) await caller.upload([{ filename, bytes }]);
+    expect((await chunks()) - before).toBe(9);
+    await remove(ann, filename, { version: 1 });
+    expect((await chunks()) - before).toBe(6);
+    await remove(ann, filename);
+    expect((await chunks()) - before).toBe(3);
+    expect((await download(bob, filename)).bytes.equals(bytes)).toBe(true);
+  });
+});
+
+describe("delete_all_files", () => {
+  test("removes every file of the caller and of nobody else, and says how many files they were", async () => {
+    await ann.call("delete_all_files");
+    const kept = await fresh(bob, "bob's");
+    const known = await chunks();
+    await fresh(ann, "1", "2", "3");
+    await fresh(ann, "1");
+    expect((await ann.call("delete_all_files")).json()).toEqual({ deleted: 2 });
+    expect((await ann.call("list_file")).json()).toEqual({ files: [] });
+    expect((await download(bob, kept)).bytes.toString()).toBe("bob's");
+    expect(await chunks()).toBe(known);
+    expect((await ann.call("delete_all_files")).json()).toEqual({ deleted: 0 });
+  });
+});

@@ -1,0 +1,157 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { Canaries } from "../support/assertions/canary.ts";
+import { eventually } from "../support/clock/eventually.ts";
+import { mailTo, receivedMail } from "../support/mail/mailbox.ts";
+import { recordingLogger } from "../support/assertions/recording-logger.ts";
+import { TestSmtpServer } from "../support/mail/smtp-server.ts";
+import { scopeString, TestVault, wire, type VaultCaller } from "../support/vault/start-vault.ts";
+import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { Redacted } from "../../src/lib/redacted.ts";
+import { appOperationPath } from "../../src/protocol/session-operations.ts";
+import { parseSmtpUrl } from "../../src/vault-server/mail/smtp-url.ts";
+import type { VaultServerOptions } from "../../src/vault-server/vault-server.ts";
+
+const ANN = "ann@example.com";
+const PASSWORD = "a password of one's own";
+
+async function vaultOf(options: Partial<VaultServerOptions> & { readonly emails?: readonly string[] } = {}) {
+  const vault = await TestVault.start(options);
+  onTestFinished(() => vault[Symbol.asyncDispose]());
+  return { vault, ann: await vault.caller(ANN) };
+}
+
+const smtpOf = ({ port }: TestSmtpServer) => ({ smtp: new Redacted(parseSmtpUrl(`smtp://127.0.0.1:${port}`)) });
+
+async function share(caller: VaultCaller, key_name: string, to: object) {
+  return caller.call("share", { key_name, permission: "R", usr_id_from: caller.email, ...to });
+}
+
+test("what was shared with an address without an account is theirs after the letter's link, with nothing more to do", async () => {
+  const { vault, ann } = await vaultOf();
+  await ann.call("protect", { key_name: "shop-db", key_value: "the value" });
+  expect((await share(ann, "shop-db", { usr_id_to: "New@Example.com" })).json().shared[0].state).toBe("invited");
+  const mail = await mailTo(vault.mailDirectory, "new@example.com");
+  expect(mail.subject).toBe(`${ANN} shared something with you`);
+  expect(mail.link).toBe(`${vault.url}/#/set-password?token=${mail.token}`);
+  expect((await vault.post(appOperationPath.app_set_password, { token: mail.token, password: PASSWORD })).outcome()).toBe("200");
+  const answer = await vault.logIn("new@example.com", { password: PASSWORD });
+  const reader = { email: "new@example.com", authorization: answer.json().access_token };
+  const body = { email: reader.email, key_name: "shop-db" };
+  const seen = await vault.post("/v1/user/secret/expose_link", body, { authorization: reader.authorization });
+  expect(seen.json().key_value).toBe("the value");
+  const again = await vault.post(appOperationPath.app_set_password, { token: mail.token, password: PASSWORD });
+  expect(again.outcome()).toBe("401 invalid_confirmation");
+});
+
+test("an invitation's link works for seven days", async () => {
+  const clock = new VirtualClock();
+  const { vault, ann } = await vaultOf({ clock });
+  await ann.call("protect", { key_name: "a", key_value: "v" });
+  for (const [days, outcome] of [
+    [7, "401 invalid_confirmation"],
+    [6.99, "200"],
+  ] as const) {
+    const email = `after-${days}@example.com`;
+    const caller = await vault.caller(ANN, scopeString(), 1000);
+    await share(caller, "a", { usr_id_to: email });
+    const { token } = await mailTo(vault.mailDirectory, email);
+    clock.stepWall(days * 86_400_000);
+    const answer = await vault.post(appOperationPath.app_set_password, { token, password: PASSWORD });
+    expect([days, answer.outcome()]).toEqual([days, outcome]);
+  }
+});
+
+test("a link points to the address people are told, by a sender of its host", async () => {
+  const { vault, ann } = await vaultOf({ appUrl: "https://vault.example.com/" });
+  await ann.call("protect", { key_name: "a", key_value: "v" });
+  await share(ann, "a", { usr_id_to: ["new@example.com", "bob@example.com"] });
+  const [signUp, logIn] = [
+    await mailTo(vault.mailDirectory, "new@example.com"),
+    await mailTo(vault.mailDirectory, "bob@example.com"),
+  ];
+  expect(signUp.link).toBe(`https://vault.example.com/#/set-password?token=${signUp.token}`);
+  expect(logIn.link).toBe("https://vault.example.com/#/log-in");
+  expect(signUp.headers.get("from")).toBe("Vaultsync <vaultsync@vault.example.com>");
+  expect(signUp.headers.get("message-id")).toMatch(/^<[\w-]{36}@vault\.example\.com>$/);
+});
+
+test("a share to a team tells each member without a live session once, however many secrets", async () => {
+  const emails = [ANN, "live@example.com", "idle@example.com"];
+  const { vault, ann } = await vaultOf({ emails });
+  await vault.caller("live@example.com");
+  await ann.call("team_create", { group_id: "team", members: ["live@example.com", "idle@example.com", "new@example.com"] });
+  for (const key_name of ["a", "b", "c"]) await ann.call("protect", { key_name, key_value: "v" });
+  await ann.call("share", { key_name: ["a", "b", "c"], permission: "R", usr_id_from: ANN, group_id_to: "team" });
+  for (const email of ["idle@example.com", "new@example.com"]) await mailTo(vault.mailDirectory, email);
+  const told = (await receivedMail(vault.mailDirectory)).map(({ to }) => to);
+  expect(told.toSorted()).toEqual(["idle@example.com", "new@example.com"]);
+});
+
+test("while the mail server is slow shares are answered, and more of them add no letter that waits already", async () => {
+  const held = Promise.withResolvers<void>();
+  await using smtp = await TestSmtpServer.start({ data: () => held.promise });
+  const { ann } = await vaultOf({ mail: smtpOf(smtp) });
+  for (const key_name of ["a", "b", "c"]) {
+    await ann.call("protect", { key_name, key_value: "v" });
+    expect((await share(ann, key_name, { usr_id_to: "new@example.com" })).outcome()).toBe("200");
+  }
+  expect(smtp.deliveries).toEqual([]);
+  held.resolve();
+  await eventually(() => expect(smtp.deliveries).toHaveLength(1));
+  await share(ann, "a", { usr_id_to: "last@example.com" });
+  await eventually(() => expect(smtp.deliveries.at(-1)?.to).toEqual(["last@example.com"]));
+  expect(smtp.deliveries).toHaveLength(2);
+});
+
+test("a share with nowhere to send letters succeeds, and the letter leaves once there is", async () => {
+  await using smtp = await TestSmtpServer.start();
+  await smtp.goAway();
+  const { logger, lines } = recordingLogger();
+  const clock = new VirtualClock();
+  const { ann } = await vaultOf({ mail: smtpOf(smtp), logger, clock });
+  await ann.call("protect", { key_name: "a", key_value: "v" });
+  expect((await share(ann, "a", { usr_id_to: "new@example.com" })).json().shared[0].state).toBe("invited");
+  await eventually(() => expect(lines.filter(({ level }) => level === "warn")).toHaveLength(2));
+  await smtp.comeBack();
+  const later = async () => {
+    await clock.advance(5_000);
+    return smtp.deliveries.map(({ to }) => to);
+  };
+  await expect.poll(later, { timeout: 20_000 }).toEqual([["new@example.com"]]);
+});
+
+test("where letters are is said to who started the server and in its log", async () => {
+  const { logger, lines } = recordingLogger();
+  const directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  await using named = await TestVault.start({ mail: { directory }, logger });
+  expect([named.mailDirectory, lines.find(({ fields }) => "url" in fields)?.fields["mailDir"]]).toEqual([directory, directory]);
+});
+
+test("a sender that mail cannot be sent from is refused at the start", async () => {
+  await expect(TestVault.start({ mail: { from: "vault\r\nBcc: eve@example.com" } })).rejects.toThrow("mail cannot be sent from");
+});
+
+test("neither letters nor logs nor metrics hold a value, a name of a secret, a password, a token or a proof of somebody else", async () => {
+  const canaries = new Canaries();
+  const [value, secretName, description] = [canaries.text("value"), canaries.text("secret name"), canaries.text("metadata")];
+  const { logger, lines } = recordingLogger();
+  const { vault, ann } = await vaultOf({ logger });
+  const known: string[] = [ann.token, ...vault.passwords.values()];
+  await ann.call("protect", { key_name: secretName, key_value: value, metadata: { description } });
+  await share(ann, secretName, { usr_id_to: ["new@example.com", "bob@example.com"] });
+  await vault.post(appOperationPath.app_request_password, { email: ANN });
+  const letters = await Promise.all(["new@example.com", "bob@example.com", ANN].map((to) => mailTo(vault.mailDirectory, to)));
+  const mails = letters.map(({ raw, text, html }) => raw + text + html).join("\n");
+  const metrics = (await wire(`${vault.url}/metrics`, { method: "GET" })).bytes.toString();
+  const log = JSON.stringify(lines);
+  expect(canaries.tracesIn({ mails, metrics, log })).toEqual([]);
+  for (const secret of known) expect([mails, metrics, log].some((text) => text.includes(secret))).toBe(false);
+  const [proof = ""] = letters.map(({ token }) => token);
+  expect(proof).toMatch(/^[\w-]{43}$/);
+  expect([metrics, log].some((text) => text.includes(proof))).toBe(false);
+  expect(log).not.toMatch(/new@example|bob@example/);
+});

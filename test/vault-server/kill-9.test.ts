@@ -1,0 +1,21 @@
+import { expect, test } from "vitest";
+import { killRounds } from "../support/vault/kill-rounds.ts";
+import { PostgresDatabase } from "../support/postgres/postgres-database.ts";
+import { onPostgres } from "../support/vault/vault-data.ts";
+import { VaultPlace } from "../support/vault/store-location.ts";
+
+/** `npm run kill9` is for many more. */
+const rounds = Number(process.env.VAULTSYNC_TEST_KILLS ?? 2);
+
+test(
+  "killed at random moments under eight writers, every acknowledged write is there, whole, under a number of its own",
+  async () => {
+    await using stack = new AsyncDisposableStack();
+    const data = onPostgres() ? stack.use(await PostgresDatabase.create()).url : undefined;
+    const place = stack.use(await VaultPlace.create("sqlite", data));
+    const result = await killRounds(place, { rounds });
+    expect(result.rounds).toBe(rounds);
+    expect(result.acknowledgedSecrets).toBeGreaterThan(0);
+  },
+  120_000 + rounds * 20_000,
+);

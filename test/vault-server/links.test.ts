@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { scopeString, TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
+
+const emails = ["ann@example.com", "bob@example.com", "cid@example.com"];
+let vault: TestVault;
+let ann: VaultCaller;
+let bob: VaultCaller;
+let cid: VaultCaller;
+let name: string;
+let freshNumber = 0;
+beforeAll(async () => {
+  vault = await TestVault.start({ emails, limits: { requestsPerSecond: 1e6, requestBurst: 1e6 } });
+  ann = await vault.caller("ann@example.com");
+  bob = await vault.caller("bob@example.com");
+  cid = await vault.caller("cid@example.com");
+});
+afterAll(() => vault[Symbol.asyncDispose]());
+beforeEach(() => {
+  name = `linked-${(freshNumber += 1)}`;
+});
+
+const share = (from: VaultCaller, to: VaultCaller, permission: string) =>
+  from.call("share", { key_name: name, permission, usr_id_from: from.email, usr_id_to: [to.email] });
+const protect = (caller: VaultCaller, value: string, more = {}) =>
+  caller.call("protect", { key_name: name, key_value: value, ...more });
+
+const linkReads = [
+  ["expose_link", {}],
+  ["version_expose_link", { key_version: 1 }],
+  ["version_list_for_link", {}],
+] as const;
+const unsharedReads = [
+  ["expose", {}],
+  ["version_expose", { key_version: 1 }],
+  ["version_list", {}],
+] as const;
+const linkOperations = [...linkReads, ["protect_link", { key_value: "new" }]] as const;
+const unsharedOperations = [...unsharedReads, ["protect", { key_value: "new" }]] as const;
+
+describe("which family serves a secret", () => {
+  test("a secret that is not there, or not shared with the caller, is not found by link operations, with its owner said or not", async () => {
+    await protect(ann, "v");
+    for (const [operation, body] of linkOperations) {
+      for (const more of [{}, { owner: ann.email }, { owner: "nobody@example.com" }, { key_name: "nowhere" }]) {
+        const answer = await bob.call(operation, { key_name: name, ...body, ...more });
+        expect([operation, more, answer.outcome()]).toEqual([operation, more, "404 secret_not_found"]);
+      }
+    }
+  });
+
+  test("one's own unshared secret is for unshared operations", async () => {
+    await protect(ann, "v");
+    for (const [operation, body] of linkOperations) {
+      for (const more of [{}, { owner: "Ann@Example.com" }]) {
+        const answer = await ann.call(operation, { key_name: name, ...body, ...more });
+        expect([operation, answer.outcome()]).toEqual([operation, "409 use_unshared_operation"]);
+      }
+    }
+  });
+
+  test("once shared, the creator too uses the link family, until the last grant is gone", async () => {
+    await protect(ann, "v");
+    await share(ann, bob, "R");
+    for (const [operation, body] of unsharedOperations) {
+      const answer = await ann.call(operation, { key_name: name, ...body });
+      expect([operation, answer.outcome()]).toEqual([operation, "409 use_link_operation"]);
+    }
+    for (const [operation, body] of linkOperations) {
+      expect((await ann.call(operation, { key_name: name, ...body })).outcome()).toBe("200");
+    }
+    await ann.call("unshare", { key_name: name });
+    expect((await ann.call("expose", { key_name: name })).json()).toMatchObject({ key_value: "new", key_version: 2 });
+    expect((await ann.call("expose_link", { key_name: name })).outcome()).toBe("409 use_unshared_operation");
+  });
+
+  test("reading a received one with unshared operations is refused; protect creates one's own beside it", async () => {
+    await protect(ann, "ann's");
+    await share(ann, bob, "RW");
+    for (const [operation, body] of unsharedReads) {
+      const answer = await bob.call(operation, { key_name: name, ...body });
+      expect([operation, answer.outcome()]).toEqual([operation, "409 use_link_operation"]);
+    }
+    expect((await protect(bob, "bob's")).json().secret).toMatchObject({ owner: bob.email, shared: false, key_version: 1 });
+    expect((await bob.call("expose", { key_name: name })).json().key_value).toBe("bob's");
+    expect((await bob.call("expose_link", { key_name: name })).json().key_value).toBe("ann's");
+  });
+
+  test("several shared ones of a name, received or one's own, are ambiguous until an owner is said", async () => {
+    for (const caller of [ann, bob]) {
+      await protect(caller, caller.email);
+      await share(caller, cid, "RW");
+    }
+    await share(ann, bob, "RW");
+    for (const caller of [cid, bob]) {
+      for (const [operation, body] of linkOperations) {
+        const answer = await caller.call(operation, { key_name: name, ...body });
+        expect([operation, answer.outcome()]).toEqual([operation, "409 ambiguous_name"]);
+      }
+      for (const owner of [ann.email, bob.email]) {
+        expect((await caller.call("expose_link", { key_name: name, owner })).json()).toMatchObject({ key_value: owner, owner });
+      }
+    }
+  });
+});
+
+describe("reading a shared secret", () => {
+  test("W alone reveals and lists nothing", async () => {
+    await protect(ann, "v");
+    await share(ann, bob, "W");
+    for (const [operation, body] of linkReads) {
+      const answer = await bob.call(operation, { key_name: name, ...body });
+      expect([operation, answer.outcome()]).toEqual([operation, "403 forbidden"]);
+    }
+    expect((await bob.call("list_no_dup")).bytes.toString()).not.toContain(name);
+  });
+
+  test("R reveals the value, each version and their list as the creator sees them, but for the permission", async () => {
+    await protect(ann, "one", { metadata: { note: "n" } });
+    await protect(ann, "two");
+    await share(ann, bob, "R");
+    const exposed = { key_name: name, owner: ann.email, expired: false, metadata: { note: "n", cloud_type: "aws" } };
+    for (const caller of [ann, bob]) {
+      const latest = await caller.call("expose_link", { key_name: name });
+      expect(latest.json()).toMatchObject({ ...exposed, key_value: "two", key_version: 2 });
+      expect(latest.headers["cache-control"]).toBe("no-store");
+      const first = await caller.call("version_expose_link", { key_name: name, key_version: 1 });
+      expect(first.json()).toMatchObject({ ...exposed, key_value: "one", key_version: 1 });
+    }
+    const listed = (await bob.call("version_list_for_link", { key_name: name })).json();
+    expect(listed).toMatchObject({ key_name: name, versions: [{ key_version: 1 }, { key_version: 2 }] });
+    const own = (await ann.call("version_list_for_link", { key_name: name })).json();
+    const asBob = own.versions.map((record: object) => ({ ...record, permission: "R" }));
+    expect(own.versions[0]).toMatchObject({ shared: true, permission: "RW" });
+    expect(listed.versions).toEqual(asBob);
+  });
+
+  test("a version that is not there is not found, and no version at all is no request", async () => {
+    await protect(ann, "v");
+    await share(ann, bob, "R");
+    const reveal = (version: unknown) => bob.call("version_expose_link", { key_name: name, key_version: version });
+    expect((await reveal(2)).outcome()).toBe("404 version_not_found");
+    expect((await reveal("1")).outcome()).toBe("400 invalid_request");
+    expect((await reveal(undefined)).outcome()).toBe("400 invalid_request");
+  });
+
+  test("a narrowed token reaches received secrets as its own: by their metadata and name", async () => {
+    await protect(ann, "v", { metadata: { cloud_type: "gcp" } });
+    await share(ann, bob, "RW");
+    const narrow = await vault.caller(bob.email, scopeString({ cloud_type: ["aws"] }));
+    for (const [operation, body] of linkOperations) {
+      const answer = await narrow.call(operation, { key_name: name, ...body });
+      expect([operation, answer.outcome()]).toEqual([operation, "403 out_of_scope"]);
+    }
+    expect((await narrow.call("list_no_dup")).bytes.toString()).not.toContain(name);
+    const fitting = await vault.caller(bob.email, scopeString({ cloud_type: ["gcp"], secret_name: [name] }));
+    expect((await fitting.call("list_no_dup")).json().secrets).toMatchObject([{ key_name: name, owner: ann.email }]);
+    expect((await fitting.call("expose_link", { key_name: name })).json().key_value).toBe("v");
+  });
+
+  test("a server that denies expired values denies shared ones too", async () => {
+    const clock = new VirtualClock();
+    await using deny = await TestVault.start({ expired: "deny", clock });
+    const [creator, reader] = [await deny.caller("ann@example.com"), await deny.caller("bob@example.com")];
+    await protect(creator, "v", { expiration_time: 0 });
+    await share(creator, reader, "R");
+    for (const [operation, body] of linkReads.slice(0, 2)) {
+      expect((await reader.call(operation, { key_name: name, ...body })).outcome()).toBe("403 secret_expired");
+    }
+  });
+});
+
+describe("protect_link", () => {
+  test.each([
+    { key_value: undefined },
+    { key_value: 1 },
+    { key_value: "v", without_list: "1" },
+    { key_value: "v", without_list: true },
+    { key_value: "v", owner: ["a"] },
+  ])("a body with %j is refused", async (body) => {
+    expect((await ann.call("protect_link", { key_name: name, ...body })).outcome()).toBe("400 invalid_request");
+  });
+
+  test("R alone changes nothing, nor does a value that is too large", async () => {
+    await protect(ann, "v");
+    await share(ann, bob, "R");
+    expect((await bob.call("protect_link", { key_name: name, key_value: "w" })).outcome()).toBe("403 forbidden");
+    await share(ann, bob, "RW");
+    const large = await bob.call("protect_link", { key_name: name, key_value: "x".repeat(1024 * 1024 + 1) });
+    expect(large.outcome()).toBe("413 too_large");
+    expect((await bob.call("expose_link", { key_name: name })).json()).toMatchObject({ key_value: "v", key_version: 1 });
+  });
+
+  test("adds a version for everybody, with the metadata and the deadline it had, and answers the caller's list", async () => {
+    await protect(ann, "one", { metadata: { note: "n" }, delete_time: 1000 });
+    await share(ann, bob, "RW");
+    const before = (await bob.call("list_no_dup"))
+      .json()
+      .secrets.find((secret: { key_name: string }) => secret.key_name === name);
+    const answer = await bob.call("protect_link", { key_name: name, key_value: "two" });
+    const { secret, secrets } = answer.json();
+    expect(secret).toMatchObject({ key_version: 2, owner: ann.email, shared: true, permission: "RW", metadata: before.metadata });
+    expect([secret.delete_time, secret.delete_at]).toEqual([1000, before.delete_at]);
+    expect(secrets).toEqual((await bob.call("list_no_dup")).json().secrets);
+    expect(secrets).toContainEqual(secret);
+    expect((await ann.call("expose_link", { key_name: name })).json()).toMatchObject({ key_value: "two", key_version: 2 });
+  });
+
+  test("without_list 1 leaves the list out, any other number does not", async () => {
+    await protect(ann, "v");
+    await share(ann, bob, "W");
+    const members = async (flag: number) =>
+      Object.keys((await bob.call("protect_link", { key_name: name, key_value: "w", without_list: flag })).json());
+    expect([await members(1), await members(0), await members(2)]).toEqual([
+      ["secret"],
+      ["secret", "secrets"],
+      ["secret", "secrets"],
+    ]);
+  });
+
+  test("a writer learns the version from the record, and finds the secret in no list", async () => {
+    await protect(ann, "v");
+    await share(ann, bob, "W");
+    const { secret, secrets } = (await bob.call("protect_link", { key_name: name, key_value: "w" })).json();
+    expect(secret).toMatchObject({ key_name: name, key_version: 2, permission: "W" });
+    expect(secrets.map((record: { key_name: string }) => record.key_name)).not.toContain(name);
+  });
+
+  test("versions written at once by both sides never repeat", async () => {
+    await protect(ann, "v");
+    await share(ann, bob, "W");
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        (i % 2 === 0 ? ann : bob).call("protect_link", { key_name: name, key_value: `${i}`, without_list: 1 }),
+      ),
+    );
+    const versions = answers.map((answer) => answer.json().secret.key_version).sort((a, b) => a - b);
+    expect(versions).toEqual(Array.from({ length: 20 }, (_, i) => i + 2));
+  });
+});

@@ -1,0 +1,15 @@
+import { expect, test } from "vitest";
+import { PostgresDatabase } from "../support/postgres/postgres-database.ts";
+import { onPostgres } from "../support/vault/vault-data.ts";
+import { runLoad } from "../support/vault/vault-load.ts";
+import { VaultPlace } from "../support/vault/store-location.ts";
+
+test("forty clients doing everything at once get what they wrote, and no other refusal than a limit", async () => {
+  await using stack = new AsyncDisposableStack();
+  const data = onPostgres() ? stack.use(await PostgresDatabase.create()).url : undefined;
+  const place = stack.use(await VaultPlace.create("sqlite", data));
+  const result = await runLoad(place, { clients: 40, seconds: 2 });
+  expect(result.examples).toEqual([]);
+  expect(result.wrong).toBe(0);
+  expect(result.answers).toBeGreaterThan(100);
+}, 120_000);

@@ -1,0 +1,91 @@
+import { expect, test } from "vitest";
+import { defaultPasswordCost } from "../../src/vault-server/accounts/password.ts";
+import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { TestVault } from "../support/vault/start-vault.ts";
+
+const MINUTE = 60_000;
+const emails = Array.from({ length: 7 }, (_, index) => `user${index}@example.com`);
+
+async function failures(vault: TestVault, email: string, count: number): Promise<(string | undefined)[]> {
+  const codes: (string | undefined)[] = [];
+  for (let i = 0; i < count; i += 1) codes.push((await vault.logIn(email, { password: "wrong" })).code());
+  return codes;
+}
+
+test("after five failures an account's log-ins wait, twice as long after each further one, at most a minute", async () => {
+  const clock = new VirtualClock();
+  await using vault = await TestVault.start({ clock });
+  expect(await failures(vault, "ann@example.com", 5)).toEqual(Array.from({ length: 5 }, () => "invalid_credentials"));
+  for (const seconds of [1, 2, 4, 8, 16, 32, 60, 60]) {
+    const refused = await vault.logIn("Ann@Example.com", { password: vault.passwords.get("ann@example.com") ?? "" });
+    expect([refused.status, refused.code(), refused.headers["retry-after"]]).toEqual([429, "rate_limited", String(seconds)]);
+    clock.stepWall(seconds * 1000 - 1);
+    expect((await vault.logIn("ann@example.com")).code()).toBe("rate_limited");
+    clock.stepWall(1);
+    expect(await failures(vault, "ann@example.com", 1)).toEqual(["invalid_credentials"]);
+  }
+});
+
+test("a success clears the account's count; another account is not slowed", async () => {
+  const clock = new VirtualClock();
+  await using vault = await TestVault.start({ clock });
+  await failures(vault, "ann@example.com", 5);
+  expect((await vault.logIn("bob@example.com")).status).toBe(200);
+  clock.stepWall(1000);
+  expect((await vault.logIn("ann@example.com")).status).toBe(200);
+  expect(await failures(vault, "ann@example.com", 5)).not.toContain("rate_limited");
+});
+
+test("failures older than fifteen minutes do not count", async () => {
+  const clock = new VirtualClock();
+  await using vault = await TestVault.start({ clock });
+  await failures(vault, "ann@example.com", 4);
+  clock.stepWall(15 * MINUTE);
+  await failures(vault, "ann@example.com", 1);
+  expect((await vault.logIn("ann@example.com")).status).toBe(200);
+});
+
+test("after twenty failures an address waits for every account", async () => {
+  const clock = new VirtualClock();
+  await using vault = await TestVault.start({ clock, emails });
+  for (const email of emails.slice(0, 5)) await failures(vault, email, 4);
+  const refused = await vault.logIn("user6@example.com");
+  expect([refused.code(), refused.headers["retry-after"]]).toEqual(["rate_limited", "1"]);
+  clock.stepWall(1000);
+  expect((await vault.logIn("user6@example.com")).status).toBe(200);
+});
+
+test("an account that does not exist is slowed like one that does", async () => {
+  await using vault = await TestVault.start({ clock: new VirtualClock() });
+  const [known, unknown] = [await failures(vault, "ann@example.com", 7), await failures(vault, "nobody@example.com", 7)];
+  expect(unknown).toEqual(known);
+});
+
+test("guesses sent all at once are slowed like guesses one after another", async () => {
+  await using vault = await TestVault.start({ clock: new VirtualClock() });
+  const answers = await Promise.all(Array.from({ length: 40 }, () => vault.logIn("ann@example.com", { password: "wrong" })));
+  const tried = answers.filter((answer) => answer.code() === "invalid_credentials").length;
+  // Two are hashed at once, so one more than the threshold can be under way.
+  expect(tried).toBeLessThanOrEqual(6);
+  expect(answers.filter((answer) => answer.code() === "rate_limited")).toHaveLength(40 - tried);
+});
+
+test("more log-ins than may wait for hashing are told to come back", async () => {
+  await using vault = await TestVault.start({ limits: { loginQueue: 0 }, passwordCost: defaultPasswordCost });
+  const answers = await Promise.all(Array.from({ length: 12 }, () => vault.logIn("ann@example.com")));
+  const codes = new Set(answers.map((answer) => answer.code()));
+  expect(codes).toEqual(new Set([undefined, "rate_limited"]));
+});
+
+test("requests of one token are limited to 50 a second in bursts of 200; another token's are not", async () => {
+  const clock = new VirtualClock();
+  await using vault = await TestVault.start({ clock, limits: { requestsPerSecond: 50, requestBurst: 200 } });
+  const [one, other] = [await vault.caller("ann@example.com"), await vault.caller("ann@example.com")];
+  const burst = await Promise.all(Array.from({ length: 200 }, () => one.call("list_file")));
+  expect(burst.every((answer) => answer.status === 200)).toBe(true);
+  const refused = await one.call("list_file");
+  expect([refused.status, refused.code(), refused.headers["retry-after"]]).toEqual([429, "rate_limited", "1"]);
+  expect((await other.call("list_file")).status).toBe(200);
+  await clock.advance(20);
+  expect([(await one.call("list_file")).status, (await one.call("list_file")).status]).toEqual([200, 429]);
+});

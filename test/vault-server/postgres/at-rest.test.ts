@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { generateMasterKey } from "../../../src/vault-server/crypto/master-key.ts";
+import { openPostgresStore } from "../../../src/vault-server/store/postgres/postgres-store.ts";
+import { PostgresCluster } from "../../support/postgres/postgres-cluster.ts";
+import { PostgresDatabase } from "../../support/postgres/postgres-database.ts";
+import { addSecret, ANN, NOW } from "../../support/vault/store-conformance/fixture.ts";
+import { TestVault } from "../../support/vault/start-vault.ts";
+import { everyByte } from "../../support/vault/vault-data.ts";
+
+// What was altered or swapped in the database is refused: test/vault-server/at-rest.test.ts, which runs on this store too.
+
+test("no value, file, password or token is readable in any file of the database's server, its write-ahead log and log included", async () => {
+  await using cluster = await PostgresCluster.start();
+  const canary = "canary-value-61e0b2d4";
+  const secrets: string[] = [canary];
+  {
+    await using vault = await TestVault.start({ data: cluster.url(), masterKey: generateMasterKey() });
+    const ann = await vault.caller("ann@example.com");
+    for (let version = 0; version < 3; version += 1) await ann.call("protect", { key_name: "a", key_value: canary });
+    await ann.call("protect", { key_name: "big", key_value: canary.repeat(5000) });
+    await ann.upload([{ filename: "f", bytes: Buffer.from(canary.repeat(20_000)) }]);
+    await ann.call("delete", { key_name: "a" });
+    await vault.logIn("ann@example.com", { password: canary });
+    secrets.push(ann.token, vault.passwords.get("ann@example.com") ?? "");
+  }
+  await cluster.down("fast");
+  const written = await everyByte(cluster.directory);
+  expect(written.includes("secret_versions")).toBe(true);
+  for (const text of secrets) {
+    for (const encoded of [text, Buffer.from(text).toString("base64").slice(0, -4), Buffer.from(text).toString("hex")]) {
+      expect(written.includes(encoded)).toBe(false);
+    }
+  }
+});
+
+test("tables with sealed bytes are vacuumed once after something was removed, and else not at all", async () => {
+  await using database = await PostgresDatabase.create();
+  await using store = await openPostgresStore(database.url);
+  await store.write(({ users }) => users.insert({ email: ANN, passwordHash: "hash" }, NOW));
+  const vacuums = async (): Promise<number> => {
+    await store.scrub();
+    const sql = "SELECT vacuum_count FROM pg_stat_user_tables WHERE relname = 'secret_versions'";
+    return (await database.run(sql)).rows[0].vacuum_count;
+  };
+  await store.write((transaction) => addSecret(transaction, ANN, "a"));
+  expect(await vacuums()).toBe(0);
+  await store.write(({ secrets }) => secrets.removeDue(NOW));
+  expect(await vacuums()).toBe(0);
+  await store.write(({ secrets }) => secrets.removeDue(2e18));
+  expect(await vacuums()).toBe(1);
+  expect(await vacuums()).toBe(1);
+});

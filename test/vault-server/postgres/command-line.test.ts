@@ -1,0 +1,28 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { PostgresDatabase } from "../../support/postgres/postgres-database.ts";
+import { VaultClient } from "../../support/vault/vault-client.ts";
+import { VaultPlace } from "../../support/vault/store-location.ts";
+import { VaultProcess } from "../../support/processes/vault-process.ts";
+import { VaultsyncProcess } from "../../support/processes/vaultsync-process.ts";
+
+test("an account is added to a database that has no tables yet, by its URL in the environment, and logs in at a server on it", async () => {
+  await using database = await PostgresDatabase.create({ empty: true });
+  const directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
+  onTestFinished(() => rm(directory, { recursive: true }));
+  const [password, file] = [randomUUID(), join(directory, "password")];
+  await writeFile(file, `${password}\n`);
+  const add = () =>
+    VaultsyncProcess.run(["vault", "user", "add", "Ann@example.com", "--password-file", file], {
+      VAULTSYNC_VAULT_DATA: database.url,
+    });
+  expect(await add()).toEqual({ code: 0, stdout: "", stderr: "added ann@example.com\n" });
+  expect((await add()).stderr).toContain("has an account already");
+  await using place = await VaultPlace.create("postgres", database.url);
+  await using server = await VaultProcess.start(place.args);
+  using ann = new VaultClient(server.url, "ann@example.com");
+  expect((await ann.logIn(password)).status).toBe(200);
+});

@@ -1,0 +1,112 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, inject, test } from "vitest";
+import { Redacted } from "../../../src/lib/redacted.ts";
+import { generateMasterKey } from "../../../src/vault-server/crypto/master-key.ts";
+import { openPostgresStore } from "../../../src/vault-server/store/postgres/postgres-store.ts";
+import { addUser } from "../../../src/vault-server/accounts/users.ts";
+import { failureOf } from "../../support/assertions/failure-of.ts";
+import { PostgresCluster } from "../../support/postgres/postgres-cluster.ts";
+import { PostgresDatabase } from "../../support/postgres/postgres-database.ts";
+import { TestVault, wire } from "../../support/vault/start-vault.ts";
+import { VaultClient } from "../../support/vault/vault-client.ts";
+import { VaultPlace } from "../../support/vault/store-location.ts";
+import { VaultProcess } from "../../support/processes/vault-process.ts";
+import { waitUntil } from "../../support/clock/wait-until.ts";
+
+const message = async (url: string): Promise<string> => String(await failureOf(openPostgresStore(url)));
+const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
+
+type Acknowledged = [version: number, value: string][];
+
+/** Writes versions of a secret by four writers until told to stop or the server is gone; what is acknowledged is put into the list. */
+async function write(client: VaultClient, url: string, stop: AbortSignal, acknowledged: Acknowledged): Promise<void> {
+  const writer = async (): Promise<void> => {
+    using own = client.movedTo(url);
+    while (!stop.aborted) {
+      const value = randomUUID();
+      const answer = await own.call("protect", { key_name: "a", key_value: value }).catch(() => undefined);
+      if (answer?.status !== 200) return;
+      acknowledged.push([answer.json().secret.key_version, value]);
+    }
+  };
+  await Promise.all(upTo(4).map(writer));
+}
+
+test("of two replicas, processes of their own, one is killed in the middle of writes: the other one goes on", async () => {
+  await using database = await PostgresDatabase.create();
+  await using place = await VaultPlace.create("postgres", database.url);
+  const password = randomUUID();
+  {
+    await using store = await openPostgresStore(database.url);
+    await addUser(store, "ann@example.com", new Redacted(password), Date.now(), { memoryKib: 8, passes: 1, lanes: 1 });
+  }
+  await using survivor = await VaultProcess.start(place.args);
+  await using victim = await VaultProcess.start([...place.args, "--audit-log", "none"]);
+  using one = new VaultClient(survivor.url, "ann@example.com");
+  expect((await one.logIn(password)).status).toBe(200);
+  const ended = new AbortController();
+  const survived: Acknowledged = [];
+  const died: Acknowledged = [];
+  const surviving = write(one, survivor.url, ended.signal, survived);
+  const dying = write(one, victim.url, ended.signal, died);
+  await waitUntil("writes through both", () => died.length > 3 && survived.length > 3);
+  await victim.stop("SIGKILL");
+  await dying;
+  const before = survived.length;
+  await waitUntil("writes through the one that is left", () => survived.length > before + 10);
+  ended.abort();
+  await surviving;
+  const all = new Map([...died, ...survived]);
+  expect(all.size).toBe(died.length + survived.length);
+  const listed: { key_version: number }[] = (await one.call("version_list", { key_name: "a" })).json().versions;
+  expect(listed.map(({ key_version }) => key_version)).toEqual(upTo(listed.length));
+  for (const [key_version, value] of [...died, ...survived.slice(-20)]) {
+    expect((await one.call("version_expose", { key_name: "a", key_version })).json().key_value).toBe(value);
+  }
+});
+
+test("a database that is restarted under load, even by a crash: requests are told unavailable, then everything goes on by itself", async () => {
+  await using cluster = await PostgresCluster.start();
+  const data = cluster.url();
+  await using vault = await TestVault.start({ data, masterKey: generateMasterKey() });
+  const ann = await vault.caller("ann@example.com");
+  const acknowledged: number[] = [];
+  const refused = new Set<string>();
+  const ended = new AbortController();
+  const writers = Array.from({ length: 8 }, async () => {
+    while (!ended.signal.aborted) {
+      const answer = await ann.call("protect", { key_name: "a", key_value: "v" });
+      if (answer.status === 200) acknowledged.push(answer.json().secret.key_version);
+      else refused.add(`${answer.outcome()} ${answer.headers["retry-after"]}`);
+    }
+  });
+  for (const mode of ["fast", "immediate"] as const) {
+    await sleep(300);
+    await cluster.down(mode);
+    expect((await ann.call("list_no_dup")).outcome()).toBe("503 unavailable");
+    expect((await vault.logIn("bob@example.com")).outcome()).toBe("503 unavailable");
+    expect((await wire(`${vault.url}/readyz`, { method: "GET" })).outcome()).toBe("503 unavailable");
+    await cluster.up();
+    const before = acknowledged.length;
+    await expect.poll(() => acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(before);
+  }
+  ended.abort();
+  await Promise.all(writers);
+  expect([...refused]).toEqual(["503 unavailable 1"]);
+  const listed: { key_version: number }[] = (await ann.call("version_list", { key_name: "a" })).json().versions;
+  const versions = new Set(listed.map(({ key_version }) => key_version));
+  expect(acknowledged.filter((version) => !versions.has(version))).toEqual([]);
+  expect(new Set(acknowledged).size).toBe(acknowledged.length);
+});
+
+test("what cannot be started with says what to do, and never the password", async () => {
+  const local = new URL(inject("postgres").url);
+  expect(await message("postgres://u:canary-password@127.0.0.1:1/vault")).toBe(
+    "Error: cannot reach the PostgreSQL database vault at 127.0.0.1:1: is it running, and is the URL right?",
+  );
+  local.pathname = "/missing";
+  expect(await message(local.href)).toMatch(/database missing at .* does not exist: create it, with ENCODING 'UTF8'$/u);
+  local.searchParams.set("user", "nobody");
+  expect(await message(local.href)).toMatch(/refused the user: set PGPASSWORD/u);
+});

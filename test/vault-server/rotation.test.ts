@@ -1,0 +1,265 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { onPostgres, vaultData, type VaultData } from "../support/vault/vault-data.ts";
+import { TestVault, VaultCaller } from "../support/vault/start-vault.ts";
+import { VaultsyncProcess } from "../support/processes/vaultsync-process.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { KeyFile, parseMasterKeys } from "../../src/vault-server/crypto/key-file.ts";
+import { KeyRing } from "../../src/vault-server/crypto/key-ring.ts";
+import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
+import { rotateMasterKey } from "../../src/vault-server/rotation/rotate-master-key.ts";
+import { openStore } from "../../src/vault-server/store/open-store.ts";
+import type { Store } from "../../src/vault-server/store/store.ts";
+import { startVaultServer } from "../../src/vault-server/vault-server.ts";
+
+let directory: string;
+let keyPath: string;
+let data: VaultData;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
+  keyPath = join(directory, "master.key");
+  await writeFile(keyPath, `# the vault's\n${Buffer.from(generateMasterKey().reveal()).toString("base64")}\n`, { mode: 0o600 });
+  data = await vaultData();
+});
+afterEach(async () => {
+  await data[Symbol.asyncDispose]();
+  await rm(directory, { recursive: true });
+});
+
+const ring = (): KeyRing => new KeyRing(new KeyFile(keyPath));
+const loud = { limits: { requestsPerSecond: 100_000, requestBurst: 100_000 } };
+
+/** A server with Ann, who has so many secrets, `s0` worth `canary-0`, and so on, and two files. */
+async function filledVault(secrets: number): Promise<{ vault: TestVault; ann: VaultCaller }> {
+  const vault = await TestVault.start({ data: data.location, masterKey: ring(), ...loud });
+  const ann = await vault.caller("ann@example.com");
+  for (let n = 0; n < secrets; n += 1) await ann.call("protect", { key_name: `s${n}`, key_value: `canary-${n}` });
+  for (const filename of ["f0", "f1"]) await ann.upload([{ filename, bytes: Buffer.from(`canary-${filename}`) }]);
+  return { vault, ann };
+}
+
+async function expectEverything(ann: VaultCaller, secrets: number): Promise<void> {
+  const values: unknown[] = [];
+  for (let n = 0; n < secrets; n += 1) values.push((await ann.call("expose", { key_name: `s${n}` })).json().key_value);
+  expect(values).toEqual(Array.from({ length: secrets }, (_, n) => `canary-${n}`));
+  for (const filename of ["f0", "f1"]) {
+    expect((await ann.call("download_file", { filename })).bytes.toString()).toBe(`canary-${filename}`);
+  }
+}
+
+const rotate = (args: readonly string[] = ["--master-key-file", keyPath]): VaultsyncProcess =>
+  new VaultsyncProcess(["vault", "rotate-key", ...args], { VAULTSYNC_VAULT_DATA: data.location });
+
+async function keyIdsInData(): Promise<unknown[]> {
+  const rows = await data.select("SELECT key_id FROM secret_versions UNION SELECT key_id FROM file_versions");
+  return rows.map((row) => row["key_id"]);
+}
+
+const retiredFiles = async (): Promise<string[]> => (await readdir(directory)).filter((name) => name.endsWith(".retired"));
+
+/** Reads and writes, without a pause, until it is stopped; answers whatever was not as it should be. */
+async function workUntil(stop: AbortSignal, caller: VaultCaller, worker: number): Promise<string[]> {
+  const faults: string[] = [];
+  const check = (what: string, good: boolean, outcome: string): void => void (good || faults.push(`${what}: ${outcome}`));
+  for (let round = 0; !stop.aborted; round += 1) {
+    const value = `canary-worker-${worker}-${round}`;
+    const written = await caller.call("protect", { key_name: `worker-${worker}`, key_value: value });
+    check("protect", written.status === 200, written.outcome());
+    const own = await caller.call("expose", { key_name: `worker-${worker}` });
+    check("expose", own.json().key_value === value, own.outcome());
+    const n = (worker * 7 + round * 13) % 100;
+    const old = await caller.call("expose", { key_name: `s${n}` });
+    check("expose an old one", old.json().key_value === `canary-${n}`, old.outcome());
+    const up = await caller.upload([{ filename: `worker-${worker}`, bytes: Buffer.from(value) }]);
+    check("protect_file", up.status === 200, up.outcome());
+    const down = await caller.call("download_file", { filename: `worker-${worker}` });
+    check("download_file", down.bytes.toString() === value, down.outcome());
+  }
+  return faults;
+}
+
+test("while eight read and write, the master key is changed without an error, a wrong value or a restart", async () => {
+  const old = parseMasterKeys(await readFile(keyPath, "utf8"));
+  const before = new KeyRing({ read: () => old });
+  const { vault, ann } = await filledVault(200);
+  await using _vault = vault;
+  // A second server process shares a PostgreSQL database; SQLite has one.
+  await using replica = onPostgres()
+    ? await TestVault.start({ data: data.location, masterKey: ring(), emails: [], ...loud })
+    : undefined;
+  const stop = new AbortController();
+  const workers = Array.from({ length: 8 }, (_, worker) => {
+    const caller = new VaultCaller(replica && worker % 2 ? replica.url : vault.url, ann.email, ann.token);
+    return workUntil(stop.signal, caller, worker);
+  });
+  for (let round = 0; round < 2; round += 1) {
+    const { code, stdout, stderr } = await rotate().ended;
+    expect([code, stdout]).toEqual([0, ""]);
+    expect(stderr).toContain("0 are left under another one");
+  }
+  stop.abort();
+  expect((await Promise.all(workers)).flat()).toEqual([]);
+  const { ids } = ring();
+  expect(ids).toHaveLength(1);
+  expect(ids).not.toEqual(before.ids);
+  expect(await keyIdsInData()).toEqual(ids);
+  expect(await retiredFiles()).toHaveLength(2);
+  await expectEverything(ann, 200);
+
+  const options = { listen: { host: "127.0.0.1", port: 0 }, data: data.location };
+  await expect(startVaultServer({ ...options, masterKey: before })).rejects.toThrow("another master key");
+  await vault[Symbol.asyncDispose]();
+  await using again = await startVaultServer({ ...options, masterKey: ring(), ...loud });
+  await expectEverything(new VaultCaller(again.url, ann.email, ann.token), 200);
+}, 60_000);
+
+test("killed at any moment, a rotation is finished by the next one, and nothing is lost", async () => {
+  const { vault, ann } = await filledVault(400);
+  await using _vault = vault;
+  for (const wait of [0, 3, 15, 40, 90]) {
+    const [old] = ring().ids;
+    await using cutShort = rotate();
+    while (ring().ids.length < 2 && ring().ids[0] === old && cutShort.child.exitCode === null) await delay(1);
+    await delay(wait);
+    cutShort.child.kill("SIGKILL");
+    await cutShort.ended;
+    await ann.call("protect", { key_name: "between", key_value: "canary-between" });
+    expect((await rotate().ended).code).toBe(0);
+    expect(ring().ids).toHaveLength(1);
+    expect(ring().ids).not.toContain(old);
+    expect(await keyIdsInData()).toEqual(ring().ids);
+    expect((await ann.call("expose", { key_name: "between" })).json().key_value).toBe("canary-between");
+  }
+  await expectEverything(ann, 400);
+}, 90_000);
+
+type Cut = "before" | "within" | "after";
+
+/** The store, until its so-manyth write: that one fails, before it begins, within, or when it is committed. */
+function cutAt(store: Store, at: number, cut: Cut): Store {
+  let writes = 0;
+  return {
+    ...store,
+    read: (work) => store.read(work),
+    scrub: () => store.scrub(),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+    async write(work) {
+      writes += 1;
+      if (writes === at && cut === "before") throw new Error("cut short");
+      const result = await store.write(async (transaction) => {
+        const done = await work(transaction);
+        if (writes === at && cut === "within") throw new Error("cut short");
+        return done;
+      });
+      if (writes === at && cut === "after") throw new Error("cut short");
+      return result;
+    },
+  };
+}
+
+test.each<Cut>(["before", "within", "after"])(
+  "cut short %s any of its writes, it can be finished; meanwhile all is readable",
+  async (cut) => {
+    const { vault, ann } = await filledVault(60);
+    await using _vault = vault;
+    const turn = async (at: number): Promise<boolean> => {
+      // SQLite's lock is not for two connections of one process at once: nobody else writes here.
+      await using store = await openStore(data.location);
+      const rotation = {
+        keys: ring(),
+        to: { kind: "new", file: new KeyFile(keyPath) },
+        clock: systemClock,
+        progress: () => undefined,
+      } as const;
+      const completed = await rotateMasterKey({ ...rotation, store: cutAt(store, at, cut) }).then(
+        () => true,
+        (error: Error) => error.message !== "cut short",
+      );
+      await ann.call("protect", { key_name: "between", key_value: `canary-${at}` });
+      expect((await ann.call("expose", { key_name: "between" })).json().key_value).toBe(`canary-${at}`);
+      await expectEverything(ann, 60);
+      // One that had begun is gone on with; it is not begun again with another key.
+      const settings = new Map(
+        (await data.select("SELECT name, value FROM settings")).map((row) => [row["name"], row["value"]] as const),
+      );
+      const finished = await rotateMasterKey({ ...rotation, keys: ring(), store });
+      expect(finished.unreadable).toEqual([]);
+      expect(finished.id === settings.get("master_key")).toBe(settings.get("master_key_rotation") === settings.get("master_key"));
+      return completed;
+    };
+    let at = 1;
+    while (!(await turn(at))) {
+      expect(ring().ids).toHaveLength(1);
+      expect(await keyIdsInData()).toEqual(ring().ids);
+      at += 1;
+    }
+    expect(at).toBeGreaterThan(7);
+    await expectEverything(ann, 60);
+  },
+  60_000,
+);
+
+const id = (name: string): string => `(SELECT id FROM secrets WHERE name = '${name}')`;
+
+test("versions that were altered or swapped are named and left as they are; all others are done, and the old key stays", async () => {
+  const { vault, ann } = await filledVault(5);
+  await using _vault = vault;
+  const [old] = ring().ids;
+  const column = (name: string) => `(SELECT wrapped_key FROM secret_versions WHERE secret_id = ${id(name)})`;
+  await data.change(`UPDATE secret_versions SET wrapped_key = ${column("s1")} WHERE secret_id = ${id("s0")}`);
+  await data.change(`UPDATE secret_versions SET key_id = 'made-up' WHERE secret_id = ${id("s2")}`);
+  await data.change("UPDATE file_versions SET size = size + 1 WHERE file_id = (SELECT id FROM files WHERE name = 'f0')");
+  const { code, stderr } = await rotate().ended;
+  expect(code).toBe(1);
+  expect(stderr).toContain(`version 1 of the secret "s0" of ann@example.com, which the master key ${old} does not open`);
+  expect(stderr).toContain(`version 1 of the secret "s2" of ann@example.com, which the master key made-up does not open`);
+  expect(stderr).toContain(`version 1 of the file "f0" of ann@example.com`);
+  expect(stderr).toContain("4 keys were wrapped anew, 3 are left under another one");
+  expect(ring().ids).toHaveLength(2);
+  const outcomes: string[] = [];
+  for (const key_name of ["s0", "s1", "s2", "s3"]) outcomes.push((await ann.call("expose", { key_name })).outcome());
+  expect(outcomes).toEqual(["500 internal", "200", "500 internal", "200"]);
+  await ann.call("delete", { key_name: ["s0", "s2"] });
+  await ann.call("delete_file", { filename: "f0" });
+  expect((await rotate().ended).code).toBe(0);
+  expect(ring().ids).toHaveLength(1);
+}, 30_000);
+
+test("to a key that every server has already: their files stay as they are", async () => {
+  const { vault, ann } = await filledVault(3);
+  await using _vault = vault;
+  const key = Buffer.from(generateMasterKey().reveal()).toString("base64");
+  const both = `${await readFile(keyPath, "utf8")}${key} # the new one\n`;
+  await writeFile(keyPath, both);
+  const to = ring().ids[1]!;
+  expect((await rotate(["--to", to, "--master-key-file", keyPath]).ended).code).toBe(0);
+  expect(await keyIdsInData()).toEqual([to]);
+  await expectEverything(ann, 3);
+  expect(await readFile(keyPath, "utf8")).toBe(both);
+  const unknown = await rotate(["--to", "0123456789abcdef", "--master-key-file", keyPath]).ended;
+  expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining("0123456789abcdef is not among the keys given") });
+  // By the environment alone.
+  const child = new VaultsyncProcess(["vault", "rotate-key", "--to", ring().ids[0]!], {
+    VAULTSYNC_VAULT_DATA: data.location,
+    VAULTSYNC_VAULT_MASTER_KEY: both.replaceAll(/#.*$/gmu, "").trim().replaceAll("\n", ","),
+  });
+  expect((await child.ended).code).toBe(0);
+}, 30_000);
+
+test("keys that are not those of the data, or no data at all, are refused, and the file stays as it is", async () => {
+  const { vault } = await filledVault(1);
+  await using _vault = vault;
+  const [current] = ring().ids;
+  const other = join(directory, "other.key");
+  await writeFile(other, Buffer.from(generateMasterKey().reveal()).toString("base64"));
+  const before = await readFile(other, "utf8");
+  const wrong = await rotate(["--master-key-file", other]).ended;
+  expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining(`the data is under another master key, ${current}`) });
+  expect(await readFile(other, "utf8")).toBe(before);
+  const nowhere = await rotate(["--master-key-file", keyPath, "--data", join(directory, "none.db")]).ended;
+  expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining("there is no data file") });
+  expect((await rotate([]).ended).code).toBe(2);
+});

@@ -1,0 +1,234 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { scopeString, TestVault, wire, type VaultCaller } from "../support/vault/start-vault.ts";
+
+let clock: VirtualClock;
+let vault: TestVault;
+let ann: VaultCaller;
+let bob: VaultCaller;
+let freshNumber = 0;
+beforeAll(async () => {
+  clock = new VirtualClock();
+  vault = await TestVault.start({ clock, limits: { requestsPerSecond: 1e6, requestBurst: 1e6 } });
+  ann = await vault.caller("ann@example.com", scopeString(), 1e6);
+  bob = await vault.caller("bob@example.com", scopeString(), 1e6);
+});
+afterAll(() => vault[Symbol.asyncDispose]());
+
+/** A secret of Ann's with these values as its versions, and what the call says of it more. */
+async function fresh(values: readonly string[] = ["v"], more: object = {}): Promise<string> {
+  const name = `changing-${(freshNumber += 1)}`;
+  for (const value of values) await ann.call("protect", { key_name: name, key_value: value, ...more });
+  return name;
+}
+const scoped = (narrowed: Record<string, string[]>) => vault.caller("ann@example.com", scopeString(narrowed), 1e6);
+const shareWithBob = (name: string, permission: string) =>
+  ann.call("share", { key_name: name, permission, usr_id_from: ann.email, usr_id_to: bob.email });
+const versionNumbers = async (name: string, operation: "version_list" | "version_list_for_link" = "version_list") =>
+  (await ann.call(operation, { key_name: name })).json().versions?.map((record: { key_version: number }) => record.key_version);
+const exposed = async (name: string) => (await ann.call("expose", { key_name: name })).json();
+const names = async (caller: VaultCaller): Promise<string[]> =>
+  (await caller.call("list_no_dup")).json().secrets.map((secret: { key_name: string }) => secret.key_name);
+
+const removeVersion = (caller: VaultCaller, name: string, version: unknown) =>
+  caller.call("version_delete", { key_name: name, key_version: version });
+const update = (caller: VaultCaller, name: string, body: object) =>
+  caller.call("update_key_metadata", { key_name: name, key_version: 1, ...body });
+const remove = (caller: VaultCaller, keyName: unknown) => caller.call("delete", { key_name: keyName });
+
+describe("version_delete", () => {
+  test("a name or a version that is not there is not found; the only version is left alone", async () => {
+    const name = await fresh();
+    expect((await removeVersion(ann, "nowhere", 1)).outcome()).toBe("404 secret_not_found");
+    expect((await removeVersion(bob, name, 1)).outcome()).toBe("404 secret_not_found");
+    expect((await removeVersion(ann, name, 2)).outcome()).toBe("404 version_not_found");
+    expect((await removeVersion(ann, name, 1)).outcome()).toBe("409 last_version");
+    expect((await exposed(name)).key_value).toBe("v");
+  });
+
+  test.each([undefined, null, "1", 0, 1.5])("the version %j is refused", async (version) => {
+    expect((await removeVersion(ann, await fresh(["1", "2"]), version)).outcome()).toBe("400 invalid_request");
+  });
+
+  test("an older version goes, the others keep their numbers and values", async () => {
+    const name = await fresh(["one", "two", "three"]);
+    const answer = await removeVersion(ann, name, 2);
+    expect([answer.outcome(), answer.json()]).toEqual(["200", { deleted: { key_name: name, key_version: 2 } }]);
+    expect(await versionNumbers(name)).toEqual([1, 3]);
+    expect((await ann.call("version_expose", { key_name: name, key_version: 2 })).outcome()).toBe("404 version_not_found");
+    expect((await ann.call("version_expose", { key_name: name, key_version: 1 })).json().key_value).toBe("one");
+  });
+
+  test("without the latest the next lower one is the latest, and its number is never used again", async () => {
+    const name = await fresh(["one", "two", "three"]);
+    await removeVersion(ann, name, 2);
+    await removeVersion(ann, name, 3);
+    expect(await exposed(name)).toMatchObject({ key_value: "one", key_version: 1 });
+    const again = await ann.call("protect", { key_name: name, key_value: "four" });
+    expect(again.json().secret.key_version).toBe(4);
+    expect(await versionNumbers(name)).toEqual([1, 4]);
+  });
+
+  test("it is the creator's in both families, whatever a grantee may do", async () => {
+    const name = await fresh(["one", "two"]);
+    await shareWithBob(name, "RW");
+    expect((await removeVersion(bob, name, 1)).outcome()).toBe("403 forbidden");
+    expect(await versionNumbers(name, "version_list_for_link")).toEqual([1, 2]);
+    expect((await removeVersion(ann, name, 1)).outcome()).toBe("200");
+    expect(await versionNumbers(name, "version_list_for_link")).toEqual([2]);
+  });
+
+  test("out of scope, now or once the older version decides, nothing is deleted", async () => {
+    const name = await fresh(["one"], { metadata: { cloud_type: "before" } });
+    await ann.call("protect", { key_name: name, key_value: "two", metadata: { cloud_type: "after" } });
+    for (const cloud of ["before", "after"]) {
+      const answer = await removeVersion(await scoped({ cloud_type: [cloud] }), name, 2);
+      expect([cloud, answer.outcome()]).toEqual([cloud, "403 out_of_scope"]);
+    }
+    expect(await versionNumbers(name)).toEqual([1, 2]);
+    expect((await removeVersion(await scoped({ cloud_type: ["after"] }), name, 1)).outcome()).toBe("200");
+  });
+});
+
+describe("update_key_metadata", () => {
+  test.each([
+    {},
+    { metadata: null },
+    { metadata: "x" },
+    { metadata: { expiration_time: "10" } },
+    { metadata: { cloud_type: 1 } },
+    { expiration_time: -1 },
+    { metadata: {}, key_version: "1" },
+    { metadata: {}, key_version: undefined },
+    { metadata: {}, owner: 1 },
+  ])("a body with %j is refused", async (body) => {
+    expect((await update(ann, await fresh(), body)).outcome()).toBe("400 invalid_request");
+  });
+
+  test("a name or a version that is not there is not found", async () => {
+    const name = await fresh();
+    expect((await update(ann, "nowhere", { metadata: {} })).outcome()).toBe("404 secret_not_found");
+    expect((await update(bob, name, { metadata: {} })).outcome()).toBe("404 secret_not_found");
+    expect((await update(bob, name, { metadata: {}, owner: ann.email })).outcome()).toBe("404 secret_not_found");
+    expect((await update(ann, name, { metadata: {}, key_version: 2 })).outcome()).toBe("404 version_not_found");
+  });
+
+  test("only the names given are changed, of that version only, and the value and its version stay", async () => {
+    const name = await fresh(["one", "two"], { metadata: { team: { on: [1] }, note: "kept" } });
+    const before = (await ann.call("version_list", { key_name: name })).json().versions;
+    clock.stepWall(5000);
+    const answer = await update(ann, name, { metadata: { classification: "low", team: null, added: [{}], expiration_time: 20 } });
+    const changed = {
+      ...before[0],
+      metadata: { ...before[0].metadata, classification: "low", team: null, added: [{}], expiration_time: 20 },
+      updated_at: new Date(clock.now()).toISOString(),
+      expires_at: new Date(Date.parse(before[0].created_at) + 20 * 86_400_000).toISOString(),
+    };
+    expect([answer.outcome(), answer.json()]).toEqual(["200", { secret: changed }]);
+    expect((await ann.call("version_list", { key_name: name })).json().versions).toEqual([changed, before[1]]);
+    expect(await exposed(name)).toMatchObject({ key_value: "two", key_version: 2 });
+  });
+
+  test("the other spelling and the top-level form are taken, with the same precedence as in protect", async () => {
+    const name = await fresh();
+    const environment = async (body: object) => (await update(ann, name, body)).json().secret.metadata.environment_type;
+    expect(await environment({ enviroment_type: "a" })).toBe("a");
+    expect(await environment({ metadata: { enviroment_type: "b" } })).toBe("b");
+    expect(await environment({ metadata: { enviroment_type: "wrong", environment_type: "c" } })).toBe("c");
+    expect(await environment({ environment_type: "top", metadata: { enviroment_type: "d" } })).toBe("d");
+    expect((await update(ann, name, { expiration_time: 3 })).json().secret.metadata).not.toHaveProperty("enviroment_type");
+  });
+
+  test("a name such as __proto__ is data", async () => {
+    const name = await fresh();
+    const headers = { "content-type": "application/json", authorization: ann.token };
+    const body = `{"email":"${ann.email}","key_name":"${name}","key_version":1,"metadata":{"__proto__":{"polluted":1}}}`;
+    expect((await wire(`${vault.url}/v1/user/secret/update_key_metadata`, { headers, body })).outcome()).toBe("200");
+    expect((await ann.call("expose", { key_name: name })).bytes.toString()).toContain(`"__proto__":{"polluted":1}`);
+  });
+
+  test("it needs W; a grantee with it changes a shared secret, and may name its owner", async () => {
+    const name = await fresh();
+    await shareWithBob(name, "R");
+    expect((await update(bob, name, { metadata: { note: 1 } })).outcome()).toBe("403 forbidden");
+    for (const permission of ["W", "RW"]) {
+      await shareWithBob(name, permission);
+      const answer = await update(bob, name, { metadata: { note: permission }, owner: "ANN@example.com" });
+      expect(answer.json().secret).toMatchObject({ owner: ann.email, shared: true, permission, metadata: { note: permission } });
+    }
+    expect((await update(ann, name, { metadata: { note: "ann's" } })).json().secret).toMatchObject({ permission: "RW" });
+  });
+
+  test("one's own and a received secret of one name are told apart by owner only", async () => {
+    const name = await fresh();
+    await shareWithBob(name, "W");
+    await bob.call("protect", { key_name: name, key_value: "bob's" });
+    expect((await update(bob, name, { metadata: { note: 1 } })).outcome()).toBe("409 ambiguous_name");
+    for (const owner of [ann.email, bob.email]) {
+      const answer = await update(bob, name, { metadata: { note: owner }, owner });
+      expect(answer.json().secret).toMatchObject({ owner, metadata: { note: owner } });
+    }
+  });
+
+  test("it changes at once which scopes reach the secret, and moves nothing outside one's own", async () => {
+    const name = await fresh(["one", "two"], { metadata: { cloud_type: "mine" } });
+    const mine = await scoped({ cloud_type: ["mine"] });
+    const move = (caller: VaultCaller, version: number, cloud: string) =>
+      update(caller, name, { key_version: version, metadata: { cloud_type: cloud } });
+    expect((await move(mine, 2, "other")).outcome()).toBe("403 out_of_scope");
+    expect((await move(mine, 1, "other")).outcome()).toBe("200");
+    expect(await names(mine)).toContain(name);
+    await move(ann, 2, "other");
+    expect(await names(mine)).not.toContain(name);
+    expect((await move(mine, 2, "mine")).outcome()).toBe("403 out_of_scope");
+  });
+});
+
+describe("delete", () => {
+  test.each([undefined, null, [], [""], [1], 7, ["a", ["b"]], Array.from({ length: 10_001 }, (_, i) => `n${i}`)])(
+    "key_name %j is refused",
+    async (key_name) => {
+      expect((await remove(ann, key_name)).outcome()).toBe("400 invalid_request");
+    },
+  );
+
+  test("all or nothing: one name that is not there, not one's own or out of scope saves the others, and is pointed at", async () => {
+    const [kept, foreign] = [await fresh(), `bobs-${freshNumber}`];
+    await bob.call("protect", { key_name: foreign, key_value: "v" });
+    const unknown = await remove(ann, [kept, "nowhere"]);
+    expect(unknown.outcome()).toBe("404 secret_not_found");
+    expect(unknown.json().error.details).toEqual([{ path: "key_name.1", reason: expect.any(String) }]);
+    expect((await remove(ann, [kept, foreign])).outcome()).toBe("404 secret_not_found");
+    await bob.call("share", { key_name: foreign, permission: "RW", usr_id_from: bob.email, usr_id_to: [ann.email] });
+    expect((await remove(ann, [kept, foreign])).outcome()).toBe("403 forbidden");
+    const narrow = await scoped({ secret_name: [kept] });
+    expect((await remove(narrow, [kept, await fresh()])).outcome()).toBe("403 out_of_scope");
+    expect((await remove(narrow, foreign)).outcome()).toBe("403 out_of_scope");
+    // One's own secret is meant where there is one: a received one of the name, in scope, changes nothing.
+    await ann.call("protect", { key_name: foreign, key_value: "ann's", metadata: { cloud_type: "own" } });
+    expect((await remove(await scoped({ cloud_type: ["aws"] }), foreign)).outcome()).toBe("403 out_of_scope");
+    expect(await names(ann)).toEqual(expect.arrayContaining([kept, foreign]));
+  });
+
+  test("a string and an array are both taken, names said twice count once, and the names start again at version 1", async () => {
+    const [one, two, three] = [await fresh(["1", "2"]), await fresh(), await fresh()];
+    expect((await remove(ann, one)).json()).toEqual({ deleted: [one] });
+    expect((await remove(ann, [three, two, three])).json()).toEqual({ deleted: [three, two] });
+    for (const name of [one, two, three]) {
+      expect((await ann.call("expose", { key_name: name })).outcome()).toBe("404 secret_not_found");
+      expect((await ann.call("protect", { key_name: name, key_value: "new" })).json().secret.key_version).toBe(1);
+      expect(await versionNumbers(name)).toEqual([1]);
+    }
+  });
+
+  test("a shared secret goes for everybody, and a new one of its name is shared with nobody", async () => {
+    const name = await fresh();
+    await shareWithBob(name, "RW");
+    expect((await remove(bob, name)).outcome()).toBe("403 forbidden");
+    expect((await remove(ann, name)).outcome()).toBe("200");
+    expect((await bob.call("expose_link", { key_name: name })).outcome()).toBe("404 secret_not_found");
+    const again = await ann.call("protect", { key_name: name, key_value: "new" });
+    expect(again.json().secret).toMatchObject({ shared: false, key_version: 1 });
+    expect(await names(bob)).not.toContain(name);
+  });
+});

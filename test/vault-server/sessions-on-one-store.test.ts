@@ -1,0 +1,63 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { mailTo } from "../support/mail/mailbox.ts";
+import { vaultData } from "../support/vault/vault-data.ts";
+import { TestVault, type WireAnswer } from "../support/vault/start-vault.ts";
+import { cookieOf, WebSession } from "../support/vault/web-session.ts";
+import { appOperationPath } from "../../src/protocol/session-operations.ts";
+import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
+
+// Two servers behind one balancer: one store, one address of the application.
+const running = new AsyncDisposableStack();
+let one: TestVault;
+let two: TestVault;
+beforeAll(async () => {
+  const data = running.use(await vaultData());
+  const directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
+  running.defer(() => rm(directory, { recursive: true }));
+  const shared = { data: data.location, masterKey: generateMasterKey(), mail: { directory } };
+  const options = { ...shared, appUrl: "http://localhost:8200" };
+  one = running.use(await TestVault.start(options));
+  two = running.use(await TestVault.start({ ...options, dev: { users: [] } }));
+});
+afterAll(() => running.disposeAsync());
+
+/** The same browser, sent to the other server. */
+async function atTwo(session: WebSession): Promise<WebSession> {
+  const told = await two.post(appOperationPath.app_session, {}, session.headers);
+  return new WebSession(two.url, { ...told, headers: { "set-cookie": [session.cookie] } });
+}
+
+test("a session of one server works at the other, and a log-out at either ends it at both", async () => {
+  const session = await WebSession.logIn(one, "ann@example.com");
+  const elsewhere = await atTwo(session);
+  expect([elsewhere.csrf, await elsewhere.isLive()]).toEqual([session.csrf, true]);
+  await elsewhere.app("app_log_out");
+  expect([await session.isLive(), await elsewhere.isLive()]).toEqual([false, false]);
+});
+
+test("a letter asked for at one server counts at the other, its link works there, once", async () => {
+  const body = { email: "new@example.com" };
+  expect((await one.post(appOperationPath.app_request_password, body)).outcome()).toBe("200");
+  expect((await two.post(appOperationPath.app_request_password, body)).outcome()).toBe("429 rate_limited");
+  const { token, link } = await mailTo(one.mailDirectory, "new@example.com");
+  expect(link).toMatch(/^http:\/\/localhost:8200\/#\/set-password\?token=/u);
+  const follow = (vault: TestVault) => vault.post(appOperationPath.app_set_password, { token, password: "a long password" });
+  const answers = await Promise.all([follow(one), follow(two), follow(one), follow(two)]);
+  const outcomes = answers.map((answer) => answer.outcome()).toSorted();
+  expect(outcomes).toEqual(["200", ...Array.from({ length: 3 }, () => "401 invalid_confirmation")]);
+  expect(cookieOf(answers.find(({ status }) => status === 200)!)).toMatch(/^vaultsync_session=[\w-]{43}$/u);
+});
+
+function logIn(vault: TestVault, password: string): Promise<WireAnswer> {
+  return vault.post(appOperationPath.app_log_in, { email: "bob@example.com", password });
+}
+
+test("failed log-ins at one server slow those at the other", async () => {
+  for (const vault of [one, two, one, two, one]) {
+    expect((await logIn(vault, "wrong")).outcome()).toBe("401 invalid_credentials");
+  }
+  expect((await logIn(two, one.passwords.get("bob@example.com") ?? "")).outcome()).toBe("429 rate_limited");
+});

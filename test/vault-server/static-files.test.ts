@@ -1,0 +1,122 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { brotliDecompressSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { TestVault, wire } from "../support/vault/start-vault.ts";
+
+const script = `console.log(${JSON.stringify("compressible ".repeat(200))});`;
+const files = {
+  "index.html": "<!doctype html><title>Vaultsync</title>",
+  "assets/main-Abc123.js": script,
+  "assets/main-Abc123.css": "body { color: CanvasText }",
+  "assets/icon-Abc123.svg": '<svg xmlns="http://www.w3.org/2000/svg"/>',
+  "notes.txt": "beside it, not of it",
+};
+
+describe("the web application's files", () => {
+  let directory: string;
+  let vault: TestVault;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
+    await mkdir(join(directory, "assets"));
+    for (const [name, text] of Object.entries(files)) await writeFile(join(directory, name), text);
+    vault = await TestVault.start({ webDirectory: pathToFileURL(`${directory}/`) });
+  });
+  afterAll(async () => {
+    await vault[Symbol.asyncDispose]();
+    await rm(directory, { recursive: true });
+  });
+
+  const get = (path: string, headers = {}, method = "GET") => wire(vault.url + path, { method, headers });
+
+  test.each([
+    ["/", "text/html; charset=utf-8", "index.html"],
+    ["/assets/main-Abc123.js", "text/javascript; charset=utf-8", "assets/main-Abc123.js"],
+    ["/assets/main-Abc123.css", "text/css; charset=utf-8", "assets/main-Abc123.css"],
+    ["/assets/icon-Abc123.svg", "image/svg+xml", "assets/icon-Abc123.svg"],
+  ] as const)("%s is served as %s, to GET and HEAD", async (path, type, name) => {
+    const answer = await get(path);
+    expect([answer.status, answer.headers["content-type"], answer.bytes.toString()]).toEqual([200, type, files[name]]);
+    expect(answer.headers["x-content-type-options"]).toBe("nosniff");
+    const head = await get(path, {}, "HEAD");
+    expect([head.status, head.headers["content-type"], head.headers.etag, head.bytes.length]).toEqual([
+      200,
+      type,
+      answer.headers.etag,
+      0,
+    ]);
+  });
+
+  test("files whose names tell their content are kept for good, the page is asked for again", async () => {
+    expect((await get("/assets/main-Abc123.js")).headers["cache-control"]).toBe("public, max-age=31536000, immutable");
+    expect((await get("/")).headers["cache-control"]).toBe("no-cache");
+  });
+
+  test.each(["/", "/assets/main-Abc123.js"])("%s answers 304 to who has it", async (path) => {
+    const { etag = "" } = (await get(path)).headers;
+    const again = await get(path, { "if-none-match": etag });
+    expect([again.status, again.bytes.length, again.headers.etag]).toEqual([304, 0, etag]);
+    expect((await get(path, { "if-none-match": '"other"' })).status).toBe(200);
+  });
+
+  test("they are compressed when asked", async () => {
+    const answer = await get("/assets/main-Abc123.js", { "accept-encoding": "br" });
+    expect([answer.headers["content-encoding"], answer.headers.vary]).toEqual(["br", "accept-encoding"]);
+    expect(brotliDecompressSync(answer.bytes).toString()).toBe(script);
+  });
+
+  test("nothing but the built files is served", async () => {
+    for (const path of [
+      "/notes.txt",
+      "/index.html",
+      "/assets/",
+      "/assets/../notes.txt",
+      "/assets/%2e%2e/notes.txt",
+      "/assets/..%2fnotes.txt",
+      "/assets/constructor",
+    ]) {
+      expect([path, (await get(path)).outcome()]).toEqual([path, "404 not_found"]);
+    }
+  });
+
+  test.each(["/", "/assets/main-Abc123.js", "/healthz"])("%s takes GET and HEAD only", async (path) => {
+    for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) {
+      const answer = await get(path, {}, method);
+      expect([method, answer.outcome(), answer.headers.allow]).toEqual([method, "405 method_not_allowed", "GET, HEAD"]);
+    }
+  });
+
+  test("a page may load and call nothing but the application itself, and nobody may frame it", async () => {
+    const { headers } = await get("/");
+    expect(headers).toMatchObject({
+      "content-security-policy":
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+      "referrer-policy": "no-referrer",
+      "x-frame-options": "DENY",
+      "cross-origin-opener-policy": "same-origin",
+      "cross-origin-resource-policy": "same-origin",
+      "permissions-policy": expect.stringContaining("camera=()"),
+    });
+    expect(headers["strict-transport-security"]).toBeUndefined();
+  });
+
+  test("with an https address browsers are told to come back by https only", async () => {
+    await using secure = await TestVault.start({
+      appUrl: "https://vault.example.com",
+      webDirectory: pathToFileURL(`${directory}/`),
+    });
+    const { headers } = await wire(`${secure.url}/`, { method: "GET" });
+    expect(headers["strict-transport-security"]).toBe("max-age=31536000");
+  });
+
+  test("a server without the built files says how to make them, and serves everything else", async () => {
+    await using bare = await TestVault.start({ webDirectory: pathToFileURL(`${directory}/nowhere/`) });
+    const answer = await wire(`${bare.url}/`, { method: "GET" });
+    expect([answer.status, answer.headers["content-type"]]).toEqual([503, "text/plain; charset=utf-8"]);
+    expect(answer.bytes.toString()).toContain("npm run build:web");
+    expect((await bare.logIn("ann@example.com")).status).toBe(200);
+  });
+});

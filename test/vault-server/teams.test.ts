@@ -1,0 +1,237 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { scopeString, TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
+
+let vault: TestVault;
+let ann: VaultCaller;
+let bob: VaultCaller;
+let cid: VaultCaller;
+let team: string;
+let name: string;
+let freshNumber = 0;
+beforeAll(async () => {
+  vault = await TestVault.start({
+    emails: ["ann@example.com", "bob@example.com", "cid@example.com"],
+    limits: { requestsPerSecond: 1e6, requestBurst: 1e6 },
+  });
+  ann = await vault.caller("ann@example.com");
+  bob = await vault.caller("bob@example.com");
+  cid = await vault.caller("cid@example.com");
+});
+afterAll(() => vault[Symbol.asyncDispose]());
+beforeEach(async () => {
+  freshNumber += 1;
+  team = `team-${freshNumber}`;
+  name = `team-secret-${freshNumber}`;
+  await ann.call("protect", { key_name: name, key_value: "v" });
+});
+
+const create = (members?: unknown, caller = ann, group_id: unknown = team) => caller.call("team_create", { group_id, members });
+const add = (members: unknown, caller = ann, group_id = team) => caller.call("team_add_members", { group_id, members });
+const remove = (members: unknown, caller = ann, group_id = team) => caller.call("team_remove_members", { group_id, members });
+const removeTeam = (caller = ann, group_id = team) => caller.call("team_delete", { group_id });
+const teamsOf = async (caller: VaultCaller) =>
+  (await caller.call("team_list")).json().teams.filter((each: { group_id: string }) => each.group_id === team);
+const teamNames = async (caller: VaultCaller) =>
+  (await caller.call("team_list")).json().teams.map((each: { group_id: string }) => each.group_id);
+const shareWithTeam = (permission = "R", caller = ann, key_name = name) =>
+  caller.call("share", { key_name, permission, usr_id_from: caller.email, group_id_to: team });
+const reveal = async (caller: VaultCaller) => (await caller.call("expose_link", { key_name: name })).outcome();
+const isShared = async () => (await ann.call("expose", { key_name: name })).outcome() === "409 use_link_operation";
+
+describe("teams", () => {
+  test.each([
+    ["no name", { group_id: undefined }],
+    ["an empty name", { group_id: "" }],
+    ["a control character", { group_id: "a\tb" }],
+    ["257 characters", { group_id: "n".repeat(257) }],
+    ["a member that is no address", { members: ["bob"] }],
+    ["members that are no list", { members: { a: 1 } }],
+  ])("%s is refused", async (_what, body) => {
+    const answer = await ann.call("team_create", { group_id: team, ...body });
+    expect(answer.outcome()).toBe("400 invalid_request");
+  });
+
+  test("the creator is a member; members are addresses in one spelling, each once, by code point", async () => {
+    const answer = await create([
+      "cid@example.com",
+      "BOB@example.com",
+      "bob@example.com",
+      "ann@example.com",
+      "later@example.com",
+    ]);
+    const created = { group_id: team, creator: ann.email, members: [ann.email, bob.email, cid.email, "later@example.com"] };
+    expect([answer.outcome(), answer.json()]).toEqual(["200", { team: created }]);
+    for (const caller of [ann, bob, cid]) expect(await teamsOf(caller)).toEqual([created]);
+  });
+
+  test("a team may have nobody else, or one member said as a string", async () => {
+    expect((await create()).json().team.members).toEqual([ann.email]);
+    expect((await create([], ann, `${team} b`)).json().team.members).toEqual([ann.email]);
+    expect((await create("bob@example.com", ann, `${team} c`)).json().team.members).toEqual([ann.email, bob.email]);
+  });
+
+  test("names are unique on the server, also for another creator", async () => {
+    await create(["bob@example.com"]);
+    expect((await create([], cid)).outcome()).toBe("409 team_exists");
+    expect((await create()).outcome()).toBe("409 team_exists");
+    expect(await teamsOf(cid)).toEqual([]);
+    expect((await teamsOf(bob))[0].creator).toBe(ann.email);
+  });
+
+  test("the list shows the teams one belongs to, by name", async () => {
+    await using other = await TestVault.start();
+    const [one, two] = [await other.caller("ann@example.com"), await other.caller("bob@example.com")];
+    expect((await one.call("team_list")).json()).toEqual({ teams: [] });
+    for (const group_id of ["b", "\u{10000}", "\uffff", "a"]) await create(["bob@example.com"], one, group_id);
+    await create([], one, "ann's");
+    expect(await teamNames(two)).toEqual(["a", "b", "\uffff", "\u{10000}"]);
+    expect(await teamNames(one)).toEqual(["a", "ann's", "b", "\uffff", "\u{10000}"]);
+  });
+
+  test("the creator alone changes a team, whoever else is a member; a team that is not there is not found", async () => {
+    await create(["bob@example.com"]);
+    for (const change of [add, remove]) {
+      for (const caller of [bob, cid]) expect((await change("bob@example.com", caller)).outcome()).toBe("403 forbidden");
+      expect((await change("bob@example.com", ann, "no such team")).outcome()).toBe("404 team_not_found");
+      for (const members of [undefined, [], ["x"]]) expect((await change(members)).outcome()).toBe("400 invalid_request");
+    }
+    for (const caller of [bob, cid]) expect((await removeTeam(caller)).outcome()).toBe("403 forbidden");
+    expect((await removeTeam(ann, "no such team")).outcome()).toBe("404 team_not_found");
+    expect((await teamsOf(bob))[0].members).toEqual([ann.email, bob.email]);
+  });
+
+  test("adding members keeps those that are there, removing leaves the others, the creator cannot be removed", async () => {
+    await create(["bob@example.com"]);
+    expect((await add(["CID@example.com", "bob@example.com"])).json().team.members).toEqual([ann.email, bob.email, cid.email]);
+    const removed = await remove(["Bob@example.com", "nobody@example.com"]);
+    expect(removed.json().team.members).toEqual([ann.email, cid.email]);
+    expect((await remove(["cid@example.com", "ann@example.com"])).outcome()).toBe("400 invalid_request");
+    expect((await teamsOf(ann))[0].members).toEqual([ann.email, cid.email]);
+    expect(await teamsOf(bob)).toEqual([]);
+  });
+
+  test("a deleted team is gone, and its name may be taken by somebody else", async () => {
+    await create(["bob@example.com"]);
+    const answer = await removeTeam();
+    expect([answer.outcome(), answer.json()]).toEqual(["200", { deleted: { group_id: team } }]);
+    expect(await teamsOf(bob)).toEqual([]);
+    expect((await create([], cid)).json().team).toEqual({ group_id: team, creator: cid.email, members: [cid.email] });
+  });
+
+  test("a token's scope limits no team", async () => {
+    const narrow = await vault.caller(ann.email, scopeString({ secret_name: ["nothing"] }));
+    expect((await create([], narrow)).outcome()).toBe("200");
+  });
+});
+
+describe("sharing with a team", () => {
+  test("only a member shares with a team that is there", async () => {
+    expect((await shareWithTeam()).outcome()).toBe("404 team_not_found");
+    await create([], cid);
+    expect((await shareWithTeam()).outcome()).toBe("403 forbidden");
+    await add(["ann@example.com"], cid);
+    const answer = await shareWithTeam();
+    expect(answer.json()).toEqual({ shared: [{ key_name: name, to: team, permission: "R", state: "active" }] });
+    expect(await reveal(cid)).toBe("200");
+  });
+
+  test("the grant is `invited` while some member has no live session", async () => {
+    await create(["bob@example.com"]);
+    expect((await shareWithTeam()).json().shared[0].state).toBe("active");
+    await add("later@example.com");
+    expect((await shareWithTeam()).json().shared[0].state).toBe("invited");
+  });
+
+  test("reaches who is a member at the time of the call: joining shows it, leaving hides it, coming back shows it again", async () => {
+    await create(["bob@example.com"]);
+    await shareWithTeam("RW");
+    expect([await reveal(bob), await reveal(cid)]).toEqual(["200", "404 secret_not_found"]);
+    await add("cid@example.com");
+    expect(await reveal(cid)).toBe("200");
+    expect((await cid.call("protect_link", { key_name: name, key_value: "w" })).outcome()).toBe("200");
+    await remove(["bob@example.com", "cid@example.com"]);
+    expect([await reveal(bob), await reveal(cid)]).toEqual(["404 secret_not_found", "404 secret_not_found"]);
+    expect(await isShared()).toBe(true);
+    await add("bob@example.com");
+    expect(await reveal(bob)).toBe("200");
+  });
+
+  test("a member who shared and then left still owns the share", async () => {
+    await create(["ann@example.com", "bob@example.com"], cid);
+    await shareWithTeam();
+    await remove("ann@example.com", cid);
+    expect([await reveal(bob), await reveal(ann)]).toEqual(["200", "200"]);
+    expect((await shareWithTeam("RW")).outcome()).toBe("403 forbidden");
+    const answer = await ann.call("unshare", { key_name: name, group_id_to: team });
+    expect(answer.json()).toEqual({ unshared: [{ key_name: name, from: team }] });
+    expect([await reveal(bob), await isShared()]).toEqual(["404 secret_not_found", false]);
+  });
+
+  test("direct and team grants add up, and each is taken back by itself", async () => {
+    await create(["bob@example.com"]);
+    await shareWithTeam("R");
+    const direct = { key_name: name, usr_id_from: ann.email, usr_id_to: "bob@example.com" };
+    await ann.call("share", { ...direct, permission: "W" });
+    const permission = async () =>
+      (await bob.call("list_no_dup")).json().secrets.find((secret: { key_name: string }) => secret.key_name === name)?.permission;
+    expect(await permission()).toBe("RW");
+    await create([], ann, `${team} other`);
+    const other = await ann.call("unshare", { key_name: name, group_id_to: `${team} other` });
+    expect([other.json(), await permission()]).toEqual([{ unshared: [] }, "RW"]);
+    expect((await ann.call("unshare", direct)).json().unshared).toEqual([{ key_name: name, from: bob.email }]);
+    expect(await permission()).toBe("R");
+    await ann.call("share", { ...direct, permission: "W" });
+    await ann.call("unshare", { key_name: name, group_id_to: team });
+    expect(await permission()).toBeUndefined();
+    expect((await bob.call("protect_link", { key_name: name, key_value: "w" })).outcome()).toBe("200");
+    const both = await ann.call("share", { key_name: name, permission: "R", usr_id_from: ann.email, group_id_to: team });
+    expect(both.outcome()).toBe("200");
+    expect((await ann.call("unshare", { key_name: name })).json().unshared).toEqual([
+      { key_name: name, from: bob.email },
+      { key_name: name, from: team },
+    ]);
+  });
+
+  test("put away by one member it stays for the others and shared, until it is shared with the team again", async () => {
+    await create(["bob@example.com", "cid@example.com"]);
+    await shareWithTeam();
+    const direct = { key_name: name, permission: "RW", usr_id_from: ann.email, usr_id_to: "bob@example.com" };
+    await ann.call("share", direct);
+    const answer = await bob.call("delete_shared_key_link", { key_name: name });
+    expect(answer.json()).toEqual({ removed: { key_name: name, owner: ann.email } });
+    expect([await reveal(bob), await reveal(cid), await isShared()]).toEqual(["404 secret_not_found", "200", true]);
+    await remove("bob@example.com");
+    await add("bob@example.com");
+    expect(await reveal(bob)).toBe("404 secret_not_found");
+    await shareWithTeam();
+    expect(await reveal(bob)).toBe("200");
+  });
+
+  test("put away as one team's, it is there for who gets it through another team", async () => {
+    await create(["bob@example.com"]);
+    await shareWithTeam();
+    await bob.call("delete_shared_key_link", { key_name: name });
+    const other = `${team} other`;
+    await create(["bob@example.com"], ann, other);
+    expect(await reveal(bob)).toBe("404 secret_not_found");
+    await ann.call("share", { key_name: name, permission: "R", usr_id_from: ann.email, group_id_to: other });
+    expect(await reveal(bob)).toBe("200");
+  });
+
+  test("deleting the team takes its shares back; a team that takes the name later gets none of them", async () => {
+    await create(["bob@example.com"]);
+    await shareWithTeam();
+    await removeTeam();
+    expect([await reveal(bob), await isShared()]).toEqual(["404 secret_not_found", false]);
+    await create(["bob@example.com"], cid);
+    expect(await reveal(bob)).toBe("404 secret_not_found");
+  });
+
+  test("a member's own secret in the team is listed once, as their own", async () => {
+    await create(["bob@example.com"]);
+    await shareWithTeam("R");
+    const own = (await ann.call("list_no_dup")).json().secrets.filter((secret: { key_name: string }) => secret.key_name === name);
+    expect(own).toMatchObject([{ owner: ann.email, permission: "RW", shared: true }]);
+    expect((await ann.call("delete_shared_key_link", { key_name: name })).outcome()).toBe("404 secret_not_found");
+  });
+});

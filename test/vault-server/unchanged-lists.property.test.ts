@@ -1,0 +1,97 @@
+import * as fc from "fast-check";
+import { expect, test } from "vitest";
+import { waitUntil } from "../support/clock/wait-until.ts";
+import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
+
+const DAY = 86_400_000;
+const emails = ["ann@example.com", "bob@example.com", "cid@example.com"];
+const team = "crew";
+
+interface World {
+  readonly people: readonly VaultCaller[];
+  readonly clock: VirtualClock;
+}
+
+type Step = readonly [label: string, take: (world: World) => Promise<unknown> | void];
+
+const person = fc.nat({ max: emails.length - 1 });
+const name = fc.constantFrom("one", "one", "one", "two");
+
+/** One request by one person, to or about another one; many are refused, which changes nothing either. */
+function asked(
+  label: string,
+  ask: (caller: VaultCaller, other: VaultCaller, key: string) => Promise<unknown>,
+): fc.Arbitrary<Step> {
+  return fc
+    .tuple(person, person, name)
+    .map(([who, whom, key]) => [
+      `${label} ${key} by ${who} about ${whom}`,
+      ({ people }) => ask(people[who]!, people[whom]!, key),
+    ]);
+}
+
+const grant = (caller: VaultCaller, more: object) => ({ usr_id_from: caller.email, permission: "R", ...more });
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  asked("protect", (caller, _, key_name) => caller.call("protect", { key_name, key_value: "v" })),
+  asked("short-lived", (caller, _, key_name) => caller.call("protect", { key_name, key_value: "v", delete_time: 2 })),
+  asked("soon expired", (caller, _, key_name) =>
+    caller.call("protect", { key_name, key_value: "v", metadata: { expiration_time: 1 } }),
+  ),
+  asked("link", (caller, { email: owner }, key_name) =>
+    caller.call("protect_link", { key_name, key_value: "v", owner, without_list: 1 }),
+  ),
+  asked("metadata", (caller, { email: owner }, key_name) =>
+    caller.call("update_key_metadata", { key_name, owner, key_version: 1, metadata: { description: "changed" } }),
+  ),
+  asked("delete version", (caller, _, key_name) => caller.call("version_delete", { key_name, key_version: 2 })),
+  asked("delete", (caller, _, key_name) => caller.call("delete", { key_name })),
+  asked("share", (caller, { email }, key_name) => caller.call("share", grant(caller, { key_name, usr_id_to: email }))),
+  asked("share with team", (caller, _, key_name) => caller.call("share", grant(caller, { key_name, group_id_to: team }))),
+  asked("unshare", (caller, { email }, key_name) => caller.call("unshare", { key_name, usr_id_to: email })),
+  asked("unshare with team", (caller, _, key_name) => caller.call("unshare", { key_name, group_id_to: team })),
+  asked("put away", (caller, { email: owner }, key_name) => caller.call("delete_shared_key_link", { key_name, owner })),
+  asked("team", (caller, { email }) => caller.call("team_create", { group_id: team, members: [email] })),
+  asked("join", (caller, { email }) => caller.call("team_add_members", { group_id: team, members: [email] })),
+  asked("leave", (caller, { email }) => caller.call("team_remove_members", { group_id: team, members: [email] })),
+  asked("disband", (caller) => caller.call("team_delete", { group_id: team })),
+  // The sweeper comes at some of the steps, and after some of the deadlines only.
+  fc.constantFrom(1000, 60_000, DAY).map((ms): Step => [`${ms} ms pass`, ({ clock }) => clock.stepWall(ms)]),
+  fc.constant<Step>(["the sweeper comes", ({ clock }) => clock.advance(10_000)]),
+);
+
+/** So that there is something to take away. */
+const start: readonly Step[] = [
+  ["one", ({ people: [ann] }) => ann!.call("protect", { key_name: "one", key_value: "v" })],
+  ["crew", ({ people: [ann, bob] }) => ann!.call("team_create", { group_id: team, members: [bob!.email] })],
+  ["to crew", ({ people: [ann] }) => ann!.call("share", grant(ann!, { key_name: "one", group_id_to: team }))],
+  ["to cid", ({ people: [ann, , cid] }) => ann!.call("share", grant(ann!, { key_name: "one", usr_id_to: cid!.email }))],
+];
+
+test("304 is answered only when the list is what it was, whatever happened and whatever time it is, and always when nothing happened", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 30, size: "max" }), async (more) => {
+      const clock = new VirtualClock();
+      await using vault = await TestVault.start({ emails, clock, limits: { requestsPerSecond: 1e6, requestBurst: 1e6 } });
+      const people = await Promise.all(emails.map((email) => vault.caller(email, undefined, 1e6)));
+      const held = people.map(() => ({ etag: "", body: "" }));
+      for (const [label, take] of [...start, ...more]) {
+        const timers = clock.pending;
+        await take({ people, clock });
+        // A sweep is over when its next one is set; until then it may change lists by itself.
+        await waitUntil("the end of sweeps", () => clock.pending >= timers);
+        for (const [index, caller] of people.entries()) {
+          const asking = { "if-none-match": held[index]!.etag };
+          const polled = await caller.call("list_no_dup", {}, asking);
+          const full = await caller.call("list_no_dup");
+          if (polled.status === 200) held[index] = { etag: polled.headers.etag ?? "", body: polled.bytes.toString() };
+          expect([label, caller.email, held[index]!.body]).toEqual([label, caller.email, full.bytes.toString()]);
+          const again = await caller.call("list_no_dup", {}, { "if-none-match": held[index]!.etag });
+          expect([label, caller.email, again.status]).toEqual([label, caller.email, 304]);
+        }
+      }
+    }),
+    { numRuns: 12 },
+  );
+}, 120_000);

@@ -1,0 +1,94 @@
+import { createHash, randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { Canaries } from "../support/assertions/canary.ts";
+import { mailTo } from "../support/mail/mailbox.ts";
+import { TestVault, VaultCaller } from "../support/vault/start-vault.ts";
+import { TestBrowser } from "./support/browser.ts";
+
+const browser = new TestBrowser();
+const ann = "ann@example.com";
+const zoe = "zoe@example.com";
+
+async function setPassword(page: Page, password: string): Promise<void> {
+  await page.getByLabel("New password").fill(password);
+  await page.getByLabel("The same again").fill(password);
+  await page.getByRole("button", { name: "Set password and log in" }).click();
+  await page.getByRole("heading", { level: 1, name: "Secrets" }).waitFor();
+}
+
+async function clipboard(page: Page): Promise<string> {
+  return page.evaluate(() => navigator.clipboard.readText());
+}
+
+async function newest(vault: TestVault, email: string): Promise<string> {
+  return (await mailTo(vault.mailDirectory, email)).link;
+}
+
+const digest = (content: Buffer) => createHash("sha256").update(content).digest("hex");
+
+test("from signing up to a token for programs: the whole story of two people", async () => {
+  const canaries = new Canaries();
+  const [value, annsPassword, zoesPassword] = [canaries.text("value"), canaries.text("password"), canaries.text("password")];
+  const vault = browser.keep(await TestVault.start({ emails: [] }));
+  const { page, go } = await browser.visit(vault);
+
+  // Signing up.
+  await go("/sign-up");
+  await page.getByLabel("E-mail address").fill(ann);
+  await page.getByRole("button", { name: "Send me the link" }).click();
+  await page.getByRole("heading", { name: "Check your mail" }).waitFor();
+  await page.goto(await newest(vault, ann));
+  await expect.poll(() => page.url()).toBe(`${vault.url}/#/set-password`);
+  await setPassword(page, annsPassword);
+
+  // Protecting, and sharing with somebody who has no account.
+  await page.getByRole("link", { name: "New secret" }).first().click();
+  await page.getByLabel("Name").fill("shop-db");
+  await page.getByLabel("Value").fill(value);
+  await page.getByRole("button", { name: "Protect" }).click();
+  await page.getByRole("heading", { level: 1, name: "shop-db" }).waitFor();
+  await page.getByLabel("Person or team").fill(zoe);
+  await page.getByRole("button", { name: "Share", exact: true }).click();
+  await page.getByText("Invited by mail", { exact: true }).waitFor();
+
+  // The other one comes by the invitation's link, and the share is there.
+  const other = await browser.visit(vault, { permissions: ["clipboard-read", "clipboard-write"] });
+  await other.page.goto(await newest(vault, zoe));
+  await setPassword(other.page, zoesPassword);
+  await other.page.getByRole("link", { name: "shop-db" }).click();
+  expect(await other.page.content()).not.toContain(value);
+  await other.page.getByRole("button", { name: "Reveal value" }).click();
+  await expect.poll(() => other.page.getByLabel("Value", { exact: true }).textContent()).toBe(value);
+
+  // A token copied from the page works for programs.
+  await other.page.getByRole("link", { name: "API token" }).click();
+  await other.page.getByLabel("Your password, once more").fill(zoesPassword);
+  await other.page.getByRole("button", { name: "Show a new token" }).click();
+  await other.page.getByRole("button", { name: "Copy access token" }).click();
+  await other.page.getByText("Copied access token.").waitFor();
+  const caller = new VaultCaller(vault.url, zoe, await clipboard(other.page));
+  expect((await caller.call("expose_link", { key_name: "shop-db" })).json()).toMatchObject({ key_value: value, owner: ann });
+
+  // A file goes up and comes down the same.
+  const bytes = randomBytes(300_000);
+  await page.getByRole("link", { name: "Files" }).click();
+  await page
+    .getByLabel("Files to upload")
+    .setInputFiles({ name: "backup.bin", mimeType: "application/octet-stream", buffer: bytes });
+  await page.getByRole("heading", { name: "backup.bin" }).waitFor();
+  const download = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download version 1 of backup.bin" }).click();
+  const saved = await (await download).path();
+  expect((await download).suggestedFilename()).toBe("backup.bin");
+  expect(digest(await readFile(saved))).toBe(digest(bytes));
+
+  // Out, and nothing is left to go back to.
+  await page.getByRole("button", { name: "Log out" }).click();
+  await page.getByRole("heading", { name: "Log in" }).waitFor();
+  await go("/secrets");
+  await page.reload();
+  await page.getByRole("heading", { name: "Log in" }).waitFor();
+  expect(canaries.tracesIn({ page: await page.content(), address: page.url() })).toEqual([]);
+});
