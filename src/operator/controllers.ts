@@ -1,6 +1,6 @@
 import { ConnectionController } from "./controllers/connection/connection-controller.ts";
-import { ConnectionReconciler, type OpenConnection } from "./controllers/connection/connection-reconciler.ts";
-import { OpenConnections } from "./controllers/connection/connection-pool.ts";
+import { ConnectionReconciler, type ConnectionFactory } from "./controllers/connection/connection-reconciler.ts";
+import { ConnectionPool } from "./controllers/connection/connection-pool.ts";
 import { fileSource } from "./controllers/sync/file-source.ts";
 import { secretSource } from "./controllers/sync/secret-source.ts";
 import { Reconciler } from "./controllers/sync/reconciler.ts";
@@ -25,7 +25,7 @@ export interface ControllersOptions {
   readonly api: KubeApi;
   readonly watching: Watches;
   readonly events: EventRecorder;
-  readonly open: OpenConnection;
+  readonly open: ConnectionFactory;
   readonly contentKey: Redacted<Uint8Array>;
   readonly concurrency: number;
   readonly observer: ControllerObserver;
@@ -44,7 +44,7 @@ type Syncing = Pick<
 
 /** The three controllers and what they share; each watch is led to whom it concerns. */
 export class Controllers implements AsyncDisposable {
-  readonly connections: OpenConnections;
+  readonly connections: ConnectionPool;
   readonly #options: ControllersOptions;
   readonly #targets: TargetView;
   readonly #secrets: Syncing;
@@ -56,7 +56,7 @@ export class Controllers implements AsyncDisposable {
     const { watching, clock } = options;
     this.#options = options;
     this.#targets = new TargetView({ Secret: watching.targetSecrets.store, ConfigMap: watching.targetConfigMaps.store }, clock);
-    this.connections = new OpenConnections(clock, (key) => watching.connections.store.has(key), {
+    this.connections = new ConnectionPool(clock, (key) => watching.connections.store.has(key), {
       vaultChanged: (key, change) => this.#both((controller) => controller.vaultChanged(key, change)),
       connectionTurned: (key) => this.#both((controller) => controller.connectionTurned(key)),
       connectionNews: (key) => this.#connection.news(key),

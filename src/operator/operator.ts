@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import type { OpenConnection } from "./controllers/connection/connection-reconciler.ts";
+import type { ConnectionFactory } from "./controllers/connection/connection-reconciler.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
@@ -13,7 +13,7 @@ import { ALL_NAMESPACES } from "./kube/resource.ts";
 import { serveEndpoints } from "../telemetry/endpoints.ts";
 import type { MetricsRegistry } from "../telemetry/metrics-registry.ts";
 import { type OperatorMetrics, operatorMetrics, type OperatorSizes } from "../telemetry/operator-metrics.ts";
-import { openConnection } from "./vault-client/connect.ts";
+import { connect } from "./vault-client/connect.ts";
 import { ValueCache } from "./vault-client/values/value-cache.ts";
 import type { OperatorConfig } from "./config.ts";
 import { contentKey } from "./content-key.ts";
@@ -76,7 +76,7 @@ export async function runOperator(config: OperatorConfig, parts: OperatorParts, 
       api,
       watching,
       events,
-      open: opener(config, parts, metrics),
+      open: connectionFactory(config, parts, metrics),
       contentKey: await contentKey(api, namespace, work),
       concurrency: config.concurrency,
       observer: controllerObserver(metrics),
@@ -95,11 +95,15 @@ export async function runOperator(config: OperatorConfig, parts: OperatorParts, 
 }
 
 /** Opens clients of vaults as the flags allow; all share one cache. */
-function opener(config: OperatorConfig, { clock, random, logger }: OperatorParts, metrics: OperatorMetrics): OpenConnection {
+function connectionFactory(
+  config: OperatorConfig,
+  { clock, random, logger }: OperatorParts,
+  metrics: OperatorMetrics,
+): ConnectionFactory {
   const valueCache = new ValueCache(config.valueCacheBytes);
   const observer = vaultObserver(metrics);
   return (settings, password, callbacks, key) =>
-    openConnection({
+    connect({
       ...settings,
       ...callbacks,
       credentials: { kind: "password", password },

@@ -1,5 +1,5 @@
 import { formatScope } from "../../protocol/format-scope.ts";
-import { Circuit } from "./http/circuit-breaker.ts";
+import { CircuitBreaker } from "./http/circuit-breaker.ts";
 import type {
   Connection,
   FileContent,
@@ -11,7 +11,7 @@ import type {
   SnapshotChange,
 } from "./connection.ts";
 import type { ConnectionOptions } from "./connection-options.ts";
-import { Exchange } from "./http/vault-http.ts";
+import { VaultHttp } from "./http/vault-http.ts";
 import { HealthMonitor } from "./mirror/health-monitor.ts";
 import { Mirror } from "./mirror/mirror.ts";
 import { silentObserver } from "./observer.ts";
@@ -20,7 +20,7 @@ import { RateLimiter } from "./http/rate-limiter.ts";
 import { SecretReader } from "./values/secret-reader.ts";
 import { TokenManager } from "./auth/token-manager.ts";
 import { TokenOperations } from "./auth/token-operations.ts";
-import { Transport } from "./http/vault-transport.ts";
+import { VaultTransport } from "./http/vault-transport.ts";
 import { ValueFetcher } from "./values/value-fetcher.ts";
 import { VaultApi } from "./vault-api.ts";
 
@@ -29,12 +29,12 @@ import { VaultApi } from "./vault-api.ts";
  * that may not be: that is its health.
  * @throws RangeError when the scope admits nothing
  */
-export function openConnection(options: ConnectionOptions): Connection {
-  return new OpenConnection(options);
+export function connect(options: ConnectionOptions): Connection {
+  return new VaultConnectionClient(options);
 }
 
-class OpenConnection implements Connection {
-  readonly #transport: Transport;
+class VaultConnectionClient implements Connection {
+  readonly #transport: VaultTransport;
   readonly #tokens: TokenManager;
   readonly #mirror: Mirror;
   readonly #poller: Poller;
@@ -43,10 +43,10 @@ class OpenConnection implements Connection {
 
   constructor(options: ConnectionOptions) {
     const { clock, random, email, timeoutMs, refreshIntervalMs: intervalMs, observer = silentObserver } = options;
-    const { transport, exchange } = openExchange(options, observer);
+    const { transport, http } = openHttp(options, observer);
     this.#transport = transport;
-    this.#tokens = tokenManager(options, exchange);
-    const api = new VaultApi({ exchange, tokens: this.#tokens, email, timeoutMs, clock });
+    this.#tokens = tokenManager(options, http);
+    const api = new VaultApi({ http, tokens: this.#tokens, email, timeoutMs, clock });
     const reader = new SecretReader({ api, email, snapshot: () => this.#mirror.snapshot });
     this.#values = new ValueFetcher({ api, reader, cache: options.valueCache, observer });
     const onMadeAnew = (names: SnapshotChange): void => this.#values.forget(names);
@@ -115,24 +115,24 @@ class OpenConnection implements Connection {
   }
 }
 
-function openExchange(
+function openHttp(
   options: ConnectionOptions,
   observer: NonNullable<ConnectionOptions["observer"]>,
-): { transport: Transport; exchange: Exchange } {
+): { transport: VaultTransport; http: VaultHttp } {
   const { url, clock, random, ca, allowHttp, allowedHosts, requestsPerSecond, logger } = options;
-  const transport = new Transport({ url, clock, ca, policy: { allowHttp, allowedHosts } });
-  const circuit = new Circuit(clock, random, (open) => {
+  const transport = new VaultTransport({ url, clock, ca, policy: { allowHttp, allowedHosts } });
+  const breaker = new CircuitBreaker(clock, random, (open) => {
     if (open) logger.warn({}, "the vault fails again and again, calls are held back");
     else logger.info({}, "the vault answers again");
     observer.circuit(open);
   });
-  const exchange = new Exchange({ transport, circuit, limiter: new RateLimiter(requestsPerSecond, clock), clock, observer });
-  return { transport, exchange };
+  const http = new VaultHttp({ transport, breaker, limiter: new RateLimiter(requestsPerSecond, clock), clock, observer });
+  return { transport, http };
 }
 
-function tokenManager(options: ConnectionOptions, exchange: Exchange): TokenManager {
+function tokenManager(options: ConnectionOptions, http: VaultHttp): TokenManager {
   const { credentials, email, timeoutMs, tokenLifetimeMs: lifetimeMs, clock, random, logger } = options;
   const scope = formatScope(options.scope);
-  const operations = new TokenOperations({ exchange, email, scope, lifetimeMs, timeoutMs });
+  const operations = new TokenOperations({ http, email, scope, lifetimeMs, timeoutMs });
   return new TokenManager({ operations, credentials, scope, lifetimeMs, clock, random, logger });
 }

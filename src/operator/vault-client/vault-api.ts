@@ -4,14 +4,14 @@ import { Redacted } from "../../lib/redacted.ts";
 import type { Operation } from "../../protocol/operations.ts";
 import type { FileContent, FileRecord, SecretRecord, SecretValue } from "./connection.ts";
 import { AuthError, PermanentError, TransientError, UnexpectedResponse } from "./vault-error.ts";
-import type { Exchange } from "./http/vault-http.ts";
+import type { VaultHttp } from "./http/vault-http.ts";
 import { parseJson } from "./http/parse-json.ts";
 import { readCount } from "./readers/field.ts";
 import { readFiles } from "./readers/read-files.ts";
 import { readSecrets } from "./readers/read-secrets.ts";
 import { readValue } from "./readers/read-value.ts";
 import type { TokenManager } from "./auth/token-manager.ts";
-import type { TransportRequest, TransportResponse } from "./http/vault-transport.ts";
+import type { VaultRequest, VaultResponse } from "./http/vault-transport.ts";
 
 const MIB = 1024 * 1024;
 const MAX_LIST_BYTES = 64 * MIB;
@@ -37,15 +37,14 @@ export interface Listing<T> {
 }
 
 export interface VaultApiOptions {
-  readonly exchange: Exchange;
+  readonly http: VaultHttp;
   readonly tokens: TokenManager;
   readonly email: string;
   readonly timeoutMs: number;
   readonly clock: Clock;
 }
 
-type Call = Pick<TransportRequest, "body" | "maxBytes" | "signal"> &
-  Partial<Pick<TransportRequest, "deadlineMs" | "ifNoneMatch">>;
+type Call = Pick<VaultRequest, "body" | "maxBytes" | "signal"> & Partial<Pick<VaultRequest, "deadlineMs" | "ifNoneMatch">>;
 
 /** The reading operations of the service, with a token that works. All throw a VaultError or the signal's reason. */
 export class VaultApi {
@@ -95,24 +94,24 @@ export class VaultApi {
     return { bytes: new Redacted(answer.body), version };
   }
 
-  async #list(operation: Operation, etag: string | undefined, signal: AbortSignal): Promise<TransportResponse | undefined> {
+  async #list(operation: Operation, etag: string | undefined, signal: AbortSignal): Promise<VaultResponse | undefined> {
     const answer = await this.#call(operation, { body: {}, maxBytes: MAX_LIST_BYTES, ifNoneMatch: etag, signal });
     return answer.status === 304 ? undefined : answer;
   }
 
   /** With a token; on a 401 with a renewed one, once. */
-  async #call(operation: Operation, call: Call): Promise<TransportResponse> {
-    const { exchange, tokens, email, timeoutMs } = this.#options;
+  async #call(operation: Operation, call: Call): Promise<VaultResponse> {
+    const { http, tokens, email, timeoutMs } = this.#options;
     const request = { deadlineMs: timeoutMs, ...call, operation, body: { email, ...call.body } };
     const token = await tokens.access(call.signal);
     try {
-      return await exchange.send({ ...request, token: token.access });
+      return await http.send({ ...request, token: token.access });
     } catch (error) {
       if (!isTokenRefusal(error)) throw error;
     }
     const renewed = await tokens.renew(token, call.signal);
     try {
-      return await exchange.send({ ...request, token: renewed.access });
+      return await http.send({ ...request, token: renewed.access });
     } catch (error) {
       throw isTokenRefusal(error) ? tokens.reject(renewed, error) : error;
     }
@@ -123,7 +122,7 @@ function isTokenRefusal(error: unknown): error is AuthError {
   return error instanceof AuthError && error.code === "token";
 }
 
-function etagOf(answer: TransportResponse): string | undefined {
+function etagOf(answer: VaultResponse): string | undefined {
   const etag = answer.header("etag");
   return etag !== undefined && ETAG.test(etag) ? etag : undefined;
 }

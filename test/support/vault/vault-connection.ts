@@ -4,7 +4,7 @@ import { silentLogger } from "../../../src/lib/logger.ts";
 import { Redacted } from "../../../src/lib/redacted.ts";
 import type { Connection, Health, SnapshotChange } from "../../../src/operator/vault-client/connection.ts";
 import type { ConnectionOptions } from "../../../src/operator/vault-client/connection-options.ts";
-import { openConnection } from "../../../src/operator/vault-client/connect.ts";
+import { connect } from "../../../src/operator/vault-client/connect.ts";
 import { ValueCache } from "../../../src/operator/vault-client/values/value-cache.ts";
 import { eventually } from "../clock/eventually.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
@@ -27,7 +27,7 @@ export function observeConnection(
   const clock = options.clock ?? new VirtualClock();
   const said = { clock, changes: [], healths: [], calls: [], circuit: [] } satisfies Omit<ObservedConnection, "connection">;
   const { changes, healths, calls, circuit }: Omit<ObservedConnection, "connection"> = said;
-  const connection = openConnection({
+  const connection = connect({
     email: "ann@example.com",
     credentials: { kind: "password", password: () => Promise.resolve(new Redacted("canary-password")) },
     scope: unlimitedScope,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { InMemoryConnection } from "../../../../test/support/vault/in-memory-connection.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
-import { OpenConnections } from "./connection-pool.ts";
+import { ConnectionPool } from "./connection-pool.ts";
 
 const KEY = "shop/vault";
 const INTERVAL = 60_000;
@@ -10,7 +10,7 @@ const wanted = { fingerprint: "1", account: "ops@example.com", intervalMs: INTER
 function setUp(exists = true) {
   const clock = new VirtualClock();
   const told: string[] = [];
-  const connections = new OpenConnections(clock, () => exists, {
+  const connections = new ConnectionPool(clock, () => exists, {
     vaultChanged: (_, { secrets }) => void told.push(`changed ${[...secrets].join()}`),
     connectionTurned: () => void told.push("turned"),
     connectionNews: () => void told.push("news"),

@@ -37,7 +37,7 @@ type Entry = Opened | { readonly notReady: string };
 const STALE_AFTER_INTERVALS = 3;
 
 /** The open connections, and whether each has been heard of lately. */
-export class OpenConnections implements ConnectionDirectory, AsyncDisposable {
+export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
   readonly #entries = new Map<string, Entry>();
   readonly #clock: Clock;
   readonly #exists: (key: string) => boolean;

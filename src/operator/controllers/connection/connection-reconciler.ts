@@ -10,12 +10,12 @@ import type { ReconcileResult } from "../../runtime/controller.ts";
 import type { Connection } from "../../vault-client/connection.ts";
 import { StatusWriter } from "../status/status-writer.ts";
 import { readPassword } from "./read-password.ts";
-import type { ConnectionCallbacks, OpenConnections } from "./connection-pool.ts";
+import type { ConnectionCallbacks, ConnectionPool } from "./connection-pool.ts";
 import { type ConnectionSettings, settingsOf } from "./settings.ts";
 import { connectionStatusNow, type ConnectionView } from "./status.ts";
 
 /** Opens the client of one vault; the composition root knows how. */
-export type OpenConnection = (
+export type ConnectionFactory = (
   settings: ConnectionSettings,
   password: () => Promise<Redacted<string>>,
   callbacks: ConnectionCallbacks,
@@ -24,8 +24,8 @@ export type OpenConnection = (
 
 export interface ConnectionReconcilerOptions {
   readonly resources: ReadonlyStore<KubeObject>;
-  readonly connections: OpenConnections;
-  readonly open: OpenConnection;
+  readonly connections: ConnectionPool;
+  readonly open: ConnectionFactory;
   /** How many resources refer to a connection, and whether any of them needs the list of files. */
   readonly usersOf: (key: string) => { readonly count: number; readonly files: boolean };
   readonly api: KubeApi;

@@ -5,7 +5,7 @@ const MINUTE_MS = 60_000;
 const STEPS_MS = [1, 5, 15, 60].map((minutes) => minutes * MINUTE_MS);
 
 /** After refused log-ins: 1, 5, 15, then 60 minutes without another, so that an account is never locked by us (faults, V13). */
-export class LogInPause {
+export class LoginBackoff {
   readonly #clock: Clock;
   #refusals = 0;
   #last: { readonly error: AuthError | PermanentError; readonly until: number } | undefined;

@@ -6,14 +6,14 @@ import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import { silentLogger } from "../../../lib/logger.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import { operationPath } from "../../../protocol/operations.ts";
-import { Circuit } from "../http/circuit-breaker.ts";
+import { CircuitBreaker } from "../http/circuit-breaker.ts";
 import { AuthError } from "../vault-error.ts";
-import { Exchange } from "../http/vault-http.ts";
+import { VaultHttp } from "../http/vault-http.ts";
 import { silentObserver } from "../observer.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import { TokenManager } from "./token-manager.ts";
 import { TokenOperations } from "./token-operations.ts";
-import { Transport } from "../http/vault-transport.ts";
+import { VaultTransport } from "../http/vault-transport.ts";
 
 const signal = new AbortController().signal;
 const HOUR = 3_600_000;
@@ -39,17 +39,17 @@ async function world(logIns: Script[], refreshes: Script[] = [], chance = 0.5): 
   server.on(operationPath.generate_access_token, ...logIns).on(operationPath.refresh_token, ...refreshes);
   const clock = new VirtualClock();
   const random = (): number => chance;
-  const transport = new Transport({
+  const transport = new VaultTransport({
     url: server.url,
     clock,
     ca: undefined,
     policy: { allowHttp: true, allowedHosts: undefined },
   });
   onTestFinished(() => transport[Symbol.asyncDispose]());
-  const circuit = new Circuit(clock, random, () => undefined);
-  const exchange = new Exchange({ transport, circuit, limiter: new RateLimiter(1_000, clock), clock, observer: silentObserver });
+  const breaker = new CircuitBreaker(clock, random, () => undefined);
+  const http = new VaultHttp({ transport, breaker, limiter: new RateLimiter(1_000, clock), clock, observer: silentObserver });
   const operations = new TokenOperations({
-    exchange,
+    http,
     email: "ann@example.com",
     scope: "asked",
     lifetimeMs: HOUR,

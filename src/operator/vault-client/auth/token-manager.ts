@@ -5,7 +5,7 @@ import type { Random } from "../../../lib/random.ts";
 import type { Redacted } from "../../../lib/redacted.ts";
 import type { CredentialSource } from "./credential-source.ts";
 import { AuthError, isVaultError, PermanentError } from "../vault-error.ts";
-import { LogInPause } from "./login-backoff.ts";
+import { LoginBackoff } from "./login-backoff.ts";
 import type { TokenAnswer } from "../readers/read-token.ts";
 import { SingleFlight } from "../values/single-flight.ts";
 import type { TokenOperations } from "./token-operations.ts";
@@ -28,7 +28,7 @@ export interface TokenManagerOptions {
  */
 export class TokenManager {
   readonly #options: TokenManagerOptions;
-  readonly #pause: LogInPause;
+  readonly #pause: LoginBackoff;
   readonly #refreshRetry: Backoff;
   readonly #flights = new SingleFlight<Token>();
   /** Tokens that the vault answered 401 to, and tokens whose refresh it refused. */
@@ -41,7 +41,7 @@ export class TokenManager {
 
   constructor(options: TokenManagerOptions) {
     this.#options = options;
-    this.#pause = new LogInPause(options.clock);
+    this.#pause = new LoginBackoff(options.clock);
     this.#refreshRetry = new Backoff({ baseMs: 1_000, maxMs: 300_000 }, options.random);
   }
 

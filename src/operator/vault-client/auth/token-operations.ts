@@ -1,6 +1,6 @@
 import type { Redacted } from "../../../lib/redacted.ts";
 import type { Operation } from "../../../protocol/operations.ts";
-import type { Exchange } from "../http/vault-http.ts";
+import type { VaultHttp } from "../http/vault-http.ts";
 import { parseJson } from "../http/parse-json.ts";
 import { readToken, type TokenAnswer } from "../readers/read-token.ts";
 
@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000;
 const MAX_BYTES = 256 * 1024;
 
 export interface TokenOperationsOptions {
-  readonly exchange: Exchange;
+  readonly http: VaultHttp;
   readonly email: string;
   /** Formatted (src/protocol/format-scope.ts). */
   readonly scope: string;
@@ -35,8 +35,8 @@ export class TokenOperations {
   }
 
   async #send(operation: Operation, body: object, signal: AbortSignal): Promise<TokenAnswer> {
-    const { exchange, timeoutMs } = this.#options;
-    const answer = await exchange.send({ operation, body, maxBytes: MAX_BYTES, deadlineMs: timeoutMs, signal });
+    const { http, timeoutMs } = this.#options;
+    const answer = await http.send({ operation, body, maxBytes: MAX_BYTES, deadlineMs: timeoutMs, signal });
     return readToken(operation, parseJson(answer.body));
   }
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
-import { Circuit } from "./circuit-breaker.ts";
+import { CircuitBreaker } from "./circuit-breaker.ts";
 import { AuthError, RateLimitedError, TransientError, UnexpectedResponse } from "../vault-error.ts";
 
 const broken = new TransientError("expose", "reset");
@@ -10,7 +10,7 @@ const refused = new AuthError("expose", "token");
 class World {
   readonly clock = new VirtualClock();
   readonly changes: boolean[] = [];
-  readonly circuit = new Circuit(
+  readonly breaker = new CircuitBreaker(
     this.clock,
     () => 0.5,
     (open) => this.changes.push(open),
@@ -22,7 +22,7 @@ class World {
   }
 
   run<T>(work: () => Promise<T>): Promise<T> {
-    return this.circuit.run("expose", () => {
+    return this.breaker.run("expose", () => {
       this.sent += 1;
       return work();
     });

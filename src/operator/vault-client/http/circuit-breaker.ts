@@ -7,7 +7,7 @@ import { isVaultError, RateLimitedError, TransientError } from "../vault-error.t
 const FAILURES_TO_OPEN = 5;
 
 /** Moments are monotonic. `limited`: the vault named a moment before which it wants no call. */
-type CircuitState =
+type BreakerState =
   | { readonly kind: "closed"; readonly failures: number }
   | { readonly kind: "open"; readonly until: number }
   | { readonly kind: "probing" }
@@ -18,11 +18,11 @@ type CircuitState =
  * of 1 s … 5 min has passed and one call, and only one, may try. Any answer that is not a transient failure closes it again. A 429
  * keeps all calls back for the time it names.
  */
-export class Circuit {
+export class CircuitBreaker {
   readonly #clock: Clock;
   readonly #backoff: Backoff;
   readonly #onChange: (open: boolean) => void;
-  #state: CircuitState = { kind: "closed", failures: 0 };
+  #state: BreakerState = { kind: "closed", failures: 0 };
 
   constructor(clock: Clock, random: Random, onChange: (open: boolean) => void) {
     this.#clock = clock;

@@ -13,7 +13,7 @@ import {
 import { isObject } from "./json-object.ts";
 import { parseJson } from "./parse-json.ts";
 import { MIN_RETRY_AFTER_MS, retryAfterMs } from "../../../lib/retry-after.ts";
-import type { TransportResponse } from "./vault-transport.ts";
+import type { VaultResponse } from "./vault-transport.ts";
 
 const permanentCodes: Partial<Record<ErrorCode, PermanentCode>> = {
   secret_not_found: "secret_not_found",
@@ -68,7 +68,7 @@ function authError(operation: Operation, status: number, code: ErrorCode | undef
  * that is not even JSON comes from something in between, and is an answer we cannot read.
  * @param now wall clock
  */
-export function responseError(operation: Operation, response: TransportResponse, now: number): VaultError {
+export function responseError(operation: Operation, response: VaultResponse, now: number): VaultError {
   const { status } = response;
   const wait = retryAfterMs(response.header("retry-after"), now);
   if (status === 429) return new RateLimitedError(operation, wait ?? MIN_RETRY_AFTER_MS);

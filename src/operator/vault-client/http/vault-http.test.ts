@@ -3,12 +3,12 @@ import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
 import { json, raw, refuse, reset, ScriptedServer, type Script } from "../../../../test/support/vault/scripted-server.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import { operationPath } from "../../../protocol/operations.ts";
-import { Circuit } from "./circuit-breaker.ts";
-import { Exchange } from "./vault-http.ts";
+import { CircuitBreaker } from "./circuit-breaker.ts";
+import { VaultHttp } from "./vault-http.ts";
 import { RateLimiter } from "./rate-limiter.ts";
-import { Transport, type TransportRequest } from "./vault-transport.ts";
+import { VaultTransport, type VaultRequest } from "./vault-transport.ts";
 
-const request: TransportRequest = {
+const request: VaultRequest = {
   operation: "expose",
   body: {},
   maxBytes: 100,
@@ -18,19 +18,19 @@ const request: TransportRequest = {
 
 async function world(
   ...scripts: Script[]
-): Promise<{ server: ScriptedServer; clock: VirtualClock; exchange: Exchange; outcomes: string[] }> {
+): Promise<{ server: ScriptedServer; clock: VirtualClock; http: VaultHttp; outcomes: string[] }> {
   const server = await ScriptedServer.start();
   onTestFinished(() => server[Symbol.asyncDispose]());
   server.on(operationPath.expose, ...scripts);
   const clock = new VirtualClock();
-  const transport = new Transport({
+  const transport = new VaultTransport({
     url: server.url,
     clock,
     ca: undefined,
     policy: { allowHttp: true, allowedHosts: undefined },
   });
   onTestFinished(() => transport[Symbol.asyncDispose]());
-  const circuit = new Circuit(
+  const breaker = new CircuitBreaker(
     clock,
     () => 0.5,
     () => undefined,
@@ -41,24 +41,24 @@ async function world(
     circuit: () => undefined,
     cache: () => undefined,
   };
-  const exchange = new Exchange({ transport, circuit, limiter: new RateLimiter(1, clock), clock, observer });
-  return { server, clock, exchange, outcomes };
+  const http = new VaultHttp({ transport, breaker, limiter: new RateLimiter(1, clock), clock, observer });
+  return { server, clock, http, outcomes };
 }
 
 test("304 is an answer to a question by etag only", async () => {
-  const { exchange, clock, outcomes } = await world(raw("", 304));
-  expect((await exchange.send({ ...request, ifNoneMatch: '"x"' })).status).toBe(304);
+  const { http, clock, outcomes } = await world(raw("", 304));
+  expect((await http.send({ ...request, ifNoneMatch: '"x"' })).status).toBe(304);
   await clock.advance(60_000);
-  expect(await failureOf(exchange.send(request))).toMatchObject({ kind: "unexpected-response", field: "body" });
+  expect(await failureOf(http.send(request))).toMatchObject({ kind: "unexpected-response", field: "body" });
   expect(outcomes).toEqual(["unchanged", "unexpected-response"]);
 });
 
 test("after a 429 calls go at half the rate", async () => {
-  const { server, exchange, clock } = await world(refuse(429, "rate_limited"), json({}));
-  await failureOf(exchange.send(request));
+  const { server, http, clock } = await world(refuse(429, "rate_limited"), json({}));
+  await failureOf(http.send(request));
   await clock.advance(60_000);
-  await exchange.send(request);
-  const second = exchange.send(request);
+  await http.send(request);
+  const second = http.send(request);
   // A full bucket would let two go; a halved one makes the second wait.
   await clock.advance(100);
   expect(server.calls).toHaveLength(2);
@@ -67,19 +67,14 @@ test("after a 429 calls go at half the rate", async () => {
 });
 
 test("each call that was sent is counted once by its outcome, those held back are not", async () => {
-  const { exchange, clock, outcomes } = await world(
-    json({}),
-    refuse(404, "secret_not_found"),
-    reset,
-    refuse(429, "rate_limited"),
-  );
+  const { http, clock, outcomes } = await world(json({}), refuse(404, "secret_not_found"), reset, refuse(429, "rate_limited"));
   for (let call = 0; call < 4; call += 1) {
-    await exchange.send(request).catch(() => undefined);
+    await http.send(request).catch(() => undefined);
     await clock.advance(10_000);
-    if (call === 3) await failureOf(exchange.send({ ...request, signal: AbortSignal.abort() }));
+    if (call === 3) await failureOf(http.send({ ...request, signal: AbortSignal.abort() }));
   }
   expect(outcomes).toEqual(["ok", "permanent", "transient", "rate-limited", "aborted"]);
-  const { exchange: limited, outcomes: sent } = await world(refuse(429, "rate_limited", { "retry-after": "60" }));
+  const { http: limited, outcomes: sent } = await world(refuse(429, "rate_limited", { "retry-after": "60" }));
   await failureOf(limited.send(request));
   await failureOf(limited.send(request));
   expect(sent).toEqual(["rate-limited"]);

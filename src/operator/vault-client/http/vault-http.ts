@@ -1,24 +1,24 @@
 import type { Clock } from "../../../lib/clock.ts";
-import type { Circuit } from "./circuit-breaker.ts";
+import type { CircuitBreaker } from "./circuit-breaker.ts";
 import { isVaultError, RateLimitedError } from "../vault-error.ts";
 import type { CallOutcome, VaultObserver } from "../observer.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import { responseError } from "./response-error.ts";
-import type { Transport, TransportRequest, TransportResponse } from "./vault-transport.ts";
+import type { VaultTransport, VaultRequest, VaultResponse } from "./vault-transport.ts";
 
-export interface ExchangeOptions {
-  readonly transport: Transport;
-  readonly circuit: Circuit;
+export interface VaultHttpOptions {
+  readonly transport: VaultTransport;
+  readonly breaker: CircuitBreaker;
   readonly limiter: RateLimiter;
   readonly clock: Clock;
   readonly observer: VaultObserver;
 }
 
 /** Sends calls at a bearable rate, gives every answer its meaning, and counts. The deadline starts when the call may go. */
-export class Exchange {
-  readonly #options: ExchangeOptions;
+export class VaultHttp {
+  readonly #options: VaultHttpOptions;
 
-  constructor(options: ExchangeOptions) {
+  constructor(options: VaultHttpOptions) {
     this.#options = options;
   }
 
@@ -26,9 +26,9 @@ export class Exchange {
    * A successful answer: 2xx, or 304 when `ifNoneMatch` was given.
    * @throws a VaultError, or the signal's reason
    */
-  async send(request: TransportRequest): Promise<TransportResponse> {
-    const { circuit, limiter } = this.#options;
-    return circuit.run(request.operation, async () => {
+  async send(request: VaultRequest): Promise<VaultResponse> {
+    const { breaker, limiter } = this.#options;
+    return breaker.run(request.operation, async () => {
       await limiter.take(request.signal);
       try {
         const response = await this.#counted(request);
@@ -41,7 +41,7 @@ export class Exchange {
     });
   }
 
-  async #counted(request: TransportRequest): Promise<TransportResponse> {
+  async #counted(request: VaultRequest): Promise<VaultResponse> {
     const { transport, clock, observer } = this.#options;
     const start = clock.monotonic();
     const count = (outcome: CallOutcome): void => observer.call(request.operation, outcome, clock.monotonic() - start);

@@ -7,24 +7,24 @@ import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
 import { json, raw, reset, ScriptedServer, silence, type Script } from "../../../../test/support/vault/scripted-server.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import { Redacted } from "../../../lib/redacted.ts";
-import { Transport, type TransportOptions, type TransportRequest } from "./vault-transport.ts";
+import { VaultTransport, type VaultTransportOptions, type VaultRequest } from "./vault-transport.ts";
 
 const PATH = "/v1/user/secret/list_no_dup";
 
-function open(options: Partial<TransportOptions> & { url: string }): { transport: Transport; clock: VirtualClock } {
+function open(options: Partial<VaultTransportOptions> & { url: string }): { transport: VaultTransport; clock: VirtualClock } {
   const clock = new VirtualClock();
   const policy = { allowHttp: true, allowedHosts: undefined };
-  const transport = new Transport({ clock, ca: undefined, policy, ...options });
+  const transport = new VaultTransport({ clock, ca: undefined, policy, ...options });
   onTestFinished(() => transport[Symbol.asyncDispose]());
   return { transport, clock };
 }
 
-function request(more: Partial<TransportRequest> = {}): TransportRequest {
+function request(more: Partial<VaultRequest> = {}): VaultRequest {
   const signal = new AbortController().signal;
   return { operation: "list_no_dup", body: { email: "a@example.com" }, maxBytes: 1_000, deadlineMs: 10_000, signal, ...more };
 }
 
-async function serve(script: Script): Promise<{ server: ScriptedServer; transport: Transport; clock: VirtualClock }> {
+async function serve(script: Script): Promise<{ server: ScriptedServer; transport: VaultTransport; clock: VirtualClock }> {
   const server = await ScriptedServer.start();
   onTestFinished(() => server[Symbol.asyncDispose]());
   server.on(PATH, script);

@@ -13,7 +13,7 @@ const CONNECT_TIMEOUT_MS = 3_000;
 /** An error's body is read for its code only; a longer one is not an error body we know. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
-export interface TransportOptions {
+export interface VaultTransportOptions {
   /** The base address, without `/v1`. */
   readonly url: string;
   readonly policy: HostPolicy;
@@ -22,7 +22,7 @@ export interface TransportOptions {
   readonly ca: string | undefined;
 }
 
-export interface TransportRequest {
+export interface VaultRequest {
   readonly operation: Operation;
   readonly body: object;
   readonly token?: Redacted<string> | undefined;
@@ -34,7 +34,7 @@ export interface TransportRequest {
   readonly signal: AbortSignal;
 }
 
-export interface TransportResponse {
+export interface VaultResponse {
   readonly status: number;
   readonly body: Uint8Array;
   /** A header by its lower-case name. */
@@ -45,11 +45,11 @@ export interface TransportResponse {
  * One call = one POST = one answer, whole and within its caps, or an error. Never follows a redirect, never asks for compression,
  * never retries, knows no proxy. Says nothing about what a status means.
  */
-export class Transport implements AsyncDisposable {
-  readonly #options: TransportOptions;
+export class VaultTransport implements AsyncDisposable {
+  readonly #options: VaultTransportOptions;
   #pool: Pool | NoPool;
 
-  constructor(options: TransportOptions) {
+  constructor(options: VaultTransportOptions) {
     this.#options = options;
     this.#pool = open(options, options.ca);
   }
@@ -63,14 +63,14 @@ export class Transport implements AsyncDisposable {
   }
 
   /** @throws TransientError, PermanentError (`too_large`), UnexpectedResponse, RefusedError, or the signal's reason */
-  async request(request: TransportRequest): Promise<TransportResponse> {
+  async request(request: VaultRequest): Promise<VaultResponse> {
     const { operation, signal } = request;
     signal.throwIfAborted();
     if (!(this.#pool instanceof Pool)) throw new RefusedError(operation, this.#pool.refused);
     const deadline = new AbortController();
     using _timer = this.#options.clock.timer(request.deadlineMs, () => deadline.abort());
     try {
-      return await exchange(this.#pool, this.#options.url, request, AbortSignal.any([signal, deadline.signal]));
+      return await post(this.#pool, this.#options.url, request, AbortSignal.any([signal, deadline.signal]));
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       if (deadline.signal.aborted) throw new TransientError(operation, "timeout");
@@ -88,7 +88,7 @@ interface NoPool {
   readonly refused: RefusedError["code"];
 }
 
-function open({ url: address, policy }: TransportOptions, ca: string | undefined): Pool | NoPool {
+function open({ url: address, policy }: VaultTransportOptions, ca: string | undefined): Pool | NoPool {
   const url = URL.parse(address);
   const refused = url ? refusalOf(url, policy) : "url";
   if (!url || refused) return { refused: refused ?? "url" };
@@ -116,7 +116,7 @@ function path(base: string, operation: Operation): string {
   return new URL(base).pathname.replace(/\/$/, "") + operationPath[operation];
 }
 
-async function exchange(pool: Pool, base: string, request: TransportRequest, signal: AbortSignal): Promise<TransportResponse> {
+async function post(pool: Pool, base: string, request: VaultRequest, signal: AbortSignal): Promise<VaultResponse> {
   const { operation, token, ifNoneMatch, maxBytes } = request;
   const answer = await pool.request({
     method: "POST",
