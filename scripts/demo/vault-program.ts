@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { z } from "zod";
 import { Redacted } from "../../src/lib/redacted.ts";
 import { Program } from "./program.ts";
+import { codeOf } from "../../src/lib/error-code.ts";
 
 /** The account in examples/demo/10-connection.yaml. */
 export const account = "shop@example.com";
@@ -23,7 +24,7 @@ export async function checkPortIsFree(port: number): Promise<void> {
     probe.listen(port, "127.0.0.1");
     await listening;
   } catch (error) {
-    const isTaken = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+    const isTaken = codeOf(error) === "EADDRINUSE";
     const why = isTaken ? "is taken by another program" : "cannot be listened on";
     throw new Error(
       `The vault's address 127.0.0.1:${port} ${why}. End that program, or choose another port: npm run demo -- --vault-port 8201`,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isObject } from "../lib/is-object.ts";
 
 /** A version's metadata: the six standard names, always there, and custom ones with any JSON value. */
 export type Metadata = Readonly<Record<string, unknown>>;
@@ -26,10 +27,6 @@ export const standardMetadataFields = {
 
 const standardMetadata = z.object(standardMetadataFields);
 const standardNames = Object.keys(standardMetadataFields);
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** JSON can write numbers that a double cannot hold; they would come back as `null`. */
 function holdsOverflow(value: unknown): boolean {

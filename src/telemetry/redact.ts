@@ -1,12 +1,13 @@
 import { Redacted } from "../lib/redacted.ts";
 import { logFields } from "./log-fields.ts";
+import { codeOf } from "../lib/error-code.ts";
 
 const MASK = "[redacted]";
 const MAX_DEPTH = 3;
 
 /** An error's kind and place. Its message is left out: texts of other programs can quote a value. */
 function errorFields(error: Error): object {
-  const code = "code" in error && typeof error.code === "string" ? error.code : undefined;
+  const code = codeOf(error);
   const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /u.test(line));
   return { name: error.name, ...(code !== undefined && { code }), frames: frames.slice(0, 8).map((line) => line.trim()) };
 }

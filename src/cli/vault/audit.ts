@@ -10,6 +10,7 @@ import { openStore } from "../../vault-server/store/open-store.ts";
 import { isPostgresUrl } from "../../vault-server/store/postgres/postgres-location.ts";
 import type { Store } from "../../vault-server/store/store.ts";
 import { dataOption, refusePassword } from "./data-option.ts";
+import { codeOf } from "../../lib/error-code.ts";
 
 const PROGRESS_MS = 2000;
 
@@ -93,7 +94,7 @@ async function show(files: readonly string[], { json, ...filter }: ShowFlags, co
     await pipeline(lines, process.stdout, { end: false });
   } catch (error) {
     // Whoever reads has seen enough.
-    if (!(error instanceof Error && "code" in error && error.code === "EPIPE")) throw error;
+    if (codeOf(error) !== "EPIPE") throw error;
   }
 }
 

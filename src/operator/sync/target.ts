@@ -8,6 +8,7 @@ import {
   VERSIONS_ANNOTATION,
 } from "../api/names.ts";
 import type { SyncResource } from "./resource.ts";
+import { isObject } from "../../lib/is-object.ts";
 
 /** The metadata of an existing object of the target's name, as far as ownership and content go. */
 export interface TargetMetadata {
@@ -57,7 +58,7 @@ export const ownerName = (resource: SyncResource): string => `${resource.kind}/$
 function parseAnnotation<T>(text: string | undefined, isValid: (value: unknown) => value is T): Map<string, T> {
   try {
     const parsed: unknown = JSON.parse(text ?? "{}");
-    const members: [string, unknown][] = typeof parsed === "object" && parsed !== null ? Object.entries(parsed) : [];
+    const members: [string, unknown][] = isObject(parsed) ? Object.entries(parsed) : [];
     return new Map(members.filter((member): member is [string, T] => isValid(member[1])));
   } catch {
     return new Map();

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isObject } from "../../lib/is-object.ts";
 
 /** What one line says beside its place in the chain: values that JSON can hold. */
 export type AuditFields = Readonly<Record<string, unknown>>;
@@ -51,10 +52,6 @@ export function sealLine(
   return { text: `${body.slice(0, -1)},"hash":"${hash}"}`, head: { log: head.log, seq, hash } };
 }
 
-function isFields(value: unknown): value is AuditFields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The line in these bytes, its end left off; `undefined` when it is none, or not as it was sealed. */
 export function openLine(bytes: Uint8Array): AuditLine | undefined {
   const split = bytes.length - HASH_MEMBER_BYTES;
@@ -73,7 +70,7 @@ function parseBody(text: string, hash: string): AuditLine | undefined {
   } catch {
     return undefined;
   }
-  if (!isFields(fields)) return undefined;
+  if (!isObject(fields)) return undefined;
   const { seq, log, prev, time } = fields;
   if (typeof seq !== "number" || !Number.isSafeInteger(seq)) return undefined;
   if (typeof log !== "string" || typeof prev !== "string" || typeof time !== "string") return undefined;

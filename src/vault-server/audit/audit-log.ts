@@ -9,6 +9,7 @@ import { NO_HASH, sealLine, type AuditFields, type ChainHead } from "./audit-lin
 import { lockFile } from "./audit-lock.ts";
 import { partsBeside } from "./audit-parts.ts";
 import { readTail } from "./audit-tail.ts";
+import { codeOf } from "../../lib/error-code.ts";
 
 export const DEFAULT_AUDIT_FILE_BYTES = 256 * 1024 * 1024;
 /** While lines cannot be written, it is tried again this often, and everything in between is refused at once. */
@@ -168,7 +169,7 @@ export class AuditLog implements AsyncDisposable {
 
   #fail(error: unknown, refused: number): void {
     if (!this.#failure) this.#logger.error({ event: "audit_unavailable", error }, "the audit log cannot be written");
-    const reason = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "changed";
+    const reason = codeOf(error) ?? "changed";
     this.#failure ??= { reason, retryAt: 0, refused: 0 };
     this.#failure.refused += refused;
     this.#failure.retryAt = this.#clock.monotonic() + RETRY_MS;

@@ -7,6 +7,8 @@ import type { VaultMetrics } from "../metrics.ts";
 import { composeLetter, type Letterhead } from "./compose-email.ts";
 import { isDeliverable } from "./deliverable.ts";
 import { MailRefusal, type MailTransport } from "./email-message.ts";
+import { codeOf } from "../../lib/error-code.ts";
+import { isObject } from "../../lib/is-object.ts";
 
 /** What the mailer works with. */
 export interface MailerPorts {
@@ -33,12 +35,10 @@ const RETRY = { baseMs: 60_000, maxMs: 3_600_000 };
 /** About three days of attempts. */
 const ATTEMPTS = 100;
 
-function codeOf(error: unknown): string {
-  if (error instanceof Error && "code" in error) {
-    const status = "responseCode" in error && typeof error.responseCode === "number" ? ` ${error.responseCode}` : "";
-    return `${String(error.code)}${status}`;
-  }
-  return error instanceof Error ? error.name : "unknown";
+function failureCodeOf(error: unknown): string {
+  const code = codeOf(error);
+  if (code === undefined) return error instanceof Error ? error.name : "unknown";
+  return isObject(error) && typeof error["responseCode"] === "number" ? `${code} ${error["responseCode"]}` : code;
 }
 
 function retryDelay(attempts: number, random: Random): number {
@@ -127,7 +127,7 @@ export class Mailer implements AsyncDisposable {
   async #failed(letter: Letter, error: unknown): Promise<void> {
     const { clock, random, logger, metrics } = this.#ports;
     const attempts = letter.attempts + 1;
-    const fields = { letter: letter.id, kind: letter.kind, code: codeOf(error), attempt: attempts };
+    const fields = { letter: letter.id, kind: letter.kind, code: failureCodeOf(error), attempt: attempts };
     if (this.#cut.signal.aborted) {
       // Not its fault: whoever runs next tries at once.
       await this.#settle(letter, ({ outbox }) => outbox.update({ ...letter, dueAt: clock.now() }));

@@ -9,6 +9,7 @@ import { fileTransport } from "./file-transport.ts";
 import type { MailTransport } from "./email-message.ts";
 import { smtpTransport } from "./smtp-transport.ts";
 import type { SmtpServer } from "./smtp-url.ts";
+import { codeOf } from "../../lib/error-code.ts";
 
 /** How letters leave: through `smtp`, else as `.eml` files in `directory`. */
 export interface MailOptions {
@@ -52,7 +53,7 @@ export async function openMail(options: MailOptions, data: string, logger: Logge
   if (!options.smtp) return openDirectory(options, data);
   const transport = smtpTransport(options.smtp, options.smtpCa);
   transport.verify().catch((error: unknown) => {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown";
+    const code = codeOf(error) ?? "unknown";
     logger.warn({ code }, "the SMTP server cannot be used as things stand; letters wait in the outbox");
   });
   return { transport, directory: undefined, [Symbol.asyncDispose]: async () => undefined };

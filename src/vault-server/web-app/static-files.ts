@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { extname } from "node:path";
+import { codeOf } from "../../lib/error-code.ts";
 
 /** Where `npm run build:web` puts the web application, from sources and from a build alike. */
 const builtDirectory = new URL("../../../dist/web/", import.meta.url);
@@ -48,7 +49,7 @@ export async function loadPages(directory: URL = builtDirectory): Promise<Page[]
     const assets = await readdir(new URL("assets/", directory));
     return [index, ...(await Promise.all(assets.map((name) => read(directory, `assets/${name}`, `/assets/${name}`))))];
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    if (codeOf(error) === "ENOENT") return [];
     throw error;
   }
 }

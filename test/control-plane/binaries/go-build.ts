@@ -7,6 +7,7 @@ import type { Progress } from "../progress.ts";
 import { install } from "./install.ts";
 import { unavailable, type Source } from "./source.ts";
 import { goPlatform, kubernetesVersion } from "./version.ts";
+import { codeOf } from "../../../src/lib/error-code.ts";
 
 const run = promisify(execFile);
 const minimumMinor = 26;
@@ -46,7 +47,7 @@ async function goVersion(env: NodeJS.ProcessEnv): Promise<string | { why: string
     if (Number(minor) >= minimumMinor) return stdout.trim();
     return { why: `it is ${stdout.trim() || "unknown"}` };
   } catch (error) {
-    const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    const missing = codeOf(error) === "ENOENT";
     return { why: missing ? "no go command" : `go does not run: ${lastLine(error)}` };
   }
 }

@@ -6,6 +6,7 @@ import { addUser } from "../../../src/vault-server/accounts/users.ts";
 import { VaultClient } from "./vault-client.ts";
 import type { VaultPlace } from "./store-location.ts";
 import { VaultProcess } from "../processes/vault-process.ts";
+import { codeOf } from "../../../src/lib/error-code.ts";
 
 const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
@@ -59,7 +60,7 @@ async function write(client: VaultClient, ledger: Ledger): Promise<void> {
         else throw new Error(`protect answered ${answer.status}`);
       }
     } catch (error) {
-      if (error instanceof Error && "code" in error) return;
+      if (codeOf(error) !== undefined) return;
       throw error;
     }
   }

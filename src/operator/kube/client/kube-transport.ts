@@ -1,6 +1,7 @@
 import { Agent, type Dispatcher } from "undici";
 import type { Access, Credentials, TlsMaterial } from "../credentials/credentials.ts";
 import { KubeError } from "../kube-error.ts";
+import { codeOf } from "../../../lib/error-code.ts";
 
 export interface KubeRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -120,7 +121,7 @@ export class Transport implements AsyncDisposable {
 export function errorOfTransport(error: unknown, request: Pick<KubeRequest, "operation" | "signal">): unknown {
   if (request.signal.aborted) return request.signal.reason;
   if (error instanceof KubeError) return error;
-  const code = codeOf(error);
+  const code = codeOf(error) ?? "";
   const { operation } = request;
   if (code.endsWith("_TIMEOUT") || code === "ETIMEDOUT") return new KubeError({ kind: "Timeout", operation, reason: code });
   if (code === "" || code === "UND_ERR_INVALID_ARG" || code === "UND_ERR_RES_EXCEEDED_MAX_SIZE") {
@@ -129,10 +130,6 @@ export function errorOfTransport(error: unknown, request: Pick<KubeRequest, "ope
   return new KubeError({ kind: "Unavailable", operation, reason: code });
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "";
-}
-
 function isTlsFailure(error: unknown): boolean {
-  return /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_TLS_|ERR_SSL_)/.test(codeOf(error));
+  return /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|ERR_TLS_|ERR_SSL_)/.test(codeOf(error) ?? "");
 }

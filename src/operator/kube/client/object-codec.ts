@@ -1,8 +1,7 @@
 import { KubeError } from "../kube-error.ts";
 import type { ListPage, WatchEvent } from "./kube-api.ts";
 import { apiVersionOf, type KubeObject, type ObjectMeta, type ResourceDescriptor } from "../resource.ts";
-
-type Fields = Readonly<Record<string, unknown>>;
+import { isObject } from "../../../lib/is-object.ts";
 
 export interface Continued {
   readonly page: ListPage;
@@ -16,14 +15,14 @@ export interface Continued {
  * @throws KubeError `Unexpected` when it has no metadata
  */
 export function decodeObject(resource: ResourceDescriptor, value: unknown, operation: string): KubeObject {
-  if (!isFields(value) || !isMeta(value["metadata"])) throw unreadable(operation);
+  if (!isObject(value) || !isMeta(value["metadata"])) throw unreadable(operation);
   const { metadata } = value;
   return { ...value, apiVersion: apiVersionOf(resource), kind: resource.kind, metadata };
 }
 
 /** @throws KubeError `Unexpected` when it is no list */
 export function decodeList(resource: ResourceDescriptor, value: unknown, operation: string): Continued {
-  if (!isFields(value) || !isFields(value["metadata"])) throw unreadable(operation);
+  if (!isObject(value) || !isObject(value["metadata"])) throw unreadable(operation);
   const { metadata } = value;
   const items = value["items"] ?? [];
   const { resourceVersion, continue: next = "" } = metadata;
@@ -33,7 +32,7 @@ export function decodeList(resource: ResourceDescriptor, value: unknown, operati
 
 /** An ERROR event is not decoded here: the client turns it into the error it stands for. @throws KubeError `Unexpected` */
 export function decodeEvent(resource: ResourceDescriptor, value: unknown, operation: string): WatchEvent {
-  if (!isFields(value)) throw unreadable(operation);
+  if (!isObject(value)) throw unreadable(operation);
   const object = value["object"];
   switch (value["type"]) {
     case "ADDED":
@@ -51,23 +50,19 @@ export function decodeEvent(resource: ResourceDescriptor, value: unknown, operat
 
 /** The Status of an ERROR event; `undefined` for any other line. */
 export function statusOfErrorEvent(value: unknown): unknown {
-  return isFields(value) && value["type"] === "ERROR" ? (value["object"] ?? null) : undefined;
+  return isObject(value) && value["type"] === "ERROR" ? (value["object"] ?? null) : undefined;
 }
 
 function bookmarkOf(object: unknown, operation: string): string {
-  const metadata = isFields(object) ? object["metadata"] : undefined;
-  const resourceVersion = isFields(metadata) ? metadata["resourceVersion"] : undefined;
+  const metadata = isObject(object) ? object["metadata"] : undefined;
+  const resourceVersion = isObject(metadata) ? metadata["resourceVersion"] : undefined;
   if (typeof resourceVersion !== "string") throw unreadable(operation);
   return resourceVersion;
 }
 
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** The server's own types make the other fields what `ObjectMeta` says. */
 function isMeta(value: unknown): value is ObjectMeta {
-  return isFields(value) && typeof value["name"] === "string";
+  return isObject(value) && typeof value["name"] === "string";
 }
 
 function unreadable(operation: string): KubeError {

@@ -3,6 +3,7 @@ import { KubeConfig } from "@kubernetes/client-node";
 import { Redacted } from "../../../lib/redacted.ts";
 import type { Access, AccessSource, TlsMaterial } from "./credentials.ts";
 import { KubeConfigError } from "./kubeconfig-error.ts";
+import { codeOf } from "../../../lib/error-code.ts";
 
 /**
  * Access as a kubeconfig describes it, with its exec and OIDC plugins. The only file that loads @kubernetes/client-node (80 MB, a
@@ -37,7 +38,7 @@ function read(path: string | undefined): KubeConfig {
     else config.loadFromFile(path);
   } catch (error) {
     // Not the message: a parser's quotes the file, and with it a token.
-    const code = error instanceof Error && "code" in error ? String(error.code) : "not a kubeconfig";
+    const code = codeOf(error) ?? "not a kubeconfig";
     throw new KubeConfigError(`cannot read ${path ?? "the default kubeconfig"}: ${code}`);
   }
   return config;

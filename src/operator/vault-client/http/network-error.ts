@@ -1,6 +1,7 @@
 import { errors } from "undici";
 import type { Operation } from "../../../protocol/operations.ts";
 import { RefusedError, TransientError, type TransientCode, type VaultError } from "../vault-error.ts";
+import { codeOf } from "../../../lib/error-code.ts";
 
 const CODE = /^[A-Z0-9_]{1,64}$/;
 const CERTIFICATE =
@@ -8,9 +9,10 @@ const CERTIFICATE =
 const BROKEN = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED", "UND_ERR_SOCKET", "UND_ERR_RES_CONTENT_LENGTH_MISMATCH"]);
 
 /** The first code of the system's on the error or what caused it; nothing else of a network error is ever passed on. */
-function codeOf(error: unknown): string | undefined {
+function systemCodeOf(error: unknown): string | undefined {
   for (let at = error; at instanceof Error; at = at.cause) {
-    if ("code" in at && typeof at.code === "string" && CODE.test(at.code)) return at.code;
+    const code = codeOf(at);
+    if (code !== undefined && CODE.test(code)) return code;
   }
   return undefined;
 }
@@ -24,7 +26,7 @@ function transientCode(error: unknown, detail: string | undefined): TransientCod
 
 /** What a failure of the network, of name resolution or of TLS means. A peer that cannot be verified is refused, not transient. */
 export function networkError(operation: Operation, error: unknown): VaultError {
-  const detail = codeOf(error);
+  const detail = systemCodeOf(error);
   if (detail === "VAULT_ADDRESS_REFUSED") return new RefusedError(operation, "address");
   if (detail !== undefined && CERTIFICATE.test(detail)) return new RefusedError(operation, "tls", detail);
   return new TransientError(operation, transientCode(error, detail), { detail });

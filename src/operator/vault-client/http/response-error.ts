@@ -10,7 +10,7 @@ import {
   type PermanentCode,
   type VaultError,
 } from "../vault-error.ts";
-import { isObject } from "./json-object.ts";
+import { isObject } from "../../../lib/is-object.ts";
 import { parseJson } from "./parse-json.ts";
 import { MIN_RETRY_AFTER_MS, retryAfterMs } from "../../../lib/retry-after.ts";
 import type { VaultResponse } from "./vault-transport.ts";

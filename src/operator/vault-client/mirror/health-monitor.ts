@@ -1,6 +1,7 @@
 import type { Clock } from "../../../lib/clock.ts";
 import type { Health } from "../connection.ts";
 import { isVaultError, TransientError } from "../vault-error.ts";
+import { codeOf } from "../../../lib/error-code.ts";
 
 /** Remembers how the last list went, and says so when that is news. */
 export class HealthMonitor {
@@ -39,11 +40,5 @@ export class HealthMonitor {
 /** Figures in a message, such as a time to wait, are no news. */
 function classOf(error: Error | undefined): string | undefined {
   if (!isVaultError(error)) return error?.message;
-  return [
-    error.operation,
-    error.kind,
-    "code" in error && error.code,
-    "status" in error && error.status,
-    "field" in error && error.field,
-  ].join();
+  return [error.operation, error.kind, codeOf(error), "status" in error && error.status, "field" in error && error.field].join();
 }

@@ -1,6 +1,6 @@
 import type { FileRecord, SecretRecord, SnapshotChange } from "../connection.ts";
 import type { ListSnapshot } from "./list-snapshot.ts";
-import { isObject } from "../http/json-object.ts";
+import { isObject } from "../../../lib/is-object.ts";
 
 const none: ReadonlyMap<string, never> = new Map<string, never>();
 

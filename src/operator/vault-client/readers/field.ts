@@ -1,4 +1,4 @@
-import type { JsonObject } from "../http/json-object.ts";
+import type { JsonObject } from "../../../lib/is-object.ts";
 
 /** Above this an epoch is in milliseconds, below in seconds: 10¹¹ s is the year 5138, 10¹¹ ms is 1973. */
 const MILLISECONDS_FROM = 1e11;

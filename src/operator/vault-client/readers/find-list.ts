@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../http/json-object.ts";
+import { isObject, type JsonObject } from "../../../lib/is-object.ts";
 
 /** One entry of a list, and the name it was filed under where the list is an object keyed by name. */
 export interface ListEntry {

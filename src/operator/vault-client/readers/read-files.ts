@@ -1,6 +1,6 @@
 import type { FileRecord, FileVersion } from "../connection.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
-import { isObject, type JsonObject } from "../http/json-object.ts";
+import { isObject, type JsonObject } from "../../../lib/is-object.ts";
 import { field, readCount, readMoment, readText } from "./field.ts";
 import { findList, type ListEntry } from "./find-list.ts";
 

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "../http/json-object.ts";
+import { isObject, type JsonObject } from "../../../lib/is-object.ts";
 
 const STANDARD = [
   "application_type",

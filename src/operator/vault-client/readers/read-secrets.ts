@@ -1,6 +1,6 @@
 import type { SecretRecord } from "../connection.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
-import type { JsonObject } from "../http/json-object.ts";
+import type { JsonObject } from "../../../lib/is-object.ts";
 import { field, readCount, readMoment, readText } from "./field.ts";
 import { findList, type ListEntry } from "./find-list.ts";
 import { readMetadata } from "./read-metadata.ts";

@@ -1,7 +1,7 @@
 import { Redacted } from "../../../lib/redacted.ts";
 import type { Operation } from "../../../protocol/operations.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
-import { isObject } from "../http/json-object.ts";
+import { isObject } from "../../../lib/is-object.ts";
 import { field } from "./field.ts";
 
 export interface TokenAnswer {

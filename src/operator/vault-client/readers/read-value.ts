@@ -2,7 +2,7 @@ import { Redacted } from "../../../lib/redacted.ts";
 import type { Operation } from "../../../protocol/operations.ts";
 import type { SecretRecord, SecretValue } from "../connection.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
-import { isObject, type JsonObject } from "../http/json-object.ts";
+import { isObject, type JsonObject } from "../../../lib/is-object.ts";
 import { field, readCount } from "./field.ts";
 
 /** The object that holds the value: the root, or the one object below it that does. */
