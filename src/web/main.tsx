@@ -1,6 +1,6 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
-import "./style.css";
+import "./styles/index.css";
 
 const root = document.querySelector("#app");
 if (root) render(<App />, root);
