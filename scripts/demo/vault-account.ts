@@ -5,7 +5,7 @@ import { operationPath, type Operation } from "../../src/protocol/operations.ts"
 import { unlimitedScope } from "../../src/protocol/scope.ts";
 
 const timeoutMs = 10_000;
-const TokenAnswer = z.object({ access_token: z.string() });
+const TokenResponse = z.object({ access_token: z.string() });
 const ProtectAnswer = z.object({ secret: z.object({ key_version: z.int(), delete_at: z.union([z.string(), z.number()]) }) });
 const UploadAnswer = z.object({
   files: z.array(z.object({ filename: z.string(), version: z.int(), size: z.int(), sha256: z.string() })),
@@ -28,7 +28,7 @@ export class VaultAccount {
   static async logIn(url: string, email: string, password: Redacted<string>): Promise<VaultAccount> {
     const body = { email, password: password.reveal(), scope: formatScope(unlimitedScope), expiration_hours: 24 };
     const answer = await post(url, "generate_access_token", { "content-type": "application/json" }, JSON.stringify(body));
-    return new VaultAccount(url, email, new Redacted(TokenAnswer.parse(answer).access_token));
+    return new VaultAccount(url, email, new Redacted(TokenResponse.parse(answer).access_token));
   }
 
   /** Makes a new version. `deleteAt`: when the vault removes the secret, in milliseconds since the epoch. */

@@ -5,17 +5,17 @@ import type { Metadata } from "./metadata.ts";
 const count = z.int().min(1);
 
 /** ISO 8601 in UTC; beyond the year 9999 its expanded form, `+` and six digits. */
-const ISO_MOMENT = /^([0-9]{4}|\+[0-9]{6})-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/u;
+const ISO_TIMESTAMP = /^([0-9]{4}|\+[0-9]{6})-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$/u;
 
-/** A moment on the wire: ISO 8601 in UTC, or milliseconds since the epoch where that lies beyond JavaScript's dates. */
-export const moment = z.union([z.string().regex(ISO_MOMENT), z.number()]).meta({
+/** A timestamp on the wire: ISO 8601 in UTC, or milliseconds since the epoch where that lies beyond JavaScript's dates. */
+export const timestamp = z.union([z.string().regex(ISO_TIMESTAMP), z.number()]).meta({
   description: "ISO 8601 in UTC, or milliseconds since the epoch where no date reaches.",
 });
 
-export type Moment = z.infer<typeof moment>;
+export type Timestamp = z.infer<typeof timestamp>;
 
 /** Answer of the two token operations. `expires_in` is in seconds. Source: the interface, "Token response object". */
-export const tokenAnswer = z.object({
+export const tokenResponse = z.object({
   access_token: z.string(),
   // No maximum, so it may lie beyond the integers that a double tells apart.
   expires_in: z.number().min(3600).meta({ type: "integer", description: "Seconds until the access token expires." }),
@@ -25,7 +25,7 @@ export const tokenAnswer = z.object({
   token_type: z.literal("access"),
 });
 
-export type TokenAnswer = Readonly<z.infer<typeof tokenAnswer>>;
+export type TokenResponse = Readonly<z.infer<typeof tokenResponse>>;
 
 const permission = z.enum(["R", "W", "RW"]);
 
@@ -52,11 +52,11 @@ export const secretRecord = z.object({
   permission,
   metadata,
   delete_time: z.int().min(1).meta({ description: "Minutes, as they were set." }),
-  created_at: moment,
-  updated_at: moment.meta({ description: "Last change of this version's metadata." }),
-  expires_at: moment,
+  created_at: timestamp,
+  updated_at: timestamp.meta({ description: "Last change of this version's metadata." }),
+  expires_at: timestamp,
   expired: z.boolean(),
-  delete_at: moment,
+  delete_at: timestamp,
 });
 
 /** Metadata as the rest of the server knows it, whose names are data. */
@@ -107,7 +107,7 @@ export const uploadedFile = z.object({
 export type UploadedFile = Readonly<z.infer<typeof uploadedFile>>;
 
 /** One version of a file; `size` in bytes, `sha256` hexadecimal. Source: the vault contract, "Files". */
-export const fileVersionRecord = uploadedFile.omit({ filename: true }).extend({ created_at: moment });
+export const fileVersionRecord = uploadedFile.omit({ filename: true }).extend({ created_at: timestamp });
 
 export type FileVersionRecord = Readonly<z.infer<typeof fileVersionRecord>>;
 
@@ -117,7 +117,7 @@ export const fileRecord = fileVersionRecord.extend({ filename: z.string(), versi
 export type FileRecord = Readonly<z.infer<typeof fileRecord>>;
 
 /** Body of every error. Source: the vault contract, "Transport". */
-export const errorAnswer = z.object({
+export const errorResponse = z.object({
   error: z.object({
     // Any text for who reads it: a later server may have more codes.
     code: z.string().meta({ enum: Object.keys(errorStatus) }),
@@ -130,4 +130,4 @@ export const errorAnswer = z.object({
   }),
 });
 
-export type ErrorAnswer = Readonly<z.infer<typeof errorAnswer>>;
+export type ErrorResponse = Readonly<z.infer<typeof errorResponse>>;

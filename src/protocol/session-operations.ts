@@ -23,11 +23,11 @@ export interface AppSession {
 }
 
 /** Answer of `app_session`: `null` when nobody is logged in, or no longer. */
-export interface AppSessionAnswer {
+export interface SessionResponse {
   readonly session: AppSession | null;
 }
 
 /** Answer of `app_log_in` and `app_set_password`, with the cookie of a new session. */
-export interface AppLogInAnswer {
+export interface LoginResponse {
   readonly session: AppSession;
 }

@@ -5,7 +5,7 @@ import fastifyCompress from "@fastify/compress";
 import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { auditRequests } from "./audit/audit-requests.ts";
 import type { VaultContext } from "./context.ts";
-import { errorAnswer, sendError, toServiceError } from "./http/error-response.ts";
+import { errorResponse, sendError, toServiceError } from "./http/error-response.ts";
 import { parseJsonBody } from "./http/json-body.ts";
 import type { ServedOperation } from "./routes/operation.ts";
 import { apiDescriptionRoutes } from "./routes/api-description.ts";
@@ -55,7 +55,7 @@ const TIMEOUT_CHECK_MS = 30_000;
 function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const status = error.code === "HPE_HEADER_OVERFLOW" ? 431 : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
-  const body = JSON.stringify(errorAnswer(new ServiceError("invalid_request", "the request is not readable as HTTP")));
+  const body = JSON.stringify(errorResponse(new ServiceError("invalid_request", "the request is not readable as HTTP")));
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `x-request-id: ${randomUUID()}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,

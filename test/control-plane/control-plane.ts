@@ -24,7 +24,7 @@ export interface KubectlResult {
 
 const tokenSeconds = 24 * 3600;
 const Created = z.object({ metadata: z.object({ name: z.string() }) });
-const TokenAnswer = z.object({ status: z.object({ token: z.string() }) });
+const TokenResponse = z.object({ status: z.object({ token: z.string() }) });
 
 /** A running control plane, seen from any process of the same user. It holds no connection and needs no disposal. */
 export class ControlPlane {
@@ -165,7 +165,7 @@ export class ControlPlane {
       spec: { expirationSeconds: tokenSeconds },
     });
     if (status !== 201) throw new Error(`No token for ServiceAccount ${account.namespace}/${account.serviceAccount}: ${status}.`);
-    return TokenAnswer.parse(JSON.parse(body)).status.token;
+    return TokenResponse.parse(JSON.parse(body)).status.token;
   }
 
   private async control(action: "stop" | "start" | "restart"): Promise<void> {

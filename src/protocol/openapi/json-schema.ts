@@ -1,14 +1,14 @@
 import { z } from "zod";
 import {
-  errorAnswer,
+  errorResponse,
   exposedSecret,
   fileRecord,
   fileVersionRecord,
-  moment,
+  timestamp,
   secretRecord,
   shareRecord,
   teamRecord,
-  tokenAnswer,
+  tokenResponse,
   uploadedFile,
 } from "../responses.ts";
 import { ONE_OR_MORE } from "../requests.ts";
@@ -17,9 +17,9 @@ export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 /** What several answers are made of; a document names these once. */
 const shared: Readonly<Record<string, z.ZodType>> = {
-  Moment: moment,
-  Error: errorAnswer,
-  Tokens: tokenAnswer,
+  Timestamp: timestamp,
+  Error: errorResponse,
+  Tokens: tokenResponse,
   SecretRecord: secretRecord,
   ExposedSecret: exposedSecret,
   ShareRecord: shareRecord,

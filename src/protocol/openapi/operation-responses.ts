@@ -6,7 +6,7 @@ import {
   secretRecord,
   shareRecord,
   teamRecord,
-  tokenAnswer,
+  tokenResponse,
   unshareRecord,
   uploadedFile,
 } from "../responses.ts";
@@ -22,8 +22,8 @@ const team = z.object({ team: teamRecord });
 
 /** The body of each operation's success. Source: the vault contract, "Tokens", "Secrets", "Sharing, teams, people" and "Files". */
 export const operationAnswers: Readonly<Record<JsonAnswerOperation, z.ZodType>> = {
-  generate_access_token: tokenAnswer,
-  refresh_token: tokenAnswer,
+  generate_access_token: tokenResponse,
+  refresh_token: tokenResponse,
   protect: secret,
   list_no_dup: secrets,
   expose: exposedSecret,

@@ -1,4 +1,4 @@
-import type { TokenAnswer } from "../../protocol/responses.ts";
+import type { TokenResponse } from "../../protocol/responses.ts";
 import type { VaultContext } from "../context.ts";
 import { ServiceError } from "../errors.ts";
 import type { RefreshToken, Transaction, User } from "../store/store.ts";
@@ -16,7 +16,7 @@ async function issueAccess(
   refresh: RefreshToken,
   refreshToken: string,
   now: number,
-): Promise<TokenAnswer> {
+): Promise<TokenResponse> {
   const accessToken = newToken();
   await transaction.tokens.insertAccess({
     digest: tokenDigest(accessToken),
@@ -40,7 +40,7 @@ async function issueAccess(
  * A new pair of tokens with a life of their own, for whom `logIn` let in. `scope` is a valid scope string.
  * @throws ServiceError `invalid_credentials` when the password was replaced meanwhile
  */
-export async function issueTokens(context: VaultContext, user: User, scope: string, hours: number): Promise<TokenAnswer> {
+export async function issueTokens(context: VaultContext, user: User, scope: string, hours: number): Promise<TokenResponse> {
   const now = context.clock.now();
   const refreshToken = newToken();
   const refresh = { digest: tokenDigest(refreshToken), email: user.email, scope, hours, lastUsedAt: now };
@@ -59,7 +59,7 @@ export async function refreshTokens(
   context: VaultContext,
   refreshToken: string,
   usedAccessToken: string,
-): Promise<{ readonly email: string; readonly answer: TokenAnswer }> {
+): Promise<{ readonly email: string; readonly answer: TokenResponse }> {
   const now = context.clock.now();
   const digest = tokenDigest(refreshToken);
   let counted = false;

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
-import { errorAnswer, toServiceError } from "../http/error-response.ts";
+import { errorResponse, toServiceError } from "../http/error-response.ts";
 import type { ServiceError } from "../errors.ts";
 import { unavailable, type AuditLog } from "./audit-log.ts";
 import { AuditTrail } from "./audit-trail.ts";
@@ -22,7 +22,7 @@ function withhold(reply: FastifyReply, error: ServiceError): string {
   for (const name of Object.keys(reply.getHeaders())) if (!KEPT_HEADERS.has(name)) reply.removeHeader(name);
   const headers = { "cache-control": "no-store", "content-type": "application/json; charset=utf-8" };
   reply.status(error.status).headers({ ...headers, "retry-after": String(error.retryAfter ?? 1) });
-  return JSON.stringify(errorAnswer(error));
+  return JSON.stringify(errorResponse(error));
 }
 
 /**

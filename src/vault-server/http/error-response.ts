@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply } from "fastify";
-import type { ErrorAnswer } from "../../protocol/responses.ts";
+import type { ErrorResponse } from "../../protocol/responses.ts";
 import { ServiceError } from "../errors.ts";
 import { StoreUnavailable } from "../store/store-unavailable.ts";
 
@@ -28,7 +28,7 @@ export function toServiceError(error: FastifyError | Error): ServiceError {
   );
 }
 
-export function errorAnswer(error: ServiceError): ErrorAnswer {
+export function errorResponse(error: ServiceError): ErrorResponse {
   const details = error.details && { details: error.details };
   return { error: { code: error.code, message: error.message, ...details } };
 }
@@ -38,5 +38,5 @@ export function sendError(reply: FastifyReply, error: ServiceError): FastifyRepl
   // Of the answer that a failure takes the place of.
   reply.removeHeader("etag");
   if (error.retryAfter !== undefined) reply.header("retry-after", String(error.retryAfter));
-  return reply.status(error.status).header("cache-control", "no-store").send(errorAnswer(error));
+  return reply.status(error.status).header("cache-control", "no-store").send(errorResponse(error));
 }

@@ -1,4 +1,4 @@
-import type { Moment } from "../../protocol/responses.ts";
+import type { Timestamp } from "../../protocol/responses.ts";
 
 const LATEST_DATE_MS = 8.64e15;
 const DAY_MS = 86_400_000;
@@ -28,7 +28,7 @@ function digits(count: number, length: number): string {
 }
 
 /** Whole milliseconds since the epoch as the contract prints a moment: a number where JavaScript's dates end. */
-export function moment(ms: number): Moment {
+export function moment(ms: number): Timestamp {
   if (ms > LATEST_DATE_MS) return ms;
   const day = Math.floor(ms / DAY_MS);
   return dateOf(day) + timeOf(ms - day * DAY_MS);

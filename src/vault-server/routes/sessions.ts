@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { AppLogInAnswer, AppSessionAnswer } from "../../protocol/session-operations.ts";
+import type { LoginResponse, SessionResponse } from "../../protocol/session-operations.ts";
 import {
   apiTokenRequest,
   logInRequest,
@@ -43,13 +43,13 @@ async function startSession(context: VaultContext, { headers, ip }: FastifyReque
 
 /** What only the web application's pages call. Source: the vault contract, "Web application"; issue 4; design, "security", "web token page". */
 export function appRoutes(app: FastifyInstance, context: VaultContext): void {
-  const answerLogIn = (reply: FastifyReply, session: LiveSession): AppLogInAnswer => {
+  const answerLogIn = (reply: FastifyReply, session: LiveSession): LoginResponse => {
     reply.request.trail?.identify(session.email);
     reply.header("set-cookie", sessionCookie(context.appUrl(), session.token));
     return { session: describeSession(session) };
   };
 
-  openOperation(app, "app_session", noFields, async ({ request }): Promise<AppSessionAnswer> => {
+  openOperation(app, "app_session", noFields, async ({ request }): Promise<SessionResponse> => {
     const session = await currentSession(context, request.headers);
     if (session) request.trail?.identify(session.email);
     return { session: session ? describeSession(session) : null };

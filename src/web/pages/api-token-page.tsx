@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { TokenAnswer } from "../../protocol/responses.ts";
+import type { TokenResponse } from "../../protocol/responses.ts";
 import { operationPath } from "../../protocol/operations.ts";
 import { browserClock } from "../browser-clock.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
@@ -27,7 +27,7 @@ function example(email: string): string {
 }
 
 interface Issued {
-  readonly tokens: TokenAnswer;
+  readonly tokens: TokenResponse;
   readonly at: number;
 }
 

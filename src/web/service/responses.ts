@@ -1,19 +1,19 @@
 import type { AppSession } from "../../protocol/session-operations.ts";
 import type {
-  ErrorAnswer,
+  ErrorResponse,
   ExposedSecret,
   FileRecord,
   FileVersionRecord,
   ListedShare,
-  Moment,
+  Timestamp,
   SecretRecord,
   TeamRecord,
-  TokenAnswer,
+  TokenResponse,
   UnshareRecord,
 } from "../../protocol/responses.ts";
 import { isFlag, isNumber, isObject, isText, listOf, literal, oneOf, shape, type Guard } from "./shape.ts";
 
-const isMoment: Guard<Moment> = oneOf<Moment>(isText, isNumber);
+const isTimestamp: Guard<Timestamp> = oneOf<Timestamp>(isText, isNumber);
 const isPermission = literal("R", "W", "RW");
 
 export const isSecretRecord = shape<SecretRecord>({
@@ -24,11 +24,11 @@ export const isSecretRecord = shape<SecretRecord>({
   permission: isPermission,
   metadata: isObject,
   delete_time: isNumber,
-  created_at: isMoment,
-  updated_at: isMoment,
-  expires_at: isMoment,
+  created_at: isTimestamp,
+  updated_at: isTimestamp,
+  expires_at: isTimestamp,
   expired: isFlag,
-  delete_at: isMoment,
+  delete_at: isTimestamp,
 });
 
 export const isExposedSecret = shape<ExposedSecret>({
@@ -51,7 +51,7 @@ export const isUnshareRecord = shape<UnshareRecord>({ key_name: isText, from: is
 
 export const isTeamRecord = shape<TeamRecord>({ group_id: isText, creator: isText, members: listOf(isText) });
 
-const fileVersion = { version: isNumber, size: isNumber, sha256: isText, created_at: isMoment };
+const fileVersion = { version: isNumber, size: isNumber, sha256: isText, created_at: isTimestamp };
 
 export const isFileRecord = shape<FileRecord>({
   ...fileVersion,
@@ -59,7 +59,7 @@ export const isFileRecord = shape<FileRecord>({
   versions: listOf(shape<FileVersionRecord>(fileVersion)),
 });
 
-export const isTokenAnswer = shape<TokenAnswer>({
+export const isTokenAnswer = shape<TokenResponse>({
   access_token: isText,
   expires_in: isNumber,
   id_token: isText,
@@ -68,7 +68,7 @@ export const isTokenAnswer = shape<TokenAnswer>({
   token_type: literal("access"),
 });
 
-type Detail = NonNullable<ErrorAnswer["error"]["details"]>[number];
+type Detail = NonNullable<ErrorResponse["error"]["details"]>[number];
 
 /** Any code: a proxy in between, or a server of another release, may have its own. */
 interface ErrorBody {

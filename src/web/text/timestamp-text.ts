@@ -1,4 +1,4 @@
-import type { Moment } from "../../protocol/responses.ts";
+import type { Timestamp } from "../../protocol/responses.ts";
 
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "always" });
 const exact = new Intl.DateTimeFormat("en-GB", { dateStyle: "full", timeStyle: "long" });
@@ -15,12 +15,12 @@ const steps: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
 ];
 
 /** Milliseconds since the epoch. */
-export function millisecondsOf(moment: Moment): number {
+export function millisecondsOf(moment: Timestamp): number {
   return typeof moment === "number" ? moment : Date.parse(moment);
 }
 
 /** `in 3 days`, `2 hours ago`, `just now`. Months from two on: until then days say more. */
-export function relativeMoment(moment: Moment, now: number): string {
+export function relativeMoment(moment: Timestamp, now: number): string {
   const distance = millisecondsOf(moment) - now;
   const step = steps.find(([unit, length]) => Math.abs(distance) >= (unit === "month" ? 2 * length : length));
   if (!step) return distance > 0 ? "in less than a minute" : "just now";
@@ -29,7 +29,7 @@ export function relativeMoment(moment: Moment, now: number): string {
 }
 
 /** Date, time and time zone in words; a moment beyond the calendar as its milliseconds. */
-export function exactMoment(moment: Moment): string {
+export function exactMoment(moment: Timestamp): string {
   const date = new Date(millisecondsOf(moment));
   return Number.isNaN(date.getTime()) ? `${moment} ms after 1970` : exact.format(date);
 }

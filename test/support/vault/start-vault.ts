@@ -9,7 +9,7 @@ import { PostgresDatabase } from "../postgres/postgres-database.ts";
 import { onPostgres } from "./vault-data.ts";
 import { startVaultServer, type VaultServer, type VaultServerOptions } from "../../../src/vault-server/vault-server.ts";
 
-const errorAnswer = z.object({ error: z.object({ code: z.string() }) });
+const errorResponse = z.object({ error: z.object({ code: z.string() }) });
 
 /** One answer as it came over the wire: never decompressed, never followed. */
 export interface WireAnswer {
@@ -42,7 +42,7 @@ export async function wire(url: string, { method = "POST", headers = {}, body }:
   const json = (): unknown => JSON.parse(bytes.toString("utf8"));
   const code = (): string | undefined =>
     bytes.length > 0 && response.headers["content-type"]?.startsWith("application/json")
-      ? errorAnswer.safeParse(json()).data?.error.code
+      ? errorResponse.safeParse(json()).data?.error.code
       : undefined;
   const status = response.statusCode ?? 0;
   return { status, headers: response.headers, bytes, json, code, outcome: () => [status, code()].join(" ").trim() };

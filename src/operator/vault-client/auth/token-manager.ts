@@ -6,7 +6,7 @@ import type { Redacted } from "../../../lib/redacted.ts";
 import type { CredentialSource } from "./credential-source.ts";
 import { AuthError, isVaultError, PermanentError } from "../vault-error.ts";
 import { LoginBackoff } from "./login-backoff.ts";
-import type { TokenAnswer } from "../readers/read-token.ts";
+import type { TokenResponse } from "../readers/read-token.ts";
 import { SingleFlight } from "../values/single-flight.ts";
 import type { TokenOperations } from "./token-operations.ts";
 import { tokenFrom, type Token } from "./token.ts";
@@ -139,7 +139,7 @@ export class TokenManager {
     }
   }
 
-  #take(answer: TokenAnswer, refresh: Redacted<string> | undefined): Token {
+  #take(answer: TokenResponse, refresh: Redacted<string> | undefined): Token {
     const { scope, lifetimeMs, clock, random } = this.#options;
     return tokenFrom(answer, { scope, lifetimeMs, refresh }, clock, random);
   }

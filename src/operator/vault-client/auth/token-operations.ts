@@ -2,7 +2,7 @@ import type { Redacted } from "../../../lib/redacted.ts";
 import type { Operation } from "../../../protocol/operations.ts";
 import type { VaultHttp } from "../http/vault-http.ts";
 import { parseJson } from "../http/parse-json.ts";
-import { readToken, type TokenAnswer } from "../readers/read-token.ts";
+import { readToken, type TokenResponse } from "../readers/read-token.ts";
 
 const HOUR_MS = 3_600_000;
 const MAX_BYTES = 256 * 1024;
@@ -24,17 +24,17 @@ export class TokenOperations {
     this.#options = options;
   }
 
-  logIn(password: Redacted<string>, signal: AbortSignal): Promise<TokenAnswer> {
+  logIn(password: Redacted<string>, signal: AbortSignal): Promise<TokenResponse> {
     const { email, scope, lifetimeMs } = this.#options;
     const hours = Math.max(1, Math.ceil(lifetimeMs / HOUR_MS));
     return this.#send("generate_access_token", { email, password: password.reveal(), scope, expiration_hours: hours }, signal);
   }
 
-  refresh(refreshToken: Redacted<string>, used: Redacted<string>, signal: AbortSignal): Promise<TokenAnswer> {
+  refresh(refreshToken: Redacted<string>, used: Redacted<string>, signal: AbortSignal): Promise<TokenResponse> {
     return this.#send("refresh_token", { refresh_token: refreshToken.reveal(), used_access_token: used.reveal() }, signal);
   }
 
-  async #send(operation: Operation, body: object, signal: AbortSignal): Promise<TokenAnswer> {
+  async #send(operation: Operation, body: object, signal: AbortSignal): Promise<TokenResponse> {
     const { http, timeoutMs } = this.#options;
     const answer = await http.send({ operation, body, maxBytes: MAX_BYTES, deadlineMs: timeoutMs, signal });
     return readToken(operation, parseJson(answer.body));

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../lib/clock.ts";
 import { jitter, type Random } from "../../../lib/random.ts";
 import type { Redacted } from "../../../lib/redacted.ts";
-import type { TokenAnswer } from "../readers/read-token.ts";
+import type { TokenResponse } from "../readers/read-token.ts";
 
 const DAY_MS = 86_400_000;
 const MIN_LIFETIME_MS = 60_000;
@@ -33,7 +33,7 @@ export interface TokenDefaults {
  * The token of an answer that arrived just now. Lifetimes are counted from the arrival and lie between a minute and a hundred years,
  * whatever the vault says; a refresh is due after 2/3 of it ± 10 %, and after 45 days at the latest.
  */
-export function tokenFrom(answer: TokenAnswer, defaults: TokenDefaults, clock: Clock, random: Random): Token {
+export function tokenFrom(answer: TokenResponse, defaults: TokenDefaults, clock: Clock, random: Random): Token {
   const said = answer.expiresInSeconds === undefined ? defaults.lifetimeMs : answer.expiresInSeconds * 1000;
   const lifetime = Math.min(MAX_LIFETIME_MS, Math.max(MIN_LIFETIME_MS, said));
   const now = clock.monotonic();

@@ -4,7 +4,7 @@ import { UnexpectedResponse } from "../vault-error.ts";
 import { isObject } from "../../../lib/is-object.ts";
 import { field } from "./field.ts";
 
-export interface TokenAnswer {
+export interface TokenResponse {
   readonly accessToken: Redacted<string>;
   readonly refreshToken: Redacted<string> | undefined;
   /** As the vault says it, any finite number; `undefined` where it says nothing that is one. */
@@ -21,7 +21,7 @@ function readExpiry(value: unknown): number | undefined {
 }
 
 /** @throws UnexpectedResponse when there is no access token, or one that cannot be sent in a header */
-export function readToken(operation: Operation, answer: unknown): TokenAnswer {
+export function readToken(operation: Operation, answer: unknown): TokenResponse {
   const access = isObject(answer) ? answer.access_token : undefined;
   if (!isObject(answer) || typeof access !== "string" || !TOKEN.test(access)) {
     throw new UnexpectedResponse(operation, "access_token");
