@@ -22,7 +22,7 @@ function keyIn(secret: KubeObject): Redacted<Uint8Array> {
 /**
  * The key under which this installation digests contents (design: "content is compared by an HMAC"), from a Secret of the operator's own
  * namespace; made there the first time. Losing it costs a read of each value, nothing else.
- * @throws Error when the namespace is missing or the Secret is spoiled
+ * @throws Error when the namespace is missing or the Secret is annotationsCorrupted
  */
 export async function contentKey(api: KubeApi, namespace: string, signal: AbortSignal): Promise<Redacted<Uint8Array>> {
   const ref = { namespace, name: NAME };

@@ -3,7 +3,7 @@ import { ConnectionReconciler, type ConnectionFactory } from "./controllers/conn
 import { ConnectionPool } from "./controllers/connection/connection-pool.ts";
 import { fileSource } from "./controllers/sync/file-source.ts";
 import { secretSource } from "./controllers/sync/secret-source.ts";
-import { Reconciler } from "./controllers/sync/reconciler.ts";
+import { SyncReconciler } from "./controllers/sync/sync-reconciler.ts";
 import type { SourceKind } from "./controllers/sync/source-kind.ts";
 import { SyncController } from "./controllers/sync/sync-controller.ts";
 import { TargetView } from "./controllers/sync/target-view.ts";
@@ -19,11 +19,11 @@ import type { Reflector } from "./kube/cache/reflector.ts";
 import type { ReadonlyStore, StoreChange } from "./kube/cache/object-store.ts";
 import type { ControllerObserver } from "./runtime/controller.ts";
 import type { Candidate } from "./sync/resolve.ts";
-import type { Watches } from "./watches.ts";
+import type { Reflectors } from "./reflectors.ts";
 
 export interface ControllersOptions {
   readonly api: KubeApi;
-  readonly watching: Watches;
+  readonly reflectors: Reflectors;
   readonly events: EventRecorder;
   readonly open: ConnectionFactory;
   readonly contentKey: Redacted<Uint8Array>;
@@ -39,7 +39,7 @@ export interface ControllersOptions {
 /** A controller of resources that sync, whatever their kind. */
 type Syncing = Pick<
   SyncController<never>,
-  "references" | "resourceChanged" | "targetChanged" | "vaultChanged" | "connectionTurned" | "run"
+  "references" | "resourceChanged" | "targetChanged" | "onSnapshotChange" | "onConnectionStateChange" | "run"
 >;
 
 /** The three controllers and what they share; each watch is led to whom it concerns. */
@@ -53,19 +53,22 @@ export class Controllers implements AsyncDisposable {
   readonly #connection: ConnectionController;
 
   constructor(options: ControllersOptions) {
-    const { watching, clock } = options;
+    const { reflectors, clock } = options;
     this.#options = options;
-    this.#targets = new TargetView({ Secret: watching.targetSecrets.store, ConfigMap: watching.targetConfigMaps.store }, clock);
-    this.connections = new ConnectionPool(clock, (key) => watching.connections.store.has(key), {
-      vaultChanged: (key, change) => this.#both((controller) => controller.vaultChanged(key, change)),
-      connectionTurned: (key) => this.#both((controller) => controller.connectionTurned(key)),
-      connectionNews: (key) => this.#connection.news(key),
+    this.#targets = new TargetView(
+      { Secret: reflectors.targetSecrets.store, ConfigMap: reflectors.targetConfigMaps.store },
+      clock,
+    );
+    this.connections = new ConnectionPool(clock, (key) => reflectors.connections.store.has(key), {
+      onSnapshotChange: (key, change) => this.#both((controller) => controller.onSnapshotChange(key, change)),
+      onConnectionStateChange: (key) => this.#both((controller) => controller.onConnectionStateChange(key)),
+      onConnectionStatusChange: (key) => this.#connection.news(key),
     });
-    this.#secrets = this.#syncController(secretSource, watching.secrets.store);
-    this.#files = this.#syncController(fileSource, watching.files.store);
+    this.#secrets = this.#syncController(secretSource, reflectors.secrets.store);
+    this.#files = this.#syncController(fileSource, reflectors.files.store);
     this.#connectionReconciler = new ConnectionReconciler({
       ...options,
-      resources: watching.connections.store,
+      resources: reflectors.connections.store,
       connections: this.connections,
       usersOf: (key) => this.#usersOf(key),
     });
@@ -74,7 +77,7 @@ export class Controllers implements AsyncDisposable {
 
   /** Tells the controllers what the watches have, and what they show from now on until the answer is disposed. */
   connect(): Disposable {
-    const { connections, secrets, files, targetSecrets, targetConfigMaps, credentials } = this.#options.watching;
+    const { connections, secrets, files, targetSecrets, targetConfigMaps, credentials } = this.#options.reflectors;
     const stack = new DisposableStack();
     stack.use(follow(connections, (change) => this.#connection.resourceChanged(change)));
     stack.use(follow(secrets, (change) => this.#secrets.resourceChanged(change)));
@@ -108,7 +111,7 @@ export class Controllers implements AsyncDisposable {
     const { api, contentKey } = this.#options;
     const targets = this.#targets;
     const writer = new TargetWriter<C>({ api, owner: kind.descriptor, targets, contentKey });
-    const reconciler = new Reconciler({ ...this.#options, kind, resources, connections: this.connections, targets, writer });
+    const reconciler = new SyncReconciler({ ...this.#options, kind, resources, connections: this.connections, targets, writer });
     const onReferences = (connection: string): void => this.#connection.usersChanged(connection);
     return new SyncController({ ...this.#options, kind, reconciler, targets, onReferences });
   }

@@ -19,7 +19,7 @@ import type { OperatorConfig } from "./config.ts";
 import { contentKey } from "./content-key.ts";
 import { Controllers } from "./controllers.ts";
 import { controllerObserver, vaultObserver } from "./observers.ts";
-import { type Watches, watches } from "./watches.ts";
+import { createReflectors, type Reflectors } from "./reflectors.ts";
 
 export interface OperatorParts {
   readonly clock: Clock;
@@ -46,16 +46,16 @@ export async function runOperator(config: OperatorConfig, parts: OperatorParts, 
   const mayWrite = (): boolean => (config.leaderElect ? (leadership?.mayWrite() ?? false) : true);
 
   await using api = new KubeClient({ credentials, clock, mayWrite });
-  const watching = watches({ api, namespace: config.watchNamespace ?? ALL_NAMESPACES, clock, random, logger });
+  const reflectors = createReflectors({ api, namespace: config.watchNamespace ?? ALL_NAMESPACES, clock, random, logger });
   let atWork: Controllers | undefined;
-  const metrics = operatorMetrics(parts.metrics, () => sizesOf(watching, atWork));
+  const metrics = operatorMetrics(parts.metrics, () => sizesOf(reflectors, atWork));
   let ready = false;
   await using endpoints = await serveEndpoints({ listen: config.listen, metrics: parts.metrics, isReady: () => ready });
   logger.info({ port: endpoints.port, namespace }, "serving /healthz, /readyz and /metrics");
 
   await using background = new Background();
-  for (const reflector of Object.values(watching)) background.run((ended) => reflector.run(ended));
-  if (!(await listedAll(watching, parts, signal))) return;
+  for (const reflector of Object.values(reflectors)) background.run((ended) => reflector.run(ended));
+  if (!(await listedAll(reflectors, parts, signal))) return;
   ready = true;
   logger.info({ host: credentials.server.host }, "watching");
 
@@ -74,7 +74,7 @@ export async function runOperator(config: OperatorConfig, parts: OperatorParts, 
     await using controllers = new Controllers({
       ...parts,
       api,
-      watching,
+      reflectors,
       events,
       open: connectionFactory(config, parts, metrics),
       contentKey: await contentKey(api, namespace, work),
@@ -117,7 +117,7 @@ function connectionFactory(
     });
 }
 
-function sizesOf({ connections, secrets, files }: Watches, controllers: Controllers | undefined): OperatorSizes {
+function sizesOf({ connections, secrets, files }: Reflectors, controllers: Controllers | undefined): OperatorSizes {
   return {
     connections: controllers?.connections.size ?? 0,
     resources: { VaultConnection: connections.store.size, VaultSecret: secrets.store.size, VaultFile: files.store.size },
@@ -140,9 +140,9 @@ class Background implements AsyncDisposable {
 }
 
 /** Whether every watch has its first list, before the signal was aborted. Says what may be missing when that takes long. */
-async function listedAll(watching: Watches, { clock, logger }: OperatorParts, signal: AbortSignal): Promise<boolean> {
+async function listedAll(reflectors: Reflectors, { clock, logger }: OperatorParts, signal: AbortSignal): Promise<boolean> {
   using _ = clock.timer(SLOW_START_MS, () => {
-    const waiting = Object.values(watching).filter(({ state }) => state.name === "Empty" || state.name === "Listing");
+    const waiting = Object.values(reflectors).filter(({ state }) => state.name === "Empty" || state.name === "Listing");
     logger.warn(
       { count: waiting.length },
       "still waiting for first lists: are the definitions installed (kubectl apply -f crds/), and the rights given?",
@@ -152,7 +152,7 @@ async function listedAll(watching: Watches, { clock, logger }: OperatorParts, si
     if (signal.aborted) resolve(false);
     signal.addEventListener("abort", () => resolve(false), { once: true });
   });
-  const listed = Promise.all(Object.values(watching).map((reflector) => reflector.synced)).then(() => true);
+  const listed = Promise.all(Object.values(reflectors).map((reflector) => reflector.synced)).then(() => true);
   return Promise.race([listed, aborted]);
 }
 

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Redacted } from "../../lib/redacted.ts";
 import { byKey, type Content, contentDigest, readContent, renderContent, sizeOf } from "./content.ts";
-import type { TargetKind } from "./resource.ts";
+import type { TargetKind } from "./sync-resource.ts";
 
 const KINDS: readonly TargetKind[] = ["Secret", "ConfigMap"];
 const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { Redacted } from "../../lib/redacted.ts";
-import type { TargetKind } from "./resource.ts";
+import type { TargetKind } from "./sync-resource.ts";
 
 /** The bytes of a target, by key. */
 export type Content = ReadonlyMap<string, Uint8Array>;

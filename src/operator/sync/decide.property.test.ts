@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { candidate, syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
 import { decide } from "./decide.ts";
 import { type Candidate, type Remembered, type Resolution, resolveItem } from "./resolve.ts";
-import type { SyncItem, SyncResource } from "./resource.ts";
-import { type HeldKey, sourceId, type TargetState } from "./target.ts";
+import type { SyncItem, SyncResource } from "./sync-resource.ts";
+import { type SyncedKey, sourceId, type TargetState } from "./target.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
 const OWNERS = ["ops@example.com", "dba@example.com"];
@@ -31,7 +31,7 @@ const listed: fc.Arbitrary<Candidate> = fc
     }),
   );
 
-const heldKeys = fc
+const syncedKeys = fc
   .dictionary(key, fc.record({ version, source, owner }), { maxKeys: 5 })
   .map(
     (keys) =>
@@ -44,14 +44,14 @@ const target: fc.Arbitrary<TargetState> = fc.oneof(
   fc.constant<TargetState>({ state: "absent" }),
   fc.constant<TargetState>({ state: "foreign", owner: undefined }),
   fc
-    .record({ held: heldKeys, spoiled: fc.boolean() })
+    .record({ synced: syncedKeys, annotationsCorrupted: fc.boolean() })
     .map((changes): TargetState => ({ state: "owned", uid: "u", resourceVersion: "1", content: "digest", ...changes })),
 );
 
 interface World {
   readonly resource: SyncResource;
   readonly target: TargetState;
-  readonly held: ReadonlyMap<string, HeldKey>;
+  readonly synced: ReadonlyMap<string, SyncedKey>;
   readonly resolutions: readonly Resolution[];
 }
 
@@ -70,12 +70,12 @@ const world: fc.Arbitrary<World> = fc
   })
   .map(({ items, lists, deadlines, whenRemoved, accepted, target: state }) => {
     const resource = syncResource(items, { whenRemoved, accepted: new Set(accepted) });
-    const held = state.state === "owned" ? state.held : new Map<string, HeldKey>();
+    const synced = state.state === "owned" ? state.synced : new Map<string, SyncedKey>();
     const resolutions = items.map((one, at) => {
-      const remembered: Remembered = { held: held.get(one.targetKey), deleteAt: deadlines[at] };
+      const remembered: Remembered = { synced: synced.get(one.targetKey), deleteAt: deadlines[at] };
       return resolveItem(resource, one, lists[one.source] ?? [], remembered, NOW);
     });
-    return { resource, target: state, held, resolutions };
+    return { resource, target: state, synced, resolutions };
   });
 
 const runs = { numRuns: 2_000 };
@@ -90,8 +90,8 @@ test("I1: no key is lost unless the vault removed its source, or the spec no lon
       const { plan } = decide(the.resource, the.resolutions, the.target);
       if (plan.action === "keep") return;
       const kept = new Set(plan.action === "delete" ? [] : plan.entries.map(({ targetKey }) => targetKey));
-      const unknown = the.target.state === "owned" && the.target.spoiled;
-      const mayBeHeld = the.resource.items.map(({ targetKey }) => targetKey).filter((name) => unknown || the.held.has(name));
+      const unknown = the.target.state === "owned" && the.target.annotationsCorrupted;
+      const mayBeHeld = the.resource.items.map(({ targetKey }) => targetKey).filter((name) => unknown || the.synced.has(name));
       const lost = mayBeHeld.filter((name) => !kept.has(name));
       expect(lost.filter((name) => !isRemoved(the, name))).toEqual([]);
     }),
@@ -112,17 +112,17 @@ test("I1: a target is deleted only when it is ours and the vault removed every o
   );
 });
 
-test("I4: no lower version of the same entry is fetched than is held, unless it is pinned or accepted", () => {
+test("I4: no lower version of the same entry is fetched than is synced, unless it is pinned or accepted", () => {
   fc.assert(
     fc.property(world, (the) => {
       const { plan } = decide(the.resource, the.resolutions, the.target);
       if (plan.action === "keep" || plan.action === "delete") return;
       const lower = plan.entries.filter((entry) => {
-        const fetch = entry.from === "held" ? entry.refetch : entry.fetch;
-        const held = the.held.get(entry.targetKey);
-        if (fetch === undefined || held?.source !== sourceId(entry.item.source, fetch.candidate.owner)) return false;
+        const fetch = entry.from === "target" ? entry.refetch : entry.fetch;
+        const synced = the.synced.get(entry.targetKey);
+        if (fetch === undefined || synced?.source !== sourceId(entry.item.source, fetch.candidate.owner)) return false;
         const asked = entry.item.version !== "latest" || the.resource.accepted.has(`${entry.item.source}@${fetch.version}`);
-        return fetch.version < held.version && !asked;
+        return fetch.version < synced.version && !asked;
       });
       expect(lower).toEqual([]);
     }),
@@ -139,7 +139,7 @@ test("a target is born whole: with every key but those whose source the vault re
       if (plan.action !== "write") return;
       const had = the.resolutions.filter(({ state }) => state !== "removed");
       expect(plan.entries.map(({ targetKey }) => targetKey)).toEqual(had.map((resolution) => resolution.item.targetKey));
-      expect(plan.entries.every(({ from }) => from === "fetch")).toBe(true);
+      expect(plan.entries.every(({ from }) => from === "vault")).toBe(true);
       expect(had.every(({ state }) => state === "found")).toBe(true);
     }),
     runs,
@@ -171,17 +171,17 @@ test("a plan never writes a key twice, nor one that the spec does not name, nor 
   );
 });
 
-test("I2: bytes count as held only when they are of the very version and entry that is meant, or of one that can't be had", () => {
+test("I2: bytes count as synced only when they are of the very version and entry that is meant, or of one that can't be had", () => {
   fc.assert(
     fc.property(world, (the) => {
       const { plan } = decide(the.resource, the.resolutions, the.target);
       if (plan.action === "keep" || plan.action === "delete") return;
       for (const entry of plan.entries) {
-        if (entry.from !== "held") continue;
-        expect(entry.held).toEqual(the.held.get(entry.targetKey));
+        if (entry.from !== "target") continue;
+        expect(entry.synced).toEqual(the.synced.get(entry.targetKey));
         if (entry.refetch === undefined) continue;
         const { candidate: from, version: meant } = entry.refetch;
-        expect(entry.held).toEqual({ version: meant, source: sourceId(entry.item.source, from.owner) });
+        expect(entry.synced).toEqual({ version: meant, source: sourceId(entry.item.source, from.owner) });
       }
     }),
     runs,
@@ -191,8 +191,8 @@ test("I2: bytes count as held only when they are of the very version and entry t
 test("I13: Ready is said only when every entry was found, and the plan is to hold all of them", () => {
   fc.assert(
     fc.property(world, (the) => {
-      const { plan, verdict } = decide(the.resource, the.resolutions, the.target);
-      if (!verdict.ready || the.resource.items.length === 0) return;
+      const { plan, readyCondition } = decide(the.resource, the.resolutions, the.target);
+      if (!readyCondition.ready || the.resource.items.length === 0) return;
       expect(the.resolutions.every(({ state }) => state === "found")).toBe(true);
       expect(plan.action === "write" || plan.action === "verify").toBe(true);
     }),
@@ -205,15 +205,22 @@ test("what was written is only verified at the next look: a decision settles", (
     fc.property(world, (the) => {
       const { plan } = decide(the.resource, the.resolutions, the.target);
       if (plan.action !== "write") return;
-      const held = new Map(
+      const synced = new Map(
         plan.entries.map((entry) => [
           entry.targetKey,
-          entry.from === "held"
-            ? entry.held
+          entry.from === "target"
+            ? entry.synced
             : { version: entry.fetch.version, source: sourceId(entry.item.source, entry.fetch.candidate.owner) },
         ]),
       );
-      const written: TargetState = { state: "owned", uid: "u", resourceVersion: "2", content: "digest", held, spoiled: false };
+      const written: TargetState = {
+        state: "owned",
+        uid: "u",
+        resourceVersion: "2",
+        content: "digest",
+        synced,
+        annotationsCorrupted: false,
+      };
       expect(decide(the.resource, the.resolutions, written).plan.action).toBe("verify");
     }),
     runs,
@@ -222,8 +229,15 @@ test("what was written is only verified at the next look: a decision settles", (
 
 test("an unchanged target is left as it is for any order of the items in the spec", () => {
   const items = [syncItem("a"), syncItem("b"), syncItem("c")];
-  const held = new Map(items.map(({ targetKey }) => [targetKey, { version: 1, source: sourceId(targetKey, OWNERS[0]) }]));
-  const state: TargetState = { state: "owned", uid: "u", resourceVersion: "1", content: "digest", held, spoiled: false };
+  const synced = new Map(items.map(({ targetKey }) => [targetKey, { version: 1, source: sourceId(targetKey, OWNERS[0]) }]));
+  const state: TargetState = {
+    state: "owned",
+    uid: "u",
+    resourceVersion: "1",
+    content: "digest",
+    synced,
+    annotationsCorrupted: false,
+  };
   fc.assert(
     fc.property(fc.shuffledSubarray(items, { minLength: 3 }), (order) => {
       const resolutions = order.map((one): Resolution => ({ state: "found", item: one, candidate: candidate(1), version: 1 }));

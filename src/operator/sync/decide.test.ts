@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { candidate, syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
 import { type Decision, decide, MAX_TARGET_BYTES } from "./decide.ts";
 import type { Resolution } from "./resolve.ts";
-import type { SyncItem, SyncResource } from "./resource.ts";
-import { type HeldKey, sourceId, type TargetState } from "./target.ts";
+import type { SyncItem, SyncResource } from "./sync-resource.ts";
+import { type SyncedKey, sourceId, type TargetState } from "./target.ts";
 
 const OWNER = "ops@example.com";
 const DEADLINE = Date.UTC(2026, 10, 20);
@@ -17,28 +17,33 @@ const found = (item: SyncItem, version: number, sizes?: ReadonlyMap<number, numb
 const removed = (item: SyncItem): Resolution => ({ state: "removed", item, deleteAt: DEADLINE });
 const missing = (item: SyncItem): Resolution => ({ state: "missing", item, deleteAt: undefined });
 
-const heldKey = (source: string, version: number): HeldKey => ({ version, source: sourceId(source, OWNER) });
+const syncedKey = (source: string, version: number): SyncedKey => ({ version, source: sourceId(source, OWNER) });
 
-function owned(held: Readonly<Record<string, number>>, changes: { spoiled?: boolean; content?: string } = {}): TargetState {
-  const keys = Object.entries(held).map(([key, version]) => [key, heldKey(key, version)] as const);
+function owned(
+  synced: Readonly<Record<string, number>>,
+  changes: { annotationsCorrupted?: boolean; content?: string } = {},
+): TargetState {
+  const keys = Object.entries(synced).map(([key, version]) => [key, syncedKey(key, version)] as const);
   return {
     state: "owned",
     uid: "uid-1",
     resourceVersion: "41",
     content: "digest",
-    held: new Map(keys),
-    spoiled: false,
+    synced: new Map(keys),
+    annotationsCorrupted: false,
     ...changes,
   };
 }
 const sized = (size: number): ReadonlyMap<number, number> => new Map([[1, size]]);
 const absent: TargetState = { state: "absent" };
 
-/** A plan in one line: `write a=held@3 b=fetch@4`. */
+/** A plan in one line: `write a=target@3 b=vault@4`. */
 function summary({ plan }: Decision): string {
   if (plan.action === "keep" || plan.action === "delete") return plan.action;
   const entries = plan.entries.map((entry) =>
-    entry.from === "held" ? `${entry.targetKey}=held@${entry.held.version}` : `${entry.targetKey}=fetch@${entry.fetch.version}`,
+    entry.from === "target"
+      ? `${entry.targetKey}=target@${entry.synced.version}`
+      : `${entry.targetKey}=vault@${entry.fetch.version}`,
   );
   return [plan.action, ...entries].join(" ");
 }
@@ -50,7 +55,7 @@ const retaining = syncResource([a, b], { whenRemoved: "Retain" });
 
 describe("a target that is not there", () => {
   test.each<[string, SyncResource, Resolution[], string, string]>([
-    ["is written whole", both, [found(a, 3), found(b, 4)], "write a=fetch@3 b=fetch@4", "Synced"],
+    ["is written whole", both, [found(a, 3), found(b, 4)], "write a=vault@3 b=vault@4", "Synced"],
     ["is not written while an entry is missing", both, [found(a, 3), missing(b)], "keep", "SourceMissing"],
     [
       "is not written while a version does not exist",
@@ -69,16 +74,16 @@ describe("a target that is not there", () => {
     [
       "is not written while a version has gone back",
       both,
-      [found(a, 3), { state: "regressed", item: b, candidate: candidate(1), held: 2 }],
+      [found(a, 3), { state: "regressed", item: b, candidate: candidate(1), syncedVersion: 2 }],
       "keep",
       "VersionRegressed",
     ],
-    ["is written without what the vault removed", both, [found(a, 3), removed(b)], "write a=fetch@3", "SourceRemoved"],
+    ["is written without what the vault removed", both, [found(a, 3), removed(b)], "write a=vault@3", "SourceRemoved"],
     [
       "the same where removed bytes are to be retained: there are none",
       retaining,
       [found(a, 3), removed(b)],
-      "write a=fetch@3",
+      "write a=vault@3",
       "SourceRemoved",
     ],
     ["is not written when everything was removed", both, [removed(a), removed(b)], "keep", "SourceRemoved"],
@@ -86,8 +91,8 @@ describe("a target that is not there", () => {
   ])("%s", (_, resource, resolutions, plan, reason) => {
     const decision = decide(resource, resolutions, absent);
     expect(summary(decision)).toBe(plan);
-    expect(decision.verdict.reason).toBe(reason);
-    expect(decision.verdict.ready).toBe(reason === "Synced");
+    expect(decision.readyCondition.reason).toBe(reason);
+    expect(decision.readyCondition.ready).toBe(reason === "Synced");
   });
 });
 
@@ -98,40 +103,40 @@ describe("a target of ours", () => {
       both,
       [found(a, 3), found(b, 4)],
       owned({ a: 3, b: 4 }),
-      "verify a=held@3 b=held@4",
+      "verify a=target@3 b=target@4",
     ],
-    ["follows the one that changed", both, [found(a, 3), found(b, 5)], owned({ a: 3, b: 4 }), "write a=held@3 b=fetch@5"],
-    ["gets a key that is new in the spec", both, [found(a, 3), found(b, 1)], owned({ a: 3 }), "write a=held@3 b=fetch@1"],
-    ["loses a key that is no longer in the spec", syncResource([a]), [found(a, 3)], owned({ a: 3, b: 4 }), "write a=held@3"],
+    ["follows the one that changed", both, [found(a, 3), found(b, 5)], owned({ a: 3, b: 4 }), "write a=target@3 b=vault@5"],
+    ["gets a key that is new in the spec", both, [found(a, 3), found(b, 1)], owned({ a: 3 }), "write a=target@3 b=vault@1"],
+    ["loses a key that is no longer in the spec", syncResource([a]), [found(a, 3)], owned({ a: 3, b: 4 }), "write a=target@3"],
     [
       "keeps the bytes of a missing entry and follows the others",
       both,
       [found(a, 9), missing(b)],
       owned({ a: 3, b: 4 }),
-      "write a=fetch@9 b=held@4",
+      "write a=vault@9 b=target@4",
     ],
     [
       "is only verified when nothing but a missing entry differs",
       both,
       [found(a, 3), missing(b)],
       owned({ a: 3, b: 4 }),
-      "verify a=held@3 b=held@4",
+      "verify a=target@3 b=target@4",
     ],
     [
       "goes without a new key that is missing, as it did before",
       both,
       [found(a, 9), missing(b)],
       owned({ a: 3 }),
-      "write a=fetch@9",
+      "write a=vault@9",
     ],
-    ["drops the key of a removed entry", both, [found(a, 3), removed(b)], owned({ a: 3, b: 4 }), "write a=held@3"],
-    ["has nothing more to drop afterwards", both, [found(a, 3), removed(b)], owned({ a: 3 }), "verify a=held@3"],
+    ["drops the key of a removed entry", both, [found(a, 3), removed(b)], owned({ a: 3, b: 4 }), "write a=target@3"],
+    ["has nothing more to drop afterwards", both, [found(a, 3), removed(b)], owned({ a: 3 }), "verify a=target@3"],
     [
       "keeps the key of a removed entry under Retain",
       retaining,
       [found(a, 3), removed(b)],
       owned({ a: 3, b: 4 }),
-      "verify a=held@3 b=held@4",
+      "verify a=target@3 b=target@4",
     ],
     ["goes when everything was removed", both, [removed(a), removed(b)], owned({ a: 3, b: 4 }), "delete"],
     [
@@ -139,17 +144,23 @@ describe("a target of ours", () => {
       retaining,
       [removed(a), removed(b)],
       owned({ a: 3, b: 4 }),
-      "verify a=held@3 b=held@4",
+      "verify a=target@3 b=target@4",
     ],
     [
       "stays when one was removed and the other is missing",
       both,
       [removed(a), missing(b)],
       owned({ a: 3, b: 4 }),
-      "write b=held@4",
+      "write b=target@4",
     ],
-    ["stays when one was removed and the other, never held, is missing", both, [removed(a), missing(b)], owned({ a: 3 }), "keep"],
-    ["stays when everything is missing", both, [missing(a), missing(b)], owned({ a: 3, b: 4 }), "verify a=held@3 b=held@4"],
+    [
+      "stays when one was removed and the other, never synced, is missing",
+      both,
+      [removed(a), missing(b)],
+      owned({ a: 3 }),
+      "keep",
+    ],
+    ["stays when everything is missing", both, [missing(a), missing(b)], owned({ a: 3, b: 4 }), "verify a=target@3 b=target@4"],
     ["stays when the spec asks for nothing", syncResource([]), [], owned({ a: 3 }), "keep"],
   ])("%s", (_, resource, resolutions, target, plan) => {
     expect(summary(decide(resource, resolutions, target))).toBe(plan);
@@ -157,28 +168,28 @@ describe("a target of ours", () => {
 
   test("keeps the version it holds of an entry that went back, that is ambiguous, or whose pinned version does not exist", () => {
     const others: Resolution[] = [
-      { state: "regressed", item: b, candidate: candidate(2), held: 4 },
+      { state: "regressed", item: b, candidate: candidate(2), syncedVersion: 4 },
       { state: "ambiguous", item: b, owners: ["x", "y"] },
       { state: "no-version", item: b, candidate: candidate(4), version: 9 },
     ];
     for (const other of others) {
-      expect(summary(decide(both, [found(a, 9), other], owned({ a: 3, b: 4 }))), other.state).toBe("write a=fetch@9 b=held@4");
+      expect(summary(decide(both, [found(a, 9), other], owned({ a: 3, b: 4 }))), other.state).toBe("write a=vault@9 b=target@4");
     }
   });
 
   test("the same version of another entry is fetched: bytes are never taken for another's", () => {
     const other = { ...found(a, 3), candidate: candidate(3, { owner: "dba@example.com", own: false }) };
-    expect(summary(decide(syncResource([a]), [other], owned({ a: 3 })))).toBe("write a=fetch@3");
+    expect(summary(decide(syncResource([a]), [other], owned({ a: 3 })))).toBe("write a=vault@3");
     const renamed = syncItem("a", { source: "elsewhere" });
-    expect(summary(decide(syncResource([renamed]), [found(renamed, 3)], owned({ a: 3 })))).toBe("write a=fetch@3");
+    expect(summary(decide(syncResource([renamed]), [found(renamed, 3)], owned({ a: 3 })))).toBe("write a=vault@3");
   });
 
-  test("what it holds can be fetched again where it is listed, and is named as it is held where it is not", () => {
+  test("what it holds can be fetched again where it is listed, and is named as it is synced where it is not", () => {
     const { plan } = decide(both, [found(a, 3), missing(b)], owned({ a: 3, b: 4 }));
     expect(plan).toMatchObject({
       entries: [
-        { targetKey: "a", from: "held", held: heldKey("a", 3), refetch: { version: 3 } },
-        { targetKey: "b", from: "held", held: heldKey("b", 4), refetch: undefined },
+        { targetKey: "a", from: "target", synced: syncedKey("a", 3), refetch: { version: 3 } },
+        { targetKey: "b", from: "target", synced: syncedKey("b", 4), refetch: undefined },
       ],
     });
   });
@@ -192,17 +203,29 @@ describe("a target of ours", () => {
   });
 });
 
-describe("a target whose annotations somebody spoiled, so that it may hold more than they say", () => {
-  const spoiled = owned({}, { spoiled: true });
+describe("a target whose annotations somebody annotationsCorrupted, so that it may hold more than they say", () => {
+  const annotationsCorrupted = owned({}, { annotationsCorrupted: true });
 
   test.each<[string, SyncResource, Resolution[], TargetState, string]>([
-    ["is made whole where everything can be had", both, [found(a, 3), found(b, 4)], spoiled, "write a=fetch@3 b=fetch@4"],
-    ["keeps its keys while one of them is missing", both, [found(a, 3), missing(b)], spoiled, "keep"],
-    ["the same when only part of them is unknown", both, [found(a, 3), missing(b)], owned({ a: 3 }, { spoiled: true }), "keep"],
-    ["loses what the vault removed", both, [found(a, 3), removed(b)], spoiled, "write a=fetch@3"],
-    ["keeps what the vault removed under Retain", retaining, [found(a, 3), removed(b)], spoiled, "keep"],
-    ["is not deleted under Retain", retaining, [removed(a), removed(b)], spoiled, "keep"],
-    ["is deleted when everything was removed", both, [removed(a), removed(b)], spoiled, "delete"],
+    [
+      "is made whole where everything can be had",
+      both,
+      [found(a, 3), found(b, 4)],
+      annotationsCorrupted,
+      "write a=vault@3 b=vault@4",
+    ],
+    ["keeps its keys while one of them is missing", both, [found(a, 3), missing(b)], annotationsCorrupted, "keep"],
+    [
+      "the same when only part of them is unknown",
+      both,
+      [found(a, 3), missing(b)],
+      owned({ a: 3 }, { annotationsCorrupted: true }),
+      "keep",
+    ],
+    ["loses what the vault removed", both, [found(a, 3), removed(b)], annotationsCorrupted, "write a=vault@3"],
+    ["keeps what the vault removed under Retain", retaining, [found(a, 3), removed(b)], annotationsCorrupted, "keep"],
+    ["is not deleted under Retain", retaining, [removed(a), removed(b)], annotationsCorrupted, "keep"],
+    ["is deleted when everything was removed", both, [removed(a), removed(b)], annotationsCorrupted, "delete"],
   ])("%s", (_, resource, resolutions, target, plan) => {
     expect(summary(decide(resource, resolutions, target))).toBe(plan);
   });
@@ -212,12 +235,12 @@ describe("obstacles, which leave the target alone whatever the vault has", () =>
   test("the target is somebody else's", () => {
     const foreign = (owner: string | undefined) => decide(both, [found(a, 3), removed(b)], { state: "foreign", owner });
     expect(summary(foreign(undefined))).toBe("keep");
-    expect(foreign(undefined).verdict).toEqual({
+    expect(foreign(undefined).readyCondition).toEqual({
       ready: false,
       reason: "TargetConflict",
       message: "the Secret db exists and was not made by this operator: choose another target.name",
     });
-    expect(foreign("VaultFile/web").verdict.message).toContain("belongs to VaultFile/web");
+    expect(foreign("VaultFile/web").readyCondition.message).toContain("belongs to VaultFile/web");
     expect(summary(decide(both, [removed(a), removed(b)], { state: "foreign", owner: undefined }))).toBe("keep");
   });
 
@@ -239,8 +262,8 @@ describe("obstacles, which leave the target alone whatever the vault has", () =>
     expect(with_(keys).plan.action).toBe("write");
     for (const lacking of keys) {
       const decision = with_(keys.filter((key) => key !== lacking));
-      expect(decision).toMatchObject({ plan: { action: "keep" }, verdict: { reason: "InvalidSpec" } });
-      expect(decision.verdict.message).toContain(lacking);
+      expect(decision).toMatchObject({ plan: { action: "keep" }, readyCondition: { reason: "InvalidSpec" } });
+      expect(decision.readyCondition.message).toContain(lacking);
     }
   });
 
@@ -249,8 +272,8 @@ describe("obstacles, which leave the target alone whatever the vault has", () =>
     const exactly = decide(both, [found(a, 1, sized(half)), found(b, 1, sized(half))], absent);
     expect(exactly.plan.action).toBe("write");
     const over = decide(both, [found(a, 1, sized(half)), found(b, 1, sized(half + 1))], owned({ a: 1, b: 1 }));
-    expect(over).toMatchObject({ plan: { action: "keep" }, verdict: { ready: false, reason: "TooLarge" } });
-    expect(over.verdict.message).toMatch(/1048577 bytes.*1048576/);
+    expect(over).toMatchObject({ plan: { action: "keep" }, readyCondition: { ready: false, reason: "TooLarge" } });
+    expect(over.readyCondition.message).toMatch(/1048577 bytes.*1048576/);
   });
 
   test("it is the size of the version meant that counts", () => {

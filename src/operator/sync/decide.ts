@@ -1,21 +1,21 @@
 import type { Candidate, Resolution } from "./resolve.ts";
-import type { SyncItem, SyncResource } from "./resource.ts";
-import { type HeldKey, sourceId, type TargetState } from "./target.ts";
-import { notReady, type Verdict, verdictOf } from "./ready-condition.ts";
+import type { SyncItem, SyncResource } from "./sync-resource.ts";
+import { type SyncedKey, sourceId, type TargetState } from "./target.ts";
+import { notReady, type ReadyCondition, readyConditionOf } from "./ready-condition.ts";
 
 /** What a Secret or ConfigMap holds at most, in bytes of its values. */
 export const MAX_TARGET_BYTES = 1024 * 1024;
 
-/** One key the target is to hold. `held` bytes are those it holds already; `fetch` ones come from the vault. */
+/** One key the target is to hold. `synced` bytes are those it holds already; `fetch` ones come from the vault. */
 export type Entry<C extends Candidate = Candidate> =
   | {
-      readonly from: "held";
+      readonly from: "target";
       readonly targetKey: string;
-      readonly held: HeldKey;
+      readonly synced: SyncedKey;
       readonly item: SyncItem;
       readonly refetch: Fetch<C> | undefined;
     }
-  | { readonly from: "fetch"; readonly targetKey: string; readonly item: SyncItem; readonly fetch: Fetch<C> };
+  | { readonly from: "vault"; readonly targetKey: string; readonly item: SyncItem; readonly fetch: Fetch<C> };
 
 export interface Fetch<C extends Candidate = Candidate> {
   readonly candidate: C;
@@ -32,7 +32,7 @@ export type Plan<C extends Candidate = Candidate> =
 
 export interface Decision<C extends Candidate = Candidate> {
   readonly plan: Plan<C>;
-  readonly verdict: Verdict;
+  readonly readyCondition: ReadyCondition;
 }
 
 /** Keys that Kubernetes demands of a Secret of these types. */
@@ -53,28 +53,28 @@ const isDropped = ({ whenRemoved }: SyncResource, { state }: Resolution): boolea
   state === "removed" && whenRemoved === "Delete";
 
 /** Whether these are the bytes wanted: of the same entry and version, and not of an earlier life of its name. */
-function holds({ version, source, madeAt }: HeldKey, item: SyncItem, fetch: Fetch): boolean {
-  const listed = fetch.candidate.madeAt?.get(fetch.version);
-  const sameLife = madeAt === undefined || listed === undefined || madeAt === listed;
+function holds({ version, source, createdAt }: SyncedKey, item: SyncItem, fetch: Fetch): boolean {
+  const listed = fetch.candidate.createdAt?.get(fetch.version);
+  const sameLife = createdAt === undefined || listed === undefined || createdAt === listed;
   return version === fetch.version && source === sourceId(item.source, fetch.candidate.owner) && sameLife;
 }
 
 function entryOf<C extends Candidate>(
   resource: SyncResource,
   resolution: Resolution<C>,
-  held: ReadonlyMap<string, HeldKey>,
+  synced: ReadonlyMap<string, SyncedKey>,
 ): Entry<C> | undefined {
   const { item } = resolution;
   const { targetKey } = item;
-  const current = held.get(targetKey);
+  const current = synced.get(targetKey);
   if (resolution.state === "found") {
     const fetch = { candidate: resolution.candidate, version: resolution.version };
     return current !== undefined && holds(current, item, fetch)
-      ? { from: "held", targetKey, held: current, item, refetch: fetch }
-      : { from: "fetch", targetKey, item, fetch };
+      ? { from: "target", targetKey, synced: current, item, refetch: fetch }
+      : { from: "vault", targetKey, item, fetch };
   }
   if (isDropped(resource, resolution)) return undefined;
-  return current && { from: "held", targetKey, held: current, item, refetch: undefined };
+  return current && { from: "target", targetKey, synced: current, item, refetch: undefined };
 }
 
 /** The sizes the list gives, summed; `undefined` where it gives none (secrets). */
@@ -87,21 +87,21 @@ function listedBytes(resolutions: readonly Resolution[]): number | undefined {
   return total;
 }
 
-export const tooLarge = (bytes: number): Verdict =>
+export const tooLarge = (bytes: number): ReadyCondition =>
   notReady(
     "TooLarge",
     `the content is ${bytes} bytes, and a Secret or ConfigMap holds at most ${MAX_TARGET_BYTES}: spread it over several targets`,
   );
 
 /** Somebody else's object has the target's name; `holder` is who it belongs to, where that is known. */
-export const targetConflict = ({ target }: SyncResource, holder: string | undefined): Verdict =>
+export const targetConflict = ({ target }: SyncResource, holder: string | undefined): ReadyCondition =>
   notReady(
     "TargetConflict",
     `the ${target.kind} ${target.name} exists and ${holder === undefined ? "was not made by this operator" : `belongs to ${holder}`}: choose another target.name`,
   );
 
 /** Reasons to leave the target alone, whatever the items say. */
-function obstacle(resource: SyncResource, resolutions: readonly Resolution[], target: TargetState): Verdict | undefined {
+function obstacle(resource: SyncResource, resolutions: readonly Resolution[], target: TargetState): ReadyCondition | undefined {
   const missing = missingKeys(resource, resource.items);
   if (missing.length > 0) {
     return notReady("InvalidSpec", `spec.data: a Secret of type ${resource.target.type} needs the keys ${missing.join(" and ")}`);
@@ -123,23 +123,23 @@ export function decide<C extends Candidate>(
   target: TargetState,
 ): Decision<C> {
   const blocked = obstacle(resource, resolutions, target);
-  if (blocked !== undefined) return { plan: { action: "keep" }, verdict: blocked };
-  const verdict = verdictOf(resolutions);
-  const held = target.state === "owned" ? target.held : new Map<string, HeldKey>();
-  const entries = resolutions.flatMap((resolution) => entryOf(resource, resolution, held) ?? []);
+  if (blocked !== undefined) return { plan: { action: "keep" }, readyCondition: blocked };
+  const readyCondition = readyConditionOf(resolutions);
+  const synced = target.state === "owned" ? target.synced : new Map<string, SyncedKey>();
+  const entries = resolutions.flatMap((resolution) => entryOf(resource, resolution, synced) ?? []);
   if (entries.length === 0) {
     const allDropped = resolutions.length > 0 && resolutions.every((resolution) => isDropped(resource, resolution));
-    if (target.state !== "owned" || !allDropped) return { plan: { action: "keep" }, verdict };
-    return { plan: { action: "delete", uid: target.uid, resourceVersion: target.resourceVersion }, verdict };
+    if (target.state !== "owned" || !allDropped) return { plan: { action: "keep" }, readyCondition };
+    return { plan: { action: "delete", uid: target.uid, resourceVersion: target.resourceVersion }, readyCondition };
   }
   // Without a key that its type demands the API server would refuse it: it stays as it is until the key is back, or all are gone.
-  if (missingKeys(resource, entries).length > 0) return { plan: { action: "keep" }, verdict };
+  if (missingKeys(resource, entries).length > 0) return { plan: { action: "keep" }, readyCondition };
   if (target.state === "absent") {
     const whole = resolutions.every(({ state }) => state === "found" || state === "removed");
-    return { plan: whole ? { action: "write", entries } : { action: "keep" }, verdict };
+    return { plan: whole ? { action: "write", entries } : { action: "keep" }, readyCondition };
   }
   const lossless = resolutions.every((resolution) => resolution.state === "found" || isDropped(resource, resolution));
-  if (target.state === "owned" && target.spoiled && !lossless) return { plan: { action: "keep" }, verdict };
-  const unchanged = entries.length === held.size && entries.every((entry) => entry.from === "held");
-  return { plan: { action: unchanged ? "verify" : "write", entries }, verdict };
+  if (target.state === "owned" && target.annotationsCorrupted && !lossless) return { plan: { action: "keep" }, readyCondition };
+  const unchanged = entries.length === synced.size && entries.every((entry) => entry.from === "target");
+  return { plan: { action: unchanged ? "verify" : "write", entries }, readyCondition };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { candidate, syncItem } from "../../../test/support/kube/sync-resource.ts";
 import type { Resolution } from "./resolve.ts";
-import { verdictOf } from "./ready-condition.ts";
+import { readyConditionOf } from "./ready-condition.ts";
 
 const DEADLINE = Date.UTC(2026, 10, 20, 8, 30);
 
@@ -21,12 +21,12 @@ function problem(state: Resolution["state"], name = "db"): Resolution {
     case "no-version":
       return { state, item, candidate: candidate(3), version: 8 };
     case "regressed":
-      return { state, item, candidate: candidate(3), held: 5 };
+      return { state, item, candidate: candidate(3), syncedVersion: 5 };
   }
 }
 
 test("nothing wrong is Ready", () => {
-  expect(verdictOf([problem("found"), problem("found", "api")])).toEqual({
+  expect(readyConditionOf([problem("found"), problem("found", "api")])).toEqual({
     ready: true,
     reason: "Synced",
     message: "the target holds the vault's bytes",
@@ -49,12 +49,12 @@ test.each<[Resolution["state"], string, string]>([
   ["missing", "SourceMissing", "db is not in the vault's list for this account and scope; what the target holds of it is kept"],
   ["removed", "SourceRemoved", "db was removed by the vault at its delete_time, 2026-11-20T08:30:00.000Z"],
 ])("%s is %s, and the message says what a person can do", (state, reason, message) => {
-  expect(verdictOf([problem("found", "api"), problem(state)])).toEqual({ ready: false, reason, message });
+  expect(readyConditionOf([problem("found", "api"), problem(state)])).toEqual({ ready: false, reason, message });
 });
 
 /** The message about so many missing entries. */
 const missing = (count: number): string =>
-  verdictOf(Array.from({ length: count }, (_, at) => problem("missing", `name-${at}`))).message;
+  readyConditionOf(Array.from({ length: count }, (_, at) => problem("missing", `name-${at}`))).message;
 
 describe("several problems", () => {
   const gravestFirst = ["ambiguous", "no-version", "regressed", "missing", "removed"] as const;
@@ -62,10 +62,10 @@ describe("several problems", () => {
   test("the gravest gives the reason, wherever it stands, and only its kind is explained", () => {
     gravestFirst.forEach((state, at) => {
       const lesser = gravestFirst.slice(at + 1).map((other) => problem(other, `lesser-${other}`));
-      const verdict = verdictOf([...lesser, problem(state, "gravest")]);
-      expect(verdict.reason).toBe(verdictOf([problem(state)]).reason);
-      expect(verdict.message).toContain("gravest");
-      expect(verdict.message).not.toContain("lesser");
+      const readyCondition = readyConditionOf([...lesser, problem(state, "gravest")]);
+      expect(readyCondition.reason).toBe(readyConditionOf([problem(state)]).reason);
+      expect(readyCondition.message).toContain("gravest");
+      expect(readyCondition.message).not.toContain("lesser");
     });
   });
 
@@ -79,11 +79,11 @@ describe("several problems", () => {
   test("the resolutions stay in their order", () => {
     const resolutions = [problem("removed", "z"), problem("found", "a"), problem("missing", "m")];
     const order = [...resolutions];
-    verdictOf(resolutions);
+    readyConditionOf(resolutions);
     expect(resolutions).toEqual(order);
   });
 });
 
 test("a deadline that no calendar can write is no reason to fail", () => {
-  expect(verdictOf([{ state: "removed", item: syncItem("db"), deleteAt: -1e300 }]).message).toContain("long ago");
+  expect(readyConditionOf([{ state: "removed", item: syncItem("db"), deleteAt: -1e300 }]).message).toContain("long ago");
 });

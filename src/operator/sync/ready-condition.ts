@@ -3,13 +3,13 @@ import { writtenMoment } from "./timestamp.ts";
 import type { Resolution } from "./resolve.ts";
 
 /** What a person is told about a resource: the Ready condition. */
-export interface Verdict {
+export interface ReadyCondition {
   readonly ready: boolean;
   readonly reason: Reason;
   readonly message: string;
 }
 
-export const notReady = (reason: Reason, message: string): Verdict => ({ ready: false, reason, message });
+export const notReady = (reason: Reason, message: string): ReadyCondition => ({ ready: false, reason, message });
 
 type Problem = Exclude<Resolution, { state: "found" }>;
 
@@ -36,7 +36,7 @@ function explain(problem: Problem): string {
       return `${source} has no version ${problem.version}; the latest is ${problem.candidate.latest}`;
     case "regressed":
       return (
-        `${source} went back from version ${problem.held} to ${problem.candidate.latest}; the target keeps ${problem.held}. ` +
+        `${source} went back from version ${problem.syncedVersion} to ${problem.candidate.latest}; the target keeps ${problem.syncedVersion}. ` +
         `To follow it, annotate with vaultsync.dev/accept=${source}@${problem.candidate.latest}`
       );
     case "missing":
@@ -47,7 +47,7 @@ function explain(problem: Problem): string {
 }
 
 /** The verdict over the items of one resource: the gravest kind of problem, and up to three items that have it. */
-export function verdictOf(resolutions: readonly Resolution[]): Verdict {
+export function readyConditionOf(resolutions: readonly Resolution[]): ReadyCondition {
   const problems = resolutions.filter((resolution) => resolution.state !== "found");
   const [gravest] = problems.sort((a, b) => severity.indexOf(a.state) - severity.indexOf(b.state));
   if (gravest === undefined) return { ready: true, reason: "Synced", message: "the target holds the vault's bytes" };

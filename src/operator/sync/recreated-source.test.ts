@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { decide } from "./decide.ts";
 import type { Candidate, Resolution } from "./resolve.ts";
-import type { SyncResource } from "./resource.ts";
+import type { SyncResource } from "./sync-resource.ts";
 import { sourceId, type TargetState } from "./target.ts";
 
 /** A name deleted and made anew in the vault starts again at version 1: the same version, other bytes. */
@@ -20,34 +20,34 @@ const resource: SyncResource = {
   accepted: new Set(),
 };
 
-function found(madeAt: number | undefined): Resolution {
+function found(createdAt: number | undefined): Resolution {
   const candidate: Candidate = {
     owner: "ops@example.com",
     own: true,
     latest: 1,
     sizes: undefined,
-    madeAt: madeAt === undefined ? undefined : new Map([[1, madeAt]]),
+    createdAt: createdAt === undefined ? undefined : new Map([[1, createdAt]]),
     expiresAt: undefined,
     deleteAt: undefined,
   };
   return { state: "found", item, candidate, version: 1 };
 }
 
-function holding(madeAt: number | undefined): TargetState {
-  const held = new Map([["password", { version: 1, source: sourceId("db", "ops@example.com"), madeAt }]]);
-  return { state: "owned", uid: "u", resourceVersion: "1", content: "digest", held, spoiled: false };
+function holding(createdAt: number | undefined): TargetState {
+  const synced = new Map([["password", { version: 1, source: sourceId("db", "ops@example.com"), createdAt }]]);
+  return { state: "owned", uid: "u", resourceVersion: "1", content: "digest", synced, annotationsCorrupted: false };
 }
 
 test("the same version made at another moment is fetched anew", () => {
-  expect(decide(resource, [found(2000)], holding(1000)).plan).toMatchObject({ action: "write", entries: [{ from: "fetch" }] });
+  expect(decide(resource, [found(2000)], holding(1000)).plan).toMatchObject({ action: "write", entries: [{ from: "vault" }] });
 });
 
-test("the same version made at the same moment, or at one that either side does not know, is held", () => {
-  for (const [listed, held] of [
+test("the same version made at the same moment, or at one that either side does not know, is synced", () => {
+  for (const [listed, synced] of [
     [1000, 1000],
     [undefined, 1000],
     [1000, undefined],
   ]) {
-    expect(decide(resource, [found(listed)], holding(held)).plan.action).toBe("verify");
+    expect(decide(resource, [found(listed)], holding(synced)).plan.action).toBe("verify");
   }
 });

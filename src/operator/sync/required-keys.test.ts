@@ -6,16 +6,23 @@ import { sourceId, type TargetState } from "./target.ts";
 /** A typed Secret that lost a key its type demands would be refused by the API server again and again. */
 const items = [syncItem("tls.crt"), syncItem("tls.key")];
 const resource = syncResource(items, { target: { kind: "Secret", name: "tls", type: "kubernetes.io/tls" } });
-const held = new Map(items.map(({ source }) => [source, { version: 1, source: sourceId(source, "ops@example.com") }]));
-const target: TargetState = { state: "owned", uid: "u", resourceVersion: "1", content: "digest", held, spoiled: false };
+const synced = new Map(items.map(({ source }) => [source, { version: 1, source: sourceId(source, "ops@example.com") }]));
+const target: TargetState = {
+  state: "owned",
+  uid: "u",
+  resourceVersion: "1",
+  content: "digest",
+  synced,
+  annotationsCorrupted: false,
+};
 
 test("a source removed under a key that the type demands leaves the Secret as it is, and says so", () => {
   const [crt, key] = items;
   const found = { state: "found", item: crt!, candidate: candidate(2), version: 2 } as const;
   const removed = { state: "removed", item: key!, deleteAt: 0 } as const;
-  const { plan, verdict } = decide(resource, [found, removed], target);
+  const { plan, readyCondition } = decide(resource, [found, removed], target);
   expect(plan).toEqual({ action: "keep" });
-  expect(verdict.reason).toBe("SourceRemoved");
+  expect(readyCondition.reason).toBe("SourceRemoved");
 });
 
 test("when all its sources were removed it goes", () => {

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { candidate, syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
 import { type Candidate, type Remembered, resolveItem } from "./resolve.ts";
-import type { SyncItem } from "./resource.ts";
+import type { SyncItem } from "./sync-resource.ts";
 import { sourceId } from "./target.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
-const nothing: Remembered = { held: undefined, deleteAt: undefined };
+const nothing: Remembered = { synced: undefined, deleteAt: undefined };
 const dba = { owner: "dba@example.com", own: false };
 const dev = { owner: "dev@example.com", own: false };
 
@@ -13,8 +13,8 @@ function resolve(item: SyncItem, candidates: readonly Candidate[], remembered = 
   return resolveItem(syncResource([item], { accepted: new Set(accepted) }), item, candidates, remembered, NOW);
 }
 
-const held = (version: number, owner: string | undefined = "ops@example.com", source = "db"): Remembered => ({
-  held: { version, source: sourceId(source, owner) },
+const synced = (version: number, owner: string | undefined = "ops@example.com", source = "db"): Remembered => ({
+  synced: { version, source: sourceId(source, owner) },
   deleteAt: undefined,
 });
 
@@ -23,14 +23,14 @@ describe("which entry is meant", () => {
     expect(resolve(syncItem("db"), [candidate(3, dba)])).toMatchObject({ state: "found", version: 3, candidate: dba });
   });
 
-  test("not somebody else's that was shared after the one held was gone, unless its owner is named", () => {
-    const remembered = { ...held(3), sameName: true };
+  test("not somebody else's that was shared after the one synced was gone, unless its owner is named", () => {
+    const remembered = { ...synced(3), sameName: true };
     expect(resolve(syncItem("db"), [candidate(3, dba)], remembered).state).toBe("other-owner");
     expect(resolve(syncItem("db", { owner: dba.owner }), [candidate(3, dba)], remembered).state).toBe("found");
     // The spec named another entry before: this is what it asks for now.
     expect(resolve(syncItem("db"), [candidate(3, dba)], { ...remembered, sameName: false }).state).toBe("found");
     // The account's own entry takes its place again by itself.
-    expect(resolve(syncItem("db"), [candidate(4)], { ...held(3, dba.owner), sameName: true }).state).toBe("found");
+    expect(resolve(syncItem("db"), [candidate(4)], { ...synced(3, dba.owner), sameName: true }).state).toBe("found");
   });
 
   test("one's own before any that others shared, wherever it stands in the list", () => {
@@ -57,9 +57,9 @@ describe("which entry is meant", () => {
 describe("an entry that the list does not show", () => {
   test.each<[string, Remembered, string]>([
     ["never had a deadline", nothing, "missing"],
-    ["has a deadline that is still to come", { held: undefined, deleteAt: NOW + 1 }, "missing"],
-    ["has a deadline that has come this moment", { held: undefined, deleteAt: NOW }, "removed"],
-    ["has a deadline that has passed", { held: undefined, deleteAt: NOW - 86_400_000 }, "removed"],
+    ["has a deadline that is still to come", { synced: undefined, deleteAt: NOW + 1 }, "missing"],
+    ["has a deadline that has come this moment", { synced: undefined, deleteAt: NOW }, "removed"],
+    ["has a deadline that has passed", { synced: undefined, deleteAt: NOW - 86_400_000 }, "removed"],
   ])("%s", (_, remembered, state) => {
     const found = resolve(syncItem("db"), [], remembered);
     expect(found.state).toBe(state);
@@ -67,17 +67,17 @@ describe("an entry that the list does not show", () => {
   });
 
   test("an entry that is listed is there, whatever deadline is remembered of it", () => {
-    expect(resolve(syncItem("db"), [candidate(4)], { held: undefined, deleteAt: NOW - 1 }).state).toBe("found");
+    expect(resolve(syncItem("db"), [candidate(4)], { synced: undefined, deleteAt: NOW - 1 }).state).toBe("found");
   });
 });
 
 describe("which version is meant", () => {
   test("a pinned one stays when there are newer ones", () => {
-    expect(resolve(syncItem("db", { version: 2 }), [candidate(5)], held(2))).toMatchObject({ state: "found", version: 2 });
+    expect(resolve(syncItem("db", { version: 2 }), [candidate(5)], synced(2))).toMatchObject({ state: "found", version: 2 });
   });
 
   test("a pinned one is served as asked, also below what the target holds", () => {
-    expect(resolve(syncItem("db", { version: 2 }), [candidate(5)], held(5))).toMatchObject({ state: "found", version: 2 });
+    expect(resolve(syncItem("db", { version: 2 }), [candidate(5)], synced(5))).toMatchObject({ state: "found", version: 2 });
   });
 
   test("a pinned one above the latest does not exist", () => {
@@ -91,20 +91,20 @@ describe("which version is meant", () => {
   });
 
   test("a latest below what the target holds of the same entry has gone back", () => {
-    expect(resolve(syncItem("db"), [candidate(4)], held(5))).toMatchObject({ state: "regressed", held: 5 });
-    expect(resolve(syncItem("db"), [candidate(5)], held(5)).state).toBe("found");
+    expect(resolve(syncItem("db"), [candidate(4)], synced(5))).toMatchObject({ state: "regressed", syncedVersion: 5 });
+    expect(resolve(syncItem("db"), [candidate(5)], synced(5)).state).toBe("found");
   });
 
   test("going back is followed once that very version of that very source is accepted", () => {
     const item = syncItem("key", { source: "db" });
-    expect(resolve(item, [candidate(4)], held(5), ["db@4"])).toMatchObject({ state: "found", version: 4 });
+    expect(resolve(item, [candidate(4)], synced(5), ["db@4"])).toMatchObject({ state: "found", version: 4 });
     for (const other of ["db@3", "db@5", "key@4", "db", "", "DB@4"]) {
-      expect(resolve(item, [candidate(4)], held(5), [other]).state, other).toBe("regressed");
+      expect(resolve(item, [candidate(4)], synced(5), [other]).state, other).toBe("regressed");
     }
   });
 
   test("a lower version of another entry is no going back: the spec asks for something else", () => {
-    expect(resolve(syncItem("db"), [candidate(1)], held(5, "dba@example.com")).state).toBe("found");
-    expect(resolve(syncItem("db"), [candidate(1)], held(5, "ops@example.com", "former")).state).toBe("found");
+    expect(resolve(syncItem("db"), [candidate(1)], synced(5, "dba@example.com")).state).toBe("found");
+    expect(resolve(syncItem("db"), [candidate(1)], synced(5, "ops@example.com", "former")).state).toBe("found");
   });
 });

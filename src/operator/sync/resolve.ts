@@ -1,5 +1,5 @@
-import { isAccepted, type SyncItem, type SyncResource } from "./resource.ts";
-import { type HeldKey, sourceId } from "./target.ts";
+import { isAccepted, type SyncItem, type SyncResource } from "./sync-resource.ts";
+import { type SyncedKey, sourceId } from "./target.ts";
 
 /** One entry of the vault's list that an item's name matches. Moments are milliseconds since the epoch, sizes bytes. */
 export interface Candidate {
@@ -10,7 +10,7 @@ export interface Candidate {
   /** The versions that exist, where the list names them, with their sizes. */
   readonly sizes: ReadonlyMap<number, number> | undefined;
   /** When versions were made, where the list says it. A name deleted and made anew has the same versions with other bytes. */
-  readonly madeAt?: ReadonlyMap<number, number> | undefined;
+  readonly createdAt?: ReadonlyMap<number, number> | undefined;
   readonly expiresAt: number | undefined;
   readonly deleteAt: number | undefined;
 }
@@ -18,7 +18,7 @@ export interface Candidate {
 /** What is known of an item from earlier. */
 export interface Remembered {
   /** What the target holds under the item's key. */
-  readonly held: HeldKey | undefined;
+  readonly synced: SyncedKey | undefined;
   /** Whether that was of an entry of the same name, as far as the last status says. */
   readonly sameName?: boolean | undefined;
   /** The deadline the vault last gave for the source. */
@@ -32,7 +32,7 @@ export type Resolution<C extends Candidate = Candidate> =
   | { readonly state: "ambiguous"; readonly item: SyncItem; readonly owners: readonly string[] }
   | { readonly state: "other-owner"; readonly item: SyncItem; readonly candidate: C }
   | { readonly state: "no-version"; readonly item: SyncItem; readonly candidate: C; readonly version: number }
-  | { readonly state: "regressed"; readonly item: SyncItem; readonly candidate: C; readonly held: number };
+  | { readonly state: "regressed"; readonly item: SyncItem; readonly candidate: C; readonly syncedVersion: number };
 
 /** One's own entry wins over a received one of the same name, so that nobody can break a resource by sharing a secret with it. */
 function choose<C extends Candidate>(item: SyncItem, candidates: readonly C[]): C | "none" | "several" {
@@ -63,17 +63,18 @@ export function resolveItem<C extends Candidate>(
     if (deleteAt !== undefined && deleteAt <= now) return { state: "removed", item, deleteAt };
     return { state: "missing", item, deleteAt };
   }
-  const { held, sameName } = remembered;
-  // The entry held is gone and somebody else shares one of its name: that must not take its place unasked.
-  const isAnother = item.owner === undefined && !chosen.own && sameName === true && held !== undefined;
-  if (isAnother && held.source !== sourceId(item.source, chosen.owner)) return { state: "other-owner", item, candidate: chosen };
+  const { synced, sameName } = remembered;
+  // The entry synced is gone and somebody else shares one of its name: that must not take its place unasked.
+  const isAnother = item.owner === undefined && !chosen.own && sameName === true && synced !== undefined;
+  if (isAnother && synced.source !== sourceId(item.source, chosen.owner))
+    return { state: "other-owner", item, candidate: chosen };
   if (item.version !== "latest") {
     const exists = chosen.sizes === undefined ? item.version <= chosen.latest : chosen.sizes.has(item.version);
     return { state: exists ? "found" : "no-version", item, candidate: chosen, version: item.version };
   }
-  const wentBack = held?.source === sourceId(item.source, chosen.owner) && held.version > chosen.latest;
+  const wentBack = synced?.source === sourceId(item.source, chosen.owner) && synced.version > chosen.latest;
   if (wentBack && !isAccepted(resource, item, chosen.latest)) {
-    return { state: "regressed", item, candidate: chosen, held: held.version };
+    return { state: "regressed", item, candidate: chosen, syncedVersion: synced.version };
   }
   return { state: "found", item, candidate: chosen, version: chosen.latest };
 }

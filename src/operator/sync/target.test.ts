@@ -65,17 +65,17 @@ describe("whose a target is", () => {
   });
 });
 
-function heldBy(versions: string | undefined, sources: string | undefined) {
+function syncedBy(versions: string | undefined, sources: string | undefined) {
   const annotations: Record<string, string> = {};
   if (versions !== undefined) annotations["vaultsync.dev/versions"] = versions;
   if (sources !== undefined) annotations["vaultsync.dev/sources"] = sources;
   const state = targetState(resource, metadata({ annotations }));
   if (state.state !== "owned") throw new Error("not ours");
-  return { held: Object.fromEntries(state.held), spoiled: state.spoiled };
+  return { synced: Object.fromEntries(state.synced), annotationsCorrupted: state.annotationsCorrupted };
 }
 
 /** What the key `a`, of version 3, is said to hold with this source. */
-const heldFrom = (source: string): unknown => heldBy('{"a":3}', JSON.stringify({ a: source })).held.a;
+const syncedFrom = (source: string): unknown => syncedBy('{"a":3}', JSON.stringify({ a: source })).synced.a;
 
 describe("what a target says it holds", () => {
   test("the state is that of the metadata", () => {
@@ -87,9 +87,9 @@ describe("what a target says it holds", () => {
   });
 
   test("version and source of each key", () => {
-    expect(heldBy('{"a":3,"b":1}', '{"a":"x","b":"y"}')).toEqual({
-      held: { a: { version: 3, source: "x" }, b: { version: 1, source: "y" } },
-      spoiled: false,
+    expect(syncedBy('{"a":3,"b":1}', '{"a":"x","b":"y"}')).toEqual({
+      synced: { a: { version: 3, source: "x" }, b: { version: 1, source: "y" } },
+      annotationsCorrupted: false,
     });
   });
 
@@ -106,22 +106,25 @@ describe("what a target says it holds", () => {
     ["a version missing", '{"a":3}', '{"a":"x","b":"y"}', ["a"]],
     ["a source missing", '{"a":3,"b":1}', '{"a":"x"}', ["a"]],
     ["different keys", '{"a":3}', '{"b":"x"}', []],
-  ])("spoiled: %s", (_, versions, sources, keys) => {
-    const { held, spoiled } = heldBy(versions, sources);
-    expect(Object.keys(held)).toEqual(keys);
-    expect(spoiled).toBe(true);
+  ])("annotationsCorrupted: %s", (_, versions, sources, keys) => {
+    const { synced, annotationsCorrupted } = syncedBy(versions, sources);
+    expect(Object.keys(synced)).toEqual(keys);
+    expect(annotationsCorrupted).toBe(true);
   });
 
   test("when the version was made, where the source says so in a way that can be read", () => {
-    expect(heldFrom("x@1763700000123.456")).toEqual({ version: 3, source: "x", madeAt: 1_763_700_000_123.456 });
-    expect(heldFrom("x")).toEqual({ version: 3, source: "x" });
-    expect(heldFrom("x@yesterday")).toEqual({ version: 3, source: "x" });
+    expect(syncedFrom("x@1763700000123.456")).toEqual({ version: 3, source: "x", createdAt: 1_763_700_000_123.456 });
+    expect(syncedFrom("x")).toEqual({ version: 3, source: "x" });
+    expect(syncedFrom("x@yesterday")).toEqual({ version: 3, source: "x" });
   });
 
   test.each(["0", "-1", "1.5", "1e400", "9007199254740993", '"3"', "null", "true", "[3]", "{}"])(
     "%s is no version",
     (version) => {
-      expect(heldBy(`{"a":3,"b":${version}}`, '{"a":"x","b":"y"}')).toMatchObject({ held: { a: { version: 3 } }, spoiled: true });
+      expect(syncedBy(`{"a":3,"b":${version}}`, '{"a":"x","b":"y"}')).toMatchObject({
+        synced: { a: { version: 3 } },
+        annotationsCorrupted: true,
+      });
     },
   );
 });

@@ -7,7 +7,7 @@ import {
   SOURCES_ANNOTATION,
   VERSIONS_ANNOTATION,
 } from "../api/names.ts";
-import type { SyncResource } from "./resource.ts";
+import type { SyncResource } from "./sync-resource.ts";
 import { isObject } from "../../lib/is-object.ts";
 
 /** The metadata of an existing object of the target's name, as far as ownership and content go. */
@@ -22,12 +22,12 @@ export interface TargetMetadata {
 }
 
 /** What one key of our target holds. */
-export interface HeldKey {
+export interface SyncedKey {
   readonly version: number;
   /** {@link sourceId} of the entry the bytes came from. */
   readonly source: string;
   /** When the vault made that version, in milliseconds; `undefined` where its list does not say. */
-  readonly madeAt?: number | undefined;
+  readonly createdAt?: number | undefined;
 }
 
 export type TargetState =
@@ -39,9 +39,9 @@ export type TargetState =
       readonly resourceVersion: string;
       /** The content's HMAC as it was written; `undefined` where somebody removed it. */
       readonly content: string | undefined;
-      readonly held: ReadonlyMap<string, HeldKey>;
-      /** Somebody spoiled the annotations: the target may hold more keys than `held` names. */
-      readonly spoiled: boolean;
+      readonly synced: ReadonlyMap<string, SyncedKey>;
+      /** Somebody annotationsCorrupted the annotations: the target may hold more keys than `synced` names. */
+      readonly annotationsCorrupted: boolean;
     };
 
 /** A short name for one entry of the vault; tells a secret from another of the same version. Names are no secrets, values are. */
@@ -54,7 +54,7 @@ export function sourceId(source: string, owner: string | undefined): string {
 
 export const ownerName = (resource: SyncResource): string => `${resource.kind}/${resource.name}`;
 
-/** The members of a JSON object in an annotation that are of the right kind; none where somebody spoiled it. `__proto__` is a legal key. */
+/** The members of a JSON object in an annotation that are of the right kind; none where somebody annotationsCorrupted it. `__proto__` is a legal key. */
 function parseAnnotation<T>(text: string | undefined, isValid: (value: unknown) => value is T): Map<string, T> {
   try {
     const parsed: unknown = JSON.parse(text ?? "{}");
@@ -67,29 +67,32 @@ function parseAnnotation<T>(text: string | undefined, isValid: (value: unknown) 
 
 const isVersion = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0;
 /** A source as the annotation writes it: its id, and when the version was made, where that is known. */
-export function writtenSource({ source, madeAt }: HeldKey): string {
-  return madeAt === undefined ? source : `${source}@${madeAt}`;
+export function writtenSource({ source, createdAt }: SyncedKey): string {
+  return createdAt === undefined ? source : `${source}@${createdAt}`;
 }
 
-function readSource(written: string): Pick<HeldKey, "source" | "madeAt"> {
+function readSource(written: string): Pick<SyncedKey, "source" | "createdAt"> {
   const [source = "", moment] = written.split("@");
   // Digits that come back as the very same number, also fractions of a millisecond: a difference would be a new life of the name.
-  const madeAt = Number(moment);
-  return Number.isNaN(madeAt) ? { source } : { source, madeAt };
+  const createdAt = Number(moment);
+  return Number.isNaN(createdAt) ? { source } : { source, createdAt };
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";
 
-/** Only keys of which both the version and the source are known count as held. Every write of ours names at least one. */
-function heldKeys(annotations: Readonly<Record<string, string>>): { held: Map<string, HeldKey>; spoiled: boolean } {
+/** Only keys of which both the version and the source are known count as synced. Every write of ours names at least one. */
+function syncedKeys(annotations: Readonly<Record<string, string>>): {
+  synced: Map<string, SyncedKey>;
+  annotationsCorrupted: boolean;
+} {
   const versions = parseAnnotation(annotations[VERSIONS_ANNOTATION], isVersion);
   const sources = parseAnnotation(annotations[SOURCES_ANNOTATION], isText);
-  const held = new Map<string, HeldKey>();
+  const synced = new Map<string, SyncedKey>();
   for (const [key, version] of versions) {
     const source = sources.get(key);
-    if (source !== undefined) held.set(key, { version, ...readSource(source) });
+    if (source !== undefined) synced.set(key, { version, ...readSource(source) });
   }
-  return { held, spoiled: held.size === 0 || held.size < Math.max(versions.size, sources.size) };
+  return { synced, annotationsCorrupted: synced.size === 0 || synced.size < Math.max(versions.size, sources.size) };
 }
 
 /**
@@ -111,6 +114,6 @@ export function targetState(resource: SyncResource, metadata: TargetMetadata | u
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
     content: metadata.annotations[CONTENT_ANNOTATION],
-    ...heldKeys(metadata.annotations),
+    ...syncedKeys(metadata.annotations),
   };
 }

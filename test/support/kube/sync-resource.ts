@@ -1,5 +1,5 @@
 import type { Candidate } from "../../../src/operator/sync/resolve.ts";
-import type { SyncItem, SyncResource } from "../../../src/operator/sync/resource.ts";
+import type { SyncItem, SyncResource } from "../../../src/operator/sync/sync-resource.ts";
 
 /** An item that follows the latest version of a secret of the same name as its key, unless told otherwise. */
 export function syncItem(targetKey: string, changes: Partial<SyncItem> = {}): SyncItem {

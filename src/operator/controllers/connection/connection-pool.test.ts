@@ -11,9 +11,9 @@ function setUp(exists = true) {
   const clock = new VirtualClock();
   const told: string[] = [];
   const connections = new ConnectionPool(clock, () => exists, {
-    vaultChanged: (_, { secrets }) => void told.push(`changed ${[...secrets].join()}`),
-    connectionTurned: () => void told.push("turned"),
-    connectionNews: () => void told.push("news"),
+    onSnapshotChange: (_, { secrets }) => void told.push(`changed ${[...secrets].join()}`),
+    onConnectionStateChange: () => void told.push("turned"),
+    onConnectionStatusChange: () => void told.push("news"),
   });
   const opened: InMemoryConnection[] = [];
   const open = async (changes: Partial<typeof wanted> = {}): Promise<InMemoryConnection> => {

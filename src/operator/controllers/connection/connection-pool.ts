@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../../../lib/clock.ts";
 import type { Connection, Health, SnapshotChange } from "../../vault-client/connection.ts";
-import type { ConnectionAccess, ConnectionDirectory } from "../sync/directory.ts";
+import type { ConnectionAccess, ConnectionDirectory } from "../sync/connection-directory.ts";
 
 /** What the client tells while a connection is open. */
 export interface ConnectionCallbacks {
@@ -11,11 +11,11 @@ export interface ConnectionCallbacks {
 /** Who wants to know what happens to connections. Keys are `namespace/name`. */
 export interface ConnectionListener {
   /** The vault's list differs in these names. */
-  vaultChanged(key: string, change: SnapshotChange): void;
+  onSnapshotChange(key: string, change: SnapshotChange): void;
   /** Something concerns every resource of the connection. */
-  connectionTurned(key: string): void;
+  onConnectionStateChange(key: string): void;
   /** The connection's own status may have news. */
-  connectionNews(key: string): void;
+  onConnectionStatusChange(key: string): void;
 }
 
 interface Opened {
@@ -93,7 +93,7 @@ export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
     };
     this.#entries.set(key, entry);
     this.#watchStaleness(key, entry);
-    this.#listener.connectionTurned(key);
+    this.#listener.onConnectionStateChange(key);
   }
 
   /** The connection exists but can't be opened, for this reason. */
@@ -102,13 +102,13 @@ export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
     if (current !== undefined && "notReady" in current && current.notReady === notReady) return;
     await this.#close(key);
     this.#entries.set(key, { notReady });
-    this.#listener.connectionTurned(key);
+    this.#listener.onConnectionStateChange(key);
   }
 
   async close(key: string): Promise<void> {
     if (!this.#entries.has(key)) return;
     await this.#close(key);
-    this.#listener.connectionTurned(key);
+    this.#listener.onConnectionStateChange(key);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -136,9 +136,9 @@ export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
     const isFirst = !entry.listed || filesCovered !== entry.filesCovered;
     entry.listed = true;
     entry.filesCovered = filesCovered;
-    if (isFirst) this.#listener.connectionTurned(key);
-    else this.#listener.vaultChanged(key, change);
-    this.#listener.connectionNews(key);
+    if (isFirst) this.#listener.onConnectionStateChange(key);
+    else this.#listener.onSnapshotChange(key, change);
+    this.#listener.onConnectionStatusChange(key);
   }
 
   #turned(key: string, health: Health): void {
@@ -146,8 +146,8 @@ export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
     if (entry === undefined) return;
     const neverListed = entry.connection.snapshot === undefined;
     if (health.state === "healthy") this.#watchStaleness(key, entry);
-    else if (health.state === "failing" && neverListed) this.#listener.connectionTurned(key);
-    this.#listener.connectionNews(key);
+    else if (health.state === "failing" && neverListed) this.#listener.onConnectionStateChange(key);
+    this.#listener.onConnectionStatusChange(key);
   }
 
   /** One timer a connection sees to it that staleness begins, and ends, also when no call of the vault ever failed. */
@@ -159,10 +159,10 @@ export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
     entry.staleTimer = this.#clock.timer(stale ? entry.intervalMs : left, () => {
       if (this.#opened(key) !== entry) return;
       this.#watchStaleness(key, entry);
-      if (entry.stale !== stale) this.#listener.connectionNews(key);
+      if (entry.stale !== stale) this.#listener.onConnectionStatusChange(key);
     });
     if (stale === entry.stale) return;
     entry.stale = stale;
-    this.#listener.connectionTurned(key);
+    this.#listener.onConnectionStateChange(key);
   }
 }

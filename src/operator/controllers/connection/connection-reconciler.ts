@@ -11,8 +11,8 @@ import type { Connection } from "../../vault-client/connection.ts";
 import { StatusWriter } from "../status/status-writer.ts";
 import { readPassword } from "./read-password.ts";
 import type { ConnectionCallbacks, ConnectionPool } from "./connection-pool.ts";
-import { type ConnectionSettings, settingsOf } from "./settings.ts";
-import { connectionStatusNow, type ConnectionView } from "./status.ts";
+import { type ConnectionSettings, settingsOf } from "./connection-settings.ts";
+import { connectionStatusNow, type ConnectionView } from "./connection-status.ts";
 
 /** Opens the client of one vault; the composition root knows how. */
 export type ConnectionFactory = (

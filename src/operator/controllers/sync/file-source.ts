@@ -1,9 +1,9 @@
 import { vaultFileKind } from "../../api/kinds.ts";
 import { vaultFileSpec, type VaultFileSpec } from "../../api/vault-file.ts";
 import type { Candidate } from "../../sync/resolve.ts";
-import type { SyncResource } from "../../sync/resource.ts";
+import type { SyncResource } from "../../sync/sync-resource.ts";
 import type { FileRecord } from "../../vault-client/connection.ts";
-import { parseWith } from "./parse.ts";
+import { parseResource } from "./parse-resource.ts";
 import type { SourceKind } from "./source-kind.ts";
 
 interface FileCandidate extends Candidate {
@@ -27,7 +27,7 @@ function wanted(spec: VaultFileSpec, name: string): Pick<SyncResource, "items" |
 /** What is a VaultFile's own: its items are files of the vault, which the list gives with their sizes. */
 export const fileSource: SourceKind<FileCandidate> = {
   descriptor: vaultFileKind,
-  parse: (object) => parseWith("VaultFile", vaultFileSpec, object, wanted),
+  parse: (object) => parseResource("VaultFile", vaultFileSpec, object, wanted),
   covers: (snapshot) => snapshot.fileCount !== undefined,
   changed: ({ files }) => files,
   candidates: (snapshot, item) => {
@@ -40,7 +40,7 @@ export const fileSource: SourceKind<FileCandidate> = {
         own: true,
         latest: record.version,
         sizes: new Map(record.versions.map(({ version, size }) => [version, size])),
-        madeAt: new Map(
+        createdAt: new Map(
           record.versions.flatMap(({ version, createdAt }) => (createdAt === undefined ? [] : [[version, createdAt]])),
         ),
         expiresAt: undefined,

@@ -1,11 +1,11 @@
-import type { Busy } from "../../sync/status.ts";
-import type { Verdict } from "../../sync/ready-condition.ts";
-import type { Failure } from "./failure.ts";
+import type { Busy } from "../../sync/sync-status.ts";
+import type { ReadyCondition } from "../../sync/ready-condition.ts";
+import type { SyncFailure } from "./sync-failure.ts";
 
 /** What one attempt at a target came to. */
 export interface Outcome {
   /** `undefined`: Ready stays as it was. */
-  readonly verdict: Verdict | undefined;
+  readonly readyCondition: ReadyCondition | undefined;
   readonly busy: Busy | undefined;
   /** What happened to the target. */
   readonly effect: "none" | "created" | "updated" | "repaired" | "deleted";
@@ -20,12 +20,12 @@ export interface Outcome {
 }
 
 /** Nothing was done to the target. */
-export function unchangedOutcome(verdict: Verdict | undefined, versions: ReadonlyMap<string, number>): Outcome {
-  return { verdict, busy: undefined, effect: "none", changed: false, versions, requeueAfterMs: undefined, retry: false };
+export function unchangedOutcome(readyCondition: ReadyCondition | undefined, versions: ReadonlyMap<string, number>): Outcome {
+  return { readyCondition, busy: undefined, effect: "none", changed: false, versions, requeueAfterMs: undefined, retry: false };
 }
 
 /** An outcome together with an earlier one that nobody was told of. */
-export function withEarlier(now: Outcome, earlier: Outcome | undefined): Outcome {
+export function mergeUnreported(now: Outcome, earlier: Outcome | undefined): Outcome {
   if (earlier === undefined) return now;
   return { ...now, effect: now.effect === "none" ? earlier.effect : now.effect, changed: now.changed || earlier.changed };
 }
@@ -34,10 +34,10 @@ export function withEarlier(now: Outcome, earlier: Outcome | undefined): Outcome
  * A failed attempt. One that is tried again leaves Ready as it was if the target was in step before; where there never was a target,
  * the failure is what there is to say.
  */
-export function failedOutcome(failure: Failure, versions: ReadonlyMap<string, number>, hasTarget: boolean): Outcome {
+export function failedOutcome(failure: SyncFailure, versions: ReadonlyMap<string, number>, hasTarget: boolean): Outcome {
   const requeueAfterMs = failure.retryAfterMs;
-  if (failure.kind === "verdict") return { ...unchangedOutcome(failure.verdict, versions), requeueAfterMs };
+  if (failure.kind === "final") return { ...unchangedOutcome(failure.readyCondition, versions), requeueAfterMs };
   const { reason, message } = failure;
-  const verdict = hasTarget ? undefined : { ready: false, reason, message };
-  return { ...unchangedOutcome(verdict, versions), busy: { reason, message }, requeueAfterMs, retry: true };
+  const readyCondition = hasTarget ? undefined : { ready: false, reason, message };
+  return { ...unchangedOutcome(readyCondition, versions), busy: { reason, message }, requeueAfterMs, retry: true };
 }

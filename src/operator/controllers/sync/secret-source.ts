@@ -1,9 +1,9 @@
 import { vaultSecretKind } from "../../api/kinds.ts";
 import { vaultSecretSpec, type VaultSecretSpec } from "../../api/vault-secret.ts";
 import type { Candidate } from "../../sync/resolve.ts";
-import type { SyncResource } from "../../sync/resource.ts";
+import type { SyncResource } from "../../sync/sync-resource.ts";
 import type { SecretRecord } from "../../vault-client/connection.ts";
-import { parseWith } from "./parse.ts";
+import { parseResource } from "./parse-resource.ts";
 import type { SourceKind } from "./source-kind.ts";
 
 interface SecretCandidate extends Candidate {
@@ -26,7 +26,7 @@ function wanted(spec: VaultSecretSpec, name: string): Pick<SyncResource, "items"
 /** What is a VaultSecret's own: its items are secrets of the vault, its target is a Secret. */
 export const secretSource: SourceKind<SecretCandidate> = {
   descriptor: vaultSecretKind,
-  parse: (object) => parseWith("VaultSecret", vaultSecretSpec, object, wanted),
+  parse: (object) => parseResource("VaultSecret", vaultSecretSpec, object, wanted),
   covers: () => true,
   changed: ({ secrets }) => secrets,
   candidates: (snapshot, item, account) =>
@@ -36,7 +36,7 @@ export const secretSource: SourceKind<SecretCandidate> = {
       own: record.owner === undefined || record.owner.toLowerCase() === account.toLowerCase(),
       latest: record.version,
       sizes: undefined,
-      madeAt: record.createdAt === undefined ? undefined : new Map([[record.version, record.createdAt]]),
+      createdAt: record.createdAt === undefined ? undefined : new Map([[record.version, record.createdAt]]),
       expiresAt: record.expiresAt,
       deleteAt: record.deleteAt,
     })),

@@ -1,8 +1,8 @@
 import type { Redacted } from "../../../lib/redacted.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
 import type { Candidate } from "../../sync/resolve.ts";
-import type { SyncItem, SyncResource } from "../../sync/resource.ts";
-import type { Verdict } from "../../sync/ready-condition.ts";
+import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
+import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import type { Connection, Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
 
 export interface FetchedBytes {
@@ -14,7 +14,7 @@ export interface FetchedBytes {
 /** A resource as the operator understands it, or why it can't. */
 export type Parsed =
   | { readonly ok: true; readonly resource: SyncResource }
-  | { readonly ok: false; readonly resource: SyncResource; readonly verdict: Verdict };
+  | { readonly ok: false; readonly resource: SyncResource; readonly readyCondition: ReadyCondition };
 
 /** What a VaultSecret and a VaultFile have each in their own way; everything else about them is shared. */
 export interface SourceKind<C extends Candidate> {

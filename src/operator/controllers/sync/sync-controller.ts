@@ -6,18 +6,18 @@ import type { StoreChange } from "../../kube/cache/object-store.ts";
 import { type ControllerObserver, runController } from "../../runtime/controller.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import type { Candidate } from "../../sync/resolve.ts";
-import type { TargetKind } from "../../sync/resource.ts";
+import type { TargetKind } from "../../sync/sync-resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 import type { SnapshotChange } from "../../vault-client/connection.ts";
 import { namespaceOf } from "./namespace-of.ts";
-import { asksForSomethingElse, type Reconciler } from "./reconciler.ts";
-import { ReferenceIndex } from "./references.ts";
+import { desiredStateChanged, type SyncReconciler } from "./sync-reconciler.ts";
+import { ReferenceIndex } from "./reference-index.ts";
 import type { SourceKind } from "./source-kind.ts";
 import { targetKey, type TargetView } from "./target-view.ts";
 
 export interface SyncControllerOptions<C extends Candidate> {
   readonly kind: SourceKind<C>;
-  readonly reconciler: Reconciler<C>;
+  readonly reconciler: SyncReconciler<C>;
   readonly targets: TargetView;
   /** Told when a resource begins or ceases to use a connection. */
   readonly onReferences: (connection: string) => void;
@@ -54,25 +54,25 @@ export class SyncController<C extends Candidate> {
       this.#refer(key, undefined);
       return;
     }
-    if (change.type === "updated" && !asksForSomethingElse(change.before, change.now)) return;
+    if (change.type === "updated" && !desiredStateChanged(change.before, change.now)) return;
     this.#refer(key, change.now);
     this.#queue.add(key, "spec");
   }
 
   targetChanged(kind: TargetKind, change: StoreChange<TargetMetadata>): void {
-    if (!this.#options.targets.isNews(kind, change)) return;
+    if (!this.#options.targets.isExternalChange(kind, change)) return;
     for (const resource of this.references.ofTarget(targetKey(kind, change.key))) this.#queue.add(resource, "drift");
   }
 
   /** The vault's list differs in these names. */
-  vaultChanged(connection: string, change: SnapshotChange): void {
+  onSnapshotChange(connection: string, change: SnapshotChange): void {
     for (const source of this.#options.kind.changed(change)) {
       for (const resource of this.references.ofSource(connection, source)) this.#queue.add(resource, "vault");
     }
   }
 
   /** Something about the connection itself concerns all its resources: opened, closed, first list, stale, heard of again. */
-  connectionTurned(connection: string): void {
+  onConnectionStateChange(connection: string): void {
     for (const resource of this.references.ofConnection(connection)) this.#queue.add(resource, "background");
   }
 

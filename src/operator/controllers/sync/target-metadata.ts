@@ -6,7 +6,7 @@ import {
   VERSIONS_ANNOTATION,
 } from "../../api/names.ts";
 import { CONFIG_MAPS, type KubeObject, type ResourceDescriptor, SECRETS } from "../../kube/resource.ts";
-import type { TargetKind } from "../../sync/resource.ts";
+import type { TargetKind } from "../../sync/sync-resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 
 export const targetDescriptor: Readonly<Record<TargetKind, ResourceDescriptor>> = { Secret: SECRETS, ConfigMap: CONFIG_MAPS };

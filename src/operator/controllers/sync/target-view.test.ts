@@ -22,12 +22,12 @@ function setUp() {
     const value = targetMetadata(state);
     const { uid, resourceVersion } = value;
     return stores.Secret.set(KEY, { uid, resourceVersion, value })
-      .map((change) => view.isNews("Secret", change))
+      .map((change) => view.isExternalChange("Secret", change))
       .includes(true);
   };
   const showsGone = (uid: string): boolean =>
     stores.Secret.delete(KEY, uid)
-      .map((change) => view.isNews("Secret", change))
+      .map((change) => view.isExternalChange("Secret", change))
       .includes(true);
   const versionSeen = (): string | undefined => view.metadata(resource)?.resourceVersion;
   return { stores, view, shows, showsGone, versionSeen };

@@ -1,7 +1,7 @@
 import type { Clock } from "../../../lib/clock.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { ReadonlyStore, StoreChange } from "../../kube/cache/object-store.ts";
-import type { SyncResource, TargetKind } from "../../sync/resource.ts";
+import type { SyncResource, TargetKind } from "../../sync/sync-resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 import { OwnWrites } from "../status/own-writes.ts";
 import { targetMetadata } from "./target-metadata.ts";
@@ -59,7 +59,7 @@ export class TargetView {
   }
 
   /** Takes in what the watch shows; answers whether it is anything but the echo of what this process wrote. */
-  isNews(kind: TargetKind, change: StoreChange<TargetMetadata>): boolean {
+  isExternalChange(kind: TargetKind, change: StoreChange<TargetMetadata>): boolean {
     const key = targetKey(kind, change.key);
     if (change.type === "deleted") {
       this.#ownWrites.forget(key);

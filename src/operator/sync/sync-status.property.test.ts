@@ -4,12 +4,12 @@ import { candidate, syncResource } from "../../../test/support/kube/sync-resourc
 import { type Reason, reasons } from "../api/reasons.ts";
 import { conditionTypes, secretStatus } from "../api/status.ts";
 import type { Resolution } from "./resolve.ts";
-import type { SyncResource } from "./resource.ts";
-import { EXPIRY_NOTICE_MS, nextStatus, readStatus, type Report } from "./status.ts";
+import type { SyncResource } from "./sync-resource.ts";
+import { EXPIRY_NOTICE_MS, nextStatus, readStatus, type StatusInput } from "./sync-status.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 
-const verdict = fc.option(
+const readyCondition = fc.option(
   fc.record({
     ready: fc.boolean(),
     reason: fc.constantFrom(...(Object.keys(reasons) as Reason[])),
@@ -35,14 +35,14 @@ const resolution: fc.Arbitrary<Resolution> = fc.oneof(
   fc.record({ state: fc.constant("removed" as const), item, deleteAt: fc.integer() }),
   fc.record({ state: fc.constant("missing" as const), item, deleteAt: moment }),
   fc.record({ state: fc.constant("ambiguous" as const), item, owners: fc.array(name) }),
-  fc.record({ state: fc.constant("regressed" as const), item, candidate: entry, held: fc.constant(9) }),
+  fc.record({ state: fc.constant("regressed" as const), item, candidate: entry, syncedVersion: fc.constant(9) }),
 );
 const anyResource: fc.Arbitrary<SyncResource> = fc
   .record({ generation: fc.integer({ min: 1, max: 3 }), target: fc.constantFrom("db", "elsewhere") })
   .map(({ generation, target }) => syncResource([], { generation, target: { kind: "Secret", name: target, type: "Opaque" } }));
-const anyReport: fc.Arbitrary<Report> = fc.record({
+const anyReport: fc.Arbitrary<StatusInput> = fc.record({
   resource: anyResource,
-  verdict,
+  readyCondition,
   busy: fc.option(fc.constant({ reason: "RateLimited", message: "later" } as const), { nil: undefined }),
   staleSince: fc.constantFrom(undefined, NOW - 1_000_000),
   resolutions: fc.option(fc.array(resolution, { maxLength: 70 }), { nil: undefined }),

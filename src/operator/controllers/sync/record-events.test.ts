@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { EventRecord } from "../../kube/events.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import type { SyncStatus } from "../../sync/status.ts";
+import type { SyncStatus } from "../../sync/sync-status.ts";
 import { notReady } from "../../sync/ready-condition.ts";
-import { announce } from "./events.ts";
+import { recordEvents } from "./record-events.ts";
 import { type Outcome, unchangedOutcome } from "./outcome.ts";
 
 const object: KubeObject = {
@@ -21,7 +21,7 @@ const outcome = (changes: Partial<Outcome>): Outcome => ({ ...unchangedOutcome(r
 
 function announced(before: SyncStatus, changes: Partial<Outcome>): EventRecord[] {
   const events: EventRecord[] = [];
-  announce({ record: (event) => void events.push(event) }, object, before, outcome(changes));
+  recordEvents({ record: (event) => void events.push(event) }, object, before, outcome(changes));
   return events;
 }
 
@@ -66,23 +66,23 @@ describe("what happened to a target", () => {
 
 describe("a failure", () => {
   test("is told once, with its reason, and not while it lasts", () => {
-    const verdict = notReady("SourceMissing", "db is missing");
-    expect(announced(synced, { verdict })).toEqual([
+    const readyCondition = notReady("SourceMissing", "db is missing");
+    expect(announced(synced, { readyCondition })).toEqual([
       expect.objectContaining({ type: "Warning", reason: "SourceMissing", note: "db is missing" }),
     ]);
     const told: SyncStatus = {
       conditions: [{ type: "Ready", status: "False", reason: "SourceMissing", message: "another", lastTransitionTime: MOMENT }],
     };
-    expect(announced(told, { verdict })).toEqual([]);
-    expect(announced(told, { verdict: notReady("AmbiguousName", "x") })).toHaveLength(1);
+    expect(announced(told, { readyCondition })).toEqual([]);
+    expect(announced(told, { readyCondition: notReady("AmbiguousName", "x") })).toHaveLength(1);
   });
 
   test("of a new resource is told", () => {
-    expect(announced({}, { verdict: notReady("InvalidSpec", "x") })).toHaveLength(1);
+    expect(announced({}, { readyCondition: notReady("InvalidSpec", "x") })).toHaveLength(1);
   });
 
   test("that leaves Ready as it was is not told, nor is being suspended", () => {
-    expect(announced(synced, { verdict: undefined, busy: { reason: "VaultUnreachable", message: "x" } })).toEqual([]);
-    expect(announced(synced, { verdict: notReady("Suspended", "x") })).toEqual([]);
+    expect(announced(synced, { readyCondition: undefined, busy: { reason: "VaultUnreachable", message: "x" } })).toEqual([]);
+    expect(announced(synced, { readyCondition: notReady("Suspended", "x") })).toEqual([]);
   });
 });

@@ -14,8 +14,8 @@ import {
   type ResourceDescriptor,
 } from "../../kube/resource.ts";
 import { byKey, type Content, renderContent } from "../../sync/content.ts";
-import type { SyncResource } from "../../sync/resource.ts";
-import { type HeldKey, ownerName, writtenSource } from "../../sync/target.ts";
+import type { SyncResource } from "../../sync/sync-resource.ts";
+import { type SyncedKey, ownerName, writtenSource } from "../../sync/target.ts";
 
 /** Everything a target of ours is made of. */
 export interface Rendering {
@@ -24,7 +24,7 @@ export interface Rendering {
   readonly owner: ResourceDescriptor;
   readonly content: Content;
   readonly digest: string;
-  readonly held: ReadonlyMap<string, HeldKey>;
+  readonly synced: ReadonlyMap<string, SyncedKey>;
 }
 
 function ownerReference({ resource, owner }: Rendering): OwnerReference {
@@ -39,16 +39,16 @@ function ownerReference({ resource, owner }: Rendering): OwnerReference {
 }
 
 /** JSON of one fact per key, in a fixed order. `Object.fromEntries` keeps `__proto__`, a legal key, as a member. */
-function perKey(held: ReadonlyMap<string, HeldKey>, fact: (value: HeldKey) => string | number): string {
-  return JSON.stringify(Object.fromEntries([...held].sort(byKey).map(([key, value]) => [key, fact(value)])));
+function perKey(synced: ReadonlyMap<string, SyncedKey>, fact: (value: SyncedKey) => string | number): string {
+  return JSON.stringify(Object.fromEntries([...synced].sort(byKey).map(([key, value]) => [key, fact(value)])));
 }
 
-function annotations({ resource, digest, held }: Rendering): Record<string, string> {
+function annotations({ resource, digest, synced }: Rendering): Record<string, string> {
   return {
     [OWNER_ANNOTATION]: ownerName(resource),
     [CONTENT_ANNOTATION]: digest,
-    [VERSIONS_ANNOTATION]: perKey(held, ({ version }) => version),
-    [SOURCES_ANNOTATION]: perKey(held, writtenSource),
+    [VERSIONS_ANNOTATION]: perKey(synced, ({ version }) => version),
+    [SOURCES_ANNOTATION]: perKey(synced, writtenSource),
   };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
 import { MAX_TARGET_BYTES } from "./decide.ts";
-import { reviewContent } from "./review.ts";
+import { reviewContent } from "./review-content.ts";
 
 const contentOf = (values: Readonly<Record<string, string>>) =>
   new Map(Object.entries(values).map(([key, value]) => [key, Buffer.from(value)]));
@@ -17,13 +17,13 @@ const review = (pair: string) => reviewContent(syncResource(items, { accepted: n
 
 describe("bytes that become none", () => {
   test("are refused, and the message names source and version, and how to accept them", () => {
-    const verdict = reviewContent(syncResource(items), versions, emptied, full);
-    expect(verdict).toMatchObject({ ready: false, reason: "SourceSuspicious" });
-    expect(verdict?.message).toContain("version 4 of db is empty");
-    expect(verdict?.message).toContain("vaultsync.dev/accept=db@4");
+    const readyCondition = reviewContent(syncResource(items), versions, emptied, full);
+    expect(readyCondition).toMatchObject({ ready: false, reason: "SourceSuspicious" });
+    expect(readyCondition?.message).toContain("version 4 of db is empty");
+    expect(readyCondition?.message).toContain("vaultsync.dev/accept=db@4");
   });
 
-  test("are put right where that version was held already, and somebody filled it by hand", () => {
+  test("are put right where that version was synced already, and somebody filled it by hand", () => {
     const fetched = new Map([["user", 1]]);
     expect(reviewContent(syncResource(items), fetched, emptied, full)).toBeUndefined();
   });
@@ -59,9 +59,9 @@ describe("the size", () => {
   });
 
   test("of one byte more is refused, with the figures", () => {
-    const verdict = reviewContent(syncResource([]), new Map(), sized(MAX_TARGET_BYTES, 1), new Map());
-    expect(verdict).toMatchObject({ ready: false, reason: "TooLarge" });
-    expect(verdict?.message).toMatch(/1048577 bytes.*1048576/);
+    const readyCondition = reviewContent(syncResource([]), new Map(), sized(MAX_TARGET_BYTES, 1), new Map());
+    expect(readyCondition).toMatchObject({ ready: false, reason: "TooLarge" });
+    expect(readyCondition?.message).toMatch(/1048577 bytes.*1048576/);
   });
 });
 

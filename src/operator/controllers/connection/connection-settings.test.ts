@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ConnectionSpec } from "../../api/vault-connection.ts";
-import { settingsOf } from "./settings.ts";
+import { settingsOf } from "./connection-settings.ts";
 
 const least: ConnectionSpec = {
   url: "https://vault.example.com",

@@ -3,7 +3,7 @@ import { eventReasons } from "../../api/event-reasons.ts";
 import { API_GROUP, API_VERSION } from "../../api/kinds.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import type { SyncStatus } from "../../sync/status.ts";
+import type { SyncStatus } from "../../sync/sync-status.ts";
 import type { Outcome } from "./outcome.ts";
 
 const notes = {
@@ -22,14 +22,14 @@ function versions(outcome: Outcome): string {
  * Tells a resource's readers what happened to it. The first creation is no event (its status says it, and a cold start of many resources
  * should cost two writes each), nor is a failure that was told before.
  */
-export function announce(events: EventRecorder, { kind, metadata }: KubeObject, before: SyncStatus, outcome: Outcome): void {
+export function recordEvents(events: EventRecorder, { kind, metadata }: KubeObject, before: SyncStatus, outcome: Outcome): void {
   const about = {
     resource: { group: API_GROUP, version: API_VERSION, kind, plural: `${kind.toLowerCase()}s`, namespaced: true },
     namespace: metadata.namespace ?? "",
     name: metadata.name,
     uid: metadata.uid ?? "",
   };
-  const { effect, verdict } = outcome;
+  const { effect, readyCondition } = outcome;
   const isFirst = effect === "created" && before.syncedAt === undefined;
   if (effect !== "none" && !isFirst) {
     events.record({
@@ -40,8 +40,8 @@ export function announce(events: EventRecorder, { kind, metadata }: KubeObject, 
       note: notes[effect] + versions(outcome),
     });
   }
-  const isNews = findCondition(before.conditions, "Ready")?.reason !== verdict?.reason;
-  if (verdict !== undefined && !verdict.ready && verdict.reason !== "Suspended" && isNews) {
-    events.record({ ...about, type: "Warning", reason: verdict.reason, action: "Sync", note: verdict.message });
+  const isExternalChange = findCondition(before.conditions, "Ready")?.reason !== readyCondition?.reason;
+  if (readyCondition !== undefined && !readyCondition.ready && readyCondition.reason !== "Suspended" && isExternalChange) {
+    events.record({ ...about, type: "Warning", reason: readyCondition.reason, action: "Sync", note: readyCondition.message });
   }
 }

@@ -9,7 +9,7 @@ import { Reflector, type ReflectorOptions } from "./kube/cache/reflector.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "./kube/resource.ts";
 import type { TargetMetadata } from "./sync/target.ts";
 
-export interface WatchesOptions {
+export interface ReflectorsOptions {
   readonly api: KubeApi;
   /** One namespace, or `ALL_NAMESPACES`. */
   readonly namespace: string;
@@ -28,7 +28,7 @@ function withoutManagedFields(object: KubeObject): KubeObject {
  * Everything the operator watches: its own kinds whole; its targets and the credentials Secrets as metadata only, so that no value of any
  * Secret is ever in its memory because of a watch, and unrelated Secrets cost nothing.
  */
-export function watches(options: WatchesOptions) {
+export function createReflectors(options: ReflectorsOptions) {
   const reflector = <T>(
     part: Pick<ReflectorOptions<T>, "resource" | "labelSelector" | "fieldSelector" | "metadataOnly" | "project">,
   ) => new Reflector<T>({ ...options, ...part });
@@ -49,4 +49,4 @@ export function watches(options: WatchesOptions) {
   };
 }
 
-export type Watches = ReturnType<typeof watches>;
+export type Reflectors = ReturnType<typeof createReflectors>;

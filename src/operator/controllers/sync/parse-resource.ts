@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { ACCEPT_ANNOTATION } from "../../api/names.ts";
 import { explainProblems } from "../../api/explain-problems.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import type { SyncResource } from "../../sync/resource.ts";
+import type { SyncResource } from "../../sync/sync-resource.ts";
 import { notReady } from "../../sync/ready-condition.ts";
 import type { Parsed } from "./source-kind.ts";
 
@@ -17,7 +17,7 @@ function accepted(object: KubeObject): Set<string> {
 }
 
 /** Reads a resource whose spec has this schema; `wanted` turns the spec into what is to be kept in step. */
-export function parseWith<S extends CommonSpec>(
+export function parseResource<S extends CommonSpec>(
   kind: SyncResource["kind"],
   schema: z.ZodType<S>,
   object: KubeObject,
@@ -44,6 +44,6 @@ export function parseWith<S extends CommonSpec>(
   return {
     ok: false,
     resource: { ...identity, connection: "", suspend: false, items: [], target, whenRemoved: "Retain" },
-    verdict: notReady("InvalidSpec", explainProblems(parsed.error)),
+    readyCondition: notReady("InvalidSpec", explainProblems(parsed.error)),
   };
 }

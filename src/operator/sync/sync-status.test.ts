@@ -3,13 +3,21 @@ import { candidate, syncItem, syncResource } from "../../../test/support/kube/sy
 import { type Reason, reasons } from "../api/reasons.ts";
 import { fileStatus } from "../api/status.ts";
 import type { Resolution } from "./resolve.ts";
-import { EXPIRY_NOTICE_MS, nextStatus, readStatus, statusOf, type Report, type SyncStatus, wasReady } from "./status.ts";
-import { notReady, type Verdict } from "./ready-condition.ts";
+import {
+  EXPIRY_NOTICE_MS,
+  nextStatus,
+  readStatus,
+  statusOf,
+  type StatusInput,
+  type SyncStatus,
+  wasReady,
+} from "./sync-status.ts";
+import { notReady, type ReadyCondition } from "./ready-condition.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const EARLIER = "2026-11-01T00:00:00.000Z";
 const MOMENT = "2026-11-21T12:00:00.000Z";
-const READY: Verdict = { ready: true, reason: "Synced", message: "the target holds the vault's bytes" };
+const READY: ReadyCondition = { ready: true, reason: "Synced", message: "the target holds the vault's bytes" };
 const a = syncItem("a");
 const resource = syncResource([a]);
 const found = (changes: Partial<ReturnType<typeof candidate>> = {}, version = 3): Resolution => ({
@@ -19,10 +27,10 @@ const found = (changes: Partial<ReturnType<typeof candidate>> = {}, version = 3)
   version,
 });
 
-function report(changes: Partial<Report> = {}): Report {
+function report(changes: Partial<StatusInput> = {}): StatusInput {
   return {
     resource,
-    verdict: READY,
+    readyCondition: READY,
     busy: undefined,
     staleSince: undefined,
     resolutions: [found()],
@@ -34,7 +42,7 @@ function report(changes: Partial<Report> = {}): Report {
 }
 
 /** The status as the next look reads it back from the API server. */
-function next(before: SyncStatus, changes: Partial<Report> = {}): SyncStatus {
+function next(before: SyncStatus, changes: Partial<StatusInput> = {}): SyncStatus {
   const status = nextStatus(before, report(changes));
   return readStatus("VaultSecret", JSON.parse(JSON.stringify(status)));
 }
@@ -71,46 +79,49 @@ test("a VaultFile's items go by the names of its fields", () => {
 describe("Ready", () => {
   test("is True, False, or Unknown while suspended", () => {
     expect(condition(next({}), "Ready")?.status).toBe("True");
-    expect(condition(next({}, { verdict: notReady("SourceMissing", "x") }), "Ready")?.status).toBe("False");
-    expect(condition(next({}, { verdict: notReady("Suspended", "x") }), "Ready")?.status).toBe("Unknown");
+    expect(condition(next({}, { readyCondition: notReady("SourceMissing", "x") }), "Ready")?.status).toBe("False");
+    expect(condition(next({}, { readyCondition: notReady("Suspended", "x") }), "Ready")?.status).toBe("Unknown");
   });
 
   test("stays as it was, with its generation, where nothing new is known", () => {
-    const later = next(synced, { verdict: undefined, resource: syncResource([a], { generation: 8 }), now: NOW + 60_000 });
+    const later = next(synced, { readyCondition: undefined, resource: syncResource([a], { generation: 8 }), now: NOW + 60_000 });
     expect(condition(later, "Ready")).toEqual(condition(synced, "Ready"));
     expect(later.observedGeneration).toBe(7);
   });
 
   test("is of the new generation also after a failed attempt", () => {
-    const failed = next(synced, { verdict: notReady("AmbiguousName", "x"), resource: syncResource([a], { generation: 8 }) });
+    const failed = next(synced, {
+      readyCondition: notReady("AmbiguousName", "x"),
+      resource: syncResource([a], { generation: 8 }),
+    });
     expect(failed.observedGeneration).toBe(8);
     expect(condition(failed, "Ready")?.observedGeneration).toBe(8);
   });
 
   test("its moment is that of the last change of its status, not of its reason", () => {
     const later = { now: NOW + 60_000 };
-    const failed = next(synced, { ...later, verdict: notReady("SourceMissing", "x") });
+    const failed = next(synced, { ...later, readyCondition: notReady("SourceMissing", "x") });
     expect(condition(failed, "Ready")?.lastTransitionTime).toBe("2026-11-21T12:01:00.000Z");
-    const other = next(failed, { now: NOW + 120_000, verdict: notReady("AmbiguousName", "y") });
+    const other = next(failed, { now: NOW + 120_000, readyCondition: notReady("AmbiguousName", "y") });
     expect(condition(other, "Ready")).toMatchObject({ reason: "AmbiguousName", lastTransitionTime: "2026-11-21T12:01:00.000Z" });
   });
 });
 
 describe("Stalled", () => {
   test.each(Object.keys(reasons) as Reason[])("goes with Ready=False for %s exactly when only a person can mend it", (reason) => {
-    const status = next({}, { verdict: notReady(reason, "x") });
+    const status = next({}, { readyCondition: notReady(reason, "x") });
     expect(types(status).includes("Stalled")).toBe(reasons[reason].stalled);
   });
 
   test("goes away once the resource is in step, and never stands beside Ready=True", () => {
-    const stalled = next({}, { verdict: notReady("AmbiguousName", "x") });
+    const stalled = next({}, { readyCondition: notReady("AmbiguousName", "x") });
     expect(types(next(stalled))).toEqual(["Ready"]);
-    expect(types(next({}, { verdict: { ready: true, reason: "TooLarge", message: "x" } }))).toEqual(["Ready"]);
+    expect(types(next({}, { readyCondition: { ready: true, reason: "TooLarge", message: "x" } }))).toEqual(["Ready"]);
   });
 
   test("stays where nothing new is known", () => {
-    const stalled = next({}, { verdict: notReady("AmbiguousName", "x") });
-    expect(types(next(stalled, { verdict: undefined }))).toEqual(["Ready", "Stalled"]);
+    const stalled = next({}, { readyCondition: notReady("AmbiguousName", "x") });
+    expect(types(next(stalled, { readyCondition: undefined }))).toEqual(["Ready", "Stalled"]);
   });
 });
 
@@ -118,18 +129,18 @@ describe("conditions that are there only while true", () => {
   const busy = { reason: "VaultUnreachable", message: "timeout" } as const;
 
   test("Reconciling, beside a Ready that stays", () => {
-    const status = next(synced, { verdict: undefined, busy });
+    const status = next(synced, { readyCondition: undefined, busy });
     expect(condition(status, "Reconciling")).toMatchObject({ status: "True", ...busy });
     expect(condition(status, "Ready")?.status).toBe("True");
     expect(types(next(status))).toEqual(["Ready"]);
-    expect(types(next(status, { verdict: undefined }))).toEqual(["Ready"]);
+    expect(types(next(status, { readyCondition: undefined }))).toEqual(["Ready"]);
   });
 
   test("Stale, since when", () => {
-    const status = next(synced, { verdict: undefined, resolutions: undefined, staleSince: Date.UTC(2026, 10, 20) });
+    const status = next(synced, { readyCondition: undefined, resolutions: undefined, staleSince: Date.UTC(2026, 10, 20) });
     expect(condition(status, "Stale")).toMatchObject({ status: "True", reason: "VaultUnreachable" });
     expect(condition(status, "Stale")?.message).toContain("2026-11-20T00:00:00.000Z");
-    expect(types(next(status, { verdict: undefined, resolutions: undefined }))).toEqual(["Ready"]);
+    expect(types(next(status, { readyCondition: undefined, resolutions: undefined }))).toEqual(["Ready"]);
   });
 
   test("UpdateAvailable, for a pinned version below the latest only", () => {
@@ -149,7 +160,7 @@ describe("conditions that are there only while true", () => {
 
   test("what the items say stays while the vault's list is unknown, and only then", () => {
     const expiring = next({}, { resolutions: [found({ expiresAt: NOW })] });
-    expect(types(next(expiring, { verdict: undefined, resolutions: undefined }))).toContain("ExpiringSoon");
+    expect(types(next(expiring, { readyCondition: undefined, resolutions: undefined }))).toContain("ExpiringSoon");
     expect(types(next(expiring))).toEqual(["Ready"]);
   });
 });
@@ -168,9 +179,9 @@ describe("items", () => {
     [{ state: "missing", item: a, deleteAt: undefined }, {}],
     [{ state: "ambiguous", item: a, owners: ["x", "y"] }, {}],
     [{ state: "no-version", item: a, candidate: candidate(3), version: 9 }, { latest: 3 }],
-    [{ state: "regressed", item: a, candidate: candidate(2), held: 3 }, { latest: 2 }],
+    [{ state: "regressed", item: a, candidate: candidate(2), syncedVersion: 3 }, { latest: 2 }],
   ])("also of an entry that can't be had: %j", (resolution, facts) => {
-    const status = next({}, { resolutions: [resolution], verdict: notReady("SourceMissing", "x") });
+    const status = next({}, { resolutions: [resolution], readyCondition: notReady("SourceMissing", "x") });
     expect(status.items).toEqual([{ secretKey: "a", key: "a", version: 3, ...facts }]);
   });
 
@@ -196,14 +207,14 @@ describe("syncedAt", () => {
   test("is when the bytes last changed", () => {
     const before = { ...synced, syncedAt: EARLIER };
     expect(next(before).syncedAt).toBe(EARLIER);
-    expect(next(before, { verdict: notReady("SourceMissing", "x") }).syncedAt).toBe(EARLIER);
+    expect(next(before, { readyCondition: notReady("SourceMissing", "x") }).syncedAt).toBe(EARLIER);
     expect(next(before, { changed: true }).syncedAt).toBe(MOMENT);
   });
 
   test("is the moment it was first found in step where it isn't known, and not before", () => {
     expect(next({}).syncedAt).toBe(MOMENT);
-    expect(next({}, { verdict: notReady("SourceMissing", "x") })).not.toHaveProperty("syncedAt");
-    expect(next({}, { verdict: undefined })).not.toHaveProperty("syncedAt");
+    expect(next({}, { readyCondition: notReady("SourceMissing", "x") })).not.toHaveProperty("syncedAt");
+    expect(next({}, { readyCondition: undefined })).not.toHaveProperty("syncedAt");
   });
 });
 
@@ -211,9 +222,9 @@ describe("target", () => {
   const elsewhere = syncResource([a], { target: { kind: "Secret", name: "elsewhere", type: "Opaque" } });
 
   test("is the one that was in step last, until another one is", () => {
-    const waiting = next(synced, { resource: elsewhere, verdict: notReady("TargetConflict", "x") });
+    const waiting = next(synced, { resource: elsewhere, readyCondition: notReady("TargetConflict", "x") });
     expect(waiting.target?.name).toBe("db");
-    expect(next(waiting, { resource: elsewhere, verdict: undefined }).target?.name).toBe("db");
+    expect(next(waiting, { resource: elsewhere, readyCondition: undefined }).target?.name).toBe("db");
     expect(next(waiting, { resource: elsewhere }).target?.name).toBe("elsewhere");
   });
 });
@@ -235,14 +246,14 @@ describe("what an earlier status remembers", () => {
     expect(statusOf({ items: [item] }, syncItem("app.conf"))?.deleteAt).toBeUndefined();
   });
 
-  test("a moment that somebody spoiled is no deadline, so that nothing is deleted for it", () => {
+  test("a moment that somebody annotationsCorrupted is no deadline, so that nothing is deleted for it", () => {
     expect(statusOf({ items: [{ secretKey: "a", key: "a", deleteAt: "yesterday" }] }, a)?.deleteAt).toBeUndefined();
   });
 
   test("whether the last look, at this very generation, found the target in step", () => {
     expect(wasReady(synced, 7)).toBe(true);
     expect(wasReady(synced, 8)).toBe(false);
-    expect(wasReady(next(synced, { verdict: notReady("SourceMissing", "x") }), 7)).toBe(false);
+    expect(wasReady(next(synced, { readyCondition: notReady("SourceMissing", "x") }), 7)).toBe(false);
     expect(wasReady({}, 0)).toBe(false);
   });
 });

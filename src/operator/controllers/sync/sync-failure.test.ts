@@ -11,7 +11,7 @@ import {
   UnexpectedResponse,
   type VaultError,
 } from "../../vault-client/vault-error.ts";
-import { vaultFailure, writeFailure } from "./failure.ts";
+import { vaultFailure, writeFailure } from "./sync-failure.ts";
 
 describe("a vault that does not give what it lists", () => {
   test.each<[string, VaultError, string, number]>([
@@ -44,7 +44,7 @@ describe("a vault that does not give what it lists", () => {
     ["invalid_request", "UnexpectedResponse"],
   ])("refuses with %s: %s, looked at again seldom", (code, reason) => {
     const failure = vaultFailure(new PermanentError("expose", code), "db");
-    expect(failure).toMatchObject({ kind: "verdict", verdict: { ready: false, reason }, retryAfterMs: 60_000 });
+    expect(failure).toMatchObject({ kind: "final", readyCondition: { ready: false, reason }, retryAfterMs: 60_000 });
   });
 });
 
@@ -55,13 +55,15 @@ describe("an API server that refuses the target", () => {
 
   test.each(["type", "data", "binaryData", "immutable"])("as immutable in its %s: only a person can mend it", (field) => {
     const failure = refused({ kind: "Invalid", status: 422, causes: [{ field, reason: "FieldValueForbidden" }] });
-    expect(failure).toMatchObject({ kind: "verdict", verdict: { reason: "TargetImmutable" }, retryAfterMs: undefined });
+    expect(failure).toMatchObject({ kind: "final", readyCondition: { reason: "TargetImmutable" }, retryAfterMs: undefined });
   });
 
   test.each(["data[tls.crt]", "metadata.name", "metadata.annotations"])("for its %s", (field) => {
     const failure = refused({ kind: "Invalid", status: 422, causes: [{ field, reason: "FieldValueInvalid" }] });
-    expect(failure).toMatchObject({ kind: "verdict", verdict: { reason: "TargetRejected" }, retryAfterMs: 60_000 });
-    expect(failure).toMatchObject({ verdict: { message: `the API server refuses the Secret db: ${field} (FieldValueInvalid)` } });
+    expect(failure).toMatchObject({ kind: "final", readyCondition: { reason: "TargetRejected" }, retryAfterMs: 60_000 });
+    expect(failure).toMatchObject({
+      readyCondition: { message: `the API server refuses the Secret db: ${field} (FieldValueInvalid)` },
+    });
   });
 
   test.each<[KubeErrorDetails["kind"], string, number | undefined]>([
@@ -69,7 +71,7 @@ describe("an API server that refuses the target", () => {
     ["Forbidden", "TargetForbidden", 60_000],
     ["QuotaExceeded", "QuotaExceeded", 60_000],
   ])("as %s: %s", (kind, reason, retryAfterMs) => {
-    expect(refused({ kind })).toMatchObject({ kind: "verdict", verdict: { ready: false, reason }, retryAfterMs });
+    expect(refused({ kind })).toMatchObject({ kind: "final", readyCondition: { ready: false, reason }, retryAfterMs });
   });
 
   test.each<KubeErrorDetails["kind"]>([
@@ -84,7 +86,7 @@ describe("an API server that refuses the target", () => {
     "Unauthorized",
     "Unexpected",
     "Gone",
-  ])("%s is no verdict on the target: the attempt is made again", (kind) => {
+  ])("%s is no readyCondition on the target: the attempt is made again", (kind) => {
     expect(refused({ kind })).toBeUndefined();
   });
 

@@ -84,9 +84,9 @@ describe("a spec that the operator does not understand", () => {
     expect(parsed).toMatchObject({
       ok: false,
       resource: { kind: kind.kind, uid: "u1", generation: 4, items: [], whenRemoved: "Retain" },
-      verdict: { ready: false, reason: "InvalidSpec" },
+      readyCondition: { ready: false, reason: "InvalidSpec" },
     });
-    expect(parsed.ok ? "" : parsed.verdict.message).toContain(refused?.words);
+    expect(parsed.ok ? "" : parsed.readyCondition.message).toContain(refused?.words);
   });
 
   test.each([undefined, null, "text", 7, [], {}])("is never an exception: %j", (spec) => {

@@ -11,7 +11,7 @@ import {
   UnexpectedResponse,
 } from "../../vault-client/vault-error.ts";
 import { CredentialsError } from "./read-password.ts";
-import { connectionStatusNow, type ConnectionView } from "./status.ts";
+import { connectionStatusNow, type ConnectionView } from "./connection-status.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const MOMENT = "2026-11-21T12:00:00.000Z";

@@ -1,7 +1,7 @@
 import { type Content, sizeOf } from "./content.ts";
 import { MAX_TARGET_BYTES, tooLarge } from "./decide.ts";
-import { isAccepted, type SyncResource } from "./resource.ts";
-import { notReady, type Verdict } from "./ready-condition.ts";
+import { isAccepted, type SyncResource } from "./sync-resource.ts";
+import { notReady, type ReadyCondition } from "./ready-condition.ts";
 
 /**
  * The last look at a whole content before it is written: a reason to keep what is there instead, or `undefined`.
@@ -13,7 +13,7 @@ export function reviewContent(
   fetched: ReadonlyMap<string, number>,
   content: Content,
   current: Content,
-): Verdict | undefined {
+): ReadyCondition | undefined {
   for (const item of resource.items) {
     const version = fetched.get(item.targetKey);
     const emptied = content.get(item.targetKey)?.byteLength === 0 && (current.get(item.targetKey)?.byteLength ?? 0) > 0;

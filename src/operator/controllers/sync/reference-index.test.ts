@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ReferenceIndex, type References } from "./references.ts";
+import { ReferenceIndex, type References } from "./reference-index.ts";
 
 const references = (changes: Partial<References> = {}): References => ({
   connection: "shop/vault",

@@ -10,24 +10,32 @@ import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
 import { decide, targetConflict } from "../../sync/decide.ts";
 import { type Candidate, type Remembered, type Resolution, resolveItem } from "../../sync/resolve.ts";
-import type { SyncItem, SyncResource } from "../../sync/resource.ts";
-import { EXPIRY_NOTICE_MS, nextStatus, readStatus, type Report, statusOf, type SyncStatus, wasReady } from "../../sync/status.ts";
+import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
+import {
+  EXPIRY_NOTICE_MS,
+  nextStatus,
+  readStatus,
+  type StatusInput,
+  statusOf,
+  type SyncStatus,
+  wasReady,
+} from "../../sync/sync-status.ts";
 import { isOwnedBy, sourceId, type TargetState, targetState } from "../../sync/target.ts";
-import { notReady, type Verdict } from "../../sync/ready-condition.ts";
+import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
 import { isVaultError } from "../../vault-client/vault-error.ts";
-import type { ConnectionAccess, ConnectionDirectory } from "./directory.ts";
-import { announce } from "./events.ts";
-import { type Outcome, unchangedOutcome, withEarlier } from "./outcome.ts";
+import type { ConnectionAccess, ConnectionDirectory } from "./connection-directory.ts";
+import { recordEvents } from "./record-events.ts";
+import { type Outcome, unchangedOutcome, mergeUnreported } from "./outcome.ts";
 import { WATCH_LAG_MS } from "../status/own-writes.ts";
 import { StatusWriter } from "../status/status-writer.ts";
-import { RetryLater } from "./retry-later.ts";
+import { RetryLaterError } from "./retry-later.ts";
 import type { SourceKind } from "./source-kind.ts";
 import { targetDescriptor } from "./target-metadata.ts";
 import type { TargetView } from "./target-view.ts";
 import type { TargetWriter } from "./target-writer.ts";
 
-export interface ReconcilerOptions<C extends Candidate> {
+export interface SyncReconcilerOptions<C extends Candidate> {
   readonly kind: SourceKind<C>;
   readonly resources: ReadonlyStore<KubeObject>;
   readonly connections: ConnectionDirectory;
@@ -46,8 +54,8 @@ interface Findings<C extends Candidate> {
   readonly staleSince: number | undefined;
 }
 
-const statusOnly = (verdict: Verdict | undefined): Findings<never> => ({
-  outcome: unchangedOutcome(verdict, new Map()),
+const statusOnly = (readyCondition: ReadyCondition | undefined): Findings<never> => ({
+  outcome: unchangedOutcome(readyCondition, new Map()),
   resolutions: undefined,
   staleSince: undefined,
 });
@@ -57,15 +65,15 @@ const statusOnly = (verdict: Verdict | undefined): Findings<never> => ({
  * metadata), a pure decision, and the writes it asks for, to a status that is written only when it says something new.
  * Source: design, "How the operator works", point 3.
  */
-export class Reconciler<C extends Candidate> {
-  readonly #options: ReconcilerOptions<C>;
+export class SyncReconciler<C extends Candidate> {
+  readonly #options: SyncReconcilerOptions<C>;
   readonly #statuses: StatusWriter;
   /** Deadlines of sources by resource and key, for the items that a status has no room for. */
   readonly #deadlines = new Map<string, Map<string, number>>();
   /** What was done to targets and is in no status yet, because writing that failed. */
   readonly #unreported = new Map<string, Outcome>();
 
-  constructor(options: ReconcilerOptions<C>) {
+  constructor(options: SyncReconcilerOptions<C>) {
     this.#options = options;
     this.#statuses = new StatusWriter(options.api, options.kind.descriptor, options.clock);
   }
@@ -84,26 +92,35 @@ export class Reconciler<C extends Candidate> {
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) return {};
     const parsed = kind.parse(object);
     const before = readStatus(parsed.resource.kind, this.#statuses.current(key, object));
-    const findings = parsed.ok ? await this.#attempt(key, parsed.resource, before, signal) : statusOnly(parsed.verdict);
+    const findings = parsed.ok ? await this.#sync(key, parsed.resource, before, signal) : statusOnly(parsed.readyCondition);
     if (findings === undefined) return {};
     const { resolutions, staleSince } = findings;
-    const outcome = withEarlier(findings.outcome, this.#unreported.get(key));
-    const { verdict, busy, versions, changed } = outcome;
+    const outcome = mergeUnreported(findings.outcome, this.#unreported.get(key));
+    const { readyCondition, busy, versions, changed } = outcome;
     const now = clock.now();
-    const report: Report = { resource: parsed.resource, verdict, busy, staleSince, resolutions, versions, changed, now };
+    const report: StatusInput = {
+      resource: parsed.resource,
+      readyCondition,
+      busy,
+      staleSince,
+      resolutions,
+      versions,
+      changed,
+      now,
+    };
     await this.#statuses.write(key, object, nextStatus(before, report), signal);
     this.#unreported.delete(key);
-    announce(this.#options.events, object, before, outcome);
+    recordEvents(this.#options.events, object, before, outcome);
     if (outcome.effect !== "none") {
       const { kind: targetKind, name } = parsed.resource.target;
       const fields = { controller: object.kind, key, action: outcome.effect, target: `${targetKind}/${name}` };
       this.#options.logger.info(fields, "target written");
     }
-    if (outcome.retry) throw new RetryLater(busy?.reason ?? "failed", outcome.requeueAfterMs);
-    return { requeueAfterMs: this.#nextLook(outcome, resolutions ?? [], now) };
+    if (outcome.retry) throw new RetryLaterError(busy?.reason ?? "failed", outcome.requeueAfterMs);
+    return { requeueAfterMs: this.#nextRequeue(outcome, resolutions ?? [], now) };
   }
 
-  async #attempt(key: string, resource: SyncResource, before: SyncStatus, signal: AbortSignal): Promise<Findings<C> | undefined> {
+  async #sync(key: string, resource: SyncResource, before: SyncStatus, signal: AbortSignal): Promise<Findings<C> | undefined> {
     if (resource.suspend) return statusOnly(notReady("Suspended", "spec.suspend is true; the target is left as it is"));
     const access = this.#options.connections.get(`${resource.namespace}/${resource.connection}`);
     if (access === undefined) {
@@ -111,26 +128,26 @@ export class Reconciler<C extends Candidate> {
       return statusOnly(notReady("ConnectionNotFound", message));
     }
     if (access === "opening") return undefined;
-    if ("notReady" in access) return statusOnly(this.#waiting(resource, before, access.notReady));
+    if ("notReady" in access) return statusOnly(this.#connectionNotReady(resource, before, access.notReady));
     const snapshot = access.connection.snapshot;
-    if (snapshot === undefined || !this.#options.kind.covers(snapshot)) return this.#withoutList(resource, before, access);
-    return this.#withList(key, resource, before, access, snapshot, signal);
+    if (snapshot === undefined || !this.#options.kind.covers(snapshot)) return this.#awaitSnapshot(resource, before, access);
+    return this.#syncFromSnapshot(key, resource, before, access, snapshot, signal);
   }
 
   /** Nothing is known of the vault yet. A target that was in step stays Ready; the connection's first list brings us back here. */
-  #withoutList(resource: SyncResource, before: SyncStatus, access: ConnectionAccess): Findings<never> | undefined {
+  #awaitSnapshot(resource: SyncResource, before: SyncStatus, access: ConnectionAccess): Findings<never> | undefined {
     const { state, error } = access.connection.health;
     if (state !== "failing" && access.staleSince === undefined) return undefined;
     const why = error === undefined ? "it has not listed yet" : error.message;
-    return { ...statusOnly(this.#waiting(resource, before, why)), staleSince: access.staleSince };
+    return { ...statusOnly(this.#connectionNotReady(resource, before, why)), staleSince: access.staleSince };
   }
 
-  #waiting(resource: SyncResource, before: SyncStatus, why: string): Verdict | undefined {
+  #connectionNotReady(resource: SyncResource, before: SyncStatus, why: string): ReadyCondition | undefined {
     if (wasReady(before, resource.generation)) return undefined;
     return notReady("ConnectionNotReady", `the VaultConnection ${resource.connection} is not ready: ${why}`);
   }
 
-  async #withList(
+  async #syncFromSnapshot(
     key: string,
     resource: SyncResource,
     before: SyncStatus,
@@ -154,19 +171,19 @@ export class Reconciler<C extends Candidate> {
       }
     };
     try {
-      const outcome = await writer.carryOut(resource, decision, state, fetch, signal);
+      const outcome = await writer.apply(resource, decision, state, fetch, signal);
       if (outcome.effect !== "none") this.#unreported.set(key, outcome);
-      if (outcome.verdict?.ready === true) await this.#removeFormer(resource, before, signal);
+      if (outcome.readyCondition?.ready === true) await this.#removeFormer(resource, before, signal);
       return { outcome, resolutions, staleSince };
     } catch (error) {
-      if (isKubeError(error, "AlreadyExists")) return this.#nameTaken(resource, resolutions, staleSince, signal);
+      if (isKubeError(error, "AlreadyExists")) return this.#resolveNameConflict(resource, resolutions, staleSince, signal);
       if (isKubeError(error, "NamespaceTerminating", "NotLeader")) return undefined;
       throw error;
     }
   }
 
   /** The watch shows only objects with our label, so one of somebody else's is met when its name turns out to be taken. */
-  async #nameTaken(
+  async #resolveNameConflict(
     resource: SyncResource,
     resolutions: readonly Resolution<C>[],
     staleSince: number | undefined,
@@ -174,7 +191,7 @@ export class Reconciler<C extends Candidate> {
   ): Promise<Findings<C>> {
     const state = await this.#lookUp(resource, signal);
     const taken = state !== "deleting" && state.state === "foreign";
-    if (!taken) throw new RetryLater("the target appeared meanwhile");
+    if (!taken) throw new RetryLaterError("the target appeared meanwhile");
     return { outcome: unchangedOutcome(targetConflict(resource, state.owner), new Map()), resolutions, staleSince };
   }
 
@@ -221,11 +238,11 @@ export class Reconciler<C extends Candidate> {
     const { kind, clock } = this.#options;
     const deadlines = this.#deadlines.get(key);
     const resolutions = resource.items.map((item) => {
-      const held = state.state === "owned" ? state.held.get(item.targetKey) : undefined;
+      const synced = state.state === "owned" ? state.synced.get(item.targetKey) : undefined;
       const earlier = statusOf(before, item);
-      const isOthers = item.owner !== undefined && held?.source !== sourceId(item.source, item.owner);
+      const isOthers = item.owner !== undefined && synced?.source !== sourceId(item.source, item.owner);
       const deleteAt = deadlines === undefined ? earlier?.deleteAt : deadlines.get(deadlineKey(item));
-      const remembered: Remembered = { held, sameName: earlier !== undefined, deleteAt: isOthers ? undefined : deleteAt };
+      const remembered: Remembered = { synced, sameName: earlier !== undefined, deleteAt: isOthers ? undefined : deleteAt };
       return resolveItem(resource, item, kind.candidates(snapshot, item, account), remembered, clock.now());
     });
     this.#deadlines.set(key, new Map(resolutions.flatMap((resolution) => knownDeadline(resolution))));
@@ -233,7 +250,7 @@ export class Reconciler<C extends Candidate> {
   }
 
   /** When this resource is due without anybody's doing: its own retry, a deadline, or to see that a write arrived in the watch. */
-  #nextLook(outcome: Outcome, resolutions: readonly Resolution[], now: number): number | undefined {
+  #nextRequeue(outcome: Outcome, resolutions: readonly Resolution[], now: number): number | undefined {
     const moments = resolutions.flatMap((resolution) => {
       if (resolution.state === "missing" && resolution.deleteAt !== undefined) return [resolution.deleteAt - now];
       if (resolution.state === "found" && resolution.candidate.expiresAt !== undefined) {
@@ -242,7 +259,7 @@ export class Reconciler<C extends Candidate> {
       return [];
     });
     if (outcome.requeueAfterMs !== undefined) moments.push(outcome.requeueAfterMs);
-    if (outcome.verdict?.reason === "TargetConflict") moments.push(CONFLICT_RETRY_MS);
+    if (outcome.readyCondition?.reason === "TargetConflict") moments.push(CONFLICT_RETRY_MS);
     if (outcome.effect !== "none") moments.push(WATCH_LAG_MS + 1_000);
     const due = moments.filter((ms) => ms > 0);
     return due.length === 0 ? undefined : Math.min(...due);
@@ -261,7 +278,7 @@ function knownDeadline(resolution: Resolution): [string, number][] {
 }
 
 /** Whether two states of a resource differ in anything but what the operator writes itself. */
-export function asksForSomethingElse(before: KubeObject, now: KubeObject): boolean {
+export function desiredStateChanged(before: KubeObject, now: KubeObject): boolean {
   return (
     before.metadata.uid !== now.metadata.uid ||
     before.metadata.generation !== now.metadata.generation ||

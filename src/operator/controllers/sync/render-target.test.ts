@@ -4,19 +4,20 @@ import { syncItem, syncResource } from "../../../../test/support/kube/sync-resou
 import { vaultSecretKind } from "../../api/kinds.ts";
 import type { ObjectMeta } from "../../kube/resource.ts";
 import { readContent } from "../../sync/content.ts";
-import { type HeldKey, targetState } from "../../sync/target.ts";
-import { renderTarget } from "./render.ts";
+import { type SyncedKey, targetState } from "../../sync/target.ts";
+import { renderTarget } from "./render-target.ts";
 import { targetMetadata } from "./target-metadata.ts";
 
 const resource = syncResource([syncItem("a")]);
 const text = (value: string): Uint8Array => new TextEncoder().encode(value);
 
 function rendering(changes: Partial<Parameters<typeof renderTarget>[0]> = {}): Parameters<typeof renderTarget>[0] {
-  const held = new Map<string, HeldKey>([["a", { version: 3, source: "s" }]]);
-  return { resource, owner: vaultSecretKind, content: new Map([["a", text("x")]]), digest: "digest", held, ...changes };
+  const synced = new Map<string, SyncedKey>([["a", { version: 3, source: "s" }]]);
+  return { resource, owner: vaultSecretKind, content: new Map([["a", text("x")]]), digest: "digest", synced, ...changes };
 }
 
-const annotationsOf = (held: ReadonlyMap<string, HeldKey>) => renderTarget(rendering({ held }), undefined).metadata.annotations;
+const annotationsOf = (synced: ReadonlyMap<string, SyncedKey>) =>
+  renderTarget(rendering({ synced }), undefined).metadata.annotations;
 
 test("a first Secret is all ours, and owned by the resource", () => {
   expect(JSON.parse(JSON.stringify(renderTarget(rendering(), undefined)))).toEqual({
@@ -59,16 +60,16 @@ describe("what the target says it holds", () => {
   test("is read back the same, under every legal key", () => {
     const key = fc.oneof(fc.constantFrom("__proto__", "constructor", "toString"), fc.stringMatching(/^[-._a-zA-Z0-9]{1,20}$/));
     // A vault that counts its moments in seconds may give fractions of a millisecond.
-    const madeAt = fc.option(
+    const createdAt = fc.option(
       fc.oneof(
         fc.integer(),
         fc.double({ noNaN: true, noDefaultInfinity: true }).map((moment) => moment + 0),
       ),
       { nil: undefined },
     );
-    const held = fc
+    const synced = fc
       .uniqueArray(
-        fc.tuple(key, fc.record({ version: fc.integer({ min: 1 }), source: fc.stringMatching(/^[\w-]{16}$/), madeAt })),
+        fc.tuple(key, fc.record({ version: fc.integer({ min: 1 }), source: fc.stringMatching(/^[\w-]{16}$/), createdAt })),
         {
           selector: ([name]) => name,
           minLength: 1,
@@ -77,24 +78,30 @@ describe("what the target says it holds", () => {
       )
       .map((keys) => new Map(keys));
     fc.assert(
-      fc.property(held, (keys) => {
+      fc.property(synced, (keys) => {
         const content = new Map([...keys.keys()].map((name) => [name, text(name)]));
         const sent: ReturnType<typeof renderTarget> = JSON.parse(
-          JSON.stringify(renderTarget(rendering({ held: keys, content }), undefined)),
+          JSON.stringify(renderTarget(rendering({ synced: keys, content }), undefined)),
         );
         const state = targetState(
           resource,
           targetMetadata({ ...sent, metadata: { ...sent.metadata, uid: "u", resourceVersion: "1" } }),
         );
-        expect(state).toMatchObject({ state: "owned", uid: "u", resourceVersion: "1", content: "digest", spoiled: false });
-        expect(state.state === "owned" && state.held).toEqual(keys);
+        expect(state).toMatchObject({
+          state: "owned",
+          uid: "u",
+          resourceVersion: "1",
+          content: "digest",
+          annotationsCorrupted: false,
+        });
+        expect(state.state === "owned" && state.synced).toEqual(keys);
         expect([...readContent("Secret", sent).keys()].sort()).toEqual([...keys.keys()].sort());
       }),
     );
   });
 
   test("does not depend on the order in which it was fetched", () => {
-    const one = new Map<string, HeldKey>([
+    const one = new Map<string, SyncedKey>([
       ["b", { version: 1, source: "s" }],
       ["a", { version: 2, source: "t" }],
     ]);
@@ -111,7 +118,7 @@ describe("an existing object", () => {
     resourceVersion: "41",
     creationTimestamp: "2026-11-01T00:00:00Z",
     labels: { team: "shop", "app.kubernetes.io/managed-by": "somebody" },
-    annotations: { note: "by hand", "vaultsync.dev/content": "spoiled" },
+    annotations: { note: "by hand", "vaultsync.dev/content": "annotationsCorrupted" },
     finalizers: ["shop.example.com/hold"],
     managedFields: [{ manager: "kubectl" }],
     ownerReferences: [],

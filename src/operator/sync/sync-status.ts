@@ -12,8 +12,8 @@ import {
 import { defined } from "../../lib/defined.ts";
 import { writtenMoment } from "./timestamp.ts";
 import type { Resolution } from "./resolve.ts";
-import type { SyncItem, SyncResource } from "./resource.ts";
-import type { Verdict } from "./ready-condition.ts";
+import type { SyncItem, SyncResource } from "./sync-resource.ts";
+import type { ReadyCondition } from "./ready-condition.ts";
 
 /** The status of a VaultSecret or VaultFile. */
 export type SyncStatus = z.output<typeof secretStatus> | z.output<typeof fileStatus>;
@@ -40,10 +40,10 @@ export interface Busy {
   readonly message: string;
 }
 
-export interface Report {
+export interface StatusInput {
   readonly resource: SyncResource;
   /** `undefined`: Ready stays as it was (the vault is away, and nothing new is known). */
-  readonly verdict: Verdict | undefined;
+  readonly readyCondition: ReadyCondition | undefined;
   readonly busy: Busy | undefined;
   /** Since when nothing was heard of the vault (milliseconds), where that is too long ago. */
   readonly staleSince: number | undefined;
@@ -59,9 +59,9 @@ export interface Report {
 /** A secret that expires within this long is announced. */
 export const EXPIRY_NOTICE_MS = 24 * 3_600_000;
 
-function readyCondition(verdict: Verdict): ConditionNow {
-  const status = verdict.reason === "Suspended" ? "Unknown" : verdict.ready ? "True" : "False";
-  return { type: "Ready", status, reason: verdict.reason, message: verdict.message };
+function toCondition(readyCondition: ReadyCondition): ConditionNow {
+  const status = readyCondition.reason === "Suspended" ? "Unknown" : readyCondition.ready ? "True" : "False";
+  return { type: "Ready", status, reason: readyCondition.reason, message: readyCondition.message };
 }
 
 function listed(names: readonly string[]): string {
@@ -90,12 +90,12 @@ function itemConditions(resolutions: readonly Resolution[], now: number): Condit
   return conditions;
 }
 
-function conditionsNow({ verdict, busy, staleSince, resolutions, now }: Report): ConditionNow[] {
+function conditionsNow({ readyCondition, busy, staleSince, resolutions, now }: StatusInput): ConditionNow[] {
   const conditions: ConditionNow[] = [];
-  if (verdict !== undefined) conditions.push(readyCondition(verdict));
+  if (readyCondition !== undefined) conditions.push(toCondition(readyCondition));
   if (busy !== undefined) conditions.push({ type: "Reconciling", status: "True", ...busy });
-  if (verdict !== undefined && !verdict.ready && isStalled(verdict.reason)) {
-    conditions.push({ type: "Stalled", status: "True", reason: verdict.reason, message: verdict.message });
+  if (readyCondition !== undefined && !readyCondition.ready && isStalled(readyCondition.reason)) {
+    conditions.push({ type: "Stalled", status: "True", reason: readyCondition.reason, message: readyCondition.message });
   }
   if (staleSince !== undefined) {
     const message = `nothing was heard of the vault since ${new Date(staleSince).toISOString()}; the target is kept as it is`;
@@ -105,9 +105,9 @@ function conditionsNow({ verdict, busy, staleSince, resolutions, now }: Report):
 }
 
 /** Conditions that this look says nothing about; they stay as they were. */
-function untouched({ verdict, resolutions }: Report): ConditionType[] {
+function untouched({ readyCondition, resolutions }: StatusInput): ConditionType[] {
   return [
-    ...(verdict === undefined ? (["Ready", "Stalled"] as const) : []),
+    ...(readyCondition === undefined ? (["Ready", "Stalled"] as const) : []),
     ...(resolutions === undefined ? (["UpdateAvailable", "ExpiringSoon"] as const) : []),
   ];
 }
@@ -141,16 +141,16 @@ function itemStatus(
  * The status to write after one look at a resource. It differs from `before` only where there is news; the caller compares.
  * Source: design, "Status contract".
  */
-export function nextStatus(before: SyncStatus, report: Report): object {
-  const { resource, verdict, resolutions, versions, changed, now } = report;
+export function nextStatus(before: SyncStatus, report: StatusInput): object {
+  const { resource, readyCondition, resolutions, versions, changed, now } = report;
   const moment = new Date(now).toISOString();
-  const generation = verdict === undefined ? (before.observedGeneration ?? resource.generation) : resource.generation;
+  const generation = readyCondition === undefined ? (before.observedGeneration ?? resource.generation) : resource.generation;
   const keep: readonly string[] = untouched(report);
   const items = resolutions
     ?.slice(0, MAX_STATUS_ITEMS)
     .map((one) => itemStatus(resource.kind, one, versions.get(one.item.targetKey)));
   const omitted = resolutions === undefined ? before.itemsOmitted : resolutions.length - (items?.length ?? 0);
-  const synced = changed || (verdict?.ready === true && before.syncedAt === undefined);
+  const synced = changed || (readyCondition?.ready === true && before.syncedAt === undefined);
   return defined({
     observedGeneration: generation,
     conditions: [
@@ -158,7 +158,10 @@ export function nextStatus(before: SyncStatus, report: Report): object {
       ...mergeConditions(before.conditions, conditionsNow(report), generation, moment),
     ],
     // The target that was in step last, until another one is: what is there to be found, and to be removed then.
-    target: (verdict?.ready === true ? undefined : before.target) ?? { kind: resource.target.kind, name: resource.target.name },
+    target: (readyCondition?.ready === true ? undefined : before.target) ?? {
+      kind: resource.target.kind,
+      name: resource.target.name,
+    },
     items: items ?? before.items,
     itemsOmitted: omitted === 0 ? undefined : omitted,
     syncedAt: synced ? moment : before.syncedAt,

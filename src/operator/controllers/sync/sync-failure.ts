@@ -1,12 +1,12 @@
 import type { Reason } from "../../api/reasons.ts";
 import { isKubeError, type KubeError } from "../../kube/kube-error.ts";
-import { notReady, type Verdict } from "../../sync/ready-condition.ts";
-import type { SyncResource } from "../../sync/resource.ts";
+import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
+import type { SyncResource } from "../../sync/sync-resource.ts";
 import type { PermanentCode, VaultError } from "../../vault-client/vault-error.ts";
 
 /** What becomes of a failed attempt: a verdict that stands until something changes, or another try that leaves Ready as it is. */
-export type Failure =
-  | { readonly kind: "verdict"; readonly verdict: Verdict; readonly retryAfterMs: number | undefined }
+export type SyncFailure =
+  | { readonly kind: "final"; readonly readyCondition: ReadyCondition; readonly retryAfterMs: number | undefined }
   | { readonly kind: "retry"; readonly reason: Reason; readonly message: string; readonly retryAfterMs: number | undefined };
 
 /** Refusals that a person mends outside the operator's sight (a right, a quota) are tried again this seldom. */
@@ -32,7 +32,7 @@ const permanentReason: Readonly<Record<PermanentCode, Reason>> = {
 };
 
 /** A vault that lists an entry and then does not give it. The error's own text names no value. */
-export function vaultFailure(error: VaultError, source: string): Failure {
+export function vaultFailure(error: VaultError, source: string): SyncFailure {
   const message = `${source}: ${error.message}`;
   switch (error.kind) {
     case "transient":
@@ -46,7 +46,7 @@ export function vaultFailure(error: VaultError, source: string): Failure {
     case "refused":
       return { kind: "retry", reason: "ConnectionNotReady", message, retryAfterMs: SLOW_RETRY_MS };
     case "permanent":
-      return { kind: "verdict", verdict: notReady(permanentReason[error.code], message), retryAfterMs: SLOW_RETRY_MS };
+      return { kind: "final", readyCondition: notReady(permanentReason[error.code], message), retryAfterMs: SLOW_RETRY_MS };
   }
 }
 
@@ -61,27 +61,31 @@ const isTooLong = (error: KubeError): boolean =>
 const isImmutable = (error: KubeError): boolean =>
   error.causes.some(({ field }) => ["type", "data", "binaryData", "immutable"].includes(field.split(".")[0] ?? ""));
 
-function verdict(reason: Reason, message: string, retryAfterMs?: number): Failure {
-  return { kind: "verdict", verdict: notReady(reason, message), retryAfterMs };
+function finalFailure(reason: Reason, message: string, retryAfterMs?: number): SyncFailure {
+  return { kind: "final", readyCondition: notReady(reason, message), retryAfterMs };
 }
 
 /** A refused write of a target; `undefined` when the same attempt is to be made again at once, or was not ours to make. */
-export function writeFailure(error: unknown, resource: SyncResource): Failure | undefined {
+export function writeFailure(error: unknown, resource: SyncResource): SyncFailure | undefined {
   if (!isKubeError(error)) return undefined;
   const what = `the ${resource.target.kind} ${resource.target.name}`;
   switch (error.kind) {
     case "Invalid":
       if (isTooLong(error))
-        return verdict("TooLarge", `the API server refuses ${what} as too large: spread the content over several targets`);
+        return finalFailure("TooLarge", `the API server refuses ${what} as too large: spread the content over several targets`);
       return isImmutable(error)
-        ? verdict("TargetImmutable", `${what} can't be changed to this (${fields(error)}): delete it, and it is made anew`)
-        : verdict("TargetRejected", `the API server refuses ${what}: ${fields(error)}`, SLOW_RETRY_MS);
+        ? finalFailure("TargetImmutable", `${what} can't be changed to this (${fields(error)}): delete it, and it is made anew`)
+        : finalFailure("TargetRejected", `the API server refuses ${what}: ${fields(error)}`, SLOW_RETRY_MS);
     case "TooLarge":
-      return verdict("TooLarge", `the API server refuses ${what} as too large: spread the content over several targets`);
+      return finalFailure("TooLarge", `the API server refuses ${what} as too large: spread the content over several targets`);
     case "Forbidden":
-      return verdict("TargetForbidden", `the operator may not: ${error.operation}`, SLOW_RETRY_MS);
+      return finalFailure("TargetForbidden", `the operator may not: ${error.operation}`, SLOW_RETRY_MS);
     case "QuotaExceeded":
-      return verdict("QuotaExceeded", `a quota of the namespace ${resource.namespace} does not admit ${what}`, SLOW_RETRY_MS);
+      return finalFailure(
+        "QuotaExceeded",
+        `a quota of the namespace ${resource.namespace} does not admit ${what}`,
+        SLOW_RETRY_MS,
+      );
     default:
       return undefined;
   }
