@@ -19,7 +19,7 @@ import { sharingRoutes } from "./routes/sharing.ts";
 import { teamRoutes } from "./routes/teams.ts";
 import { tokenRoutes } from "./routes/tokens.ts";
 import { ServiceError } from "./errors.ts";
-import { StoreUnavailable } from "./store/store-unavailable.ts";
+import { StoreUnavailableError } from "./store/store.ts";
 import { loadPages } from "./web-app/static-files.ts";
 
 /** Certificate chain and private key, PEM. */
@@ -89,7 +89,7 @@ function addObservation(app: FastifyInstance, { metrics, logger }: VaultContext)
 function addErrorHandling(app: FastifyInstance, { logger }: VaultContext): void {
   app.setErrorHandler((error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
     const answer = toServiceError(error);
-    if (answer.code === "internal" || error instanceof StoreUnavailable) {
+    if (answer.code === "internal" || error instanceof StoreUnavailableError) {
       logger.error({ requestId: request.id, operation: request.routeOptions.config.operation, error }, "request failed");
     }
     return sendError(reply, answer);

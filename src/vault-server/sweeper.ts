@@ -14,9 +14,9 @@ const STAGED_FOR_MS = 3_600_000;
 export async function sweep({ store, clock, limits, metrics, requestRate, audit }: VaultContext): Promise<void> {
   const now = clock.now();
   const due = await store.write(async ({ secrets, tokens, sessions, emailProofs, loginFailures, files }) => {
-    await tokens.removeLapsed(now - REFRESH_IDLE_MS, now);
-    await sessions.removeLapsed(now);
-    await emailProofs.removeLapsed(now);
+    await tokens.removeExpired(now - REFRESH_IDLE_MS, now);
+    await sessions.removeExpired(now);
+    await emailProofs.removeExpired(now);
     await loginFailures.removeBefore(now - limits.loginWindowMs);
     await files.discardStagedBefore(now - STAGED_FOR_MS);
     return secrets.removeDue(now);

@@ -18,7 +18,7 @@ import { KeyFile } from "../../src/vault-server/crypto/key-file.ts";
 import { KeyRing } from "../../src/vault-server/crypto/key-ring.ts";
 import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
 import { openStore } from "../../src/vault-server/store/open-store.ts";
-import { keptTables, leftOutTables } from "../../src/vault-server/store/tables.ts";
+import { backedUpTables, omittedTables } from "../../src/vault-server/store/tables/raw-tables.ts";
 
 const canary = "canary-backup-5d07e1";
 let directory: string;
@@ -86,7 +86,7 @@ async function dump(location: string): Promise<Record<string, string[]>> {
   await using store = await openStore(location);
   return store.read(async ({ tables }) => {
     const all: Record<string, string[]> = {};
-    for (const table of keptTables)
+    for (const table of backedUpTables)
       all[table.name] = (await tables.page(table, undefined, 1000)).map((row) => JSON.stringify(row.map(plain)));
     return all;
   });
@@ -109,7 +109,7 @@ test("every table and column of the schema is kept in backups or left out on pur
     : "SELECT t.name AS name, c.name AS column FROM sqlite_schema AS t, pragma_table_info(t.name) AS c WHERE t.type = 'table'";
   const rows = (await data.select(sql)).filter(({ name }) => name !== "schema_version");
   const inSchema = Map.groupBy(rows, ({ name }) => String(name));
-  for (const { name, columns } of keptTables) {
+  for (const { name, columns } of backedUpTables) {
     expect([
       name,
       inSchema
@@ -118,7 +118,7 @@ test("every table and column of the schema is kept in backups or left out on pur
         .toSorted(),
     ]).toEqual([name, columns.toSorted()]);
   }
-  expect([...inSchema.keys()].toSorted()).toEqual([...keptTables.map(({ name }) => name), ...leftOutTables].toSorted());
+  expect([...inSchema.keys()].toSorted()).toEqual([...backedUpTables.map(({ name }) => name), ...omittedTables].toSorted());
 });
 
 async function lists(callers: readonly VaultCaller[]): Promise<string[]> {
@@ -154,7 +154,7 @@ test.each(["same", "other"] as const)(
     const restored = await run("restore", ["--from", path("backup"), "--master-key-file", path("key")], to.location);
     expect(restored).toMatchObject({ code: 0, stdout: "" });
     const [there, here] = [await dump(to.location), await dump(data.location)];
-    for (const { name } of keptTables) expect([name, there[name]]).toEqual([name, here[name]]);
+    for (const { name } of backedUpTables) expect([name, there[name]]).toEqual([name, here[name]]);
     // And back again.
     expect((await run("backup", ["--to", path("back")], to.location)).code).toBe(0);
     await using home = await target("same");

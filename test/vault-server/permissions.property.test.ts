@@ -10,7 +10,7 @@ import {
   names,
   people,
   protect,
-  putAway,
+  dismissShare,
   remove,
   shareWithPerson,
   shareWithTeam,
@@ -41,7 +41,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: fc.tuple(anyPerson, anyName, anyPerson, anyPermission).map((args) => shareWithPerson(...args)) },
   { weight: 6, arbitrary: fc.tuple(anyPerson, anyName, anyTeam, anyPermission).map((args) => shareWithTeam(...args)) },
   { weight: 3, arbitrary: fc.tuple(anyPerson, anyName, anyFrom).map((args) => unshare(...args)) },
-  { weight: 4, arbitrary: fc.tuple(anyPerson, anyName).map((args) => putAway(...args)) },
+  { weight: 4, arbitrary: fc.tuple(anyPerson, anyName).map((args) => dismissShare(...args)) },
   { weight: 2, arbitrary: fc.tuple(anyPerson, anyTeam, anyPerson).map((args) => createTeam(...args)) },
   {
     weight: 5,

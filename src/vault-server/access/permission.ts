@@ -1,7 +1,7 @@
 import type { Scope } from "../../protocol/scope.ts";
 import { scopeReaches } from "../../protocol/parse-scope.ts";
 import { ServiceError } from "../errors.ts";
-import type { Holding } from "../store/store.ts";
+import type { SecretAccess } from "../store/records.ts";
 import { isOwn, secretNotFound, type Candidates } from "./pick-secret.ts";
 import { outOfScope } from "./reach.ts";
 
@@ -9,17 +9,17 @@ function forbidden(reason: string): ServiceError {
   return new ServiceError("forbidden", reason);
 }
 
-export function mayRead({ permission }: Pick<Holding, "permission">): boolean {
+export function mayRead({ permission }: Pick<SecretAccess, "permission">): boolean {
   return permission !== "W";
 }
 
 /** @throws ServiceError `forbidden` */
-export function requireRead(holding: Holding): void {
+export function requireRead(holding: SecretAccess): void {
   if (!mayRead(holding)) throw forbidden("the secret is shared with you for writing only");
 }
 
 /** @throws ServiceError `forbidden` */
-export function requireWrite({ permission }: Holding): void {
+export function requireWrite({ permission }: SecretAccess): void {
   if (permission === "R") throw forbidden("the secret is shared with you for reading only");
 }
 
@@ -27,7 +27,7 @@ export function requireWrite({ permission }: Holding): void {
  * The caller's own secret, for what only its creator may do. Source: the interface, "Share grant".
  * @throws ServiceError `secret_not_found`; `out_of_scope`; `forbidden` when only received ones have the name
  */
-export function requireCreator({ email, held }: Candidates, scope: Scope): Holding {
+export function requireCreator({ email, held }: Candidates, scope: Scope): SecretAccess {
   const own = held.find((holding) => isOwn(email, holding));
   const candidates = own ? [own] : held;
   if (candidates.length === 0) throw secretNotFound();

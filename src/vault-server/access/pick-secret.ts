@@ -1,14 +1,14 @@
 import { ServiceError } from "../errors.ts";
-import type { Holding } from "../store/store.ts";
+import type { SecretAccess } from "../store/records.ts";
 
 /** What somebody has by one name, from which an operation picks the secret it is about. */
 export interface Candidates {
   /** Of the caller, canonical. */
   readonly email: string;
-  readonly held: readonly Holding[];
+  readonly held: readonly SecretAccess[];
 }
 
-export function isOwn(email: string, { secret }: Holding): boolean {
+export function isOwn(email: string, { secret }: SecretAccess): boolean {
   return secret.owner === email;
 }
 
@@ -21,12 +21,12 @@ function useLinkOperation(): ServiceError {
   return new ServiceError("use_link_operation", "the secret is shared: use the _link operation");
 }
 
-function onlyOne(held: readonly Holding[]): Holding | undefined {
+function onlyOne(held: readonly SecretAccess[]): SecretAccess | undefined {
   if (held.length > 1) throw new ServiceError("ambiguous_name", "several creators share this name with you: say which as owner");
   return held[0];
 }
 
-function ofOwner(held: readonly Holding[], owner: string | undefined): readonly Holding[] {
+function ofOwner(held: readonly SecretAccess[], owner: string | undefined): readonly SecretAccess[] {
   return owner === undefined ? held : held.filter(({ secret }) => secret.owner === owner);
 }
 
@@ -34,7 +34,7 @@ function ofOwner(held: readonly Holding[], owner: string | undefined): readonly 
  * The caller's own secret for an unshared operation that makes one where there is none yet.
  * @throws ServiceError `use_link_operation` when it is shared
  */
-export function pickOwnUnshared({ email, held }: Candidates): Holding | undefined {
+export function pickOwnUnshared({ email, held }: Candidates): SecretAccess | undefined {
   const own = held.find((holding) => isOwn(email, holding));
   if (own?.shared) throw useLinkOperation();
   return own;
@@ -44,7 +44,7 @@ export function pickOwnUnshared({ email, held }: Candidates): Holding | undefine
  * The caller's own secret for a reading unshared operation. Source: the vault contract, "Fine print", "Sharing".
  * @throws ServiceError `use_link_operation` when it is shared, or only a received one has the name; `secret_not_found`
  */
-export function pickUnshared(candidates: Candidates): Holding {
+export function pickUnshared(candidates: Candidates): SecretAccess {
   const own = pickOwnUnshared(candidates);
   if (own) return own;
   throw candidates.held.length > 0 ? useLinkOperation() : secretNotFound();
@@ -54,7 +54,7 @@ export function pickUnshared(candidates: Candidates): Holding {
  * The received or own shared secret for a link operation. Source: the vault contract, "Fine print", "Sharing".
  * @throws ServiceError `ambiguous_name` when several have the name and no owner is given; `use_unshared_operation`; `secret_not_found`
  */
-export function pickLinked({ held }: Candidates, owner: string | undefined): Holding {
+export function pickLinked({ held }: Candidates, owner: string | undefined): SecretAccess {
   const asked = ofOwner(held, owner);
   const linked = onlyOne(asked.filter((holding) => holding.shared));
   if (linked) return linked;
@@ -63,13 +63,13 @@ export function pickLinked({ held }: Candidates, owner: string | undefined): Hol
 }
 
 /** Shared or not, own or received. @throws ServiceError `ambiguous_name`, `secret_not_found` */
-export function pickAny({ held }: Candidates, owner: string | undefined): Holding {
+export function pickAny({ held }: Candidates, owner: string | undefined): SecretAccess {
   const picked = onlyOne(ofOwner(held, owner));
   if (!picked) throw secretNotFound();
   return picked;
 }
 
 /** One that somebody else created. @throws ServiceError `ambiguous_name`, `secret_not_found` */
-export function pickReceived({ email, held }: Candidates, owner: string | undefined): Holding {
+export function pickReceived({ email, held }: Candidates, owner: string | undefined): SecretAccess {
   return pickAny({ email, held: held.filter((holding) => !isOwn(email, holding)) }, owner);
 }

@@ -1,4 +1,4 @@
-import type { LoginFailures } from "../store/store.ts";
+import type { LoginFailures } from "../store/records.ts";
 
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;

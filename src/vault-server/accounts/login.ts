@@ -1,7 +1,8 @@
 import type { VaultContext } from "../context.ts";
 import { slowedUntil } from "./login-throttle.ts";
 import { ServiceError } from "../errors.ts";
-import type { Transaction, User } from "../store/store.ts";
+import type { User } from "../store/records.ts";
+import type { Transaction } from "../store/store.ts";
 import { canonicalEmail } from "../../protocol/email-address.ts";
 import { verifyPassword } from "./password.ts";
 

@@ -4,7 +4,8 @@ import { newToken, tokenDigest } from "./opaque-token.ts";
 import { takeTurn } from "./request-rate.ts";
 import type { VaultContext } from "../context.ts";
 import { ServiceError } from "../errors.ts";
-import type { Session, Transaction } from "../store/store.ts";
+import type { Session } from "../store/records.ts";
+import type { Transaction } from "../store/store.ts";
 import { csrfToken, requireOwnOrigin, requireOwnPage } from "./csrf.ts";
 import { sentSessionToken } from "./session-cookie.ts";
 

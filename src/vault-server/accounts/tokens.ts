@@ -1,7 +1,8 @@
 import type { TokenResponse } from "../../protocol/responses.ts";
 import type { VaultContext } from "../context.ts";
 import { ServiceError } from "../errors.ts";
-import type { RefreshToken, Transaction, User } from "../store/store.ts";
+import type { RefreshToken, User } from "../store/records.ts";
+import type { Transaction } from "../store/store.ts";
 import { requireSamePassword } from "./login.ts";
 import { newToken, tokenDigest } from "./opaque-token.ts";
 import { takeTurn } from "./request-rate.ts";

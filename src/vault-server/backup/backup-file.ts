@@ -3,8 +3,8 @@ import { open, type FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { createZstdDecompress } from "node:zlib";
 import { migrations } from "../store/sqlite/sqlite-migrations.ts";
-import type { Cell } from "../store/store.ts";
-import { keptTables, type TableShape } from "../store/tables.ts";
+import type { Cell } from "../store/tables/raw-tables.ts";
+import { backedUpTables, type TableShape } from "../store/tables/raw-tables.ts";
 import {
   backupEnd,
   backupHead,
@@ -52,7 +52,7 @@ function checkHead(head: BackupHead): void {
 
 /** @throws Error when the columns are not those of this release */
 function tableOf({ table, columns }: { table: string; columns: string[] }): TableShape {
-  const known = keptTables.find(({ name }) => name === table);
+  const known = backedUpTables.find(({ name }) => name === table);
   if (known?.columns.join() === columns.join()) return known;
   throw new Error(
     "the backup was made by another release of vaultsync: restore it with that one, then start this one on the data",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Cell } from "../store/store.ts";
+import type { Cell } from "../store/tables/raw-tables.ts";
 
 /**
  * A backup file is three zstd frames, so that `zstd -d` reads it too: a skippable one that says what it is; the content, JSON, one line a

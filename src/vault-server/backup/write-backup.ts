@@ -8,7 +8,7 @@ import type { Clock } from "../../lib/clock.ts";
 import { CURRENT_KEY } from "../store/current-key.ts";
 import { migrations } from "../store/sqlite/sqlite-migrations.ts";
 import type { Store, Transaction } from "../store/store.ts";
-import { keptTables, type TableShape } from "../store/tables.ts";
+import { backedUpTables, type TableShape } from "../store/tables/raw-tables.ts";
 import { closing, FORMAT_VERSION, opening, rowLine, type BackupEnd, type BackupHead } from "./format.ts";
 
 /** Rows in memory at once: the largest, of secrets, have about 1 MiB. */
@@ -50,7 +50,7 @@ async function* contentLines(transaction: Transaction, options: BackupOptions): 
   yield `${JSON.stringify(head)}\n`;
   const end: BackupEnd = { rows: {}, keys: [key] };
   let written = 0;
-  for (const table of keptTables) {
+  for (const table of backedUpTables) {
     end.rows[table.name] = 0;
     yield `${JSON.stringify({ table: table.name, columns: table.columns })}\n`;
     for await (const line of rowLines(transaction, table, end)) {

@@ -1,4 +1,4 @@
-import { release } from "../files/free-buffer.ts";
+import { freeBuffer } from "../../lib/free-buffer.ts";
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 
 const NONCE_BYTES = 12;
@@ -21,7 +21,7 @@ export function sealBytes(key: Uint8Array, identity: Identity, plain: Uint8Array
   // A stream cipher has no bytes left to give.
   cipher.final();
   const sealed = Buffer.concat([nonce, secret, cipher.getAuthTag()]);
-  release(secret);
+  freeBuffer(secret);
   return sealed;
 }
 

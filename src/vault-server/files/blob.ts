@@ -3,9 +3,9 @@ import type { VaultContext } from "../context.ts";
 import { openBytes, sealBytes, type Identity } from "../crypto/aead.ts";
 import type { Envelope } from "../crypto/envelope.ts";
 import { newKey, type MasterKey } from "../crypto/master-key.ts";
-import { release } from "./free-buffer.ts";
+import { freeBuffer } from "../../lib/free-buffer.ts";
 import { ServiceError } from "../errors.ts";
-import type { FileVersion, StoredFile } from "../store/store.ts";
+import type { FileVersion, StoredFile } from "../store/records.ts";
 
 /** Bytes of a file that are sealed and stored together. */
 const CHUNK_BYTES = 256 * 1024;
@@ -74,7 +74,7 @@ export async function stageBlob(
     const sealed = sealBytes(key, chunkIdentity(id, index), chunk);
     const position = index;
     await store.write(({ files }) => files.putChunk(id, position, sealed));
-    release(sealed);
+    freeBuffer(sealed);
     index += 1;
   }
   return { id, size, sha256: hash.digest("hex"), key };
@@ -107,7 +107,7 @@ export async function* readBlob({ store }: VaultContext, version: FileVersion, k
     const sealed = await store.read(({ files }) => files.chunk(version.blobId, position));
     if (!sealed) throw new Error("a chunk of a file is missing");
     const plain = openBytes(key, chunkIdentity(version.blobId, index), sealed);
-    release(sealed);
+    freeBuffer(sealed);
     left -= plain.length;
     yield plain;
   }

@@ -1,5 +1,5 @@
 import { invalidRequest } from "../errors.ts";
-import { release } from "./free-buffer.ts";
+import { freeBuffer } from "../../lib/free-buffer.ts";
 
 const HEADERS_END = Buffer.from("\r\n\r\n");
 const MAX_HEADER_BYTES = 8 * 1024;
@@ -42,7 +42,7 @@ class Cutter {
     if (next === undefined) throw malformed("it ends too early");
     if (next.done === true) return false;
     const rest = Buffer.from(this.#held);
-    release(this.#chunk);
+    freeBuffer(this.#chunk);
     this.#chunk = rest.length === 0 ? next.value : Buffer.concat([rest, next.value]);
     this.#held = Buffer.from(this.#chunk.buffer, this.#chunk.byteOffset, this.#chunk.byteLength);
     return true;

@@ -2,7 +2,7 @@ import type { FileRecord, FileVersionRecord } from "../../protocol/responses.ts"
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { moment } from "../http/timestamp.ts";
-import type { FileVersion, StoredFile } from "../store/store.ts";
+import type { FileVersion, StoredFile } from "../store/records.ts";
 import { openDigest, readBlob } from "./blob.ts";
 import { fileNotFound, fileVersionNotFound } from "./file-not-found.ts";
 

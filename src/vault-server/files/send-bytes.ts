@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
-import { release } from "./free-buffer.ts";
+import { freeBuffer } from "../../lib/free-buffer.ts";
 
 /** Resolves when the system has taken the bytes; rejects when the client went away. */
 function write(response: ServerResponse, bytes: Uint8Array): Promise<void> {
@@ -36,7 +36,7 @@ export async function sendBytes(
     for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) response.setHeader(name, value);
     for (; next.done !== true; next = await chunks.next()) {
       await write(response, next.value);
-      release(next.value);
+      freeBuffer(next.value);
     }
     response.end();
   } catch (error) {

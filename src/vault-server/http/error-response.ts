@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply } from "fastify";
 import type { ErrorResponse } from "../../protocol/responses.ts";
 import { ServiceError } from "../errors.ts";
-import { StoreUnavailable } from "../store/store-unavailable.ts";
+import { StoreUnavailableError } from "../store/store.ts";
 
 /** What the HTTP framework found wrong, as the contract's codes. */
 function fromFramework(error: FastifyError): ServiceError | undefined {
@@ -20,7 +20,7 @@ function fromFramework(error: FastifyError): ServiceError | undefined {
 /** Every failure as a ServiceError: what is not foreseen is `internal`, without a word about why. */
 export function toServiceError(error: FastifyError | Error): ServiceError {
   if (error instanceof ServiceError) return error;
-  if (error instanceof StoreUnavailable) {
+  if (error instanceof StoreUnavailableError) {
     return new ServiceError("unavailable", "the store cannot be reached, or is too busy: try again", { retryAfter: 1 });
   }
   return (

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import { nextTurn } from "../../lib/next-turn.ts";
-import { LISTED_AT_ONCE } from "../store/store.ts";
+import { LIST_PAGE_SIZE } from "../store/tables/secret-table.ts";
 
 /** Gives everybody else a turn before each piece. */
 async function* inTurns(pieces: AsyncIterable<string>): AsyncGenerator<string, void> {
@@ -18,7 +18,7 @@ async function* inTurns(pieces: AsyncIterable<string>): AsyncGenerator<string, v
  */
 export async function sendJson(reply: FastifyReply, records: number, pieces: AsyncIterable<string>): Promise<FastifyReply> {
   reply.type("application/json; charset=utf-8");
-  if (records > LISTED_AT_ONCE) return reply.send(Readable.from(inTurns(pieces), { highWaterMark: 1 }));
+  if (records > LIST_PAGE_SIZE) return reply.send(Readable.from(inTurns(pieces), { highWaterMark: 1 }));
   let text = "";
   for await (const piece of pieces) text += piece;
   return reply.send(text);

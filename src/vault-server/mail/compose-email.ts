@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { newToken, tokenDigest } from "../accounts/opaque-token.ts";
-import type { Letter, Transaction } from "../store/store.ts";
+import type { EmailMessage } from "../store/records.ts";
+import type { Transaction } from "../store/store.ts";
 import { letterText, PROOF_LIFETIME_MS, type LetterContent } from "./email-text.ts";
 import type { MailMessage } from "./email-message.ts";
 
@@ -18,13 +19,13 @@ export function mailDomain(appUrl: string): string {
 }
 
 /** Keeps a new proof of the letter's recipient, by its digest, and answers the link that carries it, where no server logs it. */
-async function proofLink({ emailProofs }: Transaction, { kind, to }: Letter, appUrl: string, now: number): Promise<string> {
+async function proofLink({ emailProofs }: Transaction, { kind, to }: EmailMessage, appUrl: string, now: number): Promise<string> {
   const token = newToken();
   await emailProofs.insert({ digest: tokenDigest(token), email: to, expiresAt: now + PROOF_LIFETIME_MS[kind] });
   return `${appUrl}/#/set-password?token=${token}`;
 }
 
-async function contentOf(transaction: Transaction, letter: Letter, appUrl: string, now: number): Promise<LetterContent> {
+async function contentOf(transaction: Transaction, letter: EmailMessage, appUrl: string, now: number): Promise<LetterContent> {
   const account = await transaction.users.find(letter.to);
   switch (letter.kind) {
     case "invitation":
@@ -39,7 +40,7 @@ async function contentOf(transaction: Transaction, letter: Letter, appUrl: strin
 /** The message of a letter as things stand now: who has an account by now is told something else than who has none. */
 export async function composeLetter(
   transaction: Transaction,
-  letter: Letter,
+  letter: EmailMessage,
   { appUrl, from }: Letterhead,
   now: number,
 ): Promise<MailMessage> {

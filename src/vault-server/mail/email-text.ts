@@ -1,4 +1,4 @@
-import type { Letter } from "../store/store.ts";
+import type { EmailMessage } from "../store/records.ts";
 
 /** What a letter is about by the time it is sent. `link` leads to where the reader goes on; the link of the last two works for a while only. */
 export type LetterContent =
@@ -8,7 +8,7 @@ export type LetterContent =
   | { readonly about: "new-password"; readonly link: string };
 
 /** How long a link of each kind of letter proves that its reader gets mail of that address, in milliseconds. Source: issue 4. */
-export const PROOF_LIFETIME_MS: Record<Letter["kind"], number> = { invitation: 7 * 86_400_000, confirmation: 3_600_000 };
+export const PROOF_LIFETIME_MS: Record<EmailMessage["kind"], number> = { invitation: 7 * 86_400_000, confirmation: 3_600_000 };
 
 interface Wording {
   readonly subject: string;

@@ -7,7 +7,8 @@ import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
 import { Redacted } from "../../lib/redacted.ts";
 import { tokenDigest } from "../accounts/opaque-token.ts";
 import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
-import type { Letter, Store, Transaction } from "../store/store.ts";
+import type { EmailMessage } from "../store/records.ts";
+import type { Store, Transaction } from "../store/store.ts";
 import { VaultMetrics } from "../metrics.ts";
 import type { MailTransport } from "./email-message.ts";
 import { Mailer, type MailerPorts } from "./mailer.ts";
@@ -27,7 +28,7 @@ interface World {
   readonly lines: LogLine[];
   readonly metrics: VaultMetrics;
   readonly mailer: (others?: Partial<MailerPorts>) => Mailer;
-  readonly post: (letter?: Partial<Letter>) => Promise<Letter>;
+  readonly post: (letter?: Partial<EmailMessage>) => Promise<EmailMessage>;
   readonly waiting: () => Promise<number>;
   readonly metric: (sample: string) => Promise<string | undefined>;
 }
@@ -67,7 +68,7 @@ async function world(behaviour: SmtpBehaviour = {}): Promise<World> {
       return mailer;
     },
     async post(letter = {}) {
-      const whole: Letter = {
+      const whole: EmailMessage = {
         id: randomUUID(),
         kind: "invitation",
         to: "bob@example.com",

@@ -2,7 +2,8 @@ import { Backoff } from "../../lib/backoff.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Random } from "../../lib/random.ts";
-import type { Letter, Store, Transaction } from "../store/store.ts";
+import type { EmailMessage } from "../store/records.ts";
+import type { Store, Transaction } from "../store/store.ts";
 import type { VaultMetrics } from "../metrics.ts";
 import { composeLetter, type Letterhead } from "./compose-email.ts";
 import { isDeliverable } from "./deliverable.ts";
@@ -103,7 +104,7 @@ export class Mailer implements AsyncDisposable {
     return claimed.length === AT_ONCE;
   }
 
-  async #attempt(letter: Letter): Promise<void> {
+  async #attempt(letter: EmailMessage): Promise<void> {
     const { metrics } = this.#ports;
     try {
       await this.#send(letter);
@@ -115,7 +116,7 @@ export class Mailer implements AsyncDisposable {
     await this.#settle(letter, ({ outbox }) => outbox.remove(letter.id));
   }
 
-  async #send(letter: Letter): Promise<void> {
+  async #send(letter: EmailMessage): Promise<void> {
     const { store, clock, transport, letterhead } = this.#ports;
     if (!isDeliverable(letter.to)) throw new MailRefusal("EADDRESS");
     const message = await store.write((transaction) => composeLetter(transaction, letter, letterhead(), clock.now()));
@@ -124,7 +125,7 @@ export class Mailer implements AsyncDisposable {
     await transport.send(message, AbortSignal.any([cut.signal, this.#cut.signal]));
   }
 
-  async #failed(letter: Letter, error: unknown): Promise<void> {
+  async #failed(letter: EmailMessage, error: unknown): Promise<void> {
     const { clock, random, logger, metrics } = this.#ports;
     const attempts = letter.attempts + 1;
     const fields = { letter: letter.id, kind: letter.kind, code: failureCodeOf(error), attempt: attempts };
@@ -146,7 +147,7 @@ export class Mailer implements AsyncDisposable {
   }
 
   /** Failing here leaves the letter to the end of its lease. */
-  async #settle({ id, kind }: Letter, work: (transaction: Transaction) => Promise<void>): Promise<void> {
+  async #settle({ id, kind }: EmailMessage, work: (transaction: Transaction) => Promise<void>): Promise<void> {
     try {
       await this.#ports.store.write(work);
     } catch (error) {

@@ -4,7 +4,8 @@ import type { KeyRing } from "../crypto/key-ring.ts";
 import type { WrappedKey } from "../crypto/master-key.ts";
 import { blobIdentity } from "../files/blob.ts";
 import { valueIdentity } from "../secrets/secret-value.ts";
-import type { Store, Transaction, WrappedRecord } from "../store/store.ts";
+import type { WrappedRecord } from "../store/records.ts";
+import type { Store, Transaction } from "../store/store.ts";
 import { CURRENT_KEY } from "../store/current-key.ts";
 
 /** Records in one transaction: few, so that writers wait for milliseconds only. */

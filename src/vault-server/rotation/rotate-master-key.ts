@@ -3,7 +3,8 @@ import type { Redacted } from "../../lib/redacted.ts";
 import type { KeyFile } from "../crypto/key-file.ts";
 import type { KeyRing } from "../crypto/key-ring.ts";
 import { generateMasterKey, MasterKey } from "../crypto/master-key.ts";
-import type { Store, Transaction, WrappedRecord } from "../store/store.ts";
+import type { WrappedRecord } from "../store/records.ts";
+import type { Store, Transaction } from "../store/store.ts";
 import { CURRENT_KEY } from "../store/current-key.ts";
 import { rewrap, type Rewrapped } from "./rewrap.ts";
 

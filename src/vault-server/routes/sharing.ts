@@ -6,7 +6,7 @@ import type { VaultContext } from "../context.ts";
 import { authenticatedOperation } from "./operation.ts";
 import { ServiceError } from "../errors.ts";
 import { listShares } from "../sharing/list-shares.ts";
-import { putAway } from "../sharing/dismiss-share.ts";
+import { dismissShare } from "../sharing/dismiss-share.ts";
 import { share } from "../sharing/share.ts";
 import { unshare } from "../sharing/unshare.ts";
 
@@ -37,6 +37,6 @@ export function sharingRoutes(app: FastifyInstance, context: VaultContext): void
   }));
 
   authenticatedOperation(app, context, "delete_shared_key_link", requests.leave, async ({ body, caller }) => ({
-    removed: { key_name: body.key_name, owner: await putAway(context, caller, body.key_name, body.owner) },
+    removed: { key_name: body.key_name, owner: await dismissShare(context, caller, body.key_name, body.owner) },
   }));
 }

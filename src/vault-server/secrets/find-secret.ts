@@ -1,7 +1,8 @@
 import type { Caller } from "../accounts/authenticate.ts";
 import { pickLinked, pickUnshared, type Candidates } from "../access/pick-secret.ts";
 import { requireReach } from "../access/reach.ts";
-import type { Holding, Transaction } from "../store/store.ts";
+import type { SecretAccess } from "../store/records.ts";
+import type { Transaction } from "../store/store.ts";
 
 /** A secret as a request names it: the caller's own unshared one, or a shared one, of this owner where several have the name. */
 export type SecretAddress =
@@ -10,7 +11,7 @@ export type SecretAddress =
 
 /** What the caller has by this name. */
 export async function candidates({ secrets }: Transaction, caller: Caller, name: string, now: number): Promise<Candidates> {
-  return { email: caller.email, held: await secrets.held(caller.email, name, now) };
+  return { email: caller.email, held: await secrets.accessByName(caller.email, name, now) };
 }
 
 /** @throws ServiceError `secret_not_found`, `use_link_operation`, `use_unshared_operation`, `ambiguous_name`, then `out_of_scope` */
@@ -19,7 +20,7 @@ export async function findSecret(
   caller: Caller,
   address: SecretAddress,
   now: number,
-): Promise<Holding> {
+): Promise<SecretAccess> {
   const found = await candidates(transaction, caller, address.name, now);
   const picked = address.family === "link" ? pickLinked(found, address.owner) : pickUnshared(found);
   requireReach(caller.scope, address.name, picked.latest.metadata);

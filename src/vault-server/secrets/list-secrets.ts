@@ -4,7 +4,8 @@ import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { mayRead } from "../access/permission.ts";
 import { expiresAt, secretRecord } from "./secret-record.ts";
-import { LISTED_AT_ONCE, type Holding } from "../store/store.ts";
+import type { SecretAccess } from "../store/records.ts";
+import { LIST_PAGE_SIZE } from "../store/tables/secret-table.ts";
 
 /** A list as it stood when it was opened; its records are read as they are sent. */
 export interface OpenedList {
@@ -31,7 +32,7 @@ export interface ListEnd {
 /** Read while those before them are written: a database of its own is not kept waiting. */
 const PAGES_AHEAD = 3;
 
-function nextChange(now: number, { secret, latest }: Holding): number {
+function nextChange(now: number, { secret, latest }: SecretAccess): number {
   const expiry = expiresAt(latest);
   return expiry > now ? Math.min(expiry, secret.deleteAt) : secret.deleteAt;
 }
@@ -43,19 +44,19 @@ export async function openList({ store, clock }: VaultContext, caller: Caller): 
     ids: await secrets.listIds(email, now),
     revision: await listRevisions.of(email),
   }));
-  const read = (from: number): Promise<readonly Holding[]> => {
-    const slice = ids.slice(from, from + LISTED_AT_ONCE);
-    const page = slice.length === 0 ? Promise.resolve([]) : store.read(({ secrets }) => secrets.listed(email, slice, now));
+  const read = (from: number): Promise<readonly SecretAccess[]> => {
+    const slice = ids.slice(from, from + LIST_PAGE_SIZE);
+    const page = slice.length === 0 ? Promise.resolve([]) : store.read(({ secrets }) => secrets.accessByIds(email, slice, now));
     // When the client is gone nobody asks for it any more, nor hears of its failure.
     page.catch(() => undefined);
     return page;
   };
   async function* pages(): AsyncGenerator<readonly SecretRecord[], ListEnd> {
     let until = Infinity;
-    const ahead = Array.from({ length: PAGES_AHEAD }, (_, page) => read(page * LISTED_AT_ONCE));
-    for (let from = 0; from < ids.length; from += LISTED_AT_ONCE) {
+    const ahead = Array.from({ length: PAGES_AHEAD }, (_, page) => read(page * LIST_PAGE_SIZE));
+    for (let from = 0; from < ids.length; from += LIST_PAGE_SIZE) {
       const holdings = (await ahead.shift()) ?? [];
-      ahead.push(read(from + PAGES_AHEAD * LISTED_AT_ONCE));
+      ahead.push(read(from + PAGES_AHEAD * LIST_PAGE_SIZE));
       for (const holding of holdings) until = Math.min(until, nextChange(now, holding));
       yield holdings
         .filter((holding) => mayRead(holding) && scopeReaches(scope, holding.secret.name, holding.latest.metadata))

@@ -8,7 +8,8 @@ import { pickOwnUnshared } from "../access/pick-secret.ts";
 import { requireReach } from "../access/reach.ts";
 import { currentKey } from "../store/current-key.ts";
 import { secretRecord } from "./secret-record.ts";
-import type { Secret, SecretVersion, Transaction } from "../store/store.ts";
+import type { Secret, SecretVersion } from "../store/records.ts";
+import type { Transaction } from "../store/store.ts";
 import { candidates, findSecret, type SecretAddress } from "./find-secret.ts";
 import { sealValue } from "./secret-value.ts";
 

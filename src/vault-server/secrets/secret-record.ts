@@ -1,6 +1,6 @@
 import type { ExposedSecret, SecretRecord } from "../../protocol/responses.ts";
 import type { Metadata } from "../../protocol/metadata.ts";
-import type { Holding, Secret, SecretVersion } from "../store/store.ts";
+import type { Secret, SecretAccess, SecretVersion } from "../store/records.ts";
 import { moment } from "../http/timestamp.ts";
 
 const DAY_MS = 86_400_000;
@@ -17,7 +17,7 @@ export function isExpired(version: SecretVersion, now: number): boolean {
 
 /** One version as lists show it to who has the secret. */
 export function secretRecord(
-  { secret, shared, permission }: Pick<Holding, "secret" | "shared" | "permission">,
+  { secret, shared, permission }: Pick<SecretAccess, "secret" | "shared" | "permission">,
   version: SecretVersion,
   now: number,
 ): SecretRecord {

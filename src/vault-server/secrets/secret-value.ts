@@ -2,7 +2,7 @@ import type { VaultContext } from "../context.ts";
 import type { Identity } from "../crypto/aead.ts";
 import { openEnvelope, sealEnvelope, type Envelope } from "../crypto/envelope.ts";
 import type { MasterKey } from "../crypto/master-key.ts";
-import type { Secret } from "../store/store.ts";
+import type { Secret } from "../store/records.ts";
 
 /** What a version's value is bound to, so that rows cannot be swapped: not with another secret, version, or one deleted before. */
 export function valueIdentity(secret: Pick<Secret, "id" | "owner" | "name">, version: number): Identity {

@@ -9,7 +9,7 @@ import { candidates } from "../secrets/find-secret.ts";
  * Answers its creator. Source: the interface, "delete_shared_key_link".
  * @throws ServiceError `secret_not_found`, for its creator too; `ambiguous_name`; `out_of_scope`
  */
-export async function putAway(
+export async function dismissShare(
   { store, clock }: VaultContext,
   caller: Caller,
   name: string,
@@ -19,7 +19,7 @@ export async function putAway(
   return store.write(async (transaction) => {
     const { secret, latest } = pickReceived(await candidates(transaction, caller, name, now), owner);
     requireReach(caller.scope, name, latest.metadata);
-    await transaction.grants.putAway(secret.id, caller.email);
+    await transaction.grants.dismissShare(secret.id, caller.email);
     return secret.owner;
   });
 }

@@ -3,7 +3,8 @@ import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";
 import { candidates } from "../secrets/find-secret.ts";
-import type { Grant, Transaction } from "../store/store.ts";
+import type { Grant } from "../store/records.ts";
+import type { Transaction } from "../store/store.ts";
 import { absentOf, stateOf } from "./share-state.ts";
 
 async function listed(transaction: Transaction, caller: Caller, grant: Grant, now: number): Promise<ListedShare> {

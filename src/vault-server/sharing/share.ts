@@ -6,7 +6,8 @@ import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";
 import { candidates } from "../secrets/find-secret.ts";
 import { forEachName } from "../secrets/for-each-unique-name.ts";
-import type { Grantee, Transaction } from "../store/store.ts";
+import type { Grantee } from "../store/records.ts";
+import type { Transaction } from "../store/store.ts";
 import { memberTeam } from "../teams/teams.ts";
 import { absentOf, stateOf } from "./share-state.ts";
 

@@ -5,7 +5,7 @@ import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";
 import { candidates } from "../secrets/find-secret.ts";
 import { forEachName } from "../secrets/for-each-unique-name.ts";
-import type { Grantee } from "../store/store.ts";
+import type { Grantee } from "../store/records.ts";
 
 function nameOf(grantee: Grantee): string {
   return grantee.kind === "person" ? grantee.email : grantee.groupId;

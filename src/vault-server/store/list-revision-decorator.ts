@@ -1,4 +1,7 @@
-import type { GrantTable, ListRevisionTable, SecretTable, TeamTable, Transaction } from "./store.ts";
+import type { Transaction } from "./store.ts";
+import type { ListRevisionTable } from "./tables/list-revision-table.ts";
+import type { SecretTable } from "./tables/secret-table.ts";
+import type { GrantTable, TeamTable } from "./tables/sharing-tables.ts";
 
 function revisingSecrets(secrets: SecretTable, revisions: ListRevisionTable): SecretTable {
   return {
@@ -6,26 +9,26 @@ function revisingSecrets(secrets: SecretTable, revisions: ListRevisionTable): Se
     // `insert` alone changes no list: a secret is in none before it has a version.
     async update(secret) {
       await secrets.update(secret);
-      await revisions.touchHolders(secret.id);
+      await revisions.touchUsersOfSecret(secret.id);
     },
     async insertVersion(secretId, version, value) {
       await secrets.insertVersion(secretId, version, value);
-      await revisions.touchHolders(secretId);
+      await revisions.touchUsersOfSecret(secretId);
     },
     async updateVersion(secretId, version) {
       await secrets.updateVersion(secretId, version);
-      await revisions.touchHolders(secretId);
+      await revisions.touchUsersOfSecret(secretId);
     },
     async removeVersion(secretId, version) {
       await secrets.removeVersion(secretId, version);
-      await revisions.touchHolders(secretId);
+      await revisions.touchUsersOfSecret(secretId);
     },
     async remove(secretId) {
-      await revisions.touchHolders(secretId);
+      await revisions.touchUsersOfSecret(secretId);
       await secrets.remove(secretId);
     },
     async removeDue(now) {
-      await revisions.touchHoldersOfDue(now);
+      await revisions.touchUsersOfDueSecrets(now);
       return secrets.removeDue(now);
     },
   };
@@ -36,15 +39,15 @@ function revisingGrants(grants: GrantTable, revisions: ListRevisionTable): Grant
     ...grants,
     async grant(secretId, grantee, permission) {
       await grants.grant(secretId, grantee, permission);
-      await revisions.touchHolders(secretId);
+      await revisions.touchUsersOfSecret(secretId);
     },
     async revoke(secretId, grantee) {
-      await revisions.touchHolders(secretId);
+      await revisions.touchUsersOfSecret(secretId);
       return grants.revoke(secretId, grantee);
     },
-    async putAway(secretId, email) {
-      await revisions.touchHolders(secretId);
-      await grants.putAway(secretId, email);
+    async dismissShare(secretId, email) {
+      await revisions.touchUsersOfSecret(secretId);
+      await grants.dismissShare(secretId, email);
     },
   };
 }
@@ -53,26 +56,26 @@ function revisingTeams(teams: TeamTable, revisions: ListRevisionTable): TeamTabl
   return {
     ...teams,
     async insert(team) {
-      await revisions.touchPeople(team.members);
+      await revisions.touchUsers(team.members);
       return teams.insert(team);
     },
     async addMembers(groupId, emails) {
-      await revisions.touchPeople(emails);
+      await revisions.touchUsers(emails);
       await teams.addMembers(groupId, emails);
     },
     async removeMembers(groupId, emails) {
-      await revisions.touchPeople(emails);
+      await revisions.touchUsers(emails);
       await teams.removeMembers(groupId, emails);
     },
     async remove(groupId) {
-      await revisions.touchHoldersThroughTeam(groupId);
+      await revisions.touchUsersOfTeamSecrets(groupId);
       await teams.remove(groupId);
     },
   };
 }
 
 /** The same tables, where each write that can change what somebody's list of secrets shows gives that list a new revision. */
-export function revisingLists(tables: Transaction): Transaction {
+export function withListRevisions(tables: Transaction): Transaction {
   const { secrets, grants, teams, listRevisions } = tables;
   return {
     ...tables,

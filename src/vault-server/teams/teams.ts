@@ -2,7 +2,8 @@ import type { TeamRecord } from "../../protocol/responses.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { invalidRequest, ServiceError } from "../errors.ts";
-import type { Team, Transaction } from "../store/store.ts";
+import type { Team } from "../store/records.ts";
+import type { Transaction } from "../store/store.ts";
 
 function teamRecord({ groupId, creator, members }: Team): TeamRecord {
   return { group_id: groupId, creator, members };

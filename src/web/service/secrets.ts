@@ -9,7 +9,7 @@ const secretList = shape<{ secrets: readonly SecretRecord[] }>({ secrets: listOf
 const versionList = shape<{ versions: readonly SecretRecord[] }>({ versions: listOf(isSecretRecord) });
 
 /** What the person has of a secret decides which operations handle it. Source: the interface, "Lifecycle rules", 2. */
-export type Holding = Pick<SecretRecord, "key_name" | "owner" | "shared">;
+export type SecretAccess = Pick<SecretRecord, "key_name" | "owner" | "shared">;
 
 /** A new secret. `delete_time` is in minutes. */
 export interface NewSecret {
@@ -31,7 +31,10 @@ export async function listSecrets(client: VaultClient): Promise<readonly SecretR
 }
 
 /** The newest first. */
-export async function listVersions(client: VaultClient, { key_name, owner, shared }: Holding): Promise<readonly SecretRecord[]> {
+export async function listVersions(
+  client: VaultClient,
+  { key_name, owner, shared }: SecretAccess,
+): Promise<readonly SecretRecord[]> {
   const answer = shared
     ? client.call("version_list_for_link", { key_name, owner }, versionList)
     : client.call("version_list", { key_name }, versionList);
@@ -41,7 +44,7 @@ export async function listVersions(client: VaultClient, { key_name, owner, share
 /** The value of one version. */
 export async function exposeVersion(
   client: VaultClient,
-  { key_name, owner, shared }: Holding,
+  { key_name, owner, shared }: SecretAccess,
   version: number,
 ): Promise<ExposedSecret> {
   return shared
@@ -55,7 +58,7 @@ export async function createSecret(client: VaultClient, secret: NewSecret): Prom
 
 export async function addVersion(
   client: VaultClient,
-  { key_name, owner, shared }: Holding,
+  { key_name, owner, shared }: SecretAccess,
   value: string,
 ): Promise<SecretRecord> {
   const answer = shared
@@ -99,6 +102,6 @@ export async function unshareSecret(client: VaultClient, name: string, grantee?:
 }
 
 /** Takes a received secret off the person's own list. */
-export async function leaveSecret(client: VaultClient, { key_name, owner }: Holding): Promise<void> {
+export async function leaveSecret(client: VaultClient, { key_name, owner }: SecretAccess): Promise<void> {
   await client.call("delete_shared_key_link", { key_name, owner }, isObject);
 }

@@ -159,7 +159,7 @@ export const unshare = (person: Person, name: Name, from: From): Step => ({
   },
 });
 
-export const putAway = (person: Person, name: Name): Step => ({
+export const dismissShare = (person: Person, name: Name): Step => ({
   toString: () => `${person} puts ${name} away`,
   predict: (model) => {
     const received = model.received(person, name);

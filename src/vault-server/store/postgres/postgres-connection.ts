@@ -1,9 +1,9 @@
 import { types, type ClientBase, type CustomTypesConfig, type QueryResult } from "pg";
 import { postgresFailure } from "./postgres-failure.ts";
-import { placesOf, Row, valuesOf } from "../sql/row.ts";
-import type { SqlConnection, SqlValue } from "../sql/sql-connection.ts";
+import { positionsOf, Row, valuesOf, type SqlValue } from "../sql/row.ts";
+import type { SqlConnection } from "../sql/sql-connection.ts";
 
-/** bigint columns hold what JavaScript counts exactly. */
+/** Parses bigint columns as numbers: their values are safe integers. */
 export const columnTypes: CustomTypesConfig = {
   getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? Number : types.getTypeParser(oid, format)),
 };
@@ -16,7 +16,7 @@ interface Prepared {
 const prepared = new Map<string, Prepared>();
 let preparations = 0;
 
-/** The statement with PostgreSQL's placeholders, under the name by which a connection keeps it prepared. */
+/** Returns the statement with PostgreSQL's placeholders and the name under which connections prepare it. */
 function prepare(sql: string): Prepared {
   const known = prepared.get(sql);
   if (known) return known;
@@ -28,26 +28,26 @@ function prepare(sql: string): Prepared {
   return statement;
 }
 
-/** From now on every connection prepares anew: another replica's migration has outdated what is prepared. */
+/** Makes every connection prepare its statements again, after another replica's migration has outdated them. */
 export function forgetPrepared(): void {
   prepared.clear();
 }
 
-// PostgreSQL's texts hold every character but NUL. It is written as U+FFFF, which stands for no character, and a digit; so is U+FFFF
-// itself, so that both come back. Texts without NUL keep their order by code point.
+// PostgreSQL's text columns accept every character except NUL, which is escaped as U+FFFF (a noncharacter) and a digit; so is U+FFFF
+// itself. Texts without NUL keep their order by code point.
 function toColumn(value: SqlValue): SqlValue | Buffer {
   if (typeof value === "string") return value.replaceAll("\uFFFF", "\uFFFF1").replaceAll("\0", "\uFFFF0");
-  // The client takes nothing else for bytes as they are.
+  // The client accepts bytes only as a Buffer.
   return typeof value === "number" ? value : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }
 
 function fromColumn(value: unknown): unknown {
-  // Most have nothing to replace, and are many.
+  // Fast path: most values contain no escape.
   if (typeof value !== "string" || !value.includes("\uFFFF")) return value;
   return value.replaceAll("\uFFFF0", "\0").replaceAll("\uFFFF1", "\uFFFF");
 }
 
-/** One connection to PostgreSQL, used by one transaction at a time. Its statements stay prepared. */
+/** One connection to PostgreSQL with its prepared statements, used by one transaction at a time. */
 export class PostgresConnection implements SqlConnection {
   readonly #client: ClientBase;
   readonly #wiped: () => void;
@@ -66,7 +66,7 @@ export class PostgresConnection implements SqlConnection {
     }
   }
 
-  /** Statements without placeholders; answers what the last one was. */
+  /** Runs statements without placeholders; returns the command tag of the last one. */
   async exec(sql: string): Promise<string> {
     try {
       const results: QueryResult | QueryResult[] = await this.#client.query(sql);
@@ -83,8 +83,8 @@ export class PostgresConnection implements SqlConnection {
 
   async all(sql: string, ...values: SqlValue[]): Promise<Row[]> {
     const result = await this.#query(sql, values);
-    const places = placesOf(result.fields.map(({ name }) => name));
-    return result.rows.map((row) => new Row(places, valuesOf(row).map(fromColumn)));
+    const positions = positionsOf(result.fields.map(({ name }) => name));
+    return result.rows.map((row) => new Row(positions, valuesOf(row).map(fromColumn)));
   }
 
   async run(sql: string, ...values: SqlValue[]): Promise<number> {

@@ -1,6 +1,6 @@
 import { DatabaseError } from "pg";
 import { describeLocation } from "./postgres-location.ts";
-import { StoreUnavailable } from "../store-unavailable.ts";
+import { StoreUnavailableError } from "../store.ts";
 
 /**
  * SQLSTATE classes and codes (PostgreSQL, appendix A) of a server that is stopping, starting, full, busy or a standby:
@@ -22,7 +22,7 @@ export function isConflict(error: unknown): boolean {
 /** What a conflict is that came once too often: the store is too busy, unless a key is to blame that no other transaction has. */
 export function afterLastAttempt(conflict: unknown): unknown {
   const busy = conflict instanceof DatabaseError && conflict.code?.startsWith("40") === true;
-  return busy ? new StoreUnavailable("too many others write the same", { cause: conflict }) : conflict;
+  return busy ? new StoreUnavailableError("too many others write the same", { cause: conflict }) : conflict;
 }
 
 /** Whether a statement was prepared for a table that has changed since. */
@@ -40,7 +40,7 @@ export function postgresFailure(error: unknown): unknown {
     error.where = undefined;
     if (!UNAVAILABLE.test(error.code ?? "")) return error;
   }
-  return new StoreUnavailable("the database cannot be reached, or is too busy", { cause: error });
+  return new StoreUnavailableError("the database cannot be reached, or is too busy", { cause: error });
 }
 
 /** Why the first connection failed, and what to do about it. */

@@ -6,7 +6,7 @@ import { columnTypes, forgetPrepared, PostgresConnection } from "./postgres-conn
 import { afterLastAttempt, connectFailure, isConflict, isOutdatedPlan, postgresFailure } from "./postgres-failure.ts";
 import { migratePostgres } from "./postgres-migrate.ts";
 import { sqlTransaction } from "../sql/sql-transaction.ts";
-import { StoreUnavailable } from "../store-unavailable.ts";
+import { StoreUnavailableError } from "../store.ts";
 import type { Store, Transaction } from "../store.ts";
 
 /** Connections of one process; the server's `max_connections` (100 by default) is for all replicas together. */
@@ -151,7 +151,7 @@ class PostgresStore implements Store {
 
 /** Gives a connection back after a failure, or ends it when it is of no more use. */
 async function abandon(client: PoolClient, failure: unknown): Promise<void> {
-  if (failure instanceof StoreUnavailable) return client.release(true);
+  if (failure instanceof StoreUnavailableError) return client.release(true);
   try {
     await client.query("ROLLBACK");
     client.release();

@@ -1,61 +1,62 @@
-import type { SqlValue } from "./sql-connection.ts";
+/** A value of a placeholder or a column. */
+export type SqlValue = string | number | Uint8Array;
 
-/** One row of a result, read by column and kind. @throws TypeError when the column holds something else */
+/** One row of a result, read by column and type. @throws TypeError when the column has another type */
 export class Row {
-  readonly #places: ReadonlyMap<string, number>;
+  readonly #positions: ReadonlyMap<string, number>;
   readonly #values: readonly unknown[];
 
-  /** @param places where each column's value is in `values` */
-  constructor(places: ReadonlyMap<string, number>, values: readonly unknown[]) {
-    this.#places = places;
+  /** @param positions index of each column in `values` */
+  constructor(positions: ReadonlyMap<string, number>, values: readonly unknown[]) {
+    this.#positions = positions;
     this.#values = values;
   }
 
   #value(column: string): unknown {
-    return this.#values[this.#places.get(column) ?? -1];
+    return this.#values[this.#positions.get(column) ?? -1];
   }
 
   text(column: string): string {
     const value = this.#value(column);
-    if (typeof value !== "string") throw new TypeError(`column ${column} is no text`);
+    if (typeof value !== "string") throw new TypeError(`column ${column}: expected text`);
     return value;
   }
 
   number(column: string): number {
     const value = this.#value(column);
-    if (typeof value !== "number") throw new TypeError(`column ${column} is no number`);
+    if (typeof value !== "number") throw new TypeError(`column ${column}: expected a number`);
     return value;
   }
 
-  /** Of whatever kind. */
+  /** Returns the value of any type. */
   value(column: string): SqlValue {
     const value = this.#value(column);
     if (typeof value === "string" || typeof value === "number" || value instanceof Uint8Array) return value;
-    throw new TypeError(`column ${column} is neither text nor number nor bytes`);
+    throw new TypeError(`column ${column}: expected text, a number or bytes`);
   }
 
-  /** SQLite answers conditions with 0 or 1. */
+  /** Accepts 0 and 1 too, which SQLite returns for conditions. */
   boolean(column: string): boolean {
     const value = this.#value(column);
     if (value === true || value === 1) return true;
     if (value === false || value === 0) return false;
-    throw new TypeError(`column ${column} is no truth value`);
+    throw new TypeError(`column ${column}: expected a boolean`);
   }
 
   bytes(column: string): Uint8Array {
     const value = this.#value(column);
-    if (!(value instanceof Uint8Array)) throw new TypeError(`column ${column} holds no bytes`);
+    if (!(value instanceof Uint8Array)) throw new TypeError(`column ${column}: expected bytes`);
     return value;
   }
 }
 
-/** The places of columns with these names. */
-export function placesOf(names: readonly string[]): Map<string, number> {
-  return new Map(names.map((name, place) => [name, place]));
+/** Returns the position of each column. */
+export function positionsOf(names: readonly string[]): Map<string, number> {
+  return new Map(names.map((name, position) => [name, position]));
 }
 
-/** A row as its driver gives it. @throws TypeError when it is no array of values */
+/** Returns the values of a row as the driver returned it. @throws TypeError when it is not an array */
 export function valuesOf(row: unknown): readonly unknown[] {
   if (Array.isArray(row)) return row;
-  throw new TypeError("a row is no array");
+  throw new TypeError("a row: expected an array");
 }

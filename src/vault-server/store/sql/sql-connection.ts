@@ -1,18 +1,15 @@
-import type { Row } from "./row.ts";
-
-/** What a statement's placeholders are given. */
-export type SqlValue = string | number | Uint8Array;
+import type { Row, SqlValue } from "./row.ts";
 
 /**
- * A database within one transaction, as the tables see it: they speak the SQL that SQLite and PostgreSQL share, so each table is written
- * once. Placeholders are `?`, one a value, or `?1`, `?2`, … where a value is used more than once; never both in one statement.
+ * A database within one transaction. The tables use only SQL that SQLite and PostgreSQL have in common, so each table is written once.
+ * Placeholders are `?`, one per value, or `?1`, `?2`, … where a value is used more than once; a statement never mixes both.
  */
 export interface SqlConnection {
-  /** The first row. */
+  /** Returns the first row. */
   get(sql: string, ...values: SqlValue[]): Promise<Row | undefined>;
   all(sql: string, ...values: SqlValue[]): Promise<Row[]>;
-  /** Answers how many rows it changed. */
+  /** Returns the number of changed rows. */
   run(sql: string, ...values: SqlValue[]): Promise<number>;
-  /** As `run`, of a statement that removes or replaces sealed bytes: `Store.scrub` then has something to do. */
+  /** Like `run`, for statements that remove or replace sealed bytes, which `Store.scrub` then overwrites. */
   wipe(sql: string, ...values: SqlValue[]): Promise<number>;
 }

@@ -1,6 +1,7 @@
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
-import type { FileTable, FileVersion, StoredFile } from "../store.ts";
+import type { FileVersion, StoredFile } from "../records.ts";
+import type { FileTable } from "../tables/file-table.ts";
 
 function fileOf(row: Row): StoredFile {
   return { id: row.text("id"), owner: row.text("owner"), name: row.text("name"), nextVersion: row.number("next_version") };
@@ -38,8 +39,8 @@ function stagedBlobs(db: SqlConnection): Pick<FileTable, "stage" | "putChunk" | 
       const row = await db.get("SELECT sealed FROM file_chunks WHERE blob_id = ? AND position = ?", blobId, index);
       return row?.bytes("sealed");
     },
-    async discardStagedBefore(moment) {
-      const stale = await db.all("SELECT blob_id FROM staged_blobs WHERE staged_at < ?", moment);
+    async discardStagedBefore(timestamp) {
+      const stale = await db.all("SELECT blob_id FROM staged_blobs WHERE staged_at < ?", timestamp);
       return discard(stale.map((row) => row.text("blob_id")));
     },
   };

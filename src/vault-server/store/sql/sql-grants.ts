@@ -1,6 +1,7 @@
 import { permissionColumns, permissionOf } from "./permission-columns.ts";
 import type { SqlConnection } from "./sql-connection.ts";
-import type { Grant, GrantTable } from "../store.ts";
+import type { Grant } from "../records.ts";
+import type { GrantTable } from "../tables/sharing-tables.ts";
 
 export function sqlGrants(db: SqlConnection): GrantTable {
   const showAgain = (secretId: string, groupId: string): Promise<number> =>
@@ -36,7 +37,7 @@ export function sqlGrants(db: SqlConnection): GrantTable {
         ...teams.map((row): Grant => ({ kind: "team", groupId: row.text("group_id"), permission: permissionOf(row) })),
       ];
     },
-    async putAway(secretId, email) {
+    async dismissShare(secretId, email) {
       await db.run("DELETE FROM person_grants WHERE secret_id = ? AND email = ?", secretId, email);
       await db.run(
         `INSERT INTO hidden_team_grants (secret_id, group_id, email)

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { SqlConnection } from "./sql-connection.ts";
-import type { ListRevisionTable } from "../store.ts";
+import type { ListRevisionTable } from "../tables/list-revision-table.ts";
 
 /** Marks whoever has a secret: its owner, the people and the teams it is granted to. `which` is a list of ids or a query for them. */
 function touchHoldersSql(which: string): string {
@@ -32,18 +32,18 @@ export function sqlListRevisions(db: SqlConnection): ListRevisionTable {
       );
       return rows.map((row) => row.text("revision")).join(".");
     },
-    async touchPeople(emails) {
+    async touchUsers(emails) {
       const sql =
         "INSERT INTO list_revisions (subject, revision) VALUES (?, ?) ON CONFLICT (subject) DO UPDATE SET revision = excluded.revision";
       for (const email of [...emails].sort()) await db.run(sql, `person:${email}`, randomUUID());
     },
-    async touchHolders(secretId) {
+    async touchUsersOfSecret(secretId) {
       await db.run(TOUCH_ONE, secretId, randomUUID());
     },
-    async touchHoldersThroughTeam(groupId) {
+    async touchUsersOfTeamSecrets(groupId) {
       await db.run(TOUCH_GRANTED, groupId, randomUUID());
     },
-    async touchHoldersOfDue(now) {
+    async touchUsersOfDueSecrets(now) {
       await db.run(TOUCH_DUE, now, randomUUID());
     },
   };

@@ -1,11 +1,12 @@
 import { z } from "zod";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
-import type { Letter, OutboxTable } from "../store.ts";
+import type { EmailMessage } from "../records.ts";
+import type { OutboxTable } from "../tables/outbox-table.ts";
 
 const kind = z.enum(["invitation", "confirmation"]);
 
-function letterOf(row: Row): Letter {
+function letterOf(row: Row): EmailMessage {
   return {
     id: row.text("id"),
     kind: kind.parse(row.text("kind")),

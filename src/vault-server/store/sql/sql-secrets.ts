@@ -2,17 +2,18 @@ import type { Metadata } from "../../../protocol/metadata.ts";
 import { permissionOf } from "./permission-columns.ts";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
-import { LISTED_AT_ONCE, type Holding, type Secret, type SecretTable, type SecretVersion } from "../store.ts";
+import type { Secret, SecretAccess, SecretVersion } from "../records.ts";
+import { LIST_PAGE_SIZE, type SecretTable } from "../tables/secret-table.ts";
 
 function isMetadata(value: unknown): value is Metadata {
   return typeof value === "object" && value !== null;
 }
 
-/** @throws TypeError when it is none */
+/** @throws TypeError when it is not an object */
 function metadataOf(text: string): Metadata {
   const metadata: unknown = JSON.parse(text);
   if (isMetadata(metadata)) return metadata;
-  throw new TypeError("stored metadata is no object");
+  throw new TypeError("stored metadata: expected an object");
 }
 
 function secretOf(row: Row): Secret {
@@ -38,8 +39,8 @@ function versionOf(row: Row): SecretVersion {
 const VERSION_COLUMNS = "version, metadata, created_at, updated_at";
 const IS_LATEST = "version = (SELECT max(version) FROM secret_versions WHERE secret_id = v.secret_id)";
 
-/** What the person ?1 has, their own secrets and received ones, as `held`; the conditions narrow the secrets down. */
-function heldSql(narrow: string, ownedBy = "s.owner = ?1"): string {
+/** Selects the secrets accessible to the user ?1, own and received, as `accessible`; `narrow` restricts the secrets. */
+function accessibleSql(narrow: string, ownedBy = "s.owner = ?1"): string {
   return `
     WITH granted AS (
       SELECT g.secret_id, g.reads, g.writes FROM secrets AS s JOIN person_grants AS g ON g.secret_id = s.id
@@ -49,7 +50,7 @@ function heldSql(narrow: string, ownedBy = "s.owner = ?1"): string {
         FROM secrets AS s JOIN team_grants AS g ON g.secret_id = s.id JOIN team_members AS m ON m.group_id = g.group_id
         WHERE m.email = ?1 AND s.owner <> ?1 ${narrow} AND NOT EXISTS (
           SELECT 1 FROM hidden_team_grants AS h WHERE h.secret_id = g.secret_id AND h.group_id = g.group_id AND h.email = ?1)
-    ), held AS (
+    ), accessible AS (
       SELECT s.id AS secret_id, 1 AS reads, 1 AS writes FROM secrets AS s WHERE ${ownedBy} ${narrow}
       UNION ALL
       SELECT secret_id, max(reads), max(writes) FROM granted GROUP BY secret_id
@@ -58,18 +59,18 @@ function heldSql(narrow: string, ownedBy = "s.owner = ?1"): string {
 
 const SHARED = `EXISTS (SELECT 1 FROM person_grants WHERE secret_id = s.id)
         OR EXISTS (SELECT 1 FROM team_grants WHERE secret_id = s.id) AS shared`;
-const IS_THERE = `s.delete_at > ?2 AND ${IS_LATEST}`;
+const IS_LISTED = `s.delete_at > ?2 AND ${IS_LATEST}`;
 
-/** Of `held` what is there at the moment ?2, each with its latest version. */
-function holdingsSql(held: string): string {
-  return `${held}
-    SELECT s.*, ${VERSION_COLUMNS}, held.reads, held.writes, ${SHARED}
-    FROM held JOIN secrets AS s ON s.id = held.secret_id JOIN secret_versions AS v ON v.secret_id = s.id
-    WHERE ${IS_THERE} ORDER BY s.name, s.owner`;
+/** Selects those of `accessible` whose deadline is after ?2, each with its latest version. */
+function accessSql(accessible: string): string {
+  return `${accessible}
+    SELECT s.*, ${VERSION_COLUMNS}, accessible.reads, accessible.writes, ${SHARED}
+    FROM accessible JOIN secrets AS s ON s.id = accessible.secret_id JOIN secret_versions AS v ON v.secret_id = s.id
+    WHERE ${IS_LISTED} ORDER BY s.name, s.owner`;
 }
 
-const HOLDINGS_BY_NAME = holdingsSql(heldSql("AND s.name = ?3"));
-// Received ones may be some too many here: `listed` looks closely.
+const ACCESS_BY_NAME = accessSql(accessibleSql("AND s.name = ?3"));
+// May include received secrets that are no longer accessible: `accessByIds` filters them.
 const ALL_IDS = `
   SELECT id FROM (
     SELECT s.id, s.name, s.owner FROM secrets AS s WHERE s.owner = ?1 AND s.delete_at > ?2
@@ -81,22 +82,22 @@ const ALL_IDS = `
       SELECT s.id, s.name, s.owner FROM team_members AS m JOIN team_grants AS g ON g.group_id = m.group_id
         JOIN secrets AS s ON s.id = g.secret_id WHERE m.email = ?1 AND s.owner <> ?1 AND s.delete_at > ?2
     ) AS received
-  ) AS had ORDER BY name, owner`;
-const LISTED = Array.from({ length: LISTED_AT_ONCE }, (_, index) => `?${index + 3}`).join(", ");
-// One's own from the name of one to that of another: neighbours in an index, each with the version made last, where that is still there.
+  ) AS all_ids ORDER BY name, owner`;
+const ID_PLACEHOLDERS = Array.from({ length: LIST_PAGE_SIZE }, (_, index) => `?${index + 3}`).join(", ");
+// The user's own secrets between two names: neighbors in an index, each with its newest version unless that was deleted.
 const OWN_BETWEEN = `
   SELECT s.*, ${VERSION_COLUMNS}, ${SHARED}
   FROM secrets AS s JOIN secret_versions AS v ON v.secret_id = s.id AND v.version = s.next_version - 1
   WHERE s.owner = ?1 AND s.name BETWEEN (SELECT name FROM secrets WHERE id = ?3) AND (SELECT name FROM secrets WHERE id = ?4)
-    AND s.delete_at > ?2 ORDER BY s.name LIMIT ${LISTED_AT_ONCE + 1}`;
-// The empty string keeps the planner from reading all that the owner has for each of these ids.
-const HOLDINGS_BY_ID = holdingsSql(heldSql(`AND s.id IN (${LISTED})`, "s.owner || '' = ?1"));
+    AND s.delete_at > ?2 ORDER BY s.name LIMIT ${LIST_PAGE_SIZE + 1}`;
+// The empty string keeps the planner from reading all secrets of the owner for each of these ids.
+const ACCESS_BY_IDS = accessSql(accessibleSql(`AND s.id IN (${ID_PLACEHOLDERS})`, "s.owner || '' = ?1"));
 
-function holdingOf(row: Row): Holding {
+function accessOf(row: Row): SecretAccess {
   return { secret: secretOf(row), latest: versionOf(row), shared: row.boolean("shared"), permission: permissionOf(row) };
 }
 
-function ownHoldingOf(row: Row): Holding {
+function ownAccessOf(row: Row): SecretAccess {
   return { secret: secretOf(row), latest: versionOf(row), shared: row.boolean("shared"), permission: "RW" };
 }
 
@@ -106,23 +107,23 @@ export function sqlSecrets(db: SqlConnection): SecretTable {
 
 function secretRows(
   db: SqlConnection,
-): Pick<SecretTable, "held" | "listIds" | "listed" | "insert" | "update" | "remove" | "removeDue"> {
+): Pick<SecretTable, "accessByName" | "listIds" | "accessByIds" | "insert" | "update" | "remove" | "removeDue"> {
   return {
-    async held(email, name, now) {
-      return (await db.all(HOLDINGS_BY_NAME, email, now, name)).map(holdingOf);
+    async accessByName(email, name, now) {
+      return (await db.all(ACCESS_BY_NAME, email, now, name)).map(accessOf);
     },
     async listIds(email, now) {
       return (await db.all(ALL_IDS, email, now)).map((row) => row.text("id"));
     },
-    async listed(email, ids, now) {
+    async accessByIds(email, ids, now) {
       const [filler] = ids;
       if (filler === undefined) return [];
-      // Most lists are all one's own, and most have their last version: the short way does.
-      const own = (await db.all(OWN_BETWEEN, email, now, filler, ids.at(-1) ?? filler)).map(ownHoldingOf);
+      // Most lists contain only own secrets with their newest version: the fast path suffices.
+      const own = (await db.all(OWN_BETWEEN, email, now, filler, ids.at(-1) ?? filler)).map(ownAccessOf);
       if (own.length === ids.length && own.every(({ secret }, index) => secret.id === ids[index])) return own;
-      // Always as many, so that it is always the same statement.
-      const padded = Array.from({ length: LISTED_AT_ONCE }, (_, index) => ids[index] ?? filler);
-      return (await db.all(HOLDINGS_BY_ID, email, now, ...padded)).map(holdingOf);
+      // Padded to a fixed length, so that one prepared statement serves all pages.
+      const padded = Array.from({ length: LIST_PAGE_SIZE }, (_, index) => ids[index] ?? filler);
+      return (await db.all(ACCESS_BY_IDS, email, now, ...padded)).map(accessOf);
     },
     async insert({ id, owner, name, nextVersion, deleteMinutes, deleteAt }) {
       const sql = "INSERT INTO secrets (id, owner, name, next_version, delete_minutes, delete_at) VALUES (?, ?, ?, ?, ?, ?)";

@@ -1,5 +1,5 @@
 import type { SqlConnection } from "./sql-connection.ts";
-import type { EmailProofTable, SessionTable } from "../store.ts";
+import type { EmailProofTable, SessionTable } from "../tables/account-tables.ts";
 
 export function sqlSessions(db: SqlConnection): SessionTable {
   return {
@@ -22,7 +22,7 @@ export function sqlSessions(db: SqlConnection): SessionTable {
     async removeOf(email) {
       await db.run("DELETE FROM sessions WHERE email = ?", email);
     },
-    async removeLapsed(now) {
+    async removeExpired(now) {
       await db.run("DELETE FROM sessions WHERE expires_at <= ?", now);
     },
   };
@@ -40,7 +40,7 @@ export function sqlEmailProofs(db: SqlConnection): EmailProofTable {
     async removeOf(email) {
       await db.run("DELETE FROM email_proofs WHERE email = ?", email);
     },
-    async removeLapsed(now) {
+    async removeExpired(now) {
       await db.run("DELETE FROM email_proofs WHERE expires_at <= ?", now);
     },
   };

@@ -1,6 +1,7 @@
-import type { SqlConnection, SqlValue } from "./sql-connection.ts";
-import type { RawTables } from "../store.ts";
-import { keptTables, leftOutTables, type TableShape } from "../tables.ts";
+import type { SqlValue } from "./row.ts";
+import type { SqlConnection } from "./sql-connection.ts";
+import type { RawTables } from "../tables/raw-tables.ts";
+import { backedUpTables, omittedTables, type TableShape } from "../tables/raw-tables.ts";
 
 function placeholders({ length }: readonly string[]): string {
   return Array<string>(length).fill("?").join(", ");
@@ -26,7 +27,7 @@ export function sqlTables(db: SqlConnection): RawTables {
       await db.run(`INSERT INTO ${name} (${columns.join(", ")}) VALUES (${placeholders(columns)})`, ...row);
     },
     async firstWithRows() {
-      for (const name of [...keptTables.map((table) => table.name), ...leftOutTables]) {
+      for (const name of [...backedUpTables.map((table) => table.name), ...omittedTables]) {
         if (await db.get(`SELECT 1 AS one FROM ${name} LIMIT 1`)) return name;
       }
       return undefined;

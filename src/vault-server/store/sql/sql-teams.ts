@@ -1,6 +1,7 @@
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
-import type { Team, TeamTable } from "../store.ts";
+import type { Team } from "../records.ts";
+import type { TeamTable } from "../tables/sharing-tables.ts";
 
 export function sqlTeams(db: SqlConnection): TeamTable {
   const teamOf = async (row: Row): Promise<Team> => {

@@ -1,6 +1,7 @@
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
-import type { AccessToken, RefreshToken, TokenTable } from "../store.ts";
+import type { AccessToken, RefreshToken } from "../records.ts";
+import type { TokenTable } from "../tables/account-tables.ts";
 
 function accessTokenOf(row: Row): AccessToken {
   return {
@@ -43,7 +44,7 @@ export function sqlTokens(db: SqlConnection): TokenTable {
     async touchRefresh(digest, now) {
       await db.run("UPDATE refresh_tokens SET last_used_at = ? WHERE digest = ?", now, digest);
     },
-    async removeLapsed(lastUsedAt, now) {
+    async removeExpired(lastUsedAt, now) {
       await db.run("DELETE FROM refresh_tokens WHERE last_used_at <= ?", lastUsedAt);
       await db.run(
         `DELETE FROM access_tokens WHERE expires_at <= ?

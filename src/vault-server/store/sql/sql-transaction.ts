@@ -1,6 +1,6 @@
 import type { SqlConnection } from "./sql-connection.ts";
 import { sqlFiles } from "./sql-files.ts";
-import { revisingLists } from "../list-revision-decorator.ts";
+import { withListRevisions } from "../list-revision-decorator.ts";
 import { sqlGrants } from "./sql-grants.ts";
 import { sqlListRevisions } from "./sql-list-revisions.ts";
 import { sqlOutbox } from "./sql-outbox.ts";
@@ -15,7 +15,7 @@ import type { Transaction } from "../store.ts";
 
 /** Every table, on one connection. */
 export function sqlTransaction(connection: SqlConnection): Transaction {
-  return revisingLists({
+  return withListRevisions({
     users: sqlUsers(connection),
     tokens: sqlTokens(connection),
     sessions: sqlSessions(connection),

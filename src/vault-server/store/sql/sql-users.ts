@@ -1,5 +1,6 @@
 import type { SqlConnection } from "./sql-connection.ts";
-import type { LoginFailureTable, SettingTable, UserTable } from "../store.ts";
+import type { LoginFailureTable, UserTable } from "../tables/account-tables.ts";
+import type { SettingTable } from "../tables/setting-table.ts";
 
 export function sqlUsers(db: SqlConnection): UserTable {
   return {
@@ -30,8 +31,8 @@ export function sqlLoginFailures(db: SqlConnection): LoginFailureTable {
     async clear(subject) {
       await db.run("DELETE FROM login_failures WHERE subject = ?", subject);
     },
-    async removeBefore(moment) {
-      await db.run("DELETE FROM login_failures WHERE at <= ?", moment);
+    async removeBefore(timestamp) {
+      await db.run("DELETE FROM login_failures WHERE at <= ?", timestamp);
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
-import type { WrappedKeyTable, WrappedRecord } from "../store.ts";
+import type { WrappedRecord } from "../records.ts";
+import type { WrappedKeyTable } from "../tables/wrapped-key-table.ts";
 
 const COLUMNS = "v.version, v.key_id, v.wrapped_key";
 

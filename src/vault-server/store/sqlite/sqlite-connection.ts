@@ -1,28 +1,28 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import { migrations } from "./sqlite-migrations.ts";
-import { placesOf, Row, valuesOf } from "../sql/row.ts";
-import type { SqlConnection, SqlValue } from "../sql/sql-connection.ts";
+import { positionsOf, Row, valuesOf, type SqlValue } from "../sql/row.ts";
+import type { SqlConnection } from "../sql/sql-connection.ts";
 
-/** How long to wait for another process's write, in milliseconds. */
+/** Maximum wait for another process's write, in milliseconds. */
 const BUSY_TIMEOUT_MS = 10_000;
 
 function open(location: string): DatabaseSync {
   try {
     return new DatabaseSync(location, { timeout: BUSY_TIMEOUT_MS });
   } catch (error) {
-    throw new Error(`cannot open the data file ${location}: is its directory there, and writable?`, { cause: error });
+    throw new Error(`cannot open the data file ${location}: its directory must exist and be writable`, { cause: error });
   }
 }
 
-/** A statement that answers rows as arrays, which costs less than objects. */
+/** A statement that returns rows as arrays, which are cheaper than objects. */
 interface Prepared {
   readonly statement: StatementSync;
-  readonly places: ReadonlyMap<string, number>;
+  readonly positions: ReadonlyMap<string, number>;
 }
 
 /**
- * One open database, with its statements kept prepared. `":memory:"` is a private database that lives as long as the connection; what
- * does not fit SQLite's cache spills to an unlinked temporary file (sealed like everything else), so a big upload costs no memory.
+ * One open database with its prepared statements. `":memory:"` is a private database that exists as long as the connection; pages beyond
+ * SQLite's cache spill to an unlinked temporary file (sealed like all data), so that a large upload uses no memory.
  * @throws Error when the file cannot be opened or was written by a newer release
  */
 export class SqliteConnection implements SqlConnection {
@@ -30,13 +30,13 @@ export class SqliteConnection implements SqlConnection {
   readonly #statements = new Map<string, Prepared>();
 
   constructor(location: string) {
-    const throwaway = location === ":memory:";
-    this.#database = open(throwaway ? "" : location);
+    const ephemeral = location === ":memory:";
+    this.#database = open(ephemeral ? "" : location);
     try {
-      this.#database.exec(`PRAGMA journal_mode = ${throwaway ? "MEMORY" : "WAL"}`);
-      // FULL: an acknowledged write outlives a power cut. secure_delete: removed values are overwritten.
+      this.#database.exec(`PRAGMA journal_mode = ${ephemeral ? "MEMORY" : "WAL"}`);
+      // FULL: an acknowledged write survives a power failure. secure_delete: removed values are overwritten.
       this.#database.exec("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON");
-      // In KiB: the indexes of some hundred thousand secrets; the default of 2 MiB holds a tenth of that.
+      // In KiB: fits the indexes of several hundred thousand secrets; the default of 2 MiB fits a tenth of that.
       this.#database.exec("PRAGMA cache_size = -16384");
       this.#migrate();
     } catch (error) {
@@ -65,22 +65,22 @@ export class SqliteConnection implements SqlConnection {
     if (known) return known;
     const statement = this.#database.prepare(sql);
     statement.setReturnArrays(true);
-    const prepared = { statement, places: placesOf(statement.columns().map(({ name }) => name)) };
+    const prepared = { statement, positions: positionsOf(statement.columns().map(({ name }) => name)) };
     this.#statements.set(sql, prepared);
     return prepared;
   }
 
   #first(sql: string, ...values: SqlValue[]): Row | undefined {
-    const { statement, places } = this.#prepare(sql);
+    const { statement, positions } = this.#prepare(sql);
     const row = statement.get(...values);
-    return row && new Row(places, valuesOf(row));
+    return row && new Row(positions, valuesOf(row));
   }
 
   exec(sql: string): void {
     this.#database.exec(sql);
   }
 
-  /** Does nothing when SQLite has rolled back by itself, a full disk for one: the first error is the one to report. */
+  /** Does nothing when SQLite has already rolled back, for example on a full disk: the first error is the one to report. */
   rollback(): void {
     if (this.#database.isTransaction) this.exec("ROLLBACK");
   }
@@ -90,15 +90,15 @@ export class SqliteConnection implements SqlConnection {
   }
 
   async all(sql: string, ...values: SqlValue[]): Promise<Row[]> {
-    const { statement, places } = this.#prepare(sql);
-    return statement.all(...values).map((row) => new Row(places, valuesOf(row)));
+    const { statement, positions } = this.#prepare(sql);
+    return statement.all(...values).map((row) => new Row(positions, valuesOf(row)));
   }
 
   async run(sql: string, ...values: SqlValue[]): Promise<number> {
     return Number(this.#prepare(sql).statement.run(...values).changes);
   }
 
-  /** Nothing to remember: `secure_delete` overwrites at once. */
+  /** The same as `run`: `secure_delete` overwrites immediately. */
   wipe(sql: string, ...values: SqlValue[]): Promise<number> {
     return this.run(sql, ...values);
   }

@@ -28,7 +28,7 @@ test("data of the first release keeps everything and can be shared once it is op
   await using store = openSqliteStore(location);
   await store.write(({ grants }) => grants.grant("id", { kind: "person", email: "bob@example.com" }, "R"));
   const held = await store.read(async ({ secrets }) =>
-    secrets.listed("bob@example.com", await secrets.listIds("bob@example.com", NOW), NOW),
+    secrets.accessByIds("bob@example.com", await secrets.listIds("bob@example.com", NOW), NOW),
   );
   expect(held).toMatchObject([
     {

@@ -5,11 +5,11 @@ import { Form } from "../../parts/form.tsx";
 import { formText } from "../../parts/form-text.ts";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
-import { addVersion, type Holding } from "../../service/secrets.ts";
+import { addVersion, type SecretAccess } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 
 interface NewVersionFormProps {
-  readonly holding: Holding;
+  readonly holding: SecretAccess;
   readonly onAdded: (secret: SecretRecord) => Promise<void>;
   readonly onCancel?: () => void;
 }

@@ -5,14 +5,14 @@ import { CopyButton } from "../../parts/copy-button.tsx";
 import { FailureNote } from "../../parts/failure-note.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { useAction } from "../../parts/use-action.ts";
-import { exposeVersion, type Holding } from "../../service/secrets.ts";
+import { exposeVersion, type SecretAccess } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 
 /** How long a value stays in the page. Source: issue 4. */
 const SHOWN_MS = 30_000;
 
 interface SecretValueProps {
-  readonly holding: Holding;
+  readonly holding: SecretAccess;
   readonly version: number;
 }
 

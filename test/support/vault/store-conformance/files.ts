@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { FileVersion } from "../../../../src/vault-server/store/store.ts";
+import type { FileVersion } from "../../../../src/vault-server/store/records.ts";
 import { ANN, BOB, envelope, NOW, SORTED_NAMES, storeFixture, textOf, type OpenStore } from "./fixture.ts";
 
 const version = (number: number, blobId: string): FileVersion => ({

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach } from "vitest";
 import type { Envelope } from "../../../../src/vault-server/crypto/envelope.ts";
-import type { Holding, Secret, SecretVersion, Store, Transaction } from "../../../../src/vault-server/store/store.ts";
+import type { Secret, SecretAccess, SecretVersion } from "../../../../src/vault-server/store/records.ts";
+import type { Store, Transaction } from "../../../../src/vault-server/store/store.ts";
 
 export const NOW = 1_700_000_000_000;
 /** Beyond JavaScript's dates and 64-bit integers. */
@@ -63,8 +64,8 @@ export async function addSecret(
   return secret;
 }
 
-export async function listOf({ secrets }: Transaction, email: string, now = NOW): Promise<Holding[]> {
-  return secrets.listed(email, await secrets.listIds(email, now), now);
+export async function listOf({ secrets }: Transaction, email: string, now = NOW): Promise<SecretAccess[]> {
+  return secrets.accessByIds(email, await secrets.listIds(email, now), now);
 }
 
 /** Whatever holds the bytes. */

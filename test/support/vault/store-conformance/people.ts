@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Letter } from "../../../../src/vault-server/store/store.ts";
+import type { EmailMessage } from "../../../../src/vault-server/store/records.ts";
 import { ANN, BOB, EVE, FAR, NOW, storeFixture, type OpenStore } from "./fixture.ts";
 
 const refresh = { digest: "r1", email: ANN, scope: "cloud_type:a,b", hours: 1e10, lastUsedAt: NOW };
@@ -48,7 +48,7 @@ export function accountConformance(open: OpenStore): void {
         ] as const) {
           await tokens.insertAccess({ ...access, digest, refreshDigest, expiresAt });
         }
-        await tokens.removeLapsed(NOW, NOW);
+        await tokens.removeExpired(NOW, NOW);
         const found: boolean[] = [];
         for (const digest of ["over", "over-with-living", "living"]) {
           found.push((await tokens.findAccess(digest)) !== undefined);
@@ -80,7 +80,7 @@ export function accountConformance(open: OpenStore): void {
   });
 }
 
-function letterOf(id: string, dueAt: number): Letter {
+function letterOf(id: string, dueAt: number): EmailMessage {
   return { id, kind: "invitation", to: `${id}@example.com`, from: ANN, attempts: 0, dueAt };
 }
 
@@ -96,10 +96,10 @@ export function passingConformance(open: OpenStore): void {
       await sessions.insert({ ...session, digest: "bobs", email: BOB });
       await sessions.update({ ...session, expiresAt: FAR });
       await sessions.remove("s2");
-      await sessions.removeLapsed(NOW + 9);
+      await sessions.removeExpired(NOW + 9);
     });
     expect([await found("s1"), await found("s2")]).toEqual([{ ...session, expiresAt: FAR }, undefined]);
-    await write(({ sessions }) => sessions.removeLapsed(NOW + 10));
+    await write(({ sessions }) => sessions.removeExpired(NOW + 10));
     expect([await found("s1"), await found("s3")]).toEqual([{ ...session, expiresAt: FAR }, undefined]);
     await write(({ sessions }) => sessions.insert({ ...session, digest: "bobs-other", email: BOB }));
     await write(({ sessions }) => sessions.removeOf(ANN));
@@ -112,12 +112,12 @@ export function passingConformance(open: OpenStore): void {
       await emailProofs.insert(proof);
       await emailProofs.insert({ ...proof, digest: "p2" });
       await emailProofs.insert({ ...proof, digest: "p3", email: ANN });
-      await emailProofs.removeLapsed(NOW);
+      await emailProofs.removeExpired(NOW);
     });
     expect(await read(({ emailProofs }) => emailProofs.find("p1"))).toEqual(proof);
     await write(({ emailProofs }) => emailProofs.removeOf("new@example.com"));
     expect(await read(({ emailProofs }) => emailProofs.find("p2"))).toBeUndefined();
-    await write(({ emailProofs }) => emailProofs.removeLapsed(NOW + 1));
+    await write(({ emailProofs }) => emailProofs.removeExpired(NOW + 1));
     expect(await read(({ emailProofs }) => emailProofs.find("p3"))).toBeUndefined();
   });
 
@@ -170,7 +170,7 @@ export function passingConformance(open: OpenStore): void {
   });
 
   test("one letter of a kind waits for somebody from somebody; another one is not put beside it", async () => {
-    const insert = (letter: Letter) => write(({ outbox }) => outbox.insert(letter));
+    const insert = (letter: EmailMessage) => write(({ outbox }) => outbox.insert(letter));
     const first = letterOf("a", NOW);
     expect(await insert(first)).toBe(true);
     expect(await insert({ ...first, id: "again", dueAt: NOW - 1 })).toBe(false);

@@ -36,7 +36,7 @@ export function secretConformance(open: OpenStore): void {
           envelope("v"),
         );
       });
-      const [held] = await read(({ secrets }) => secrets.held(ANN, secret.name, NOW));
+      const [held] = await read(({ secrets }) => secrets.accessByName(ANN, secret.name, NOW));
       expect(held).toMatchObject({ secret, shared: false, permission: "RW" });
       expect(held?.latest).toMatchObject({ version: 2 ** 40 - 1, createdAt: 0.5, updatedAt: FAR });
       expect(JSON.stringify(held?.latest.metadata)).toBe(JSON.stringify(METADATA));
@@ -109,10 +109,13 @@ export function secretConformance(open: OpenStore): void {
           [name, EVE],
         ]),
       );
-      expect((await read(({ secrets }) => secrets.held(ANN, "💚", NOW))).map(({ secret }) => secret.owner)).toEqual([BOB, EVE]);
+      expect((await read(({ secrets }) => secrets.accessByName(ANN, "💚", NOW))).map(({ secret }) => secret.owner)).toEqual([
+        BOB,
+        EVE,
+      ]);
       expect(await read(({ secrets }) => secrets.listIds("new@example.com", NOW))).toEqual([]);
-      expect(await read(({ secrets }) => secrets.listed(ANN, [], NOW))).toEqual([]);
-      expect(await read(({ secrets }) => secrets.held(ANN, "none", NOW))).toEqual([]);
+      expect(await read(({ secrets }) => secrets.accessByIds(ANN, [], NOW))).toEqual([]);
+      expect(await read(({ secrets }) => secrets.accessByName(ANN, "none", NOW))).toEqual([]);
     });
 
     test("a name is its owner's once", async () => {
@@ -144,7 +147,7 @@ export function secretConformance(open: OpenStore): void {
     test("the deadline and the next number can change, nothing else", async () => {
       const secret = await write((transaction) => addSecret(transaction, ANN, "a"));
       await write(({ secrets }) => secrets.update({ ...secret, name: "b", nextVersion: 7, deleteMinutes: 1, deleteAt: NOW + 1 }));
-      const [held] = await read(({ secrets }) => secrets.held(ANN, "a", NOW));
+      const [held] = await read(({ secrets }) => secrets.accessByName(ANN, "a", NOW));
       expect(held?.secret).toEqual({ ...secret, nextVersion: 7, deleteMinutes: 1, deleteAt: NOW + 1 });
     });
   });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Grant, Grantee } from "../../../../src/vault-server/store/store.ts";
+import type { Grant, Grantee } from "../../../../src/vault-server/store/records.ts";
 import { addSecret, ANN, BOB, EVE, listOf, NOW, SORTED_NAMES, storeFixture, type OpenStore } from "./fixture.ts";
 
 const person = (email: string): Grantee => ({ kind: "person", email });
@@ -56,8 +56,8 @@ export function sharingConformance(open: OpenStore): void {
       await teams.insert({ groupId: "t", creator: ANN, members: [ANN, BOB, EVE] });
       await grants.grant(id, team("t"), "R");
       await grants.grant(id, person(BOB), "RW");
-      await grants.putAway(id, BOB);
-      await grants.putAway(id, BOB);
+      await grants.dismissShare(id, BOB);
+      await grants.dismissShare(id, BOB);
     });
     expect([await held(BOB), await held(EVE), await read(({ grants }) => grants.grantees(id))]).toEqual([
       undefined,
@@ -92,7 +92,7 @@ export function sharingConformance(open: OpenStore): void {
       for (const groupId of ["t", "u"]) {
         await teams.insert({ groupId, creator: ANN, members: [ANN, BOB] });
         await grants.grant(id, team(groupId), "R");
-        await grants.putAway(id, BOB);
+        await grants.dismissShare(id, BOB);
       }
       await teams.remove("t");
     });

@@ -44,7 +44,7 @@ export function transactionConformance(open: OpenStore): void {
     const numbers = await Promise.all(
       Array.from({ length: 40 }, () =>
         write(async ({ secrets }) => {
-          const [held] = await secrets.held(ANN, "a", NOW);
+          const [held] = await secrets.accessByName(ANN, "a", NOW);
           const { secret } = held!;
           await secrets.insertVersion(secret.id, versionOf(secret.nextVersion, {}), envelope("x"));
           await secrets.update({ ...secret, nextVersion: secret.nextVersion + 1 });
@@ -59,7 +59,7 @@ export function transactionConformance(open: OpenStore): void {
     const created = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         write(async (transaction) => {
-          if ((await transaction.secrets.held(ANN, "a", NOW)).length > 0) return 0;
+          if ((await transaction.secrets.accessByName(ANN, "a", NOW)).length > 0) return 0;
           await addSecret(transaction, ANN, "a", { id: `id-${index}` });
           return 1;
         }),

@@ -1,4 +1,4 @@
-/** A table as a backup sees it: its columns, and those of its primary key, by which its rows are gone through. */
+/** The columns of a table, and those of its primary key, which orders its rows in a backup. */
 export interface TableShape {
   readonly name: string;
   readonly columns: readonly string[];
@@ -6,10 +6,10 @@ export interface TableShape {
 }
 
 /**
- * What a backup holds, parents before what refers to them. The schemas are compared with this list and the next by a test, so that no new
+ * Tables included in a backup, parents before their children. A test compares the schemas with this list and the next one, so that no new
  * table or column is forgotten.
  */
-export const keptTables: readonly TableShape[] = [
+export const backedUpTables: readonly TableShape[] = [
   { name: "settings", columns: ["name", "value"], key: ["name"] },
   { name: "users", columns: ["email", "password_hash", "created_at"], key: ["email"] },
   { name: "refresh_tokens", columns: ["digest", "email", "scope", "hours", "last_used_at"], key: ["digest"] },
@@ -37,5 +37,17 @@ export const keptTables: readonly TableShape[] = [
   { name: "list_revisions", columns: ["subject", "revision"], key: ["subject"] },
 ];
 
-/** What is worth nothing an hour later: people log in again, and ask for another mail. */
-export const leftOutTables: readonly string[] = ["sessions", "email_proofs", "login_failures"];
+/** Tables omitted from a backup: their rows expire within hours; users log in again and request another email. */
+export const omittedTables: readonly string[] = ["sessions", "email_proofs", "login_failures"];
+
+/** One column of one row. */
+export type Cell = string | number | Uint8Array;
+
+/** Tables as rows of columns, independent of their meaning: for backups. */
+export interface RawTables {
+  /** Returns rows in the order of the table's key, starting after `after`; cells are in the order of its columns. */
+  page(table: TableShape, after: readonly Cell[] | undefined, atMost: number): Promise<Cell[][]>;
+  insert(table: TableShape, row: readonly Cell[]): Promise<void>;
+  /** Returns the name of a table that is not empty. */
+  firstWithRows(): Promise<string | undefined>;
+}

@@ -1,0 +1,139 @@
+/**
+ * The records the store keeps. Times are milliseconds since the epoch, possibly beyond JavaScript's dates; email addresses are canonical
+ * (`canonicalEmail`).
+ */
+import type { Permission } from "../../protocol/responses.ts";
+import type { Metadata } from "../../protocol/metadata.ts";
+import type { Envelope } from "../crypto/envelope.ts";
+import type { WrappedKey } from "../crypto/master-key.ts";
+
+export interface User {
+  readonly email: string;
+  /** PHC string. */
+  readonly passwordHash: string;
+}
+
+/** A refresh token and what its access tokens inherit. Tokens are stored as the hexadecimal SHA-256 of their text only. */
+export interface RefreshToken {
+  readonly digest: string;
+  readonly email: string;
+  readonly scope: string;
+  readonly hours: number;
+  readonly lastUsedAt: number;
+}
+
+export interface AccessToken {
+  readonly digest: string;
+  /** Digest of the refresh token it was issued with or by. */
+  readonly refreshDigest: string;
+  readonly email: string;
+  readonly scope: string;
+  readonly expiresAt: number;
+}
+
+/** A secret without its versions. */
+export interface Secret {
+  readonly id: string;
+  readonly owner: string;
+  readonly name: string;
+  /** Number of the next version, never used before. */
+  readonly nextVersion: number;
+  /** Lifetime as last requested, in minutes. */
+  readonly deleteMinutes: number;
+  readonly deleteAt: number;
+}
+
+export interface SecretVersion {
+  readonly version: number;
+  readonly metadata: Metadata;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** The access of one user to one secret: as its owner, or through direct and team grants. */
+export interface SecretAccess {
+  readonly secret: Secret;
+  readonly latest: SecretVersion;
+  /** True when the secret is granted to any user or team. */
+  readonly shared: boolean;
+  /** Union of all direct and team grants; `RW` for the owner. */
+  readonly permission: Permission;
+}
+
+/** The target of a grant. */
+export type Grantee = { readonly kind: "person"; readonly email: string } | { readonly kind: "team"; readonly groupId: string };
+
+export type Grant = Grantee & { readonly permission: Permission };
+
+export interface Team {
+  readonly groupId: string;
+  readonly creator: string;
+  /** In code point order, including the creator. */
+  readonly members: readonly string[];
+}
+
+export interface StoredFile {
+  readonly id: string;
+  readonly owner: string;
+  readonly name: string;
+  readonly nextVersion: number;
+}
+
+/** One version of a file. Its bytes are the chunks of the blob; `digest` seals their SHA-256. */
+export interface FileVersion {
+  readonly version: number;
+  /** Bytes. */
+  readonly size: number;
+  readonly createdAt: number;
+  readonly blobId: string;
+  readonly digest: Envelope;
+}
+
+interface WrappedVersion {
+  /** Id of the secret or file. */
+  readonly id: string;
+  readonly owner: string;
+  readonly name: string;
+  readonly version: number;
+  readonly key: WrappedKey;
+}
+
+/** A version whose data key is wrapped by a master key, with everything its identity is made of. */
+export type WrappedRecord =
+  | ({ readonly kind: "secret" } & WrappedVersion)
+  | ({ readonly kind: "file"; readonly blobId: string; readonly size: number } & WrappedVersion);
+
+/** A login to the web application. Only the hexadecimal SHA-256 of its token is stored. */
+export interface Session {
+  readonly digest: string;
+  readonly email: string;
+  readonly createdAt: number;
+  /** Extended by use, up to a maximum age. */
+  readonly expiresAt: number;
+}
+
+/** Proof of access to a mailbox: the bearer of the token with this digest may set the password of this address. */
+export interface EmailProof {
+  readonly digest: string;
+  readonly email: string;
+  readonly expiresAt: number;
+}
+
+/** An email waiting to be sent. It is stored without a token: each delivery attempt creates its own. */
+export interface EmailMessage {
+  readonly id: string;
+  /** `invitation`: `from` shared a secret with `to`. `confirmation`: `to` asked to set a password. */
+  readonly kind: "invitation" | "confirmation";
+  readonly to: string;
+  readonly from: string;
+  /** Number of failed deliveries. */
+  readonly attempts: number;
+  /** Time of the next delivery attempt. */
+  readonly dueAt: number;
+}
+
+/** Failed logins of one subject (an account or a client address) within a window. Password-reset requests are counted the same way. */
+export interface LoginFailures {
+  readonly count: number;
+  readonly lastAt: number;
+}

@@ -1,0 +1,14 @@
+/**
+ * Revisions of each user's list of secrets: a list with the same revision has the same content, apart from deadlines and expiries that
+ * pass. A revision is never reused. `withListRevisions` keeps them up to date within a transaction.
+ */
+export interface ListRevisionTable {
+  of(email: string): Promise<string>;
+  touchUsers(emails: readonly string[]): Promise<void>;
+  /** Gives a new revision to every user with access to this secret. */
+  touchUsersOfSecret(secretId: string): Promise<void>;
+  /** Gives a new revision to every user with access to a secret that is granted to this team. */
+  touchUsersOfTeamSecrets(groupId: string): Promise<void>;
+  /** Gives a new revision to every user with access to a secret whose deadline has passed. */
+  touchUsersOfDueSecrets(now: number): Promise<void>;
+}

@@ -1,0 +1,30 @@
+import type { Envelope } from "../../crypto/envelope.ts";
+import type { Secret, SecretAccess, SecretVersion } from "../records.ts";
+
+/** Maximum number of secrets read in one transaction, so that a long list does not delay other requests. */
+export const LIST_PAGE_SIZE = 500;
+
+export interface SecretTable {
+  /** Returns the user's access to every secret of this name, by owner in code point order; secrets past their deadline are omitted. */
+  accessByName(email: string, name: string, now: number): Promise<SecretAccess[]>;
+  /** Returns the ids of all secrets the user has access to, by name, then owner, in code point order; without those past their deadline. */
+  listIds(email: string, now: number): Promise<string[]>;
+  /** Returns the user's access to those of at most `LIST_PAGE_SIZE` secrets they still have, in the order of `listIds`. */
+  accessByIds(email: string, ids: readonly string[], now: number): Promise<SecretAccess[]>;
+  insert(secret: Secret): Promise<void>;
+  /** Updates the next version and the deadline. */
+  update(secret: Secret): Promise<void>;
+  insertVersion(secretId: string, version: SecretVersion, value: Envelope): Promise<void>;
+  /** Returns all versions in ascending order. */
+  versions(secretId: string): Promise<SecretVersion[]>;
+  version(secretId: string, version: number): Promise<SecretVersion | undefined>;
+  latest(secretId: string): Promise<SecretVersion | undefined>;
+  /** Updates the metadata and its time of change. */
+  updateVersion(secretId: string, version: SecretVersion): Promise<void>;
+  removeVersion(secretId: string, version: number): Promise<void>;
+  value(secretId: string, version: number): Promise<Envelope | undefined>;
+  /** Removes a secret with its versions and grants. */
+  remove(secretId: string): Promise<void>;
+  /** Removes the secrets whose deadline has passed, with their versions and grants; returns their number. */
+  removeDue(now: number): Promise<number>;
+}

@@ -1,0 +1,25 @@
+import type { Permission } from "../../../protocol/responses.ts";
+import type { Grant, Grantee, Team } from "../records.ts";
+
+export interface GrantTable {
+  /** Adds a grant or replaces its permission. Members of a team who had dismissed its grant see the secret again. */
+  grant(secretId: string, grantee: Grantee, permission: Permission): Promise<void>;
+  /** Returns whether there was such a grant. */
+  revoke(secretId: string, grantee: Grantee): Promise<boolean>;
+  /** Returns grants to users, then grants to teams, each in code point order. */
+  grantees(secretId: string): Promise<Grant[]>;
+  /** Removes one user's access: deletes a direct grant and hides grants to their teams from this user only. */
+  dismissShare(secretId: string, email: string): Promise<void>;
+}
+
+export interface TeamTable {
+  find(groupId: string): Promise<Team | undefined>;
+  /** Returns false, and changes nothing, when the name is taken. */
+  insert(team: Team): Promise<boolean>;
+  addMembers(groupId: string, emails: readonly string[]): Promise<void>;
+  removeMembers(groupId: string, emails: readonly string[]): Promise<void>;
+  /** Returns the teams a user is a member of, by name in code point order. */
+  list(email: string): Promise<Team[]>;
+  /** Removes a team with its grants. */
+  remove(groupId: string): Promise<void>;
+}
