@@ -7,7 +7,7 @@ import type { CredentialSource } from "./credential-source.ts";
 import { AuthError, isVaultError, PermanentError } from "../vault-error.ts";
 import { LoginBackoff } from "./login-backoff.ts";
 import type { TokenResponse } from "../readers/read-token.ts";
-import { SingleFlight } from "../values/single-flight.ts";
+import { SingleFlight } from "../../../lib/single-flight.ts";
 import type { TokenOperations } from "./token-operations.ts";
 import { tokenFrom, type Token } from "./token.ts";
 

@@ -2,7 +2,7 @@ import type { Redacted } from "../../../lib/redacted.ts";
 import type { FileContent, FileRecord, SecretRecord, SecretValue, SnapshotChange } from "../connection.ts";
 import type { VaultObserver } from "../observer.ts";
 import type { SecretReader } from "./secret-reader.ts";
-import { SingleFlight } from "./single-flight.ts";
+import { SingleFlight } from "../../../lib/single-flight.ts";
 import type { CacheKey, ValueCache } from "./value-cache.ts";
 import type { VaultApi } from "../vault-api.ts";
 
