@@ -3,12 +3,16 @@ import { defineConfig } from "vitest/config";
 /** Tests wait for processes and for the disk more than they compute. */
 const maxWorkers = 3;
 
+/** `expect.poll` waits for sockets and files in real time. */
+const expectOptions = { poll: { interval: 5, timeout: 10_000 } };
+
 export default defineConfig({
   test: {
     projects: [
       {
         test: {
           name: "unit",
+          expect: expectOptions,
           include: [
             "src/**/*.test.ts",
             "test/{vault-server,contract,cli,support}/**/*.test.ts",
@@ -23,6 +27,7 @@ export default defineConfig({
         test: {
           // The vault's tests on the wire once more, with PostgreSQL behind the server.
           name: "postgres",
+          expect: expectOptions,
           include: ["test/{vault-server,contract}/**/*.test.ts"],
           globalSetup: ["test/support/postgres/shared-postgres.ts"],
           testTimeout: 60_000,
@@ -34,6 +39,7 @@ export default defineConfig({
         test: {
           // The web application, built once, in a real browser.
           name: "web",
+          expect: expectOptions,
           include: ["test/web/**/*.test.ts"],
           globalSetup: ["test/web/support/build.ts"],
           testTimeout: 60_000,
@@ -43,6 +49,7 @@ export default defineConfig({
       {
         test: {
           name: "integration",
+          expect: expectOptions,
           include: ["test/integration/**/*.test.ts", "test/control-plane/**/*.test.ts"],
           exclude: ["test/control-plane/binaries/**"],
           globalSetup: ["test/support/kube/shared-control-plane.ts"],
@@ -54,6 +61,7 @@ export default defineConfig({
         test: {
           // Each test file has an operator for its own namespace, so several run at once.
           name: "e2e",
+          expect: expectOptions,
           include: ["test/e2e/**/*.test.ts"],
           exclude: ["test/e2e/cluster/**"],
           globalSetup: ["test/support/kube/shared-control-plane.ts", "test/e2e/support/install.ts"],
@@ -66,6 +74,7 @@ export default defineConfig({
         test: {
           // An operator for the whole cluster, and an API server that is stopped: one after the other.
           name: "cluster",
+          expect: expectOptions,
           include: ["test/e2e/cluster/**/*.test.ts"],
           globalSetup: ["test/support/kube/shared-control-plane.ts", "test/e2e/support/install.ts"],
           testTimeout: 180_000,

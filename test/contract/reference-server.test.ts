@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
-import { eventually } from "../support/clock/eventually.ts";
 import { failureOf } from "../support/assertions/failure-of.ts";
 import { observeConnection, untilHealthy, type ObservedConnection } from "../support/vault/vault-connection.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
@@ -105,7 +104,7 @@ test("follows a secret through its versions; a pinned version stays", async () =
   expect(await text(observed, "shop-db", 1)).toEqual(["canary-one", 1]);
   await vault.protect("shop-db", "canary-two");
   observed.connection.pollSoon();
-  await eventually(() => expect(observed.changes).toHaveLength(2));
+  await expect.poll(() => observed.changes).toHaveLength(2);
   expect(secretOf(observed, "shop-db").version).toBe(2);
   expect(await text(observed, "shop-db", 2)).toEqual(["canary-two", 2]);
   expect(await text(observed, "shop-db", 1)).toEqual(["canary-one", 1]);
@@ -116,7 +115,7 @@ test("an unchanged list is answered by its etag", async () => {
   await vault.protect("a", "canary");
   const observed = await vault.connect();
   observed.connection.pollSoon();
-  await eventually(() => expect(observed.connection.snapshot?.sequence).toBe(2));
+  await expect.poll(() => observed.connection.snapshot?.sequence).toBe(2);
   expect(observed.calls).toEqual(["generate_access_token ok", "list_no_dup ok", "list_no_dup unchanged"]);
   expect(observed.changes).toHaveLength(1);
 });
@@ -126,7 +125,7 @@ test("a secret past its delete time leaves the list on time", async () => {
   await vault.protect("short", "canary", { delete_time: 1 });
   const observed = await vault.connect({ refreshIntervalMs: 3_600_000 });
   await vault.clock.advance(60_100);
-  await eventually(() => expect(observed.connection.snapshot?.secretCount).toBe(0));
+  await expect.poll(() => observed.connection.snapshot?.secretCount).toBe(0);
   expect(observed.changes).toEqual([
     { secrets: ["short"], files: [] },
     { secrets: ["short"], files: [] },
@@ -140,7 +139,7 @@ test("files come byte for byte, each version", async () => {
   await vault.upload("blob.bin", second);
   const observed = await vault.connect();
   observed.connection.listFiles(true);
-  await eventually(() => expect(observed.connection.snapshot?.fileCount).toBe(1));
+  await expect.poll(() => observed.connection.snapshot?.fileCount).toBe(1);
   const record = fileOf(observed, "blob.bin");
   expect(record.versions.map(({ version, size, sha256 }) => [version, size, sha256])).toEqual(
     [first, second].map((bytes, at) => [at + 1, bytes.length, createHash("sha256").update(bytes).digest("hex")]),
@@ -165,7 +164,7 @@ test("the token outlives its lifetime by refreshing", async () => {
   const observed = await vault.connect({ tokenLifetimeMs: 3_600_000, refreshIntervalMs: 30 * 60_000 });
   for (let half = 0; half < 6; half += 1) {
     await vault.clock.advance(30 * 60_000);
-    await eventually(() => expect(observed.connection.snapshot?.sequence).toBe(half + 2));
+    await expect.poll(() => observed.connection.snapshot?.sequence).toBe(half + 2);
     await vault.clock.advance(0);
   }
   expect(observed.healths.map(({ state }) => state)).toEqual(["healthy"]);

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { eventually } from "../support/clock/eventually.ts";
 import { failureOf } from "../support/assertions/failure-of.ts";
 import { observeConnection, untilHealthy, type ObservedConnection } from "../support/vault/vault-connection.ts";
 import { TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
@@ -29,7 +28,7 @@ async function value(observed: ObservedConnection, owner: string, version: numbe
 async function again(observed: ObservedConnection): Promise<void> {
   const sequence = observed.connection.snapshot?.sequence ?? 0;
   observed.connection.pollSoon();
-  await eventually(() => expect(observed.connection.snapshot?.sequence).toBeGreaterThan(sequence));
+  await expect.poll(() => observed.connection.snapshot?.sequence).toBeGreaterThan(sequence);
 }
 
 test("a secret shared with the operator's account is followed through its versions", async () => {

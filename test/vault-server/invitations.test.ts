@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { Canaries } from "../support/assertions/canary.ts";
-import { eventually } from "../support/clock/eventually.ts";
 import { mailTo, receivedMail } from "../support/mail/mailbox.ts";
 import { recordingLogger } from "../support/assertions/recording-logger.ts";
 import { TestSmtpServer } from "../support/mail/smtp-server.ts";
@@ -100,9 +99,9 @@ test("while the mail server is slow shares are answered, and more of them add no
   }
   expect(smtp.deliveries).toEqual([]);
   held.resolve();
-  await eventually(() => expect(smtp.deliveries).toHaveLength(1));
+  await expect.poll(() => smtp.deliveries).toHaveLength(1);
   await share(ann, "a", { usr_id_to: "last@example.com" });
-  await eventually(() => expect(smtp.deliveries.at(-1)?.to).toEqual(["last@example.com"]));
+  await expect.poll(() => smtp.deliveries.at(-1)?.to).toEqual(["last@example.com"]);
   expect(smtp.deliveries).toHaveLength(2);
 });
 
@@ -114,7 +113,7 @@ test("a share with nowhere to send letters succeeds, and the letter leaves once 
   const { ann } = await vaultOf({ mail: smtpOf(smtp), logger, clock });
   await ann.call("protect", { key_name: "a", key_value: "v" });
   expect((await share(ann, "a", { usr_id_to: "new@example.com" })).json().shared[0].state).toBe("invited");
-  await eventually(() => expect(lines.filter(({ level }) => level === "warn")).toHaveLength(2));
+  await expect.poll(() => lines.filter(({ level }) => level === "warn")).toHaveLength(2);
   await smtp.comeBack();
   const later = async () => {
     await clock.advance(5_000);

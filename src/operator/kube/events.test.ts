@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { json, LoopbackApiServer, refusal } from "../../../test/support/kube/loopback-api-server.ts";
-import { pumpUntil } from "../../../test/support/clock/pump.ts";
+import { pump } from "../../../test/support/clock/pump.ts";
 import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { KubeClient } from "./client/kube-client.ts";
@@ -57,7 +57,7 @@ function event(changes: Partial<EventRecord> = {}): EventRecord {
 test("an event is written about its object", async () => {
   const { clock, recorder, written } = await start();
   recorder.record(event());
-  await pumpUntil(clock, () => written.length === 1);
+  await pump(clock, () => written.length === 1);
   expect(written[0]).toMatchObject({
     apiVersion: "events.k8s.io/v1",
     metadata: { namespace: "a" },
@@ -77,7 +77,7 @@ test("the same event again is counted in the same object, and written once a min
   for (let n = 0; n < 50; n += 1) recorder.record(event());
   await clock.advance(60_000);
   recorder.record(event());
-  await pumpUntil(clock, () => written.length === 2);
+  await pump(clock, () => written.length === 2);
   expect(written[1]).toMatchObject({ metadata: written[0]?.metadata, series: { count: 51 } });
 });
 
@@ -86,7 +86,7 @@ test("long after, the same event is a new one", async () => {
   recorder.record(event());
   await clock.advance(600_000);
   recorder.record(event());
-  await pumpUntil(clock, () => written.length === 2);
+  await pump(clock, () => written.length === 2);
   expect(written[1]?.metadata.name).not.toBe(written[0]?.metadata.name);
   expect(written[1]).not.toHaveProperty("series");
 });
@@ -95,12 +95,12 @@ test("one object cannot flood: 25, then one in five minutes; others are not affe
   const { clock, recorder, written } = await start();
   for (let n = 0; n < 100; n += 1) recorder.record(event({ note: `n ${n}` }));
   recorder.record(event({ uid: "u2" }));
-  await pumpUntil(clock, () => written.length === 26);
+  await pump(clock, () => written.length === 26);
   await clock.advance(300_000);
   recorder.record(event({ note: "later" }));
   recorder.record(event({ note: "too much" }));
   recorder.record(event({ uid: "u3", note: "last" }));
-  await pumpUntil(clock, () => written.at(-1)?.note === "last");
+  await pump(clock, () => written.at(-1)?.note === "last");
   expect(written.slice(26).map(({ note }) => note)).toEqual(["later", "last"]);
 });
 
@@ -108,14 +108,14 @@ test("a refused event is dropped, and the next one is tried", async () => {
   const { clock, recorder, written } = await start(403);
   recorder.record(event());
   recorder.record(event({ uid: "u2" }));
-  await pumpUntil(clock, () => written.length === 2);
+  await pump(clock, () => written.length === 2);
   expect(written).toHaveLength(2);
 });
 
 test("a long name and note still make a legal event", async () => {
   const { clock, recorder, written } = await start();
   recorder.record(event({ name: "x".repeat(253), note: "é".repeat(2_000) }));
-  await pumpUntil(clock, () => written.length === 1);
+  await pump(clock, () => written.length === 1);
   expect(written[0]?.metadata.name.length).toBeLessThanOrEqual(253);
   expect(Buffer.byteLength(written[0]?.note ?? "")).toBeLessThanOrEqual(1_024);
 });

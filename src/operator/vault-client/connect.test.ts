@@ -1,6 +1,5 @@
 import { inspect } from "node:util";
 import { expect, onTestFinished, test } from "vitest";
-import { eventually } from "../../../test/support/clock/eventually.ts";
 import { failureOf } from "../../../test/support/assertions/failure-of.ts";
 import { json, raw, refuse, reset, ScriptedServer, silence, type Script } from "../../../test/support/vault/scripted-server.ts";
 import { observeConnection, untilHealthy, type ObservedConnection } from "../../../test/support/vault/vault-connection.ts";
@@ -75,7 +74,7 @@ async function textOf(observed: ObservedConnection, name: string, version?: numb
 async function nextList({ clock, calls }: ObservedConnection, ms: number): Promise<void> {
   const before = calls.length;
   await clock.advance(ms);
-  await eventually(() => expect(calls.length).toBeGreaterThan(before));
+  await expect.poll(() => calls.length).toBeGreaterThan(before);
   await clock.advance(0);
 }
 
@@ -138,7 +137,7 @@ test("a change names what differs and nothing else; pollSoon does not wait for t
   );
   const observed = await vault.connected();
   observed.connection.pollSoon();
-  await eventually(() => expect(observed.changes).toHaveLength(2));
+  await expect.poll(() => observed.changes).toHaveLength(2);
   expect(observed.changes[1]).toEqual({ secrets: ["gone", "new", "newer"], files: [] });
 });
 
@@ -146,7 +145,7 @@ test("calls for a list while one is under way share the next one", async () => {
   const vault = await startVault();
   const observed = await vault.connected();
   for (let call = 0; call < 10; call += 1) observed.connection.pollSoon();
-  await eventually(() => expect(observed.connection.snapshot?.sequence).toBe(3));
+  await expect.poll(() => observed.connection.snapshot?.sequence).toBe(3);
   await observed.clock.advance(1_000);
   expect(vault.count("list_no_dup")).toBe(3);
 });
@@ -175,7 +174,7 @@ test.each<[string, Script]>([
   const observed = await vault.connected();
   const { snapshot } = observed.connection;
   observed.connection.pollSoon();
-  await eventually(() => expect(observed.connection.health.state).toBe("failing"));
+  await expect.poll(() => observed.connection.health.state).toBe("failing");
   expect(observed.connection.snapshot).toBe(snapshot);
   expect(observed.changes).toHaveLength(1);
   expect(inspect(observed.connection.health, { depth: 9 })).not.toContain("canary");
@@ -281,9 +280,9 @@ test("what was fetched while its name was made anew is not kept", async () => {
     .on("version_expose", (response, call) => (finish = () => value("old")(response, call)), value("new"));
   const observed = await vault.connected();
   const old = textOf(observed, "a");
-  await eventually(() => expect(finish).toBeDefined());
+  await expect.poll(() => finish).toBeDefined();
   observed.connection.pollSoon();
-  await eventually(() => expect(observed.changes).toHaveLength(2));
+  await expect.poll(() => observed.changes).toHaveLength(2);
   // Who asks from now on does not join the call for what was.
   expect(await textOf(observed, "a")).toEqual(["new", 1]);
   finish?.();
@@ -297,7 +296,7 @@ test("files are listed only while they are wanted", async () => {
   const observed = await vault.connected();
   expect(vault.count("list_file")).toBe(0);
   observed.connection.listFiles(true);
-  await eventually(() => expect(observed.connection.snapshot?.fileCount).toBe(1));
+  await expect.poll(() => observed.connection.snapshot?.fileCount).toBe(1);
   expect(observed.changes[1]).toEqual({ secrets: [], files: ["f.bin"] });
   observed.connection.listFiles(false);
   await nextList(observed, 60_000);
@@ -312,18 +311,18 @@ test("files that cannot be listed do not hold the secrets up, and are not gone",
     .on("list_file", json({ files: [file] }), raw("<html>", 200));
   const observed = await vault.connected();
   observed.connection.listFiles(true);
-  await eventually(() => expect(observed.connection.snapshot?.fileCount).toBe(1));
+  await expect.poll(() => observed.connection.snapshot?.fileCount).toBe(1);
   observed.connection.pollSoon();
-  await eventually(() => expect(observed.connection.health.state).toBe("failing"));
+  await expect.poll(() => observed.connection.health.state).toBe("failing");
   expect(observed.connection.health.error).toMatchObject({ operation: "list_file", field: "files" });
   expect(recordOf(observed, "a").version).toBe(2);
   expect(observed.connection.snapshot?.file("f.bin")).toMatchObject(file);
   const waits: (number | undefined)[] = [];
   for (let poll = 0; poll < 9; poll += 1) {
-    await eventually(() => expect(observed.clock.pending).toBe(1));
+    await expect.poll(() => observed.clock.pending).toBe(1);
     waits.push(observed.clock.nextIn);
     await nextList(observed, observed.clock.nextIn ?? 0);
-    await eventually(() => expect(vault.count("list_file")).toBe(poll + 3));
+    await expect.poll(() => vault.count("list_file")).toBe(poll + 3);
   }
   expect(waits).toEqual([750, 1_500, 3_000, 6_000, 12_000, 24_000, 48_000, 60_000, 60_000]);
 });
@@ -333,7 +332,7 @@ async function withFile(more: object, ...scripts: Script[]): Promise<[Vault, Obs
   vault.on("list_file", json({ files: [{ filename: "f", version: 2, size: 4, ...more }] })).on("download_file", ...scripts);
   const observed = await vault.connected();
   observed.connection.listFiles(true);
-  await eventually(() => expect(observed.connection.snapshot?.fileCount).toBe(1));
+  await expect.poll(() => observed.connection.snapshot?.fileCount).toBe(1);
   const record = observed.connection.snapshot?.file("f");
   if (!record) throw new Error("the file is not listed");
   return [vault, observed, () => observed.connection.fileContent(record, 2, signal)];
@@ -361,7 +360,7 @@ test.each<[string, object, Script, object]>([
 test("a download may take as much longer as its size takes at 1 MiB a second", async () => {
   const [vault, { clock }, fetch] = await withFile({ size: 20 * 1024 * 1024 }, silence);
   const failure = failureOf(fetch());
-  await eventually(() => expect(vault.count("download_file")).toBe(1));
+  await expect.poll(() => vault.count("download_file")).toBe(1);
   let ended = false;
   void failure.finally(() => (ended = true));
   await clock.advance(29_999);
@@ -394,7 +393,7 @@ test("transient failures open the circuit, one call probes, and success closes i
   await textOf(observed, "a");
   vault.on("list_no_dup", raw("", 503));
   observed.connection.pollSoon();
-  await eventually(() => expect(observed.connection.health.state).toBe("failing"));
+  await expect.poll(() => observed.connection.health.state).toBe("failing");
   while (!observed.circuit.includes(true)) await nextList(observed, observed.clock.nextIn ?? 0);
   expect(vault.count("list_no_dup")).toBe(6);
   // Nothing is sent while it is open, and what is at hand is still served.
@@ -429,7 +428,7 @@ test("after a 429 nothing is sent before the time it names", async () => {
 test("a failing vault is asked after 1 s, 2 s, 4 s, … with jitter, at most every 5 min", async () => {
   const vault = (await startVault()).on("list_no_dup", raw("<html>"));
   const observed = vault.connect();
-  await eventually(() => expect(observed.connection.health.state).toBe("failing"));
+  await expect.poll(() => observed.connection.health.state).toBe("failing");
   const waits: (number | undefined)[] = [];
   for (let poll = 0; poll < 11; poll += 1) {
     await observed.clock.advance(0);
@@ -445,21 +444,21 @@ test("a wrong password is tried after 1, 5, 15, 60, 60 minutes, and at once when
   const observed = vault.connect();
   const waits: (number | undefined)[] = [];
   for (let attempt = 1; attempt <= 5; attempt += 1) {
-    await eventually(() => expect(vault.count("generate_access_token")).toBe(attempt));
-    await eventually(() => expect(observed.clock.pending).toBe(1));
+    await expect.poll(() => vault.count("generate_access_token")).toBe(attempt);
+    await expect.poll(() => observed.clock.pending).toBe(1);
     waits.push(observed.clock.nextIn);
     await observed.clock.advance(observed.clock.nextIn ?? 0);
   }
   expect(waits.map((wait) => (wait ?? 0) / 60_000)).toEqual([1, 5, 15, 60, 60]);
   expect(observed.connection.health.error).toMatchObject({ kind: "auth", code: "credentials" });
-  await eventually(() => expect(vault.count("generate_access_token")).toBe(6));
-  await eventually(() => expect(observed.clock.pending).toBe(1));
+  await expect.poll(() => vault.count("generate_access_token")).toBe(6);
+  await expect.poll(() => observed.clock.pending).toBe(1);
   observed.connection.pollSoon();
   await observed.clock.advance(1_000);
   expect(vault.count("generate_access_token")).toBe(6);
   vault.on("generate_access_token", token("T9"));
   observed.connection.credentialsChanged();
-  await eventually(() => expect(observed.connection.health.state).toBe("healthy"));
+  await expect.poll(() => observed.connection.health.state).toBe("healthy");
 });
 
 test("closing ends what is under way and leaves no timer", async () => {
@@ -467,7 +466,7 @@ test("closing ends what is under way and leaves no timer", async () => {
   const observed = await vault.connected();
   const failure = failureOf(textOf(observed, "a"));
   observed.connection.pollSoon();
-  await eventually(() => expect(vault.server.calls).toHaveLength(4));
+  await expect.poll(() => vault.server.calls).toHaveLength(4);
   await observed.connection[Symbol.asyncDispose]();
   expect(await failure).toMatchObject({ name: "AbortError" });
   expect(observed.clock.pending).toBe(0);
@@ -484,7 +483,7 @@ test("one caller that gives up does not take the value from the others", async (
   const abort = new AbortController();
   const given = failureOf(observed.connection.secretValue(recordOf(observed, "a"), 1, abort.signal));
   const kept = textOf(observed, "a");
-  await eventually(() => expect(finish).toBeDefined());
+  await expect.poll(() => finish).toBeDefined();
   abort.abort();
   expect(await given).toMatchObject({ name: "AbortError" });
   finish?.();
@@ -495,8 +494,8 @@ test("a credential source that fails is the connection's health, and no log-in i
   const vault = await startVault();
   const missing = new Error("no such Secret");
   const observed = vault.connect({ credentials: { kind: "password", password: () => Promise.reject(missing) } });
-  await eventually(() =>
-    expect(observed.connection.health).toMatchObject({ state: "failing", error: missing } satisfies Partial<Health>),
-  );
+  await expect
+    .poll(() => observed.connection.health)
+    .toMatchObject({ state: "failing", error: missing } satisfies Partial<Health>);
   expect(vault.server.calls).toEqual([]);
 });

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
-import { eventually } from "../../../test/support/clock/eventually.ts";
 import { recordingLogger, type LogLine } from "../../../test/support/assertions/recording-logger.ts";
 import { refusal, TestSmtpServer, type SmtpBehaviour } from "../../../test/support/mail/smtp-server.ts";
 import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
@@ -111,7 +110,7 @@ test.each([
   });
   const { id } = await post();
   mailer().start();
-  await eventually(() => expect(smtp.deliveries).toHaveLength(1));
+  await expect.poll(() => smtp.deliveries).toHaveLength(1);
   const [{ mail, ...envelope }] = smtp.deliveries as [(typeof smtp.deliveries)[0]];
   expect(envelope).toEqual({
     from: "vaultsync@vault.example.com",
@@ -145,7 +144,7 @@ test("a server whose certificate nobody vouches for gets no letter and no passwo
   await post();
   const url = parseSmtpUrl(`smtp://u:p@127.0.0.1:${smtp.port}?requireTLS=true`);
   mailer({ transport: smtpTransport(new Redacted(url), undefined) }).start();
-  await eventually(() => expect(lines).toMatchObject([{ level: "warn", fields: { attempt: 1 } }]));
+  await expect.poll(() => lines).toMatchObject([{ level: "warn", fields: { attempt: 1 } }]);
   expect([smtp.deliveries, smtp.logIns, await waiting()]).toEqual([[], 0, 1]);
 });
 
@@ -154,7 +153,7 @@ test("a server without TLS gets no letter where TLS is required", async () => {
   await post();
   const url = parseSmtpUrl(`smtp://127.0.0.1:${smtp.port}?requireTLS=true`);
   mailer({ transport: smtpTransport(new Redacted(url), smtp.ca) }).start();
-  await eventually(() => expect(lines).toMatchObject([{ level: "warn", fields: { attempt: 1 } }]));
+  await expect.poll(() => lines).toMatchObject([{ level: "warn", fields: { attempt: 1 } }]);
   expect([smtp.deliveries, await waiting()]).toEqual([[], 1]);
 });
 
@@ -163,7 +162,7 @@ test("who has an account by the time of sending is told to log in, without a pro
   await post();
   await store.write(({ users }) => users.insert({ email: "bob@example.com", passwordHash: "h" }, virtual.now()));
   mailer().start();
-  await eventually(() => expect(smtp.deliveries[0]?.mail.link).toBe("https://vault.example.com/#/log-in"));
+  await expect.poll(() => smtp.deliveries[0]?.mail.link).toBe("https://vault.example.com/#/log-in");
 });
 
 test.each([
@@ -175,7 +174,7 @@ test.each([
   if (account) await store.write(({ users }) => users.insert({ email, passwordHash: "h" }, virtual.now()));
   await post({ kind: "confirmation", from: email });
   mailer().start();
-  await eventually(() => expect(smtp.deliveries).toHaveLength(1));
+  await expect.poll(() => smtp.deliveries).toHaveLength(1);
   const { mail } = smtp.deliveries[0]!;
   expect([mail.subject, mail.text.includes("one hour"), mail.html.includes(subject)]).toEqual([subject, true, true]);
   const proof = await store.read(({ emailProofs }) => emailProofs.find(tokenDigest(mail.token)));
@@ -187,13 +186,13 @@ test("while the server is away the letter is kept, and it arrives once the serve
   await smtp.goAway();
   const { id } = await post();
   mailer().start();
-  await eventually(() => expect(lines).toHaveLength(1));
+  await expect.poll(() => lines).toHaveLength(1);
   expect(lines[0]).toMatchObject({ level: "warn", fields: { letter: id, kind: "invitation", code: "ESOCKET", attempt: 1 } });
   expect(JSON.stringify(lines)).not.toMatch(/bob|ann|example\.com/);
   expect(await waiting()).toBe(1);
   await smtp.comeBack();
   await virtual.advance(MINUTE);
-  await eventually(() => expect(smtp.deliveries).toHaveLength(1));
+  await expect.poll(() => smtp.deliveries).toHaveLength(1);
   await expect.poll(waiting).toBe(0);
 });
 
@@ -232,12 +231,12 @@ test.each([
   const { smtp, clock: virtual, post, mailer, lines } = await world(behaviour);
   await post();
   mailer().start();
-  await eventually(() => expect(lines).toHaveLength(1));
+  await expect.poll(() => lines).toHaveLength(1);
   expect(lines[0]).toMatchObject({ level: "warn", fields: { attempt: 1 } });
   expect(lines[0]?.fields["code"]).toContain(String(status));
   smtp.behaviour = {};
   await virtual.advance(MINUTE);
-  await eventually(() => expect(smtp.deliveries).toHaveLength(1));
+  await expect.poll(() => smtp.deliveries).toHaveLength(1);
 });
 
 test("a wrong log-in is tried again: it is no fault of the letter", async () => {
@@ -245,10 +244,10 @@ test("a wrong log-in is tried again: it is no fault of the letter", async () => 
   smtp.behaviour = { login: { user: "u", password: "other" } };
   await post();
   mailer().start();
-  await eventually(() => expect(lines[0]?.fields).toMatchObject({ code: "EAUTH 535" }));
+  await expect.poll(() => lines[0]?.fields).toMatchObject({ code: "EAUTH 535" });
   smtp.behaviour = { login: { user: "u", password: "right" } };
   await virtual.advance(MINUTE);
-  await eventually(() => expect(smtp.deliveries).toHaveLength(1));
+  await expect.poll(() => smtp.deliveries).toHaveLength(1);
 });
 
 test.each([
@@ -293,12 +292,12 @@ test("a letter whose removal failed after it was sent is sent again after its le
   };
   await post();
   mailer({ store: dying }).start();
-  await eventually(() => expect(lines).toHaveLength(1));
+  await expect.poll(() => lines).toHaveLength(1);
   broken = false;
   await virtual.advance(5 * MINUTE - 1);
   expect(smtp.connections).toBe(1);
   await virtual.advance(1);
-  await eventually(() => expect(smtp.deliveries).toHaveLength(2));
+  await expect.poll(() => smtp.deliveries).toHaveLength(2);
   const [first, second] = smtp.deliveries.map(({ mail }) => mail.headers.get("message-id"));
   expect(second).toBe(first);
 });
@@ -339,7 +338,7 @@ test("a letter that somebody else's process put there is found within five secon
   await expect.poll(() => metric("vaultsync_vault_letters_waiting")).toBe("0");
   await post();
   await virtual.advance(5_000);
-  await eventually(() => expect(smtp.deliveries).toHaveLength(1));
+  await expect.poll(() => smtp.deliveries).toHaveLength(1);
 });
 
 test("stopping finishes the letter under way; what comes later stays in the outbox", async () => {
@@ -348,7 +347,7 @@ test("stopping finishes the letter under way; what comes later stays in the outb
   await post();
   const stopping = mailer();
   stopping.start();
-  await eventually(() => expect(smtp.connections).toBe(1));
+  await expect.poll(() => smtp.connections).toBe(1);
   const stopped = stopping[Symbol.asyncDispose]();
   await post({ to: "later@example.com" });
   stopping.wake();
@@ -370,10 +369,10 @@ test("a server that hangs has two minutes, then the letter waits its turn again"
   await virtual.advance(120_000 - 1);
   expect(lines).toEqual([]);
   await virtual.advance(1);
-  await eventually(() => expect(lines).toMatchObject([{ level: "warn", fields: { code: "EABORT", attempt: 1 } }]));
+  await expect.poll(() => lines).toMatchObject([{ level: "warn", fields: { code: "EABORT", attempt: 1 } }]);
   smtp.behaviour = {};
   await virtual.advance(MINUTE);
-  await eventually(() => expect(smtp.deliveries).toHaveLength(1));
+  await expect.poll(() => smtp.deliveries).toHaveLength(1);
 });
 
 test("stopping waits five seconds for a server that hangs; the letter is due again at once", async () => {

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { Canaries } from "../../../test/support/assertions/canary.ts";
-import { eventually } from "../../../test/support/clock/eventually.ts";
 import { mailTo } from "../../../test/support/mail/mailbox.ts";
 import { recordingLogger } from "../../../test/support/assertions/recording-logger.ts";
 import { TestSmtpServer } from "../../../test/support/mail/smtp-server.ts";
@@ -57,10 +56,10 @@ test("an SMTP server that is not there, or refuses the log-in, is a warning with
   const { logger, lines } = recordingLogger();
   const open = (url: string) => openMail({ smtp: new Redacted(parseSmtpUrl(url)), smtpCa: smtp.ca }, ":memory:", logger);
   await open(`smtp://u:wrong-77d0@127.0.0.1:${smtp.port}?requireTLS=true`);
-  await eventually(() => expect(lines).toMatchObject([{ level: "warn", fields: { code: "EAUTH" } }]));
+  await expect.poll(() => lines).toMatchObject([{ level: "warn", fields: { code: "EAUTH" } }]);
   await smtp.goAway();
   await open(`smtp://u:wrong-77d0@127.0.0.1:${smtp.port}?requireTLS=true`);
-  await eventually(() => expect(lines[1]).toMatchObject({ level: "warn", fields: { code: "ESOCKET" } }));
+  await expect.poll(() => lines[1]).toMatchObject({ level: "warn", fields: { code: "ESOCKET" } });
   expect(JSON.stringify(lines)).not.toContain("wrong-77d0");
 });
 

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { customResourceDefinitions } from "../../../src/operator/api/crd.ts";
 import { API_GROUP, API_VERSION, type Kind } from "../../../src/operator/api/kinds.ts";
 import type { ControlPlane } from "../../control-plane/control-plane.ts";
+import { waitUntil } from "../../support/clock/wait-until.ts";
 import { sharedControlPlane } from "../../support/kube/control-plane.ts";
 import { specTable } from "../../support/kube/spec-table.ts";
 
@@ -31,7 +32,7 @@ beforeAll(async () => {
     if (![201, 409].includes(created.status)) throw new Error(`${name}: ${created.body}`);
   }
   for (const { kind } of specTable)
-    while ((await tryOut(kind, {})).status === 404) await new Promise((next) => setTimeout(next, 100));
+    await waitUntil(`the API server serves ${kind.plural}`, async () => (await tryOut(kind, {})).status !== 404);
 });
 
 test.each(specTable)("$what", async ({ kind, spec, refused }) => {

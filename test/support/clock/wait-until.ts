@@ -1,23 +1,25 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * Asks again and again until the answer is truthy, and gives it. An error of `ask` counts as "not yet"; after `withinMs` it fails,
- * naming what was waited for and what was seen last.
+ * Polls `check` in real time until it returns a truthy value, and returns that value. An error of `check` counts as "not yet". An
+ * assertion that has to become true is written with `expect.poll` instead.
+ * @param description the awaited condition, for the error message
+ * @throws Error after `withinMs`, with the description and the last value or error
  */
-export async function waitUntil<T>(what: string, ask: () => T | Promise<T>, withinMs = 30_000): Promise<NonNullable<T>> {
+export async function waitUntil<T>(description: string, check: () => T | Promise<T>, withinMs = 30_000): Promise<NonNullable<T>> {
   const end = performance.now() + withinMs;
   let last: unknown;
   for (;;) {
     try {
-      const answer = await ask();
-      if (answer) return answer;
-      last = answer;
+      const value = await check();
+      if (value) return value;
+      last = value;
     } catch (error) {
       last = error;
     }
     if (performance.now() > end) {
       const seen = last instanceof Error ? last.message : JSON.stringify(last);
-      throw new Error(`not within ${withinMs} ms: ${what}; last seen: ${seen}`, { cause: last });
+      throw new Error(`timed out after ${withinMs} ms waiting for: ${description}; last value: ${seen}`, { cause: last });
     }
     await sleep(100);
   }

@@ -6,7 +6,6 @@ import type { Connection, Health, SnapshotChange } from "../../../src/operator/v
 import type { ConnectionOptions } from "../../../src/operator/vault-client/connection-options.ts";
 import { connect } from "../../../src/operator/vault-client/connect.ts";
 import { ValueCache } from "../../../src/operator/vault-client/values/value-cache.ts";
-import { eventually } from "../clock/eventually.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
 
 /** A connection on a virtual clock, and everything it said so far. Closed at the end of the test. */
@@ -55,6 +54,6 @@ export function observeConnection(
 
 /** The same, once its first list has come in. */
 export async function untilHealthy(observed: ObservedConnection): Promise<ObservedConnection> {
-  await eventually(() => expect(observed.connection.health).toMatchObject({ state: "healthy" }));
+  await expect.poll(() => observed.connection.health).toMatchObject({ state: "healthy" });
   return observed;
 }

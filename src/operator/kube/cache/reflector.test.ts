@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { json, LoopbackApiServer, refusal } from "../../../../test/support/kube/loopback-api-server.ts";
-import { pumpUntil } from "../../../../test/support/clock/pump.ts";
+import { pump } from "../../../../test/support/clock/pump.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import { KubeClient } from "../client/kube-client.ts";
@@ -69,7 +69,7 @@ class Scene {
   }
 
   until(isSo: () => boolean): Promise<void> {
-    return pumpUntil(this.clock, isSo);
+    return pump(this.clock, isSo);
   }
 
   async nextWatch(): Promise<OpenWatch> {
@@ -260,7 +260,7 @@ test("a watch that is silent for longer than it may last is begun again", async 
   const first = await scene.nextWatch();
   expect(first.timeoutSeconds).toBe(300);
   const begun = scene.clock.monotonic();
-  const second = pumpUntil(scene.clock, () => scene.watches.length === 2, 1_000);
+  const second = pump(scene.clock, () => scene.watches.length === 2, 1_000);
   await second;
   expect(scene.clock.monotonic() - begun).toBeGreaterThanOrEqual(304_000);
   expect(scene.clock.monotonic() - begun).toBeLessThan(315_000);
@@ -272,7 +272,7 @@ test("a server that has sent bookmarks is missed sooner", async () => {
   first.response.write(event("BOOKMARK", { metadata: { resourceVersion: "150" } }));
   await scene.until(() => JSON.stringify(scene.reflector.state).includes("150"));
   const begun = scene.clock.monotonic();
-  await pumpUntil(scene.clock, () => scene.watches.length === 2, 1_000);
+  await pump(scene.clock, () => scene.watches.length === 2, 1_000);
   expect(scene.clock.monotonic() - begun).toBeLessThan(190_000);
   expect(scene.watches[1]?.from).toBe("150");
 });

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { json, LoopbackApiServer, refusal, type SeenRequest } from "../../../../test/support/kube/loopback-api-server.ts";
-import { pump, pumpUntil } from "../../../../test/support/clock/pump.ts";
+import { pump } from "../../../../test/support/clock/pump.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import { silentLogger } from "../../../lib/logger.ts";
 import { KubeClient } from "../client/kube-client.ts";
@@ -74,7 +74,7 @@ class LeaseServer {
   /** Real requests go on between the steps. */
   async wait(ms: number): Promise<void> {
     const until = this.clock.monotonic() + ms;
-    await pumpUntil(this.clock, () => this.clock.monotonic() >= until, 250);
+    await pump(this.clock, () => this.clock.monotonic() >= until, 250);
   }
 
   #serve({ method, body }: SeenRequest): [number, object] {
@@ -161,7 +161,7 @@ test("the time to write counts from when a renewal was sent, not from its answer
   const sent = lease.clock.monotonic() + 2_000;
   const writes = lease.writes.length;
   lease.fault = "slow";
-  await pumpUntil(lease.clock, () => lease.writes.length > writes);
+  await pump(lease.clock, () => lease.writes.length > writes);
   lease.fault = "hang";
   expect(lease.clock.monotonic() - sent).toBeGreaterThan(3_000);
   await lease.wait(sent + 10_300 - lease.clock.monotonic());

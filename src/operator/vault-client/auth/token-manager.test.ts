@@ -1,5 +1,4 @@
 import { expect, onTestFinished, test } from "vitest";
-import { eventually } from "../../../../test/support/clock/eventually.ts";
 import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
 import { json, raw, refuse, reset, ScriptedServer, type Script } from "../../../../test/support/vault/scripted-server.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
@@ -200,7 +199,7 @@ test("a refusal of the old credentials is not held against the new ones", async 
   const slow: Script = (response, call) => (answerLater = () => refuse(401, "invalid_credentials")(response, call));
   const { access, tokens, count } = await world([slow, answer("T2")]);
   const failure = failureOf(access());
-  await eventually(() => expect(answerLater).toBeDefined());
+  await expect.poll(() => answerLater).toBeDefined();
   tokens.credentialsChanged();
   answerLater?.();
   expect(await failure).toMatchObject({ kind: "auth" });

@@ -2,7 +2,6 @@ import { createServer } from "node:net";
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { certificate } from "../../../../test/support/certificates.ts";
-import { eventually } from "../../../../test/support/clock/eventually.ts";
 import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
 import { json, raw, reset, ScriptedServer, silence, type Script } from "../../../../test/support/vault/scripted-server.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
@@ -94,7 +93,7 @@ test.each<[string, Script]>([
 ])("%s until the deadline is a timeout", async (_, script) => {
   const { server, transport, clock } = await serve(script);
   const failure = failureOf(transport.request(request()));
-  await eventually(() => expect(server.calls).toHaveLength(1));
+  await expect.poll(() => server.calls).toHaveLength(1);
   await clock.advance(9_999);
   expect(clock.pending).toBe(1);
   await clock.advance(1);
@@ -109,7 +108,7 @@ test("a dripping body does not push the deadline out", async () => {
   });
   onTestFinished(() => clearInterval(dripping));
   const failure = failureOf(transport.request(request()));
-  await eventually(() => expect(server.calls).toHaveLength(1));
+  await expect.poll(() => server.calls).toHaveLength(1);
   await clock.advance(10_000);
   expect(await failure).toMatchObject({ kind: "transient", code: "timeout" });
 });
@@ -118,7 +117,7 @@ test("the caller's signal ends the call with its own reason, and leaves no timer
   const { server, transport, clock } = await serve(silence);
   const abort = new AbortController();
   const failure = failureOf(transport.request(request({ signal: abort.signal })));
-  await eventually(() => expect(server.calls).toHaveLength(1));
+  await expect.poll(() => server.calls).toHaveLength(1);
   const reason = new Error("no longer wanted");
   abort.abort(reason);
   expect(await failure).toBe(reason);
