@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { conditionTypes } from "./status.ts";
 import { customResourceDefinitions } from "./crd.ts";
-import { withRule } from "./rule.ts";
+import { withRule } from "./validation.ts";
 
 type Node = { readonly [key: string]: unknown };
 

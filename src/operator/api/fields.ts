@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { DURATION_PATTERN, parseDuration } from "../../lib/duration.ts";
-import { withRule } from "./rule.ts";
+import { withRule } from "./validation.ts";
 
 /** Fields that several kinds share. */
 

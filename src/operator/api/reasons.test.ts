@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { eventReasons } from "./event-reasons.ts";
-import { isStalled, type Reason, reasons } from "./reasons.ts";
+import { eventReasons, isStalled, type Reason, reasons } from "./reasons.ts";
 
 const names = Object.keys(reasons) as Reason[];
 

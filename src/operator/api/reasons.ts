@@ -54,3 +54,11 @@ export type Reason = keyof typeof reasons;
 export function isStalled(reason: Reason): boolean {
   return reasons[reason].stalled;
 }
+
+/** Reasons of the Kubernetes events about a target. With {@link reasons} they are the closed list, and API. */
+export const eventReasons = {
+  created: "TargetRecreated",
+  updated: "TargetUpdated",
+  repaired: "TargetRepaired",
+  deleted: "TargetRemoved",
+} as const;

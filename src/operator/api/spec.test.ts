@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { schemaOf, specTable } from "../../../test/support/kube/spec-table.ts";
-import { explainProblems } from "./explain-problems.ts";
+import { explainProblems } from "./validation.ts";
 
 test.each(specTable)("$what", ({ kind, spec, refused }) => {
   const parsed = schemaOf.get(kind)?.safeParse(spec);

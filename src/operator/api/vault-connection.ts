@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { duration, objectKey, objectName } from "./fields.ts";
-import { withRule } from "./rule.ts";
+import { withRule } from "./validation.ts";
 import { conditions } from "./status.ts";
 
 /** Defaults are applied in code, never by the API server, so that GitOps tools see no difference. */

@@ -13,7 +13,7 @@ import {
   whenMissing,
   whenRemoved,
 } from "./fields.ts";
-import { withRule } from "./rule.ts";
+import { withRule } from "./validation.ts";
 import { fileStatus } from "./status.ts";
 
 const fileEntry = withRule(

@@ -10,7 +10,7 @@ import {
   whenMissing,
   whenRemoved,
 } from "./fields.ts";
-import { withRule } from "./rule.ts";
+import { withRule } from "./validation.ts";
 import { secretStatus } from "./status.ts";
 
 /**

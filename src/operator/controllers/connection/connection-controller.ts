@@ -5,7 +5,7 @@ import type { KubeObject } from "../../kube/resource.ts";
 import type { StoreChange } from "../../kube/cache/object-store.ts";
 import { type ControllerObserver, runController } from "../../runtime/controller.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
-import { namespaceOf } from "../sync/namespace-of.ts";
+import { namespaceOf } from "../sync/reference-index.ts";
 import type { ConnectionReconciler } from "./connection-reconciler.ts";
 
 export interface ConnectionControllerOptions {

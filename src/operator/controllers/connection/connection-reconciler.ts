@@ -1,4 +1,4 @@
-import { explainProblems } from "../../api/explain-problems.ts";
+import { explainProblems } from "../../api/validation.ts";
 import { vaultConnectionKind } from "../../api/kinds.ts";
 import { connectionSpec, type ConnectionSpec, connectionStatus } from "../../api/vault-connection.ts";
 import type { Clock } from "../../../lib/clock.ts";

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { ACCEPT_ANNOTATION } from "../../api/names.ts";
-import { explainProblems } from "../../api/explain-problems.ts";
+import { explainProblems } from "../../api/validation.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import { notReady } from "../../sync/ready-condition.ts";

@@ -1,5 +1,5 @@
 import { findCondition } from "../../api/conditions.ts";
-import { eventReasons } from "../../api/event-reasons.ts";
+import { eventReasons } from "../../api/reasons.ts";
 import { API_GROUP, API_VERSION } from "../../api/kinds.ts";
 import type { EventRecorder } from "../../kube/events.ts";
 import type { KubeObject } from "../../kube/resource.ts";

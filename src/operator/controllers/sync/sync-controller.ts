@@ -9,7 +9,7 @@ import type { Candidate } from "../../sync/resolve.ts";
 import type { TargetKind } from "../../sync/sync-resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 import type { SnapshotChange } from "../../vault-client/connection.ts";
-import { namespaceOf } from "./namespace-of.ts";
+import { namespaceOf } from "./reference-index.ts";
 import { desiredStateChanged, type SyncReconciler } from "./sync-reconciler.ts";
 import { ReferenceIndex } from "./reference-index.ts";
 import type { SourceKind } from "./source-kind.ts";

@@ -9,6 +9,17 @@ export type SyncFailure =
   | { readonly kind: "final"; readonly readyCondition: ReadyCondition; readonly retryAfterMs: number | undefined }
   | { readonly kind: "retry"; readonly reason: Reason; readonly message: string; readonly retryAfterMs: number | undefined };
 
+/** The attempt failed in a way that another one may mend; the queue waits at least `retryAfterMs`. */
+export class RetryLaterError extends Error {
+  readonly retryAfterMs: number | undefined;
+
+  constructor(reason: string, retryAfterMs?: number) {
+    super(reason);
+    this.name = "RetryLaterError";
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
 /** Refusals that a person mends outside the operator's sight (a right, a quota) are tried again this seldom. */
 const SLOW_RETRY_MS = 60_000;
 const FIRST_RETRY_MS = 1_000;

@@ -29,7 +29,7 @@ import { recordEvents } from "./record-events.ts";
 import { type Outcome, unchangedOutcome, mergeUnreported } from "./outcome.ts";
 import { WATCH_LAG_MS } from "../status/own-writes.ts";
 import { StatusWriter } from "../status/status-writer.ts";
-import { RetryLaterError } from "./retry-later.ts";
+import { RetryLaterError } from "./sync-failure.ts";
 import type { SourceKind } from "./source-kind.ts";
 import { targetDescriptor } from "./target-metadata.ts";
 import type { TargetView } from "./target-view.ts";

@@ -5,7 +5,7 @@ import type { KubeObject } from "../../kube/resource.ts";
 import { Store } from "../../kube/cache/object-store.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 import { targetMetadata } from "./target-metadata.ts";
-import { TargetView } from "./target-view.ts";
+import { TargetView, VerifiedStates } from "./target-view.ts";
 
 const resource = syncResource([syncItem("a")]);
 const KEY = "shop/db";
@@ -132,4 +132,31 @@ test("of a target only what says whose it is and what it holds is kept: never a 
   const kept = targetMetadata({ apiVersion: "v1", kind: "Secret", metadata, data: { a: canary } });
   expect(JSON.stringify(kept)).not.toContain(canary);
   expect(kept).toMatchObject({ owners: [{ uid: "u", controller: false }], deleting: true });
+});
+
+test("a state is known by target, object and resourceVersion, and never by less", () => {
+  const verified = new VerifiedStates();
+  verified.mark("Secret/shop/db", "u1", "5", "Opaque");
+  expect(verified.isState("Secret/shop/db", "u1", "5")).toBe(true);
+  expect(verified.isState("Secret/shop/db", "u1", "6")).toBe(false);
+  expect(verified.isState("Secret/shop/db", "u2", "5")).toBe(false);
+  expect(verified.isState("ConfigMap/shop/db", "u1", "5")).toBe(false);
+});
+
+test("it is right only for who asks for its type", () => {
+  const verified = new VerifiedStates();
+  verified.mark("Secret/shop/db", "u1", "5", "Opaque");
+  expect(verified.has("Secret/shop/db", "u1", "5", "Opaque")).toBe(true);
+  expect(verified.has("Secret/shop/db", "u1", "5", "kubernetes.io/tls")).toBe(false);
+  expect(verified.has("Secret/shop/db", "u1", "5", undefined)).toBe(false);
+  expect(verified.has("Secret/shop/db", "u1", "6", "Opaque")).toBe(false);
+});
+
+test("only the last state counts, and none once it is forgotten", () => {
+  const verified = new VerifiedStates();
+  verified.mark("t", "u1", "5", undefined);
+  verified.mark("t", "u1", "6", undefined);
+  expect(verified.isState("t", "u1", "5")).toBe(false);
+  verified.forget("t");
+  expect(verified.has("t", "u1", "6", undefined)).toBe(false);
 });

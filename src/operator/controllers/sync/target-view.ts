@@ -5,7 +5,6 @@ import type { SyncResource, TargetKind } from "../../sync/sync-resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 import { OwnWrites } from "../status/own-writes.ts";
 import { targetMetadata } from "./target-metadata.ts";
-import { Verified } from "./verified.ts";
 
 /** `<kind>/<namespace>/<name>`: how an object that is, or could be, a target is named. */
 export function targetKey(kind: TargetKind, key: string): string {
@@ -18,7 +17,7 @@ const keyOfTarget = ({ namespace, target }: SyncResource): string => targetKey(t
 export class TargetView {
   readonly #stores: Readonly<Record<TargetKind, ReadonlyStore<TargetMetadata>>>;
   readonly #ownWrites: OwnWrites<TargetMetadata>;
-  readonly #verified = new Verified();
+  readonly #verified = new VerifiedStates();
 
   constructor(stores: Readonly<Record<TargetKind, ReadonlyStore<TargetMetadata>>>, clock: Clock) {
     this.#stores = stores;
@@ -68,5 +67,31 @@ export class TargetView {
     }
     const newest = this.#ownWrites.newest(key, change.now);
     return newest === undefined || !this.#verified.isState(key, newest.uid, newest.resourceVersion);
+  }
+}
+
+/**
+ * Which state of which target was seen to hold what its annotations say: by the write that made it, or by reading it once.
+ * Only identities are kept, never content.
+ */
+export class VerifiedStates {
+  readonly #states = new Map<string, { readonly state: string; readonly type: string | undefined }>();
+
+  mark(target: string, uid: string, resourceVersion: string, type: string | undefined): void {
+    this.#states.set(target, { state: `${uid}/${resourceVersion}`, type });
+  }
+
+  /** Whether this state was seen, and seen to be right. */
+  isState(target: string, uid: string, resourceVersion: string): boolean {
+    return this.#states.get(target)?.state === `${uid}/${resourceVersion}`;
+  }
+
+  /** The same, for a resource that asks for this type. */
+  has(target: string, uid: string, resourceVersion: string, type: string | undefined): boolean {
+    return this.isState(target, uid, resourceVersion) && this.#states.get(target)?.type === type;
+  }
+
+  forget(target: string): void {
+    this.#states.delete(target);
   }
 }

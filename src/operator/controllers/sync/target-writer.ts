@@ -13,7 +13,7 @@ import { isVaultError } from "../../vault-client/vault-error.ts";
 import { type SyncFailure, vaultFailure, writeFailure } from "./sync-failure.ts";
 import { failedOutcome, type Outcome, unchangedOutcome } from "./outcome.ts";
 import { renderTarget } from "./render-target.ts";
-import { RetryLaterError } from "./retry-later.ts";
+import { RetryLaterError } from "./sync-failure.ts";
 import type { FetchedBytes } from "./source-kind.ts";
 import { targetDescriptor } from "./target-metadata.ts";
 import type { TargetView } from "./target-view.ts";

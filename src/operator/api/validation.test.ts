@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { schemaOf, specTable } from "../../../test/support/kube/spec-table.ts";
-import { explainProblems } from "./explain-problems.ts";
+import { explainProblems } from "./validation.ts";
 import { vaultSecretSpec } from "./vault-secret.ts";
 
 function explain(schema: z.ZodType, value: unknown): string {

@@ -12,3 +12,12 @@ export function withRule<T extends z.ZodType>(
   const validations = [...(Array.isArray(earlier) ? earlier : []), { rule: rule.cel, message: rule.message }];
   return schema.refine(rule.check, rule.message).meta({ "x-kubernetes-validations": validations });
 }
+
+/** `spec.data[0].remoteRef.version: what would be right`, for up to three problems of a spec. Never the value that was found. */
+export function explainProblems(error: z.ZodError): string {
+  const problems = error.issues.slice(0, 3).map(({ path, message }) => {
+    const field = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
+    return `spec${field}: ${message}`;
+  });
+  return problems.join("; ") + (error.issues.length > 3 ? `; and ${error.issues.length - 3} more` : "");
+}
