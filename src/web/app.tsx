@@ -52,7 +52,7 @@ function Content({ route, control }: { readonly route: Route; readonly control: 
     case "asking":
       return (
         <p class="loading" role="status">
-          <span class="spinner" /> One moment …
+          <span class="spinner" /> Loading …
         </p>
       );
     case "unknown":

@@ -28,7 +28,7 @@ function Brand(): VNode {
 
 function Areas({ route }: { readonly route: Route }): VNode {
   return (
-    <nav class="areas" aria-label="Areas">
+    <nav class="areas" aria-label="Main">
       {areas.map(([page, label, icon]) => (
         <a key={page} href={hrefOf({ page })} aria-current={areaOf(route) === page ? "page" : undefined}>
           <Icon name={icon} />

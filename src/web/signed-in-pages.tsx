@@ -26,9 +26,9 @@ function Onward(): null {
 function UnknownPage(): VNode {
   return (
     <>
-      <PageHeading title="No such page" />
-      <Empty icon="warning" title="There is nothing at this address">
-        <a href={hrefOf({ page: "secrets" })}>To your secrets</a>
+      <PageHeading title="Page not found" />
+      <Empty icon="warning" title="This page does not exist">
+        <a href={hrefOf({ page: "secrets" })}>Go to your secrets</a>
       </Empty>
     </>
   );

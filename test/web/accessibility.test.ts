@@ -84,8 +84,8 @@ describe("by keyboard alone", () => {
   test("one logs in, makes a secret, and reads it again", async () => {
     const { page, go } = await browser.visit(vault);
     await go("/log-in");
-    await page.getByLabel("E-mail address").waitFor();
-    await tabTo(page, "E-mail address");
+    await page.getByLabel("Email address").waitFor();
+    await tabTo(page, "Email address");
     await page.keyboard.type(ann);
     await tabTo(page, "Password");
     await page.keyboard.type(vault.passwords.get(ann) ?? "");
@@ -98,7 +98,7 @@ describe("by keyboard alone", () => {
     await page.keyboard.type("typed-name");
     await tabTo(page, "Value");
     await page.keyboard.type("typed value");
-    await tabTo(page, "Protect");
+    await tabTo(page, "Create secret");
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Reveal value" }).waitFor();
     await tabTo(page, "Reveal value");
@@ -122,7 +122,7 @@ describe("by keyboard alone", () => {
     await caller.call("team_create", { group_id: "short-lived" });
     const { page, go } = await browser.visit(vault, { as: ann });
     await go("/teams");
-    await page.getByRole("button", { name: "Delete the team short-lived" }).press("Enter");
+    await page.getByRole("button", { name: "Delete team short-lived" }).press("Enter");
     await page.getByRole("dialog").getByRole("button", { name: "Delete team" }).press("Enter");
     await page.getByRole("dialog").waitFor({ state: "detached" });
     await expect.poll(() => focusedHeading(page)).toBe("Teams");
@@ -131,7 +131,7 @@ describe("by keyboard alone", () => {
   test("a dialog about something that cannot be taken back begins at the way out", async () => {
     const { page, go } = await browser.visit(vault, { as: ann });
     await go("/teams");
-    await page.getByRole("button", { name: "Delete the team checkout" }).press("Enter");
+    await page.getByRole("button", { name: "Delete team checkout" }).press("Enter");
     const cancel = page.getByRole("dialog").getByRole("button", { name: "Cancel" });
     await expect.poll(() => cancel.evaluate((button) => button === document.activeElement)).toBe(true);
   });

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => vault[Symbol.asyncDispose]());
 
 async function logIn({ page }: Visitor, email: string, password: string): Promise<void> {
-  await page.getByLabel("E-mail address").fill(email);
+  await page.getByLabel("Email address").fill(email);
   await page.getByLabel("Password", { exact: true }).fill(password);
   await page.getByRole("button", { name: "Log in" }).click();
 }
@@ -105,9 +105,9 @@ describe("logging in and out", () => {
 
 async function linkFor(visitor: Visitor, route: string, email: string): Promise<string> {
   await visitor.go(route);
-  await visitor.page.getByLabel("E-mail address").fill(email);
+  await visitor.page.getByLabel("Email address").fill(email);
   await visitor.page.getByRole("button", { name: "Send me the link" }).click();
-  await visitor.page.getByRole("heading", { name: "Check your mail" }).waitFor();
+  await visitor.page.getByRole("heading", { name: "Check your email" }).waitFor();
   return (await mailTo(vault.mailDirectory, email)).link;
 }
 
@@ -126,7 +126,7 @@ describe("choosing a password", () => {
     await page.goForward();
     expect(page.url()).not.toContain(token);
     await page.reload();
-    await page.getByText("reached through the link in a letter").waitFor();
+    await page.getByText("Open this page through the link in an email").waitFor();
   });
 
   test("two passwords that differ, a short one and a used link are each told", async () => {
@@ -134,12 +134,12 @@ describe("choosing a password", () => {
     const { page } = visitor;
     const link = await linkFor(visitor, "/forgot-password", "bob@example.com");
     await page.goto(link);
-    const [password, again] = [page.getByLabel("New password"), page.getByLabel("The same again")];
+    const [password, again] = [page.getByLabel("New password"), page.getByLabel("Confirm password")];
     const submit = page.getByRole("button", { name: "Set password and log in" });
     await password.fill("correct horse battery");
     await again.fill("correct horse");
     await submit.click();
-    await page.getByText("The two passwords differ.").waitFor();
+    await page.getByText("The passwords do not match.").waitFor();
     expect(await again.getAttribute("aria-invalid")).toBe("true");
     await password.fill("short");
     await again.fill("short");
@@ -153,9 +153,9 @@ describe("choosing a password", () => {
     const late = await browser.visit(vault);
     await late.page.goto(link);
     await late.page.getByLabel("New password").fill("correct horse battery");
-    await late.page.getByLabel("The same again").fill("correct horse battery");
+    await late.page.getByLabel("Confirm password").fill("correct horse battery");
     await late.page.getByRole("button", { name: "Set password and log in" }).click();
-    await late.page.getByRole("link", { name: "Ask for another letter" }).waitFor();
+    await late.page.getByRole("link", { name: "Request another email" }).waitFor();
   });
 
   test("an address with or without an account gets the same page", async () => {
@@ -166,9 +166,9 @@ describe("choosing a password", () => {
       await go("/log-in");
       await page.getByRole("link", { name: "Forgot your password?" }).click();
       await page.getByRole("heading", { level: 1, name: "Forgot your password?" }).waitFor();
-      await page.getByLabel("E-mail address").fill(email);
+      await page.getByLabel("Email address").fill(email);
       await page.getByRole("button", { name: "Send me the link" }).click();
-      await page.getByRole("heading", { name: "Check your mail" }).waitFor();
+      await page.getByRole("heading", { name: "Check your email" }).waitFor();
       shown.push((await page.getByRole("main").innerText()).replace(email, "<address>"));
     }
     expect(shown[0]).toBe(shown[1]);

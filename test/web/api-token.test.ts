@@ -16,13 +16,13 @@ beforeEach(async () => {
 test("a token is shown for the password only, copied, and gone when the page is left", async () => {
   const { page, go } = await browser.visit(vault, { as: ann, permissions });
   await go("/api-token");
-  const password = page.getByLabel("Your password, once more");
+  const password = page.getByLabel("Confirm your password");
   await password.fill("not the password");
-  await page.getByRole("button", { name: "Show a new token" }).click();
+  await page.getByRole("button", { name: "Create token" }).click();
   await page.getByRole("alert").getByText("password").waitFor();
   await password.fill(vault.passwords.get(ann) ?? "");
-  await page.getByRole("button", { name: "Show a new token" }).click();
-  await page.getByText("Ends in 24 hours").waitFor();
+  await page.getByRole("button", { name: "Create token" }).click();
+  await page.getByText("Expires in 24 hours").waitFor();
   await page.getByRole("button", { name: "Copy refresh token" }).click();
   await page.getByText("Copied refresh token.").waitFor();
   const refreshToken = await page.evaluate(() => navigator.clipboard.readText());

@@ -84,7 +84,7 @@ describe("uploading", () => {
     const progress = page.getByRole("progressbar", { name: "Upload of slow.bin" });
     await expect.poll(async () => Number(await progress.getAttribute("value")), { timeout: 15_000 }).toBeGreaterThan(0);
     await page.getByRole("button", { name: "Cancel upload of slow.bin" }).click();
-    await page.getByText("Cancelled.").waitFor();
+    await page.getByText("Canceled.").waitFor();
     expect(await listed()).toEqual([]);
   });
 

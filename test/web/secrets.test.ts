@@ -49,12 +49,12 @@ describe("the list", () => {
     await page.getByLabel("Shared with me").check({ force: true });
     await expect.poll(names).toEqual(["mail"]);
     await page.getByLabel("All", { exact: true }).check({ force: true });
-    await page.getByLabel("Sort by").selectOption("Next to expire");
+    await page.getByLabel("Sort by").selectOption("Expires next");
     await expect.poll(names).toEqual(["shop-db", "mail", "api-key"]);
     await page.getByLabel("Search secrets").fill("environment_type:prod");
     await expect.poll(names).toEqual(["api-key"]);
     await page.getByLabel("Search secrets").fill("no such words");
-    await page.getByText("Nothing fits").waitFor();
+    await page.getByText("No matches").waitFor();
     await page.getByLabel("Search secrets").fill("orders");
     await page.getByRole("link", { name: "shop-db" }).click();
     await page.getByRole("link", { name: "All secrets" }).click();
@@ -67,7 +67,7 @@ describe("the list", () => {
     const { page, go } = await browser.visit(vault, { as: ann });
     await go("/secrets");
     const row = page.getByRole("row", { name: "mail" });
-    for (const text of [bob, "Read and write", "Expired", "Removed in 3 days"]) await row.getByText(text).first().waitFor();
+    for (const text of [bob, "Read and write", "Expired", "Deleted in 3 days"]) await row.getByText(text).first().waitFor();
     expect(await row.getByText("in 3 days").getAttribute("title")).toMatch(/20\d\d/u);
   });
 
@@ -100,12 +100,12 @@ describe("making a secret", () => {
     await page.getByLabel("Description").fill("orders");
     await page.getByLabel("Environment").fill("prod");
     await page.getByLabel("Expires after (days)").fill("30");
-    await page.getByRole("button", { name: "Add a name" }).click();
+    await page.getByRole("button", { name: "Add field" }).click();
     await page.locator('[name="custom-name"]').fill("rotation");
     await page.locator('[name="custom-value"]').fill('{"days": 30}');
-    await page.getByLabel("Remove it after").fill("2");
+    await page.getByLabel("Delete after").fill("2");
     await page.getByLabel("Unit").selectOption("hours");
-    await page.getByRole("button", { name: "Protect" }).click();
+    await page.getByRole("button", { name: "Create secret" }).click();
     await page.getByRole("heading", { level: 1, name: "shop/db #1" }).waitFor();
     const [record] = (await anns.call("list_no_dup")).json().secrets;
     expect(record).toMatchObject({
@@ -122,7 +122,7 @@ describe("making a secret", () => {
     await go("/new-secret");
     await page.getByLabel("Name").fill("shop-db");
     await page.getByLabel("Value").fill("second");
-    await page.getByRole("button", { name: "Protect" }).click();
+    await page.getByRole("button", { name: "Create secret" }).click();
     await page.getByRole("alert").getByText("already").waitFor();
     expect((await anns.call("expose", { key_name: "shop-db" })).json()).toMatchObject({ key_version: 1, key_value: "first" });
   });
@@ -131,7 +131,7 @@ describe("making a secret", () => {
     const { page, go } = await browser.visit(vault, { as: ann });
     await go("/new-secret");
     await page.getByLabel("Name").fill("x".repeat(300));
-    await page.getByRole("button", { name: "Protect" }).click();
+    await page.getByRole("button", { name: "Create secret" }).click();
     await expect.poll(() => page.getByLabel("Name").getAttribute("aria-invalid")).toBe("true");
     await page.getByText("at most 256 characters").waitFor();
   });
@@ -204,7 +204,7 @@ describe("one's own secret", () => {
     await go(secretRoute(ann, "shop-db"));
     await page.getByRole("button", { name: "New version" }).click();
     await page.getByLabel("New value").fill("second value");
-    await page.getByRole("button", { name: "Protect new version" }).click();
+    await page.getByRole("button", { name: "Add version" }).click();
     const [second, first] = [
       page.getByRole("listitem").filter({ hasText: "Version 2" }),
       page.getByRole("listitem").filter({ hasText: "Version 1" }),
@@ -227,7 +227,7 @@ describe("one's own secret", () => {
     await dialog.getByLabel("Classification").fill("secret");
     await dialog.locator('[name="custom-value"]').first().fill("[1, 2]");
     await dialog.getByRole("button", { name: "Save" }).click();
-    await page.getByText("Saved the metadata.").waitFor();
+    await page.getByText("Saved metadata.").waitFor();
     const [record] = (await anns.call("list_no_dup")).json().secrets;
     expect(record.metadata).toMatchObject({ classification: "secret", cloud_type: "aws", team: [1, 2], count: 3, text: "10" });
   });
@@ -237,28 +237,28 @@ describe("one's own secret", () => {
     await anns.call("team_create", { group_id: "checkout", members: [bob, "new@example.com"] });
     const { page, go } = await browser.visit(vault, { as: ann });
     await go(secretRoute(ann, "shop-db"));
-    await page.getByText("Only you have this secret.").waitFor();
-    const [to, share] = [page.getByLabel("Person or team"), page.getByRole("button", { name: "Share", exact: true })];
+    await page.getByText("Only you have access.").waitFor();
+    const [to, share] = [page.getByLabel("User or team"), page.getByRole("button", { name: "Share", exact: true })];
     const grants = page.getByRole("list", { name: "Shared with" }).getByRole("listitem");
     const words = () => grants.locator("span:not(.badges)").allTextContents();
     await to.fill("checkout");
     await share.click();
-    await expect.poll(words).toEqual(["checkout", "Team", "Read", "Invited by mail"]);
+    await expect.poll(words).toEqual(["checkout", "Team", "Read", "Invited by email"]);
     await to.fill(bob);
-    await page.getByLabel("May", { exact: true }).selectOption("RW");
+    await page.getByLabel("Permission", { exact: true }).selectOption("RW");
     await share.click();
-    await expect.poll(words).toEqual([bob, "Person", "Read and write", "Active", "checkout", "Team", "Read", "Invited by mail"]);
+    await expect.poll(words).toEqual([bob, "User", "Read and write", "Active", "checkout", "Team", "Read", "Invited by email"]);
     expect(await bobsList()).toEqual(["RW"]);
     await page.reload();
     await page.getByRole("button", { name: `Stop sharing with ${bob}` }).click();
-    await page.getByRole("dialog").getByText(`${bob} loses it at once.`).waitFor();
+    await page.getByRole("dialog").getByText(`${bob} loses access immediately.`).waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Stop sharing" }).click();
-    await page.getByText(`Taken back from ${bob}.`).waitFor();
-    await expect.poll(words).toEqual(["checkout", "Team", "Read", "Invited by mail"]);
+    await page.getByText(`Stopped sharing with ${bob}.`).waitFor();
+    await expect.poll(words).toEqual(["checkout", "Team", "Read", "Invited by email"]);
     expect(await bobsList()).toEqual(["R"]);
-    await page.getByRole("button", { name: "Stop sharing with everybody" }).click();
+    await page.getByRole("button", { name: "Stop sharing with everyone" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Stop sharing" }).click();
-    await page.getByText("Only you have this secret.").waitFor();
+    await page.getByText("Only you have access.").waitFor();
     expect(await bobsList()).toEqual([]);
     await anns.call("team_delete", { group_id: "checkout" });
   });
@@ -276,13 +276,13 @@ describe("one's own secret", () => {
       [bob, 0],
       ["cashiers", 1],
     ] as const) {
-      const change = page.getByRole("button", { name: `Change what ${grantee} may do` });
+      const change = page.getByRole("button", { name: `Change permission of ${grantee}` });
       await change.click();
-      expect(await dialog.getByLabel("May").inputValue()).toBe("R");
-      expect(await dialog.getByText("invited by mail once more").count()).toBe(mailed);
-      await dialog.getByLabel("May").selectOption("RW");
+      expect(await dialog.getByLabel("Permission").inputValue()).toBe("R");
+      expect(await dialog.getByText("another invitation email").count()).toBe(mailed);
+      await dialog.getByLabel("Permission").selectOption("RW");
       await dialog.getByRole("button", { name: "Save" }).click();
-      await page.getByText(`Changed what ${grantee} may do.`).waitFor();
+      await page.getByText(`Changed the permission of ${grantee}.`).waitFor();
       await grants.filter({ hasText: grantee }).getByText("Read and write").waitFor();
       await dialog.waitFor({ state: "detached" });
       expect(await change.evaluate((button) => button === document.activeElement)).toBe(true);
@@ -315,7 +315,7 @@ describe("one's own secret", () => {
     await go(secretRoute(ann, "shop-db"));
     await page.getByRole("button", { name: "New version" }).click();
     await page.getByLabel("New value").fill("second value");
-    await page.getByRole("button", { name: "Protect new version" }).click();
+    await page.getByRole("button", { name: "Add version" }).click();
     await page.getByRole("heading", { name: "Version 2" }).waitFor();
     await page.getByRole("button", { name: "Reveal value" }).first().click();
     await page.getByText("second value").waitFor();
@@ -366,7 +366,7 @@ describe("a received secret", () => {
     await go(secretRoute(bob, "mail"));
     await page.getByRole("button", { name: "New version" }).click();
     await page.getByLabel("New value").fill("ann's value");
-    await page.getByRole("button", { name: "Protect new version" }).click();
+    await page.getByRole("button", { name: "Add version" }).click();
     await page.getByRole("heading", { name: "Version 2" }).waitFor();
     expect((await bobs.call("expose_link", { key_name: "mail" })).json().key_value).toBe("ann's value");
   });
@@ -376,8 +376,8 @@ describe("a received secret", () => {
     const { page, go } = await browser.visit(vault, { as: ann });
     await go(secretRoute(bob, "mail"));
     await page.getByLabel("New value").fill("ann's value");
-    await page.getByRole("button", { name: "Protect new version" }).click();
-    await page.getByText("Version 2 of mail is there.").waitFor();
+    await page.getByRole("button", { name: "Add version" }).click();
+    await page.getByText("Added version 2 of mail.").waitFor();
     expect((await bobs.call("expose_link", { key_name: "mail" })).json().key_value).toBe("ann's value");
   });
 

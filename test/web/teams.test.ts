@@ -25,7 +25,7 @@ test("a team is made with its members, changed, and deleted", async () => {
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").fill("checkout");
   await dialog.getByLabel("Members").fill(`${bob}, carla@example.com\ndora@example.com`);
-  await dialog.getByRole("button", { name: "Make the team" }).click();
+  await dialog.getByRole("button", { name: "Create team" }).click();
   const list = page.getByRole("list", { name: "Members of checkout" });
   await list.getByText("dora@example.com").waitFor();
   expect(await members()).toEqual([ann, bob, "carla@example.com", "dora@example.com"]);
@@ -36,7 +36,7 @@ test("a team is made with its members, changed, and deleted", async () => {
   await dialog.getByRole("button", { name: "Remove", exact: true }).click();
   await list.getByText("carla@example.com").waitFor({ state: "detached" });
   expect(await members()).toEqual([ann, bob, "dora@example.com", "eve@example.com"]);
-  await page.getByRole("button", { name: "Delete the team checkout" }).click();
+  await page.getByRole("button", { name: "Delete team checkout" }).click();
   await dialog.getByRole("button", { name: "Delete team" }).click();
   await page.getByText("No teams yet").waitFor();
   expect(await members()).toBeUndefined();
@@ -57,11 +57,11 @@ test("a name that is taken, and an address that is none, are told in the dialog"
   await page.getByRole("button", { name: "New team" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").fill("platform");
-  await dialog.getByRole("button", { name: "Make the team" }).click();
+  await dialog.getByRole("button", { name: "Create team" }).click();
   await dialog.getByRole("alert").getByText("team").waitFor();
   await dialog.getByLabel("Name").fill("another");
   await dialog.getByLabel("Members").fill("nobody");
-  await dialog.getByRole("button", { name: "Make the team" }).click();
+  await dialog.getByRole("button", { name: "Create team" }).click();
   await expect.poll(() => dialog.getByLabel("Members").getAttribute("aria-invalid")).toBe("true");
   await dialog.getByRole("button", { name: "Cancel" }).click();
   await dialog.waitFor({ state: "detached" });

@@ -13,7 +13,7 @@ const zoe = "zoe@example.com";
 
 async function setPassword(page: Page, password: string): Promise<void> {
   await page.getByLabel("New password").fill(password);
-  await page.getByLabel("The same again").fill(password);
+  await page.getByLabel("Confirm password").fill(password);
   await page.getByRole("button", { name: "Set password and log in" }).click();
   await page.getByRole("heading", { level: 1, name: "Secrets" }).waitFor();
 }
@@ -36,9 +36,9 @@ test("from signing up to a token for programs: the whole story of two people", a
 
   // Signing up.
   await go("/sign-up");
-  await page.getByLabel("E-mail address").fill(ann);
+  await page.getByLabel("Email address").fill(ann);
   await page.getByRole("button", { name: "Send me the link" }).click();
-  await page.getByRole("heading", { name: "Check your mail" }).waitFor();
+  await page.getByRole("heading", { name: "Check your email" }).waitFor();
   await page.goto(await newest(vault, ann));
   await expect.poll(() => page.url()).toBe(`${vault.url}/#/set-password`);
   await setPassword(page, annsPassword);
@@ -47,11 +47,11 @@ test("from signing up to a token for programs: the whole story of two people", a
   await page.getByRole("link", { name: "New secret" }).first().click();
   await page.getByLabel("Name").fill("shop-db");
   await page.getByLabel("Value").fill(value);
-  await page.getByRole("button", { name: "Protect" }).click();
+  await page.getByRole("button", { name: "Create secret" }).click();
   await page.getByRole("heading", { level: 1, name: "shop-db" }).waitFor();
-  await page.getByLabel("Person or team").fill(zoe);
+  await page.getByLabel("User or team").fill(zoe);
   await page.getByRole("button", { name: "Share", exact: true }).click();
-  await page.getByText("Invited by mail", { exact: true }).waitFor();
+  await page.getByText("Invited by email", { exact: true }).waitFor();
 
   // The other one comes by the invitation's link, and the share is there.
   const other = await browser.visit(vault, { permissions: ["clipboard-read", "clipboard-write"] });
@@ -64,8 +64,8 @@ test("from signing up to a token for programs: the whole story of two people", a
 
   // A token copied from the page works for programs.
   await other.page.getByRole("link", { name: "API token" }).click();
-  await other.page.getByLabel("Your password, once more").fill(zoesPassword);
-  await other.page.getByRole("button", { name: "Show a new token" }).click();
+  await other.page.getByLabel("Confirm your password").fill(zoesPassword);
+  await other.page.getByRole("button", { name: "Create token" }).click();
   await other.page.getByRole("button", { name: "Copy access token" }).click();
   await other.page.getByText("Copied access token.").waitFor();
   const caller = new VaultCaller(vault.url, zoe, await clipboard(other.page));

@@ -50,15 +50,15 @@ function Tokens({ issued: { tokens, at }, onDone }: { readonly issued: Issued; r
       <p class="note good" role="status">
         <Icon name="clock" />
         <span>
-          Ends <Moment at={at + tokens.expires_in * 1000} />. It is shown this once: copy it now.
+          Expires <Moment at={at + tokens.expires_in * 1000} />. The tokens are shown only once: copy them now.
         </span>
       </p>
       <TokenBox label="Access token" what="access token" token={tokens.access_token} />
       <TokenBox label="Refresh token" what="refresh token" token={tokens.refresh_token} />
-      <p class="hint">The refresh token obtains new access tokens, as long as it is used at least once in 90 days.</p>
+      <p class="hint">Use the refresh token to obtain new access tokens. It expires when unused for 90 days.</p>
       <div class="buttons">
         <button class="button" type="button" onClick={onDone}>
-          Done, hide them
+          Hide tokens
         </button>
       </div>
     </section>
@@ -71,18 +71,18 @@ function Usage(): VNode {
   return (
     <section class="card" aria-labelledby="usage-title">
       <div class="card-head">
-        <h2 id="usage-title">How to use it</h2>
+        <h2 id="usage-title">Usage</h2>
         <CopyButton what="example" text={text} />
       </div>
       <p>
-        Programs send it as the header <code>authorization</code>, bare, without a word before it. In a shell, without the token
-        in the history or in the list of processes:
+        Send it in the <code>authorization</code> header, without a prefix. This example keeps the token out of the shell history
+        and the process list:
       </p>
       <pre class="example" tabIndex={0} role="region" aria-label="Example">
         {text}
       </pre>
       <p>
-        <a href="/api">All operations</a>
+        <a href="/api">API reference</a>
       </p>
     </section>
   );
@@ -107,16 +107,11 @@ export function ApiTokenPage(): VNode {
         <section class="card" aria-labelledby="issue-title">
           <h2 id="issue-title">New token</h2>
           <p class="lead">
-            It reaches everything you can reach, for 24 hours. For less reach, or another lifetime, use generate_access_token.
+            The token has all your permissions and is valid for 24 hours. For a narrower scope or another lifetime, use
+            generate_access_token.
           </p>
-          <Form action={action} submit="Show a new token" icon="terminal" work={work}>
-            <TextField
-              label="Your password, once more"
-              name="password"
-              type="password"
-              autocomplete="current-password"
-              required
-            />
+          <Form action={action} submit="Create token" icon="terminal" work={work}>
+            <TextField label="Confirm your password" name="password" type="password" autocomplete="current-password" required />
           </Form>
         </section>
       )}

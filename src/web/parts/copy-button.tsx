@@ -31,7 +31,7 @@ export function CopyButton({ what, text, compact = false }: CopyButtonProps): VN
       toast(`Copied ${what}.`);
     } catch (error) {
       const { code, message } = failureOf(error);
-      toast(code === "unforeseen" ? "The browser does not let this page copy: it takes https." : message);
+      toast(code === "unforeseen" ? "The browser denied access to the clipboard. Copying requires HTTPS." : message);
     } finally {
       setBusy(false);
     }

@@ -40,13 +40,13 @@ export function failureFromBody(status: number, text: string): ServiceFailure {
   } catch {
     // Not JSON: a proxy's page, for one.
   }
-  return new ServiceFailure("unreadable", `The vault answered ${status} and nothing more that can be read.`, status);
+  return new ServiceFailure("unreadable", `The vault responded with status ${status} and no readable error.`, status);
 }
 
 export function failureOf(error: unknown): ServiceFailure {
   return error instanceof ServiceFailure
     ? error
-    : new ServiceFailure("unforeseen", "Something went wrong in this page. Reload it.");
+    : new ServiceFailure("unforeseen", "Something went wrong on this page. Reload it and try again.");
 }
 
 /** The service writes its messages without a capital and a full stop. */

@@ -24,5 +24,8 @@ export async function post(path: string, body: object, csrfToken?: string): Prom
 export async function readJson<T>(response: Response, guard: Guard<T>): Promise<T> {
   const answer: unknown = await response.json().catch(() => undefined);
   if (guard(answer)) return answer;
-  throw new ServiceFailure("unreadable", "The vault's answer cannot be read. Reload the page: it may be of another version.");
+  throw new ServiceFailure(
+    "unreadable",
+    "The vault's response cannot be read. Reload the page: the server may have been updated.",
+  );
 }

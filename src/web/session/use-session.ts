@@ -19,7 +19,7 @@ export interface SessionControl {
   readonly end: (notice?: string) => void;
 }
 
-const OVER = "Your session has ended. Log in again to go on where you were.";
+const OVER = "Your session has ended. Log in again to continue.";
 
 /** The session, asked for once when the page is loaded. It is kept in memory and in the browser's cookie, nowhere else. */
 export function useSession(): SessionControl {

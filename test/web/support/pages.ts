@@ -41,13 +41,13 @@ export const accountPages: readonly PageUnderTest[] = [
 export const signedInPages: readonly PageUnderTest[] = [
   { route: "/secrets", shows: "Orders and stock", loggedIn: true },
   { route: "/new-secret", shows: "Metadata and lifetime", loggedIn: true },
-  { route: `/secrets/${encodeURIComponent(ann)}/shop-db`, shows: "Invited by mail", loggedIn: true },
+  { route: `/secrets/${encodeURIComponent(ann)}/shop-db`, shows: "Invited by email", loggedIn: true },
   { route: `/secrets/${encodeURIComponent(bob)}/mail`, shows: "Remove from my list", loggedIn: true },
-  { route: `/secrets/${encodeURIComponent(bob)}/nothing`, shows: "Write without reading", loggedIn: true },
+  { route: `/secrets/${encodeURIComponent(bob)}/nothing`, shows: "Write-only access", loggedIn: true },
   { route: "/files", shows: "1 earlier version", loggedIn: true },
   { route: "/teams", shows: "Add members", loggedIn: true },
-  { route: "/api-token", shows: "How to use it", loggedIn: true },
-  { route: "/nowhere", shows: "There is nothing at this address", loggedIn: true },
+  { route: "/api-token", shows: "Usage", loggedIn: true },
+  { route: "/nowhere", shows: "This page does not exist", loggedIn: true },
 ];
 
 export const allPages: readonly PageUnderTest[] = [...accountPages, ...signedInPages];

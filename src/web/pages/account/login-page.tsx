@@ -29,7 +29,7 @@ export function LogInPage({ notice, onSession }: LogInPageProps): VNode {
         )}
       </div>
       <Form action={action} submit="Log in" work={work}>
-        <TextField label="E-mail address" name="email" type="email" autocomplete="username" required autofocus />
+        <TextField label="Email address" name="email" type="email" autocomplete="username" required autofocus />
         <TextField label="Password" name="password" type="password" autocomplete="current-password" required />
       </Form>
       <ul class="account-links">

@@ -12,26 +12,26 @@ import { AccountCard } from "./account-card.tsx";
 const words = {
   "sign-up": {
     title: "Sign up",
-    lead: "Your account is known by your e-mail address. We send you a letter with a link, through which you choose a password.",
+    lead: "Your email address identifies your account. We send you an email with a link to choose a password.",
     submit: "Send me the link",
   },
   "forgot-password": {
     title: "Forgot your password?",
-    lead: "We send you a letter with a link, through which you choose a new one. The old one works until then.",
+    lead: "We send you an email with a link to choose a new password. The current password works until then.",
     submit: "Send me the link",
   },
 } as const;
 
 function CheckYourMail({ email, onAgain }: { readonly email: string; readonly onAgain: () => void }): VNode {
   return (
-    <AccountCard title="Check your mail">
+    <AccountCard title="Check your email">
       <p class="note good" role="status">
         <Icon name="mail" />
         <span>
-          A letter is on its way to <strong>{email}</strong>. Its link works once, for an hour.
+          We sent an email to <strong>{email}</strong>. Its link works once and expires in an hour.
         </span>
       </p>
-      <p>Nothing there after some minutes? Look among the spam, or check the address.</p>
+      <p>No email after a few minutes? Check your spam folder and the address.</p>
       <ul class="account-links">
         <li>
           <button class="link-button" type="button" onClick={onAgain}>
@@ -61,7 +61,7 @@ export function RequestPasswordPage({ page }: { readonly page: keyof typeof word
     <AccountCard key="form" title={title}>
       <p class="lead">{lead}</p>
       <Form action={action} submit={submit} icon="mail" work={work}>
-        <TextField label="E-mail address" name="email" type="email" autocomplete="username" required failure={action.failure} />
+        <TextField label="Email address" name="email" type="email" autocomplete="username" required failure={action.failure} />
       </Form>
       <ul class="account-links">
         <li>

@@ -16,17 +16,17 @@ interface SetPasswordPageProps {
 }
 
 const unlike = (): ServiceFailure =>
-  new ServiceFailure("invalid_request", "The two passwords differ.", 0, [{ path: "again", reason: "is not the same" }]);
+  new ServiceFailure("invalid_request", "The passwords do not match.", 0, [{ path: "again", reason: "does not match" }]);
 
 function NoToken(): VNode {
   return (
     <AccountCard title="Choose a password">
       <p class="lead">
-        This page is reached through the link in a letter, and only that way. Open the link again, or ask for another letter.
+        Open this page through the link in an email from the vault. Open that link again, or request another email.
       </p>
       <ul class="account-links">
         <li>
-          <a href={hrefOf({ page: "forgot-password" })}>Ask for another letter</a>
+          <a href={hrefOf({ page: "forgot-password" })}>Request another email</a>
         </li>
         <li>
           <a href={hrefOf({ page: "log-in" })}>Back to log in</a>
@@ -47,7 +47,7 @@ export function SetPasswordPage({ token, onSession }: SetPasswordPageProps): VNo
   if (token === "") return <NoToken />;
   return (
     <AccountCard title="Choose a password">
-      <p class="lead">If you had a password before, this one replaces it; your other sessions and your API tokens end.</p>
+      <p class="lead">This password replaces the current one, if any. Your other sessions and your API tokens end.</p>
       <Form action={action} submit="Set password and log in" work={work}>
         <TextField
           label="New password"
@@ -57,14 +57,14 @@ export function SetPasswordPage({ token, onSession }: SetPasswordPageProps): VNo
           required
           minLength={12}
           maxLength={1024}
-          hint="At least 12 characters. A few random words are easier to keep than a short riddle."
+          hint="At least 12 characters. A few random words are easier to remember than a short, complex password."
           failure={failure}
         />
-        <TextField label="The same again" name="again" type="password" autocomplete="new-password" required failure={failure} />
+        <TextField label="Confirm password" name="again" type="password" autocomplete="new-password" required failure={failure} />
       </Form>
       {failure?.code === "invalid_confirmation" && (
         <p>
-          <a href={hrefOf({ page: "forgot-password" })}>Ask for another letter</a>
+          <a href={hrefOf({ page: "forgot-password" })}>Request another email</a>
         </p>
       )}
     </AccountCard>

@@ -26,10 +26,10 @@ export function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[
       <p>
         Drop files here, or{" "}
         <button class="link-button" type="button" onClick={() => input.current?.click()}>
-          choose some
+          choose files
         </button>
       </p>
-      <p class="hint">A file of a name you have already becomes its next version.</p>
+      <p class="hint">Uploading a file with an existing name adds a version.</p>
       <input ref={input} type="file" multiple hidden aria-label="Files to upload" onChange={onPicked} />
     </div>
   );

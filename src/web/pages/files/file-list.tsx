@@ -49,7 +49,7 @@ function DeleteDialog({
       onClose={onClose}
     >
       <p>
-        <strong class="break">{what}</strong> {version === undefined ? "and all its versions cannot" : "cannot"} be brought back.
+        <strong class="break">{what}</strong> {version === undefined ? "and all its versions cannot" : "cannot"} be restored.
       </p>
     </ConfirmDialog>
   );
@@ -61,7 +61,7 @@ export function FileList({ files, onChange }: FileListProps): VNode {
   if (files.length === 0) {
     return (
       <Empty icon="file" title="No files yet">
-        <p>Certificates, configuration, archives: kept encrypted, with every version.</p>
+        <p>Upload certificates, configuration files or archives. All versions are stored encrypted.</p>
       </Empty>
     );
   }

@@ -35,7 +35,8 @@ function VersionRow({ file, version, onDelete }: FileVersionsProps & { readonly 
         </span>
       </p>
       <p class="digest">
-        <abbr title="Digest of the content">sha256</abbr> <code title={version.sha256}>{version.sha256.slice(0, 12)}…</code>
+        <abbr title="SHA-256 digest of the content">sha256</abbr>{" "}
+        <code title={version.sha256}>{version.sha256.slice(0, 12)}…</code>
         <CopyButton what={`sha256 of version ${number}`} text={version.sha256} compact />
       </p>
       <div class="buttons">

@@ -7,7 +7,7 @@ function stateText(state: UploadState): string {
     case "waiting":
       return "Waiting";
     case "sending":
-      return state.share < 1 ? `${Math.round(state.share * 100)} %` : "Being stored";
+      return state.share < 1 ? `${Math.round(state.share * 100)} %` : "Storing";
     case "done":
       return "Stored";
     case "failed":

@@ -49,7 +49,7 @@ export function useUploads(onStored: () => Promise<void>): Uploads {
         set(id, { kind: "done" });
         await onStored();
       } catch (error) {
-        const failure = signal.aborted ? new ServiceFailure("cancelled", "Cancelled.") : failureOf(error);
+        const failure = signal.aborted ? new ServiceFailure("canceled", "Canceled.") : failureOf(error);
         set(id, { kind: "failed", message: failure.message });
       } finally {
         aborts.current.delete(id);

@@ -19,7 +19,7 @@ export function Deadlines({ secret }: { readonly secret: SecretRecord }): VNode 
       </span>
       {hasDeadline(secret) && (
         <span class="badge warn">
-          Removed <Moment at={secret.delete_at} />
+          Deleted <Moment at={secret.delete_at} />
         </span>
       )}
     </>

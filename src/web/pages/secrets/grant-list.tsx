@@ -30,7 +30,7 @@ function PermissionDialog({ name, share, onChange, onClose }: GrantDialogProps):
     const permission = readPermission(form);
     if (permission !== share.permission) {
       await shareSecret(client, name, share, permission);
-      toast(`Changed what ${share.to} may do.`);
+      toast(`Changed the permission of ${share.to}.`);
       await onChange();
     }
     onClose();
@@ -42,7 +42,7 @@ function PermissionDialog({ name, share, onChange, onClose }: GrantDialogProps):
           <strong class="break">{share.to}</strong>
         </p>
         <PermissionField initial={share.permission} />
-        {share.state === "invited" && <p class="hint">Whoever has yet to come is invited by mail once more.</p>}
+        {share.state === "invited" && <p class="hint">Pending users will receive another invitation email.</p>}
       </Form>
     </Dialog>
   );
@@ -53,14 +53,13 @@ function StopDialog({ name, share, onChange, onClose }: GrantDialogProps): VNode
   const toast = useToast();
   const stop = async (): Promise<void> => {
     await unshareSecret(client, name, share);
-    toast(`Taken back from ${share.to}.`);
+    toast(`Stopped sharing with ${share.to}.`);
     await onChange();
   };
   return (
     <ConfirmDialog title="Stop sharing?" confirm="Stop sharing" work={stop} onClose={onClose}>
       <p>
-        <strong class="break">{share.to}</strong> loses it at once. What they have already read, they know: consider a new value
-        too.
+        <strong class="break">{share.to}</strong> loses access immediately. The value may have been read: consider replacing it.
       </p>
     </ConfirmDialog>
   );
@@ -78,13 +77,15 @@ function GrantItem({ share: { to, kind, permission, state }, onChangePermission,
       <div class="grant">
         <span class="break">{to}</span>
         <span class="badges">
-          <span class="quiet">{kind === "person" ? "Person" : "Team"}</span>
+          <span class="quiet">{kind === "person" ? "User" : "Team"}</span>
           <span class="badge">{permissionWords(permission)}</span>
-          <span class={state === "active" ? "badge own" : "badge warn"}>{state === "active" ? "Active" : "Invited by mail"}</span>
+          <span class={state === "active" ? "badge own" : "badge warn"}>
+            {state === "active" ? "Active" : "Invited by email"}
+          </span>
         </span>
       </div>
       <div class="grant-buttons">
-        <button class="button" type="button" aria-label={`Change what ${to} may do`} onClick={onChangePermission}>
+        <button class="button" type="button" aria-label={`Change permission of ${to}`} onClick={onChangePermission}>
           Change
         </button>
         <button

@@ -11,8 +11,8 @@ const kinds: readonly (readonly [Kind, string])[] = [
 
 const orders: readonly (readonly [Order, string])[] = [
   ["name", "Name"],
-  ["updated", "Last change"],
-  ["expires", "Next to expire"],
+  ["updated", "Last updated"],
+  ["expires", "Expires next"],
   ["owner", "Owner"],
 ];
 
@@ -37,7 +37,7 @@ export function ListToolbar({ view, onView }: ListToolbarProps): VNode {
         />
       </label>
       <fieldset class="segments">
-        <legend class="visually-hidden">Which secrets</legend>
+        <legend class="visually-hidden">Filter secrets</legend>
         {kinds.map(([kind, label]) => (
           <label key={kind}>
             <input type="radio" name="kind" value={kind} checked={view.kind === kind} onChange={() => change({ kind })} />

@@ -41,8 +41,10 @@ function CustomFields({ initial }: { readonly initial: Metadata }): VNode {
   const known = Object.entries(initial).filter(([name]) => !standardNames.some((standard) => standard === name));
   return (
     <fieldset class="custom-fields">
-      <legend>Your own names</legend>
-      <p class="hint">Values are text, or JSON such as 3, true or {'{"a": 1}'}. Metadata is shown in lists: no secrets here.</p>
+      <legend>Custom metadata</legend>
+      <p class="hint">
+        Values are text or JSON, for example 3, true or {'{"a": 1}'}. Metadata is shown in lists: do not enter secrets.
+      </p>
       {known.map(([name, value]) => (
         <CustomRow key={name} name={name} value={metadataText(value)} fixed />
       ))}
@@ -51,7 +53,7 @@ function CustomFields({ initial }: { readonly initial: Metadata }): VNode {
       ))}
       <button class="button" type="button" onClick={() => setAdded([...added, added.length])}>
         <Icon name="plus" />
-        Add a name
+        Add field
       </button>
     </fieldset>
   );

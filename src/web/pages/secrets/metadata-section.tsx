@@ -24,7 +24,7 @@ function MetadataDialog({ secret, onChange, onClose }: MetadataSectionProps & { 
     const changes = readMetadata(form, secret.metadata);
     if (Object.keys(changes).length > 0) {
       await updateMetadata(client, secret, changes);
-      toast("Saved the metadata.");
+      toast("Saved metadata.");
       await onChange();
     }
     onClose();

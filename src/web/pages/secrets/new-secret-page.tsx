@@ -15,8 +15,8 @@ import { readMetadata } from "./read-metadata.ts";
 import { useSecrets } from "./secrets-context.ts";
 
 function taken(name: string): ServiceFailure {
-  const message = `You have a secret “${name}” already. Open it to add a version.`;
-  return new ServiceFailure("taken", message, 0, [{ path: "key_name", reason: "is one of yours already" }]);
+  const message = `You already have a secret named “${name}”. Open it to add a version.`;
+  return new ServiceFailure("taken", message, 0, [{ path: "key_name", reason: "already exists" }]);
 }
 
 function readSecret(form: HTMLFormElement): NewSecret {
@@ -33,13 +33,13 @@ function RemovalFields({ failure }: Action): VNode {
   return (
     <div class="field-grid">
       <TextField
-        label="Remove it after"
+        label="Delete after"
         name="delete_time"
         type="number"
         min="1"
         step="1"
         placeholder="never"
-        hint="Gone for everybody then, whoever it was shared with. Other than expiry, which removes nothing."
+        hint="Deletes the secret for everyone it is shared with. Expiry, in contrast, deletes nothing."
         failure={failure}
       />
       <ChoiceField label="Unit" name="delete_unit">
@@ -64,14 +64,14 @@ export function NewSecretPage(): VNode {
     if (own) throw taken(secret.key_name);
     const { key_name: name, owner } = await createSecret(client, secret);
     await list.reload();
-    toast(`Protected ${name}.`);
+    toast(`Created ${name}.`);
     goTo({ page: "secret", owner, name });
   };
   return (
     <>
       <PageHeading title="New secret" />
       <div class="card narrow">
-        <Form action={action} submit="Protect" icon="key" work={work} onCancel={() => goTo({ page: "secrets" })}>
+        <Form action={action} submit="Create secret" icon="key" work={work} onCancel={() => goTo({ page: "secrets" })}>
           <TextField
             label="Name"
             name="key_name"
@@ -86,7 +86,7 @@ export function NewSecretPage(): VNode {
             name="key_value"
             code
             rows={4}
-            hint="Kept exactly as it stands here."
+            hint="Stored exactly as entered, including spaces and line breaks."
             failure={action.failure}
           />
           <details class="more">

@@ -22,19 +22,12 @@ export function NewVersionForm({ holding, onAdded, onCancel }: NewVersionFormPro
   const work = async (form: HTMLFormElement): Promise<void> => {
     const secret = await addVersion(client, holding, formText(form, "key_value"));
     form.reset();
-    toast(`Version ${secret.key_version} of ${secret.key_name} is there.`);
+    toast(`Added version ${secret.key_version} of ${secret.key_name}.`);
     await onAdded(secret);
   };
   return (
-    <Form action={action} submit="Protect new version" icon="key" work={work} {...(onCancel && { onCancel })}>
-      <AreaField
-        label="New value"
-        name="key_value"
-        code
-        rows={4}
-        hint="Earlier versions stay as they are."
-        failure={action.failure}
-      />
+    <Form action={action} submit="Add version" icon="key" work={work} {...(onCancel && { onCancel })}>
+      <AreaField label="New value" name="key_value" code rows={4} hint="Earlier versions are kept." failure={action.failure} />
     </Form>
   );
 }

@@ -9,7 +9,7 @@ const permissions: readonly Permission[] = ["R", "W", "RW"];
 /** What a grantee may do; `readPermission` reads it. */
 export function PermissionField({ initial = "R" }: { readonly initial?: Permission }): VNode {
   return (
-    <ChoiceField label="May" name="permission">
+    <ChoiceField label="Permission" name="permission">
       {permissions.map((permission) => (
         <option key={permission} value={permission} selected={permission === initial}>
           {permissionWords(permission)}

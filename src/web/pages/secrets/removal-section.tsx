@@ -34,8 +34,8 @@ export function RemovalSection({
       <h2 id="removal-title">{own ? "Delete" : "Remove"}</h2>
       <p class="quiet">
         {own
-          ? "All versions go, for everybody it is shared with."
-          : "It leaves your list only, until it is shared with you again."}
+          ? "Deletes all versions, for everyone the secret is shared with."
+          : "Removes the secret from your list only, until it is shared with you again."}
       </p>
       <div class="buttons">
         <button class="button danger" type="button" onClick={() => setAsking(true)}>
@@ -47,7 +47,7 @@ export function RemovalSection({
         <ConfirmDialog title={`${label}?`} confirm={label} work={remove} onClose={() => setAsking(false)}>
           <p>
             <strong class="break">{name}</strong>{" "}
-            {own ? "and all its versions cannot be brought back." : `of ${secret.owner} will no longer be listed.`}
+            {own ? "and all its versions cannot be restored." : `by ${secret.owner} is removed from your list.`}
           </p>
         </ConfirmDialog>
       )}

@@ -28,7 +28,7 @@ function Facts({ secret, own }: { readonly secret: SecretRecord; readonly own: b
       </span>
       {hasDeadline(secret) && (
         <span class="badge warn">
-          Removed <Moment at={secret.delete_at} />
+          Deleted <Moment at={secret.delete_at} />
         </span>
       )}
     </p>
@@ -92,12 +92,12 @@ function NotListed({ owner, name }: { readonly owner: string; readonly name: str
     <>
       <p class="note">
         <Icon name="warning" />
-        <span>There is no such secret in your list. It may be deleted, or no longer shared with you.</span>
+        <span>This secret is not in your list. It may have been deleted, or is no longer shared with you.</span>
       </p>
       {owner !== email && (
         <section class="card" aria-labelledby="write-title">
-          <h2 id="write-title">Write without reading</h2>
-          <p class="quiet">If {owner} lets you write this secret but not read it, you can give it a new value here.</p>
+          <h2 id="write-title">Write-only access</h2>
+          <p class="quiet">If {owner} gave you write-only access, you can add a version here.</p>
           <NewVersionForm holding={{ owner, key_name: name, shared: true }} onAdded={list.reload} />
         </section>
       )}

@@ -66,7 +66,7 @@ export function SecretValue({ holding, version }: SecretValueProps): VNode {
         </button>
         <CopyButton what="value" text={async () => (await exposeVersion(client, holding, version)).key_value} />
       </div>
-      {shown && <p class="hint">Hides itself after 30 seconds.</p>}
+      {shown && <p class="hint">Hidden automatically after 30 seconds.</p>}
     </div>
   );
 }

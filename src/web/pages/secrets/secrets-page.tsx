@@ -33,8 +33,8 @@ function SecretList({ secrets }: { readonly secrets: readonly SecretRecord[] }):
     return (
       <Empty icon="key" title="No secrets yet">
         <p>
-          Passwords, keys, connection strings: what you protect here stays yours until you share it. What others share with you
-          appears here too.
+          Store passwords, keys and connection strings. Only you can access your secrets until you share them. Secrets that others
+          share with you appear here too.
         </p>
         <NewSecretLink />
       </Empty>
@@ -47,8 +47,8 @@ function SecretList({ secrets }: { readonly secrets: readonly SecretRecord[] }):
       {selected.length > 0 ? (
         <SecretsTable secrets={selected.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE)} email={email} />
       ) : (
-        <Empty icon="search" title="Nothing fits">
-          <p>No secret has all of these words in its name, owner or metadata.</p>
+        <Empty icon="search" title="No matches">
+          <p>No secret matches this search and filter. The search covers names, owners and metadata.</p>
         </Empty>
       )}
       <Pager page={page} pageSize={PAGE_SIZE} total={selected.length} onPage={(next) => setView({ ...view, page: next })} />

@@ -43,7 +43,7 @@ function SecretRow({ secret, email }: { readonly secret: SecretRecord; readonly 
           ))}
         </span>
       </td>
-      <td data-label="Changed">
+      <td data-label="Updated">
         <Moment at={secret.updated_at} />
       </td>
       <td data-label="Expires">
@@ -58,7 +58,7 @@ function SecretRow({ secret, email }: { readonly secret: SecretRecord; readonly 
 export function SecretsTable({ secrets, email }: { readonly secrets: readonly SecretRecord[]; readonly email: string }): VNode {
   return (
     <table class="table">
-      <caption class="visually-hidden">Secrets you can reach</caption>
+      <caption class="visually-hidden">Secrets you can access</caption>
       <thead>
         <tr>
           <th scope="col">Name</th>
@@ -66,7 +66,7 @@ export function SecretsTable({ secrets, email }: { readonly secrets: readonly Se
           <th scope="col">Owner</th>
           <th scope="col">Access</th>
           <th scope="col">Metadata</th>
-          <th scope="col">Changed</th>
+          <th scope="col">Updated</th>
           <th scope="col">Expires</th>
         </tr>
       </thead>

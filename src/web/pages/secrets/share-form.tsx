@@ -31,7 +31,7 @@ export function ShareForm({ name, teams, onShared }: ShareFormProps): VNode {
     <Form action={action} submit="Share" icon="share" work={work}>
       <div class="field-grid wide-first">
         <TextField
-          label="Person or team"
+          label="User or team"
           name="usr_id_to"
           required
           autocomplete="off"
@@ -41,7 +41,7 @@ export function ShareForm({ name, teams, onShared }: ShareFormProps): VNode {
         />
         <PermissionField />
       </div>
-      <p class="hint">Somebody without an account is invited by mail, and has the secret as soon as they have signed up.</p>
+      <p class="hint">Users without an account are invited by email and get access when they sign up.</p>
     </Form>
   );
 }

@@ -23,18 +23,18 @@ function StopSharing({ secret, onChange }: SharingSectionProps): VNode {
   const [asking, setAsking] = useState(false);
   const stop = async (): Promise<void> => {
     const { length } = await unshareSecret(client, secret.key_name);
-    toast(`Taken back from ${length === 1 ? "the one" : `all ${length}`} it was shared with.`);
+    toast(`Stopped sharing with ${length} ${length === 1 ? "recipient" : "recipients"}.`);
     await onChange();
   };
   return (
     <div class="unshare">
       <button class="button" type="button" onClick={() => setAsking(true)}>
         <Icon name="eye-off" />
-        Stop sharing with everybody
+        Stop sharing with everyone
       </button>
       {asking && (
         <ConfirmDialog title="Stop sharing?" confirm="Stop sharing" work={stop} onClose={() => setAsking(false)}>
-          <p>All people and teams lose it at once. What they have already read, they know: consider a new value too.</p>
+          <p>All users and teams lose access immediately. They may have read the value: consider replacing it.</p>
         </ConfirmDialog>
       )}
     </div>
@@ -51,10 +51,10 @@ export function SharingSection({ secret, onChange }: SharingSectionProps): VNode
   return (
     <section class="card" aria-labelledby="sharing-title">
       <h2 id="sharing-title">Sharing</h2>
-      <LoadedView of={shares} what="to whom it is shared">
+      <LoadedView of={shares} what="shares">
         {(list) =>
           list.length === 0 ? (
-            <p class="quiet">Only you have this secret.</p>
+            <p class="quiet">Only you have access.</p>
           ) : (
             <GrantList name={secret.key_name} shares={list} onChange={onChange} />
           )

@@ -31,7 +31,8 @@ function VersionItem({ version, latest, onDelete }: VersionItemProps): VNode {
             Version {number} {latest && <span class="badge own">Latest</span>}
           </h3>
           <p class="quiet">
-            Made <Moment at={version.created_at} />, {version.expired ? "expired" : "expires"} <Moment at={version.expires_at} />
+            Created <Moment at={version.created_at} />, {version.expired ? "expired" : "expires"}{" "}
+            <Moment at={version.expires_at} />
           </p>
         </div>
         {onDelete && (
@@ -96,7 +97,7 @@ export function VersionsSection({ secret, onChange }: VersionsSectionProps): VNo
           work={() => remove(doomed)}
           onClose={() => setDoomed(undefined)}
         >
-          <p>Its value is gone for everybody, and its number is never used again.</p>
+          <p>Its value is deleted for everyone, and its number is never reused.</p>
         </ConfirmDialog>
       )}
     </section>

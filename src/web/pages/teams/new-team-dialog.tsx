@@ -22,19 +22,19 @@ export function NewTeamDialog({
   const work = async (form: HTMLFormElement): Promise<void> => {
     const name = formText(form, "group_id");
     await createTeam(client, name, emailList(formText(form, "members")));
-    toast(`Made the team ${name}.`);
+    toast(`Created team ${name}.`);
     await onMade();
     onClose();
   };
   return (
     <Dialog title="New team" onClose={onClose}>
-      <Form action={action} submit="Make the team" icon="team" work={work} onCancel={onClose}>
+      <Form action={action} submit="Create team" icon="team" work={work} onCancel={onClose}>
         <TextField label="Name" name="group_id" required autocomplete="off" failure={action.failure} />
         <AreaField
           label="Members"
           name="members"
           rows={3}
-          hint="E-mail addresses, apart by commas or lines. You are a member anyway."
+          hint="Email addresses, separated by commas or new lines. You are always a member."
           failure={action.failure}
         />
       </Form>

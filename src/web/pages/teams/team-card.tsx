@@ -58,7 +58,7 @@ function RemovalDialog({
   const remove = async (): Promise<void> => {
     if (ofMember) await removeMember(client, name, doomed.email);
     else await deleteTeam(client, name);
-    toast(ofMember ? `Removed ${doomed.email}.` : `Deleted the team ${name}.`);
+    toast(ofMember ? `Removed ${doomed.email}.` : `Deleted team ${name}.`);
     await onChange();
   };
   return (
@@ -70,7 +70,9 @@ function RemovalDialog({
     >
       <p>
         <strong class="break">{ofMember ? doomed.email : name}</strong>{" "}
-        {ofMember ? `loses what is shared with ${name}.` : "goes, and its members lose what is shared with it."}
+        {ofMember
+          ? `loses access to everything shared with ${name}.`
+          : "is deleted. Its members lose access to everything shared with it."}
       </p>
     </ConfirmDialog>
   );
@@ -120,8 +122,8 @@ export function TeamCard({ team, onChange }: TeamCardProps): VNode {
           <button
             class="button icon-button"
             type="button"
-            aria-label={`Delete the team ${team.group_id}`}
-            title={`Delete the team ${team.group_id}`}
+            aria-label={`Delete team ${team.group_id}`}
+            title={`Delete team ${team.group_id}`}
             onClick={() => setDoomed({ kind: "team" })}
           >
             <Icon name="trash" />

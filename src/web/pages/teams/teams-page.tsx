@@ -26,7 +26,7 @@ export function TeamsPage(): VNode {
         {(teams) =>
           teams.length === 0 ? (
             <Empty icon="team" title="No teams yet">
-              <p>Share a secret with a team once, and whoever joins has it; whoever leaves has it no longer.</p>
+              <p>Share a secret with a team: new members get access, and members who leave lose it.</p>
             </Empty>
           ) : (
             <ul class="cards">
