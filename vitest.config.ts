@@ -15,7 +15,7 @@ export default defineConfig({
           expect: expectOptions,
           include: [
             "src/**/*.test.ts",
-            "test/{vault-server,contract,cli,support}/**/*.test.ts",
+            "test/{vault-server,contract,cli,support,docs}/**/*.test.ts",
             "test/control-plane/binaries/**/*.test.ts",
           ],
           exclude: ["test/vault-server/postgres/**"],
