@@ -2,12 +2,12 @@ import type { VNode } from "preact";
 import { appOperationPath } from "../protocol/session-operations.ts";
 import { FailureNote } from "./parts/failure-note.tsx";
 import { Toasts } from "./parts/toasts.tsx";
-import { LogInPage } from "./pages/account/login-page.tsx";
+import { LoginPage } from "./pages/account/login-page.tsx";
 import { RequestPasswordPage } from "./pages/account/request-password-page.tsx";
 import { SetPasswordPage } from "./pages/account/set-password-page.tsx";
 import { Layout } from "./layout.tsx";
 import type { Route } from "./routing/route.ts";
-import { goInstead, goTo, useRoute } from "./routing/use-route.ts";
+import { replaceRoute, navigate, useRoute } from "./routing/use-route.ts";
 import type { Session } from "./service/responses.ts";
 import type { VaultClient } from "./service/vault-client.ts";
 import { useSession, type SessionControl } from "./session/use-session.ts";
@@ -28,7 +28,7 @@ function AccountPages({
     case "forgot-password":
       return <RequestPasswordPage key={route.page} page={route.page} />;
     default:
-      return <LogInPage key="log-in" notice={notice} onSession={control.begin} />;
+      return <LoginPage key="login" notice={notice} onSession={control.start} />;
   }
 }
 
@@ -36,20 +36,20 @@ function AccountPages({
 async function logOut(client: VaultClient, control: SessionControl): Promise<void> {
   await client.open(appOperationPath.app_log_out, {}).catch(() => undefined);
   control.end();
-  goTo({ page: "log-in" });
+  navigate({ page: "login" });
 }
 
 function Content({ route, control }: { readonly route: Route; readonly control: SessionControl }): VNode {
   const { state } = control;
   if (route.page === "set-password") {
     const onSession = (session: Session): void => {
-      control.begin(session);
-      goInstead({ page: "secrets" });
+      control.start(session);
+      replaceRoute({ page: "secrets" });
     };
     return <SetPasswordPage key={route.token} token={route.token} onSession={onSession} />;
   }
   switch (state.kind) {
-    case "asking":
+    case "checking":
       return (
         <p class="loading" role="status">
           <span class="spinner" /> Loading …
@@ -59,7 +59,7 @@ function Content({ route, control }: { readonly route: Route; readonly control: 
       return (
         <div class="failed">
           <FailureNote failure={state.failure} />
-          <button class="button" type="button" onClick={control.ask}>
+          <button class="button" type="button" onClick={control.check}>
             Try again
           </button>
         </div>

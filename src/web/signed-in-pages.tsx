@@ -12,14 +12,14 @@ import { SecretsProvider } from "./pages/secrets/secrets-context.ts";
 import { SecretsPage } from "./pages/secrets/secrets-page.tsx";
 import { TeamsPage } from "./pages/teams/teams-page.tsx";
 import { hrefOf, type Route } from "./routing/route.ts";
-import { goInstead } from "./routing/use-route.ts";
+import { replaceRoute } from "./routing/use-route.ts";
 import { listSecrets } from "./service/secrets.ts";
 import type { VaultClient } from "./service/vault-client.ts";
 import { ClientProvider } from "./session/client-context.ts";
 
 /** The pages around logging in are not for whoever is: they go to the secrets. */
-function Onward(): null {
-  useEffect(() => goInstead({ page: "secrets" }), []);
+function RedirectToSecrets(): null {
+  useEffect(() => replaceRoute({ page: "secrets" }), []);
   return null;
 }
 
@@ -50,11 +50,11 @@ function Page({ route }: { readonly route: Route }): VNode {
       return <ApiTokenPage />;
     case "unknown":
       return <UnknownPage />;
-    case "log-in":
+    case "login":
     case "sign-up":
     case "forgot-password":
     case "set-password":
-      return <Onward />;
+      return <RedirectToSecrets />;
   }
 }
 

@@ -72,7 +72,7 @@ test("a link points to the address people are told, by a sender of its host", as
     await mailTo(vault.mailDirectory, "bob@example.com"),
   ];
   expect(signUp.link).toBe(`https://vault.example.com/#/set-password?token=${signUp.token}`);
-  expect(logIn.link).toBe("https://vault.example.com/#/log-in");
+  expect(logIn.link).toBe("https://vault.example.com/#/login");
   expect(signUp.headers.get("from")).toBe("Vaultsync <vaultsync@vault.example.com>");
   expect(signUp.headers.get("message-id")).toMatch(/^<[\w-]{36}@vault\.example\.com>$/);
 });

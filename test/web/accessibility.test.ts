@@ -83,7 +83,7 @@ function focusedHeading(page: Page): Promise<string | null | undefined> {
 describe("by keyboard alone", () => {
   test("one logs in, makes a secret, and reads it again", async () => {
     const { page, go } = await browser.visit(vault);
-    await go("/log-in");
+    await go("/login");
     await page.getByLabel("Email address").waitFor();
     await tabTo(page, "Email address");
     await page.keyboard.type(ann);

@@ -28,7 +28,7 @@ describe("logging in and out", () => {
   test("a wrong password is told, and the right one leads to the secrets", async () => {
     const visitor = await browser.visit(vault);
     const { page, go } = visitor;
-    await go("/log-in");
+    await go("/login");
     await logIn(visitor, ann, "not the password");
     await page.getByRole("alert").getByText("password").waitFor();
     await logIn(visitor, ann, vault.passwords.get(ann) ?? "");
@@ -163,7 +163,7 @@ describe("choosing a password", () => {
     const { page, go } = visitor;
     const shown: string[] = [];
     for (const email of [ann, "nobody@example.com"]) {
-      await go("/log-in");
+      await go("/login");
       await page.getByRole("link", { name: "Forgot your password?" }).click();
       await page.getByRole("heading", { level: 1, name: "Forgot your password?" }).waitFor();
       await page.getByLabel("Email address").fill(email);

@@ -14,7 +14,7 @@ test("the page holds no script or style of its own, and asks for nothing from el
   const { page, go } = await browser.visit(vault);
   const hosts = new Set<string>();
   page.on("request", (request) => hosts.add(new URL(request.url()).origin));
-  await go("/log-in");
+  await go("/login");
   await page.getByLabel("Email address").waitFor();
   const html = (await wire(`${vault.url}/`, { method: "GET" })).bytes.toString();
   expect(html).not.toMatch(/<style|<script(?![^>]*\ssrc=)|\sstyle=|\son\w+=/iu);
@@ -23,7 +23,7 @@ test("the page holds no script or style of its own, and asks for nothing from el
 
 test("a script smuggled into the page does not run", async () => {
   const { page, go } = await browser.visit(vault);
-  await go("/log-in");
+  await go("/login");
   await page.getByLabel("Email address").waitFor();
   await page.evaluate(() => {
     const script = document.createElement("script");

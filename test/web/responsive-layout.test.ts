@@ -81,7 +81,7 @@ describe.each(["light", "dark"] as const)("with %s colours", (colorScheme) => {
 
   test("the ground is as asked for", async () => {
     const { page, go } = await browser.visit(vault, { colorScheme });
-    await go("/log-in");
+    await go("/login");
     const [red = 0] = (await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).match(/\d+/g) ?? [];
     expect(Number(red) > 128).toBe(colorScheme === "light");
   });

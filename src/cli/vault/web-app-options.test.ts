@@ -19,7 +19,7 @@ test.each([
   "javascript:alert(1)",
   "https://vault.example.com/app",
   "https://vault.example.com/?a=b",
-  "https://vault.example.com/#/log-in",
+  "https://vault.example.com/#/login",
   "https://user:password@vault.example.com",
   "https://",
 ])("%j is no address of the application", (text) => {

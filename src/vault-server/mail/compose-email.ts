@@ -30,7 +30,7 @@ async function contentOf(transaction: Transaction, letter: EmailMessage, appUrl:
   switch (letter.kind) {
     case "invitation":
       return account
-        ? { about: "shared-log-in", from: letter.from, link: `${appUrl}/#/log-in` }
+        ? { about: "shared-log-in", from: letter.from, link: `${appUrl}/#/login` }
         : { about: "shared-sign-up", from: letter.from, link: await proofLink(transaction, letter, appUrl, now) };
     case "confirmation":
       return { about: account ? "new-password" : "sign-up", link: await proofLink(transaction, letter, appUrl, now) };

@@ -162,7 +162,7 @@ test("who has an account by the time of sending is told to log in, without a pro
   await post();
   await store.write(({ users }) => users.insert({ email: "bob@example.com", passwordHash: "h" }, virtual.now()));
   mailer().start();
-  await expect.poll(() => smtp.deliveries[0]?.mail.link).toBe("https://vault.example.com/#/log-in");
+  await expect.poll(() => smtp.deliveries[0]?.mail.link).toBe("https://vault.example.com/#/login");
 });
 
 test.each([

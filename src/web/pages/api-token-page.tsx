@@ -2,13 +2,13 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { TokenResponse } from "../../protocol/responses.ts";
 import { operationPath } from "../../protocol/operations.ts";
-import { browserClock } from "../browser-clock.ts";
+import { browserClock } from "../parts/browser-clock.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";
 import { formText } from "../parts/form-text.ts";
 import { Icon } from "../parts/icon.tsx";
-import { Moment } from "../parts/timestamp.tsx";
+import { Timestamp } from "../parts/timestamp.tsx";
 import { PageHeading } from "../parts/page-heading.tsx";
 import { useAction } from "../parts/use-action.ts";
 import { issueToken } from "../service/api-token.ts";
@@ -50,7 +50,7 @@ function Tokens({ issued: { tokens, at }, onDone }: { readonly issued: Issued; r
       <p class="note good" role="status">
         <Icon name="clock" />
         <span>
-          Expires <Moment at={at + tokens.expires_in * 1000} />. The tokens are shown only once: copy them now.
+          Expires <Timestamp at={at + tokens.expires_in * 1000} />. The tokens are shown only once: copy them now.
         </span>
       </p>
       <TokenBox label="Access token" what="access token" token={tokens.access_token} />

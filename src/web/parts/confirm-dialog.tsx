@@ -33,7 +33,7 @@ export function ConfirmDialog({ title, confirm, work, onClose, children }: Confi
   };
   return (
     <Dialog title={title} onClose={onClose}>
-      <Form action={action} submit={confirm} look="danger" work={doIt} onCancel={onClose}>
+      <Form action={action} submit={confirm} variant="danger" work={doIt} onCancel={onClose}>
         {children}
       </Form>
     </Dialog>

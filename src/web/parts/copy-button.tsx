@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { failureOf } from "../service/failure.ts";
+import { toRequestError } from "../service/request-error.ts";
 import { Icon } from "./icon.tsx";
 import { useToast } from "./toasts.tsx";
 
@@ -30,8 +30,8 @@ export function CopyButton({ what, text, compact = false }: CopyButtonProps): VN
       await copy(text);
       toast(`Copied ${what}.`);
     } catch (error) {
-      const { code, message } = failureOf(error);
-      toast(code === "unforeseen" ? "The browser denied access to the clipboard. Copying requires HTTPS." : message);
+      const { code, message } = toRequestError(error);
+      toast(code === "unexpected" ? "The browser denied access to the clipboard. Copying requires HTTPS." : message);
     } finally {
       setBusy(false);
     }

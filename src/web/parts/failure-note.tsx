@@ -1,9 +1,9 @@
 import type { VNode } from "preact";
-import type { ServiceFailure } from "../service/failure.ts";
+import type { RequestError } from "../service/request-error.ts";
 import { Icon } from "./icon.tsx";
 
 /** Reads a failure out when there is one; the live region is there before. */
-export function FailureNote({ failure }: { readonly failure: ServiceFailure | undefined }): VNode {
+export function FailureNote({ failure }: { readonly failure: RequestError | undefined }): VNode {
   return (
     <div role="alert">
       {failure && (

@@ -1,16 +1,16 @@
 import { h, type ComponentChildren, type VNode } from "preact";
 import { useId } from "preact/hooks";
-import type { ServiceFailure } from "../service/failure.ts";
+import type { RequestError } from "../service/request-error.ts";
 
 interface FieldProps {
   readonly label: string;
   /** Under which the form sends it, and the service complains about it. */
   readonly name: string;
   readonly hint?: ComponentChildren;
-  readonly failure?: ServiceFailure | undefined;
+  readonly failure?: RequestError | undefined;
 }
 
-interface Wired {
+interface ControlAttributes {
   readonly id: string;
   readonly name: string;
   readonly "aria-describedby"?: string;
@@ -24,13 +24,13 @@ function Field({
   hint,
   failure,
   control,
-}: FieldProps & { readonly control: (wired: Wired) => ComponentChildren }): VNode {
+}: FieldProps & { readonly control: (attributes: ControlAttributes) => ComponentChildren }): VNode {
   const id = useId();
   const reason = failure?.reason(name);
   const hintId = hint === undefined ? [] : [`${id}-hint`];
   const reasonId = reason === undefined ? [] : [`${id}-reason`];
   const describedBy = [...hintId, ...reasonId].join(" ");
-  const wired: Wired = {
+  const attributes: ControlAttributes = {
     id,
     name,
     ...(describedBy !== "" && { "aria-describedby": describedBy }),
@@ -39,7 +39,7 @@ function Field({
   return (
     <div class="field">
       <label for={id}>{label}</label>
-      {control(wired)}
+      {control(attributes)}
       {hint !== undefined && (
         <p class="hint" id={`${id}-hint`}>
           {hint}
@@ -75,7 +75,7 @@ interface InputProps {
 /** One line. */
 export function TextField({ label, name, hint, failure, type = "text", ...input }: FieldProps & InputProps): VNode {
   // Not as an element: its type has a case for each pair of `type` and `list`, and this is all of them.
-  const control = (wired: Wired): ComponentChildren => h("input", { ...input, ...wired, type });
+  const control = (attributes: ControlAttributes): ComponentChildren => h("input", { ...input, ...attributes, type });
   return <Field label={label} name={name} hint={hint} failure={failure} control={control} />;
 }
 
@@ -87,8 +87,8 @@ interface AreaProps {
 
 /** Several lines, exactly as typed: nothing corrects or remembers them. */
 export function AreaField({ label, name, hint, failure, rows, code = false }: FieldProps & AreaProps): VNode {
-  const control = (wired: Wired): VNode => (
-    <textarea class={code ? "code" : undefined} rows={rows} autocomplete="off" spellcheck={false} {...wired} />
+  const control = (attributes: ControlAttributes): VNode => (
+    <textarea class={code ? "code" : undefined} rows={rows} autocomplete="off" spellcheck={false} {...attributes} />
   );
   return <Field label={label} name={name} hint={hint} failure={failure} control={control} />;
 }
@@ -102,6 +102,12 @@ export function ChoiceField({
   children,
 }: FieldProps & { readonly children: ComponentChildren }): VNode {
   return (
-    <Field label={label} name={name} hint={hint} failure={failure} control={(wired) => <select {...wired}>{children}</select>} />
+    <Field
+      label={label}
+      name={name}
+      hint={hint}
+      failure={failure}
+      control={(attributes) => <select {...attributes}>{children}</select>}
+    />
   );
 }

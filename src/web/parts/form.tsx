@@ -8,7 +8,7 @@ interface FormProps {
   /** What the button says. */
   readonly submit: string;
   readonly icon?: IconName;
-  readonly look?: "primary" | "plain" | "danger";
+  readonly variant?: "primary" | "plain" | "danger";
   /** Gets the form, to read its fields. */
   readonly work: (form: HTMLFormElement) => Promise<void>;
   /** Shown beside the button, to leave without doing it; where doing it is a danger, a dialog begins there. */
@@ -17,7 +17,7 @@ interface FormProps {
 }
 
 /** A form that runs an action: its failure stands above the button, which is busy meanwhile. */
-export function Form({ action, submit, icon, look = "primary", work, onCancel, children }: FormProps): VNode {
+export function Form({ action, submit, icon, variant = "primary", work, onCancel, children }: FormProps): VNode {
   const onSubmit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const form = event.currentTarget;
@@ -28,13 +28,13 @@ export function Form({ action, submit, icon, look = "primary", work, onCancel, c
       {children}
       <FailureNote failure={action.failure} />
       <div class="form-buttons">
-        <button class={`button ${look}`} type="submit" aria-disabled={action.busy}>
+        <button class={`button ${variant}`} type="submit" aria-disabled={action.busy}>
           {icon && <Icon name={icon} />}
           {submit}
           {action.busy && <span class="spinner" />}
         </button>
         {onCancel && (
-          <button class="button" type="button" onClick={onCancel} autofocus={look === "danger"}>
+          <button class="button" type="button" onClick={onCancel} autofocus={variant === "danger"}>
             Cancel
           </button>
         )}

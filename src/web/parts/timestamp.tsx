@@ -1,13 +1,13 @@
 import type { VNode } from "preact";
 import type { Timestamp as WireTimestamp } from "../../protocol/responses.ts";
-import { browserClock } from "../browser-clock.ts";
-import { exactMoment, relativeMoment } from "../text/timestamp-text.ts";
+import { browserClock } from "./browser-clock.ts";
+import { exactTime, relativeTime } from "../text/timestamp-text.ts";
 
 /** How long ago, or how soon; the exact moment as its title. */
-export function Moment({ at }: { readonly at: WireTimestamp }): VNode {
+export function Timestamp({ at }: { readonly at: WireTimestamp }): VNode {
   return (
-    <time dateTime={String(at)} title={exactMoment(at)}>
-      {relativeMoment(at, browserClock.now())}
+    <time dateTime={String(at)} title={exactTime(at)}>
+      {relativeTime(at, browserClock.now())}
     </time>
   );
 }

@@ -1,6 +1,6 @@
 import { createContext, type ComponentChildren, type VNode } from "preact";
 import { useCallback, useContext, useEffect, useState } from "preact/hooks";
-import { browserClock } from "../browser-clock.ts";
+import { browserClock } from "./browser-clock.ts";
 import { Icon } from "./icon.tsx";
 
 const SHOWN_MS = 6000;

@@ -1,10 +1,10 @@
 import { useCallback, useRef, useState } from "preact/hooks";
-import { failureOf, type ServiceFailure } from "../service/failure.ts";
+import { toRequestError, type RequestError } from "../service/request-error.ts";
 
 export interface Action {
   readonly busy: boolean;
   /** Of the last run. */
-  readonly failure: ServiceFailure | undefined;
+  readonly failure: RequestError | undefined;
   /** Runs the work unless some is under way. Resolves when it is done, also after a failure. */
   readonly run: (work: () => Promise<void>) => Promise<void>;
 }
@@ -12,7 +12,7 @@ export interface Action {
 /** Something a person sets off: busy meanwhile, with its failure to show afterwards. */
 export function useAction(): Action {
   const [busy, setBusy] = useState(false);
-  const [failure, setFailure] = useState<ServiceFailure | undefined>(undefined);
+  const [failure, setFailure] = useState<RequestError | undefined>(undefined);
   const running = useRef(false);
   const run = useCallback(async (work: () => Promise<void>) => {
     if (running.current) return;
@@ -22,7 +22,7 @@ export function useAction(): Action {
     try {
       await work();
     } catch (error) {
-      setFailure(failureOf(error));
+      setFailure(toRequestError(error));
     } finally {
       running.current = false;
       setBusy(false);

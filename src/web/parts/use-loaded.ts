@@ -1,10 +1,10 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { failureOf, type ServiceFailure } from "../service/failure.ts";
+import { toRequestError, type RequestError } from "../service/request-error.ts";
 
 /** Something fetched. What was there stays while it is fetched again. */
 export type Loaded<T> =
   | { readonly kind: "loading" }
-  | { readonly kind: "failed"; readonly failure: ServiceFailure }
+  | { readonly kind: "failed"; readonly failure: RequestError }
   | { readonly kind: "ready"; readonly value: T };
 
 export interface Loading<T> {
@@ -18,12 +18,12 @@ export function useLoaded<T>(load: () => Promise<T>): Loading<T> {
   const [loaded, setLoaded] = useState<Loaded<T>>({ kind: "loading" });
   const latest = useRef(0);
   const reload = useCallback(async () => {
-    const turn = ++latest.current;
+    const request = ++latest.current;
     const outcome = await load().then(
       (value): Loaded<T> => ({ kind: "ready", value }),
-      (error: unknown): Loaded<T> => ({ kind: "failed", failure: failureOf(error) }),
+      (error: unknown): Loaded<T> => ({ kind: "failed", failure: toRequestError(error) }),
     );
-    if (turn === latest.current) setLoaded(outcome);
+    if (request === latest.current) setLoaded(outcome);
   }, [load]);
   useEffect(() => {
     void reload();

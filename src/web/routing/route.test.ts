@@ -3,7 +3,7 @@ import { hrefOf, parseRoute, type Route } from "./route.ts";
 
 describe("routes", () => {
   test.each<Route>([
-    { page: "log-in" },
+    { page: "login" },
     { page: "secrets" },
     { page: "api-token" },
     { page: "secret", owner: "ann@example.com", name: "shop/db" },

@@ -2,7 +2,7 @@
 export type Route =
   | {
       readonly page:
-        | "log-in"
+        | "login"
         | "sign-up"
         | "forgot-password"
         | "secrets"
@@ -15,7 +15,7 @@ export type Route =
   | { readonly page: "set-password"; readonly token: string }
   | { readonly page: "secret"; readonly owner: string; readonly name: string };
 
-const plainPages = ["log-in", "sign-up", "forgot-password", "secrets", "new-secret", "files", "teams", "api-token"] as const;
+const plainPages = ["login", "sign-up", "forgot-password", "secrets", "new-secret", "files", "teams", "api-token"] as const;
 
 function decoded(segment: string): string | undefined {
   try {

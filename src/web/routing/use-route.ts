@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { hrefOf, parseRoute, type Route } from "./route.ts";
 
 /** Reads the address; a token in it is removed from the address bar and the history at once. */
-function takeRoute(): Route {
+function readRoute(): Route {
   const route = parseRoute(location.hash);
   if (route.page === "set-password" && route.token !== "") history.replaceState(null, "", hrefOf(route));
   return route;
@@ -10,20 +10,20 @@ function takeRoute(): Route {
 
 /** The page that the address names, as it changes. */
 export function useRoute(): Route {
-  const [route, setRoute] = useState(takeRoute);
+  const [route, setRoute] = useState(readRoute);
   useEffect(() => {
-    const follow = (): void => setRoute(takeRoute());
+    const follow = (): void => setRoute(readRoute());
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
   }, []);
   return route;
 }
 
-export function goTo(route: Route): void {
+export function navigate(route: Route): void {
   location.hash = hrefOf(route);
 }
 
 /** Goes there without a way back to here. */
-export function goInstead(route: Route): void {
+export function replaceRoute(route: Route): void {
   location.replace(hrefOf(route));
 }

@@ -12,7 +12,7 @@ export async function currentSession(): Promise<Session | null> {
   return (await readJson(await post(appOperationPath.app_session, {}), maybeSession)).session;
 }
 
-/** @throws ServiceFailure `invalid_credentials`, `rate_limited` */
+/** @throws RequestError `invalid_credentials`, `rate_limited` */
 export async function logIn(email: string, password: string): Promise<Session> {
   return (await readJson(await post(appOperationPath.app_log_in, { email, password }), newSession)).session;
 }
@@ -22,7 +22,7 @@ export async function requestPassword(email: string): Promise<void> {
   await post(appOperationPath.app_request_password, { email });
 }
 
-/** Makes the account, or replaces its password. @throws ServiceFailure `invalid_confirmation`, `invalid_request` */
+/** Makes the account, or replaces its password. @throws RequestError `invalid_confirmation`, `invalid_request` */
 export async function setPassword(token: string, password: string): Promise<Session> {
   return (await readJson(await post(appOperationPath.app_set_password, { token, password }), newSession)).session;
 }

@@ -1,10 +1,10 @@
 import type { TokenResponse } from "../../protocol/responses.ts";
 import { appOperationPath } from "../../protocol/session-operations.ts";
-import { isTokenAnswer } from "./responses.ts";
+import { isTokenResponse } from "./responses.ts";
 import { readJson } from "./post.ts";
 import type { VaultClient } from "./vault-client.ts";
 
-/** A new access token of 24 hours with its refresh token. @throws ServiceFailure `invalid_credentials` when it is another password */
+/** A new access token of 24 hours with its refresh token. @throws RequestError `invalid_credentials` when it is another password */
 export async function issueToken(client: VaultClient, password: string): Promise<TokenResponse> {
-  return readJson(await client.open(appOperationPath.app_api_token, { password }), isTokenAnswer);
+  return readJson(await client.open(appOperationPath.app_api_token, { password }), isTokenResponse);
 }

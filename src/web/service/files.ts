@@ -2,7 +2,7 @@ import type { FileRecord } from "../../protocol/responses.ts";
 import { CSRF_HEADER } from "../../protocol/session-operations.ts";
 import { operationPath } from "../../protocol/operations.ts";
 import { isFileRecord } from "./responses.ts";
-import { failureFromBody, unreachable } from "./failure.ts";
+import { errorFromBody, unreachable } from "./request-error.ts";
 import { isObject, listOf, shape } from "./shape.ts";
 import type { VaultClient } from "./vault-client.ts";
 
@@ -27,7 +27,7 @@ export async function deleteFile(client: VaultClient, filename: string, version?
 
 /**
  * Sends one file as a new version. `onProgress` hears the share that has left, from 0 to 1; fetch cannot tell it, hence XMLHttpRequest.
- * @throws ServiceFailure; the signal's reason when it was aborted
+ * @throws RequestError; the signal's reason when it was aborted
  */
 export function uploadFile(
   client: VaultClient,
@@ -45,7 +45,7 @@ export function uploadFile(
         request.setRequestHeader(CSRF_HEADER, client.csrfToken);
         request.upload.addEventListener("progress", ({ loaded, total }) => onProgress(total > 0 ? loaded / total : 0));
         request.addEventListener("load", () =>
-          request.status === 200 ? resolve() : reject(failureFromBody(request.status, request.responseText)),
+          request.status === 200 ? resolve() : reject(errorFromBody(request.status, request.responseText)),
         );
         request.addEventListener("error", () => reject(unreachable()));
         request.addEventListener("abort", () => reject(signal.reason));

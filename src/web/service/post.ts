@@ -1,10 +1,10 @@
 import { CSRF_HEADER } from "../../protocol/session-operations.ts";
-import { ServiceFailure, failureFromBody, unreachable } from "./failure.ts";
+import { RequestError, errorFromBody, unreachable } from "./request-error.ts";
 import type { Guard } from "./shape.ts";
 
 /**
  * Posts JSON to the vault this page came from; the session cookie goes along.
- * @throws ServiceFailure for every answer but a success, and for none
+ * @throws RequestError for every answer but a success, and for none
  */
 export async function post(path: string, body: object, csrfToken?: string): Promise<Response> {
   const request: RequestInit = {
@@ -16,16 +16,16 @@ export async function post(path: string, body: object, csrfToken?: string): Prom
   const response = await fetch(path, request).catch(() => {
     throw unreachable();
   });
-  if (!response.ok) throw failureFromBody(response.status, await response.text().catch(() => ""));
+  if (!response.ok) throw errorFromBody(response.status, await response.text().catch(() => ""));
   return response;
 }
 
-/** @throws ServiceFailure `unreadable` when the answer is not of that shape */
+/** @throws RequestError `invalid_response` when the answer is not of that shape */
 export async function readJson<T>(response: Response, guard: Guard<T>): Promise<T> {
-  const answer: unknown = await response.json().catch(() => undefined);
-  if (guard(answer)) return answer;
-  throw new ServiceFailure(
-    "unreadable",
+  const body: unknown = await response.json().catch(() => undefined);
+  if (guard(body)) return body;
+  throw new RequestError(
+    "invalid_response",
     "The vault's response cannot be read. Reload the page: the server may have been updated.",
   );
 }

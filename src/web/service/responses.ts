@@ -11,60 +11,60 @@ import type {
   TokenResponse,
   UnshareRecord,
 } from "../../protocol/responses.ts";
-import { isFlag, isNumber, isObject, isText, listOf, literal, oneOf, shape, type Guard } from "./shape.ts";
+import { isBoolean, isNumber, isObject, isString, listOf, literal, oneOf, shape, type Guard } from "./shape.ts";
 
-const isTimestamp: Guard<Timestamp> = oneOf<Timestamp>(isText, isNumber);
+const isTimestamp: Guard<Timestamp> = oneOf<Timestamp>(isString, isNumber);
 const isPermission = literal("R", "W", "RW");
 
 export const isSecretRecord = shape<SecretRecord>({
-  key_name: isText,
+  key_name: isString,
   key_version: isNumber,
-  owner: isText,
-  shared: isFlag,
+  owner: isString,
+  shared: isBoolean,
   permission: isPermission,
   metadata: isObject,
   delete_time: isNumber,
   created_at: isTimestamp,
   updated_at: isTimestamp,
   expires_at: isTimestamp,
-  expired: isFlag,
+  expired: isBoolean,
   delete_at: isTimestamp,
 });
 
 export const isExposedSecret = shape<ExposedSecret>({
-  key_name: isText,
-  key_value: isText,
+  key_name: isString,
+  key_value: isString,
   key_version: isNumber,
   metadata: isObject,
-  owner: isText,
-  expired: isFlag,
+  owner: isString,
+  expired: isBoolean,
 });
 
 export const isListedShare = shape<ListedShare>({
-  to: isText,
+  to: isString,
   kind: literal("person", "team"),
   permission: isPermission,
   state: literal("active", "invited"),
 });
 
-export const isUnshareRecord = shape<UnshareRecord>({ key_name: isText, from: isText });
+export const isUnshareRecord = shape<UnshareRecord>({ key_name: isString, from: isString });
 
-export const isTeamRecord = shape<TeamRecord>({ group_id: isText, creator: isText, members: listOf(isText) });
+export const isTeamRecord = shape<TeamRecord>({ group_id: isString, creator: isString, members: listOf(isString) });
 
-const fileVersion = { version: isNumber, size: isNumber, sha256: isText, created_at: isTimestamp };
+const fileVersion = { version: isNumber, size: isNumber, sha256: isString, created_at: isTimestamp };
 
 export const isFileRecord = shape<FileRecord>({
   ...fileVersion,
-  filename: isText,
+  filename: isString,
   versions: listOf(shape<FileVersionRecord>(fileVersion)),
 });
 
-export const isTokenAnswer = shape<TokenResponse>({
-  access_token: isText,
+export const isTokenResponse = shape<TokenResponse>({
+  access_token: isString,
   expires_in: isNumber,
-  id_token: isText,
-  refresh_token: isText,
-  scope: isText,
+  id_token: isString,
+  refresh_token: isString,
+  scope: isString,
   token_type: literal("access"),
 });
 
@@ -77,13 +77,13 @@ interface ErrorBody {
   readonly details?: readonly Detail[] | undefined;
 }
 
-const isDetails = listOf(shape<Detail>({ path: isText, reason: isText }));
+const isDetails = listOf(shape<Detail>({ path: isString, reason: isString }));
 const isAbsent = (value: unknown): value is undefined => value === undefined;
 
-export const isErrorAnswer = shape<{ error: ErrorBody }>({
-  error: shape<ErrorBody>({ code: isText, message: isText, details: oneOf<ErrorBody["details"]>(isDetails, isAbsent) }),
+export const isErrorResponse = shape<{ error: ErrorBody }>({
+  error: shape<ErrorBody>({ code: isString, message: isString, details: oneOf<ErrorBody["details"]>(isDetails, isAbsent) }),
 });
 
 export type Session = AppSession;
 
-export const isSession = shape<Session>({ email: isText, csrf_token: isText });
+export const isSession = shape<Session>({ email: isString, csrf_token: isString });

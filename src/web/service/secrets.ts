@@ -35,10 +35,10 @@ export async function listVersions(
   client: VaultClient,
   { key_name, owner, shared }: SecretAccess,
 ): Promise<readonly SecretRecord[]> {
-  const answer = shared
+  const response = shared
     ? client.call("version_list_for_link", { key_name, owner }, versionList)
     : client.call("version_list", { key_name }, versionList);
-  return (await answer).versions.toReversed();
+  return (await response).versions.toReversed();
 }
 
 /** The value of one version. */
@@ -61,10 +61,10 @@ export async function addVersion(
   { key_name, owner, shared }: SecretAccess,
   value: string,
 ): Promise<SecretRecord> {
-  const answer = shared
+  const response = shared
     ? client.call("protect_link", { key_name, owner, key_value: value, without_list: 1 }, oneSecret)
     : client.call("protect", { key_name, key_value: value }, oneSecret);
-  return (await answer).secret;
+  return (await response).secret;
 }
 
 export async function updateMetadata(client: VaultClient, secret: SecretRecord, metadata: Metadata): Promise<void> {

@@ -5,9 +5,9 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-export const isText: Guard<string> = (value) => typeof value === "string";
+export const isString: Guard<string> = (value) => typeof value === "string";
 export const isNumber: Guard<number> = (value) => typeof value === "number";
-export const isFlag: Guard<boolean> = (value) => typeof value === "boolean";
+export const isBoolean: Guard<boolean> = (value) => typeof value === "boolean";
 
 export function oneOf<T>(...guards: Guard<T>[]): Guard<T> {
   return (value): value is T => guards.some((guard) => guard(value));

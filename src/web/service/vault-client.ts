@@ -1,50 +1,50 @@
 import { operationPath, type Operation } from "../../protocol/operations.ts";
 import { currentSession } from "./account.ts";
 import type { Session } from "./responses.ts";
-import { failureOf, ServiceFailure } from "./failure.ts";
+import { toRequestError, RequestError } from "./request-error.ts";
 import { post, readJson } from "./post.ts";
 import type { Guard } from "./shape.ts";
 
 /**
- * The vault as the person who is logged in sees it. A session that is over is reported once, through `onSessionOver`; one that was begun
+ * The vault as the person who is logged in sees it. A session that is over is reported once, through `onSessionEnd`; one that was begun
  * anew in another tab is taken up.
  */
 export class VaultClient {
   readonly email: string;
   #csrfToken: string;
-  readonly #onSessionOver: () => void;
+  readonly #onSessionEnd: () => void;
 
-  constructor(session: Session, onSessionOver: () => void) {
+  constructor(session: Session, onSessionEnd: () => void) {
     this.email = session.email;
     this.#csrfToken = session.csrf_token;
-    this.#onSessionOver = onSessionOver;
+    this.#onSessionEnd = onSessionEnd;
   }
 
   get csrfToken(): string {
     return this.#csrfToken;
   }
 
-  /** Calls an operation in the person's own name. @throws ServiceFailure */
+  /** Calls an operation in the person's own name. @throws RequestError */
   async call<T>(operation: Operation, body: object, guard: Guard<T>): Promise<T> {
     return readJson(await this.open(operationPath[operation], { email: this.email, ...body }), guard);
   }
 
-  /** Posts within the session and answers the response itself. @throws ServiceFailure */
+  /** Posts within the session and answers the response itself. @throws RequestError */
   async open(path: string, body: object): Promise<Response> {
     return this.guarded(() => post(path, body, this.#csrfToken));
   }
 
-  /** Runs something that sends `csrfToken`: once more when that was an old one. @throws ServiceFailure */
+  /** Runs something that sends `csrfToken`: once more when that was an old one. @throws RequestError */
   async guarded<T>(send: () => Promise<T>): Promise<T> {
     try {
       return await send();
     } catch (error) {
-      if (failureOf(error).code === "csrf_failed" && (await this.#renew())) return await this.#reporting(send);
+      if (toRequestError(error).code === "csrf_failed" && (await this.#renew())) return await this.#retry(send);
       return this.#report(error);
     }
   }
 
-  async #reporting<T>(send: () => Promise<T>): Promise<T> {
+  async #retry<T>(send: () => Promise<T>): Promise<T> {
     try {
       return await send();
     } catch (error) {
@@ -53,7 +53,7 @@ export class VaultClient {
   }
 
   #report(error: unknown): never {
-    if (error instanceof ServiceFailure && isSessionOver(error)) this.#onSessionOver();
+    if (error instanceof RequestError && isSessionEnded(error)) this.#onSessionEnd();
     throw error;
   }
 
@@ -65,6 +65,6 @@ export class VaultClient {
   }
 }
 
-function isSessionOver({ status, code }: ServiceFailure): boolean {
+function isSessionEnded({ status, code }: RequestError): boolean {
   return code === "csrf_failed" || (status === 401 && code !== "invalid_credentials");
 }

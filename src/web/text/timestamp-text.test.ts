@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { exactMoment, relativeMoment } from "./timestamp-text.ts";
+import { exactTime, relativeTime } from "./timestamp-text.ts";
 
 const now = Date.parse("2026-11-21T12:00:00.000Z");
 
@@ -16,9 +16,9 @@ test.each([
   ["3026-11-21T12:00:00.000Z", "in 1,000 years"],
   [now + 9e15, "in 285,193 years"],
 ])("%s is %s", (moment, text) => {
-  expect(relativeMoment(moment, now)).toBe(text);
+  expect(relativeTime(moment, now)).toBe(text);
 });
 
 test("a moment beyond the calendar still has a text", () => {
-  expect(exactMoment(9e15)).toBe("9000000000000000 ms after 1970");
+  expect(exactTime(9e15)).toBe("9000000000000000 ms after 1970");
 });

@@ -15,21 +15,21 @@ const steps: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
 ];
 
 /** Milliseconds since the epoch. */
-export function millisecondsOf(moment: Timestamp): number {
-  return typeof moment === "number" ? moment : Date.parse(moment);
+export function millisecondsOf(timestamp: Timestamp): number {
+  return typeof timestamp === "number" ? timestamp : Date.parse(timestamp);
 }
 
 /** `in 3 days`, `2 hours ago`, `just now`. Months from two on: until then days say more. */
-export function relativeMoment(moment: Timestamp, now: number): string {
-  const distance = millisecondsOf(moment) - now;
+export function relativeTime(timestamp: Timestamp, now: number): string {
+  const distance = millisecondsOf(timestamp) - now;
   const step = steps.find(([unit, length]) => Math.abs(distance) >= (unit === "month" ? 2 * length : length));
   if (!step) return distance > 0 ? "in less than a minute" : "just now";
   const [unit, length] = step;
   return relative.format(Math.round(distance / length), unit);
 }
 
-/** Date, time and time zone in words; a moment beyond the calendar as its milliseconds. */
-export function exactMoment(moment: Timestamp): string {
-  const date = new Date(millisecondsOf(moment));
-  return Number.isNaN(date.getTime()) ? `${moment} ms after 1970` : exact.format(date);
+/** Date, time and time zone in words; a timestamp beyond the calendar as its milliseconds. */
+export function exactTime(timestamp: Timestamp): string {
+  const date = new Date(millisecondsOf(timestamp));
+  return Number.isNaN(date.getTime()) ? `${timestamp} ms after 1970` : exact.format(date);
 }

@@ -59,8 +59,8 @@ export class TestBrowser {
     context.setDefaultTimeout(15_000);
     if (as !== undefined) {
       const data = { email: as, password: vault.passwords.get(as) };
-      const answer = await context.request.post(`${vault.url}/app/log_in`, { data });
-      if (!answer.ok()) throw new Error(`log-in failed: ${answer.status()}`);
+      const response = await context.request.post(`${vault.url}/app/log_in`, { data });
+      if (!response.ok()) throw new Error(`login failed: ${response.status()}`);
     }
     const page = await context.newPage();
     recordFaults(page, this.#faults);

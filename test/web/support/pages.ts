@@ -32,7 +32,7 @@ interface PageUnderTest {
 }
 
 export const accountPages: readonly PageUnderTest[] = [
-  { route: "/log-in", shows: "Forgot your password?", loggedIn: false },
+  { route: "/login", shows: "Forgot your password?", loggedIn: false },
   { route: "/sign-up", shows: "Send me the link", loggedIn: false },
   { route: "/forgot-password", shows: "Send me the link", loggedIn: false },
   { route: "/set-password?token=none", shows: "Set password and log in", loggedIn: false },

@@ -9,12 +9,12 @@ import { logIn } from "../../service/account.ts";
 import type { Session } from "../../service/responses.ts";
 import { AccountCard } from "./account-card.tsx";
 
-interface LogInPageProps {
+interface LoginPageProps {
   readonly notice: string | undefined;
   readonly onSession: (session: Session) => void;
 }
 
-export function LogInPage({ notice, onSession }: LogInPageProps): VNode {
+export function LoginPage({ notice, onSession }: LoginPageProps): VNode {
   const action = useAction();
   const work = async (form: HTMLFormElement): Promise<void> =>
     onSession(await logIn(formText(form, "email").trim(), formText(form, "password")));

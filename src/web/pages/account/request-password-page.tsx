@@ -22,7 +22,7 @@ const words = {
   },
 } as const;
 
-function CheckYourMail({ email, onAgain }: { readonly email: string; readonly onAgain: () => void }): VNode {
+function CheckYourEmail({ email, onAgain }: { readonly email: string; readonly onAgain: () => void }): VNode {
   return (
     <AccountCard title="Check your email">
       <p class="note good" role="status">
@@ -39,7 +39,7 @@ function CheckYourMail({ email, onAgain }: { readonly email: string; readonly on
           </button>
         </li>
         <li>
-          <a href={hrefOf({ page: "log-in" })}>Back to log in</a>
+          <a href={hrefOf({ page: "login" })}>Back to log in</a>
         </li>
       </ul>
     </AccountCard>
@@ -56,7 +56,7 @@ export function RequestPasswordPage({ page }: { readonly page: keyof typeof word
     await requestPassword(email);
     setSentTo(email);
   };
-  if (sentTo !== undefined) return <CheckYourMail key="sent" email={sentTo} onAgain={() => setSentTo(undefined)} />;
+  if (sentTo !== undefined) return <CheckYourEmail key="sent" email={sentTo} onAgain={() => setSentTo(undefined)} />;
   return (
     <AccountCard key="form" title={title}>
       <p class="lead">{lead}</p>
@@ -65,7 +65,7 @@ export function RequestPasswordPage({ page }: { readonly page: keyof typeof word
       </Form>
       <ul class="account-links">
         <li>
-          <a href={hrefOf({ page: "log-in" })}>Back to log in</a>
+          <a href={hrefOf({ page: "login" })}>Back to log in</a>
         </li>
       </ul>
     </AccountCard>

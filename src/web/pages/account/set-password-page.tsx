@@ -6,7 +6,7 @@ import { useAction } from "../../parts/use-action.ts";
 import { hrefOf } from "../../routing/route.ts";
 import { setPassword } from "../../service/account.ts";
 import type { Session } from "../../service/responses.ts";
-import { ServiceFailure } from "../../service/failure.ts";
+import { RequestError } from "../../service/request-error.ts";
 import { AccountCard } from "./account-card.tsx";
 
 interface SetPasswordPageProps {
@@ -15,8 +15,8 @@ interface SetPasswordPageProps {
   readonly onSession: (session: Session) => void;
 }
 
-const unlike = (): ServiceFailure =>
-  new ServiceFailure("invalid_request", "The passwords do not match.", 0, [{ path: "again", reason: "does not match" }]);
+const passwordMismatch = (): RequestError =>
+  new RequestError("invalid_request", "The passwords do not match.", 0, [{ path: "again", reason: "does not match" }]);
 
 function NoToken(): VNode {
   return (
@@ -29,7 +29,7 @@ function NoToken(): VNode {
           <a href={hrefOf({ page: "forgot-password" })}>Request another email</a>
         </li>
         <li>
-          <a href={hrefOf({ page: "log-in" })}>Back to log in</a>
+          <a href={hrefOf({ page: "login" })}>Back to log in</a>
         </li>
       </ul>
     </AccountCard>
@@ -41,7 +41,7 @@ export function SetPasswordPage({ token, onSession }: SetPasswordPageProps): VNo
   const { failure } = action;
   const work = async (form: HTMLFormElement): Promise<void> => {
     const password = formText(form, "password");
-    if (password !== formText(form, "again")) throw unlike();
+    if (password !== formText(form, "again")) throw passwordMismatch();
     onSession(await setPassword(token, password));
   };
   if (token === "") return <NoToken />;

@@ -13,7 +13,7 @@ import { FileVersions } from "./file-versions.tsx";
 const PAGE_SIZE = 25;
 
 /** What somebody is about to delete: a file, or one version of it. */
-interface Doomed {
+interface Deletion {
   readonly filename: string;
   readonly version?: number;
 }
@@ -24,17 +24,17 @@ interface FileListProps {
 }
 
 function DeleteDialog({
-  doomed,
+  deletion,
   onChange,
   onClose,
 }: {
-  readonly doomed: Doomed;
+  readonly deletion: Deletion;
   readonly onChange: () => Promise<void>;
   readonly onClose: () => void;
 }): VNode {
   const client = useClient();
   const toast = useToast();
-  const { filename, version } = doomed;
+  const { filename, version } = deletion;
   const what = version === undefined ? filename : `version ${version} of ${filename}`;
   const remove = async (): Promise<void> => {
     await deleteFile(client, filename, version);
@@ -56,7 +56,7 @@ function DeleteDialog({
 }
 
 export function FileList({ files, onChange }: FileListProps): VNode {
-  const [doomed, setDoomed] = useState<Doomed | undefined>(undefined);
+  const [deletion, setDeletion] = useState<Deletion | undefined>(undefined);
   const [wanted, setPage] = useState(0);
   if (files.length === 0) {
     return (
@@ -78,17 +78,17 @@ export function FileList({ files, onChange }: FileListProps): VNode {
                 type="button"
                 aria-label={`Delete ${file.filename}`}
                 title={`Delete ${file.filename}`}
-                onClick={() => setDoomed({ filename: file.filename })}
+                onClick={() => setDeletion({ filename: file.filename })}
               >
                 <Icon name="trash" />
               </button>
             </div>
-            <FileVersions file={file} onDelete={(version) => setDoomed({ filename: file.filename, version })} />
+            <FileVersions file={file} onDelete={(version) => setDeletion({ filename: file.filename, version })} />
           </li>
         ))}
       </ul>
       {files.length > PAGE_SIZE && <Pager page={page} pageSize={PAGE_SIZE} total={files.length} onPage={setPage} />}
-      {doomed && <DeleteDialog doomed={doomed} onChange={onChange} onClose={() => setDoomed(undefined)} />}
+      {deletion && <DeleteDialog deletion={deletion} onChange={onChange} onClose={() => setDeletion(undefined)} />}
     </>
   );
 }

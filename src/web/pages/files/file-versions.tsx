@@ -1,15 +1,26 @@
 import type { VNode } from "preact";
 import type { FileRecord, FileVersionRecord } from "../../../protocol/responses.ts";
+import { browserClock } from "../../parts/browser-clock.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { Moment } from "../../parts/timestamp.tsx";
+import { Timestamp } from "../../parts/timestamp.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { FailureNote } from "../../parts/failure-note.tsx";
 import { downloadFile } from "../../service/files.ts";
 import { useClient } from "../../session/client-context.ts";
 import { sizeText } from "../../text/size-text.ts";
-import { saveBlob } from "./save-blob.ts";
+
+/** Hands bytes to the browser's own saving, under that name. */
+function saveBlob(blob: Blob, filename: string): void {
+  const url = URL.createObjectURL(blob);
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = filename;
+  link.click();
+  // The browser has begun to read it by then.
+  browserClock.after(10_000, () => URL.revokeObjectURL(url));
+}
 
 interface FileVersionsProps {
   readonly file: FileRecord;
@@ -31,7 +42,7 @@ function VersionRow({ file, version, onDelete }: FileVersionsProps & { readonly 
       <p>
         <strong>Version {number}</strong>{" "}
         <span class="quiet">
-          {sizeText(version.size)}, <Moment at={version.created_at} />
+          {sizeText(version.size)}, <Timestamp at={version.created_at} />
         </span>
       </p>
       <p class="digest">

@@ -17,17 +17,17 @@ function stateText(state: UploadState): string {
 
 function UploadItem({ upload, onCancel }: { readonly upload: Upload; readonly onCancel: (id: number) => void }): VNode {
   const { id, filename, size, state } = upload;
-  const over = state.kind === "done" || state.kind === "failed";
+  const finished = state.kind === "done" || state.kind === "failed";
   return (
     <li class={`upload ${state.kind}`}>
       <span class="break">
         {filename} <span class="quiet">{sizeText(size)}</span>
       </span>
-      {!over && <progress aria-label={`Upload of ${filename}`} max={1} value={state.kind === "sending" ? state.share : 0} />}
-      <span class="upload-state" role={over ? "status" : undefined}>
+      {!finished && <progress aria-label={`Upload of ${filename}`} max={1} value={state.kind === "sending" ? state.share : 0} />}
+      <span class="upload-state" role={finished ? "status" : undefined}>
         {stateText(state)}
       </span>
-      {!over && (
+      {!finished && (
         <button class="button" type="button" aria-label={`Cancel upload of ${filename}`} onClick={() => onCancel(id)}>
           Cancel
         </button>

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { failureOf, ServiceFailure } from "../../service/failure.ts";
+import { toRequestError, RequestError } from "../../service/request-error.ts";
 import { uploadFile } from "../../service/files.ts";
 import { useClient } from "../../session/client-context.ts";
 
@@ -24,18 +24,18 @@ interface Uploads {
   readonly clear: () => void;
 }
 
-const isOver = ({ state }: Upload): boolean => state.kind === "done" || state.kind === "failed";
+const isFinished = ({ state }: Upload): boolean => state.kind === "done" || state.kind === "failed";
 
 /** Uploads one after another, each with its progress; what is left is called off when the page goes. `onStored` follows each success. */
 export function useUploads(onStored: () => Promise<void>): Uploads {
   const client = useClient();
   const [uploads, setUploads] = useState<readonly Upload[]>([]);
   const aborts = useRef(new Map<number, AbortController>());
-  const turn = useRef<Promise<void>>(Promise.resolve());
+  const queue = useRef<Promise<void>>(Promise.resolve());
   const ids = useRef(0);
   const set = useCallback(
     (id: number, state: UploadState) =>
-      setUploads((known) => known.map((upload) => (upload.id === id ? { ...upload, state } : upload))),
+      setUploads((uploads) => uploads.map((upload) => (upload.id === id ? { ...upload, state } : upload))),
     [],
   );
   useEffect(() => () => aborts.current.forEach((abort) => abort.abort()), []);
@@ -49,7 +49,7 @@ export function useUploads(onStored: () => Promise<void>): Uploads {
         set(id, { kind: "done" });
         await onStored();
       } catch (error) {
-        const failure = signal.aborted ? new ServiceFailure("canceled", "Canceled.") : failureOf(error);
+        const failure = signal.aborted ? new RequestError("canceled", "Canceled.") : toRequestError(error);
         set(id, { kind: "failed", message: failure.message });
       } finally {
         aborts.current.delete(id);
@@ -62,13 +62,13 @@ export function useUploads(onStored: () => Promise<void>): Uploads {
       for (const file of files) {
         const id = ++ids.current;
         aborts.current.set(id, new AbortController());
-        setUploads((known) => [...known, { id, filename: file.name, size: file.size, state: { kind: "waiting" } }]);
-        turn.current = turn.current.then(() => send(id, file));
+        setUploads((uploads) => [...uploads, { id, filename: file.name, size: file.size, state: { kind: "waiting" } }]);
+        queue.current = queue.current.then(() => send(id, file));
       }
     },
     [send],
   );
   const cancel = useCallback((id: number) => aborts.current.get(id)?.abort(), []);
-  const clear = useCallback(() => setUploads((known) => known.filter((upload) => !isOver(upload))), []);
+  const clear = useCallback(() => setUploads((uploads) => uploads.filter((upload) => !isFinished(upload))), []);
   return { uploads, add, cancel, clear };
 }

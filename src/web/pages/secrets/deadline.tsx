@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import type { SecretRecord } from "../../../protocol/responses.ts";
-import { Moment } from "../../parts/timestamp.tsx";
+import { Timestamp } from "../../parts/timestamp.tsx";
 
 /** A thousand years, what the service takes when none is given: nobody chose that. Source: the interface, "Secret". */
 const UNSET_DELETE_MINUTES = 525_600_000;
@@ -15,11 +15,11 @@ export function Deadlines({ secret }: { readonly secret: SecretRecord }): VNode 
     <>
       <span class={secret.expired ? "badge bad" : "quiet"}>
         {secret.expired ? "Expired " : ""}
-        <Moment at={secret.expires_at} />
+        <Timestamp at={secret.expires_at} />
       </span>
       {hasDeadline(secret) && (
         <span class="badge warn">
-          Deleted <Moment at={secret.delete_at} />
+          Deleted <Timestamp at={secret.delete_at} />
         </span>
       )}
     </>

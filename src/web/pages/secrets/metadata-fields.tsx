@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { Metadata } from "../../../protocol/metadata.ts";
 import { TextField } from "../../parts/field.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import type { ServiceFailure } from "../../service/failure.ts";
+import type { RequestError } from "../../service/request-error.ts";
 import { metadataText } from "../../text/metadata-text.ts";
 import { initialText, standardNames } from "./read-metadata.ts";
 
@@ -11,26 +11,34 @@ interface StandardField {
   readonly name: (typeof standardNames)[number];
   readonly label: string;
   /** What the service takes when nothing is given. Source: the interface, "Secret metadata". */
-  readonly otherwise: string;
+  readonly fallback: string;
 }
 
 const fields: readonly StandardField[] = [
-  { name: "environment_type", label: "Environment", otherwise: "dev" },
-  { name: "classification", label: "Classification", otherwise: "top" },
-  { name: "cloud_type", label: "Cloud", otherwise: "aws" },
-  { name: "application_type", label: "Application", otherwise: "container" },
+  { name: "environment_type", label: "Environment", fallback: "dev" },
+  { name: "classification", label: "Classification", fallback: "top" },
+  { name: "cloud_type", label: "Cloud", fallback: "aws" },
+  { name: "application_type", label: "Application", fallback: "container" },
 ];
 
 interface MetadataFieldsProps {
   /** Of the version that is edited; nothing for a new secret. */
   readonly initial?: Metadata;
-  readonly failure: ServiceFailure | undefined;
+  readonly failure: RequestError | undefined;
 }
 
-function CustomRow({ name, value, fixed }: { readonly name: string; readonly value: string; readonly fixed: boolean }): VNode {
+function CustomRow({
+  name,
+  value,
+  nameReadOnly,
+}: {
+  readonly name: string;
+  readonly value: string;
+  readonly nameReadOnly: boolean;
+}): VNode {
   return (
     <div class="custom-row">
-      <TextField label="Name" name="custom-name" defaultValue={name} readOnly={fixed} required />
+      <TextField label="Name" name="custom-name" defaultValue={name} readOnly={nameReadOnly} required />
       <TextField label="Value" name="custom-value" defaultValue={value} spellcheck={false} />
     </div>
   );
@@ -38,18 +46,18 @@ function CustomRow({ name, value, fixed }: { readonly name: string; readonly val
 
 function CustomFields({ initial }: { readonly initial: Metadata }): VNode {
   const [added, setAdded] = useState<readonly number[]>([]);
-  const known = Object.entries(initial).filter(([name]) => !standardNames.some((standard) => standard === name));
+  const existing = Object.entries(initial).filter(([name]) => !standardNames.some((standard) => standard === name));
   return (
     <fieldset class="custom-fields">
       <legend>Custom metadata</legend>
       <p class="hint">
         Values are text or JSON, for example 3, true or {'{"a": 1}'}. Metadata is shown in lists: do not enter secrets.
       </p>
-      {known.map(([name, value]) => (
-        <CustomRow key={name} name={name} value={metadataText(value)} fixed />
+      {existing.map(([name, value]) => (
+        <CustomRow key={name} name={name} value={metadataText(value)} nameReadOnly />
       ))}
       {added.map((id) => (
-        <CustomRow key={id} name="" value="" fixed={false} />
+        <CustomRow key={id} name="" value="" nameReadOnly={false} />
       ))}
       <button class="button" type="button" onClick={() => setAdded([...added, added.length])}>
         <Icon name="plus" />
@@ -72,13 +80,13 @@ export function MetadataFields({ initial = {}, failure }: MetadataFieldsProps): 
         failure={failure}
       />
       <div class="field-grid">
-        {fields.map(({ name, label, otherwise }) => (
+        {fields.map(({ name, label, fallback }) => (
           <TextField
             key={name}
             label={label}
             name={`metadata.${name}`}
             defaultValue={given(name)}
-            placeholder={otherwise}
+            placeholder={fallback}
             failure={failure}
           />
         ))}

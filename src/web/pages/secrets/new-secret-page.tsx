@@ -6,17 +6,17 @@ import { PageHeading } from "../../parts/page-heading.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction, type Action } from "../../parts/use-action.ts";
 import { hrefOf } from "../../routing/route.ts";
-import { goTo } from "../../routing/use-route.ts";
-import { ServiceFailure } from "../../service/failure.ts";
+import { navigate } from "../../routing/use-route.ts";
+import { RequestError } from "../../service/request-error.ts";
 import { createSecret, listSecrets, type NewSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 import { MetadataFields } from "./metadata-fields.tsx";
 import { readMetadata } from "./read-metadata.ts";
 import { useSecrets } from "./secrets-context.ts";
 
-function taken(name: string): ServiceFailure {
+function nameTaken(name: string): RequestError {
   const message = `You already have a secret named “${name}”. Open it to add a version.`;
-  return new ServiceFailure("taken", message, 0, [{ path: "key_name", reason: "already exists" }]);
+  return new RequestError("name_taken", message, 0, [{ path: "key_name", reason: "already exists" }]);
 }
 
 function readSecret(form: HTMLFormElement): NewSecret {
@@ -61,17 +61,17 @@ export function NewSecretPage(): VNode {
   const work = async (form: HTMLFormElement): Promise<void> => {
     const secret = readSecret(form);
     const own = (await listSecrets(client)).some(({ key_name, owner }) => key_name === secret.key_name && owner === client.email);
-    if (own) throw taken(secret.key_name);
+    if (own) throw nameTaken(secret.key_name);
     const { key_name: name, owner } = await createSecret(client, secret);
     await list.reload();
     toast(`Created ${name}.`);
-    goTo({ page: "secret", owner, name });
+    navigate({ page: "secret", owner, name });
   };
   return (
     <>
       <PageHeading title="New secret" />
       <div class="card narrow">
-        <Form action={action} submit="Create secret" icon="key" work={work} onCancel={() => goTo({ page: "secrets" })}>
+        <Form action={action} submit="Create secret" icon="key" work={work} onCancel={() => navigate({ page: "secrets" })}>
           <TextField
             label="Name"
             name="key_name"

@@ -9,18 +9,18 @@ import { addVersion, type SecretAccess } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 
 interface NewVersionFormProps {
-  readonly holding: SecretAccess;
+  readonly access: SecretAccess;
   readonly onAdded: (secret: SecretRecord) => Promise<void>;
   readonly onCancel?: () => void;
 }
 
 /** Gives a secret a new value; the ones before stay. */
-export function NewVersionForm({ holding, onAdded, onCancel }: NewVersionFormProps): VNode {
+export function NewVersionForm({ access, onAdded, onCancel }: NewVersionFormProps): VNode {
   const client = useClient();
   const toast = useToast();
   const action = useAction();
   const work = async (form: HTMLFormElement): Promise<void> => {
-    const secret = await addVersion(client, holding, formText(form, "key_value"));
+    const secret = await addVersion(client, access, formText(form, "key_value"));
     form.reset();
     toast(`Added version ${secret.key_version} of ${secret.key_name}.`);
     await onAdded(secret);

@@ -1,6 +1,6 @@
 import type { Metadata } from "../../../protocol/metadata.ts";
 import { formText } from "../../parts/form-text.ts";
-import { ServiceFailure } from "../../service/failure.ts";
+import { RequestError } from "../../service/request-error.ts";
 import { metadataText, metadataValue } from "../../text/metadata-text.ts";
 
 /** The names every secret has. Source: the interface, "Secret metadata". */
@@ -34,13 +34,13 @@ function customTexts(form: HTMLFormElement): [string, string][] {
 
 /**
  * What the fields of `MetadataFields` change about `initial`.
- * @throws ServiceFailure when one name of one's own stands there twice
+ * @throws RequestError when one name of one's own stands there twice
  */
 export function readMetadata(form: HTMLFormElement, initial: Metadata = {}): Metadata {
   const texts = customTexts(form);
   const names = texts.map(([name]) => name);
-  const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice !== undefined) throw new ServiceFailure("invalid_request", `The metadata name “${twice}” stands there twice.`);
+  const duplicate = names.find((name, at) => names.indexOf(name) !== at);
+  if (duplicate !== undefined) throw new RequestError("invalid_request", `The metadata name “${duplicate}” is used twice.`);
   const custom = texts
     .filter(([name, text]) => !Object.hasOwn(initial, name) || metadataText(initial[name]) !== text)
     .map(([name, text]): [string, unknown] => [name, metadataValue(text)]);

@@ -4,7 +4,7 @@ import type { SecretRecord } from "../../../protocol/responses.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { useToast } from "../../parts/toasts.tsx";
-import { goInstead } from "../../routing/use-route.ts";
+import { replaceRoute } from "../../routing/use-route.ts";
 import { deleteSecret, leaveSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 
@@ -18,7 +18,7 @@ export function RemovalSection({
 }): VNode {
   const client = useClient();
   const toast = useToast();
-  const [asking, setAsking] = useState(false);
+  const [confirming, setConfirming] = useState(false);
   const { key_name: name } = secret;
   const own = secret.owner === client.email;
   const label = own ? "Delete secret" : "Remove from my list";
@@ -26,7 +26,7 @@ export function RemovalSection({
     if (own) await deleteSecret(client, name);
     else await leaveSecret(client, secret);
     toast(own ? `Deleted ${name}.` : `Removed ${name} from your list.`);
-    goInstead({ page: "secrets" });
+    replaceRoute({ page: "secrets" });
     await onChange();
   };
   return (
@@ -38,13 +38,13 @@ export function RemovalSection({
           : "Removes the secret from your list only, until it is shared with you again."}
       </p>
       <div class="buttons">
-        <button class="button danger" type="button" onClick={() => setAsking(true)}>
+        <button class="button danger" type="button" onClick={() => setConfirming(true)}>
           <Icon name="trash" />
           {label}
         </button>
       </div>
-      {asking && (
-        <ConfirmDialog title={`${label}?`} confirm={label} work={remove} onClose={() => setAsking(false)}>
+      {confirming && (
+        <ConfirmDialog title={`${label}?`} confirm={label} work={remove} onClose={() => setConfirming(false)}>
           <p>
             <strong class="break">{name}</strong>{" "}
             {own ? "and all its versions cannot be restored." : `by ${secret.owner} is removed from your list.`}

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { SecretRecord } from "../../../protocol/responses.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { LoadedView } from "../../parts/loaded-view.tsx";
-import { Moment } from "../../parts/timestamp.tsx";
+import { Timestamp } from "../../parts/timestamp.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { PermissionBadge } from "../../parts/permission-badge.tsx";
 import { hrefOf } from "../../routing/route.ts";
@@ -24,11 +24,11 @@ function Facts({ secret, own }: { readonly secret: SecretRecord; readonly own: b
       {!own && <span class="break">from {secret.owner}</span>}
       <span class="quiet">Version {secret.key_version}</span>
       <span class={secret.expired ? "badge bad" : "quiet"}>
-        {secret.expired ? "Expired" : "Expires"} <Moment at={secret.expires_at} />
+        {secret.expired ? "Expired" : "Expires"} <Timestamp at={secret.expires_at} />
       </span>
       {hasDeadline(secret) && (
         <span class="badge warn">
-          Deleted <Moment at={secret.delete_at} />
+          Deleted <Timestamp at={secret.delete_at} />
         </span>
       )}
     </p>
@@ -59,7 +59,7 @@ function NewVersionSection({
   };
   return (
     <section class="card" aria-label="New version">
-      <NewVersionForm holding={secret} onAdded={onAdded} onCancel={() => setOpen(false)} />
+      <NewVersionForm access={secret} onAdded={onAdded} onCancel={() => setOpen(false)} />
     </section>
   );
 }
@@ -98,7 +98,7 @@ function NotListed({ owner, name }: { readonly owner: string; readonly name: str
         <section class="card" aria-labelledby="write-title">
           <h2 id="write-title">Write-only access</h2>
           <p class="quiet">If {owner} gave you write-only access, you can add a version here.</p>
-          <NewVersionForm holding={{ owner, key_name: name, shared: true }} onAdded={list.reload} />
+          <NewVersionForm access={{ owner, key_name: name, shared: true }} onAdded={list.reload} />
         </section>
       )}
     </>

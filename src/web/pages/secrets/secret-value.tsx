@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
-import { browserClock } from "../../browser-clock.ts";
+import { browserClock } from "../../parts/browser-clock.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { FailureNote } from "../../parts/failure-note.tsx";
 import { Icon } from "../../parts/icon.tsx";
@@ -12,11 +12,11 @@ import { useClient } from "../../session/client-context.ts";
 const SHOWN_MS = 30_000;
 
 interface SecretValueProps {
-  readonly holding: SecretAccess;
+  readonly access: SecretAccess;
   readonly version: number;
 }
 
-function Masked({ value }: { readonly value: string | undefined }): VNode {
+function ValueBox({ value }: { readonly value: string | undefined }): VNode {
   if (value === undefined) {
     return (
       <p class="value masked">
@@ -39,7 +39,7 @@ function Masked({ value }: { readonly value: string | undefined }): VNode {
  * The value of one version: fetched when somebody asks for it, and out of the page again after 30 seconds, when asked to, and when the
  * page is left. Copying it shows nothing.
  */
-export function SecretValue({ holding, version }: SecretValueProps): VNode {
+export function SecretValue({ access, version }: SecretValueProps): VNode {
   const client = useClient();
   const action = useAction();
   const [value, setValue] = useState<string | undefined>(undefined);
@@ -47,24 +47,24 @@ export function SecretValue({ holding, version }: SecretValueProps): VNode {
   useEffect(() => {
     if (value === undefined) return;
     addEventListener("pagehide", hide);
-    const callOff = browserClock.after(SHOWN_MS, hide);
+    const cancel = browserClock.after(SHOWN_MS, hide);
     return () => {
       removeEventListener("pagehide", hide);
-      callOff();
+      cancel();
     };
   }, [value, hide]);
-  const reveal = (): void => void action.run(async () => setValue((await exposeVersion(client, holding, version)).key_value));
+  const reveal = (): void => void action.run(async () => setValue((await exposeVersion(client, access, version)).key_value));
   const shown = value !== undefined;
   return (
     <div class="secret-value">
-      <Masked value={value} />
+      <ValueBox value={value} />
       <FailureNote failure={action.failure} />
       <div class="buttons">
         <button class="button" type="button" onClick={shown ? hide : reveal} aria-disabled={action.busy}>
           <Icon name={shown ? "eye-off" : "eye"} />
           {shown ? "Hide value" : "Reveal value"}
         </button>
-        <CopyButton what="value" text={async () => (await exposeVersion(client, holding, version)).key_value} />
+        <CopyButton what="value" text={async () => (await exposeVersion(client, access, version)).key_value} />
       </div>
       {shown && <p class="hint">Hidden automatically after 30 seconds.</p>}
     </div>

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import type { SecretRecord } from "../../../protocol/responses.ts";
-import { Moment } from "../../parts/timestamp.tsx";
+import { Timestamp } from "../../parts/timestamp.tsx";
 import { PermissionBadge } from "../../parts/permission-badge.tsx";
 import { hrefOf } from "../../routing/route.ts";
 import { metadataText } from "../../text/metadata-text.ts";
@@ -44,7 +44,7 @@ function SecretRow({ secret, email }: { readonly secret: SecretRecord; readonly 
         </span>
       </td>
       <td data-label="Updated">
-        <Moment at={secret.updated_at} />
+        <Timestamp at={secret.updated_at} />
       </td>
       <td data-label="Expires">
         <span class="badges">

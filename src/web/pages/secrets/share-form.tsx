@@ -4,15 +4,21 @@ import { Form } from "../../parts/form.tsx";
 import { formText } from "../../parts/form-text.ts";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
-import { shareSecret } from "../../service/secrets.ts";
+import { shareSecret, type Grantee } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
-import { granteeOf } from "./grantee.ts";
 import { PermissionField, readPermission } from "./permission-field.tsx";
 
 interface ShareFormProps {
   readonly name: string;
   readonly teams: readonly string[];
   readonly onShared: () => Promise<void>;
+}
+
+/** Whom a text means: one of the person's teams, otherwise somebody by address where it looks like one, otherwise a team. */
+function granteeOf(text: string, teams: readonly string[]): Grantee {
+  if (teams.includes(text)) return { kind: "team", to: text };
+  const to = text.trim();
+  return { kind: to.includes("@") ? "person" : "team", to };
 }
 
 /** Shares a secret, or changes what somebody may do with it. */

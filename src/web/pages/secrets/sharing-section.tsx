@@ -20,7 +20,7 @@ interface SharingSectionProps {
 function StopSharing({ secret, onChange }: SharingSectionProps): VNode {
   const client = useClient();
   const toast = useToast();
-  const [asking, setAsking] = useState(false);
+  const [confirming, setConfirming] = useState(false);
   const stop = async (): Promise<void> => {
     const { length } = await unshareSecret(client, secret.key_name);
     toast(`Stopped sharing with ${length} ${length === 1 ? "recipient" : "recipients"}.`);
@@ -28,12 +28,12 @@ function StopSharing({ secret, onChange }: SharingSectionProps): VNode {
   };
   return (
     <div class="unshare">
-      <button class="button" type="button" onClick={() => setAsking(true)}>
+      <button class="button" type="button" onClick={() => setConfirming(true)}>
         <Icon name="eye-off" />
         Stop sharing with everyone
       </button>
-      {asking && (
-        <ConfirmDialog title="Stop sharing?" confirm="Stop sharing" work={stop} onClose={() => setAsking(false)}>
+      {confirming && (
+        <ConfirmDialog title="Stop sharing?" confirm="Stop sharing" work={stop} onClose={() => setConfirming(false)}>
           <p>All users and teams lose access immediately. They may have read the value: consider replacing it.</p>
         </ConfirmDialog>
       )}

@@ -4,7 +4,7 @@ import type { SecretRecord } from "../../../protocol/responses.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { LoadedView } from "../../parts/loaded-view.tsx";
-import { Moment } from "../../parts/timestamp.tsx";
+import { Timestamp } from "../../parts/timestamp.tsx";
 import { Pager } from "../../parts/pager.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
@@ -31,8 +31,8 @@ function VersionItem({ version, latest, onDelete }: VersionItemProps): VNode {
             Version {number} {latest && <span class="badge own">Latest</span>}
           </h3>
           <p class="quiet">
-            Created <Moment at={version.created_at} />, {version.expired ? "expired" : "expires"}{" "}
-            <Moment at={version.expires_at} />
+            Created <Timestamp at={version.created_at} />, {version.expired ? "expired" : "expires"}{" "}
+            <Timestamp at={version.expires_at} />
           </p>
         </div>
         {onDelete && (
@@ -47,7 +47,7 @@ function VersionItem({ version, latest, onDelete }: VersionItemProps): VNode {
           </button>
         )}
       </div>
-      <SecretValue holding={version} version={number} />
+      <SecretValue access={version} version={number} />
     </li>
   );
 }
@@ -62,7 +62,7 @@ export function VersionsSection({ secret, onChange }: VersionsSectionProps): VNo
   const client = useClient();
   const toast = useToast();
   const [page, setPage] = useState(0);
-  const [doomed, setDoomed] = useState<number | undefined>(undefined);
+  const [deletion, setDeletion] = useState<number | undefined>(undefined);
   const loading = useLoaded(useCallback(() => listVersions(client, secret), [client, secret]));
   const own = secret.owner === client.email;
   const remove = async (version: number): Promise<void> => {
@@ -82,7 +82,7 @@ export function VersionsSection({ secret, onChange }: VersionsSectionProps): VNo
                   key={version.key_version}
                   version={version}
                   latest={version.key_version === versions[0]?.key_version}
-                  onDelete={own && versions.length > 1 ? () => setDoomed(version.key_version) : undefined}
+                  onDelete={own && versions.length > 1 ? () => setDeletion(version.key_version) : undefined}
                 />
               ))}
             </ol>
@@ -90,12 +90,12 @@ export function VersionsSection({ secret, onChange }: VersionsSectionProps): VNo
           </>
         )}
       </LoadedView>
-      {doomed !== undefined && (
+      {deletion !== undefined && (
         <ConfirmDialog
-          title={`Delete version ${doomed}?`}
+          title={`Delete version ${deletion}?`}
           confirm="Delete version"
-          work={() => remove(doomed)}
-          onClose={() => setDoomed(undefined)}
+          work={() => remove(deletion)}
+          onClose={() => setDeletion(undefined)}
         >
           <p>Its value is deleted for everyone, and its number is never reused.</p>
         </ConfirmDialog>

@@ -10,10 +10,10 @@ import { useClient } from "../../session/client-context.ts";
 import { emailList } from "../../text/email-list.ts";
 
 export function NewTeamDialog({
-  onMade,
+  onCreated,
   onClose,
 }: {
-  readonly onMade: () => Promise<void>;
+  readonly onCreated: () => Promise<void>;
   readonly onClose: () => void;
 }): VNode {
   const client = useClient();
@@ -23,7 +23,7 @@ export function NewTeamDialog({
     const name = formText(form, "group_id");
     await createTeam(client, name, emailList(formText(form, "members")));
     toast(`Created team ${name}.`);
-    await onMade();
+    await onCreated();
     onClose();
   };
   return (

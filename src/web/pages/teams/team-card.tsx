@@ -18,7 +18,7 @@ interface TeamCardProps {
 }
 
 /** What the creator is about to take back. */
-type Doomed = { readonly kind: "team" } | { readonly kind: "member"; readonly email: string };
+type Deletion = { readonly kind: "team" } | { readonly kind: "member"; readonly email: string };
 
 function AddMembers({ team, onChange }: TeamCardProps): VNode {
   const client = useClient();
@@ -32,7 +32,7 @@ function AddMembers({ team, onChange }: TeamCardProps): VNode {
     await onChange();
   };
   return (
-    <Form action={action} submit="Add" icon="plus" look="plain" work={work}>
+    <Form action={action} submit="Add" icon="plus" variant="plain" work={work}>
       <TextField
         label="Add members"
         name="members"
@@ -48,17 +48,17 @@ function AddMembers({ team, onChange }: TeamCardProps): VNode {
 function RemovalDialog({
   team,
   onChange,
-  doomed,
+  deletion,
   onClose,
-}: TeamCardProps & { readonly doomed: Doomed; readonly onClose: () => void }): VNode {
+}: TeamCardProps & { readonly deletion: Deletion; readonly onClose: () => void }): VNode {
   const client = useClient();
   const toast = useToast();
   const { group_id: name } = team;
-  const ofMember = doomed.kind === "member";
+  const ofMember = deletion.kind === "member";
   const remove = async (): Promise<void> => {
-    if (ofMember) await removeMember(client, name, doomed.email);
+    if (ofMember) await removeMember(client, name, deletion.email);
     else await deleteTeam(client, name);
-    toast(ofMember ? `Removed ${doomed.email}.` : `Deleted team ${name}.`);
+    toast(ofMember ? `Removed ${deletion.email}.` : `Deleted team ${name}.`);
     await onChange();
   };
   return (
@@ -69,7 +69,7 @@ function RemovalDialog({
       onClose={onClose}
     >
       <p>
-        <strong class="break">{ofMember ? doomed.email : name}</strong>{" "}
+        <strong class="break">{ofMember ? deletion.email : name}</strong>{" "}
         {ofMember
           ? `loses access to everything shared with ${name}.`
           : "is deleted. Its members lose access to everything shared with it."}
@@ -112,7 +112,7 @@ function Members({
 /** One team; its creator changes it here. */
 export function TeamCard({ team, onChange }: TeamCardProps): VNode {
   const client = useClient();
-  const [doomed, setDoomed] = useState<Doomed | undefined>(undefined);
+  const [deletion, setDeletion] = useState<Deletion | undefined>(undefined);
   const own = team.creator === client.email;
   return (
     <li class="card">
@@ -124,15 +124,15 @@ export function TeamCard({ team, onChange }: TeamCardProps): VNode {
             type="button"
             aria-label={`Delete team ${team.group_id}`}
             title={`Delete team ${team.group_id}`}
-            onClick={() => setDoomed({ kind: "team" })}
+            onClick={() => setDeletion({ kind: "team" })}
           >
             <Icon name="trash" />
           </button>
         )}
       </div>
-      <Members team={team} onRemove={own ? (email) => setDoomed({ kind: "member", email }) : undefined} />
+      <Members team={team} onRemove={own ? (email) => setDeletion({ kind: "member", email }) : undefined} />
       {own && <AddMembers team={team} onChange={onChange} />}
-      {doomed && <RemovalDialog team={team} onChange={onChange} doomed={doomed} onClose={() => setDoomed(undefined)} />}
+      {deletion && <RemovalDialog team={team} onChange={onChange} deletion={deletion} onClose={() => setDeletion(undefined)} />}
     </li>
   );
 }

@@ -12,12 +12,12 @@ import { TeamCard } from "./team-card.tsx";
 
 export function TeamsPage(): VNode {
   const client = useClient();
-  const [making, setMaking] = useState(false);
+  const [creating, setCreating] = useState(false);
   const list = useLoaded(useCallback(() => listTeams(client), [client]));
   return (
     <>
       <PageHeading title="Teams">
-        <button class="button primary" type="button" onClick={() => setMaking(true)}>
+        <button class="button primary" type="button" onClick={() => setCreating(true)}>
           <Icon name="plus" />
           New team
         </button>
@@ -37,7 +37,7 @@ export function TeamsPage(): VNode {
           )
         }
       </LoadedView>
-      {making && <NewTeamDialog onMade={list.reload} onClose={() => setMaking(false)} />}
+      {creating && <NewTeamDialog onCreated={list.reload} onClose={() => setCreating(false)} />}
     </>
   );
 }

@@ -1,12 +1,12 @@
-import { isErrorAnswer } from "./responses.ts";
+import { isErrorResponse } from "./responses.ts";
 
 interface FailureDetail {
   readonly path: string;
   readonly reason: string;
 }
 
-/** A call that did not succeed: the service's own error, or `unreachable` / `unreadable` when there was none to read. */
-export class ServiceFailure extends Error {
+/** A call that did not succeed: the service's own error, or `unreachable` / `invalid_response` when there was none to read. */
+export class RequestError extends Error {
   override readonly name = "ServiceFailure";
   readonly code: string;
   /** 0 when there was no answer. */
@@ -26,27 +26,27 @@ export class ServiceFailure extends Error {
   }
 }
 
-export const unreachable = (): ServiceFailure =>
-  new ServiceFailure("unreachable", "The vault cannot be reached. Check the connection and try again.");
+export const unreachable = (): RequestError =>
+  new RequestError("unreachable", "The vault cannot be reached. Check the connection and try again.");
 
 /** The failure that an answer's status and body tell of. */
-export function failureFromBody(status: number, text: string): ServiceFailure {
+export function errorFromBody(status: number, text: string): RequestError {
   try {
     const body: unknown = JSON.parse(text);
-    if (isErrorAnswer(body)) {
+    if (isErrorResponse(body)) {
       const { code, message, details } = body.error;
-      return new ServiceFailure(code, sentence(message), status, details);
+      return new RequestError(code, sentence(message), status, details);
     }
   } catch {
     // Not JSON: a proxy's page, for one.
   }
-  return new ServiceFailure("unreadable", `The vault responded with status ${status} and no readable error.`, status);
+  return new RequestError("invalid_response", `The vault responded with status ${status} and no readable error.`, status);
 }
 
-export function failureOf(error: unknown): ServiceFailure {
-  return error instanceof ServiceFailure
+export function toRequestError(error: unknown): RequestError {
+  return error instanceof RequestError
     ? error
-    : new ServiceFailure("unforeseen", "Something went wrong on this page. Reload it and try again.");
+    : new RequestError("unexpected", "Something went wrong on this page. Reload it and try again.");
 }
 
 /** The service writes its messages without a capital and a full stop. */
