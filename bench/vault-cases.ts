@@ -3,7 +3,7 @@ import { Redacted } from "../src/lib/redacted.ts";
 import { openStore } from "../src/vault-server/store/open-store.ts";
 import { addUser } from "../src/vault-server/accounts/users.ts";
 import { fillPostgresVault, fillVault } from "../test/support/vault/fill-vault.ts";
-import { VaultClient, type ClientAnswer } from "../test/support/vault/vault-client.ts";
+import { VaultClient, type VaultResponse } from "../test/support/vault/vault-client.ts";
 import { VaultPlace, type StoreKind } from "../test/support/vault/store-location.ts";
 import { VaultProcess } from "../test/support/processes/vault-process.ts";
 import type { Case } from "./measure.ts";
@@ -19,7 +19,7 @@ async function addAccounts(data: string): Promise<string> {
   return password;
 }
 
-function expectStatus(answer: ClientAnswer, status: number): void {
+function expectStatus(answer: VaultResponse, status: number): void {
   if (answer.status !== status)
     throw new Error(`answered ${answer.status} instead of ${status}: ${answer.bytes.toString().slice(0, 200)}`);
 }
@@ -42,7 +42,7 @@ export async function openVaultCases(options: {
   // --dev for its wide rate limits.
   const server = owned.use(await VaultProcess.start(["--dev", ...place.args]));
   const open = async (email: string, count: number): Promise<VaultClient[]> => {
-    const clients = Array.from({ length: count }, () => owned.use(new VaultClient(server.url, email)));
+    const clients = Array.from({ length: count }, () => owned.use(new VaultClient(server.url, email, { keepAlive: true })));
     for (const client of clients) expectStatus(await client.logIn(password), 200);
     return clients;
   };
@@ -56,7 +56,7 @@ export async function openVaultCases(options: {
 
   const each = (
     name: string,
-    run: (worker: number) => Promise<ClientAnswer>,
+    run: (worker: number) => Promise<VaultResponse>,
     more: Partial<Case> & { status?: number } = {},
   ): Case => ({
     name,
@@ -66,7 +66,7 @@ export async function openVaultCases(options: {
     run: async (worker) => expectStatus(await run(worker), more.status ?? 200),
   });
   const cases = [
-    each("healthz", (worker) => small[worker]!.send("GET", "/healthz", {}, "")),
+    each("healthz", (worker) => small[worker]!.send("/healthz", { method: "GET" })),
     each("expose", (worker) => small[worker]!.call("expose", { key_name: `s${worker}` })),
     { name: "raw commits", baseline: "raw commits", atOnce: options.store === "sqlite" ? 1 : 10, run: () => raw.commit() },
     each("protect", (worker) => small[worker]!.call("protect", { key_name: `s${worker}`, key_value: "v".repeat(64) }), {

@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { CommanderError } from "commander";
 import { z } from "zod";
-import { scopeString, VaultCaller, wire, type WireAnswer } from "../support/vault/start-vault.ts";
+import { scopeString, sendRequest, VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
 import { waitUntil } from "../support/clock/wait-until.ts";
 import { operationPath } from "../../src/protocol/operations.ts";
 import { program } from "../../src/cli/program.ts";
@@ -77,10 +77,13 @@ async function makeVault(): Promise<void> {
   await run(["user", "add", ann, "--data", data], `${password}\n`);
 }
 
-async function callerAt(url: string): Promise<VaultCaller> {
+async function callerAt(url: string): Promise<VaultClient> {
   const body = JSON.stringify({ email: ann, password, scope: scopeString(), expiration_hours: 1 });
-  const answer = await wire(url + operationPath.generate_access_token, { headers: { "content-type": "application/json" }, body });
-  return new VaultCaller(url, ann, answer.json().access_token);
+  const answer = await sendRequest(url + operationPath.generate_access_token, {
+    headers: { "content-type": "application/json" },
+    body,
+  });
+  return new VaultClient(url, ann, { token: answer.json().access_token });
 }
 
 async function stop(child: ChildProcess): Promise<void> {
@@ -90,7 +93,7 @@ async function stop(child: ChildProcess): Promise<void> {
 
 test("killed at any moment under load, every answer somebody got has its lines, and the chain is whole after the restart", async () => {
   await makeVault();
-  const answered: WireAnswer[] = [];
+  const answered: VaultResponse[] = [];
   for (let round = 0; round < 3; round += 1) {
     const { url, child } = await serve();
     const caller = await callerAt(url);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { appOperationPath } from "../../src/protocol/session-operations.ts";
 import { operationPath, type Operation } from "../../src/protocol/operations.ts";
 import { Canaries } from "../support/assertions/canary.ts";
-import { scopeString, VaultCaller, wire, type WireAnswer } from "../support/vault/start-vault.ts";
+import { scopeString, sendRequest, VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
 import { ServingProcess, VaultsyncProcess, type Ended } from "../support/processes/vaultsync-process.ts";
 import { waitUntil } from "../support/clock/wait-until.ts";
 
@@ -35,7 +35,7 @@ async function command(name: string, ...args: string[]): Promise<Ended> {
   return ended;
 }
 
-function searched(name: string, answer: WireAnswer): WireAnswer {
+function searched(name: string, answer: VaultResponse): VaultResponse {
   places[name] = JSON.stringify(answer.headers) + answer.bytes.toString();
   return answer;
 }
@@ -57,18 +57,18 @@ function proofIn(letter: string): string {
   return proof;
 }
 
-async function logIn(url: string, password: string): Promise<VaultCaller> {
+async function logIn(url: string, password: string): Promise<VaultClient> {
   const body = { email: ann, password, scope: scopeString(), expiration_hours: 1 };
-  const answer = await wire(url + operationPath.generate_access_token, { headers: json, body: JSON.stringify(body) });
+  const answer = await sendRequest(url + operationPath.generate_access_token, { headers: json, body: JSON.stringify(body) });
   const tokens = answer.json();
   for (const name of ["access_token", "refresh_token", "id_token"]) canaries.known(name, tokens[name]);
   exposed += answer.bytes.toString();
-  return new VaultCaller(url, ann, tokens.access_token);
+  return new VaultClient(url, ann, { token: tokens.access_token });
 }
 
-async function workWith(url: string, caller: VaultCaller): Promise<void> {
+async function workWith(url: string, caller: VaultClient): Promise<void> {
   const value = canaries.text("a value");
-  const call = async (name: string, operation: Operation, body: object): Promise<WireAnswer> =>
+  const call = async (name: string, operation: Operation, body: object): Promise<VaultResponse> =>
     searched(name, await caller.call(operation, body));
   await call("protect", "protect", { key_name: "shop-db", key_value: value, metadata: { team: "shop" } });
   await call("protect again", "protect", { key_name: "shop-db", key_value: canaries.text("a second value") });
@@ -91,9 +91,9 @@ async function workWith(url: string, caller: VaultCaller): Promise<void> {
 }
 
 /** Values where the server did not want them. */
-async function refusals(url: string, caller: VaultCaller): Promise<void> {
+async function refusals(url: string, caller: VaultClient): Promise<void> {
   const refused = async (name: string, headers: Record<string, string>, body: string): Promise<void> => {
-    const answer = searched(name, await wire(url + operationPath.protect, { headers: { ...json, ...headers }, body }));
+    const answer = searched(name, await sendRequest(url + operationPath.protect, { headers: { ...json, ...headers }, body }));
     expect(answer.status, name).toBeGreaterThan(399);
   };
   const token = { authorization: caller.token };
@@ -113,17 +113,17 @@ async function refusals(url: string, caller: VaultCaller): Promise<void> {
     scope: scopeString(),
     expiration_hours: 1,
   });
-  searched("failed log-in", await wire(url + operationPath.generate_access_token, { headers: json, body }));
+  searched("failed log-in", await sendRequest(url + operationPath.generate_access_token, { headers: json, body }));
   const refresh = JSON.stringify({ refresh_token: canaries.text("a wrong token"), used_access_token: caller.token });
-  searched("failed refresh", await wire(url + operationPath.refresh_token, { headers: json, body: refresh }));
+  searched("failed refresh", await sendRequest(url + operationPath.refresh_token, { headers: json, body: refresh }));
 }
 
 /** Bob follows the link of his invitation, and gets a token from the web application. */
 async function signUp(url: string): Promise<void> {
   const proof = proofIn(await letterTo(bob));
   const password = canaries.text("bob's password");
-  const app = (path: string, body: object, headers = {}): Promise<WireAnswer> =>
-    wire(url + path, { headers: { ...json, ...headers }, body: JSON.stringify(body) });
+  const app = (path: string, body: object, headers = {}): Promise<VaultResponse> =>
+    sendRequest(url + path, { headers: { ...json, ...headers }, body: JSON.stringify(body) });
   const set = await app(appOperationPath.app_set_password, { token: proof, password });
   expect(set.outcome()).toBe("200");
   const [cookie = ""] = (set.headers["set-cookie"] ?? [""])[0]?.split(";") ?? [];
@@ -162,7 +162,7 @@ test("no value, password, token or key is left in a file, a log, a letter, an an
     await using server = await ServingProcess.start([...keep, "--log-level", "debug"]);
     await workWith(server.url, await logIn(server.url, password));
     await signUp(server.url);
-    searched("metrics", await wire(`${server.url}/metrics`, { method: "GET" }));
+    searched("metrics", await sendRequest(`${server.url}/metrics`, { method: "GET" }));
     await command("rotate-key", "rotate-key", ...keep);
     await command("backup", "backup", ...keep, "--to", at("backup"));
     await readFiles();

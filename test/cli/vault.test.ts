@@ -11,7 +11,7 @@ import { CommanderError } from "commander";
 import { z } from "zod";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { certificate } from "../support/certificates.ts";
-import { scopeString, VaultCaller, wire } from "../support/vault/start-vault.ts";
+import { scopeString, sendRequest, VaultClient } from "../support/vault/vault-client.ts";
 import { operationPath } from "../../src/protocol/operations.ts";
 import { program } from "../../src/cli/program.ts";
 
@@ -85,7 +85,7 @@ async function serve(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
 }
 
 const logIn = (url: string, email: string, password: string) =>
-  wire(url + operationPath.generate_access_token, {
+  sendRequest(url + operationPath.generate_access_token, {
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ email, password, scope: scopeString(), expiration_hours: 1 }),
   });
@@ -121,7 +121,7 @@ test("a lasting server: make a key, add accounts from a file or standard input, 
   expect(added).toEqual({ code: 0, stdout: "", stderr: "added bob@example.com\n" });
   expect((await logIn(first.url, "bob@example.com", "from-stdin-77aa")).status).toBe(200);
   const { access_token: token } = (await logIn(first.url, "ann@example.com", "from-file-81c2")).json();
-  await new VaultCaller(first.url, "ann@example.com", token).call("protect", { key_name: "a", key_value: "kept" });
+  await new VaultClient(first.url, "ann@example.com", { token }).call("protect", { key_name: "a", key_value: "kept" });
   expect(await first.stop("SIGINT")).toBe(0);
 
   const second = await serve([], {
@@ -129,7 +129,7 @@ test("a lasting server: make a key, add accounts from a file or standard input, 
     VAULTSYNC_VAULT_MASTER_KEY: await readFile(key, "utf8"),
     VAULTSYNC_VAULT_LISTEN: "127.0.0.1:0",
   });
-  const answer = await new VaultCaller(second.url, "ann@example.com", token).call("expose", { key_name: "a" });
+  const answer = await new VaultClient(second.url, "ann@example.com", { token }).call("expose", { key_name: "a" });
   expect(answer.json().key_value).toBe("kept");
 }, 30_000);
 
@@ -237,7 +237,7 @@ test.skipIf(process.platform !== "linux")(
     const server = await serve(["--dev", "--dev-users", "ann@example.com", ...anyPort]);
     const [{ password } = { password: "" }] = server.users ?? [];
     const { access_token: token } = (await logIn(server.url, "ann@example.com", password)).json();
-    const ann = new VaultCaller(server.url, "ann@example.com", token);
+    const ann = new VaultClient(server.url, "ann@example.com", { token });
     await ann.upload([{ filename: "warm-up", bytes: randomBytes(1024) }]);
     const peakMiB = async (): Promise<number> => {
       const status = await readFile(`/proc/${server.pid}/status`, "utf8");

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { failureOf } from "../support/assertions/failure-of.ts";
 import { observeConnection, untilHealthy, type ObservedConnection } from "../support/vault/vault-connection.ts";
-import { TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import type { VaultClient } from "../support/vault/vault-client.ts";
 import { Redacted } from "../../src/lib/redacted.ts";
 
 const operator = "operator@example.com";
@@ -13,10 +14,10 @@ async function start() {
     const password = async () => new Redacted(vault.passwords.get(operator) ?? "");
     return untilHealthy(observeConnection({ url: vault.url, email: operator, credentials: { kind: "password", password } }));
   };
-  return { vault, connect, ann: await vault.caller("ann@example.com"), bob: await vault.caller("bob@example.com") };
+  return { vault, connect, ann: await vault.client("ann@example.com"), bob: await vault.client("bob@example.com") };
 }
 
-const share = (from: VaultCaller, permission = "R", to: object = { usr_id_to: operator }) =>
+const share = (from: VaultClient, permission = "R", to: object = { usr_id_to: operator }) =>
   from.call("share", { key_name: "shop-db", permission, usr_id_from: from.email, ...to });
 const secrets = ({ connection }: ObservedConnection) => connection.snapshot!.secrets("shop-db");
 
@@ -52,7 +53,7 @@ test("a secret shared with the operator's account is followed through its versio
 test("two people's shared secrets of one name, and the operator's own, are each read as what they are", async () => {
   const { vault, connect, ann, bob } = await start();
   await using _vault = vault;
-  const own = await vault.caller(operator);
+  const own = await vault.client(operator);
   for (const caller of [ann, bob, own])
     await caller.call("protect", { key_name: "shop-db", key_value: `canary of ${caller.email}` });
   await share(ann);

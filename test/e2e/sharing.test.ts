@@ -1,22 +1,23 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import type { VaultClient } from "../support/vault/vault-client.ts";
 import { ACCOUNT, bytesOf, condition, vaultSecret, World } from "./support/world.ts";
 
 /** Secrets that somebody else made and shared with the operator's account. Nobody configures that they are read in another way. */
 const DBA = "dba@example.com";
 
 let world: World;
-let dba: VaultCaller;
+let dba: VaultClient;
 beforeAll(async () => {
   world = await World.create({ vault: await TestVault.start({ emails: [ACCOUNT, DBA] }) });
-  dba = await world.vault.caller(DBA);
+  dba = await world.vault.client(DBA);
   await world.startOperator();
 });
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-async function call(...[operation, body]: Parameters<VaultCaller["call"]>): Promise<void> {
+async function call(...[operation, body]: Parameters<VaultClient["call"]>): Promise<void> {
   const answer = await dba.call(operation, body);
   expect(answer.status, `${operation}: ${answer.code()}`).toBe(200);
 }

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { mannWhitneyZ } from "../support/assertions/mann-whitney.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { scopeString, TestVault, type WireAnswer } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { scopeString, type VaultResponse } from "../support/vault/vault-client.ts";
 import { appOperationPath } from "../../src/protocol/session-operations.ts";
 import { operationPath } from "../../src/protocol/operations.ts";
 import { defaultPasswordCost, type PasswordCost } from "../../src/vault-server/accounts/password.ts";
@@ -12,7 +13,7 @@ const unknown = ["eve@example.com", "fay@example.com", "gus@example.com", "hal@e
 const TELLING = 4.2;
 const unlimited = { loginFailuresPerAccount: 1e6, loginFailuresPerAddress: 1e6, letterIntervalMs: 0, lettersPerAddress: 1e6 };
 
-type Ask = (vault: TestVault, email: string) => Promise<WireAnswer>;
+type Ask = (vault: TestVault, email: string) => Promise<VaultResponse>;
 
 const asked: Record<string, Ask> = {
   generate_access_token: (vault, email) =>
@@ -22,7 +23,7 @@ const asked: Record<string, Ask> = {
 };
 
 /** All of an answer but what is new in every one. */
-function told({ status, headers, bytes }: WireAnswer) {
+function told({ status, headers, bytes }: VaultResponse) {
   const { "x-request-id": _id, date: _date, ...others } = headers;
   return { status, headers: others, body: bytes.toString() };
 }
@@ -31,7 +32,7 @@ function told({ status, headers, bytes }: WireAnswer) {
 async function compare(ask: Ask, rounds: number, passwordCost: PasswordCost) {
   await using vault = await TestVault.start({ emails: known, limits: unlimited, passwordCost });
   const times: Record<"known" | "unknown", number[]> = { known: [], unknown: [] };
-  const one = async (kind: "known" | "unknown", round: number): Promise<WireAnswer> => {
+  const one = async (kind: "known" | "unknown", round: number): Promise<VaultResponse> => {
     const email = (kind === "known" ? known : unknown)[round % known.length]!;
     const start = performance.now();
     const answer = await ask(vault, email);

@@ -2,27 +2,28 @@ import { readFile } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { schemaCompiler, type Fits } from "../support/assertions/json-schema.ts";
-import { TestVault, wire, type VaultCaller, type WireAnswer } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { sendRequest, type VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
 import { openApiDocument, type OpenApiDocument } from "../../src/protocol/openapi/document.ts";
 import { operationAnswers } from "../../src/protocol/openapi/operation-responses.ts";
 import { operationPath, type Operation } from "../../src/protocol/operations.ts";
 import { devLimits } from "../../src/vault-server/limits.ts";
 
 let vault: TestVault;
-let ann: VaultCaller;
-let bob: VaultCaller;
+let ann: VaultClient;
+let bob: VaultClient;
 let document: OpenApiDocument;
 let compile: (schema: object) => Fits;
 beforeAll(async () => {
   vault = await TestVault.start();
-  ann = await vault.caller("ann@example.com");
-  bob = await vault.caller("bob@example.com");
+  ann = await vault.client("ann@example.com");
+  bob = await vault.client("bob@example.com");
   document = (await get("/v1/openapi.json")).json();
   compile = await schemaCompiler(document);
 });
 afterAll(() => vault[Symbol.asyncDispose]());
 
-const get = (path: string, headers = {}) => wire(vault.url + path, { method: "GET", headers });
+const get = (path: string, headers = {}) => sendRequest(vault.url + path, { method: "GET", headers });
 
 test("the document is served without a token, for this version and these limits, and the client may keep it", async () => {
   const answer = await get("/v1/openapi.json");
@@ -36,7 +37,11 @@ test("the document is served without a token, for this version and these limits,
 });
 
 test.each(["/v1/openapi.json", "/api", "/api.css"])("%s is read only, and holds nothing of anybody", async (path) => {
-  const refused = await wire(vault.url + path, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" });
+  const refused = await sendRequest(vault.url + path, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: "{}",
+  });
   expect([refused.status, refused.code(), refused.headers.allow]).toEqual([405, "method_not_allowed", "GET, HEAD"]);
   const text = (await get(path)).bytes.toString();
   for (const secret of [...vault.passwords.values(), ann.token]) expect(text).not.toContain(secret);
@@ -67,7 +72,7 @@ function isWhole(operation: Operation, body: object): boolean {
 }
 
 /** Where an answer is not what the document says of the operation: status, headers, type, body. */
-function faultsOf(operation: Operation, answer: WireAnswer): string[] {
+function faultsOf(operation: Operation, answer: VaultResponse): string[] {
   const response = document.paths[operationPath[operation]]?.post.responses[answer.status];
   if (!response) return [`${answer.status} is not documented`];
   const faults = Object.keys(response.headers).flatMap((name) => (answer.headers[name] === undefined ? [`no ${name}`] : []));
@@ -83,13 +88,13 @@ function faultsOf(operation: Operation, answer: WireAnswer): string[] {
 
 test("what each operation answers, success and refusal, is what the document says", async () => {
   const seen = new Set<Operation>();
-  const check = (operation: Operation, answer: WireAnswer, status = 200): WireAnswer => {
+  const check = (operation: Operation, answer: VaultResponse, status = 200): VaultResponse => {
     expect([operation, answer.status]).toEqual([operation, status]);
     expect([operation, faultsOf(operation, answer)]).toEqual([operation, []]);
     if (status === 200) seen.add(operation);
     return answer;
   };
-  const call = async (caller: VaultCaller, operation: Operation, body: object = {}, status = 200) =>
+  const call = async (caller: VaultClient, operation: Operation, body: object = {}, status = 200) =>
     check(operation, await caller.call(operation, body), status);
 
   const tokens = check("generate_access_token", await vault.logIn("ann@example.com")).json();

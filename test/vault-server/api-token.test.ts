@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { scopeString, TestVault, VaultCaller, wire } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { scopeString, sendRequest, VaultClient } from "../support/vault/vault-client.ts";
 import { WebSession } from "../support/vault/web-session.ts";
 import { appOperationPath } from "../../src/protocol/session-operations.ts";
 import { operationPath } from "../../src/protocol/operations.ts";
@@ -22,7 +23,7 @@ describe("the access token that a person copies from the web application", () =>
     return session.app("app_api_token", { password: password() });
   };
   const isAccepted = async (token: string) =>
-    (await new VaultCaller(vault.url, "ann@example.com", token).call("list_no_dup")).status === 200;
+    (await new VaultClient(vault.url, "ann@example.com", { token }).call("list_no_dup")).status === 200;
 
   test("it is unlimited, lives for 24 hours and comes with a refresh token", async () => {
     const answer = await issue();
@@ -62,7 +63,9 @@ describe("the access token that a person copies from the web application", () =>
     const { access_token: token } = (await issue()).json();
     const path = vault.url + appOperationPath.app_api_token;
     const headers = { "content-type": "application/json", authorization: token };
-    expect((await wire(path, { headers, body: JSON.stringify({ password: password() }) })).outcome()).toBe("401 invalid_token");
+    expect((await sendRequest(path, { headers, body: JSON.stringify({ password: password() }) })).outcome()).toBe(
+      "401 invalid_token",
+    );
   });
 
   test("a session alone is not enough: a wrong password is a failed log-in", async () => {

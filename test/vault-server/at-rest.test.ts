@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault, VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { VaultClient } from "../support/vault/vault-client.ts";
 import { everyByte, vaultData, type VaultData } from "../support/vault/vault-data.ts";
 import { waitUntil } from "../support/clock/wait-until.ts";
 import { operationPath } from "../../src/protocol/operations.ts";
@@ -30,7 +31,7 @@ test("no value, file, password or token is readable in what is written; logs hol
   let log = "";
   const logger = createLogger({ name: "vault", level: "debug", destination: { write: (line) => void (log += line) } });
   await using vault = await TestVault.start({ data, masterKey, logger });
-  const ann = await vault.caller("ann@example.com");
+  const ann = await vault.client("ann@example.com");
   await ann.call("protect", { key_name: "a", key_value: canary });
   await ann.call("expose", { key_name: "a" });
   await ann.upload([{ filename: "f", bytes: Buffer.from(canary) }]);
@@ -51,7 +52,7 @@ test("everything is there after a restart with the same key, tokens too; another
   let token: string;
   {
     await using vault = await TestVault.start({ data, masterKey });
-    const ann = await vault.caller("ann@example.com");
+    const ann = await vault.client("ann@example.com");
     token = ann.token;
     await ann.call("protect", { key_name: "kept", key_value: canary });
     await ann.upload([{ filename: "f", bytes: Buffer.from(canary) }]);
@@ -59,7 +60,7 @@ test("everything is there after a restart with the same key, tokens too; another
   const other = { listen: { host: "127.0.0.1", port: 0 }, data, masterKey: generateMasterKey() };
   await expect(startVaultServer(other)).rejects.toThrow("another master key");
   await using again = await startVaultServer({ ...other, masterKey });
-  const ann = new VaultCaller(again.url, "ann@example.com", token);
+  const ann = new VaultClient(again.url, "ann@example.com", { token });
   expect((await ann.call("expose", { key_name: "kept" })).json().key_value).toBe(canary);
   expect((await ann.call("download_file", { filename: "f" })).bytes.toString()).toBe(canary);
 });
@@ -76,8 +77,8 @@ test("data of a newer release is refused", async () => {
 
 test("rows that were swapped or altered are refused, and the answer says nothing about why", async () => {
   await using vault = await TestVault.start({ data, masterKey });
-  const ann = await vault.caller("ann@example.com");
-  const bob = await vault.caller("bob@example.com");
+  const ann = await vault.client("ann@example.com");
+  const bob = await vault.client("bob@example.com");
   for (const [caller, name] of [
     [ann, "mine"],
     [ann, "other"],
@@ -112,7 +113,7 @@ test("rows that were swapped or altered are refused, and the answer says nothing
 
 test("a file altered behind its first chunk is cut off, never completed with other bytes", async () => {
   await using vault = await TestVault.start({ data, masterKey });
-  const ann = await vault.caller("ann@example.com");
+  const ann = await vault.client("ann@example.com");
   await ann.upload([{ filename: "long", bytes: randomBytes(700_000) }]);
   await alter("UPDATE file_chunks SET sealed = (SELECT sealed FROM file_chunks WHERE position = 0) WHERE position = 1");
   await expect(ann.call("download_file", { filename: "long" })).rejects.toThrow("aborted");
@@ -124,7 +125,7 @@ test("a file altered behind its first chunk is cut off, never completed with oth
 test("the sweeper wipes the bytes of what is past its deadline, and of uploads that never finished", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ data, masterKey, clock });
-  const ann = await vault.caller("ann@example.com", undefined, 1000);
+  const ann = await vault.client("ann@example.com", undefined, 1000);
   await ann.call("protect", { key_name: "short", key_value: canary.repeat(60), delete_time: 1 });
   await ann.call("protect", { key_name: "long", key_value: "x" });
   const [doomed] = await select("SELECT sealed FROM secret_versions ORDER BY length(sealed) DESC LIMIT 1");
@@ -147,7 +148,7 @@ test("what a crash left of an upload is wiped an hour later; finished files stay
   const clock = new VirtualClock();
   {
     await using vault = await TestVault.start({ data, masterKey, clock });
-    const ann = await vault.caller("ann@example.com");
+    const ann = await vault.client("ann@example.com");
     await ann.upload([{ filename: "whole", bytes: Buffer.from("x") }]);
   }
   await alter("INSERT INTO staged_blobs (blob_id, staged_at) VALUES ('lost', $1)", clock.now());

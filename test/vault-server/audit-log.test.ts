@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Canaries } from "../support/assertions/canary.ts";
-import { scopeString, TestVault, type VaultCaller, wire } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { scopeString, sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { appOperationPath } from "../../src/protocol/session-operations.ts";
 import { operationPath, type Operation } from "../../src/protocol/operations.ts";
@@ -42,19 +43,19 @@ const bob = "bob@example.com";
 
 interface Case {
   readonly body?: object;
-  readonly before?: (caller: VaultCaller, other: VaultCaller) => Promise<unknown>;
+  readonly before?: (caller: VaultClient, other: VaultClient) => Promise<unknown>;
   readonly about?: object;
   readonly result?: object;
 }
 
 const own = { key_version: 1, owner: ann };
-const protectIt = (caller: VaultCaller) => caller.call("protect", { key_name: "a", key_value: "x" });
-const shareIt = async (caller: VaultCaller): Promise<void> => {
+const protectIt = (caller: VaultClient) => caller.call("protect", { key_name: "a", key_value: "x" });
+const shareIt = async (caller: VaultClient): Promise<void> => {
   await protectIt(caller);
   await caller.call("share", { key_name: "a", usr_id_from: ann, usr_id_to: bob, permission: "RW" });
 };
-const teamIt = (caller: VaultCaller) => caller.call("team_create", { group_id: "t", members: [bob] });
-const uploadIt = (caller: VaultCaller) => caller.upload([{ filename: "f", bytes: Buffer.from("x") }]);
+const teamIt = (caller: VaultClient) => caller.call("team_create", { group_id: "t", members: [bob] });
+const uploadIt = (caller: VaultClient) => caller.upload([{ filename: "f", bytes: Buffer.from("x") }]);
 const named = { key_name: "a" };
 const given = (body: object): Case => ({ body, about: body });
 
@@ -113,8 +114,8 @@ describe("each operation leaves what it was about, whose it was and how it was a
   test.each(Object.keys(cases) as (keyof typeof cases)[])("%s", async (operation) => {
     const { body = {}, before, about = {}, result } = cases[operation];
     await using vault = await start();
-    const caller = await vault.caller(ann);
-    await before?.(caller, await vault.caller(bob));
+    const caller = await vault.client(ann);
+    await before?.(caller, await vault.client(bob));
     const answer = await caller.call(operation, body);
     expect(answer.status).toBe(200);
     const common = { operation, client: "127.0.0.1", who: ann, about };
@@ -162,7 +163,7 @@ describe("each operation leaves what it was about, whose it was and how it was a
 
   test("protect_file: the names before they are there, the versions with the answer", async () => {
     await using vault = await start();
-    const caller = await vault.caller(ann);
+    const caller = await vault.client(ann);
     const files = ["f", "g"].map((filename) => ({ filename, bytes: Buffer.from("x") }));
     await caller.upload(files.slice(0, 1));
     const common = { operation: "protect_file", who: ann, about: { filename: ["f", "g"] } };
@@ -196,12 +197,12 @@ describe("each operation leaves what it was about, whose it was and how it was a
 
 test("what is refused before it is read leaves its line, too; what is no operation leaves none", async () => {
   await using vault = await start();
-  const caller = await vault.caller(ann);
+  const caller = await vault.client(ann);
   const url = vault.url + operationPath.protect;
   const refusals = await Promise.all([
-    wire(url, { headers: { "content-type": "text/plain" }, body: "x" }),
-    wire(url, { headers: { "content-type": "application/json" }, body: "{" }),
-    wire(url, { headers: { "content-type": "application/json" }, body: `"${"x".repeat(3_000_000)}"` }),
+    sendRequest(url, { headers: { "content-type": "text/plain" }, body: "x" }),
+    sendRequest(url, { headers: { "content-type": "application/json" }, body: "{" }),
+    sendRequest(url, { headers: { "content-type": "application/json" }, body: `"${"x".repeat(3_000_000)}"` }),
     caller.call("protect", { key_name: 3, key_value: "x" }),
   ]);
   for (const answer of refusals) {
@@ -212,14 +213,14 @@ test("what is refused before it is read leaves its line, too; what is no operati
   expect(refusals.map(({ status }) => status)).toEqual([415, 400, 413, 400]);
   const before = (await entries()).length;
   for (const path of ["/healthz", "/readyz", "/metrics", "/v1/unknown", "/", operationPath.protect]) {
-    await wire(vault.url + path, { method: "GET" });
+    await sendRequest(vault.url + path, { method: "GET" });
   }
   expect(await entries()).toHaveLength(before);
 });
 
 test("a list that is not changed since, and a file the client has, are read all the same", async () => {
   await using vault = await start();
-  const caller = await vault.caller(ann);
+  const caller = await vault.client(ann);
   await uploadIt(caller);
   for (const [operation, body] of [
     ["list_no_dup", {}],
@@ -234,7 +235,7 @@ test("a list that is not changed since, and a file the client has, are read all 
 test("no value, file, metadata, password or token is in the log, in any encoding", async () => {
   const canaries = new Canaries();
   await using vault = await start();
-  const caller = await vault.caller(ann);
+  const caller = await vault.client(ann);
   const secret = canaries.text("value");
   const metadata = { description: canaries.text("metadata"), note: canaries.text("note") };
   await caller.call("protect", { key_name: "a", key_value: secret, metadata });
@@ -271,7 +272,7 @@ test("no value, file, metadata, password or token is in the log, in any encoding
 
 test("names are bounded in length and number, and no name makes a line of its own", async () => {
   await using vault = await start();
-  const caller = await vault.caller(ann);
+  const caller = await vault.client(ann);
   const many = await caller.call("delete", { key_name: Array.from({ length: 10_000 }, (_, n) => `name-${n}`) });
   const [begin] = await leftBy(many);
   expect(begin.about.key_name).toHaveLength(100);
@@ -289,9 +290,9 @@ test("names are bounded in length and number, and no name makes a line of its ow
 test("without its log nothing is served and the server is not ready; when lines can be written again it goes on by itself", async () => {
   const clock = new VirtualClock();
   await using vault = await start({ clock });
-  const caller = await vault.caller(ann);
+  const caller = await vault.client(ann);
   await rename(file, `${file}.1`);
-  const ready = async (): Promise<number> => (await wire(`${vault.url}/readyz`, { method: "GET" })).status;
+  const ready = async (): Promise<number> => (await sendRequest(`${vault.url}/readyz`, { method: "GET" })).status;
   // Found out with its first line: the request is refused before it has an effect.
   const refused = await caller.call("protect", { key_name: "a", key_value: "x" });
   expect(refused.outcome()).toBe("503 unavailable");
@@ -299,7 +300,7 @@ test("without its log nothing is served and the server is not ready; when lines 
   expect((await caller.call("list_no_dup")).outcome()).toBe("503 unavailable");
   expect((await uploadIt(caller)).outcome()).toBe("503 unavailable");
   expect((await vault.logIn(ann)).outcome()).toBe("503 unavailable");
-  expect([await ready(), (await wire(`${vault.url}/healthz`, { method: "GET" })).status]).toEqual([503, 200]);
+  expect([await ready(), (await sendRequest(`${vault.url}/healthz`, { method: "GET" })).status]).toEqual([503, 200]);
   await clock.advance(1000);
   expect(await ready()).toBe(200);
   expect((await caller.call("list_no_dup")).json()).toEqual({ secrets: [] });
@@ -309,7 +310,7 @@ test("without its log nothing is served and the server is not ready; when lines 
 test("a read that cannot be written down gives nothing away, also where bytes are streamed", async () => {
   const clock = new VirtualClock();
   await using vault = await start({ clock });
-  const caller = await vault.caller(ann);
+  const caller = await vault.client(ann);
   await protectIt(caller);
   await caller.upload([{ filename: "f", bytes: Buffer.from("precious") }]);
   for (const [operation, body, usual] of [

@@ -9,7 +9,8 @@ import { CommanderError } from "commander";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { onDatabase, PostgresDatabase } from "../support/postgres/postgres-database.ts";
 import { onPostgres, vaultData, type VaultData } from "../support/vault/vault-data.ts";
-import { TestVault, VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { VaultClient } from "../support/vault/vault-client.ts";
 import { VaultsyncProcess, type Ended } from "../support/processes/vaultsync-process.ts";
 import { program } from "../../src/cli/program.ts";
 import { BackupFile } from "../../src/vault-server/backup/backup-file.ts";
@@ -63,9 +64,9 @@ const backUp = (to: string, ...more: string[]): Promise<Ended> => run("backup", 
 const verify = (from: string, ...more: string[]): Promise<Ended> => run("restore", ["--from", path(from), "--verify", ...more]);
 
 /** Everything one could have: versions, a gap, deadlines, grants, a team, hidden grants, files of several chunks. */
-async function fill(vault: TestVault): Promise<{ ann: VaultCaller; bob: VaultCaller; file: Buffer }> {
-  const ann = await vault.caller("ann@example.com");
-  const bob = await vault.caller("bob@example.com");
+async function fill(vault: TestVault): Promise<{ ann: VaultClient; bob: VaultClient; file: Buffer }> {
+  const ann = await vault.client("ann@example.com");
+  const bob = await vault.client("bob@example.com");
   for (let n = 1; n <= 3; n += 1) await ann.call("protect", { key_name: "many", key_value: `${canary}-${n}`, delete_time: 1000 });
   await ann.call("version_delete", { key_name: "many", key_version: 3 });
   await ann.call("protect", { key_name: "odd \u2028 ü 🔑", key_value: canary, metadata: { own: { deep: [1, null, "\u0000"] } } });
@@ -121,7 +122,7 @@ test("every table and column of the schema is kept in backups or left out on pur
   expect([...inSchema.keys()].toSorted()).toEqual([...backedUpTables.map(({ name }) => name), ...omittedTables].toSorted());
 });
 
-async function lists(callers: readonly VaultCaller[]): Promise<string[]> {
+async function lists(callers: readonly VaultClient[]): Promise<string[]> {
   const answers: string[] = [];
   for (const caller of callers) {
     for (const list of ["list_no_dup", "list_file", "team_list"] as const)
@@ -162,9 +163,9 @@ test.each(["same", "other"] as const)(
     expect(await dump(home.location)).toEqual(here);
 
     await using again = await TestVault.start({ data: to.location, masterKey: ring(), emails: [] });
-    const [ann2, bob2] = [ann, bob].map(({ email, token }) => new VaultCaller(again.url, email, token)) as [
-      VaultCaller,
-      VaultCaller,
+    const [ann2, bob2] = [ann, bob].map(({ email, token }) => new VaultClient(again.url, email, { token })) as [
+      VaultClient,
+      VaultClient,
     ];
     expect(await lists([ann2, bob2])).toEqual(before);
     expect((await ann2.call("expose", { key_name: "many" })).json()).toMatchObject({ key_value: `${canary}-2`, key_version: 2 });
@@ -190,7 +191,7 @@ async function rowsIn(name: string): Promise<Map<string, Record<string, unknown>
 test("while others write, a backup holds what was there at one moment", async () => {
   const limits = { requestsPerSecond: 100_000, requestBurst: 100_000 };
   await using vault = await TestVault.start({ data: data.location, masterKey: ring(), limits });
-  const ann = await vault.caller("ann@example.com");
+  const ann = await vault.client("ann@example.com");
   // What takes a while to read.
   await ann.upload([{ filename: "ballast", bytes: randomBytes(20_000_000) }]);
   const stop = new AbortController();
@@ -329,7 +330,7 @@ test("the wrong key, data that is not empty, and a file that exists are refused"
 
 test("when the disk is full half-way, there is no backup and nothing left of it", async () => {
   await using vault = await TestVault.start({ data: data.location, masterKey: ring() });
-  const ann = await vault.caller("ann@example.com");
+  const ann = await vault.client("ann@example.com");
   await ann.upload([{ filename: "big", bytes: randomBytes(3_000_000) }]);
   const main = join(import.meta.dirname, "../../src/main.ts");
   const env = { PATH: process.env["PATH"], VAULTSYNC_VAULT_DATA: data.location };
@@ -355,7 +356,7 @@ async function begun(location: string, { child }: VaultsyncProcess): Promise<voi
 
 test("killed while it restores, the data is still empty, and the next one brings it all", async () => {
   await using vault = await TestVault.start({ data: data.location, masterKey: ring() });
-  const ann = await vault.caller("ann@example.com");
+  const ann = await vault.client("ann@example.com");
   await ann.upload([{ filename: "big", bytes: randomBytes(30_000_000) }]);
   await backUp("backup");
   await using to = await target("same");

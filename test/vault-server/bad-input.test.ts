@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { TestVault, wire, type VaultCaller, type WireAnswer } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { sendRequest, type VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
 import { operationPath, type Operation } from "../../src/protocol/operations.ts";
 
 /** What the raw answer of a connection says: status and error code. */
@@ -23,16 +24,16 @@ function chunk(bytes: Buffer): Buffer {
 
 describe("bad input", () => {
   let vault: TestVault;
-  let ann: VaultCaller;
+  let ann: VaultClient;
   beforeAll(async () => {
     vault = await TestVault.start();
-    ann = await vault.caller("ann@example.com");
+    ann = await vault.client("ann@example.com");
   });
   afterAll(() => vault[Symbol.asyncDispose]());
 
   /** A body as it is, with ann's token. */
-  const raw = (operation: Operation, body: string | Uint8Array, headers = {}): Promise<WireAnswer> =>
-    wire(vault.url + operationPath[operation], {
+  const raw = (operation: Operation, body: string | Uint8Array, headers = {}): Promise<VaultResponse> =>
+    sendRequest(vault.url + operationPath[operation], {
       headers: { "content-type": "application/json", authorization: ann.token, ...headers },
       body,
     });
@@ -236,14 +237,14 @@ describe("bad input", () => {
       const socket: Socket = connect(Number(new URL(slow.url).port), "127.0.0.1");
       await once(socket, "connect");
       socket.write(cut(head("content-length: 100")));
-      const caller = await slow.caller("ann@example.com");
+      const caller = await slow.client("ann@example.com");
       expect((await caller.call("list_no_dup")).status).toBe(200);
       expect(outcomeOf(await text(socket))).toBe("408 invalid_request");
     });
 
     test("an upload that stops leaves nothing", async () => {
       await using slow = await TestVault.start({ limits: { requestTimeoutMs: 300 } });
-      const caller = await slow.caller("ann@example.com");
+      const caller = await slow.client("ann@example.com");
       const socket: Socket = connect(Number(new URL(slow.url).port), "127.0.0.1");
       const lines = [
         `POST ${operationPath.protect_file} HTTP/1.1`,

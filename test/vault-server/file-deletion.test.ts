@@ -1,33 +1,34 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import type { VaultClient } from "../support/vault/vault-client.ts";
 import { vaultData, type VaultData } from "../support/vault/vault-data.ts";
 import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
 
 let data: VaultData;
 let vault: TestVault;
-let ann: VaultCaller;
-let bob: VaultCaller;
+let ann: VaultClient;
+let bob: VaultClient;
 let freshNumber = 0;
 beforeAll(async () => {
   data = await vaultData();
   vault = await TestVault.start({ data: data.location, masterKey: generateMasterKey() });
-  ann = await vault.caller("ann@example.com");
-  bob = await vault.caller("bob@example.com");
+  ann = await vault.client("ann@example.com");
+  bob = await vault.client("bob@example.com");
 });
 afterAll(async () => {
   await vault[Symbol.asyncDispose]();
   await data[Symbol.asyncDispose]();
 });
 
-async function fresh(caller: VaultCaller, ...contents: string[]): Promise<string> {
+async function fresh(caller: VaultClient, ...contents: string[]): Promise<string> {
   const filename = `doomed-${(freshNumber += 1)}.bin`;
   for (const content of contents) await caller.upload([{ filename, bytes: Buffer.from(content) }]);
   return filename;
 }
-const remove = (caller: VaultCaller, filename: unknown, more = {}) => caller.call("delete_file", { filename, ...more });
-const download = (caller: VaultCaller, filename: string, more = {}) => caller.call("download_file", { filename, ...more });
-const versions = async (caller: VaultCaller, filename: string) =>
+const remove = (caller: VaultClient, filename: unknown, more = {}) => caller.call("delete_file", { filename, ...more });
+const download = (caller: VaultClient, filename: string, more = {}) => caller.call("download_file", { filename, ...more });
+const versions = async (caller: VaultClient, filename: string) =>
   (await caller.call("list_file"))
     .json()
     .files.find((file: { filename: string }) => file.filename === filename)

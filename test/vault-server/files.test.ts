@@ -1,27 +1,28 @@
 import { createHash, randomBytes } from "node:crypto";
 import { Agent, request as httpRequest } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { multipartBody, scopeString, TestVault, wire, type VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { multipartBody, scopeString, sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
 import { operationPath } from "../../src/protocol/operations.ts";
 
 const FILE_LIMIT = 700_000;
 
 let vault: TestVault;
-let ann: VaultCaller;
-let bob: VaultCaller;
+let ann: VaultClient;
+let bob: VaultClient;
 let freshNumber = 0;
 const freshName = (): string => `file-${(freshNumber += 1)}.bin`;
 beforeAll(async () => {
   vault = await TestVault.start({ limits: { fileBytes: FILE_LIMIT } });
-  ann = await vault.caller("ann@example.com");
-  bob = await vault.caller("bob@example.com");
+  ann = await vault.client("ann@example.com");
+  bob = await vault.client("bob@example.com");
 });
 afterAll(() => vault[Symbol.asyncDispose]());
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
-const download = (caller: VaultCaller, filename: string, more = {}, headers = {}) =>
+const download = (caller: VaultClient, filename: string, more = {}, headers = {}) =>
   caller.call("download_file", { filename, ...more }, headers);
-const filenames = async (caller: VaultCaller): Promise<string[]> =>
+const filenames = async (caller: VaultClient): Promise<string[]> =>
   (await caller.call("list_file")).json().files.map((file: { filename: string }) => file.filename);
 
 const rawPart = (disposition: string, headers = "", encoding: BufferEncoding = "utf8"): Buffer =>
@@ -258,7 +259,7 @@ const versionRecord = (number: number, content: string) => ({
 describe("list_file and download_file", () => {
   test("the list shows the latest version's figures and all versions, by code point", async () => {
     await using other = await TestVault.start();
-    const caller = await other.caller("ann@example.com");
+    const caller = await other.client("ann@example.com");
     for (const [filename, content] of [
       ["b", "1"],
       ["a", "one"],
@@ -294,7 +295,7 @@ describe("list_file and download_file", () => {
     expect((await download(ann, filename, { version: 2 })).code()).toBe("version_not_found");
     expect((await download(ann, filename, { version: "1" })).code()).toBe("invalid_request");
     expect(await filenames(bob)).not.toContain(filename);
-    const narrowed = await vault.caller("ann@example.com", scopeString({ secret_name: ["nothing"] }));
+    const narrowed = await vault.client("ann@example.com", scopeString({ secret_name: ["nothing"] }));
     expect((await download(narrowed, filename)).status).toBe(200);
   });
 
@@ -320,7 +321,7 @@ describe("list_file and download_file", () => {
   });
 
   test("a body that is not multipart is not read as one", async () => {
-    const answer = await wire(vault.url + operationPath.protect_file, {
+    const answer = await sendRequest(vault.url + operationPath.protect_file, {
       headers: { "content-type": "multipart/mixed; boundary=x" },
       body: "x",
     });

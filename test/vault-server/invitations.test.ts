@@ -6,7 +6,8 @@ import { Canaries } from "../support/assertions/canary.ts";
 import { mailTo, receivedMail } from "../support/mail/mailbox.ts";
 import { recordingLogger } from "../support/assertions/recording-logger.ts";
 import { TestSmtpServer } from "../support/mail/smtp-server.ts";
-import { scopeString, TestVault, wire, type VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { scopeString, sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { Redacted } from "../../src/lib/redacted.ts";
 import { appOperationPath } from "../../src/protocol/session-operations.ts";
@@ -19,12 +20,12 @@ const PASSWORD = "a password of one's own";
 async function vaultOf(options: Partial<VaultServerOptions> & { readonly emails?: readonly string[] } = {}) {
   const vault = await TestVault.start(options);
   onTestFinished(() => vault[Symbol.asyncDispose]());
-  return { vault, ann: await vault.caller(ANN) };
+  return { vault, ann: await vault.client(ANN) };
 }
 
 const smtpOf = ({ port }: TestSmtpServer) => ({ smtp: new Redacted(parseSmtpUrl(`smtp://127.0.0.1:${port}`)) });
 
-async function share(caller: VaultCaller, key_name: string, to: object) {
+async function share(caller: VaultClient, key_name: string, to: object) {
   return caller.call("share", { key_name, permission: "R", usr_id_from: caller.email, ...to });
 }
 
@@ -54,7 +55,7 @@ test("an invitation's link works for seven days", async () => {
     [6.99, "200"],
   ] as const) {
     const email = `after-${days}@example.com`;
-    const caller = await vault.caller(ANN, scopeString(), 1000);
+    const caller = await vault.client(ANN, scopeString(), 1000);
     await share(caller, "a", { usr_id_to: email });
     const { token } = await mailTo(vault.mailDirectory, email);
     clock.stepWall(days * 86_400_000);
@@ -80,7 +81,7 @@ test("a link points to the address people are told, by a sender of its host", as
 test("a share to a team tells each member without a live session once, however many secrets", async () => {
   const emails = [ANN, "live@example.com", "idle@example.com"];
   const { vault, ann } = await vaultOf({ emails });
-  await vault.caller("live@example.com");
+  await vault.client("live@example.com");
   await ann.call("team_create", { group_id: "team", members: ["live@example.com", "idle@example.com", "new@example.com"] });
   for (const key_name of ["a", "b", "c"]) await ann.call("protect", { key_name, key_value: "v" });
   await ann.call("share", { key_name: ["a", "b", "c"], permission: "R", usr_id_from: ANN, group_id_to: "team" });
@@ -145,7 +146,7 @@ test("neither letters nor logs nor metrics hold a value, a name of a secret, a p
   await vault.post(appOperationPath.app_request_password, { email: ANN });
   const letters = await Promise.all(["new@example.com", "bob@example.com", ANN].map((to) => mailTo(vault.mailDirectory, to)));
   const mails = letters.map(({ raw, text, html }) => raw + text + html).join("\n");
-  const metrics = (await wire(`${vault.url}/metrics`, { method: "GET" })).bytes.toString();
+  const metrics = (await sendRequest(`${vault.url}/metrics`, { method: "GET" })).bytes.toString();
   const log = JSON.stringify(lines);
   expect(canaries.tracesIn({ mails, metrics, log })).toEqual([]);
   for (const secret of known) expect([mails, metrics, log].some((text) => text.includes(secret))).toBe(false);

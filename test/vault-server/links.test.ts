@@ -1,28 +1,29 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { scopeString, TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
 
 const emails = ["ann@example.com", "bob@example.com", "cid@example.com"];
 let vault: TestVault;
-let ann: VaultCaller;
-let bob: VaultCaller;
-let cid: VaultCaller;
+let ann: VaultClient;
+let bob: VaultClient;
+let cid: VaultClient;
 let name: string;
 let freshNumber = 0;
 beforeAll(async () => {
   vault = await TestVault.start({ emails, limits: { requestsPerSecond: 1e6, requestBurst: 1e6 } });
-  ann = await vault.caller("ann@example.com");
-  bob = await vault.caller("bob@example.com");
-  cid = await vault.caller("cid@example.com");
+  ann = await vault.client("ann@example.com");
+  bob = await vault.client("bob@example.com");
+  cid = await vault.client("cid@example.com");
 });
 afterAll(() => vault[Symbol.asyncDispose]());
 beforeEach(() => {
   name = `linked-${(freshNumber += 1)}`;
 });
 
-const share = (from: VaultCaller, to: VaultCaller, permission: string) =>
+const share = (from: VaultClient, to: VaultClient, permission: string) =>
   from.call("share", { key_name: name, permission, usr_id_from: from.email, usr_id_to: [to.email] });
-const protect = (caller: VaultCaller, value: string, more = {}) =>
+const protect = (caller: VaultClient, value: string, more = {}) =>
   caller.call("protect", { key_name: name, key_value: value, ...more });
 
 const linkReads = [
@@ -147,13 +148,13 @@ describe("reading a shared secret", () => {
   test("a narrowed token reaches received secrets as its own: by their metadata and name", async () => {
     await protect(ann, "v", { metadata: { cloud_type: "gcp" } });
     await share(ann, bob, "RW");
-    const narrow = await vault.caller(bob.email, scopeString({ cloud_type: ["aws"] }));
+    const narrow = await vault.client(bob.email, scopeString({ cloud_type: ["aws"] }));
     for (const [operation, body] of linkOperations) {
       const answer = await narrow.call(operation, { key_name: name, ...body });
       expect([operation, answer.outcome()]).toEqual([operation, "403 out_of_scope"]);
     }
     expect((await narrow.call("list_no_dup")).bytes.toString()).not.toContain(name);
-    const fitting = await vault.caller(bob.email, scopeString({ cloud_type: ["gcp"], secret_name: [name] }));
+    const fitting = await vault.client(bob.email, scopeString({ cloud_type: ["gcp"], secret_name: [name] }));
     expect((await fitting.call("list_no_dup")).json().secrets).toMatchObject([{ key_name: name, owner: ann.email }]);
     expect((await fitting.call("expose_link", { key_name: name })).json().key_value).toBe("v");
   });
@@ -161,7 +162,7 @@ describe("reading a shared secret", () => {
   test("a server that denies expired values denies shared ones too", async () => {
     const clock = new VirtualClock();
     await using deny = await TestVault.start({ expired: "deny", clock });
-    const [creator, reader] = [await deny.caller("ann@example.com"), await deny.caller("bob@example.com")];
+    const [creator, reader] = [await deny.client("ann@example.com"), await deny.client("bob@example.com")];
     await protect(creator, "v", { expiration_time: 0 });
     await share(creator, reader, "R");
     for (const [operation, body] of linkReads.slice(0, 2)) {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { defaultPasswordCost } from "../../src/vault-server/accounts/password.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
 
 const MINUTE = 60_000;
 const emails = Array.from({ length: 7 }, (_, index) => `user${index}@example.com`);
@@ -80,7 +80,7 @@ test("more log-ins than may wait for hashing are told to come back", async () =>
 test("requests of one token are limited to 50 a second in bursts of 200; another token's are not", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock, limits: { requestsPerSecond: 50, requestBurst: 200 } });
-  const [one, other] = [await vault.caller("ann@example.com"), await vault.caller("ann@example.com")];
+  const [one, other] = [await vault.client("ann@example.com"), await vault.client("ann@example.com")];
   const burst = await Promise.all(Array.from({ length: 200 }, () => one.call("list_file")));
   expect(burst.every((answer) => answer.status === 200)).toBe(true);
   const refused = await one.call("list_file");

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { mailTo, receivedMail } from "../support/mail/mailbox.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault, VaultCaller, type WireAnswer } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
 import { WebSession } from "../support/vault/web-session.ts";
 import type { Logger } from "../../src/lib/logger.ts";
 import { appOperationPath } from "../../src/protocol/session-operations.ts";
@@ -12,15 +13,15 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const emails = ["ann@example.com", "bob@example.com", "carl@example.com", "dora@example.com", "emil@example.com"];
 
-function requestPassword(vault: TestVault, email: string): Promise<WireAnswer> {
+function requestPassword(vault: TestVault, email: string): Promise<VaultResponse> {
   return vault.post(appOperationPath.app_request_password, { email });
 }
 
-function setPassword(vault: TestVault, token: string, password: string): Promise<WireAnswer> {
+function setPassword(vault: TestVault, token: string, password: string): Promise<VaultResponse> {
   return vault.post(appOperationPath.app_set_password, { token, password });
 }
 
-function logIn(vault: TestVault, email: string, password: string): Promise<WireAnswer> {
+function logIn(vault: TestVault, email: string, password: string): Promise<VaultResponse> {
   return vault.post(appOperationPath.app_log_in, { email, password });
 }
 
@@ -68,7 +69,7 @@ describe("signing up and setting passwords", () => {
   test("a new password ends every session and token of the account, and of no other", async () => {
     const [session, other] = [await WebSession.logIn(vault, "bob@example.com"), await WebSession.logIn(vault, "ann@example.com")];
     const pair = (await vault.logIn("bob@example.com")).json();
-    const caller = new VaultCaller(vault.url, "bob@example.com", pair.access_token);
+    const caller = new VaultClient(vault.url, "bob@example.com", { token: pair.access_token });
     const refresh = () =>
       vault.post(operationPath.refresh_token, { refresh_token: pair.refresh_token, used_access_token: pair.access_token });
     await caller.call("protect", { key_name: "kept", key_value: "v" });
@@ -161,7 +162,8 @@ test("a log-in with the former password that is under way while a new one is set
   for (const answer of answers.filter(({ status }) => status === 200)) {
     const isToken = "access_token" in answer.json();
     const live = isToken
-      ? (await new VaultCaller(vault.url, "ann@example.com", answer.json().access_token).call("list_no_dup")).status === 200
+      ? (await new VaultClient(vault.url, "ann@example.com", { token: answer.json().access_token }).call("list_no_dup"))
+          .status === 200
       : await new WebSession(vault.url, answer).isLive();
     expect(live).toBe(false);
   }

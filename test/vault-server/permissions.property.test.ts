@@ -23,7 +23,8 @@ import {
   type Step,
   type World,
 } from "../support/vault/permission-model.ts";
-import { TestVault, type VaultCaller, type WireAnswer } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import type { VaultClient, VaultResponse } from "../support/vault/vault-client.ts";
 
 // Some come up more often, so that steps meet each other.
 const anyPerson = fc.constantFrom(...people, "ann" as const, "ann" as const, "bob" as const);
@@ -95,7 +96,7 @@ function predictView(model: Model, person: Person, name: Name): Record<string, u
 }
 
 const localPart = (email: string): string => email.replace("@example.com", "");
-const outcomeOf = (answer: WireAnswer, owner: string | undefined): string =>
+const outcomeOf = (answer: VaultResponse, owner: string | undefined): string =>
   owner === undefined ? answer.outcome() : `${answer.outcome()} ${localPart(owner)}`;
 
 async function view({ callers, suffix }: World, person: Person, name: Name): Promise<Record<string, unknown>> {
@@ -127,11 +128,11 @@ async function view({ callers, suffix }: World, person: Person, name: Name): Pro
 }
 
 let vault: TestVault;
-let callers: Record<Person, VaultCaller>;
+let callers: Record<Person, VaultClient>;
 let runs = 0;
 beforeAll(async () => {
   vault = await TestVault.start({ emails: people.map(emailOf), limits: { requestsPerSecond: 1e6, requestBurst: 1e6 } });
-  const log = (person: Person) => vault.caller(emailOf(person));
+  const log = (person: Person) => vault.client(emailOf(person));
   callers = { ann: await log("ann"), bob: await log("bob"), cid: await log("cid"), dee: await log("dee") };
 });
 afterAll(() => vault[Symbol.asyncDispose]());

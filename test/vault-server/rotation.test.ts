@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { onPostgres, vaultData, type VaultData } from "../support/vault/vault-data.ts";
-import { TestVault, VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { VaultClient } from "../support/vault/vault-client.ts";
 import { VaultsyncProcess } from "../support/processes/vaultsync-process.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { KeyFile, parseMasterKeys } from "../../src/vault-server/crypto/key-file.ts";
@@ -33,15 +34,15 @@ const ring = (): KeyRing => new KeyRing(new KeyFile(keyPath));
 const loud = { limits: { requestsPerSecond: 100_000, requestBurst: 100_000 } };
 
 /** A server with Ann, who has so many secrets, `s0` worth `canary-0`, and so on, and two files. */
-async function filledVault(secrets: number): Promise<{ vault: TestVault; ann: VaultCaller }> {
+async function filledVault(secrets: number): Promise<{ vault: TestVault; ann: VaultClient }> {
   const vault = await TestVault.start({ data: data.location, masterKey: ring(), ...loud });
-  const ann = await vault.caller("ann@example.com");
+  const ann = await vault.client("ann@example.com");
   for (let n = 0; n < secrets; n += 1) await ann.call("protect", { key_name: `s${n}`, key_value: `canary-${n}` });
   for (const filename of ["f0", "f1"]) await ann.upload([{ filename, bytes: Buffer.from(`canary-${filename}`) }]);
   return { vault, ann };
 }
 
-async function expectEverything(ann: VaultCaller, secrets: number): Promise<void> {
+async function expectEverything(ann: VaultClient, secrets: number): Promise<void> {
   const values: unknown[] = [];
   for (let n = 0; n < secrets; n += 1) values.push((await ann.call("expose", { key_name: `s${n}` })).json().key_value);
   expect(values).toEqual(Array.from({ length: secrets }, (_, n) => `canary-${n}`));
@@ -61,7 +62,7 @@ async function keyIdsInData(): Promise<unknown[]> {
 const retiredFiles = async (): Promise<string[]> => (await readdir(directory)).filter((name) => name.endsWith(".retired"));
 
 /** Reads and writes, without a pause, until it is stopped; answers whatever was not as it should be. */
-async function workUntil(stop: AbortSignal, caller: VaultCaller, worker: number): Promise<string[]> {
+async function workUntil(stop: AbortSignal, caller: VaultClient, worker: number): Promise<string[]> {
   const faults: string[] = [];
   const check = (what: string, good: boolean, outcome: string): void => void (good || faults.push(`${what}: ${outcome}`));
   for (let round = 0; !stop.aborted; round += 1) {
@@ -92,7 +93,7 @@ test("while eight read and write, the master key is changed without an error, a 
     : undefined;
   const stop = new AbortController();
   const workers = Array.from({ length: 8 }, (_, worker) => {
-    const caller = new VaultCaller(replica && worker % 2 ? replica.url : vault.url, ann.email, ann.token);
+    const caller = new VaultClient(replica && worker % 2 ? replica.url : vault.url, ann.email, { token: ann.token });
     return workUntil(stop.signal, caller, worker);
   });
   for (let round = 0; round < 2; round += 1) {
@@ -113,7 +114,7 @@ test("while eight read and write, the master key is changed without an error, a 
   await expect(startVaultServer({ ...options, masterKey: before })).rejects.toThrow("another master key");
   await vault[Symbol.asyncDispose]();
   await using again = await startVaultServer({ ...options, masterKey: ring(), ...loud });
-  await expectEverything(new VaultCaller(again.url, ann.email, ann.token), 200);
+  await expectEverything(new VaultClient(again.url, ann.email, { token: ann.token }), 200);
 }, 60_000);
 
 test("killed at any moment, a rotation is finished by the next one, and nothing is lost", async () => {

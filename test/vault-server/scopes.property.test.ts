@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import type { VaultClient } from "../support/vault/vault-client.ts";
 
 const attributes = ["cloud_type", "environment_type", "application_type", "classification", "secret_name"] as const;
 type Attribute = (typeof attributes)[number];
@@ -44,10 +45,10 @@ function reaches(scope: readonly Pair[], secret: (typeof secrets)[number]): bool
 }
 
 let vault: TestVault;
-let ann: VaultCaller;
+let ann: VaultClient;
 beforeAll(async () => {
   vault = await TestVault.start({ limits: { requestsPerSecond: 1e6, requestBurst: 1e6 } });
-  ann = await vault.caller("ann@example.com");
+  ann = await vault.client("ann@example.com");
   for (const { name, ...metadata } of secrets) await ann.call("protect", { key_name: name, key_value: name, metadata });
   const grant = { key_name: ["two", "all"], permission: "RW", usr_id_from: ann.email, usr_id_to: "bob@example.com" };
   await ann.call("share", grant);
@@ -59,7 +60,7 @@ const shared = new Set(["two", "all"]);
 test("a token lists, reveals and changes what its pairs admit and nothing else, own or received", async () => {
   await fc.assert(
     fc.asyncProperty(anyScope, fc.constantFrom("ann@example.com", "bob@example.com"), async (scope, email) => {
-      const caller = await vault.caller(email, scope.map(([attribute, value]) => `${attribute}:${value}`).join(","));
+      const caller = await vault.client(email, scope.map(([attribute, value]) => `${attribute}:${value}`).join(","));
       const visible = secrets.filter(({ name }) => email === ann.email || shared.has(name));
       const reached = visible.filter((secret) => reaches(scope, secret)).map(({ name }) => name);
       const listed = (await caller.call("list_no_dup")).json().secrets.map((secret: { key_name: string }) => secret.key_name);

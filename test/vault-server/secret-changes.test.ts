@@ -1,17 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { scopeString, TestVault, wire, type VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { scopeString, sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
 
 let clock: VirtualClock;
 let vault: TestVault;
-let ann: VaultCaller;
-let bob: VaultCaller;
+let ann: VaultClient;
+let bob: VaultClient;
 let freshNumber = 0;
 beforeAll(async () => {
   clock = new VirtualClock();
   vault = await TestVault.start({ clock, limits: { requestsPerSecond: 1e6, requestBurst: 1e6 } });
-  ann = await vault.caller("ann@example.com", scopeString(), 1e6);
-  bob = await vault.caller("bob@example.com", scopeString(), 1e6);
+  ann = await vault.client("ann@example.com", scopeString(), 1e6);
+  bob = await vault.client("bob@example.com", scopeString(), 1e6);
 });
 afterAll(() => vault[Symbol.asyncDispose]());
 
@@ -21,20 +22,20 @@ async function fresh(values: readonly string[] = ["v"], more: object = {}): Prom
   for (const value of values) await ann.call("protect", { key_name: name, key_value: value, ...more });
   return name;
 }
-const scoped = (narrowed: Record<string, string[]>) => vault.caller("ann@example.com", scopeString(narrowed), 1e6);
+const scoped = (narrowed: Record<string, string[]>) => vault.client("ann@example.com", scopeString(narrowed), 1e6);
 const shareWithBob = (name: string, permission: string) =>
   ann.call("share", { key_name: name, permission, usr_id_from: ann.email, usr_id_to: bob.email });
 const versionNumbers = async (name: string, operation: "version_list" | "version_list_for_link" = "version_list") =>
   (await ann.call(operation, { key_name: name })).json().versions?.map((record: { key_version: number }) => record.key_version);
 const exposed = async (name: string) => (await ann.call("expose", { key_name: name })).json();
-const names = async (caller: VaultCaller): Promise<string[]> =>
+const names = async (caller: VaultClient): Promise<string[]> =>
   (await caller.call("list_no_dup")).json().secrets.map((secret: { key_name: string }) => secret.key_name);
 
-const removeVersion = (caller: VaultCaller, name: string, version: unknown) =>
+const removeVersion = (caller: VaultClient, name: string, version: unknown) =>
   caller.call("version_delete", { key_name: name, key_version: version });
-const update = (caller: VaultCaller, name: string, body: object) =>
+const update = (caller: VaultClient, name: string, body: object) =>
   caller.call("update_key_metadata", { key_name: name, key_version: 1, ...body });
-const remove = (caller: VaultCaller, keyName: unknown) => caller.call("delete", { key_name: keyName });
+const remove = (caller: VaultClient, keyName: unknown) => caller.call("delete", { key_name: keyName });
 
 describe("version_delete", () => {
   test("a name or a version that is not there is not found; the only version is left alone", async () => {
@@ -143,7 +144,7 @@ describe("update_key_metadata", () => {
     const name = await fresh();
     const headers = { "content-type": "application/json", authorization: ann.token };
     const body = `{"email":"${ann.email}","key_name":"${name}","key_version":1,"metadata":{"__proto__":{"polluted":1}}}`;
-    expect((await wire(`${vault.url}/v1/user/secret/update_key_metadata`, { headers, body })).outcome()).toBe("200");
+    expect((await sendRequest(`${vault.url}/v1/user/secret/update_key_metadata`, { headers, body })).outcome()).toBe("200");
     expect((await ann.call("expose", { key_name: name })).bytes.toString()).toContain(`"__proto__":{"polluted":1}`);
   });
 
@@ -173,7 +174,7 @@ describe("update_key_metadata", () => {
   test("it changes at once which scopes reach the secret, and moves nothing outside one's own", async () => {
     const name = await fresh(["one", "two"], { metadata: { cloud_type: "mine" } });
     const mine = await scoped({ cloud_type: ["mine"] });
-    const move = (caller: VaultCaller, version: number, cloud: string) =>
+    const move = (caller: VaultClient, version: number, cloud: string) =>
       update(caller, name, { key_version: version, metadata: { cloud_type: cloud } });
     expect((await move(mine, 2, "other")).outcome()).toBe("403 out_of_scope");
     expect((await move(mine, 1, "other")).outcome()).toBe("200");

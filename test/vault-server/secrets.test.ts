@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { scopeString, TestVault, wire, type VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { scopeString, sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
@@ -16,21 +17,21 @@ const defaults = {
 
 let clock: VirtualClock;
 let vault: TestVault;
-let ann: VaultCaller;
-let bob: VaultCaller;
+let ann: VaultClient;
+let bob: VaultClient;
 let freshNumber = 0;
 const freshName = (): string => `secret-${(freshNumber += 1)}`;
 beforeAll(async () => {
   clock = new VirtualClock();
   vault = await TestVault.start({ clock, limits: { requestsPerSecond: 1e6, requestBurst: 1e6 } });
-  ann = await vault.caller("ann@example.com", scopeString(), 1e6);
-  bob = await vault.caller("bob@example.com", scopeString(), 1e6);
+  ann = await vault.client("ann@example.com", scopeString(), 1e6);
+  bob = await vault.client("bob@example.com", scopeString(), 1e6);
 });
 afterAll(() => vault[Symbol.asyncDispose]());
 
-const protect = async (caller: VaultCaller, body: object) => (await caller.call("protect", body)).json().secret;
-const exposed = async (caller: VaultCaller, name: string) => (await caller.call("expose", { key_name: name })).json().key_value;
-const names = async (caller: VaultCaller): Promise<string[]> =>
+const protect = async (caller: VaultClient, body: object) => (await caller.call("protect", body)).json().secret;
+const exposed = async (caller: VaultClient, name: string) => (await caller.call("expose", { key_name: name })).json().key_value;
+const names = async (caller: VaultClient): Promise<string[]> =>
   (await caller.call("list_no_dup")).json().secrets.map((secret: { key_name: string }) => secret.key_name);
 
 const metadataOf = async (body: object) => (await protect(ann, { key_name: freshName(), key_value: "v", ...body })).metadata;
@@ -126,7 +127,7 @@ describe("protect", () => {
       const metadata = `{"__proto__":{"polluted":1},"constructor":"c","nested":{"__proto__":2}}`;
       const headers = { "content-type": "application/json", authorization: ann.token };
       const body = `{"email":"ann@example.com","key_name":"${name}","key_value":"v","metadata":${metadata}}`;
-      expect((await wire(`${vault.url}/v1/user/secret/protect`, { headers, body })).status).toBe(200);
+      expect((await sendRequest(`${vault.url}/v1/user/secret/protect`, { headers, body })).status).toBe(200);
       const answer = await ann.call("expose", { key_name: name });
       expect(answer.bytes.toString()).toContain(`"__proto__":{"polluted":1},"constructor":"c","nested":{"__proto__":2}`);
       expect(Object.keys(answer.json().metadata)).toEqual(expect.arrayContaining(["__proto__", "constructor", "nested"]));
@@ -198,7 +199,7 @@ describe("protect", () => {
   test("a number that JSON can write and a double cannot is refused, not changed", async () => {
     const headers = { "content-type": "application/json", authorization: ann.token };
     const body = `{"email":"ann@example.com","key_name":"n","key_value":"v","metadata":{"x":[1e999]}}`;
-    expect((await wire(`${vault.url}/v1/user/secret/protect`, { headers, body })).code()).toBe("invalid_request");
+    expect((await sendRequest(`${vault.url}/v1/user/secret/protect`, { headers, body })).code()).toBe("invalid_request");
   });
 });
 
@@ -229,7 +230,7 @@ describe("reading", () => {
 
   test("the list names each secret once with its latest version, by code point, and holds no value", async () => {
     await using other = await TestVault.start();
-    const eve = await other.caller("ann@example.com");
+    const eve = await other.client("ann@example.com");
     const canary = "canary-5d1b7e";
     for (const name of ["\u{10000}", "\uffff", "b", "a", "B", "a"]) await protect(eve, { key_name: name, key_value: canary });
     const answer = await eve.call("list_no_dup");
@@ -249,11 +250,11 @@ describe("reading", () => {
 
   test("an empty list is a list", async () => {
     await using other = await TestVault.start();
-    expect((await (await other.caller("bob@example.com")).call("list_no_dup")).json()).toEqual({ secrets: [] });
+    expect((await (await other.client("bob@example.com")).call("list_no_dup")).json()).toEqual({ secrets: [] });
   });
 });
 
-const scoped = (narrowed: Record<string, string[]>) => vault.caller("ann@example.com", scopeString(narrowed), 1e6);
+const scoped = (narrowed: Record<string, string[]>) => vault.client("ann@example.com", scopeString(narrowed), 1e6);
 
 describe("scopes", () => {
   test("a narrowed token lists and reveals what every attribute admits, and nothing else", async () => {
@@ -389,7 +390,7 @@ describe("deadlines", () => {
   test("a server that denies expired values answers secret_expired, per version, and lists them all the same", async () => {
     const denyClock = new VirtualClock();
     await using deny = await TestVault.start({ expired: "deny", clock: denyClock });
-    const caller = await deny.caller("ann@example.com", scopeString(), 1000);
+    const caller = await deny.client("ann@example.com", scopeString(), 1000);
     await protect(caller, { key_name: "x", key_value: "1", expiration_time: 0 });
     const refused = await caller.call("expose", { key_name: "x" });
     expect([refused.status, refused.code()]).toEqual([403, "secret_expired"]);
@@ -397,7 +398,7 @@ describe("deadlines", () => {
     expect(await exposed(caller, "x")).toBe("2");
     expect((await caller.call("version_expose", { key_name: "x", key_version: 1 })).code()).toBe("secret_expired");
     expect(await names(caller)).toEqual(["x"]);
-    const narrow = await deny.caller("ann@example.com", scopeString({ secret_name: ["other"] }));
+    const narrow = await deny.client("ann@example.com", scopeString({ secret_name: ["other"] }));
     expect((await narrow.call("version_expose", { key_name: "x", key_version: 1 })).code()).toBe("out_of_scope");
   });
 });

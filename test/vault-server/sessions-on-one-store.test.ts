@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { mailTo } from "../support/mail/mailbox.ts";
 import { vaultData } from "../support/vault/vault-data.ts";
-import { TestVault, type WireAnswer } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import type { VaultResponse } from "../support/vault/vault-client.ts";
 import { cookieOf, WebSession } from "../support/vault/web-session.ts";
 import { appOperationPath } from "../../src/protocol/session-operations.ts";
 import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
@@ -26,7 +27,7 @@ afterAll(() => running.disposeAsync());
 
 /** The same browser, sent to the other server. */
 async function atTwo(session: WebSession): Promise<WebSession> {
-  const told = await two.post(appOperationPath.app_session, {}, session.headers);
+  const told = await two.post(appOperationPath.app_session, {}, session.credentials);
   return new WebSession(two.url, { ...told, headers: { "set-cookie": [session.cookie] } });
 }
 
@@ -51,7 +52,7 @@ test("a letter asked for at one server counts at the other, its link works there
   expect(cookieOf(answers.find(({ status }) => status === 200)!)).toMatch(/^vaultsync_session=[\w-]{43}$/u);
 });
 
-function logIn(vault: TestVault, password: string): Promise<WireAnswer> {
+function logIn(vault: TestVault, password: string): Promise<VaultResponse> {
   return vault.post(appOperationPath.app_log_in, { email: "bob@example.com", password });
 }
 

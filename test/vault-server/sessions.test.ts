@@ -1,7 +1,8 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault, wire } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { sendRequest } from "../support/vault/vault-client.ts";
 import { cookieOf, WebSession } from "../support/vault/web-session.ts";
 import { appOperationPath } from "../../src/protocol/session-operations.ts";
 
@@ -247,7 +248,7 @@ describe("sessions of the web application", () => {
   });
 
   test("a session cannot be had by a GET", async () => {
-    const answer = await wire(vault.url + appOperationPath.app_session, { method: "GET" });
+    const answer = await sendRequest(vault.url + appOperationPath.app_session, { method: "GET" });
     expect([answer.outcome(), answer.headers.allow]).toEqual(["405 method_not_allowed", "POST"]);
   });
 });

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { scopeString, TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
 
 let vault: TestVault;
-let ann: VaultCaller;
-let bob: VaultCaller;
+let ann: VaultClient;
+let bob: VaultClient;
 let name: string;
 let freshNumber = 0;
 beforeAll(async () => {
@@ -11,8 +12,8 @@ beforeAll(async () => {
     emails: ["ann@example.com", "bob@example.com", "idle@example.com"],
     limits: { requestsPerSecond: 1e6, requestBurst: 1e6 },
   });
-  ann = await vault.caller("ann@example.com");
-  bob = await vault.caller("bob@example.com");
+  ann = await vault.client("ann@example.com");
+  bob = await vault.client("bob@example.com");
 });
 afterAll(() => vault[Symbol.asyncDispose]());
 beforeEach(async () => {
@@ -115,9 +116,9 @@ describe("share_list", () => {
 
   test("a token that does not reach the secret is told nothing", async () => {
     await share({ usr_id_to: bob.email });
-    const outside = await vault.caller(ann.email, scopeString({ secret_name: ["other"] }));
+    const outside = await vault.client(ann.email, scopeString({ secret_name: ["other"] }));
     expect((await listShares(outside)).outcome()).toBe("403 out_of_scope");
-    const within = await vault.caller(ann.email, scopeString({ secret_name: [name] }));
+    const within = await vault.client(ann.email, scopeString({ secret_name: [name] }));
     expect((await listShares(within)).json().shares).toEqual([person(bob.email)]);
   });
 

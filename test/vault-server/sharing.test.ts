@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { mailTo, receivedMail } from "../support/mail/mailbox.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { scopeString, TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
 import { vaultData } from "../support/vault/vault-data.ts";
 import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
 
@@ -11,9 +12,9 @@ const DAY = 24 * HOUR;
 
 let clock: VirtualClock;
 let vault: TestVault;
-let ann: VaultCaller;
-let bob: VaultCaller;
-let cid: VaultCaller;
+let ann: VaultClient;
+let bob: VaultClient;
+let cid: VaultClient;
 let name: string;
 let freshNumber = 0;
 beforeAll(async () => {
@@ -23,9 +24,9 @@ beforeAll(async () => {
     emails: ["ann@example.com", "bob@example.com", "cid@example.com", "idle@example.com"],
     limits: { requestsPerSecond: 1e6, requestBurst: 1e6 },
   });
-  ann = await vault.caller("ann@example.com", scopeString(), 1e6);
-  bob = await vault.caller("bob@example.com", scopeString(), 1e6);
-  cid = await vault.caller("cid@example.com", scopeString(), 1e6);
+  ann = await vault.client("ann@example.com", scopeString(), 1e6);
+  bob = await vault.client("bob@example.com", scopeString(), 1e6);
+  cid = await vault.client("cid@example.com", scopeString(), 1e6);
 });
 afterAll(() => vault[Symbol.asyncDispose]());
 beforeEach(async () => {
@@ -35,15 +36,15 @@ beforeEach(async () => {
 
 const shareBody = () => ({ key_name: name, permission: "R", usr_id_from: ann.email });
 const share = (body: object, caller = ann) => caller.call("share", { ...shareBody(), ...body });
-const shareWith = (to: VaultCaller, permission = "R") => share({ usr_id_to: [to.email], permission });
+const shareWith = (to: VaultClient, permission = "R") => share({ usr_id_to: [to.email], permission });
 const unshare = (body: object = {}, caller = ann) => caller.call("unshare", { key_name: name, ...body });
-const leave = (caller: VaultCaller, more = {}) => caller.call("delete_shared_key_link", { key_name: name, ...more });
-const listed = async (caller: VaultCaller) =>
+const leave = (caller: VaultClient, more = {}) => caller.call("delete_shared_key_link", { key_name: name, ...more });
+const listed = async (caller: VaultClient) =>
   (await caller.call("list_no_dup"))
     .json()
     .secrets.filter((secret: { key_name: string }) => secret.key_name === name)
     .map((secret: { owner: string; permission: string; shared: boolean }) => [secret.owner, secret.permission, secret.shared]);
-const mayReveal = async (caller: VaultCaller) => (await caller.call("expose_link", { key_name: name })).outcome();
+const mayReveal = async (caller: VaultClient) => (await caller.call("expose_link", { key_name: name })).outcome();
 
 const grant = (key_name: string, to: string) => ({ key_name, to, permission: "RW", state: "active" });
 
@@ -85,7 +86,7 @@ describe("share", () => {
     const foreign = `bobs-${freshNumber}`;
     await bob.call("protect", { key_name: foreign, key_value: "v" });
     await bob.call("share", { key_name: foreign, permission: "RW", usr_id_from: bob.email, usr_id_to: ann.email });
-    const narrow = await vault.caller(ann.email, scopeString({ secret_name: [name] }));
+    const narrow = await vault.client(ann.email, scopeString({ secret_name: [name] }));
     const outside = `outside-${freshNumber}`;
     await ann.call("protect", { key_name: outside, key_value: "v" });
     for (const [caller, other, outcome] of [
@@ -207,7 +208,7 @@ describe("unshare", () => {
     expect((await unshare({}, bob)).outcome()).toBe("403 forbidden");
     expect((await unshare({}, cid)).outcome()).toBe("404 secret_not_found");
     expect((await unshare({ usr_id_from: bob.email })).outcome()).toBe("403 email_mismatch");
-    const narrow = await vault.caller(ann.email, scopeString({ secret_name: ["other"] }));
+    const narrow = await vault.client(ann.email, scopeString({ secret_name: ["other"] }));
     expect((await unshare({}, narrow)).outcome()).toBe("403 out_of_scope");
     expect((await unshare({ key_name: [name, "nowhere"] })).outcome()).toBe("404 secret_not_found");
     expect(await mayReveal(bob)).toBe("200");
@@ -242,7 +243,7 @@ describe("delete_shared_key_link", () => {
     expect((await leave(cid)).outcome()).toBe("404 secret_not_found");
     expect((await leave(bob, { owner: cid.email })).outcome()).toBe("404 secret_not_found");
     expect((await leave(bob, { key_name: ["x"] })).outcome()).toBe("400 invalid_request");
-    const narrow = await vault.caller(bob.email, scopeString({ secret_name: ["other"] }));
+    const narrow = await vault.client(bob.email, scopeString({ secret_name: ["other"] }));
     expect((await leave(narrow)).outcome()).toBe("403 out_of_scope");
     expect(await mayReveal(bob)).toBe("200");
   });
@@ -295,14 +296,14 @@ describe("people who are not there yet", () => {
 
   test("a session lives as long as an access token or the refresh token's 90 days do", async () => {
     const idle = "idle@example.com";
-    await vault.caller(idle, scopeString(), 1);
+    await vault.client(idle, scopeString(), 1);
     clock.stepWall(2 * HOUR);
     expect(await states([idle])).toEqual(["active"]);
     clock.stepWall(90 * DAY - 2 * HOUR - 1);
     expect(await states([idle])).toEqual(["active"]);
     clock.stepWall(1);
     expect(await states([idle])).toEqual(["invited"]);
-    await vault.caller(idle, scopeString(), 100 * 24);
+    await vault.client(idle, scopeString(), 100 * 24);
     clock.stepWall(100 * DAY - 1);
     expect(await states([idle])).toEqual(["active"]);
     clock.stepWall(1);
@@ -321,7 +322,7 @@ describe("people who are not there yet", () => {
     const stored = { data: data.location, masterKey: generateMasterKey() };
     {
       await using before = await TestVault.start({ ...stored, emails: ["ann@example.com"] });
-      const creator = await before.caller("ann@example.com");
+      const creator = await before.client("ann@example.com");
       await creator.call("team_create", { group_id: "team", members: ["New@Example.com"] });
       for (const [key_name, to] of [
         ["direct", { usr_id_to: "NEW@example.com" }],
@@ -333,7 +334,7 @@ describe("people who are not there yet", () => {
       }
     }
     await using after = await TestVault.start({ ...stored, emails: ["new@example.com"] });
-    const reader = await after.caller("new@example.com");
+    const reader = await after.client("new@example.com");
     const seen = (await reader.call("list_no_dup")).json().secrets.map((secret: { key_name: string }) => secret.key_name);
     expect(seen).toEqual(["by team", "direct"]);
     expect((await reader.call("expose_link", { key_name: "direct" })).json().key_value).toBe("value direct");

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { brotliDecompressSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { TestVault, wire } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { sendRequest } from "../support/vault/vault-client.ts";
 
 const script = `console.log(${JSON.stringify("compressible ".repeat(200))});`;
 const files = {
@@ -29,7 +30,7 @@ describe("the web application's files", () => {
     await rm(directory, { recursive: true });
   });
 
-  const get = (path: string, headers = {}, method = "GET") => wire(vault.url + path, { method, headers });
+  const get = (path: string, headers = {}, method = "GET") => sendRequest(vault.url + path, { method, headers });
 
   test.each([
     ["/", "text/html; charset=utf-8", "index.html"],
@@ -108,13 +109,13 @@ describe("the web application's files", () => {
       appUrl: "https://vault.example.com",
       webDirectory: pathToFileURL(`${directory}/`),
     });
-    const { headers } = await wire(`${secure.url}/`, { method: "GET" });
+    const { headers } = await sendRequest(`${secure.url}/`, { method: "GET" });
     expect(headers["strict-transport-security"]).toBe("max-age=31536000");
   });
 
   test("a server without the built files says how to make them, and serves everything else", async () => {
     await using bare = await TestVault.start({ webDirectory: pathToFileURL(`${directory}/nowhere/`) });
-    const answer = await wire(`${bare.url}/`, { method: "GET" });
+    const answer = await sendRequest(`${bare.url}/`, { method: "GET" });
     expect([answer.status, answer.headers["content-type"]]).toEqual([503, "text/plain; charset=utf-8"]);
     expect(answer.bytes.toString()).toContain("npm run build:web");
     expect((await bare.logIn("ann@example.com")).status).toBe(200);

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { scopeString, TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
 
 let vault: TestVault;
-let ann: VaultCaller;
-let bob: VaultCaller;
-let cid: VaultCaller;
+let ann: VaultClient;
+let bob: VaultClient;
+let cid: VaultClient;
 let team: string;
 let name: string;
 let freshNumber = 0;
@@ -13,9 +14,9 @@ beforeAll(async () => {
     emails: ["ann@example.com", "bob@example.com", "cid@example.com"],
     limits: { requestsPerSecond: 1e6, requestBurst: 1e6 },
   });
-  ann = await vault.caller("ann@example.com");
-  bob = await vault.caller("bob@example.com");
-  cid = await vault.caller("cid@example.com");
+  ann = await vault.client("ann@example.com");
+  bob = await vault.client("bob@example.com");
+  cid = await vault.client("cid@example.com");
 });
 afterAll(() => vault[Symbol.asyncDispose]());
 beforeEach(async () => {
@@ -29,13 +30,13 @@ const create = (members?: unknown, caller = ann, group_id: unknown = team) => ca
 const add = (members: unknown, caller = ann, group_id = team) => caller.call("team_add_members", { group_id, members });
 const remove = (members: unknown, caller = ann, group_id = team) => caller.call("team_remove_members", { group_id, members });
 const removeTeam = (caller = ann, group_id = team) => caller.call("team_delete", { group_id });
-const teamsOf = async (caller: VaultCaller) =>
+const teamsOf = async (caller: VaultClient) =>
   (await caller.call("team_list")).json().teams.filter((each: { group_id: string }) => each.group_id === team);
-const teamNames = async (caller: VaultCaller) =>
+const teamNames = async (caller: VaultClient) =>
   (await caller.call("team_list")).json().teams.map((each: { group_id: string }) => each.group_id);
 const shareWithTeam = (permission = "R", caller = ann, key_name = name) =>
   caller.call("share", { key_name, permission, usr_id_from: caller.email, group_id_to: team });
-const reveal = async (caller: VaultCaller) => (await caller.call("expose_link", { key_name: name })).outcome();
+const reveal = async (caller: VaultClient) => (await caller.call("expose_link", { key_name: name })).outcome();
 const isShared = async () => (await ann.call("expose", { key_name: name })).outcome() === "409 use_link_operation";
 
 describe("teams", () => {
@@ -80,7 +81,7 @@ describe("teams", () => {
 
   test("the list shows the teams one belongs to, by name", async () => {
     await using other = await TestVault.start();
-    const [one, two] = [await other.caller("ann@example.com"), await other.caller("bob@example.com")];
+    const [one, two] = [await other.client("ann@example.com"), await other.client("bob@example.com")];
     expect((await one.call("team_list")).json()).toEqual({ teams: [] });
     for (const group_id of ["b", "\u{10000}", "\uffff", "a"]) await create(["bob@example.com"], one, group_id);
     await create([], one, "ann's");
@@ -119,7 +120,7 @@ describe("teams", () => {
   });
 
   test("a token's scope limits no team", async () => {
-    const narrow = await vault.caller(ann.email, scopeString({ secret_name: ["nothing"] }));
+    const narrow = await vault.client(ann.email, scopeString({ secret_name: ["nothing"] }));
     expect((await create([], narrow)).outcome()).toBe("200");
   });
 });

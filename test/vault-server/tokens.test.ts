@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { scopeString, TestVault, VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { scopeString, VaultClient } from "../support/vault/vault-client.ts";
 import { operationPath } from "../../src/protocol/operations.ts";
 
 const HOUR = 3_600_000;
@@ -18,7 +19,7 @@ describe("access and refresh tokens", () => {
   const refresh = (refreshToken: string, usedAccessToken: string) =>
     vault.post(operationPath.refresh_token, { refresh_token: refreshToken, used_access_token: usedAccessToken });
   const isAccepted = async (token: string): Promise<boolean> => {
-    const answer = await new VaultCaller(vault.url, "ann@example.com", token).call("list_no_dup");
+    const answer = await new VaultClient(vault.url, "ann@example.com", { token }).call("list_no_dup");
     if (answer.status !== 200) expect(answer.code()).toBe("invalid_token");
     return answer.status === 200;
   };

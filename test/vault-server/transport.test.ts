@@ -2,7 +2,8 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { TestVault, wire, type VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
 import { appOperationPath } from "../../src/protocol/session-operations.ts";
 import { operationPath } from "../../src/protocol/operations.ts";
 
@@ -12,16 +13,16 @@ const operations = Object.keys(servedPath).filter((name): name is keyof typeof s
 
 describe("the transport rules of the contract", () => {
   let vault: TestVault;
-  let ann: VaultCaller;
+  let ann: VaultClient;
   beforeAll(async () => {
     vault = await TestVault.start();
-    ann = await vault.caller("ann@example.com");
+    ann = await vault.client("ann@example.com");
   });
   afterAll(() => vault[Symbol.asyncDispose]());
 
   test.each(operations)("%s refuses every method but POST, before anything else", async (operation) => {
     for (const method of ["GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"]) {
-      const answer = await wire(vault.url + servedPath[operation], { method, headers: { "content-type": "text/plain" } });
+      const answer = await sendRequest(vault.url + servedPath[operation], { method, headers: { "content-type": "text/plain" } });
       expect([method, answer.status, answer.headers.allow]).toEqual([method, 405, "POST"]);
       expect(answer.code()).toBe(method === "HEAD" ? undefined : "method_not_allowed");
     }
@@ -30,7 +31,7 @@ describe("the transport rules of the contract", () => {
   test("an unknown path is not_found for every method, whatever is sent", async () => {
     for (const path of ["/app", "/assets/nothing.js", "/v1/user/secret/nothing", "/v1/user/list_file/", "/v1/%zz"]) {
       for (const method of ["POST", "GET", "OPTIONS"]) {
-        const answer = await wire(vault.url + path, { method, headers: { "content-type": "text/plain" } });
+        const answer = await sendRequest(vault.url + path, { method, headers: { "content-type": "text/plain" } });
         expect([path, method, answer.status, answer.code()]).toEqual([path, method, 404, "not_found"]);
         expect(answer.headers["x-request-id"]).toMatch(/./u);
       }
@@ -41,7 +42,7 @@ describe("the transport rules of the contract", () => {
     "%s takes application/json only",
     async (operation) => {
       const send = (type: string | undefined, more = {}) =>
-        wire(vault.url + servedPath[operation], {
+        sendRequest(vault.url + servedPath[operation], {
           headers: { ...(type !== undefined && { "content-type": type }), ...more },
           body: "{}",
         });
@@ -73,7 +74,7 @@ describe("the transport rules of the contract", () => {
     ["broken UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
   ])("a body that is %s is an invalid request", async (_what, body) => {
     const headers = { "content-type": "application/json", authorization: ann.token };
-    const answer = await wire(vault.url + operationPath.list_no_dup, { headers, body });
+    const answer = await sendRequest(vault.url + operationPath.list_no_dup, { headers, body });
     expect([answer.status, answer.code()]).toEqual([400, "invalid_request"]);
     expect(answer.json().error.details[0]).toEqual({ path: expect.any(String), reason: expect.any(String) });
   });
@@ -98,7 +99,7 @@ describe("the transport rules of the contract", () => {
     expect((await protect(62)).status).toBe(200);
     const refused = await protect(63);
     expect([refused.status, refused.code()]).toEqual([400, "invalid_request"]);
-    const bomb = await wire(vault.url + operationPath.list_no_dup, {
+    const bomb = await sendRequest(vault.url + operationPath.list_no_dup, {
       headers: { "content-type": "application/json" },
       body: "[".repeat(1_000_000),
     });
@@ -106,7 +107,7 @@ describe("the transport rules of the contract", () => {
   });
 
   const expose = async (body: string, headers: object) => {
-    const answer = await wire(vault.url + operationPath.expose, {
+    const answer = await sendRequest(vault.url + operationPath.expose, {
       headers: { "content-type": "application/json", ...headers },
       body,
     });
@@ -212,7 +213,7 @@ describe("the transport rules of the contract", () => {
     await ann.call("version_list", { key_name: "nowhere" });
     expect(await vault.metric(sample)).toBe(before + 1);
     for (const path of ["/healthz", "/readyz"]) {
-      expect((await wire(vault.url + path, { method: "GET" })).json()).toEqual({ status: "ok" });
+      expect((await sendRequest(vault.url + path, { method: "GET" })).json()).toEqual({ status: "ok" });
     }
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
 import { appOperationPath } from "../../src/protocol/session-operations.ts";
 
 const limits = { loginFailuresPerAddress: 3 };

@@ -2,14 +2,15 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { waitUntil } from "../support/clock/wait-until.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import type { VaultClient } from "../support/vault/vault-client.ts";
 
 const DAY = 86_400_000;
 const emails = ["ann@example.com", "bob@example.com", "cid@example.com"];
 const team = "crew";
 
 interface World {
-  readonly people: readonly VaultCaller[];
+  readonly people: readonly VaultClient[];
   readonly clock: VirtualClock;
 }
 
@@ -21,7 +22,7 @@ const name = fc.constantFrom("one", "one", "one", "two");
 /** One request by one person, to or about another one; many are refused, which changes nothing either. */
 function asked(
   label: string,
-  ask: (caller: VaultCaller, other: VaultCaller, key: string) => Promise<unknown>,
+  ask: (caller: VaultClient, other: VaultClient, key: string) => Promise<unknown>,
 ): fc.Arbitrary<Step> {
   return fc
     .tuple(person, person, name)
@@ -31,7 +32,7 @@ function asked(
     ]);
 }
 
-const grant = (caller: VaultCaller, more: object) => ({ usr_id_from: caller.email, permission: "R", ...more });
+const grant = (caller: VaultClient, more: object) => ({ usr_id_from: caller.email, permission: "R", ...more });
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   asked("protect", (caller, _, key_name) => caller.call("protect", { key_name, key_value: "v" })),
@@ -74,7 +75,7 @@ test("304 is answered only when the list is what it was, whatever happened and w
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 30, size: "max" }), async (more) => {
       const clock = new VirtualClock();
       await using vault = await TestVault.start({ emails, clock, limits: { requestsPerSecond: 1e6, requestBurst: 1e6 } });
-      const people = await Promise.all(emails.map((email) => vault.caller(email, undefined, 1e6)));
+      const people = await Promise.all(emails.map((email) => vault.client(email, undefined, 1e6)));
       const held = people.map(() => ({ etag: "", body: "" }));
       for (const [label, take] of [...start, ...more]) {
         const timers = clock.pending;

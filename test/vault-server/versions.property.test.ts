@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { scopeString, TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
 
 const MINUTE = 60_000;
 
@@ -91,12 +92,12 @@ const anyCommand: fc.Arbitrary<Command> = fc.oneof(
 
 let clock: VirtualClock;
 let vault: TestVault;
-let ann: VaultCaller;
+let ann: VaultClient;
 let runs = 0;
 beforeAll(async () => {
   clock = new VirtualClock();
   vault = await TestVault.start({ clock, limits: { requestsPerSecond: 1e6, requestBurst: 1e6 } });
-  ann = await vault.caller("ann@example.com", scopeString(), 1e6);
+  ann = await vault.client("ann@example.com", scopeString(), 1e6);
 });
 afterAll(() => vault[Symbol.asyncDispose]());
 

@@ -1,6 +1,6 @@
 import type { CDPSession, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { TestVault } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
 import { TestBrowser } from "./support/browser.ts";
 import { allPages, ann, fillPages } from "./support/pages.ts";
 
@@ -118,7 +118,7 @@ describe("by keyboard alone", () => {
   });
 
   test("after something was deleted the focus is on the page's title", async () => {
-    const caller = await vault.caller(ann);
+    const caller = await vault.client(ann);
     await caller.call("team_create", { group_id: "short-lived" });
     const { page, go } = await browser.visit(vault, { as: ann });
     await go("/teams");

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { mailTo } from "../support/mail/mailbox.ts";
-import { TestVault } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestBrowser, type Visitor } from "./support/browser.ts";
 
@@ -13,7 +13,7 @@ let vault: TestVault;
 beforeAll(async () => {
   clock = new VirtualClock();
   vault = await TestVault.start({ clock, emails: [ann, "bob@example.com"] });
-  const caller = await vault.caller(ann, undefined, 1000);
+  const caller = await vault.client(ann, undefined, 1000);
   await caller.call("protect", { key_name: "shop-db", key_value: "v" });
 });
 afterAll(() => vault[Symbol.asyncDispose]());

@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { beforeEach, expect, test } from "vitest";
-import { TestVault, VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { VaultClient } from "../support/vault/vault-client.ts";
 import { TestBrowser } from "./support/browser.ts";
 
 const browser = new TestBrowser();
@@ -29,7 +30,7 @@ test("a token is shown for the password only, copied, and gone when the page is 
   await page.getByRole("button", { name: "Copy access token" }).click();
   await page.getByText("Copied access token.").waitFor();
   const token = await page.evaluate(() => navigator.clipboard.readText());
-  expect((await new VaultCaller(vault.url, ann, token).call("list_no_dup")).status).toBe(200);
+  expect((await new VaultClient(vault.url, ann, { token }).call("list_no_dup")).status).toBe(200);
   const refreshed = await vault.post("/v1/user/refresh_token", { refresh_token: refreshToken, used_access_token: token });
   expect(refreshed.json()).toMatchObject({ expires_in: 86_400 });
   await page.getByRole("link", { name: "Teams" }).click();
@@ -43,7 +44,7 @@ test("a token is shown for the password only, copied, and gone when the page is 
 });
 
 test("the example works as it stands, with the token on standard input", async () => {
-  const caller = await vault.caller(ann);
+  const caller = await vault.client(ann);
   await caller.call("protect", { key_name: "shop-db", key_value: "v" });
   const { page, go } = await browser.visit(vault, { as: ann });
   await go("/api-token");

@@ -2,17 +2,18 @@ import { createHash, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { beforeEach, describe, expect, test } from "vitest";
-import { TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import type { VaultClient } from "../support/vault/vault-client.ts";
 import { TestBrowser } from "./support/browser.ts";
 
 const browser = new TestBrowser();
 const ann = "ann@example.com";
 
 let vault: TestVault;
-let anns: VaultCaller;
+let anns: VaultClient;
 beforeEach(async () => {
   vault = browser.keep(await TestVault.start({ emails: [ann] }));
-  anns = await vault.caller(ann);
+  anns = await vault.client(ann);
 });
 
 function sha256(bytes: Uint8Array): string {

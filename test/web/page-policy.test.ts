@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { TestVault, wire } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { sendRequest } from "../support/vault/vault-client.ts";
 import { TestBrowser } from "./support/browser.ts";
 
 const browser = new TestBrowser();
@@ -16,7 +17,7 @@ test("the page holds no script or style of its own, and asks for nothing from el
   page.on("request", (request) => hosts.add(new URL(request.url()).origin));
   await go("/login");
   await page.getByLabel("Email address").waitFor();
-  const html = (await wire(`${vault.url}/`, { method: "GET" })).bytes.toString();
+  const html = (await sendRequest(`${vault.url}/`, { method: "GET" })).bytes.toString();
   expect(html).not.toMatch(/<style|<script(?![^>]*\ssrc=)|\sstyle=|\son\w+=/iu);
   expect([...hosts]).toEqual([vault.url]);
 });
@@ -42,11 +43,11 @@ test("a script smuggled into the page does not run", async () => {
 });
 
 test("the built application is small enough to come at once", async () => {
-  const html = (await wire(`${vault.url}/`, { method: "GET" })).bytes.toString();
+  const html = (await sendRequest(`${vault.url}/`, { method: "GET" })).bytes.toString();
   const assets = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/gu)].map(([, path]) => path ?? "");
   expect(assets).toHaveLength(3);
   let size = 0;
   for (const path of assets)
-    size += (await wire(vault.url + path, { method: "GET", headers: { "accept-encoding": "gzip" } })).bytes.length;
+    size += (await sendRequest(vault.url + path, { method: "GET", headers: { "accept-encoding": "gzip" } })).bytes.length;
   expect(size).toBeLessThan(60_000);
 });

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { TestVault } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
 import { TestBrowser } from "./support/browser.ts";
 import { allPages, ann, fillPages, signedInPages } from "./support/pages.ts";
 

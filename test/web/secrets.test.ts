@@ -4,18 +4,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Canaries } from "../support/assertions/canary.ts";
 import { fillVault } from "../support/vault/fill-vault.ts";
-import { TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import type { VaultClient } from "../support/vault/vault-client.ts";
 import { TestBrowser } from "./support/browser.ts";
 
 const browser = new TestBrowser();
 const [ann, bob] = ["ann@example.com", "bob@example.com"];
 
 let vault: TestVault;
-let anns: VaultCaller;
-let bobs: VaultCaller;
+let anns: VaultClient;
+let bobs: VaultClient;
 beforeAll(async () => {
   vault = await TestVault.start();
-  [anns, bobs] = [await vault.caller(ann), await vault.caller(bob)];
+  [anns, bobs] = [await vault.client(ann), await vault.client(bob)];
 });
 afterAll(() => vault[Symbol.asyncDispose]());
 

@@ -1,16 +1,17 @@
 import { beforeEach, expect, test } from "vitest";
-import { TestVault, type VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import type { VaultClient } from "../support/vault/vault-client.ts";
 import { TestBrowser } from "./support/browser.ts";
 
 const browser = new TestBrowser();
 const [ann, bob] = ["ann@example.com", "bob@example.com"];
 
 let vault: TestVault;
-let anns: VaultCaller;
-let bobs: VaultCaller;
+let anns: VaultClient;
+let bobs: VaultClient;
 beforeEach(async () => {
   vault = browser.keep(await TestVault.start());
-  [anns, bobs] = [await vault.caller(ann), await vault.caller(bob)];
+  [anns, bobs] = [await vault.client(ann), await vault.client(bob)];
 });
 
 async function members(): Promise<string[]> {

@@ -4,7 +4,8 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { Canaries } from "../support/assertions/canary.ts";
 import { mailTo } from "../support/mail/mailbox.ts";
-import { TestVault, VaultCaller } from "../support/vault/start-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { VaultClient } from "../support/vault/vault-client.ts";
 import { TestBrowser } from "./support/browser.ts";
 
 const browser = new TestBrowser();
@@ -68,7 +69,7 @@ test("from signing up to a token for programs: the whole story of two people", a
   await other.page.getByRole("button", { name: "Create token" }).click();
   await other.page.getByRole("button", { name: "Copy access token" }).click();
   await other.page.getByText("Copied access token.").waitFor();
-  const caller = new VaultCaller(vault.url, zoe, await clipboard(other.page));
+  const caller = new VaultClient(vault.url, zoe, { token: await clipboard(other.page) });
   expect((await caller.call("expose_link", { key_name: "shop-db" })).json()).toMatchObject({ key_value: value, owner: ann });
 
   // A file goes up and comes down the same.

@@ -6,7 +6,7 @@ import { Canaries } from "../../../test/support/assertions/canary.ts";
 import { mailTo } from "../../../test/support/mail/mailbox.ts";
 import { recordingLogger } from "../../../test/support/assertions/recording-logger.ts";
 import { TestSmtpServer } from "../../../test/support/mail/smtp-server.ts";
-import { TestVault } from "../../../test/support/vault/start-vault.ts";
+import { TestVault } from "../../../test/support/vault/test-vault.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { Redacted } from "../../lib/redacted.ts";
 import { tokenDigest } from "../accounts/opaque-token.ts";
@@ -67,7 +67,7 @@ test("the data file holds the proof in a letter by its digest only", async () =>
   const data = join(directory, "vault.db");
   const canaries = new Canaries();
   await using vault = await TestVault.start({ data });
-  const ann = await vault.caller("ann@example.com");
+  const ann = await vault.client("ann@example.com");
   await ann.call("protect", { key_name: "a", key_value: canaries.text("value") });
   await ann.call("share", { key_name: "a", permission: "R", usr_id_from: ann.email, usr_id_to: "new@example.com" });
   const { token } = await mailTo(vault.mailDirectory, "new@example.com");

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { fillVault } from "../../../test/support/vault/fill-vault.ts";
 import { VaultProcess } from "../../../test/support/processes/vault-process.ts";
-import { scopeString, VaultCaller, wire } from "../../../test/support/vault/start-vault.ts";
+import { scopeString, sendRequest, VaultClient } from "../../../test/support/vault/vault-client.ts";
 import { operationPath } from "../../protocol/operations.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
@@ -15,18 +15,18 @@ const MIB = 1024 * 1024;
 const email = "ann@example.com";
 let directory: string;
 let vault: VaultProcess;
-let ann: VaultCaller;
+let ann: VaultClient;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
   const data = join(directory, "vault.db");
   vault = await VaultProcess.start(["--dev", "--dev-users", email, "--data", data]);
   fillVault(data, email, COUNT, Date.now());
-  const answer = await wire(vault.url + operationPath.generate_access_token, {
+  const answer = await sendRequest(vault.url + operationPath.generate_access_token, {
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ email, password: vault.passwords.get(email), scope: scopeString(), expiration_hours: 1 }),
   });
-  ann = new VaultCaller(vault.url, email, answer.json().access_token);
+  ann = new VaultClient(vault.url, email, { token: answer.json().access_token });
 }, 60_000);
 afterAll(async () => {
   await vault[Symbol.asyncDispose]();
@@ -46,7 +46,7 @@ async function openAnswer(): Promise<{ request: ClientRequest; answer: IncomingM
 }
 
 async function health(): Promise<number> {
-  return (await wire(`${vault.url}/healthz`, { method: "GET" })).status;
+  return (await sendRequest(`${vault.url}/healthz`, { method: "GET" })).status;
 }
 
 async function settle(): Promise<void> {

@@ -2,7 +2,8 @@ import { z } from "zod";
 import { Canaries } from "../../support/assertions/canary.ts";
 import { sharedControlPlane } from "../../support/kube/control-plane.ts";
 import { waitUntil } from "../../support/clock/wait-until.ts";
-import { TestVault, type VaultCaller } from "../../support/vault/start-vault.ts";
+import { TestVault } from "../../support/vault/test-vault.ts";
+import type { VaultClient } from "../../support/vault/vault-client.ts";
 import type { ControlPlane } from "../../control-plane/control-plane.ts";
 import { OperatorProcess } from "./operator-process.ts";
 
@@ -59,13 +60,13 @@ export interface WorldOptions {
 export class World implements AsyncDisposable {
   readonly plane: ControlPlane;
   readonly vault: TestVault;
-  readonly caller: VaultCaller;
+  readonly caller: VaultClient;
   readonly namespace: string;
   readonly kubeconfig: string;
   readonly canaries = new Canaries();
   readonly #operators: OperatorProcess[] = [];
 
-  private constructor(plane: ControlPlane, vault: TestVault, caller: VaultCaller, namespace: string, kubeconfig: string) {
+  private constructor(plane: ControlPlane, vault: TestVault, caller: VaultClient, namespace: string, kubeconfig: string) {
     this.plane = plane;
     this.vault = vault;
     this.caller = caller;
@@ -78,7 +79,7 @@ export class World implements AsyncDisposable {
     const vault = given ?? (await TestVault.start({ emails: [ACCOUNT] }));
     const namespace = await plane.createNamespace("e2e");
     const kubeconfig = await plane.kubeconfigFor(SERVICE_ACCOUNT, server === undefined ? {} : { server });
-    const world = new World(plane, vault, await vault.caller(ACCOUNT), namespace, kubeconfig);
+    const world = new World(plane, vault, await vault.client(ACCOUNT), namespace, kubeconfig);
     await world.logIn(refreshInterval);
     return world;
   }

@@ -49,7 +49,7 @@ async function write(client: VaultClient, ledger: Ledger): Promise<void> {
       if (count % 5 === 4) {
         const bytes = randomBytes(randomInt(1, 600_000));
         ledger.send("files", name, sha256(bytes));
-        const answer = await client.upload(name, bytes);
+        const answer = await client.upload([{ filename: name, bytes }]);
         if (answer.status === 200) ledger.acknowledge("files", name, answer.json().files[0].version, sha256(bytes));
       } else {
         const value = randomBytes(randomInt(1, 10_000)).toString("hex");
@@ -148,7 +148,7 @@ export async function killRounds(
   const people = await addWriters(place.data, writers);
   let server = await VaultProcess.start(place.args);
   try {
-    let clients = people.map(({ email }) => new VaultClient(server.url, email));
+    let clients = people.map(({ email }) => new VaultClient(server.url, email, { keepAlive: true }));
     for (const [index, client] of clients.entries()) await client.logIn(people[index]!.password);
     const ledgers = clients.map(() => new Ledger());
     const count = (kind: "secrets" | "files") =>
@@ -164,7 +164,7 @@ export async function killRounds(
       sums.acknowledgedSecrets += count("secrets") - before[0];
       sums.acknowledgedFiles += count("files") - before[1];
       server = await VaultProcess.start(place.args);
-      clients = clients.map((client) => client.movedTo(server.url));
+      clients = clients.map((client) => client.at(server.url));
       const kept = await Promise.all(clients.map((client, index) => verify(client, ledgers[index]!)));
       if (round % 5 === 0 || round === rounds) {
         sums.keptWithoutAnswer += kept.reduce((sum, each) => sum + each, 0);

@@ -1,4 +1,4 @@
-import type { VaultCaller, WireAnswer } from "./start-vault.ts";
+import type { VaultClient, VaultResponse } from "./vault-client.ts";
 
 /** People, secrets and teams small enough that random steps meet each other. */
 export const people = ["ann", "bob", "cid", "dee"] as const;
@@ -65,7 +65,7 @@ export class Model {
 }
 
 export interface World {
-  readonly callers: Record<Person, VaultCaller>;
+  readonly callers: Record<Person, VaultClient>;
   /** Makes a run's names its own. */
   readonly suffix: string;
 }
@@ -73,7 +73,7 @@ export interface World {
 /** A step: its outcome by the model, which it changes, and on the wire. */
 export interface Step {
   readonly predict: (model: Model) => string;
-  readonly run: (world: World) => Promise<WireAnswer>;
+  readonly run: (world: World) => Promise<VaultResponse>;
   readonly toString: () => string;
 }
 

@@ -2,7 +2,8 @@ import type { Redacted } from "../../../src/lib/redacted.ts";
 import { generateMasterKey } from "../../../src/vault-server/crypto/master-key.ts";
 import type { VaultServerOptions } from "../../../src/vault-server/vault-server.ts";
 import { PostgresDatabase } from "../postgres/postgres-database.ts";
-import { TestVault, VaultCaller } from "./start-vault.ts";
+import { TestVault } from "./test-vault.ts";
+import type { VaultClient } from "./vault-client.ts";
 
 /** Two servers on one database, with the accounts of `TestVault`. */
 export class Replicas implements AsyncDisposable {
@@ -29,13 +30,13 @@ export class Replicas implements AsyncDisposable {
     return new Replicas({ one, two, database, masterKey }, starting.move());
   }
 
-  /** One person with one token, at both. */
-  async caller(email: string, hours?: number): Promise<[one: VaultCaller, two: VaultCaller]> {
-    const first = await this.one.caller(email, undefined, hours);
-    return [first, new VaultCaller(this.two.url, email, first.token)];
+  /** Returns one client per server, with the same account and token. */
+  async client(email: string, hours?: number): Promise<[one: VaultClient, two: VaultClient]> {
+    const first = await this.one.client(email, undefined, hours);
+    return [first, first.at(this.two.url)];
   }
 
-  /** A log-in at the second one, which knows the first one's accounts. */
+  /** Logs in to the second server with an account of the first. */
   logInAtTwo(email: string, password = this.one.passwords.get(email) ?? "") {
     return this.two.logIn(email, { password });
   }

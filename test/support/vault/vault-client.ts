@@ -1,80 +1,149 @@
-import { Agent, request as httpRequest, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http";
+import {
+  Agent,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+} from "node:http";
 import { buffer } from "node:stream/consumers";
+import { z } from "zod";
 import { operationPath, type Operation } from "../../../src/protocol/operations.ts";
 
-export interface ClientAnswer {
+const errorBody = z.object({ error: z.object({ code: z.string() }) });
+
+/** A response as it was received: not decompressed, redirects not followed. */
+export interface VaultResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer;
-  // oxlint-disable-next-line typescript/no-explicit-any -- assertions look into it
+  /** Parses the body as JSON. @throws SyntaxError when it is none */
+  // oxlint-disable-next-line typescript/no-explicit-any -- assertions inspect it
   json(): any;
+  /** Returns the code of an error response, `undefined` for any other. */
+  code(): string | undefined;
+  /** Returns status and error code: `200`, `403 forbidden`. */
+  outcome(): string;
 }
 
-/** Everything, for `generate_access_token`. */
-export const EVERYTHING = "cloud_type:*,environment_type:*,application_type:*,classification:*,secret_name:*";
+export interface VaultRequest {
+  readonly method?: string;
+  readonly headers?: OutgoingHttpHeaders;
+  readonly body?: string | Uint8Array;
+  /** Default: a new connection for each request. */
+  readonly agent?: Agent | undefined;
+}
 
-/** One client of a vault, on one connection that it keeps; for loads and measurements, also outside of vitest. */
-export class VaultClient implements Disposable {
-  readonly email: string;
-  readonly #url: string;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  #token = "";
-
-  constructor(url: string, email: string) {
-    this.#url = url;
-    this.email = email;
-  }
-
-  /** The same account and token elsewhere: after a restart, for one. */
-  movedTo(url: string): VaultClient {
-    const moved = new VaultClient(url, this.email);
-    moved.#token = this.#token;
-    return moved;
-  }
-
-  async send(method: string, path: string, headers: OutgoingHttpHeaders, body: string | Uint8Array): Promise<ClientAnswer> {
-    const length = { "content-length": Buffer.byteLength(body) };
-    const { promise, resolve, reject } = Promise.withResolvers<ClientAnswer>();
-    const request = httpRequest(
-      this.#url + path,
-      { method, agent: this.#agent, headers: { ...headers, ...length } },
-      (response) => {
-        buffer(response).then((bytes) => {
-          const { statusCode: status = 0, headers: answered } = response;
-          resolve({ status, headers: answered, bytes, json: () => JSON.parse(bytes.toString()) });
-        }, reject);
-      },
-    );
+/** Sends one HTTP request exactly as given, except that headers set to `undefined` are omitted. */
+export async function sendRequest(
+  url: string,
+  { method = "POST", headers = {}, body, agent }: VaultRequest = {},
+): Promise<VaultResponse> {
+  const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const request = httpRequest(url, { method, headers: given, agent: agent ?? false }, resolve);
     request.on("error", reject);
     request.end(body);
-    return promise;
+  });
+  const bytes = await buffer(response);
+  const json = (): unknown => JSON.parse(bytes.toString("utf8"));
+  const code = (): string | undefined =>
+    bytes.length > 0 && response.headers["content-type"]?.startsWith("application/json")
+      ? errorBody.safeParse(json()).data?.error.code
+      : undefined;
+  const status = response.statusCode ?? 0;
+  return { status, headers: response.headers, bytes, json, code, outcome: () => [status, code()].join(" ").trim() };
+}
+
+/** Returns a scope that covers everything except where narrowed. */
+export function scopeString(narrowed: Record<string, string[]> = {}): string {
+  const attributes = ["cloud_type", "environment_type", "application_type", "classification", "secret_name"];
+  return attributes.flatMap((attribute) => (narrowed[attribute] ?? ["*"]).map((value) => `${attribute}:${value}`)).join(",");
+}
+
+export interface FileUpload {
+  readonly filename: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Returns files as a `multipart/form-data` body, assembled by hand so that nothing is added or escaped. */
+export function multipartBody(files: readonly FileUpload[], boundary = "test-boundary"): Buffer {
+  const parts = files.flatMap(({ filename, bytes }) => [
+    Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${filename}"\r\n\r\n`),
+    bytes,
+    Buffer.from("\r\n"),
+  ]);
+  return Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)]);
+}
+
+export interface VaultClientOptions {
+  /** Access token; without it, `logIn` first. */
+  readonly token?: string;
+  /** Sends all requests through one connection, as a load or a measurement does. */
+  readonly keepAlive?: boolean;
+}
+
+/** The Node client of the vault's API: one account, authenticated by an access token. For tests, benchmarks and the demo. */
+export class VaultClient implements Disposable {
+  readonly email: string;
+  protected readonly url: string;
+  readonly #agent: Agent | undefined;
+  #token: string;
+
+  constructor(url: string, email: string, { token = "", keepAlive = false }: VaultClientOptions = {}) {
+    this.url = url;
+    this.email = email;
+    this.#token = token;
+    this.#agent = keepAlive ? new Agent({ keepAlive: true, maxSockets: 1 }) : undefined;
   }
 
-  call(operation: Operation, body: object = {}, headers: OutgoingHttpHeaders = {}): Promise<ClientAnswer> {
-    const all = { "content-type": "application/json", authorization: this.#token, ...headers };
-    return this.send("POST", operationPath[operation], all, JSON.stringify({ email: this.email, ...body }));
+  get token(): string {
+    return this.#token;
   }
 
-  upload(filename: string, bytes: Uint8Array): Promise<ClientAnswer> {
-    const head = `--b\r\nContent-Disposition: form-data; name="f"; filename="${filename}"\r\n\r\n`;
-    const headers = {
-      "content-type": "multipart/form-data; boundary=b",
-      authorization: this.#token,
+  /** Headers that authenticate a request. */
+  get credentials(): OutgoingHttpHeaders {
+    return this.#token === "" ? {} : { authorization: this.#token };
+  }
+
+  /** Returns a client of another server with the same account, token and kind of connection. */
+  at(url: string): VaultClient {
+    return new VaultClient(url, this.email, { token: this.#token, keepAlive: this.#agent !== undefined });
+  }
+
+  send(path: string, request: VaultRequest): Promise<VaultResponse> {
+    return sendRequest(this.url + path, { agent: this.#agent, ...request });
+  }
+
+  post(path: string, body: object, headers: OutgoingHttpHeaders = {}): Promise<VaultResponse> {
+    const all = { "content-type": "application/json", ...this.credentials, ...headers };
+    return this.send(path, { headers: all, body: JSON.stringify(body) });
+  }
+
+  /** Calls an operation with the account's own email, unless `body` has another. */
+  call(operation: Operation, body: object = {}, headers: OutgoingHttpHeaders = {}): Promise<VaultResponse> {
+    return this.post(operationPath[operation], { email: this.email, ...body }, headers);
+  }
+
+  upload(files: readonly FileUpload[], headers: OutgoingHttpHeaders = {}, body = multipartBody(files)): Promise<VaultResponse> {
+    const all = {
+      "content-type": "multipart/form-data; boundary=test-boundary",
+      ...this.credentials,
       email: this.email,
-      countoffiles: "1",
+      countoffiles: String(files.length),
+      ...headers,
     };
-    const body = Buffer.concat([Buffer.from(head), bytes, Buffer.from("\r\n--b--\r\n")]);
-    return this.send("POST", operationPath.protect_file, headers, body);
+    return this.send(operationPath.protect_file, { headers: all, body });
   }
 
-  /** Gets and keeps a token. */
-  async logIn(password: string): Promise<ClientAnswer> {
-    const answer = await this.call("generate_access_token", { password, scope: EVERYTHING, expiration_hours: 24 });
-    if (answer.status === 200) this.#token = answer.json().access_token;
-    return answer;
+  /** Requests an access token for the whole scope and uses it from then on. */
+  async logIn(password: string): Promise<VaultResponse> {
+    const body = { password, scope: scopeString(), expiration_hours: 24 };
+    const response = await this.call("generate_access_token", body, { authorization: undefined });
+    if (response.status === 200) this.#token = response.json().access_token;
+    return response;
   }
 
   [Symbol.dispose](): void {
-    this.#agent.destroy();
+    this.#agent?.destroy();
   }
 }

@@ -2,7 +2,7 @@ import { randomBytes, randomInt } from "node:crypto";
 import { Redacted } from "../../../src/lib/redacted.ts";
 import { openStore } from "../../../src/vault-server/store/open-store.ts";
 import { addUser } from "../../../src/vault-server/accounts/users.ts";
-import { VaultClient, type ClientAnswer } from "./vault-client.ts";
+import { VaultClient, type VaultResponse } from "./vault-client.ts";
 import type { VaultPlace } from "./store-location.ts";
 import { VaultProcess } from "../processes/vault-process.ts";
 
@@ -49,7 +49,7 @@ class Person {
   }
 
   /** The answer, or `undefined` where a limit was met. */
-  async #answered(operation: string, asked: Promise<ClientAnswer>): Promise<ClientAnswer | undefined> {
+  async #answered(operation: string, asked: Promise<VaultResponse>): Promise<VaultResponse | undefined> {
     const answer = await asked;
     this.#seen(operation, answer.status);
     if (answer.status === 429) return undefined;
@@ -103,7 +103,7 @@ class Person {
   async #file(): Promise<void> {
     const filename = `f${randomInt(2)}`;
     const bytes = randomBytes(randomInt(1, 100_000));
-    const uploaded = await this.#answered("protect_file", this.client.upload(filename, bytes));
+    const uploaded = await this.#answered("protect_file", this.client.upload([{ filename, bytes }]));
     const { version } = uploaded?.json().files[0] ?? {};
     if (uploaded) same("the file's number", version, (this.#files.get(filename) ?? 0) + 1);
     if (!uploaded) return;
@@ -167,7 +167,7 @@ export async function runLoad(
   const emails = Array.from({ length: clients }, (_, index) => `p${index}@example.com`);
   await addPeople(place.data, emails, password);
   await using server = await VaultProcess.start(place.args);
-  const people = emails.map((email) => new Person(new VaultClient(server.url, email), password, seen));
+  const people = emails.map((email) => new Person(new VaultClient(server.url, email, { keepAlive: true }), password, seen));
   for (const [index, person] of people.entries()) person.neighbour = people[(index + 1) % clients];
   await Promise.all(people.map((person) => careful(person.start())));
   const end = performance.now() + seconds * 1000;

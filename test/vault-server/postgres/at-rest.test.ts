@@ -4,7 +4,7 @@ import { openPostgresStore } from "../../../src/vault-server/store/postgres/post
 import { PostgresCluster } from "../../support/postgres/postgres-cluster.ts";
 import { PostgresDatabase } from "../../support/postgres/postgres-database.ts";
 import { addSecret, ANN, NOW } from "../../support/vault/store-conformance/fixture.ts";
-import { TestVault } from "../../support/vault/start-vault.ts";
+import { TestVault } from "../../support/vault/test-vault.ts";
 import { everyByte } from "../../support/vault/vault-data.ts";
 
 // What was altered or swapped in the database is refused: test/vault-server/at-rest.test.ts, which runs on this store too.
@@ -15,7 +15,7 @@ test("no value, file, password or token is readable in any file of the database'
   const secrets: string[] = [canary];
   {
     await using vault = await TestVault.start({ data: cluster.url(), masterKey: generateMasterKey() });
-    const ann = await vault.caller("ann@example.com");
+    const ann = await vault.client("ann@example.com");
     for (let version = 0; version < 3; version += 1) await ann.call("protect", { key_name: "a", key_value: canary });
     await ann.call("protect", { key_name: "big", key_value: canary.repeat(5000) });
     await ann.upload([{ filename: "f", bytes: Buffer.from(canary.repeat(20_000)) }]);

@@ -8,8 +8,8 @@ import { addUser } from "../../../src/vault-server/accounts/users.ts";
 import { failureOf } from "../../support/assertions/failure-of.ts";
 import { PostgresCluster } from "../../support/postgres/postgres-cluster.ts";
 import { PostgresDatabase } from "../../support/postgres/postgres-database.ts";
-import { TestVault, wire } from "../../support/vault/start-vault.ts";
-import { VaultClient } from "../../support/vault/vault-client.ts";
+import { TestVault } from "../../support/vault/test-vault.ts";
+import { sendRequest, VaultClient } from "../../support/vault/vault-client.ts";
 import { VaultPlace } from "../../support/vault/store-location.ts";
 import { VaultProcess } from "../../support/processes/vault-process.ts";
 import { waitUntil } from "../../support/clock/wait-until.ts";
@@ -22,7 +22,7 @@ type Acknowledged = [version: number, value: string][];
 /** Writes versions of a secret by four writers until told to stop or the server is gone; what is acknowledged is put into the list. */
 async function write(client: VaultClient, url: string, stop: AbortSignal, acknowledged: Acknowledged): Promise<void> {
   const writer = async (): Promise<void> => {
-    using own = client.movedTo(url);
+    using own = client.at(url);
     while (!stop.aborted) {
       const value = randomUUID();
       const answer = await own.call("protect", { key_name: "a", key_value: value }).catch(() => undefined);
@@ -43,7 +43,7 @@ test("of two replicas, processes of their own, one is killed in the middle of wr
   }
   await using survivor = await VaultProcess.start(place.args);
   await using victim = await VaultProcess.start([...place.args, "--audit-log", "none"]);
-  using one = new VaultClient(survivor.url, "ann@example.com");
+  using one = new VaultClient(survivor.url, "ann@example.com", { keepAlive: true });
   expect((await one.logIn(password)).status).toBe(200);
   const ended = new AbortController();
   const survived: Acknowledged = [];
@@ -70,7 +70,7 @@ test("a database that is restarted under load, even by a crash: requests are tol
   await using cluster = await PostgresCluster.start();
   const data = cluster.url();
   await using vault = await TestVault.start({ data, masterKey: generateMasterKey() });
-  const ann = await vault.caller("ann@example.com");
+  const ann = await vault.client("ann@example.com");
   const acknowledged: number[] = [];
   const refused = new Set<string>();
   const ended = new AbortController();
@@ -86,7 +86,7 @@ test("a database that is restarted under load, even by a crash: requests are tol
     await cluster.down(mode);
     expect((await ann.call("list_no_dup")).outcome()).toBe("503 unavailable");
     expect((await vault.logIn("bob@example.com")).outcome()).toBe("503 unavailable");
-    expect((await wire(`${vault.url}/readyz`, { method: "GET" })).outcome()).toBe("503 unavailable");
+    expect((await sendRequest(`${vault.url}/readyz`, { method: "GET" })).outcome()).toBe("503 unavailable");
     await cluster.up();
     const before = acknowledged.length;
     await expect.poll(() => acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(before);

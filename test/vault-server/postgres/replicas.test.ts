@@ -4,17 +4,18 @@ import { generateMasterKey } from "../../../src/vault-server/crypto/master-key.t
 import { openPostgresStore } from "../../../src/vault-server/store/postgres/postgres-store.ts";
 import { PostgresDatabase } from "../../support/postgres/postgres-database.ts";
 import { Replicas } from "../../support/vault/replicas.ts";
-import { TestVault, type WireAnswer } from "../../support/vault/start-vault.ts";
+import { TestVault } from "../../support/vault/test-vault.ts";
+import type { VaultResponse } from "../../support/vault/vault-client.ts";
 import { VirtualClock } from "../../support/clock/virtual-clock.ts";
 import { waitUntil } from "../../support/clock/wait-until.ts";
 
-const outcomes = (answers: readonly WireAnswer[]): string[] => answers.map((answer) => answer.outcome());
-const fail = (vault: TestVault): Promise<WireAnswer> => vault.logIn("ann@example.com", { password: "wrong" });
+const outcomes = (answers: readonly VaultResponse[]): string[] => answers.map((answer) => answer.outcome());
+const fail = (vault: TestVault): Promise<VaultResponse> => vault.logIn("ann@example.com", { password: "wrong" });
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
 test("versions of one secret, written through both at once, are 1 to n without a repeat", async () => {
   await using replicas = await Replicas.start();
-  const callers = await replicas.caller("ann@example.com");
+  const callers = await replicas.client("ann@example.com");
   const answers = await Promise.all(upTo(40).map((n) => callers[n % 2]!.call("protect", { key_name: "a", key_value: `v${n}` })));
   expect(new Set(outcomes(answers))).toEqual(new Set(["200"]));
   const numbers = answers.map((answer): number => answer.json().secret.key_version).toSorted((a, b) => a - b);
@@ -28,7 +29,7 @@ test("versions of one secret, written through both at once, are 1 to n without a
 
 test("secrets, teams and files of one name, created through both at once, are created once", async () => {
   await using replicas = await Replicas.start();
-  const callers = await replicas.caller("ann@example.com");
+  const callers = await replicas.client("ann@example.com");
   const names = upTo(5).flatMap((n) => [`a${n}`, `a${n}`]);
   const secrets = await Promise.all(names.map((name, n) => callers[n % 2]!.call("protect", { key_name: name, key_value: "x" })));
   const versions = secrets.map((answer): number => answer.json().secret.key_version);
@@ -53,8 +54,8 @@ test("a token of one works at the other, its refresh too; what one ends is over 
 
 test("what is shared, unshared and deleted through one is so at the other at once", async () => {
   await using replicas = await Replicas.start();
-  const [annOne, annTwo] = await replicas.caller("ann@example.com");
-  const [bobOne, bobTwo] = await replicas.caller("bob@example.com");
+  const [annOne, annTwo] = await replicas.client("ann@example.com");
+  const [bobOne, bobTwo] = await replicas.client("bob@example.com");
   await annOne.call("protect", { key_name: "a", key_value: "v" });
   const grant = { usr_id_from: "ann@example.com", key_name: "a", usr_id_to: "bob@example.com", permission: "R" };
   expect((await annOne.call("share", grant)).outcome()).toBe("200");
@@ -80,7 +81,7 @@ test("failed log-ins count together, and a success at one lets in at the other",
 test("a deadline set through one holds at both, and of two sweepers one removes it", async () => {
   const clock = new VirtualClock();
   await using replicas = await Replicas.start({ clock });
-  const [one, two] = await replicas.caller("ann@example.com", 1000);
+  const [one, two] = await replicas.client("ann@example.com", 1000);
   await one.call("protect", { key_name: "a", key_value: "v", delete_time: 1 });
   await clock.advance(59_999);
   expect((await two.call("expose", { key_name: "a" })).outcome()).toBe("200");

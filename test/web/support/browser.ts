@@ -1,7 +1,7 @@
 import chromium from "@sparticuz/chromium";
 import { chromium as playwright, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll } from "vitest";
-import type { TestVault } from "../../support/vault/start-vault.ts";
+import type { TestVault } from "../../support/vault/test-vault.ts";
 
 export interface Visit extends BrowserContextOptions {
   /** Somebody of the vault who is logged in from the start. */

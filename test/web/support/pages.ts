@@ -1,11 +1,11 @@
-import type { TestVault } from "../../support/vault/start-vault.ts";
+import type { TestVault } from "../../support/vault/test-vault.ts";
 
 export const ann = "ann@example.com";
 const bob = "bob@example.com";
 
 /** Something of everything, so that no page of Ann's is empty. */
 export async function fillPages(vault: TestVault): Promise<void> {
-  const [anns, bobs] = [await vault.caller(ann), await vault.caller(bob)];
+  const [anns, bobs] = [await vault.client(ann), await vault.client(bob)];
   const metadata = { description: "Orders and stock", team: "checkout", rotation: { days: 30 } };
   for (const key_value of ["one", "two"])
     await anns.call("protect", { key_name: "shop-db", key_value, metadata, delete_time: 50_000 });
