@@ -1,0 +1,121 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { parseAllDocuments } from "yaml";
+import { z } from "zod";
+import { buildWeb } from "../scripts/build-web.ts";
+import type { Redacted } from "../src/lib/redacted.ts";
+import type { ControlPlane } from "../test/control-plane/control-plane.ts";
+import { startControlPlane } from "../test/control-plane/start.ts";
+import { defaultVaultPort, type DemoArguments } from "./arguments.ts";
+import { ClusterView } from "./cluster-view.ts";
+import { demoNamespace, kubectl } from "./kubectl.ts";
+import { bold, screen } from "./output.ts";
+import type { Preparation } from "./preparation.ts";
+import { account, checkPortIsFree, operatorProgram, operatorReady, vaultProgram, vaultReady } from "./processes.ts";
+import { fillVault, VaultAccount, type VaultContent } from "./vault-account.ts";
+
+/** Everything that is ready before the first step. */
+export interface Stage {
+  readonly options: DemoArguments;
+  readonly controlPlane: ControlPlane;
+  readonly operator: { readonly url: string; readonly logFile: string };
+  readonly vault: {
+    readonly url: string;
+    readonly logFile: string;
+    readonly password: Redacted<string>;
+    readonly account: VaultAccount;
+    readonly content: VaultContent;
+  };
+  readonly view: ClusterView;
+  /** Aborted by Ctrl-C, and when a child process ends by itself. */
+  readonly signal: AbortSignal;
+}
+
+const root = join(import.meta.dirname, "..");
+const Version = z.object({ gitVersion: z.string() });
+
+/** Starts everything the steps need, one after the other. */
+export async function setUp(options: DemoArguments, preparation: Preparation): Promise<Stage> {
+  screen.note(bold("Setting up"));
+  await checkPortIsFree(options.vaultPort);
+  // Building its binaries takes minutes, the first time; that shows progress of its own.
+  const start = async (): Promise<ControlPlane> => preparation.own(await startControlPlane({ progress: screen }));
+  const controlPlane = await preparation.step("control plane", start, ({ access }) => access.server, false);
+  const vault = await startVault(options, controlPlane, preparation);
+  await preparation.step(
+    "custom resources",
+    () => kubectl(controlPlane, ["apply", "-f", join(root, "crds")]),
+    () => "kubectl apply -f crds/",
+  );
+  const operator = await startOperator(controlPlane, preparation);
+  const open = async (): Promise<ClusterView> =>
+    preparation.own(await ClusterView.open(controlPlane.kubeconfigPath, demoNamespace));
+  const version = Version.parse(JSON.parse((await controlPlane.request("GET", "/version")).body)).gitVersion;
+  const view = await preparation.step("watch of the demo", open, () => `namespace ${demoNamespace}, Kubernetes ${version}`);
+  return { options, controlPlane, operator, vault, view, signal: preparation.signal };
+}
+
+async function startVault(
+  options: DemoArguments,
+  { directory }: ControlPlane,
+  preparation: Preparation,
+): Promise<Stage["vault"]> {
+  await preparation.step("web application", buildWeb, () => "built into dist/web, served by the vault");
+  const { program, url, password } = await preparation.step(
+    "vault",
+    () => vaultReady(preparation.run(vaultProgram(options.vaultPort, join(directory, "vault.log")))),
+    (ready) => `${ready.url}, in memory, with the account ${account}`,
+  );
+  const fill = async (): Promise<Pick<Stage["vault"], "account" | "content">> => {
+    const loggedIn = await VaultAccount.login(url, account, password);
+    return { account: loggedIn, content: await fillVault(loggedIn) };
+  };
+  const filled = await preparation.step("vault content", fill, () => "shop-db in versions 1 and 2, app.conf, logo.png");
+  return { url, password, ...filled, logFile: program.logFile };
+}
+
+async function startOperator(controlPlane: ControlPlane, preparation: Preparation): Promise<Stage["operator"]> {
+  const identity = await preparation.step(
+    "RBAC rules",
+    () => applyOperatorAccess(controlPlane),
+    ({ namespace, serviceAccount }) => `deploy/base: ServiceAccount ${namespace}/${serviceAccount}`,
+  );
+  const kubeconfig = await controlPlane.kubeconfigFor(identity);
+  const start = async (): Promise<Stage["operator"]> => {
+    const program = preparation.run(operatorProgram(kubeconfig, join(controlPlane.directory, "operator.log")));
+    return { logFile: program.logFile, url: await operatorReady(program, preparation.signal) };
+  };
+  return preparation.step("operator", start, ({ url }) => `ready at ${url}/readyz`);
+}
+
+/** The demo applies crds/ itself, and there is no node to run the Deployment: the operator is a process outside the cluster. */
+const omittedKinds = ["CustomResourceDefinition", "Deployment"];
+
+const Document = z.looseObject({
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
+});
+
+/** Applies the operator's namespace, ServiceAccount and RBAC rules of deploy/base. Returns the operator's identity. */
+async function applyOperatorAccess(controlPlane: ControlPlane): Promise<{ serviceAccount: string; namespace: string }> {
+  const built = await kubectl(controlPlane, ["kustomize", join(root, "deploy", "base")]);
+  const documents = parseAllDocuments(built).map((document) => Document.parse(document.toJS()));
+  const items = documents.filter(({ kind }) => !omittedKinds.includes(kind));
+  const identity = items.find(({ kind }) => kind === "ServiceAccount")?.metadata;
+  if (identity?.namespace === undefined) throw new Error("deploy/base: expected a ServiceAccount with a namespace");
+  await kubectl(controlPlane, ["apply", "-f", "-"], JSON.stringify({ apiVersion: "v1", kind: "List", items }));
+  return { serviceAccount: identity.name, namespace: identity.namespace };
+}
+
+/** Applies one file of examples/demo, or all of them, unchanged. Only a vault on another port changes their text. */
+export async function applyExamples({ controlPlane, options }: Stage, file = ""): Promise<void> {
+  const directory = join(root, "examples", "demo");
+  if (options.vaultPort === defaultVaultPort) {
+    await kubectl(controlPlane, ["apply", "-f", join(directory, file)]);
+    return;
+  }
+  const names = (await readdir(directory)).filter((name) => name.endsWith(".yaml") && name.includes(file)).toSorted();
+  const texts = await Promise.all(names.map((name) => readFile(join(directory, name), "utf8")));
+  const address = `127.0.0.1:${options.vaultPort}`;
+  await kubectl(controlPlane, ["apply", "-f", "-"], texts.join("---\n").replaceAll(`127.0.0.1:${defaultVaultPort}`, address));
+}
