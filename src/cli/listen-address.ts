@@ -6,16 +6,16 @@ export interface ListenAddress {
   readonly port: number;
 }
 
-/** `HOST:PORT`, an IPv6 address in brackets. @throws InvalidArgumentError */
+/** Parses `HOST:PORT`, where an IPv6 address is in brackets. @throws InvalidArgumentError */
 export function parseListenAddress(text: string): ListenAddress {
   const [, bracketed, plain, digits = ""] = /^(?:\[([0-9a-fA-F:.]+)\]|([^:\s]+)):([0-9]{1,5})$/u.exec(text) ?? [];
   const host = bracketed ?? plain;
   const port = Number(digits);
-  if (host === undefined || port > 65_535) throw new InvalidArgumentError("write HOST:PORT, for example 127.0.0.1:8200");
+  if (host === undefined || port > 65_535) throw new InvalidArgumentError("expected HOST:PORT, for example 127.0.0.1:8200");
   return { host, port };
 }
 
-/** Whether only this machine can reach it. */
+/** Reports whether the address is a loopback one, which other machines cannot reach. */
 export function isLoopback({ host }: ListenAddress): boolean {
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }

@@ -8,46 +8,58 @@ import { MetricsRegistry } from "../telemetry/metrics-registry.ts";
 import { parseListenAddress } from "./listen-address.ts";
 import { stopSignal } from "./stop-signal.ts";
 
-function whole(text: string): number {
+function parseWholeNumber(text: string): number {
   const value = Number(text);
-  if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(value)) throw new InvalidArgumentError("write a whole number, 0 or more");
+  if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(value))
+    throw new InvalidArgumentError("expected a whole number of at least 0");
   return value;
 }
 
-const list = (text: string): string[] => text.split(",").map((part) => part.trim());
+const parseList = (text: string): string[] => text.split(",").map((part) => part.trim());
 
+/** An option that is also read from the environment: `--log-level` from `VAULTSYNC_LOG_LEVEL`. */
 function option(flags: string, description: string): Option {
   const name = /--([a-z-]+)/.exec(flags)?.[1] ?? "";
   return new Option(flags, description).env(`VAULTSYNC_${name.replaceAll("-", "_").toUpperCase()}`);
 }
 
-const options = [
-  option("--kubeconfig <path>", "how to reach the API server; otherwise KUBECONFIG, the pod's ServiceAccount, or ~/.kube/config"),
-  option(
-    "--namespace <name>",
-    "the operator's own namespace, for its lease and its content key (default: the pod's, or vaultsync-system)",
-  ),
-  option("--watch-namespace <name>", "look after this namespace only (default: all)"),
-  option("--no-leader-elect", "run without a lease; only where no second operator can run"),
-  option("--listen <host:port>", "where /healthz, /readyz and /metrics are served")
-    .argParser(parseListenAddress)
-    .default({ host: "0.0.0.0", port: 8080 }, "0.0.0.0:8080"),
-  option("--allow-http", "allow vaults that are reached by http or on a loopback address; for development"),
-  option(
-    "--vault-hosts <hosts>",
-    "comma-separated hosts that connections may point to, also *.example.com (default: any)",
-  ).argParser(list),
-  option("--value-cache-bytes <bytes>", "how many bytes of values to keep in memory for repairs; 0 keeps none")
-    .argParser(whole)
-    .default(16 * 1024 * 1024),
-  option("--concurrency <number>", "how many resources of a kind to work on at once").argParser(whole).default(16),
-  option("--log-level <level>", "debug, info, warn or error").choices(["debug", "info", "warn", "error"]).default("info"),
-];
+function operatorOptions(): Option[] {
+  return [
+    option("--kubeconfig <path>", "kubeconfig file (default: KUBECONFIG, the pod's ServiceAccount, then ~/.kube/config)"),
+    option(
+      "--namespace <name>",
+      "namespace of the operator's lease and content key (default: that of the pod or kubeconfig, then vaultsync-system)",
+    ),
+    option("--watch-namespace <name>", "only namespace to watch (default: all namespaces)"),
+    option("--no-leader-elect", "no leader election; safe only where no second operator can run"),
+    option("--listen <host:port>", "address that serves /healthz, /readyz and /metrics")
+      .argParser(parseListenAddress)
+      .default({ host: "0.0.0.0", port: 8080 }, "0.0.0.0:8080"),
+    option("--allow-http", "permission for vault URLs with http or a loopback address; for development"),
+    option(
+      "--vault-hosts <hosts>",
+      "comma-separated hosts that vault URLs may name, wildcards such as *.example.com included (default: any host)",
+    ).argParser(parseList),
+    option(
+      "--value-cache-bytes <bytes>",
+      "size in bytes of the in-memory cache of values that restores changed targets; 0 disables it",
+    )
+      .argParser(parseWholeNumber)
+      .default(16 * 1024 * 1024),
+    option("--concurrency <number>", "maximum number of resources of one kind that are reconciled in parallel")
+      .argParser(parseWholeNumber)
+      .default(16),
+    option("--log-level <level>", "minimum log level").choices(["debug", "info", "warn", "error"]).default("info"),
+  ];
+}
 
-/** `vaultsync operator`: runs until it is told to stop; exits with 1 when it lost its lease. */
+/**
+ * Returns the definition of `vaultsync operator`, which has no side effects until its action runs. The action runs the operator until it
+ * is stopped, and throws when the lease was lost.
+ */
 export function operatorCommand(): Command {
-  const command = new Command("operator").description("Run the operator: from a kubeconfig, or inside a cluster.");
-  for (const each of options) command.addOption(each);
+  const command = new Command("operator").description("Run the operator, in a cluster or with a kubeconfig.");
+  for (const each of operatorOptions()) command.addOption(each);
   return command.action(async ({ logLevel, ...flags }: OperatorFlags & { logLevel: LogLevel }) => {
     const logger = createLogger({ name: "operator", level: logLevel });
     const metrics = new MetricsRegistry();

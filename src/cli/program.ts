@@ -2,10 +2,10 @@ import { Command } from "commander";
 import { operatorCommand } from "./operator.ts";
 import { vaultCommand } from "./vault/vault.ts";
 
-/** The whole command line. Wrong usage is thrown as CommanderError. */
+/** Returns the definition of the whole command line, which throws CommanderError for wrong usage. */
 export function program(): Command {
   return new Command("vaultsync")
-    .description("Keeps Kubernetes Secrets and ConfigMaps in step with a secrets and files vault.")
+    .description("Sync secrets and files from a vault into Kubernetes Secrets and ConfigMaps.")
     .exitOverride()
     .addCommand(operatorCommand())
     .addCommand(vaultCommand());

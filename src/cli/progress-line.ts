@@ -1,14 +1,14 @@
 import type { Clock } from "../lib/clock.ts";
 
-const EVERY_MS = 1000;
+const INTERVAL_MS = 1000;
 
-/** Tells on standard error how far something is, once a second at most, so never for what is quickly done. */
+/** Returns a function that prints progress on standard error, at most once a second; work shorter than a second prints nothing. */
 export function progressLine(clock: Clock): (text: string) => void {
-  let next = clock.monotonic() + EVERY_MS;
+  let next = clock.monotonic() + INTERVAL_MS;
   return (text) => {
     const now = clock.monotonic();
     if (now < next) return;
-    next = now + EVERY_MS;
+    next = now + INTERVAL_MS;
     process.stderr.write(`${text}\n`);
   };
 }

@@ -6,7 +6,7 @@ import { Redacted } from "../lib/redacted.ts";
 async function readLine(): Promise<string> {
   const terminal = process.stdin.isTTY;
   if (terminal) process.stderr.write("Password: ");
-  // What is typed is not shown: readline echoes into nothing.
+  // Readline echoes the typed characters into this stream, not to the terminal.
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output: silent, terminal });
   try {
@@ -18,7 +18,7 @@ async function readLine(): Promise<string> {
   }
 }
 
-/** The first line of a file, or of standard input, where a terminal is asked for it without showing it. */
+/** Reads a password from the first line of a file, or of standard input; a terminal is prompted, without echo. */
 export async function readPassword(file: string | undefined): Promise<Redacted<string>> {
   if (file === undefined) return new Redacted(await readLine());
   const text = await readFile(file, "utf8");

@@ -1,14 +1,14 @@
 /**
- * Aborted by the first SIGTERM or SIGINT. A second one ends the process at once: whoever sends it does not want to wait for what is
- * under way.
+ * Returns a signal that the first SIGTERM or SIGINT aborts. A second one ends the process immediately, without waiting for work in
+ * progress.
  */
 export function stopSignal(): AbortSignal {
   const stop = new AbortController();
-  const told = (): void => {
+  const onSignal = (): void => {
     if (stop.signal.aborted) process.exit(1);
-    stop.abort(new Error("told to stop"));
+    stop.abort(new Error("received a stop signal"));
   };
-  process.on("SIGTERM", told);
-  process.on("SIGINT", told);
+  process.on("SIGTERM", onSignal);
+  process.on("SIGINT", onSignal);
   return stop.signal;
 }
