@@ -14,7 +14,7 @@ export default defineConfig({
           name: "unit",
           expect: expectOptions,
           include: [
-            "src/**/*.test.ts",
+            "{src,scripts}/**/*.test.ts",
             "test/{vault-server,contract,cli,support,docs}/**/*.test.ts",
             "test/control-plane/binaries/**/*.test.ts",
           ],
