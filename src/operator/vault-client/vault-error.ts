@@ -1,13 +1,13 @@
 import type { Operation } from "../../protocol/operations.ts";
 
 /**
- * The closed set of failures of a vault call, told apart by `kind` (design: engine, "Error classes"). A message is made of our own
- * words, the operation, codes and numbers: never of the server's text, a value, a name or a token.
+ * The closed set of failures of a vault request, discriminated by `kind` (docs/design/engine.md#vault-failures). A message consists of
+ * fixed words, the operation, codes and numbers: never of the server's text, a value, a name or a token.
  */
 export type VaultError = TransientError | AuthError | RateLimitedError | PermanentError | UnexpectedResponse | RefusedError;
 export type VaultErrorKind = VaultError["kind"];
 
-class VaultFailure extends Error {
+class VaultErrorBase extends Error {
   readonly operation: Operation;
 
   constructor(operation: Operation, text: string) {
@@ -18,9 +18,9 @@ class VaultFailure extends Error {
 }
 
 /**
- * `unreachable`: no connection (refused, no route, no such host, no answer to connect). `timeout`: the call's deadline passed.
- * `reset`: the connection broke before the answer was whole. `server_error`: 5xx, 408 or 425. `circuit_open`: not tried, because
- * several calls in a row failed. `size_mismatch`, `digest_mismatch`: a download differs from what the list said.
+ * `unreachable`: no connection (refused, no route, unknown host, connect timeout). `timeout`: the deadline of the request passed.
+ * `reset`: the connection broke before the response was complete. `server_error`: 5xx, 408 or 425. `circuit_open`: not sent, because
+ * several requests in a row failed. `size_mismatch`, `digest_mismatch`: a download differs from its listed size or digest.
  */
 export type TransientCode =
   | "unreachable"
@@ -33,18 +33,18 @@ export type TransientCode =
 
 export interface TransientDetail {
   readonly status?: number | undefined;
-  /** The system's own code, such as `ECONNREFUSED`. */
+  /** System code, e.g. `ECONNREFUSED`. */
   readonly detail?: string | undefined;
   readonly retryAfterMs?: number | undefined;
 }
 
-/** May go away by itself: try again later, with a growing delay. */
-export class TransientError extends VaultFailure {
+/** May resolve by itself: retry with backoff. */
+export class TransientError extends VaultErrorBase {
   readonly kind = "transient";
   readonly code: TransientCode;
   readonly status: number | undefined;
   readonly detail: string | undefined;
-  /** How long to wait at least, in milliseconds, where somebody said so. */
+  /** Minimum time in ms before the next attempt, if the vault or the circuit breaker gave one. */
   readonly retryAfterMs: number | undefined;
 
   constructor(operation: Operation, code: TransientCode, { status, detail, retryAfterMs }: TransientDetail = {}) {
@@ -56,37 +56,40 @@ export class TransientError extends VaultFailure {
   }
 }
 
-/** `credentials`: the log-in was refused. `token`: the access token, also a fresh one. `refresh_token`. `email_mismatch`. */
+/** The part that the vault rejected: the `credentials` at login, the access `token` (also a fresh one), the `refresh_token`, or the email. */
 export type AuthCode = "credentials" | "token" | "refresh_token" | "email_mismatch";
 
-/** The vault does not accept who we say we are. */
-export class AuthError extends VaultFailure {
+/** The vault rejected our identity. */
+export class AuthError extends VaultErrorBase {
   readonly kind = "auth";
   readonly code: AuthCode;
-  /** When set, no log-in is tried before this many milliseconds have passed, unless the credentials change. */
+  /** Time in ms until the next login attempt, if one is delayed. New credentials end the delay. */
   readonly retryAfterMs: number | undefined;
 
   constructor(operation: Operation, code: AuthCode, retryAfterMs?: number) {
-    super(operation, code === "email_mismatch" ? "the e-mail is not the token's owner" : `${code.replaceAll("_", " ")} refused`);
+    super(
+      operation,
+      code === "email_mismatch" ? "the email is not that of the token's owner" : `${code.replaceAll("_", " ")} rejected`,
+    );
     this.code = code;
     this.retryAfterMs = retryAfterMs;
   }
 }
 
-/** Too many requests; `retryAfterMs` is between 1 s and 10 min, whatever the vault said. */
-export class RateLimitedError extends VaultFailure {
+/** Too many requests. `retryAfterMs` is clamped to 1 s … 10 min. */
+export class RateLimitedError extends VaultErrorBase {
   readonly kind = "rate-limited";
   readonly retryAfterMs: number;
 
   constructor(operation: Operation, retryAfterMs: number) {
-    super(operation, `too many requests, again in ${Math.ceil(retryAfterMs / 1000)} s`);
+    super(operation, `too many requests, retry after ${Math.ceil(retryAfterMs / 1000)} s`);
     this.retryAfterMs = retryAfterMs;
   }
 }
 
 /**
- * The vault contract's codes that no repetition changes, and, where the answer holds no code we know: `not_found` (404, 410),
- * `forbidden` (403), `conflict` (409), `invalid_request` (400, 422) and `unsupported` (405, 415, any other 4xx).
+ * The codes of the contract that a retry does not change. A response without a known code maps to `not_found` (404, 410),
+ * `forbidden` (403), `conflict` (409), `invalid_request` (400, 422) or `unsupported` (405, 415, any other 4xx).
  */
 export type PermanentCode =
   | "secret_not_found"
@@ -105,8 +108,8 @@ export type PermanentCode =
   | "conflict"
   | "unsupported";
 
-/** Stays as it is until the request or the vault's content changes. `not_found` never means that something was deleted. */
-export class PermanentError extends VaultFailure {
+/** Fails until the request or the content of the vault changes. `not_found` never means that something was deleted. */
+export class PermanentError extends VaultErrorBase {
   readonly kind = "permanent";
   readonly code: PermanentCode;
 
@@ -116,28 +119,28 @@ export class PermanentError extends VaultFailure {
   }
 }
 
-/** An answer that cannot be understood. `field` is where it stopped making sense: our own name for it, an index, never content. */
-export class UnexpectedResponse extends VaultFailure {
+/** A response that cannot be parsed. `field` is the first unreadable field: our own name for it or an index, never content. */
+export class UnexpectedResponse extends VaultErrorBase {
   readonly kind = "unexpected-response";
   readonly field: string;
 
   constructor(operation: Operation, field: string) {
-    super(operation, `cannot read the answer: ${field} is missing or of an unexpected form`);
+    super(operation, `cannot read the response: ${field} is missing or malformed`);
     this.field = field;
   }
 }
 
 /**
- * `address`: the host's address is one the policy forbids. `host`: not among the allowed hosts. `insecure`: plain HTTP. `url`: not a
- * base address. `redirect`: the vault pointed elsewhere. `tls`: the peer could not be verified. `ca`: the CA bundle is not one.
+ * `address`: the policy forbids the address of the host. `host`: not an allowed host. `insecure`: plain HTTP. `url`: not a base
+ * address. `redirect`: the vault responded with a redirect. `tls`: the peer was not verified. `ca`: the CA bundle is invalid.
  */
 export type RefusedCode = "address" | "host" | "insecure" | "url" | "redirect" | "tls" | "ca";
 
-/** We declined for security; nothing secret was sent. */
-export class RefusedError extends VaultFailure {
+/** The client refused the connection for security. Nothing secret was sent. */
+export class RefusedError extends VaultErrorBase {
   readonly kind = "refused";
   readonly code: RefusedCode;
-  /** The system's own code, such as `CERT_HAS_EXPIRED`. */
+  /** System code, e.g. `CERT_HAS_EXPIRED`. */
   readonly detail: string | undefined;
 
   constructor(operation: Operation, code: RefusedCode, detail?: string) {
@@ -148,5 +151,5 @@ export class RefusedError extends VaultFailure {
 }
 
 export function isVaultError(error: unknown): error is VaultError {
-  return error instanceof VaultFailure;
+  return error instanceof VaultErrorBase;
 }
