@@ -5,13 +5,13 @@ interface Flight<T> {
 }
 
 /**
- * Callers that want the same thing at the same time share one piece of work. Each may stop waiting by its own signal; the work is
- * aborted when nobody waits for it any more. Nothing is kept after the end, neither results nor errors.
+ * Runs one piece of work for all concurrent callers of one key. Each caller may abort its own wait; the work is aborted when the last
+ * caller has left. Neither results nor errors are cached.
  */
 export class SingleFlight<T> {
   readonly #flights = new Map<string, Flight<T>>();
 
-  /** @throws what the work throws, or the caller's own signal's reason */
+  /** @throws the error of the work, or the reason of the caller's own signal */
   async run(key: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     const flight = this.#flights.get(key) ?? this.#start(key, work);
@@ -32,7 +32,7 @@ export class SingleFlight<T> {
   }
 
   #end(key: string, flight: Flight<T>): void {
-    // Aborting finished work does nothing; unfinished work that nobody waits for may fail unseen.
+    // Aborting finished work has no effect; the error of abandoned work is ignored.
     flight.abort.abort();
     flight.result.catch(() => undefined);
     if (this.#flights.get(key) === flight) this.#flights.delete(key);

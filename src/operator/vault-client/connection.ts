@@ -1,52 +1,57 @@
 import type { Redacted } from "../../lib/redacted.ts";
 
-/** A secret as the vault's list shows it: everything but the value. Moments are milliseconds since the epoch. */
+/** A secret as listed by the vault: everything but the value. Timestamps are milliseconds since the epoch. */
 export interface SecretRecord {
   readonly name: string;
-  /** The creator's e-mail address; `undefined` where the list does not say. */
+  /** Email address of the creator; `undefined` if the list omits it. */
   readonly owner: string | undefined;
   readonly version: number;
-  /** Read with the `_link` operations; `undefined` where the list does not say. */
+  /** The secret is read with the `_link` operations; `undefined` if the list omits it. */
   readonly shared: boolean | undefined;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly expiresAt: number | undefined;
   readonly expired: boolean;
   readonly deleteAt: number | undefined;
-  /** When this version was made, where the list says it. A name made anew starts again at version 1 and differs here only. */
+  /** Creation time of this version, if listed. It tells a recreated name, which starts again at version 1, from the old one. */
   readonly createdAt?: number | undefined;
 }
 
-/** A file as the vault's list shows it. `size` is in bytes; `sha256` is hexadecimal, where the list says it. */
+/** One version of a file as listed by the vault. */
 export interface FileVersion {
   readonly version: number;
+  /** Size in bytes. */
   readonly size: number;
+  /** Digest in lower-case hexadecimal, if listed. */
   readonly sha256: string | undefined;
-  /** When this version was made, where the list says it. */
+  /** Creation time of this version, if listed. */
   readonly createdAt?: number | undefined;
 }
 
+/** A file as listed by the vault; its own fields are those of the latest version. */
 export interface FileRecord extends FileVersion {
   readonly filename: string;
-  /** Every version the list names, ascending; at least the latest. */
+  /** All listed versions in ascending order; at least the latest. */
   readonly versions: readonly FileVersion[];
 }
 
-/** One whole, parsed list of a connection. Immutable; a new list makes a new snapshot. */
+/** One complete, parsed list of a connection. Immutable; each list creates a new snapshot. */
 export interface Snapshot {
-  /** Counts the lists of this connection, from 1. */
+  /** Number of the list within its connection, from 1. */
   readonly sequence: number;
-  /** When the answer arrived, on the wall clock and on the monotonic one. */
+  /** Arrival time of the response on the wall clock. */
   readonly listedAt: number;
+  /** Arrival time of the response on the monotonic clock. */
   readonly listedAtMonotonic: number;
-  /** All records of one name: usually one, more where several creators share the same name. */
+  /** Returns all records of one name: usually one, several if several creators share a secret of that name. */
   secrets(name: string): readonly SecretRecord[];
   readonly secretCount: number;
-  /** `undefined` while the connection does not list files. */
+  /** Returns `undefined` for an unknown file, and for every file while the connection does not list files. */
   file(filename: string): FileRecord | undefined;
+  /** `undefined` while the connection does not list files. */
   readonly fileCount: number | undefined;
 }
 
-/** What differs between two snapshots, as names. */
+/** The names that differ between two snapshots. */
 export interface SnapshotChange {
   readonly secrets: ReadonlySet<string>;
   readonly files: ReadonlySet<string>;
@@ -57,17 +62,17 @@ export type HealthState = "starting" | "healthy" | "failing";
 export interface Health {
   readonly state: HealthState;
   /**
-   * The last failure while `failing` (see errors.ts, or what the credential source threw), without any text of the server's. One of
-   * `list_file` alone leaves the secrets of the snapshot fresh.
+   * The last failure while `failing`: a VaultError, or the error of the credential source. Contains no text from the server. A failure
+   * of `list_file` alone does not affect the secrets of the snapshot.
    */
   readonly error: Error | undefined;
-  /** Since when it has been in this state, wall clock. */
+  /** Wall-clock time at which this state began. */
   readonly since: number;
 }
 
 export interface SecretValue {
   readonly value: Redacted<Uint8Array>;
-  /** The version these bytes belong to: the answer's own where it says, else the one asked for. */
+  /** Version of these bytes: the one named by the response, else the requested one. */
   readonly version: number;
 }
 
@@ -77,27 +82,27 @@ export interface FileContent {
 }
 
 /**
- * One open connection to a vault: logs in, keeps its token fresh, lists once an interval, and fetches values on demand.
- * Lists, log-ins and fetches of the same thing are single-flight.
+ * A connection to a vault: logs in, refreshes its token, lists once per interval, and fetches values on demand. Concurrent lists,
+ * logins and fetches of the same thing share one request.
  */
 export interface Connection extends AsyncDisposable {
   readonly snapshot: Snapshot | undefined;
   readonly health: Health;
   readonly token: { readonly expiresAt: number; readonly refreshedAt: number; readonly scope: string } | undefined;
-  /** Lists files too from now on (and at once), or no longer. */
-  listFiles(wanted: boolean): void;
-  /** Lists again at once; calls while a list is under way share the next one. */
+  /** Starts or stops listing files. Starting lists immediately. */
+  listFiles(enabled: boolean): void;
+  /** Lists again immediately. Requests made while a list is in progress share the next one. */
   pollSoon(): void;
-  /** The credentials may be better than the ones refused: ends a waiting time after refused log-ins, and lists at once. */
+  /** Reports new credentials: ends the backoff after rejected logins and lists immediately. */
   credentialsChanged(): void;
-  /** New sockets trust this PEM bundle instead of the one before (`undefined`: the public authorities); lists at once. */
+  /** Makes new sockets trust this PEM bundle (`undefined`: the public authorities) and lists immediately. */
   updateCa(ca: string | undefined): void;
   /**
-   * The bytes of one version, shared with whoever asks for the same: not to be changed. Where the answer names another version than
-   * asked for, they are labelled with the answer's.
-   * @throws a VaultError (errors.ts), or the reason of `signal`
+   * Returns the bytes of one version. Callers share them and must not modify them. If the response names another version than requested,
+   * the value has the version of the response.
+   * @throws a VaultError, or the reason of `signal`
    */
   secretValue(record: SecretRecord, version: number, signal: AbortSignal): Promise<SecretValue>;
-  /** The bytes of one version of a file, of exactly the size and digest the list says. @throws as `secretValue` */
+  /** Returns the bytes of one version of a file, which have exactly the listed size and digest. @throws as `secretValue` */
   fileContent(record: FileRecord, version: number, signal: AbortSignal): Promise<FileContent>;
 }

@@ -2,11 +2,11 @@ import { lookup as systemLookup, type LookupAddress, type LookupAllOptions } fro
 import { BlockList, isIP, type LookupFunction } from "node:net";
 import type { RefusedCode } from "../vault-error.ts";
 
-/** Where a connection may point (design: engine, "Host policy"; security, "SSRF"). */
+/** The hosts that a connection may use (docs/design/engine.md#host-policy). */
 export interface HostPolicy {
-  /** Plain HTTP, and a vault on the loopback interface, are for development: both need this. */
+  /** Allows plain HTTP and vaults on the loopback interface. For development. */
   readonly allowHttp: boolean;
-  /** When given, only these hosts: exact names or addresses, or `*.example.com` for every name below one. */
+  /** The only hosts allowed, if given: exact names or addresses, or `*.example.com` for every name below it. */
   readonly allowedHosts: readonly string[] | undefined;
 }
 
@@ -19,7 +19,7 @@ function blockList(ranges: readonly string[]): BlockList {
   return list;
 }
 
-/** Link-local, multicast and unspecified addresses, and where clouds serve instance credentials. Never allowed. */
+/** Link-local, multicast and unspecified addresses, and those at which clouds serve instance credentials. Never allowed. */
 const forbidden = blockList([
   "0.0.0.0/8",
   "169.254.0.0/16",
@@ -32,7 +32,7 @@ const forbidden = blockList([
   "ff00::/8",
   "fd00:ec2::254/128", // AWS
   "fd20:ce::254/128", // Google Cloud
-  // These embed an IPv4 address that a gateway would connect to.
+  // Prefixes that embed an IPv4 address, to which a gateway would connect.
   "64:ff9b::/96",
   "2002::/16",
   "2001::/32",
@@ -40,8 +40,8 @@ const forbidden = blockList([
 const loopback = blockList(["127.0.0.0/8", "::1/128"]);
 
 /**
- * May a socket be opened to this address? Private networks are allowed: that is where a vault usually lives. IPv4 addresses mapped
- * into IPv6 are judged as what they are.
+ * Reports whether a socket may be opened to this address. Private networks are allowed: that is where a vault usually is. An IPv4
+ * address mapped into IPv6 is checked as IPv4.
  */
 export function addressAllowed(address: string, policy: HostPolicy): boolean {
   const family = isIP(address) === 6 ? "ipv6" : "ipv4";
@@ -56,12 +56,12 @@ function hostAllowed(hostname: string, allowed: readonly string[]): boolean {
   });
 }
 
-/** The host of a URL without the brackets of IPv6 and without the root's dot, lower case. */
+/** Returns the host of a URL in lower case, without the brackets of IPv6 and without the trailing dot. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
 }
 
-/** Why a base address is refused before any look-up; `undefined` when it is not. */
+/** Returns the reason to refuse a base address before any DNS lookup, or `undefined`. */
 export function refusalOf(url: URL, policy: HostPolicy): RefusedCode | undefined {
   if (url.protocol !== "https:" && url.protocol !== "http:") return "url";
   if (url.username || url.password || url.search || url.hash) return "url";
@@ -71,7 +71,7 @@ export function refusalOf(url: URL, policy: HostPolicy): RefusedCode | undefined
   return isIP(host) !== 0 && !addressAllowed(host, policy) ? "address" : undefined;
 }
 
-/** What `policyLookup` fails with when a name leads to a forbidden address. */
+/** The name resolves to a forbidden address. */
 export class AddressRefused extends Error {
   readonly code = "VAULT_ADDRESS_REFUSED";
 }
@@ -83,8 +83,8 @@ export type LookupAll = (
 ) => void;
 
 /**
- * A look-up for `net.connect`, so that the addresses judged are the ones connected to (a name may answer differently the second
- * time). One forbidden address among the answers refuses the name.
+ * Returns a lookup function for `net.connect`, so that the checked addresses are those that the socket connects to: a second lookup
+ * could return others. One forbidden address refuses the name.
  */
 export function policyLookup(policy: HostPolicy, lookup: LookupAll = systemLookup): LookupFunction {
   return (hostname, options, callback) => {

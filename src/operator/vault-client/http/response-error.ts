@@ -45,7 +45,7 @@ function isErrorCode(value: unknown): value is ErrorCode {
   return typeof value === "string" && Object.hasOwn(errorStatus, value);
 }
 
-/** The contract's code in an error body, also without the envelope; anything else is not looked at. */
+/** Returns the contract's code in an error body, with or without the envelope. Ignores everything else. */
 function errorCode(body: unknown): ErrorCode | undefined {
   if (!isObject(body)) return undefined;
   const inner = isObject(body.error) ? body.error.code : body.error;
@@ -54,19 +54,19 @@ function errorCode(body: unknown): ErrorCode | undefined {
 
 function authError(operation: Operation, status: number, code: ErrorCode | undefined): AuthError | undefined {
   if (code === "email_mismatch") return new AuthError(operation, "email_mismatch");
-  const refused =
+  const rejected =
     status === 401 || code === "invalid_credentials" || code === "invalid_token" || code === "invalid_refresh_token";
-  // A vault without our codes may refuse a log-in or a refresh with any of these.
+  // A vault without our codes may reject a login or a refresh with any of these.
   const unnamed = code === undefined && (status === 400 || status === 403 || status === 404 || status === 422 || status === 423);
-  if (operation === "generate_access_token" && (refused || unnamed)) return new AuthError(operation, "credentials");
-  if (operation === "refresh_token" && (refused || unnamed)) return new AuthError(operation, "refresh_token");
-  return refused ? new AuthError(operation, "token") : undefined;
+  if (operation === "generate_access_token" && (rejected || unnamed)) return new AuthError(operation, "credentials");
+  if (operation === "refresh_token" && (rejected || unnamed)) return new AuthError(operation, "refresh_token");
+  return rejected ? new AuthError(operation, "token") : undefined;
 }
 
 /**
- * What an answer that is no success means: by status class, refined by the contract's code where the body holds one. A "not found"
- * that is not even JSON comes from something in between, and is an answer we cannot read.
- * @param now wall clock
+ * Maps an unsuccessful response to an error: by status, refined by the contract's code if the body has one. A "not found" that is not
+ * JSON comes from a proxy, and is an unexpected response.
+ * @param now wall-clock time
  */
 export function responseError(operation: Operation, response: VaultResponse, now: number): VaultError {
   const { status } = response;

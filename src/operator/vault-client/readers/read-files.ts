@@ -1,7 +1,7 @@
 import type { FileRecord, FileVersion } from "../connection.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
 import { isObject, type JsonObject } from "../../../lib/is-object.ts";
-import { field, readCount, readMoment, readText } from "./field.ts";
+import { field, readCount, readTimestamp, readText } from "./field.ts";
 import { findList, type ListEntry } from "./find-list.ts";
 
 const OPERATION = "list_file";
@@ -17,10 +17,10 @@ function readVersion(record: JsonObject, place: string): FileVersion {
   if (bytes === undefined) throw new UnexpectedResponse(OPERATION, `${place}.size`);
   const digest = field(record, "sha256");
   const sha256 = typeof digest === "string" && SHA256.test(digest) ? digest.toLowerCase() : undefined;
-  return { version: number, size: bytes, sha256, createdAt: readMoment(record.created_at) };
+  return { version: number, size: bytes, sha256, createdAt: readTimestamp(record.created_at) };
 }
 
-/** What one entry says: the version it is about, and those it lists. */
+/** Returns the version described by an entry and the versions that it lists. */
 function readVersions(record: JsonObject, place: string): FileVersion[] {
   const listed = field(record, "versions");
   if (listed === undefined) return [readVersion(record, place)];
@@ -29,7 +29,7 @@ function readVersions(record: JsonObject, place: string): FileVersion[] {
     if (!isObject(each)) throw new UnexpectedResponse(OPERATION, `${place}.versions[${index}]`);
     return readVersion(each, `${place}.versions[${index}]`);
   });
-  // Where the entry itself names no version, its list does.
+  // An entry without its own version describes only those that it lists.
   if (version(record) === undefined && versions.length > 0) return versions;
   const own = readVersion(record, place);
   return [...versions.filter((each) => each.version !== own.version), own];
@@ -42,11 +42,11 @@ function readEntry({ key, record }: ListEntry, index: number): { filename: strin
 }
 
 /**
- * The whole list of files, or nothing. Versions may be listed inside a file's entry, or as an entry each.
- * @throws UnexpectedResponse naming the field
+ * Parses the whole list of files. Versions may be listed inside the entry of a file, or as one entry each.
+ * @throws UnexpectedResponse that names the field
  */
-export function readFiles(answer: unknown): readonly FileRecord[] {
-  const entries = findList(answer, "files", (record) => version(record) !== undefined || Array.isArray(record.versions));
+export function readFiles(response: unknown): readonly FileRecord[] {
+  const entries = findList(response, "files", (record) => version(record) !== undefined || Array.isArray(record.versions));
   if (!entries) throw new UnexpectedResponse(OPERATION, "files");
   const files = new Map<string, Map<number, FileVersion>>();
   for (const { filename, versions } of entries.map(readEntry)) {

@@ -1,7 +1,7 @@
 import type { SecretRecord } from "../connection.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
 import type { JsonObject } from "../../../lib/is-object.ts";
-import { field, readCount, readMoment, readText } from "./field.ts";
+import { field, readCount, readTimestamp, readText } from "./field.ts";
 import { findList, type ListEntry } from "./find-list.ts";
 import { readMetadata } from "./read-metadata.ts";
 
@@ -16,7 +16,7 @@ function readRecord({ key, record }: ListEntry, index: number, now: number): Sec
   if (number === undefined) throw unreadable("key_version");
   const shared = field(record, "shared", "is_shared");
   const expired = field(record, "expired", "is_expired");
-  const expiresAt = readMoment(record.expires_at);
+  const expiresAt = readTimestamp(record.expires_at);
   return {
     name,
     owner: readText(field(record, "owner", "creator")),
@@ -25,12 +25,12 @@ function readRecord({ key, record }: ListEntry, index: number, now: number): Sec
     metadata: readMetadata(record),
     expiresAt,
     expired: typeof expired === "boolean" ? expired : expiresAt !== undefined && expiresAt <= now,
-    deleteAt: readMoment(record.delete_at),
-    createdAt: readMoment(record.created_at),
+    deleteAt: readTimestamp(record.delete_at),
+    createdAt: readTimestamp(record.created_at),
   };
 }
 
-/** One record for each owner and name: of several versions the highest. */
+/** Returns one record per owner and name: the highest version. */
 function latestOnly(records: readonly SecretRecord[]): SecretRecord[] {
   const latest = new Map<string, SecretRecord>();
   for (const record of records) {
@@ -42,12 +42,12 @@ function latestOnly(records: readonly SecretRecord[]): SecretRecord[] {
 }
 
 /**
- * The whole list of secrets, or nothing: one record that cannot be read makes the list unreadable.
- * @param now wall clock, for a list that names moments of expiry without saying what has expired
- * @throws UnexpectedResponse naming the field
+ * Parses the whole list of secrets. One unreadable record makes the list unreadable.
+ * @param now wall-clock time, for a list that has expiry dates but does not mark expired secrets
+ * @throws UnexpectedResponse that names the field
  */
-export function readSecrets(answer: unknown, now: number): readonly SecretRecord[] {
-  const entries = findList(answer, "secrets", (record) => readCount(version(record)) !== undefined);
+export function readSecrets(response: unknown, now: number): readonly SecretRecord[] {
+  const entries = findList(response, "secrets", (record) => readCount(version(record)) !== undefined);
   if (!entries) throw new UnexpectedResponse(OPERATION, "secrets");
   return latestOnly(entries.map((entry, index) => readRecord(entry, index, now)));
 }

@@ -7,12 +7,12 @@ import { field } from "./field.ts";
 export interface TokenResponse {
   readonly accessToken: Redacted<string>;
   readonly refreshToken: Redacted<string> | undefined;
-  /** As the vault says it, any finite number; `undefined` where it says nothing that is one. */
+  /** Any finite number, as sent by the vault; `undefined` if it sent none. */
   readonly expiresInSeconds: number | undefined;
   readonly scope: string | undefined;
 }
 
-/** What may stand in a header as it is. */
+/** Characters that a header may contain without encoding. */
 const TOKEN = /^[\x21-\x7e]{1,16384}$/;
 
 function readExpiry(value: unknown): number | undefined {
@@ -20,18 +20,18 @@ function readExpiry(value: unknown): number | undefined {
   return typeof number === "number" && Number.isFinite(number) ? number : undefined;
 }
 
-/** @throws UnexpectedResponse when there is no access token, or one that cannot be sent in a header */
-export function readToken(operation: Operation, answer: unknown): TokenResponse {
-  const access = isObject(answer) ? answer.access_token : undefined;
-  if (!isObject(answer) || typeof access !== "string" || !TOKEN.test(access)) {
+/** Parses a token response. @throws UnexpectedResponse when it has no access token, or one that cannot be sent in a header */
+export function readToken(operation: Operation, response: unknown): TokenResponse {
+  const access = isObject(response) ? response.access_token : undefined;
+  if (!isObject(response) || typeof access !== "string" || !TOKEN.test(access)) {
     throw new UnexpectedResponse(operation, "access_token");
   }
-  const refresh = answer.refresh_token;
-  const scope = field(answer, "scope");
+  const refresh = response.refresh_token;
+  const scope = field(response, "scope");
   return {
     accessToken: new Redacted(access),
     refreshToken: typeof refresh === "string" && refresh !== "" ? new Redacted(refresh) : undefined,
-    expiresInSeconds: readExpiry(answer.expires_in),
+    expiresInSeconds: readExpiry(response.expires_in),
     scope: typeof scope === "string" ? scope : undefined,
   };
 }

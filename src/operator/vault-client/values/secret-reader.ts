@@ -2,8 +2,8 @@ import type { SecretRecord, SecretValue, Snapshot } from "../connection.ts";
 import { PermanentError, type PermanentCode } from "../vault-error.ts";
 import type { ExposeRoute, VaultApi } from "../vault-api.ts";
 
-/** Refusals that the other family, or asking for the latest, may not meet, where the list does not say how to ask. */
-const MAY_BE_THE_ROUTE: ReadonlySet<PermanentCode> = new Set([
+/** Errors that the other family of operations may not return, if the list does not say which family to use. */
+const MAY_BE_THE_FAMILY: ReadonlySet<PermanentCode> = new Set([
   "secret_not_found",
   "not_found",
   "forbidden",
@@ -11,19 +11,20 @@ const MAY_BE_THE_ROUTE: ReadonlySet<PermanentCode> = new Set([
   "invalid_request",
   "unsupported",
 ]);
-/** Refusals by a vault whose version operations do not serve the latest version. */
+/** Errors of a vault whose version operations do not return the latest version. */
 const MAY_BE_THE_VERSION: ReadonlySet<PermanentCode> = new Set(["not_found", "conflict", "invalid_request", "unsupported"]);
 
 export interface SecretReaderOptions {
   readonly api: VaultApi;
-  /** Who the connection logs in as. */
+  /** Email address of the connection's account. */
   readonly email: string;
   readonly snapshot: () => Snapshot | undefined;
 }
 
 /**
- * Reads values by whichever operation serves them: own or shared, exact version or latest. Starts with what the list says, goes by
- * the refusals, and remembers per name what worked (design: engine, "Own or shared").
+ * Reads a value with the operation that returns it: own or shared, exact version or latest. Starts with the route that the list
+ * suggests, tries alternatives by the errors, and remembers per name the route that worked
+ * (docs/design/engine.md#own-and-shared-secrets).
  */
 export class SecretReader {
   readonly #options: SecretReaderOptions;
@@ -33,14 +34,14 @@ export class SecretReader {
     this.#options = options;
   }
 
-  /** @throws the VaultError of the first route, when none of them leads there */
+  /** @throws the VaultError of the first route when no route works */
   async read(record: SecretRecord, version: number, signal: AbortSignal): Promise<SecretValue> {
     const key = JSON.stringify([record.name, record.owner ?? null]);
     const worked = this.#worked.get(key);
-    // A way found for the latest version serves no other one.
+    // A route to the latest version does not return any other version.
     const first = worked?.exact === false && version !== record.version ? { ...worked, exact: true } : worked;
     const routes: ExposeRoute[] = [first ?? this.#guess(record)];
-    const refusals: PermanentError[] = [];
+    const failures: PermanentError[] = [];
     for (const route of routes) {
       try {
         const value = await this.#options.api.expose(route, record, version, signal);
@@ -48,16 +49,16 @@ export class SecretReader {
         return value;
       } catch (error) {
         if (!(error instanceof PermanentError)) throw error;
-        refusals.push(error);
+        failures.push(error);
         routes.push(
           ...alternatives(route, record, version, error.code).filter((next) => !routes.some((tried) => equal(tried, next))),
         );
       }
     }
-    throw refusals[0] ?? new PermanentError("expose", "secret_not_found");
+    throw failures[0] ?? new PermanentError("expose", "secret_not_found");
   }
 
-  /** What was learned about these names no longer holds. */
+  /** Forgets the routes of these names. */
   forget(names: ReadonlySet<string>): void {
     for (const key of this.#worked.keys()) {
       const [name]: unknown[] = JSON.parse(key);
@@ -74,7 +75,7 @@ export class SecretReader {
   }
 }
 
-/** Where else to ask after this refusal, best first. */
+/** Returns the routes to try after this error, best first. */
 function alternatives(route: ExposeRoute, record: SecretRecord, version: number, code: PermanentCode): ExposeRoute[] {
   const ownerKnown = record.owner !== undefined;
   if (code === "use_link_operation") return [{ ...route, family: "link" }];
@@ -82,7 +83,7 @@ function alternatives(route: ExposeRoute, record: SecretRecord, version: number,
   if (code === "ambiguous_name") return ownerKnown ? [{ ...route, withOwner: true }] : [];
   const found: ExposeRoute[] = [];
   if (route.exact && version === record.version && MAY_BE_THE_VERSION.has(code)) found.push({ ...route, exact: false });
-  if (record.shared === undefined && MAY_BE_THE_ROUTE.has(code)) {
+  if (record.shared === undefined && MAY_BE_THE_FAMILY.has(code)) {
     found.push({ ...route, family: route.family === "own" ? "link" : "own", withOwner: false });
   }
   return found;

@@ -1,9 +1,9 @@
 import type { Redacted } from "../../../lib/redacted.ts";
 
-/** What an entry costs besides its bytes, so that empty values are bounded too. */
+/** Cost of an entry in addition to its bytes, so that empty values are bounded too. */
 const OVERHEAD_BYTES = 256;
 
-/** Which bytes: one version of one thing of one connection. */
+/** Identifies one version of a secret or file of one connection. */
 export interface CacheKey {
   /** From `newConnection`. */
   readonly connection: number;
@@ -20,12 +20,12 @@ interface Entry {
 }
 
 /**
- * Bytes of versions already fetched, in memory only, at most `maxBytes` for all connections together; the ones used longest ago go
- * first. A version is immutable, so an entry is right until its name is made anew or its connection ends, which somebody must say.
+ * Caches fetched bytes in memory, at most `maxBytes` for all connections together; evicts the least recently used first. A version is
+ * immutable, so an entry is valid until the caller forgets it: when its name is recreated or its connection ends.
  */
 export class ValueCache {
   readonly #maxBytes: number;
-  /** In the order of last use. */
+  /** In order of last use. */
   readonly #entries = new Map<string, Entry>();
   #bytes = 0;
   #connections = 0;
@@ -34,7 +34,7 @@ export class ValueCache {
     this.#maxBytes = maxBytes;
   }
 
-  /** A number no other connection has. */
+  /** Returns a number that is unique to one connection. */
   newConnection(): number {
     this.#connections += 1;
     return this.#connections;
@@ -66,9 +66,9 @@ export class ValueCache {
     }
   }
 
-  /** Forgets every entry whose key is meant. */
-  forget(meant: (key: CacheKey) => boolean): void {
-    for (const [id, { key }] of this.#entries) if (meant(key)) this.#drop(id);
+  /** Removes every entry whose key matches. */
+  forget(matches: (key: CacheKey) => boolean): void {
+    for (const [id, { key }] of this.#entries) if (matches(key)) this.#drop(id);
   }
 
   #drop(id: string): void {
