@@ -13,15 +13,15 @@ export function controllerObserver(metrics: OperatorMetrics): ControllerObserver
 
 export function vaultObserver(metrics: OperatorMetrics): VaultObserver {
   return {
-    call(operation, outcome, durationMs) {
+    requestEnded(operation, outcome, durationMs) {
       metrics.vaultCalls.inc({ operation, outcome });
       metrics.vaultCallSeconds.observe({ operation }, durationMs / 1000);
     },
-    circuit(open) {
+    circuitBreakerChanged(open) {
       if (open) metrics.openCircuits.inc();
       else metrics.openCircuits.dec();
     },
-    cache(hit) {
+    valueCacheRead(hit) {
       metrics.valueCache.inc({ result: hit ? "hit" : "miss" });
     },
   };

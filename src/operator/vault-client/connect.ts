@@ -1,133 +1,59 @@
 import { formatScope } from "../../protocol/format-scope.ts";
-import { CircuitBreaker } from "./http/circuit-breaker.ts";
-import type {
-  Connection,
-  FileContent,
-  FileRecord,
-  Health,
-  SecretRecord,
-  SecretValue,
-  Snapshot,
-  SnapshotChange,
-} from "./connection.ts";
-import type { ConnectionOptions } from "./connection-options.ts";
-import { VaultHttp } from "./http/vault-http.ts";
-import { HealthMonitor } from "./mirror/health-monitor.ts";
-import { Mirror } from "./mirror/mirror.ts";
-import { silentObserver } from "./observer.ts";
-import { Poller } from "./mirror/poller.ts";
-import { RateLimiter } from "./http/rate-limiter.ts";
-import { SecretReader } from "./values/secret-reader.ts";
 import { TokenManager } from "./auth/token-manager.ts";
 import { TokenOperations } from "./auth/token-operations.ts";
+import type { ConnectionOptions } from "./connection-options.ts";
+import type { Connection } from "./connection.ts";
+import { CircuitBreaker } from "./http/circuit-breaker.ts";
+import { RateLimiter } from "./http/rate-limiter.ts";
+import { VaultHttp } from "./http/vault-http.ts";
 import { VaultTransport } from "./http/vault-transport.ts";
+import { HealthMonitor } from "./mirror/health-monitor.ts";
+import { Mirror } from "./mirror/mirror.ts";
+import { silentObserver, type VaultObserver } from "./observer.ts";
+import { SecretReader } from "./values/secret-reader.ts";
 import { ValueFetcher } from "./values/value-fetcher.ts";
 import { VaultApi } from "./vault-api.ts";
+import { VaultConnectionClient } from "./vault-connection-client.ts";
 
 /**
- * Opens a connection: it logs in and lists at once, in the background. Never throws for a vault that cannot be reached or an address
- * that may not be: that is its health.
+ * Opens a connection, which immediately starts to log in and to list in the background. Never throws for an unreachable vault or a
+ * forbidden address: the connection reports them as its health.
  * @throws RangeError when the scope admits nothing
  */
 export function connect(options: ConnectionOptions): Connection {
-  return new VaultConnectionClient(options);
-}
-
-class VaultConnectionClient implements Connection {
-  readonly #transport: VaultTransport;
-  readonly #tokens: TokenManager;
-  readonly #mirror: Mirror;
-  readonly #poller: Poller;
-  readonly #health: HealthMonitor;
-  readonly #values: ValueFetcher;
-
-  constructor(options: ConnectionOptions) {
-    const { clock, random, email, timeoutMs, refreshIntervalMs: intervalMs, observer = silentObserver } = options;
-    const { transport, http } = openHttp(options, observer);
-    this.#transport = transport;
-    this.#tokens = tokenManager(options, http);
-    const api = new VaultApi({ http, tokens: this.#tokens, email, timeoutMs, clock });
-    const reader = new SecretReader({ api, email, snapshot: () => this.#mirror.snapshot });
-    this.#values = new ValueFetcher({ api, reader, cache: options.valueCache, observer });
-    const onMadeAnew = (names: SnapshotChange): void => this.#values.forget(names);
-    this.#mirror = new Mirror({ api, clock, random, intervalMs, onMadeAnew, onChange: options.onChange });
-    this.#health = new HealthMonitor(clock, options.onHealth);
-    this.#poller = new Poller({ clock, random, intervalMs, poll: (signal) => this.#poll(signal) });
-    this.#poller.soon();
-  }
-
-  get snapshot(): Snapshot | undefined {
-    return this.#mirror.snapshot;
-  }
-
-  get health(): Health {
-    return this.#health.health;
-  }
-
-  get token(): Connection["token"] {
-    return this.#tokens.current;
-  }
-
-  listFiles(wanted: boolean): void {
-    if (wanted === this.#mirror.filesWanted) return;
-    this.#mirror.filesWanted = wanted;
-    if (wanted) this.pollSoon();
-  }
-
-  pollSoon(): void {
-    this.#poller.soon();
-  }
-
-  credentialsChanged(): void {
-    this.#tokens.credentialsChanged();
-    this.pollSoon();
-  }
-
-  updateCa(ca: string | undefined): void {
-    this.#transport.updateCa(ca);
-    this.pollSoon();
-  }
-
-  secretValue(record: SecretRecord, version: number, signal: AbortSignal): Promise<SecretValue> {
-    return this.#values.secret(record, version, signal);
-  }
-
-  fileContent(record: FileRecord, version: number, signal: AbortSignal): Promise<FileContent> {
-    return this.#values.file(record, version, signal);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#values[Symbol.dispose]();
-    await this.#poller[Symbol.asyncDispose]();
-    await this.#transport[Symbol.asyncDispose]();
-  }
-
-  async #poll(signal: AbortSignal): Promise<number | undefined> {
-    try {
-      const { dueInMs, filesFailure } = await this.#mirror.list(signal);
-      if (filesFailure) this.#health.failed(filesFailure);
-      else this.#health.succeeded();
-      return dueInMs;
-    } catch (error) {
-      if (!signal.aborted) this.#health.failed(error instanceof Error ? error : new Error("not an error", { cause: error }));
-      throw error;
-    }
-  }
-}
-
-function openHttp(
-  options: ConnectionOptions,
-  observer: NonNullable<ConnectionOptions["observer"]>,
-): { transport: VaultTransport; http: VaultHttp } {
-  const { url, clock, random, ca, allowHttp, allowedHosts, requestsPerSecond, logger } = options;
-  const transport = new VaultTransport({ url, clock, ca, policy: { allowHttp, allowedHosts } });
-  const breaker = new CircuitBreaker(clock, random, (open) => {
-    if (open) logger.warn({}, "the vault fails again and again, calls are held back");
-    else logger.info({}, "the vault answers again");
-    observer.circuit(open);
+  const { clock, random, email, timeoutMs, refreshIntervalMs: intervalMs, observer = silentObserver } = options;
+  const transport = openTransport(options);
+  const http = new VaultHttp({ ...limits(options, observer), transport, clock, observer });
+  const tokens = tokenManager(options, http);
+  const api = new VaultApi({ http, tokens, email, timeoutMs, clock });
+  const reader = new SecretReader({ api, email, snapshot: () => mirror.snapshot });
+  const values = new ValueFetcher({ api, reader, cache: options.valueCache, observer });
+  const mirror = new Mirror({
+    api,
+    clock,
+    random,
+    intervalMs,
+    onRecreated: (names) => values.forget(names),
+    onChange: options.onChange,
   });
-  const http = new VaultHttp({ transport, breaker, limiter: new RateLimiter(requestsPerSecond, clock), clock, observer });
-  return { transport, http };
+  const health = new HealthMonitor(clock, options.onHealth);
+  return new VaultConnectionClient({ transport, tokens, mirror, values, health, clock, random, intervalMs });
+}
+
+function openTransport({ url, clock, ca, allowHttp, allowedHosts }: ConnectionOptions): VaultTransport {
+  return new VaultTransport({ url, clock, ca, policy: { allowHttp, allowedHosts } });
+}
+
+function limits(
+  { clock, random, requestsPerSecond, logger }: ConnectionOptions,
+  observer: VaultObserver,
+): { readonly breaker: CircuitBreaker; readonly limiter: RateLimiter } {
+  const breaker = new CircuitBreaker(clock, random, (open) => {
+    if (open) logger.warn({}, "circuit breaker opened: vault requests are failing");
+    else logger.info({}, "circuit breaker closed");
+    observer.circuitBreakerChanged(open);
+  });
+  return { breaker, limiter: new RateLimiter(requestsPerSecond, clock) };
 }
 
 function tokenManager(options: ConnectionOptions, http: VaultHttp): TokenManager {

@@ -1,17 +1,18 @@
 import type { Operation } from "../../protocol/operations.ts";
 import type { VaultErrorKind } from "./vault-error.ts";
 
-/** `unchanged` is a 304; `aborted`: the caller gave up, or the connection was closed. */
-export type CallOutcome = "ok" | "unchanged" | "aborted" | VaultErrorKind;
+/** `unchanged` is a 304; `aborted`: the caller aborted, or the connection was closed. */
+export type RequestOutcome = "ok" | "unchanged" | "aborted" | VaultErrorKind;
 
-/** Who counts. One `call` for each request that was sent, none for those that were kept back. */
+/** Receives the events that the operator counts in its metrics. */
 export interface VaultObserver {
-  call(operation: Operation, outcome: CallOutcome, durationMs: number): void;
-  /** The circuit of the connection opened, or closed again. */
-  circuit(open: boolean): void;
-  /** A value was wanted, and was at hand or had to be fetched. */
-  cache(hit: boolean): void;
+  /** Called for each request that was sent; not for those that the circuit breaker rejected. */
+  requestEnded(operation: Operation, outcome: RequestOutcome, durationMs: number): void;
+  /** Called when the circuit breaker of the connection opens or closes. */
+  circuitBreakerChanged(open: boolean): void;
+  /** Called for each value read, with whether the cache had it. */
+  valueCacheRead(hit: boolean): void;
 }
 
-const nothing = (): void => undefined;
-export const silentObserver: VaultObserver = { call: nothing, circuit: nothing, cache: nothing };
+const ignore = (): void => undefined;
+export const silentObserver: VaultObserver = { requestEnded: ignore, circuitBreakerChanged: ignore, valueCacheRead: ignore };

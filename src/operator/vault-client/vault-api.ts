@@ -17,22 +17,22 @@ const MIB = 1024 * 1024;
 const MAX_LIST_BYTES = 64 * MIB;
 const MAX_VALUE_BYTES = 2 * MIB;
 export const MAX_FILE_BYTES = 64 * MIB;
-/** A download may take as much longer than other calls as its size takes at this rate. */
+/** Minimum rate of a download; its time at this rate extends the deadline. */
 const SLOWEST_BYTES_PER_MS = MIB / 1000;
 const ETAG = /^(W\/)?"[\x21\x23-\x7e]{0,256}"$/;
 
-/** How a value is asked for. */
+/** The operation and fields that read a value. */
 export interface ExposeRoute {
   readonly family: "own" | "link";
-  /** By its exact version number, or the latest whatever it is. */
+  /** Requests an exact version number instead of the latest version. */
   readonly exact: boolean;
-  /** With the owner, to tell two shared secrets of one name apart. */
+  /** Sends the owner, which distinguishes shared secrets of one name. */
   readonly withOwner: boolean;
 }
 
 export interface Listing<T> {
   readonly records: readonly T[];
-  /** To ask next time whether anything has changed; `undefined` where the vault gives none. */
+  /** Entity tag for the next conditional request; `undefined` if the vault sends none. */
   readonly etag: string | undefined;
 }
 
@@ -44,9 +44,9 @@ export interface VaultApiOptions {
   readonly clock: Clock;
 }
 
-type Call = Pick<VaultRequest, "body" | "maxBytes" | "signal"> & Partial<Pick<VaultRequest, "deadlineMs" | "ifNoneMatch">>;
+type ApiRequest = Pick<VaultRequest, "body" | "maxBytes" | "signal"> & Partial<Pick<VaultRequest, "deadlineMs" | "ifNoneMatch">>;
 
-/** The reading operations of the service, with a token that works. All throw a VaultError or the signal's reason. */
+/** The read operations of the vault, authorized with a token. All throw a VaultError or the signal's reason. */
 export class VaultApi {
   readonly #options: VaultApiOptions;
 
@@ -54,16 +54,16 @@ export class VaultApi {
     this.#options = options;
   }
 
-  /** `undefined`: nothing has changed since the listing with this etag. */
+  /** Returns `undefined` when nothing has changed since the listing with this etag. */
   async listSecrets(etag: string | undefined, signal: AbortSignal): Promise<Listing<SecretRecord> | undefined> {
-    const answer = await this.#list("list_no_dup", etag, signal);
-    return answer && { records: readSecrets(parseJson(answer.body), this.#options.clock.now()), etag: etagOf(answer) };
+    const response = await this.#list("list_no_dup", etag, signal);
+    return response && { records: readSecrets(parseJson(response.body), this.#options.clock.now()), etag: etagOf(response) };
   }
 
-  /** `undefined`: nothing has changed since the listing with this etag. */
+  /** Returns `undefined` when nothing has changed since the listing with this etag. */
   async listFiles(etag: string | undefined, signal: AbortSignal): Promise<Listing<FileRecord> | undefined> {
-    const answer = await this.#list("list_file", etag, signal);
-    return answer && { records: readFiles(parseJson(answer.body)), etag: etagOf(answer) };
+    const response = await this.#list("list_file", etag, signal);
+    return response && { records: readFiles(parseJson(response.body)), etag: etagOf(response) };
   }
 
   async expose(route: ExposeRoute, record: SecretRecord, version: number, signal: AbortSignal): Promise<SecretValue> {
@@ -73,11 +73,11 @@ export class VaultApi {
       ...(route.exact && { key_version: version }),
       ...(route.withOwner && { owner: record.owner }),
     };
-    const answer = await this.#call(operation, { body, maxBytes: MAX_VALUE_BYTES, signal });
-    return readValue(operation, parseJson(answer.body), record, version);
+    const response = await this.#send(operation, { body, maxBytes: MAX_VALUE_BYTES, signal });
+    return readValue(operation, parseJson(response.body), record, version);
   }
 
-  /** The bytes are those that the list describes, or it throws TransientError `size_mismatch` or `digest_mismatch`. */
+  /** Returns bytes of the listed size and digest. @throws also TransientError `size_mismatch` or `digest_mismatch` */
   async download(record: FileRecord, version: number, signal: AbortSignal): Promise<FileContent> {
     const operation = "download_file";
     const listed = record.versions.find((each) => each.version === version);
@@ -85,45 +85,45 @@ export class VaultApi {
     if (listed.size > MAX_FILE_BYTES) throw new PermanentError(operation, "too_large");
     const deadlineMs = this.#options.timeoutMs + listed.size / SLOWEST_BYTES_PER_MS;
     const body = { filename: record.filename, version };
-    const answer = await this.#call(operation, { body, maxBytes: MAX_FILE_BYTES, deadlineMs, signal });
-    const said = answer.header("x-file-version");
-    if (said !== undefined && readCount(said) !== version) throw new UnexpectedResponse(operation, "x-file-version");
-    if (answer.body.byteLength !== listed.size) throw new TransientError(operation, "size_mismatch");
-    const digest = listed.sha256 && createHash("sha256").update(answer.body).digest("hex");
+    const response = await this.#send(operation, { body, maxBytes: MAX_FILE_BYTES, deadlineMs, signal });
+    const label = response.header("x-file-version");
+    if (label !== undefined && readCount(label) !== version) throw new UnexpectedResponse(operation, "x-file-version");
+    if (response.body.byteLength !== listed.size) throw new TransientError(operation, "size_mismatch");
+    const digest = listed.sha256 && createHash("sha256").update(response.body).digest("hex");
     if (digest !== listed.sha256) throw new TransientError(operation, "digest_mismatch");
-    return { bytes: new Redacted(answer.body), version };
+    return { bytes: new Redacted(response.body), version };
   }
 
   async #list(operation: Operation, etag: string | undefined, signal: AbortSignal): Promise<VaultResponse | undefined> {
-    const answer = await this.#call(operation, { body: {}, maxBytes: MAX_LIST_BYTES, ifNoneMatch: etag, signal });
-    return answer.status === 304 ? undefined : answer;
+    const response = await this.#send(operation, { body: {}, maxBytes: MAX_LIST_BYTES, ifNoneMatch: etag, signal });
+    return response.status === 304 ? undefined : response;
   }
 
-  /** With a token; on a 401 with a renewed one, once. */
-  async #call(operation: Operation, call: Call): Promise<VaultResponse> {
+  /** Sends a request with a token; after a 401 once more with another token. */
+  async #send(operation: Operation, { signal, ...more }: ApiRequest): Promise<VaultResponse> {
     const { http, tokens, email, timeoutMs } = this.#options;
-    const request = { deadlineMs: timeoutMs, ...call, operation, body: { email, ...call.body } };
-    const token = await tokens.access(call.signal);
+    const request = { deadlineMs: timeoutMs, signal, ...more, operation, body: { email, ...more.body } };
+    const token = await tokens.getToken(signal);
     try {
       return await http.send({ ...request, token: token.access });
     } catch (error) {
-      if (!isTokenRefusal(error)) throw error;
+      if (!isTokenRejection(error)) throw error;
     }
-    const renewed = await tokens.renew(token, call.signal);
+    const fresh = await tokens.refreshAfter401(token, signal);
     try {
-      return await http.send({ ...request, token: renewed.access });
+      return await http.send({ ...request, token: fresh.access });
     } catch (error) {
-      throw isTokenRefusal(error) ? tokens.reject(renewed, error) : error;
+      throw isTokenRejection(error) ? tokens.markRejected(fresh, error) : error;
     }
   }
 }
 
-function isTokenRefusal(error: unknown): error is AuthError {
+function isTokenRejection(error: unknown): error is AuthError {
   return error instanceof AuthError && error.code === "token";
 }
 
-function etagOf(answer: VaultResponse): string | undefined {
-  const etag = answer.header("etag");
+function etagOf(response: VaultResponse): string | undefined {
+  const etag = response.header("etag");
   return etag !== undefined && ETAG.test(etag) ? etag : undefined;
 }
 

@@ -39,9 +39,9 @@ export function observeConnection(
     random: () => 0.5,
     logger: silentLogger,
     observer: {
-      call: (operation, outcome) => calls.push(`${operation} ${outcome}`),
-      circuit: (open) => circuit.push(open),
-      cache: () => undefined,
+      requestEnded: (operation, outcome) => calls.push(`${operation} ${outcome}`),
+      circuitBreakerChanged: (open) => circuit.push(open),
+      valueCacheRead: () => undefined,
     },
     onChange: ({ secrets, files }: SnapshotChange) => changes.push({ secrets: [...secrets].sort(), files: [...files].sort() }),
     onHealth: (health) => healths.push(health),

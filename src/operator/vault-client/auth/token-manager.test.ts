@@ -64,7 +64,7 @@ async function world(logIns: Script[], refreshes: Script[] = [], chance = 0.5): 
     random,
     logger: silentLogger,
   });
-  const access = async (): Promise<string> => (await tokens.access(signal)).access.reveal();
+  const access = async (): Promise<string> => (await tokens.getToken(signal)).access.reveal();
   const count = (): [number, number] => [
     server.to(operationPath.generate_access_token).length,
     server.to(operationPath.refresh_token).length,
@@ -211,8 +211,8 @@ test("a fresh token that the vault refuses counts as one refused log-in, whoever
   await access();
   const token = tokens.current!;
   const refusal = new AuthError("expose", "token");
-  expect(tokens.reject(token, refusal)).toMatchObject({ retryAfterMs: 60_000 });
-  expect(tokens.reject(token, refusal)).toMatchObject({ retryAfterMs: 60_000 });
+  expect(tokens.markRejected(token, refusal)).toMatchObject({ retryAfterMs: 60_000 });
+  expect(tokens.markRejected(token, refusal)).toMatchObject({ retryAfterMs: 60_000 });
   expect(await failureOf(access())).toMatchObject({ kind: "auth", code: "token", retryAfterMs: 60_000 });
   expect(count()).toEqual([1, 0]);
 });
@@ -221,8 +221,8 @@ test("who was refused late gets the token that is there already", async () => {
   const { access, tokens, count } = await world([answer("T1")], [answer("T2")]);
   await access();
   const old = tokens.current!;
-  expect((await tokens.renew(old, signal)).access.reveal()).toBe("T2");
-  expect((await tokens.renew(old, signal)).access.reveal()).toBe("T2");
+  expect((await tokens.refreshAfter401(old, signal)).access.reveal()).toBe("T2");
+  expect((await tokens.refreshAfter401(old, signal)).access.reveal()).toBe("T2");
   expect(count()).toEqual([1, 1]);
 });
 

@@ -1,7 +1,7 @@
 import type { Redacted } from "../../../lib/redacted.ts";
 import type { Operation } from "../../../protocol/operations.ts";
-import type { VaultHttp } from "../http/vault-http.ts";
 import { parseJson } from "../http/parse-json.ts";
+import type { VaultHttp } from "../http/vault-http.ts";
 import { readToken, type TokenResponse } from "../readers/read-token.ts";
 
 const HOUR_MS = 3_600_000;
@@ -10,7 +10,7 @@ const MAX_BYTES = 256 * 1024;
 export interface TokenOperationsOptions {
   readonly http: VaultHttp;
   readonly email: string;
-  /** Formatted (src/protocol/format-scope.ts). */
+  /** Formatted scope (src/protocol/format-scope.ts). */
   readonly scope: string;
   readonly lifetimeMs: number;
   readonly timeoutMs: number;
@@ -24,7 +24,7 @@ export class TokenOperations {
     this.#options = options;
   }
 
-  logIn(password: Redacted<string>, signal: AbortSignal): Promise<TokenResponse> {
+  login(password: Redacted<string>, signal: AbortSignal): Promise<TokenResponse> {
     const { email, scope, lifetimeMs } = this.#options;
     const hours = Math.max(1, Math.ceil(lifetimeMs / HOUR_MS));
     return this.#send("generate_access_token", { email, password: password.reveal(), scope, expiration_hours: hours }, signal);
@@ -36,7 +36,7 @@ export class TokenOperations {
 
   async #send(operation: Operation, body: object, signal: AbortSignal): Promise<TokenResponse> {
     const { http, timeoutMs } = this.#options;
-    const answer = await http.send({ operation, body, maxBytes: MAX_BYTES, deadlineMs: timeoutMs, signal });
-    return readToken(operation, parseJson(answer.body));
+    const response = await http.send({ operation, body, maxBytes: MAX_BYTES, deadlineMs: timeoutMs, signal });
+    return readToken(operation, parseJson(response.body));
   }
 }

@@ -6,7 +6,7 @@ import { isVaultError, RateLimitedError, TransientError } from "../vault-error.t
 
 const FAILURES_TO_OPEN = 5;
 
-/** Moments are monotonic. `limited`: the vault named a moment before which it wants no call. */
+/** Times are monotonic. `limited`: the vault named a time before which it accepts no request. */
 type BreakerState =
   | { readonly kind: "closed"; readonly failures: number }
   | { readonly kind: "open"; readonly until: number }
@@ -14,9 +14,9 @@ type BreakerState =
   | { readonly kind: "limited"; readonly until: number };
 
 /**
- * Keeps a struggling vault from being called again and again: after 5 transient failures in a row calls fail at once, until a delay
- * of 1 s … 5 min has passed and one call, and only one, may try. Any answer that is not a transient failure closes it again. A 429
- * keeps all calls back for the time it names.
+ * Protects a failing vault: after 5 transient failures in a row, requests fail immediately. After 1 s … 5 min a single request probes
+ * the vault; any response that is not a transient failure closes the circuit breaker. A 429 rejects all requests for the time that it
+ * names.
  */
 export class CircuitBreaker {
   readonly #clock: Clock;
@@ -30,7 +30,7 @@ export class CircuitBreaker {
     this.#onChange = onChange;
   }
 
-  /** @throws TransientError `circuit_open` or RateLimitedError without calling `work`, else what `work` throws */
+  /** Runs `work`. @throws TransientError `circuit_open` or RateLimitedError without running it, else the error of `work` */
   async run<T>(operation: Operation, work: () => Promise<T>): Promise<T> {
     const probe = this.#admit(operation);
     try {
@@ -43,7 +43,7 @@ export class CircuitBreaker {
     }
   }
 
-  /** Lets the call through or throws; answers whether it is the probe. */
+  /** Admits the request or throws. Returns whether it is the probe. */
   #admit(operation: Operation): boolean {
     const state = this.#state;
     const now = this.#clock.monotonic();
@@ -69,7 +69,7 @@ export class CircuitBreaker {
       this.#close();
       this.#state = { kind: "limited", until: this.#clock.monotonic() + error.retryAfterMs };
     } else if (isVaultError(error) && error.kind !== "refused") this.#close();
-    // An aborted or refused call says nothing about the vault: the next caller probes.
+    // An aborted or refused request says nothing about the vault: the next one probes.
     else if (probe) this.#state = { kind: "open", until: this.#clock.monotonic() };
   }
 
@@ -85,7 +85,7 @@ export class CircuitBreaker {
 
   #close(): void {
     const state = this.#state;
-    // A late answer to an earlier call does not lift what the vault asked for since.
+    // A late response to an earlier request does not end a wait that the vault requested since.
     if (state.kind === "limited" && this.#clock.monotonic() < state.until) return;
     this.#state = { kind: "closed", failures: 0 };
     this.#backoff.reset();

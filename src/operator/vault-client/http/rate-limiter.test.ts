@@ -31,7 +31,7 @@ test("rests fill the bucket, to a burst and no further", async () => {
 test("a refusal halves the rate and ends the burst; successes win it back", async () => {
   const clock = new VirtualClock();
   const limiter = new RateLimiter(2, clock);
-  limiter.slowDown();
+  limiter.throttled();
   expect(await moments(limiter, clock, 2)).toEqual([1_000, 2_000]);
   for (let success = 0; success < 10; success += 1) limiter.succeeded();
   await clock.advance(60_000);
@@ -41,7 +41,7 @@ test("a refusal halves the rate and ends the burst; successes win it back", asyn
 test("the rate never falls below a sixteenth", async () => {
   const clock = new VirtualClock();
   const limiter = new RateLimiter(2, clock);
-  for (let refusal = 0; refusal < 50; refusal += 1) limiter.slowDown();
+  for (let refusal = 0; refusal < 50; refusal += 1) limiter.throttled();
   expect(await moments(limiter, clock, 1)).toEqual([8_000]);
 });
 

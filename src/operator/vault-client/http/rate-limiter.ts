@@ -1,15 +1,15 @@
 import type { Clock } from "../../../lib/clock.ts";
 
-/** After a refusal the rate is halved, at most this often; every success gives back a twentieth of the full rate. */
+/** A 429 halves the rate, down to this share of the full rate; each success restores a twentieth of the full rate. */
 const SLOWEST_SHARE = 1 / 16;
 const RECOVERY_SHARE = 1 / 20;
 
-/** A token bucket: `perSecond` calls a second, bursts of twice that, first come first served (design: engine; faults, V4). */
+/** A token bucket for requests: `perSecond` per second, bursts of twice that, in order of arrival (docs/design/engine.md#vault-failures). */
 export class RateLimiter {
   readonly #clock: Clock;
   readonly #full: number;
   #perSecond: number;
-  /** May be negative: calls that already have a place in the future. */
+  /** Negative while requests wait for tokens of the future. */
   #tokens: number;
   #at: number;
 
@@ -21,20 +21,21 @@ export class RateLimiter {
     this.#at = clock.monotonic();
   }
 
-  /** Resolves when the caller may go; rejects with the signal's reason. An aborted caller's place stays used. */
+  /** Waits for a token; rejects with the signal's reason. An aborted caller does not return its token. */
   async take(signal: AbortSignal): Promise<void> {
     this.#refill();
     this.#tokens -= 1;
     if (this.#tokens < 0) await this.#clock.sleep((-this.#tokens / this.#perSecond) * 1000, signal);
   }
 
-  /** The vault said that we are too fast. */
-  slowDown(): void {
+  /** Halves the rate after a 429. */
+  throttled(): void {
     this.#refill();
     this.#perSecond = Math.max(this.#full * SLOWEST_SHARE, this.#perSecond / 2);
     this.#tokens = Math.min(this.#tokens, 0);
   }
 
+  /** Raises the rate after a successful request. */
   succeeded(): void {
     if (this.#perSecond === this.#full) return;
     this.#refill();

@@ -37,9 +37,9 @@ async function world(
   );
   const outcomes: string[] = [];
   const observer = {
-    call: (...[, outcome]: [string, string, number]) => void outcomes.push(outcome),
-    circuit: () => undefined,
-    cache: () => undefined,
+    requestEnded: (...[, outcome]: [string, string, number]) => void outcomes.push(outcome),
+    circuitBreakerChanged: () => undefined,
+    valueCacheRead: () => undefined,
   };
   const http = new VaultHttp({ transport, breaker, limiter: new RateLimiter(1, clock), clock, observer });
   return { server, clock, http, outcomes };

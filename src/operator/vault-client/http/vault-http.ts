@@ -1,7 +1,7 @@
 import type { Clock } from "../../../lib/clock.ts";
 import type { CircuitBreaker } from "./circuit-breaker.ts";
 import { isVaultError, RateLimitedError } from "../vault-error.ts";
-import type { CallOutcome, VaultObserver } from "../observer.ts";
+import type { RequestOutcome, VaultObserver } from "../observer.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import { responseError } from "./response-error.ts";
 import type { VaultTransport, VaultRequest, VaultResponse } from "./vault-transport.ts";
@@ -14,7 +14,10 @@ export interface VaultHttpOptions {
   readonly observer: VaultObserver;
 }
 
-/** Sends calls at a bearable rate, gives every answer its meaning, and counts. The deadline starts when the call may go. */
+/**
+ * Sends requests through the rate limiter and the circuit breaker, maps responses to `VaultError`s and reports them to the observer.
+ * Time spent waiting for the limiter does not count against the deadline.
+ */
 export class VaultHttp {
   readonly #options: VaultHttpOptions;
 
@@ -23,7 +26,7 @@ export class VaultHttp {
   }
 
   /**
-   * A successful answer: 2xx, or 304 when `ifNoneMatch` was given.
+   * Returns a successful response: 2xx, or 304 to a request with `ifNoneMatch`.
    * @throws a VaultError, or the signal's reason
    */
   async send(request: VaultRequest): Promise<VaultResponse> {
@@ -31,28 +34,28 @@ export class VaultHttp {
     return breaker.run(request.operation, async () => {
       await limiter.take(request.signal);
       try {
-        const response = await this.#counted(request);
+        const response = await this.#observed(request);
         limiter.succeeded();
         return response;
       } catch (error) {
-        if (error instanceof RateLimitedError) limiter.slowDown();
+        if (error instanceof RateLimitedError) limiter.throttled();
         throw error;
       }
     });
   }
 
-  async #counted(request: VaultRequest): Promise<VaultResponse> {
+  async #observed(request: VaultRequest): Promise<VaultResponse> {
     const { transport, clock, observer } = this.#options;
     const start = clock.monotonic();
-    const count = (outcome: CallOutcome): void => observer.call(request.operation, outcome, clock.monotonic() - start);
+    const ended = (outcome: RequestOutcome): void => observer.requestEnded(request.operation, outcome, clock.monotonic() - start);
     try {
       const response = await transport.request(request);
       const unchanged = response.status === 304 && request.ifNoneMatch !== undefined;
       if (response.status >= 300 && !unchanged) throw responseError(request.operation, response, clock.now());
-      count(unchanged ? "unchanged" : "ok");
+      ended(unchanged ? "unchanged" : "ok");
       return response;
     } catch (error) {
-      count(isVaultError(error) ? error.kind : "aborted");
+      ended(isVaultError(error) ? error.kind : "aborted");
       throw error;
     }
   }

@@ -1,20 +1,21 @@
-import { Pool, type Dispatcher } from "undici";
-import { operationPath, type Operation } from "../../../protocol/operations.ts";
+import { X509Certificate } from "node:crypto";
+import { createSecureContext, type SecureContext } from "node:tls";
+import { errors, Pool, type Dispatcher } from "undici";
 import type { Clock } from "../../../lib/clock.ts";
+import { Deadline } from "../../../lib/deadline.ts";
+import { codeOf } from "../../../lib/error-code.ts";
 import type { Redacted } from "../../../lib/redacted.ts";
-import { PermanentError, RefusedError, TransientError, UnexpectedResponse } from "../vault-error.ts";
+import { operationPath, type Operation } from "../../../protocol/operations.ts";
+import { PermanentError, RefusedError, TransientError, UnexpectedResponse, type VaultError } from "../vault-error.ts";
 import { policyLookup, refusalOf, type HostPolicy } from "./host-policy.ts";
-import { networkError } from "./network-error.ts";
-import { discardBody, readBody } from "./read-body.ts";
-import { trust } from "./trust.ts";
 
 const CONNECTIONS = 8;
 const CONNECT_TIMEOUT_MS = 3_000;
-/** An error's body is read for its code only; a longer one is not an error body we know. */
+/** The body of an error is read for its code only; a longer body is not an error body of the contract. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
 export interface VaultTransportOptions {
-  /** The base address, without `/v1`. */
+  /** Base address, without `/v1`. */
   readonly url: string;
   readonly policy: HostPolicy;
   readonly clock: Clock;
@@ -27,9 +28,9 @@ export interface VaultRequest {
   readonly body: object;
   readonly token?: Redacted<string> | undefined;
   readonly ifNoneMatch?: string | undefined;
-  /** The most bytes a successful answer may have. */
+  /** Maximum size of a successful response in bytes. */
   readonly maxBytes: number;
-  /** For the whole call, from connecting to the last byte, in milliseconds. */
+  /** Time in ms for the whole request, from connecting to the last byte. */
   readonly deadlineMs: number;
   readonly signal: AbortSignal;
 }
@@ -37,13 +38,13 @@ export interface VaultRequest {
 export interface VaultResponse {
   readonly status: number;
   readonly body: Uint8Array;
-  /** A header by its lower-case name. */
+  /** Returns a header by its lower-case name. */
   header(name: string): string | undefined;
 }
 
 /**
- * One call = one POST = one answer, whole and within its caps, or an error. Never follows a redirect, never asks for compression,
- * never retries, knows no proxy. Says nothing about what a status means.
+ * Sends one POST and reads one whole response within its limits. Never follows a redirect, requests compression, retries or uses a
+ * proxy. Does not interpret the status.
  */
 export class VaultTransport implements AsyncDisposable {
   readonly #options: VaultTransportOptions;
@@ -54,11 +55,11 @@ export class VaultTransport implements AsyncDisposable {
     this.#pool = open(options, options.ca);
   }
 
-  /** From now on new sockets trust this bundle; calls under way end as they began. */
+  /** Makes new sockets trust this bundle. Requests in flight finish on the old sockets. */
   updateCa(ca: string | undefined): void {
     const old = this.#pool;
     this.#pool = open(this.#options, ca);
-    // Nobody waits for the old pool: what fails in it fails in the call that uses it.
+    // A failure in the old pool is reported by the request that uses it.
     if (old instanceof Pool) old.close().catch(() => undefined);
   }
 
@@ -67,13 +68,12 @@ export class VaultTransport implements AsyncDisposable {
     const { operation, signal } = request;
     signal.throwIfAborted();
     if (!(this.#pool instanceof Pool)) throw new RefusedError(operation, this.#pool.refused);
-    const deadline = new AbortController();
-    using _timer = this.#options.clock.timer(request.deadlineMs, () => deadline.abort());
+    using deadline = new Deadline(this.#options.clock, request.deadlineMs, signal);
     try {
-      return await post(this.#pool, this.#options.url, request, AbortSignal.any([signal, deadline.signal]));
+      return await post(this.#pool, this.#options.url, request, deadline.signal);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
-      if (deadline.signal.aborted) throw new TransientError(operation, "timeout");
+      if (deadline.expired) throw new TransientError(operation, "timeout");
       if (error instanceof PermanentError || error instanceof UnexpectedResponse) throw error;
       throw networkError(operation, error);
     }
@@ -96,14 +96,14 @@ function open({ url: address, policy }: VaultTransportOptions, ca: string | unde
     return new Pool(url.origin, {
       connections: CONNECTIONS,
       allowH2: false,
-      // The deadline of the whole call stands in for these.
+      // The deadline of the whole request replaces these.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: {
         timeout: CONNECT_TIMEOUT_MS,
         lookup: policyLookup(policy),
         secureContext: trust(ca),
-        // Said out loud, so that no environment variable can turn it off.
+        // Explicit, so that no environment variable can turn it off.
         rejectUnauthorized: true,
       },
     });
@@ -112,13 +112,27 @@ function open({ url: address, policy }: VaultTransportOptions, ca: string | unde
   }
 }
 
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/**
+ * Returns a context for TLS 1.2 or later that trusts the PEM bundle *instead of* the public authorities, or these without a bundle.
+ * @throws Error when the bundle has no certificate or an unreadable one (`createSecureContext` would silently trust nothing)
+ */
+function trust(ca: string | undefined): SecureContext {
+  if (ca === undefined) return createSecureContext({ minVersion: "TLSv1.2" });
+  const certificates = ca.match(PEM_CERTIFICATE) ?? [];
+  if (certificates.length === 0) throw new Error("the CA bundle contains no certificate");
+  for (const certificate of certificates) void new X509Certificate(certificate);
+  return createSecureContext({ minVersion: "TLSv1.2", ca: certificates });
+}
+
 function path(base: string, operation: Operation): string {
   return new URL(base).pathname.replace(/\/$/, "") + operationPath[operation];
 }
 
 async function post(pool: Pool, base: string, request: VaultRequest, signal: AbortSignal): Promise<VaultResponse> {
   const { operation, token, ifNoneMatch, maxBytes } = request;
-  const answer = await pool.request({
+  const response = await pool.request({
     method: "POST",
     path: path(base, operation),
     headers: {
@@ -132,21 +146,77 @@ async function post(pool: Pool, base: string, request: VaultRequest, signal: Abo
     body: JSON.stringify(request.body),
     signal,
   });
-  const success = answer.statusCode < 300;
-  if (success && encoded(answer)) {
-    discardBody(answer.body);
+  const success = response.statusCode < 300;
+  if (success && isEncoded(response)) {
+    discardBody(response.body);
     throw new UnexpectedResponse(operation, "content-encoding");
   }
-  const body = await readBody(answer, success ? maxBytes : MAX_ERROR_BYTES);
+  const body = await readBody(response, success ? maxBytes : MAX_ERROR_BYTES);
   if (success && body === undefined) throw new PermanentError(operation, "too_large");
-  return { status: answer.statusCode, body: body ?? new Uint8Array(), header: (name) => single(answer.headers[name]) };
+  return {
+    status: response.statusCode,
+    body: body ?? new Uint8Array(),
+    header: (name) => joined(response.headers[name]),
+  };
 }
 
-function encoded({ headers }: Dispatcher.ResponseData): boolean {
-  const encoding = single(headers["content-encoding"]);
+function isEncoded({ headers }: Dispatcher.ResponseData): boolean {
+  const encoding = joined(headers["content-encoding"]);
   return encoding !== undefined && encoding !== "" && encoding.toLowerCase() !== "identity";
 }
 
-function single(value: string | string[] | undefined): string | undefined {
+function joined(value: string | string[] | undefined): string | undefined {
   return typeof value === "object" ? value.join(", ") : value;
+}
+
+/**
+ * Returns all bytes of a response, or `undefined` as soon as they exceed `maxBytes`: by the announced length before reading, by
+ * counting while reading. Buffers at most `maxBytes` and one chunk.
+ */
+async function readBody({ headers, body }: Dispatcher.ResponseData, maxBytes: number): Promise<Uint8Array | undefined> {
+  const announced = Number(headers["content-length"] ?? 0);
+  if (announced > maxBytes) {
+    discardBody(body);
+    return undefined;
+  }
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    length += chunk.byteLength;
+    if (length > maxBytes) {
+      discardBody(body);
+      return undefined;
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, length);
+}
+
+/** Aborts the response and ignores the error that this abort causes. */
+function discardBody(body: Dispatcher.ResponseData["body"]): void {
+  body.once("error", () => undefined).destroy();
+}
+
+const SYSTEM_CODE = /^[A-Z0-9_]{1,64}$/;
+const TLS_CODE =
+  /CERT|^UNABLE_TO_|^ERR_TLS|^ERR_SSL|^ERR_OSSL|^EPROTO$|^HOSTNAME_MISMATCH$|^CRL_|_CRL|^PATH_LENGTH_|^INVALID_(CA|PURPOSE)$/;
+const RESET_CODES = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED", "UND_ERR_SOCKET", "UND_ERR_RES_CONTENT_LENGTH_MISMATCH"]);
+
+/** Maps a failure of the network, of name resolution or of TLS. An unverified peer is refused, not transient. */
+function networkError(operation: Operation, error: unknown): VaultError {
+  const detail = systemCode(error);
+  if (detail === "VAULT_ADDRESS_REFUSED") return new RefusedError(operation, "address");
+  if (detail !== undefined && TLS_CODE.test(detail)) return new RefusedError(operation, "tls", detail);
+  // A peer that does not speak HTTP broke the connection too.
+  const reset = error instanceof errors.HTTPParserError || (detail !== undefined && RESET_CODES.has(detail));
+  return new TransientError(operation, reset ? "reset" : "unreachable", { detail });
+}
+
+/** Returns the first system code on the error or its causes. Nothing else of a network error is ever passed on. */
+function systemCode(error: unknown): string | undefined {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const code = codeOf(at);
+    if (code !== undefined && SYSTEM_CODE.test(code)) return code;
+  }
+  return undefined;
 }

@@ -3,7 +3,7 @@ import type { Health } from "../connection.ts";
 import { isVaultError, TransientError } from "../vault-error.ts";
 import { codeOf } from "../../../lib/error-code.ts";
 
-/** Remembers how the last list went, and says so when that is news. */
+/** Tracks the outcome of the last list and reports changes. */
 export class HealthMonitor {
   readonly #clock: Clock;
   readonly #onHealth: (health: Health) => void;
@@ -24,21 +24,21 @@ export class HealthMonitor {
   }
 
   failed(error: Error): void {
-    // Why calls are held back is what the failure before says.
-    const heldBack = error instanceof TransientError && error.code === "circuit_open";
-    this.#become("failing", heldBack ? (this.#health.error ?? error) : error);
+    // The failure that opened the circuit breaker is the cause to report.
+    const breakerOpen = error instanceof TransientError && error.code === "circuit_open";
+    this.#become("failing", breakerOpen ? (this.#health.error ?? error) : error);
   }
 
   #become(state: Health["state"], error: Error | undefined): void {
     const before = this.#health;
     const since = before.state === state ? before.since : this.#clock.now();
     this.#health = { state, error, since };
-    if (before.state !== state || classOf(before.error) !== classOf(error)) this.#onHealth(this.#health);
+    if (before.state !== state || failureKind(before.error) !== failureKind(error)) this.#onHealth(this.#health);
   }
 }
 
-/** Figures in a message, such as a time to wait, are no news. */
-function classOf(error: Error | undefined): string | undefined {
+/** Returns a key for the kind of failure. Numbers in a message, such as a delay, do not make it another kind. */
+function failureKind(error: Error | undefined): string | undefined {
   if (!isVaultError(error)) return error?.message;
   return [error.operation, error.kind, codeOf(error), "status" in error && error.status, "field" in error && error.field].join();
 }

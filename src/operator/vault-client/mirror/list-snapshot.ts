@@ -3,7 +3,7 @@ import type { FileRecord, SecretRecord, Snapshot } from "../connection.ts";
 export type SecretsByName = ReadonlyMap<string, readonly SecretRecord[]>;
 export type FilesByName = ReadonlyMap<string, FileRecord>;
 
-/** Records under their name, several of one name in the order of their owners. */
+/** Groups records by name; those of one name are sorted by owner. */
 export function byName(records: readonly SecretRecord[]): SecretsByName {
   const names = new Map<string, SecretRecord[]>();
   for (const record of records) {
@@ -19,7 +19,8 @@ export function byFilename(records: readonly FileRecord[]): FilesByName {
   return new Map(records.map((record) => [record.filename, record]));
 }
 
-export interface ListMoment {
+/** The number of a list in its connection and the time of its arrival. */
+export interface ListOrigin {
   readonly sequence: number;
   readonly listedAt: number;
   readonly listedAtMonotonic: number;
@@ -32,10 +33,10 @@ export class ListSnapshot implements Snapshot {
   readonly secretsByName: SecretsByName;
   readonly filesByName: FilesByName | undefined;
 
-  constructor(moment: ListMoment, secrets: SecretsByName, files: FilesByName | undefined) {
-    this.sequence = moment.sequence;
-    this.listedAt = moment.listedAt;
-    this.listedAtMonotonic = moment.listedAtMonotonic;
+  constructor(origin: ListOrigin, secrets: SecretsByName, files: FilesByName | undefined) {
+    this.sequence = origin.sequence;
+    this.listedAt = origin.listedAt;
+    this.listedAtMonotonic = origin.listedAtMonotonic;
     this.secretsByName = secrets;
     this.filesByName = files;
   }

@@ -4,72 +4,72 @@ import type { Random } from "../../../lib/random.ts";
 import type { SnapshotChange } from "../connection.ts";
 import { isVaultError } from "../vault-error.ts";
 import { byFilename, byName, ListSnapshot, type FilesByName, type SecretsByName } from "./list-snapshot.ts";
-import { changeBetween, madeAnew } from "./snapshot-change.ts";
+import { changeBetween, recreatedNames } from "./snapshot-change.ts";
 import type { Listing, VaultApi } from "../vault-api.ts";
 
-/** After a deadline of the vault's, so that the list no longer shows what it removed. */
-const AFTER_DEADLINE_MS = 20;
+/** Time in ms to wait after `deleteAt`, so that the list no longer contains the removed secret. */
+const REMOVAL_MARGIN_MS = 20;
 
 export interface MirrorOptions {
   readonly api: VaultApi;
   readonly clock: Clock;
   readonly random: Random;
   readonly intervalMs: number;
-  /** Before `onChange`: what was remembered about these names no longer holds. */
-  readonly onMadeAnew: (names: SnapshotChange) => void;
-  /** The first list, or something differs from the one before: a name, or whether files are listed at all. */
+  /** Called before `onChange` with names whose cached bytes are no longer valid. */
+  readonly onRecreated: (names: SnapshotChange) => void;
+  /** Called after the first list, and after each list that differs in a name or in whether files are listed. */
   readonly onChange: (change: SnapshotChange) => void;
 }
 
-/** A parsed list and the etag to ask by whether it still holds. */
-interface Kept<T> {
+/** A parsed list and the entity tag that revalidates it. */
+interface CachedList<T> {
   readonly etag: string | undefined;
   readonly records: T;
 }
 
 export interface ListOutcome {
-  /** In how many milliseconds to list again before the interval is over, where there is a reason to. */
+  /** Time in ms until the next list, if it is due before the end of the interval. */
   readonly dueInMs: number | undefined;
   readonly filesFailure: Error | undefined;
 }
 
-/** Keeps the latest whole list of a connection, and says what differs from the one before. Each `list` makes a new snapshot. */
+/** Keeps the latest complete list of a connection and reports its differences from the previous one. Each list creates a snapshot. */
 export class Mirror {
   readonly #options: MirrorOptions;
-  readonly #overdue: Backoff;
+  readonly #removalRetry: Backoff;
   readonly #filesRetry: Backoff;
-  #filesWanted = false;
-  #secrets: Kept<SecretsByName> | undefined;
-  #files: Kept<FilesByName> | undefined;
+  #filesEnabled = false;
+  #secrets: CachedList<SecretsByName> | undefined;
+  #files: CachedList<FilesByName> | undefined;
   #snapshot: ListSnapshot | undefined;
 
   constructor(options: MirrorOptions) {
     this.#options = options;
     this.#filesRetry = new Backoff({ baseMs: 1_000, maxMs: 300_000 }, options.random);
-    this.#overdue = new Backoff({ baseMs: 1_000, maxMs: options.intervalMs }, options.random);
+    this.#removalRetry = new Backoff({ baseMs: 1_000, maxMs: options.intervalMs }, options.random);
   }
 
   get snapshot(): ListSnapshot | undefined {
     return this.#snapshot;
   }
 
-  /** Whether the next lists include files. */
-  set filesWanted(wanted: boolean) {
-    this.#filesWanted = wanted;
+  /** Includes files in the next lists, or not. */
+  set filesEnabled(enabled: boolean) {
+    this.#filesEnabled = enabled;
   }
 
-  get filesWanted(): boolean {
-    return this.#filesWanted;
+  get filesEnabled(): boolean {
+    return this.#filesEnabled;
   }
 
   /**
-   * Lists, and takes the result in whole or not at all. Secrets do not wait for files: when only these cannot be listed they stay as
-   * they were.
-   * @throws what listing the secrets throws
+   * Lists and replaces the snapshot as a whole. Secrets do not depend on files: if only the list of files fails, the previous files are
+   * kept.
+   * @throws the error of listing secrets
    */
   async list(signal: AbortSignal): Promise<ListOutcome> {
     const { api } = this.#options;
-    this.#secrets = kept(await api.listSecrets(this.#secrets?.etag, signal), this.#secrets, byName);
+    this.#secrets = revalidated(await api.listSecrets(this.#secrets?.etag, signal), this.#secrets, byName);
     const filesFailure = await this.#listFiles(signal);
     if (this.#secrets) this.#publish(this.#secrets.records);
     const due = this.#untilRemoval();
@@ -77,14 +77,14 @@ export class Mirror {
     return { dueInMs: Math.min(due ?? Number.POSITIVE_INFINITY, this.#filesRetry.next()), filesFailure };
   }
 
-  /** Answers what went wrong. @throws the signal's reason */
+  /** Returns the failure, if any. @throws the signal's reason */
   async #listFiles(signal: AbortSignal): Promise<Error | undefined> {
-    if (!this.#filesWanted) {
+    if (!this.#filesEnabled) {
       this.#files = undefined;
       return undefined;
     }
     try {
-      this.#files = kept(await this.#options.api.listFiles(this.#files?.etag, signal), this.#files, byFilename);
+      this.#files = revalidated(await this.#options.api.listFiles(this.#files?.etag, signal), this.#files, byFilename);
       this.#filesRetry.reset();
       return undefined;
     } catch (error) {
@@ -95,19 +95,19 @@ export class Mirror {
   }
 
   #publish(secrets: SecretsByName): void {
-    const { clock, onMadeAnew, onChange } = this.#options;
+    const { clock, onRecreated, onChange } = this.#options;
     const before = this.#snapshot;
-    const moment = { sequence: (before?.sequence ?? 0) + 1, listedAt: clock.now(), listedAtMonotonic: clock.monotonic() };
-    const after = new ListSnapshot(moment, secrets, this.#files?.records);
+    const origin = { sequence: (before?.sequence ?? 0) + 1, listedAt: clock.now(), listedAtMonotonic: clock.monotonic() };
+    const after = new ListSnapshot(origin, secrets, this.#files?.records);
     const change = changeBetween(before, after);
     this.#snapshot = after;
-    const filesTurned = (before?.fileCount === undefined) !== (after.fileCount === undefined);
-    if (before && !filesTurned && change.secrets.size === 0 && change.files.size === 0) return;
-    if (before) onMadeAnew(madeAnew(before, after, change));
+    const filesToggled = (before?.fileCount === undefined) !== (after.fileCount === undefined);
+    if (before && !filesToggled && change.secrets.size === 0 && change.files.size === 0) return;
+    if (before) onRecreated(recreatedNames(before, after, change));
     onChange(change);
   }
 
-  /** Of the moments `deleteAt` the next; for those that have passed and are still listed, a growing delay. */
+  /** Returns the time in ms until the next `deleteAt`, or a backoff while a record outlives its own. */
   #untilRemoval(): number | undefined {
     const now = this.#options.clock.now();
     let [next, overdue] = [Number.POSITIVE_INFINITY, false];
@@ -118,17 +118,17 @@ export class Mirror {
         else overdue = true;
       }
     }
-    if (!overdue) this.#overdue.reset();
-    const wait = Math.min(next + AFTER_DEADLINE_MS, overdue ? this.#overdue.next() : Number.POSITIVE_INFINITY);
+    if (!overdue) this.#removalRetry.reset();
+    const wait = Math.min(next + REMOVAL_MARGIN_MS, overdue ? this.#removalRetry.next() : Number.POSITIVE_INFINITY);
     return Number.isFinite(wait) ? wait : undefined;
   }
 }
 
-/** The new list, or the one before when the vault says that it is unchanged. */
-function kept<R, T>(
+/** Returns the new list, or the previous one if the vault reported it unchanged. */
+function revalidated<R, T>(
   listing: Listing<R> | undefined,
-  before: Kept<T> | undefined,
+  before: CachedList<T> | undefined,
   index: (records: readonly R[]) => T,
-): Kept<T> | undefined {
+): CachedList<T> | undefined {
   return listing ? { etag: listing.etag, records: index(listing.records) } : before;
 }

@@ -6,9 +6,9 @@ import { isVaultError, TransientError } from "../vault-error.ts";
 export interface PollerOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** From the start of one poll to the start of the next. */
+  /** Time in ms from the start of one poll to the start of the next. */
   readonly intervalMs: number;
-  /** Answers in how many milliseconds something is known to change, if anything is; a failure is retried with a growing delay. */
+  /** Returns the time in ms until the next known change, if any. A failure is retried with backoff. */
   readonly poll: (signal: AbortSignal) => Promise<number | undefined>;
 }
 
@@ -18,7 +18,7 @@ type PollerState =
   | { readonly kind: "polling"; readonly again: boolean }
   | { readonly kind: "stopped" };
 
-/** Says when to poll: once an interval, at once when asked, after 1 s … 5 min with jitter when it failed. Never two at a time. */
+/** Polls once per interval, immediately on request, and 1 s … 5 min with jitter after a failure. Never runs two polls concurrently. */
 export class Poller implements AsyncDisposable {
   readonly #options: PollerOptions;
   readonly #backoff: Backoff;
@@ -31,7 +31,7 @@ export class Poller implements AsyncDisposable {
     this.#backoff = new Backoff({ baseMs: 1_000, maxMs: 300_000 }, options.random);
   }
 
-  /** Polls at once; while one poll is under way, once more after it. */
+  /** Polls immediately; while a poll is in progress, once more after it. */
   soon(): void {
     const state = this.#state;
     switch (state.kind) {
@@ -73,15 +73,15 @@ export class Poller implements AsyncDisposable {
     this.#running = this.#run();
   }
 
-  /** One poll; answers the delay before the next. */
+  /** Polls once and returns the delay in ms before the next poll. */
   async #pollOnce(): Promise<number> {
     const { clock, intervalMs, poll } = this.#options;
     const start = clock.monotonic();
     try {
-      const known = await poll(this.#stop.signal);
+      const dueInMs = await poll(this.#stop.signal);
       this.#backoff.reset();
       const regular = Math.max(0, intervalMs - (clock.monotonic() - start));
-      return Math.min(regular, known ?? regular);
+      return Math.min(regular, dueInMs ?? regular);
     } catch (error) {
       return this.#delayAfter(error);
     }
@@ -89,12 +89,12 @@ export class Poller implements AsyncDisposable {
 
   #delayAfter(error: unknown): number {
     const least = isVaultError(error) && "retryAfterMs" in error ? (error.retryAfterMs ?? 0) : 0;
-    // Nothing was tried, so nothing failed once more.
+    // No request was sent, so this is not another failure.
     if (error instanceof TransientError && error.code === "circuit_open") return least;
     return Math.max(least, this.#backoff.next());
   }
 
-  /** A look at the state that the compiler does not believe to know already. */
+  /** Re-reads `#state`: TypeScript keeps the narrowed type across the `await`. */
   #current(): PollerState {
     return this.#state;
   }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { FileRecord, SecretRecord } from "../connection.ts";
 import { byFilename, byName, ListSnapshot } from "./list-snapshot.ts";
-import { changeBetween, madeAnew } from "./snapshot-change.ts";
+import { changeBetween, recreatedNames } from "./snapshot-change.ts";
 
 function secret(more: Partial<SecretRecord> = {}): SecretRecord {
   const unsaid = { owner: "ann", shared: false, expiresAt: 5, expired: false, deleteAt: 9, createdAt: 1 };
@@ -20,7 +20,7 @@ function snapshot(secrets: SecretRecord[], files?: FileRecord[]): ListSnapshot {
 function compare(before: SecretRecord[], after: SecretRecord[]): [string[], string[]] {
   const [old, now] = [snapshot(before), snapshot(after)];
   const change = changeBetween(old, now);
-  return [[...change.secrets], [...madeAnew(old, now, change).secrets]];
+  return [[...change.secrets], [...recreatedNames(old, now, change).secrets]];
 }
 
 test("the first list differs by all its names", () => {
@@ -66,7 +66,7 @@ test("files: what is new, gone or different is named; what is not listed at all 
   );
   const change = changeBetween(old, now);
   expect([...change.files].sort()).toEqual(["gone", "grown", "new", "swapped"]);
-  expect([...madeAnew(old, now, change).files].sort()).toEqual(["gone", "swapped"]);
+  expect([...recreatedNames(old, now, change).files].sort()).toEqual(["gone", "swapped"]);
   expect(changeBetween(old, snapshot([])).files).toEqual(new Set());
 });
 

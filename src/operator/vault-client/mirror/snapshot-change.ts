@@ -4,25 +4,25 @@ import { isObject } from "../../../lib/is-object.ts";
 
 const none: ReadonlyMap<string, never> = new Map<string, never>();
 
-/** Names that are new, gone, or say anything else than before; all of them when there was no list before. */
+/** Returns the names that were added, removed or changed; all names if there was no list before. */
 export function changeBetween(before: ListSnapshot | undefined, after: ListSnapshot): SnapshotChange {
   return {
     secrets: differing(before?.secretsByName ?? none, after.secretsByName),
-    // While files are not listed nothing is known about them, which is no change of theirs.
+    // Files that are no longer listed did not change.
     files: after.filesByName ? differing(before?.filesByName ?? none, after.filesByName) : new Set(),
   };
 }
 
 function differing<T>(before: ReadonlyMap<string, T>, after: ReadonlyMap<string, T>): ReadonlySet<string> {
   const names = new Set<string>();
-  // The same parsed list, kept because the vault said that it is unchanged.
+  // The vault responded with 304, so the parsed list is the same object.
   if (before === after) return names;
   for (const [name, value] of after) if (!before.has(name) || !same(before.get(name), value)) names.add(name);
   for (const name of before.keys()) if (!after.has(name)) names.add(name);
   return names;
 }
 
-/** Equal as JSON: by content, whatever the order of an object's fields. */
+/** Compares two JSON values by content, regardless of the order of fields. */
 function same(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((each, at) => same(each, b[at]));
@@ -32,10 +32,10 @@ function same(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Of the changed names those whose versions may now be about other bytes than before: gone, back to a lower version, or the same
- * version made at another time. A name made anew starts again at version 1 (the vault contract, "Fine print").
+ * Returns those of the changed names whose version numbers may now refer to other bytes: removed, back at a lower version, or the same
+ * version with another creation time. A recreated name starts again at version 1 (docs/design/vault-contract.md#versions).
  */
-export function madeAnew(before: ListSnapshot, after: ListSnapshot, change: SnapshotChange): SnapshotChange {
+export function recreatedNames(before: ListSnapshot, after: ListSnapshot, change: SnapshotChange): SnapshotChange {
   const secrets = [...change.secrets].filter((name) => before.secrets(name).some((old) => !continues(old, after.secrets(name))));
   const files = [...change.files].filter((name) => {
     const [old, now] = [before.file(name), after.file(name)];

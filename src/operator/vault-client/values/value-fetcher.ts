@@ -18,14 +18,14 @@ interface Fetched {
   readonly version: number;
 }
 
-/** Bytes from the cache or the vault: however many ask for one version, it is fetched once. */
+/** Returns bytes from the cache or the vault. Concurrent callers of one version share one request. */
 export class ValueFetcher implements Disposable {
   readonly #options: ValueFetcherOptions;
   readonly #connection: number;
   readonly #flights = new SingleFlight<Fetched>();
   readonly #closing = new AbortController();
-  /** How often anything was forgotten: what was fetched across that may be about the past, and isn't kept. */
-  #forgotten = 0;
+  /** Incremented by `forget`: bytes whose request started before may be outdated and are not cached. */
+  #revision = 0;
 
   constructor(options: ValueFetcherOptions) {
     this.#options = options;
@@ -34,11 +34,11 @@ export class ValueFetcher implements Disposable {
 
   async secret(record: SecretRecord, version: number, signal: AbortSignal): Promise<SecretValue> {
     const key: CacheKey = { connection: this.#connection, kind: "secret", name: record.name, owner: record.owner, version };
-    const { bytes, version: answered } = await this.#get(key, signal, async (shared) => {
+    const { bytes, version: fetchedVersion } = await this.#get(key, signal, async (shared) => {
       const fetched = await this.#options.reader.read(record, version, shared);
       return { bytes: fetched.value, version: fetched.version };
     });
-    return { value: bytes, version: answered };
+    return { value: bytes, version: fetchedVersion };
   }
 
   file(record: FileRecord, version: number, signal: AbortSignal): Promise<FileContent> {
@@ -46,10 +46,10 @@ export class ValueFetcher implements Disposable {
     return this.#get(key, signal, (shared) => this.#options.api.download(record, version, shared));
   }
 
-  /** These names may be about other bytes now. */
+  /** Forgets the bytes and routes of these names. */
   forget({ secrets, files }: SnapshotChange): void {
     if (secrets.size === 0 && files.size === 0) return;
-    this.#forgotten += 1;
+    this.#revision += 1;
     this.#options.reader.forget(secrets);
     this.#options.cache.forget(
       ({ connection, kind, name }) => connection === this.#connection && (kind === "secret" ? secrets : files).has(name),
@@ -66,13 +66,13 @@ export class ValueFetcher implements Disposable {
     const either = AbortSignal.any([signal, this.#closing.signal]);
     either.throwIfAborted();
     const bytes = cache.get(key);
-    observer.cache(bytes !== undefined);
+    observer.valueCacheRead(bytes !== undefined);
     if (bytes) return { bytes, version: key.version };
-    const forgotten = this.#forgotten;
-    const flight = `${JSON.stringify([key.kind, key.name, key.owner ?? null, key.version])} ${forgotten}`;
+    const revision = this.#revision;
+    const flight = `${JSON.stringify([key.kind, key.name, key.owner ?? null, key.version])} ${revision}`;
     return this.#flights.run(flight, either, async (shared) => {
       const fetched = await fetch(shared);
-      if (forgotten === this.#forgotten) cache.set({ ...key, version: fetched.version }, fetched.bytes);
+      if (revision === this.#revision) cache.set({ ...key, version: fetched.version }, fetched.bytes);
       return fetched;
     });
   }
