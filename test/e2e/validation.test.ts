@@ -25,8 +25,8 @@ const connection = (more: object): object => ({
 });
 
 const cases: [what: string, object: object, message: RegExp][] = [
-  ["no data at all", spec({ data: undefined }), /write at least one entry under spec\.data, for example/],
-  ["an empty list of data", spec({ data: [] }), /spec\.data.*write at least one entry, for example/],
+  ["no data at all", spec({ data: undefined }), /spec\.data must have at least one entry, for example/],
+  ["an empty list of data", spec({ data: [] }), /spec\.data.*must have at least one entry, for example/],
   ["version 0", vaultSecret("wrong", { a: { key: "a", version: 0 } }), /version in body should be greater than or equal to 1/],
   [
     "a version that is a word",
@@ -36,35 +36,35 @@ const cases: [what: string, object: object, message: RegExp][] = [
   [
     "a type that mints tokens",
     vaultSecret("wrong", { a: "a" }, { type: "kubernetes.io/service-account-token" }),
-    /write one of Opaque, kubernetes\.io\/tls/,
+    /must be one of Opaque, kubernetes\.io\/tls/,
   ],
-  ["an unknown type", vaultSecret("wrong", { a: "a" }, { type: "Sealed" }), /spec\.target\.type.*write one of Opaque/],
-  ["the type of credentials", vaultSecret("wrong", { a: "a" }, { type: "vaultsync.dev/credentials" }), /write one of Opaque/],
+  ["an unknown type", vaultSecret("wrong", { a: "a" }, { type: "Sealed" }), /spec\.target\.type.*must be one of Opaque/],
+  ["the type of credentials", vaultSecret("wrong", { a: "a" }, { type: "vaultsync.dev/credentials" }), /must be one of Opaque/],
   [
     "two connections as a list",
     spec({ connectionRef: [{ name: "a" }, { name: "b" }] }),
     /unknown field "spec\.connectionRef\[0\]\.name"/,
   ],
-  ["two connections in one name", spec({ connectionRef: { name: "a,b" } }), /write the name of one VaultConnection/],
+  ["two connections in one name", spec({ connectionRef: { name: "a,b" } }), /must be the name of one VaultConnection/],
   ["a second connection under another name", spec({ connectionRefs: [{ name: "b" }] }), /unknown field "spec\.connectionRefs"/],
   ["one key twice", spec({ data: ["a", "b"].map((key) => ({ secretKey: "a", remoteRef: { key } })) }), /Duplicate value/],
-  ["a key no Secret can have", vaultSecret("wrong", { "a/b": "a" }), /a key has only letters, digits/],
+  ["a key no Secret can have", vaultSecret("wrong", { "a/b": "a" }), /must consist of letters, digits/],
   [
     "a filename that is no key",
     vaultFile("wrong", [{ filename: "a/b.conf" }], { kind: "ConfigMap" }),
-    /write under which key it goes, for example key: app\.conf/,
+    /set key, for example key: app\.conf/,
   ],
   [
     "two files under one key",
     vaultFile("wrong", [{ filename: "a" }, { filename: "b", key: "a" }], { kind: "ConfigMap" }),
-    /give one of them another key/,
+    /set another key for one of them/,
   ],
   ["no kind of target", vaultFile("wrong", [{ filename: "a" }], {}), /spec\.target\.kind: Required value/],
-  ["an address with /v1", connection({ url: "https://vault.example.com/v1" }), /write the vault's base address without \/v1/],
-  ["an address with a password", connection({ url: "https://me:pw@vault.example.com" }), /write the vault's base address/],
-  ["an interval of a second", connection({ refreshInterval: "1s" }), /write a duration of at least 5s/],
-  ["an interval that is no duration", connection({ refreshInterval: "often" }), /write a duration of at least 5s/],
-  ["no e-mail address", connection({ email: "ops" }), /write the e-mail address of the vault account/],
+  ["an address with /v1", connection({ url: "https://vault.example.com/v1" }), /must be the base URL of the vault without \/v1/],
+  ["an address with a password", connection({ url: "https://me:pw@vault.example.com" }), /must be the base URL of the vault/],
+  ["an interval of a second", connection({ refreshInterval: "1s" }), /must be a duration of at least 5s/],
+  ["an interval that is no duration", connection({ refreshInterval: "often" }), /must be a duration of at least 5s/],
+  ["no e-mail address", connection({ email: "ops" }), /must be the email address of the vault account/],
 ];
 
 test.each(cases)("%s is refused", async (_what, object, message) => {

@@ -74,21 +74,21 @@ interface Definition {
 const definitions: readonly Definition[] = [
   {
     kind: vaultConnectionKind,
-    description: "A vault, the account the operator logs in with, and how often it looks.",
+    description: "Connection to a vault: its URL, the account of the operator, and the refresh interval.",
     spec: connectionSpec,
     status: connectionStatus,
     columns: connectionColumns,
   },
   {
     kind: vaultSecretKind,
-    description: "Keeps one Secret in step with secrets of a vault.",
+    description: "Keeps a Secret in sync with secrets of a vault.",
     spec: vaultSecretSpec,
     status: vaultSecretStatus,
     columns: syncColumns,
   },
   {
     kind: vaultFileKind,
-    description: "Keeps one ConfigMap or Secret in step with files of a vault.",
+    description: "Keeps a ConfigMap or Secret in sync with files of a vault.",
     spec: vaultFileSpec,
     status: vaultFileStatus,
     columns: syncColumns,

@@ -13,7 +13,7 @@ export const MAX_KEY_LENGTH = 253;
 export function objectName(what: string): z.ZodString {
   return withRule(z.string().min(1).max(253), {
     cel: "self.matches('^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$')",
-    message: `write the name of one ${what}: lower-case letters, digits, '-' and '.', for example my-${what.toLowerCase()}`,
+    message: `must be the name of one ${what}: lower-case letters, digits, '-' and '.', for example my-${what.toLowerCase()}`,
     check: (name) => DNS_NAME.test(name),
   });
 }
@@ -21,7 +21,7 @@ export function objectName(what: string): z.ZodString {
 /** A key of a Secret or ConfigMap. */
 export const objectKey: z.ZodString = withRule(z.string().min(1).max(MAX_KEY_LENGTH), {
   cel: `self.matches('${OBJECT_KEY_PATTERN}')`,
-  message: "a key has only letters, digits, '-', '_' and '.', and no two dots first, for example tls.crt",
+  message: "must consist of letters, digits, '-', '_' and '.', and must not be '.' or start with '..', for example tls.crt",
   check: (key) => new RegExp(OBJECT_KEY_PATTERN).test(key),
 });
 
@@ -41,11 +41,11 @@ export const vaultName: z.ZodString = withRule(
   z
     .string()
     .min(1)
-    .refine((name) => Array.from(name).length <= MAX_NAME_CHARACTERS, `a name has at most ${MAX_NAME_CHARACTERS} characters`)
+    .refine((name) => Array.from(name).length <= MAX_NAME_CHARACTERS, `must have at most ${MAX_NAME_CHARACTERS} characters`)
     .meta({ maxLength: MAX_NAME_CHARACTERS }),
   {
     cel: `!self.matches('${CONTROL.replaceAll("\\", "\\\\")}')`,
-    message: "a name in the vault has no control characters, such as a line end",
+    message: "must not contain control characters such as line breaks",
     check: (name) => !new RegExp(CONTROL, "u").test(name),
   },
 );
@@ -57,7 +57,7 @@ const LONGEST_MS = 9_223_372_036_854;
 export function duration(minimum: string): z.ZodString {
   return withRule(z.string().max(32), {
     cel: `self.matches('${DURATION_PATTERN.replaceAll("\\", "\\\\")}') && duration(self) >= duration('${minimum}')`,
-    message: `write a duration of at least ${minimum}, for example 90s, 5m or 1h30m`,
+    message: `must be a duration of at least ${minimum}, for example 90s, 5m or 1h30m`,
     check: (text) => {
       const ms = new RegExp(DURATION_PATTERN).test(text) ? parseDuration(text) : 0;
       return ms >= parseDuration(minimum) && ms <= LONGEST_MS;
@@ -65,11 +65,11 @@ export function duration(minimum: string): z.ZodString {
   });
 }
 
-const VERSION_WORDS = "write latest or a positive whole number, for example 3";
+const VERSION_MESSAGE = "must be latest or a positive integer, for example 3";
 
 /** Which version to follow: `latest`, or a positive whole number to stay at. */
 export const version = z
-  .union([z.literal("latest"), z.int().min(1, VERSION_WORDS)], VERSION_WORDS)
+  .union([z.literal("latest"), z.int().min(1, VERSION_MESSAGE)], VERSION_MESSAGE)
   .meta({
     "x-kubernetes-int-or-string": true,
     // Each of the two speaks of its own type only. A CEL rule on a text of unknown length would go over the API server's budget.
@@ -77,34 +77,36 @@ export const version = z
     pattern: "^latest$",
   })
   .optional()
-  .describe("The version to follow: latest (the default), or a positive whole number to stay at.");
+  .describe("The version to sync: latest (the default), or a positive integer to pin that version.");
 
 export const connectionRef = z
   .object({
     kind: z.enum(["VaultConnection"]).optional().describe("Defaults to VaultConnection."),
-    name: objectName("VaultConnection").describe("The VaultConnection's name, in this namespace."),
+    name: objectName("VaultConnection").describe("Name of a VaultConnection in the same namespace."),
   })
-  .describe("The one VaultConnection that this resource reads through.");
+  .describe("The VaultConnection through which the operator reads the vault for this resource.");
 
 export const suspend = z
   .boolean()
   .optional()
-  .describe("true: leave the target as it is and do nothing until it is false again. Defaults to false.");
+  .describe("If true, the operator does not reconcile this resource and leaves the target unchanged. Defaults to false.");
 
 export const creationPolicy = z
   .enum(["Owner"])
   .optional()
-  .describe("Owner (the default): the operator creates the target, and it is garbage-collected with this resource.");
+  .describe("Owner (the default): the operator creates the target, which is garbage-collected with this resource.");
 
 export const whenMissing = z
   .enum(["Retain"])
   .optional()
-  .describe("When a source is gone for any other reason. Retain (the default): keep the last bytes, and say so.");
+  .describe(
+    "Policy for a source that is missing for any other reason. Retain (the default): keep the last content and report SourceMissing.",
+  );
 
 export const whenRemoved = z
   .enum(["Delete", "Retain"])
   .optional()
   .describe(
-    "When the vault removed a source at its delete_time. Delete (the default): drop the key, and the target when none is left. " +
-      "Retain: keep the last bytes.",
+    "Policy for a source that the vault removed at its delete_time. Delete (the default): remove its key, and the target with its last key. " +
+      "Retain: keep the last content.",
   );

@@ -27,32 +27,35 @@ export const MAX_STATUS_ITEMS = 64;
 
 /** What a status says of one item beside its names. */
 const itemFacts = {
-  version: z.int().optional().describe("The version whose bytes the target holds."),
-  latest: z.int().optional().describe("The latest version the vault lists."),
-  expiresAt: moment.optional().describe("When the vault counts this version as expired."),
-  deleteAt: moment.optional().describe("When the vault removes it."),
+  version: z.int().optional().describe("Version stored in the target."),
+  latest: z.int().optional().describe("Latest version in the vault's list."),
+  expiresAt: moment.optional().describe("Time at which this version expires."),
+  deleteAt: moment.optional().describe("Time at which the vault removes the source."),
 };
 
 const secretItem = z.object({
-  secretKey: z.string().describe("The key of the target."),
-  key: z.string().describe("The secret's name in the vault."),
+  secretKey: z.string().describe("Key of the target."),
+  key: z.string().describe("Name of the secret in the vault."),
   ...itemFacts,
 });
 
 const fileItem = z.object({
-  key: z.string().describe("The key of the target."),
-  filename: z.string().describe("The file's name in the vault."),
+  key: z.string().describe("Key of the target."),
+  filename: z.string().describe("Name of the file in the vault."),
   ...itemFacts,
 });
 
 function syncStatus<T extends z.ZodType>(item: T) {
   return z.object({
-    observedGeneration: z.int().optional().describe("The generation the conditions speak of, also after a failed attempt."),
+    observedGeneration: z
+      .int()
+      .optional()
+      .describe("Generation that the conditions refer to, also after a failed reconciliation."),
     conditions,
     target: z.object({ kind: z.string(), name: z.string() }).optional(),
     items: z.array(item).max(MAX_STATUS_ITEMS).optional(),
-    itemsOmitted: z.int().optional().describe("How many items are not listed here."),
-    syncedAt: moment.optional().describe("When the target's bytes last changed."),
+    itemsOmitted: z.int().optional().describe("Number of items that are not listed here."),
+    syncedAt: moment.optional().describe("Time of the last change to the content of the target."),
   });
 }
 

@@ -17,8 +17,8 @@ test("a problem is told with the path of its field, as a person would write it",
     data: [{ secretKey: "ok", remoteRef: { key: "k", version: "x" } }, { secretKey: "a/b" }],
   };
   const text = explain(vaultSecretSpec, spec);
-  expect(text).toContain("spec.data[0].remoteRef.version: write latest or a positive whole number");
-  expect(text).toContain("spec.data[1].secretKey: a key has only letters");
+  expect(text).toContain("spec.data[0].remoteRef.version: must be latest or a positive integer");
+  expect(text).toContain("spec.data[1].secretKey: must consist of letters");
   expect(text).toContain("spec.data[1].remoteRef: ");
 });
 

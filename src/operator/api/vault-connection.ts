@@ -20,31 +20,33 @@ function isBaseUrl(text: string): boolean {
 
 const baseUrl = withRule(z.string().max(2048), {
   cel: "self.matches('^https?://[^/?#@\\\\s]+(/[^?#\\\\s]*)?$') && !self.matches('/v1/?$')",
-  message: "write the vault's base address without /v1, a query or a user, for example https://vault.example.com",
+  message: "must be the base URL of the vault without /v1, query or user, for example https://vault.example.com",
   check: isBaseUrl,
 });
 
 const email = withRule(z.string().max(320), {
   cel: "self.matches('^[!-?A-~]+@[!-?A-~]+$')",
-  message: "write the e-mail address of the vault account, for example ops@example.com",
+  message: "must be the email address of the vault account, for example ops@example.com",
   check: (text) => /^[!-?A-~]+@[!-?A-~]+$/.test(text),
 });
 
 const scopeValues = z.array(z.string().min(1).max(256)).min(1).max(256).optional();
 
 export const connectionSpec = z.object({
-  url: baseUrl.describe("The vault's base address, without /v1. https, unless the operator runs with --allow-http."),
-  email: email.describe("The vault account; sent as `email` with every call."),
+  url: baseUrl.describe("Base URL of the vault, without /v1. Must be https unless the operator runs with --allow-http."),
+  email: email.describe("Email address of the vault account; sent as `email` with every request."),
   auth: z
     .object({
       passwordSecretRef: z
         .object({
-          name: objectName("Secret").describe("A Secret of type vaultsync.dev/credentials in this namespace."),
-          key: objectKey.optional().describe(`The key that holds the password. Defaults to ${connectionDefaults.passwordKey}.`),
+          name: objectName("Secret").describe("Name of a Secret of type vaultsync.dev/credentials in the same namespace."),
+          key: objectKey
+            .optional()
+            .describe(`Key of the password in that Secret. Defaults to ${connectionDefaults.passwordKey}.`),
         })
-        .describe("Logs in with the account's password and refreshes the token from then on."),
+        .describe("Logs in with the password of the account and refreshes the token afterwards."),
     })
-    .describe("How the operator authenticates."),
+    .describe("Authentication of the operator at the vault."),
   scope: z
     .object({
       cloudType: scopeValues,
@@ -54,20 +56,24 @@ export const connectionSpec = z.object({
       secretName: scopeValues,
     })
     .optional()
-    .describe("What the token is limited to. An attribute left out means every value."),
+    .describe("Scope to which the token is limited. An omitted attribute allows every value."),
   tokenLifetime: duration("1h")
     .optional()
-    .describe(`Lifetime to ask for, rounded up to hours. Defaults to ${connectionDefaults.tokenLifetime}.`),
+    .describe(`Requested lifetime of tokens, rounded up to hours. Defaults to ${connectionDefaults.tokenLifetime}.`),
   refreshInterval: duration("5s")
     .optional()
-    .describe(`One list call per interval serves all resources. At least 5s. Defaults to ${connectionDefaults.refreshInterval}.`),
-  timeout: duration("1s").optional().describe(`Of one call. Defaults to ${connectionDefaults.timeout}.`),
+    .describe(
+      `Interval between list requests; one request serves all resources of the connection. At least 5s. Defaults to ${connectionDefaults.refreshInterval}.`,
+    ),
+  timeout: duration("1s").optional().describe(`Timeout of one request to the vault. Defaults to ${connectionDefaults.timeout}.`),
   requestsPerSecond: z
     .int()
     .min(1)
     .max(1000)
     .optional()
-    .describe(`Ceiling towards this vault; bursts of twice that. Defaults to ${connectionDefaults.requestsPerSecond}.`),
+    .describe(
+      `Maximum rate of requests to the vault, with bursts of twice that. Defaults to ${connectionDefaults.requestsPerSecond}.`,
+    ),
 });
 export type ConnectionSpec = z.output<typeof connectionSpec>;
 
@@ -79,9 +85,9 @@ export const connectionStatus = z.object({
   token: z
     .object({ expiresAt: moment, refreshedAt: moment, scope: z.string() })
     .optional()
-    .describe("The token in use; never the token itself."),
-  secrets: z.int().optional().describe("Secrets in the last list."),
-  files: z.int().optional().describe("Files in the last list; absent while no VaultFile refers to this connection."),
-  users: z.int().optional().describe("Resources that refer to this connection."),
+    .describe("Metadata of the token in use; never the token itself."),
+  secrets: z.int().optional().describe("Number of secrets in the last list."),
+  files: z.int().optional().describe("Number of files in the last list; absent while no VaultFile refers to this connection."),
+  users: z.int().optional().describe("Number of resources that refer to this connection."),
 });
 export type ConnectionStatus = z.output<typeof connectionStatus>;

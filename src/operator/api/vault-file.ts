@@ -18,13 +18,13 @@ import { fileStatus } from "./status.ts";
 
 const fileEntry = withRule(
   z.object({
-    filename: vaultName.describe("The file's name in the vault."),
+    filename: vaultName.describe("Name of the file in the vault."),
     version,
-    key: objectKey.optional().describe("The key of the target. Defaults to the filename, where that is a legal key."),
+    key: objectKey.optional().describe("Key of the target. Defaults to the filename if that is a valid key."),
   }),
   {
     cel: `has(self.key) || (size(self.filename) <= ${MAX_KEY_LENGTH} && self.filename.matches('${OBJECT_KEY_PATTERN}'))`,
-    message: "this filename is not a legal key: write under which key it goes, for example key: app.conf",
+    message: "the filename is not a valid key: set key, for example key: app.conf",
     check: (file) => file.key !== undefined || isObjectKey(file.filename),
   },
 );
@@ -34,12 +34,12 @@ const keyOf = (file: z.output<typeof fileEntry>): string => file.key ?? file.fil
 const files = withRule(
   withRule(z.array(fileEntry).max(128).optional(), {
     cel: "size(self) > 0",
-    message: "write at least one entry, for example {filename: app.conf}",
+    message: "must have at least one entry, for example {filename: app.conf}",
     check: (entries) => entries?.length !== 0,
   }),
   {
     cel: "self.all(a, self.exists_one(b, (has(b.key) ? b.key : b.filename) == (has(a.key) ? a.key : a.filename)))",
-    message: "two files go under the same key: give one of them another key",
+    message: "two files have the same key: set another key for one of them",
     check: (entries) => new Set(entries?.map(keyOf)).size === (entries?.length ?? 0),
   },
 );
@@ -48,20 +48,22 @@ export const vaultFileSpec = withRule(
   z.object({
     connectionRef,
     suspend,
-    files: files.describe("Which files of the vault the target holds."),
+    files: files.describe("Files of the vault to store in the target."),
     target: z
       .object({
-        kind: z.enum(["ConfigMap", "Secret"]).describe("Required, as it decides who may read it."),
-        name: objectName("ConfigMap").optional().describe("The target's name. Defaults to this resource's own."),
+        kind: z
+          .enum(["ConfigMap", "Secret"])
+          .describe("Kind of the target. Required, because it decides who may read the content."),
+        name: objectName("ConfigMap").optional().describe("Name of the target. Defaults to the name of this resource."),
         creationPolicy,
         whenRemoved,
         whenMissing,
       })
-      .describe("The ConfigMap or Secret to keep in step."),
+      .describe("The ConfigMap or Secret to keep in sync."),
   }),
   {
     cel: "has(self.files)",
-    message: "write at least one entry under spec.files, for example {filename: app.conf}",
+    message: "spec.files must have at least one entry, for example {filename: app.conf}",
     check: (spec) => spec.files !== undefined,
   },
 );

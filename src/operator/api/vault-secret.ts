@@ -28,21 +28,21 @@ export const targetTypes = [
 
 const targetType = withRule(z.string().max(253), {
   cel: `self in [${targetTypes.map((type) => `'${type}'`).join(", ")}]`,
-  message: `write one of ${targetTypes.join(", ")}`,
+  message: `must be one of ${targetTypes.join(", ")}`,
   check: (type) => targetTypes.some((allowed) => allowed === type),
 });
 
 const dataEntry = z.object({
-  secretKey: objectKey.describe("The key of the target Secret."),
+  secretKey: objectKey.describe("Key of the target Secret."),
   remoteRef: z.object({
-    key: vaultName.describe("The secret's name in the vault (key_name)."),
+    key: vaultName.describe("Name of the secret in the vault (key_name)."),
     version,
     owner: z
       .string()
       .min(1)
       .max(320)
       .optional()
-      .describe("The creator's e-mail address; only needed where several creators shared the same name."),
+      .describe("Email address of the creator; required only if several creators share a secret of this name."),
   }),
 });
 
@@ -52,13 +52,13 @@ const distinctEntries = z
   .max(256)
   .optional()
   .refine((entries) => new Set(entries?.map((entry) => entry.secretKey)).size === (entries?.length ?? 0), {
-    message: "two entries have the same secretKey: give one of them another",
+    message: "two entries have the same secretKey: set another one for one of them",
   })
   .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["secretKey"] });
 
 const data = withRule(distinctEntries, {
   cel: "size(self) > 0",
-  message: "write at least one entry, for example {secretKey: password, remoteRef: {key: shop-db}}",
+  message: "must have at least one entry, for example {secretKey: password, remoteRef: {key: shop-db}}",
   check: (entries) => entries?.length !== 0,
 });
 
@@ -66,21 +66,21 @@ export const vaultSecretSpec = withRule(
   z.object({
     connectionRef,
     suspend,
-    data: data.describe("Which key of the target comes from which secret of the vault."),
+    data: data.describe("Keys of the target, each with the secret of the vault that it is read from."),
     target: z
       .object({
-        name: objectName("Secret").optional().describe("The Secret's name. Defaults to this resource's own."),
-        type: targetType.optional().describe("The Secret's type. Defaults to Opaque."),
+        name: objectName("Secret").optional().describe("Name of the Secret. Defaults to the name of this resource."),
+        type: targetType.optional().describe("Type of the Secret. Defaults to Opaque."),
         creationPolicy,
         whenRemoved,
         whenMissing,
       })
       .optional()
-      .describe("The Secret to keep in step."),
+      .describe("The Secret to keep in sync."),
   }),
   {
     cel: "has(self.data)",
-    message: "write at least one entry under spec.data, for example {secretKey: password, remoteRef: {key: shop-db}}",
+    message: "spec.data must have at least one entry, for example {secretKey: password, remoteRef: {key: shop-db}}",
     check: (spec) => spec.data !== undefined,
   },
 );

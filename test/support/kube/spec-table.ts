@@ -41,13 +41,13 @@ const connection = (changes: object): object => ({
 
 type Case = readonly [what: string, spec: unknown, refused?: SpecRow["refused"]];
 
-const key = "a key has only letters";
-const name = "write the name of one";
-const version = "write latest or a positive whole number";
-const control = "no control characters";
-const duration = "write a duration of at least";
-const url = "write the vault's base address";
-const email = "write the e-mail address";
+const key = "must consist of letters";
+const name = "must be the name of one";
+const version = "must be latest or a positive integer";
+const control = "must not contain control characters";
+const duration = "must be a duration of at least";
+const url = "must be the base URL of the vault";
+const email = "must be the email address";
 
 const secrets: readonly Case[] = [
   ["the least there can be", secret({})],
@@ -59,8 +59,8 @@ const secrets: readonly Case[] = [
       target: { name: "db", type: "kubernetes.io/tls", creationPolicy: "Owner", whenRemoved: "Retain" },
     }),
   ],
-  ["no spec.data", { connectionRef: { name: "vault" } }, ruled("write at least one entry under spec.data")],
-  ["an empty spec.data", secret({ data: [] }), ruled("write at least one entry, for example {secretKey")],
+  ["no spec.data", { connectionRef: { name: "vault" } }, ruled("spec.data must have at least one entry")],
+  ["an empty spec.data", secret({ data: [] }), ruled("must have at least one entry, for example {secretKey")],
   [
     "the same secretKey twice",
     secret({ data: [entry("a"), entry("b"), entry("a")] }),
@@ -108,7 +108,7 @@ const secrets: readonly Case[] = [
   ].map((type): Case => [
     `a target of the type ${type || "nothing"}`,
     secret({ target: { type } }),
-    ruled("write one of Opaque"),
+    ruled("must be one of Opaque"),
   ]),
   ["another creationPolicy", secret({ target: { creationPolicy: "Merge" } }), mistyped("Owner")],
   ["another whenRemoved", secret({ target: { whenRemoved: "delete" } }), mistyped("Retain")],
@@ -122,27 +122,27 @@ const files: readonly Case[] = [
   [
     "no spec.files",
     { connectionRef: { name: "vault" }, target: { kind: "Secret" } },
-    ruled("write at least one entry under spec.files"),
+    ruled("spec.files must have at least one entry"),
   ],
-  ["an empty spec.files", file({ files: [] }), ruled("write at least one entry, for example {filename")],
+  ["an empty spec.files", file({ files: [] }), ruled("must have at least one entry, for example {filename")],
   ["129 files", file({ files: Array.from({ length: 129 }, (_, at) => ({ filename: `f${at}` })) }), mistyped("128")],
   ["the same file under two keys", file({ files: [{ filename: "a" }, { filename: "a", key: "b" }] })],
   [
     "two files under the same key",
     file({ files: [{ filename: "a" }, { filename: "b", key: "a" }] }),
-    ruled("two files go under the same key"),
+    ruled("two files have the same key"),
   ],
-  ["the same file twice", file({ files: [{ filename: "a" }, { filename: "a" }] }), ruled("two files go under the same key")],
+  ["the same file twice", file({ files: [{ filename: "a" }, { filename: "a" }] }), ruled("two files have the same key")],
   ["a path with a key", file({ files: [{ filename: "shop/app.conf", key: "app.conf", version: 2 }] })],
   ...["shop/app.conf", "..", ".", "..data", "a b", "Größe.txt"].map((bad): Case => [
     `the file ${bad} without a key`,
     file({ files: [{ filename: bad }] }),
-    ruled("this filename is not a legal key"),
+    ruled("the filename is not a valid key"),
   ]),
   [
     "a filename of 254 characters without a key",
     file({ files: [{ filename: "a".repeat(254) }] }),
-    ruled("this filename is not a legal key"),
+    ruled("the filename is not a valid key"),
   ],
   ["a filename of 256 characters with a key", file({ files: [{ filename: "a".repeat(256), key: "a" }] })],
   ["a file with an illegal key", file({ files: [{ filename: "a", key: "../a" }] }), ruled(key)],
