@@ -13,7 +13,7 @@ function keyIn(secret: KubeObject): Redacted<Uint8Array> {
   const bytes = typeof encoded === "string" ? Buffer.from(encoded, "base64") : undefined;
   if (bytes?.byteLength !== KEY_BYTES) {
     throw new Error(
-      `the Secret ${secret.metadata.namespace}/${NAME} does not hold a key of ${KEY_BYTES} bytes: delete it, and it is made anew`,
+      `Secret ${secret.metadata.namespace}/${NAME} does not contain a key of ${KEY_BYTES} bytes: delete it; the operator recreates it`,
     );
   }
   return new Redacted(new Uint8Array(bytes));
@@ -43,9 +43,12 @@ export async function contentKey(api: KubeApi, namespace: string, signal: AbortS
       await api.create(SECRETS, secret, signal);
     } catch (error) {
       if (isKubeError(error, "NotFound")) {
-        throw new Error(`the operator's namespace ${namespace} does not exist: kubectl create namespace ${namespace}`, {
-          cause: error,
-        });
+        throw new Error(
+          `the operator's namespace ${namespace} does not exist: create it with kubectl create namespace ${namespace}`,
+          {
+            cause: error,
+          },
+        );
       }
       // Another replica was faster: theirs is read above.
       if (!isKubeError(error, "AlreadyExists")) throw error;

@@ -57,7 +57,7 @@ export async function runOperator(config: OperatorConfig, parts: OperatorParts, 
   for (const reflector of Object.values(reflectors)) background.run((ended) => reflector.run(ended));
   if (!(await listedAll(reflectors, parts, signal))) return;
   ready = true;
-  logger.info({ host: credentials.server.host }, "watching");
+  logger.info({ host: credentials.server.host }, "caches synced");
 
   await using leaseApi = new KubeClient({ credentials, clock, connections: 1 });
   if (config.leaderElect) {
@@ -134,7 +134,7 @@ class Background implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#ended.abort(new Error("the operator stops"));
+    this.#ended.abort(new Error("the operator is shutting down"));
     await Promise.allSettled(this.#work);
   }
 }
@@ -145,7 +145,7 @@ async function listedAll(reflectors: Reflectors, { clock, logger }: OperatorPart
     const waiting = Object.values(reflectors).filter(({ state }) => state.name === "Empty" || state.name === "Listing");
     logger.warn(
       { count: waiting.length },
-      "still waiting for first lists: are the definitions installed (kubectl apply -f crds/), and the rights given?",
+      "still waiting for the initial lists; are the CRDs installed (kubectl apply -f crds/) and the RBAC rules applied?",
     );
   });
   const aborted = new Promise<false>((resolve) => {

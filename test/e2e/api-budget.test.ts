@@ -72,7 +72,7 @@ test("a few connections to the API server serve everything", () => {
 });
 
 test("no value is found in logs, events, statuses or metrics", async () => {
-  expect(operator.log).toContain("watching");
+  expect(operator.log).toContain("caches synced");
   expect(world.canaries.tracesIn(await world.writings())).toEqual([]);
 });
 

@@ -47,7 +47,9 @@ test("a Secret of another type is not sent anywhere, and the message says how to
 
 test("a missing Secret is said to be missing, and is used as soon as it is there", async () => {
   await world.apply(connection("late", "late"));
-  expect(await saidAs("AuthFailed", "late")).toContain("there is no Secret late: kubectl create secret generic late");
+  expect(await saidAs("AuthFailed", "late")).toContain(
+    "Secret late not found: create it with kubectl create secret generic late",
+  );
   await world.apply(login("late", password()));
   await world.until("VaultConnection", "late", (one) => condition(one, "Ready")?.status === "True");
 });
@@ -56,7 +58,7 @@ test("a Secret bound to other hosts is not sent to this one", async () => {
   const annotations = { "vaultsync.dev/hosts": "vault.example.com" };
   const before = await logIns();
   await world.apply(login("bound", password(), { annotations }), connection("bound", "bound"));
-  expect(await saidAs("AuthFailed", "bound")).toContain("is bound to other hosts");
+  expect(await saidAs("AuthFailed", "bound")).toContain("does not allow the host 127.0.0.1");
   expect(await logIns()).toBe(before);
   await world.apply(login("bound", password(), { annotations: { "vaultsync.dev/hosts": "vault.example.com, 127.0.0.1" } }));
   await world.until("VaultConnection", "bound", (one) => condition(one, "Ready")?.status === "True");
@@ -85,7 +87,7 @@ test("a resource says which connection it misses, and goes on when it comes", as
   const resource = vaultSecret("orphan", { password: "orphan" });
   await world.apply({ ...resource, spec: { ...(resource as { spec: object }).spec, connectionRef: { name: "coming" } } });
   const missing = await world.until("VaultSecret", "orphan", (one) => condition(one, "Ready")?.reason === "ConnectionNotFound");
-  expect(condition(missing, "Ready")?.message).toContain("there is no VaultConnection coming");
+  expect(condition(missing, "Ready")?.message).toContain("VaultConnection coming not found");
   await world.apply(login("coming", password()), connection("coming", "coming"));
   await world.ready("VaultSecret", "orphan");
   const counted = await world.until(

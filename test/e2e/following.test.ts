@@ -165,7 +165,7 @@ test("a version that is empty where bytes were is held back until a person accep
 
 test("no value is found in anything the operator has written for people", async () => {
   const writings = await world.writings();
-  expect(writings["log 0"]).toContain("watching");
+  expect(writings["log 0"]).toContain("caches synced");
   expect(writings["events"]).toContain("TargetUpdated");
   expect(writings["metrics"]).toContain("vaultsync_reconciles_total");
   expect(world.canaries.tracesIn(writings)).toEqual([]);

@@ -51,7 +51,7 @@ test("a vault that is away for several intervals makes the resources stale and c
   await allHave("everything is stale", isStale);
   const resources = await world.list("VaultSecret");
   expect(resources.every(isReady)).toBe(true);
-  expect(condition(resources[0]!, "Stale")?.message).toContain("nothing was heard of the vault since");
+  expect(condition(resources[0]!, "Stale")?.message).toContain("no response from the vault since");
   const connection = await world.until("VaultConnection", "vault", (one) => condition(one, "Ready")?.status === "False");
   expect(condition(connection, "Ready")?.reason).toBe("VaultUnreachable");
   expect(await targets()).toBe(before);

@@ -238,7 +238,7 @@ describe("obstacles, which leave the target alone whatever the vault has", () =>
     expect(foreign(undefined).readyCondition).toEqual({
       ready: false,
       reason: "TargetConflict",
-      message: "the Secret db exists and was not made by this operator: choose another target.name",
+      message: "the Secret db already exists and is not managed by this operator: choose another target.name, or delete it",
     });
     expect(foreign("VaultFile/web").readyCondition.message).toContain("belongs to VaultFile/web");
     expect(summary(decide(both, [removed(a), removed(b)], { state: "foreign", owner: undefined }))).toBe("keep");

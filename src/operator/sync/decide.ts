@@ -90,21 +90,24 @@ function listedBytes(resolutions: readonly Resolution[]): number | undefined {
 export const tooLarge = (bytes: number): ReadyCondition =>
   notReady(
     "TooLarge",
-    `the content is ${bytes} bytes, and a Secret or ConfigMap holds at most ${MAX_TARGET_BYTES}: spread it over several targets`,
+    `the content has ${bytes} bytes, a Secret or ConfigMap can store at most ${MAX_TARGET_BYTES}: split it over several targets`,
   );
 
 /** Somebody else's object has the target's name; `holder` is who it belongs to, where that is known. */
 export const targetConflict = ({ target }: SyncResource, holder: string | undefined): ReadyCondition =>
   notReady(
     "TargetConflict",
-    `the ${target.kind} ${target.name} exists and ${holder === undefined ? "was not made by this operator" : `belongs to ${holder}`}: choose another target.name`,
+    `the ${target.kind} ${target.name} already exists and ${holder === undefined ? "is not managed by this operator: choose another target.name, or delete it" : `belongs to ${holder}: choose another target.name`}`,
   );
 
 /** Reasons to leave the target alone, whatever the items say. */
 function obstacle(resource: SyncResource, resolutions: readonly Resolution[], target: TargetState): ReadyCondition | undefined {
   const missing = missingKeys(resource, resource.items);
   if (missing.length > 0) {
-    return notReady("InvalidSpec", `spec.data: a Secret of type ${resource.target.type} needs the keys ${missing.join(" and ")}`);
+    return notReady(
+      "InvalidSpec",
+      `spec.data: a Secret of type ${resource.target.type} requires the keys ${missing.join(" and ")}`,
+    );
   }
   if (target.state === "foreign") return targetConflict(resource, target.owner);
   const bytes = listedBytes(resolutions);

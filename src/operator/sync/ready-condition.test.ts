@@ -29,25 +29,33 @@ test("nothing wrong is Ready", () => {
   expect(readyConditionOf([problem("found"), problem("found", "api")])).toEqual({
     ready: true,
     reason: "Synced",
-    message: "the target holds the vault's bytes",
+    message: "the target is in sync with the vault",
   });
 });
 
 test.each<[Resolution["state"], string, string]>([
-  ["ambiguous", "AmbiguousName", "db exists more than once (a@example.com, b@example.com): set remoteRef.owner"],
+  [
+    "ambiguous",
+    "AmbiguousName",
+    "db is shared by several owners (a@example.com, b@example.com): set remoteRef.owner to one of them",
+  ],
   [
     "other-owner",
     "AmbiguousName",
-    "db is now an entry of b@example.com, not the one the target holds: set remoteRef.owner to follow it",
+    "db now belongs to b@example.com, not to the owner of the stored version: set remoteRef.owner to follow it",
   ],
-  ["no-version", "VersionNotFound", "db has no version 8; the latest is 3"],
+  ["no-version", "VersionNotFound", "db has no version 8, the latest is 3: set version to an existing version or to latest"],
   [
     "regressed",
     "VersionRegressed",
-    "db went back from version 5 to 3; the target keeps 5. To follow it, annotate with vaultsync.dev/accept=db@3",
+    "db went back from version 5 to 3; the target keeps version 5. To accept version 3, set the annotation vaultsync.dev/accept=db@3",
   ],
-  ["missing", "SourceMissing", "db is not in the vault's list for this account and scope; what the target holds of it is kept"],
-  ["removed", "SourceRemoved", "db was removed by the vault at its delete_time, 2026-11-20T08:30:00.000Z"],
+  [
+    "missing",
+    "SourceMissing",
+    "db is not in the vault's list: check its name, its shares and the scope of the VaultConnection; the target keeps its last content",
+  ],
+  ["removed", "SourceRemoved", "db was removed by the vault at its delete_time (2026-11-20T08:30:00.000Z)"],
 ])("%s is %s, and the message says what a person can do", (state, reason, message) => {
   expect(readyConditionOf([problem("found", "api"), problem(state)])).toEqual({ ready: false, reason, message });
 });

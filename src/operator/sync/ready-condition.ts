@@ -29,20 +29,20 @@ function explain(problem: Problem): string {
   const { source } = problem.item;
   switch (problem.state) {
     case "ambiguous":
-      return `${source} exists more than once (${problem.owners.join(", ")}): set remoteRef.owner`;
+      return `${source} is shared by several owners (${problem.owners.join(", ")}): set remoteRef.owner to one of them`;
     case "other-owner":
-      return `${source} is now an entry of ${problem.candidate.owner ?? "somebody else"}, not the one the target holds: set remoteRef.owner to follow it`;
+      return `${source} now belongs to ${problem.candidate.owner ?? "another owner"}, not to the owner of the stored version: set remoteRef.owner to follow it`;
     case "no-version":
-      return `${source} has no version ${problem.version}; the latest is ${problem.candidate.latest}`;
+      return `${source} has no version ${problem.version}, the latest is ${problem.candidate.latest}: set version to an existing version or to latest`;
     case "regressed":
       return (
-        `${source} went back from version ${problem.syncedVersion} to ${problem.candidate.latest}; the target keeps ${problem.syncedVersion}. ` +
-        `To follow it, annotate with vaultsync.dev/accept=${source}@${problem.candidate.latest}`
+        `${source} went back from version ${problem.syncedVersion} to ${problem.candidate.latest}; the target keeps version ${problem.syncedVersion}. ` +
+        `To accept version ${problem.candidate.latest}, set the annotation vaultsync.dev/accept=${source}@${problem.candidate.latest}`
       );
     case "missing":
-      return `${source} is not in the vault's list for this account and scope; what the target holds of it is kept`;
+      return `${source} is not in the vault's list: check its name, its shares and the scope of the VaultConnection; the target keeps its last content`;
     case "removed":
-      return `${source} was removed by the vault at its delete_time, ${writtenMoment(problem.deleteAt) ?? "long ago"}`;
+      return `${source} was removed by the vault at its delete_time (${writtenMoment(problem.deleteAt) ?? "long ago"})`;
   }
 }
 
@@ -50,7 +50,7 @@ function explain(problem: Problem): string {
 export function readyConditionOf(resolutions: readonly Resolution[]): ReadyCondition {
   const problems = resolutions.filter((resolution) => resolution.state !== "found");
   const [gravest] = problems.sort((a, b) => severity.indexOf(a.state) - severity.indexOf(b.state));
-  if (gravest === undefined) return { ready: true, reason: "Synced", message: "the target holds the vault's bytes" };
+  if (gravest === undefined) return { ready: true, reason: "Synced", message: "the target is in sync with the vault" };
   const alike = problems.filter((problem) => problem.state === gravest.state);
   const shown = alike.slice(0, 3).map(explain).join("; ");
   const rest = alike.length > 3 ? `; and ${alike.length - 3} more` : "";

@@ -20,8 +20,8 @@ export function reviewContent(
     if (emptied && version !== undefined && !isAccepted(resource, item, version)) {
       return notReady(
         "SourceSuspicious",
-        `version ${version} of ${item.source} is empty where the target has bytes, which are kept. ` +
-          `If that is meant, annotate with vaultsync.dev/accept=${item.source}@${version}`,
+        `version ${version} of ${item.source} is empty and the stored version is not; the target keeps its content. ` +
+          `To accept the empty version, set the annotation vaultsync.dev/accept=${item.source}@${version}`,
       );
     }
   }

@@ -17,7 +17,7 @@ import { notReady, type ReadyCondition } from "./ready-condition.ts";
 const NOW = Date.UTC(2026, 10, 21, 12);
 const EARLIER = "2026-11-01T00:00:00.000Z";
 const MOMENT = "2026-11-21T12:00:00.000Z";
-const READY: ReadyCondition = { ready: true, reason: "Synced", message: "the target holds the vault's bytes" };
+const READY: ReadyCondition = { ready: true, reason: "Synced", message: "the target is in sync with the vault" };
 const a = syncItem("a");
 const resource = syncResource([a]);
 const found = (changes: Partial<ReturnType<typeof candidate>> = {}, version = 3): Resolution => ({
@@ -58,7 +58,7 @@ test("the first status of a resource in step", () => {
         type: "Ready",
         status: "True",
         reason: "Synced",
-        message: "the target holds the vault's bytes",
+        message: "the target is in sync with the vault",
         observedGeneration: 7,
         lastTransitionTime: MOMENT,
       },
@@ -147,7 +147,7 @@ describe("conditions that are there only while true", () => {
     const pinned = syncItem("a", { source: "db", version: 2 });
     const update = (latest: number, item = pinned): SyncStatus =>
       next({}, { resolutions: [{ state: "found", item, candidate: candidate(latest), version: 2 }] });
-    expect(condition(update(3), "UpdateAvailable")?.message).toBe("pinned, with a newer version in the vault: db 2 → 3");
+    expect(condition(update(3), "UpdateAvailable")?.message).toBe("newer versions available for pinned items: db 2 → 3");
     expect(types(update(2))).toEqual(["Ready"]);
     expect(types(update(3, syncItem("a")))).toEqual(["Ready"]);
   });

@@ -80,11 +80,11 @@ function itemConditions(resolutions: readonly Resolution[], now: number): Condit
   }
   const conditions: ConditionNow[] = [];
   if (newer.length > 0) {
-    const message = `pinned, with a newer version in the vault: ${listed(newer)}`;
+    const message = `newer versions available for pinned items: ${listed(newer)}`;
     conditions.push({ type: "UpdateAvailable", status: "True", reason: "Synced", message });
   }
   if (expiring.length > 0) {
-    const message = `expired or expiring within a day: ${listed(expiring)}`;
+    const message = `expired or expiring within 24 hours: ${listed(expiring)}`;
     conditions.push({ type: "ExpiringSoon", status: "True", reason: "Expired", message });
   }
   return conditions;
@@ -98,7 +98,7 @@ function conditionsNow({ readyCondition, busy, staleSince, resolutions, now }: S
     conditions.push({ type: "Stalled", status: "True", reason: readyCondition.reason, message: readyCondition.message });
   }
   if (staleSince !== undefined) {
-    const message = `nothing was heard of the vault since ${new Date(staleSince).toISOString()}; the target is kept as it is`;
+    const message = `no response from the vault since ${new Date(staleSince).toISOString()}; the target is kept unchanged`;
     conditions.push({ type: "Stale", status: "True", reason: "VaultUnreachable", message });
   }
   return resolutions === undefined ? conditions : [...conditions, ...itemConditions(resolutions, now)];

@@ -31,7 +31,7 @@ export class OperatorProcess implements AsyncDisposable {
   /** Starts it and waits until it leads. A predecessor that was killed holds its lease for 15 s. */
   static async start(options: OperatorProcessOptions): Promise<OperatorProcess> {
     const operator = OperatorProcess.spawn(options);
-    const sign = options.args?.includes("--no-leader-elect") ? '"msg":"watching"' : '"msg":"leading"';
+    const sign = options.args?.includes("--no-leader-elect") ? '"msg":"caches synced"' : '"msg":"leading"';
     await waitUntil("the operator is at work", () => operator.exited || operator.log.includes(sign), 40_000);
     if (operator.exited) throw new Error(`the operator exited with ${operator.#child.exitCode}:\n${operator.log}`);
     return operator;

@@ -50,7 +50,7 @@ test("a healthy connection tells its token's times and scope, and what it lists"
         type: "Ready",
         status: "True",
         reason: "Synced",
-        message: "the vault's list is read once an interval",
+        message: "logged in; the vault's list is up to date",
         observedGeneration: 3,
         lastTransitionTime: MOMENT,
       },
@@ -83,7 +83,7 @@ describe("one that fails says why, and is Stalled when only a person can mend it
     connection.turn("failing", error);
     const status = next({}, open(connection));
     expect(types(status)).toEqual([`Ready=False ${reason}`, ...(stalled ? [`Stalled=True ${reason}`] : [])]);
-    expect(status.conditions?.[0]?.message).toBe(error?.message ?? "the vault does not answer");
+    expect(status.conditions?.[0]?.message).toBe(error?.message ?? "the vault does not respond");
   });
 
   test("what it listed last stays to be seen", () => {

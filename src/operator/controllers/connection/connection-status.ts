@@ -41,17 +41,17 @@ function conditionsOf(view: ConnectionView): ConditionNow[] {
   const { health } = view.connection;
   const conditions: ConditionNow[] = [];
   if (health.state === "healthy") {
-    conditions.push({ type: "Ready", status: "True", reason: "Synced", message: "the vault's list is read once an interval" });
+    conditions.push({ type: "Ready", status: "True", reason: "Synced", message: "logged in; the vault's list is up to date" });
   } else if (health.state === "starting") {
     conditions.push({ type: "Ready", status: "Unknown", reason: "Progressing", message: "logging in for the first time" });
   } else {
     const reason = reasonOf(health.error);
-    const message = health.error?.message ?? "the vault does not answer";
+    const message = health.error?.message ?? "the vault does not respond";
     conditions.push({ type: "Ready", status: "False", reason, message });
     if (isStalled(reason)) conditions.push({ type: "Stalled", status: "True", reason, message });
   }
   if (view.staleSince !== undefined) {
-    const message = `nothing was heard of the vault since ${new Date(view.staleSince).toISOString()}; all targets are kept as they are`;
+    const message = `no response from the vault since ${new Date(view.staleSince).toISOString()}; all targets are kept unchanged`;
     conditions.push({ type: "Stale", status: "True", reason: reasonOf(health.error), message });
   }
   return conditions;

@@ -17,7 +17,7 @@ function checkType(secret: KubeObject, namespace: string, key: string): void {
   if (secret.type === CREDENTIALS_TYPE) return;
   const { name } = secret.metadata;
   throw new CredentialsError(
-    `the Secret ${name} does not have the type ${CREDENTIALS_TYPE}, so it is not sent to a vault. Make one that has it: ` +
+    `Secret ${name} has type ${secret.type ?? ""}, expected ${CREDENTIALS_TYPE}; it is not sent to the vault. Create one with: ` +
       `kubectl create secret generic NAME -n ${namespace} --type=${CREDENTIALS_TYPE} --from-file=${key}=FILE`,
   );
 }
@@ -30,7 +30,7 @@ function checkHost(secret: KubeObject, url: string): void {
   const hosts = bound.split(",").map((entry) => entry.trim().toLowerCase());
   if (hosts.includes(hostname) || hosts.includes(host)) return;
   throw new CredentialsError(
-    `the Secret ${secret.metadata.name} is bound to other hosts by its annotation ${HOSTS_ANNOTATION}: add ${hostname} there, or use another Secret`,
+    `the annotation ${HOSTS_ANNOTATION} of Secret ${secret.metadata.name} does not allow the host ${hostname}: add it there, or use another Secret`,
   );
 }
 
@@ -48,7 +48,7 @@ export async function readPassword(
   const secret = await api.get(SECRETS, { namespace, name }, signal).catch((error: unknown) => {
     if (!isKubeError(error, "NotFound")) throw error;
     throw new CredentialsError(
-      `there is no Secret ${name}: kubectl create secret generic ${name} -n ${namespace} --type=${CREDENTIALS_TYPE} --from-file=${key}=FILE`,
+      `Secret ${name} not found: create it with kubectl create secret generic ${name} -n ${namespace} --type=${CREDENTIALS_TYPE} --from-file=${key}=FILE`,
     );
   });
   checkType(secret, namespace, key);
@@ -56,7 +56,7 @@ export async function readPassword(
   const data = new Map(Object.entries(secret.data ?? {}));
   const encoded: unknown = data.get(key);
   if (typeof encoded !== "string" || encoded === "")
-    throw new CredentialsError(`the Secret ${name} has nothing under the key ${key}`);
+    throw new CredentialsError(`Secret ${name} has no value under the key ${key}: add it, or set passwordSecretRef.key`);
   // An editor's or echo's line end is not part of the password.
   return new Redacted(
     Buffer.from(encoded, "base64")

@@ -7,10 +7,10 @@ import type { SyncStatus } from "../../sync/sync-status.ts";
 import type { Outcome } from "./outcome.ts";
 
 const notes = {
-  created: "the target was gone and has been made again",
-  updated: "the target follows the vault or the spec",
-  repaired: "the target was changed by somebody else and has been put right",
-  deleted: "the vault removed the last source at its delete_time, so the target is gone",
+  created: "recreated the missing target",
+  updated: "updated the target to match the vault and the spec",
+  repaired: "reverted an external change of the target",
+  deleted: "deleted the target: the vault removed its last source at its delete_time",
 } as const;
 
 function versions(outcome: Outcome): string {

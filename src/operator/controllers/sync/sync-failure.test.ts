@@ -62,7 +62,7 @@ describe("an API server that refuses the target", () => {
     const failure = refused({ kind: "Invalid", status: 422, causes: [{ field, reason: "FieldValueInvalid" }] });
     expect(failure).toMatchObject({ kind: "final", readyCondition: { reason: "TargetRejected" }, retryAfterMs: 60_000 });
     expect(failure).toMatchObject({
-      readyCondition: { message: `the API server refuses the Secret db: ${field} (FieldValueInvalid)` },
+      readyCondition: { message: `the API server rejected the Secret db: ${field} (FieldValueInvalid)` },
     });
   });
 

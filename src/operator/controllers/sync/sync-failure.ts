@@ -83,18 +83,22 @@ export function writeFailure(error: unknown, resource: SyncResource): SyncFailur
   switch (error.kind) {
     case "Invalid":
       if (isTooLong(error))
-        return finalFailure("TooLarge", `the API server refuses ${what} as too large: spread the content over several targets`);
+        return finalFailure("TooLarge", `the API server rejected ${what} as too large: split the content over several targets`);
       return isImmutable(error)
-        ? finalFailure("TargetImmutable", `${what} can't be changed to this (${fields(error)}): delete it, and it is made anew`)
-        : finalFailure("TargetRejected", `the API server refuses ${what}: ${fields(error)}`, SLOW_RETRY_MS);
+        ? finalFailure("TargetImmutable", `${what} cannot be changed (${fields(error)}): delete it; the operator recreates it`)
+        : finalFailure("TargetRejected", `the API server rejected ${what}: ${fields(error)}`, SLOW_RETRY_MS);
     case "TooLarge":
-      return finalFailure("TooLarge", `the API server refuses ${what} as too large: spread the content over several targets`);
+      return finalFailure("TooLarge", `the API server rejected ${what} as too large: split the content over several targets`);
     case "Forbidden":
-      return finalFailure("TargetForbidden", `the operator may not: ${error.operation}`, SLOW_RETRY_MS);
+      return finalFailure(
+        "TargetForbidden",
+        `permission denied: ${error.operation}; add it to the RBAC rules of the operator's ServiceAccount`,
+        SLOW_RETRY_MS,
+      );
     case "QuotaExceeded":
       return finalFailure(
         "QuotaExceeded",
-        `a quota of the namespace ${resource.namespace} does not admit ${what}`,
+        `a quota of the namespace ${resource.namespace} does not allow ${what}: raise the quota, or free some of it`,
         SLOW_RETRY_MS,
       );
     default:

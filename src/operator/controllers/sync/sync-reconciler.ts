@@ -121,10 +121,10 @@ export class SyncReconciler<C extends Candidate> {
   }
 
   async #sync(key: string, resource: SyncResource, before: SyncStatus, signal: AbortSignal): Promise<Findings<C> | undefined> {
-    if (resource.suspend) return statusOnly(notReady("Suspended", "spec.suspend is true; the target is left as it is"));
+    if (resource.suspend) return statusOnly(notReady("Suspended", "spec.suspend is true: the target is left unchanged"));
     const access = this.#options.connections.get(`${resource.namespace}/${resource.connection}`);
     if (access === undefined) {
-      const message = `there is no VaultConnection ${resource.connection} in the namespace ${resource.namespace}`;
+      const message = `VaultConnection ${resource.connection} not found in namespace ${resource.namespace}: create it, or correct spec.connectionRef.name`;
       return statusOnly(notReady("ConnectionNotFound", message));
     }
     if (access === "opening") return undefined;
@@ -138,13 +138,13 @@ export class SyncReconciler<C extends Candidate> {
   #awaitSnapshot(resource: SyncResource, before: SyncStatus, access: ConnectionAccess): Findings<never> | undefined {
     const { state, error } = access.connection.health;
     if (state !== "failing" && access.staleSince === undefined) return undefined;
-    const why = error === undefined ? "it has not listed yet" : error.message;
+    const why = error === undefined ? "waiting for the first list of the vault" : error.message;
     return { ...statusOnly(this.#connectionNotReady(resource, before, why)), staleSince: access.staleSince };
   }
 
   #connectionNotReady(resource: SyncResource, before: SyncStatus, why: string): ReadyCondition | undefined {
     if (wasReady(before, resource.generation)) return undefined;
-    return notReady("ConnectionNotReady", `the VaultConnection ${resource.connection} is not ready: ${why}`);
+    return notReady("ConnectionNotReady", `VaultConnection ${resource.connection} is not ready: ${why}`);
   }
 
   async #syncFromSnapshot(
@@ -191,7 +191,7 @@ export class SyncReconciler<C extends Candidate> {
   ): Promise<Findings<C>> {
     const state = await this.#lookUp(resource, signal);
     const taken = state !== "deleting" && state.state === "foreign";
-    if (!taken) throw new RetryLaterError("the target appeared meanwhile");
+    if (!taken) throw new RetryLaterError("the target was created concurrently");
     return { outcome: unchangedOutcome(targetConflict(resource, state.owner), new Map()), resolutions, staleSince };
   }
 

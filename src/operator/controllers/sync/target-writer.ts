@@ -116,12 +116,12 @@ export class TargetWriter<C extends Candidate> {
       .catch((error: unknown) => {
         if (!isKubeError(error, "NotFound")) throw error;
         targets.deleted(resource, state.uid);
-        throw new RetryLaterError("the target went away meanwhile");
+        throw new RetryLaterError("the target was deleted concurrently");
       });
     const { uid, resourceVersion } = object.metadata;
     if (uid !== state.uid || resourceVersion !== state.resourceVersion) {
       targets.saw(resource, object);
-      throw new RetryLaterError("the target changed meanwhile");
+      throw new RetryLaterError("the target was changed concurrently");
     }
     const content = readContent(kind, object);
     const digest = contentDigest(contentKey, content);
@@ -168,7 +168,7 @@ export class TargetWriter<C extends Candidate> {
       // The answer may be older than the list; it must not take the target back.
       const wentBack = synced?.source === id && version < Math.min(synced.version, fetch.version);
       if ((asked !== "latest" && version !== asked) || wentBack) {
-        const message = `${source}: asked for version ${fetch.version}, the vault answered ${version}`;
+        const message = `${source}: requested version ${fetch.version}, the vault returned version ${version}`;
         return { kind: "retry", reason: "UnexpectedResponse", message, retryAfterMs: undefined };
       }
       into.content.set(targetKey, bytes.reveal());
