@@ -13,7 +13,7 @@ import type { VaultClient } from "./service/vault-client.ts";
 import { useSession, type SessionControl } from "./session/use-session.ts";
 import { SignedInPages } from "./signed-in-pages.tsx";
 
-/** Pages of nobody in particular. A page behind the log-in shows the log-in in its place, and itself afterwards. */
+/** Pages without a login. A page that requires one shows the login page first, and itself afterwards. */
 function AccountPages({
   route,
   notice,
@@ -32,7 +32,7 @@ function AccountPages({
   }
 }
 
-/** Ended here in any case; without the vault's answer the session lapses by itself. */
+/** Logs out. Without a response of the vault the session ends only in the browser, and expires in the vault. */
 async function logOut(client: VaultClient, control: SessionControl): Promise<void> {
   await client.open(appOperationPath.app_log_out, {}).catch(() => undefined);
   control.end();

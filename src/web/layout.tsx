@@ -44,7 +44,7 @@ function skipToMain(event: TargetedMouseEvent<HTMLAnchorElement>): void {
   document.querySelector<HTMLElement>("#main")?.focus();
 }
 
-/** The first stop of the keyboard: past everything that is the same on each page. Not a plain link, because the hash is the page. */
+/** First tab stop: skips the navigation. A script moves the focus, because a plain link would change the hash and so the page. */
 function SkipLink(): VNode {
   return (
     <a class="skip-link" href="#main" onClick={skipToMain}>
@@ -55,13 +55,13 @@ function SkipLink(): VNode {
 
 interface LayoutProps {
   readonly route: Route;
-  /** Who is logged in. */
+  /** Email address of the logged-in user. */
   readonly email?: string;
   readonly onLogOut?: () => void;
   readonly children: ComponentChildren;
 }
 
-/** What is around every page. */
+/** Frame of every page: skip link, header and navigation. */
 export function Layout({ route, email, onLogOut, children }: LayoutProps): VNode {
   return (
     <>

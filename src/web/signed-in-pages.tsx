@@ -17,7 +17,7 @@ import { listSecrets } from "./service/secrets.ts";
 import type { VaultClient } from "./service/vault-client.ts";
 import { ClientProvider } from "./session/client-context.ts";
 
-/** The pages around logging in are not for whoever is: they go to the secrets. */
+/** Replaces a login page with the list of secrets, because the user is already logged in. */
 function RedirectToSecrets(): null {
   useEffect(() => replaceRoute({ page: "secrets" }), []);
   return null;
@@ -58,7 +58,7 @@ function Page({ route }: { readonly route: Route }): VNode {
   }
 }
 
-/** Everything behind the log-in. */
+/** All pages that require a login. */
 export function SignedInPages({ client, route }: { readonly client: VaultClient; readonly route: Route }): VNode {
   const [view, setView] = useState(firstView);
   const list = useLoaded(useCallback(() => listSecrets(client), [client]));

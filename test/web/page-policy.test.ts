@@ -37,7 +37,7 @@ test("a script smuggled into the page does not run", async () => {
   });
   await expect.poll(() => browser.takeFaults().filter((fault) => fault.includes("Content Security Policy"))).not.toEqual([]);
   expect(await page.title()).toBe("Log in · Vaultsync");
-  // Both were refused; the second may be reported a little later.
+  // Both were blocked; the second may be reported slightly later.
   await page.waitForTimeout(50);
   browser.takeFaults();
 });

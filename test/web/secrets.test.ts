@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => vault[Symbol.asyncDispose]());
 
-/** Everything of Ann's and Bob's is gone before each test. */
+/** Each test starts without secrets. */
 beforeEach(async () => {
   for (const caller of [anns, bobs]) {
     const secrets: { key_name: string; owner: string }[] = (await caller.call("list_no_dup")).json().secrets;

@@ -35,7 +35,7 @@ test("from signing up to a token for programs: the whole story of two people", a
   const vault = browser.keep(await TestVault.start({ emails: [] }));
   const { page, go } = await browser.visit(vault);
 
-  // Signing up.
+  // Sign up.
   await go("/sign-up");
   await page.getByLabel("Email address").fill(ann);
   await page.getByRole("button", { name: "Send me the link" }).click();
@@ -44,7 +44,7 @@ test("from signing up to a token for programs: the whole story of two people", a
   await expect.poll(() => page.url()).toBe(`${vault.url}/#/set-password`);
   await setPassword(page, annsPassword);
 
-  // Protecting, and sharing with somebody who has no account.
+  // Create a secret, and share it with a user without an account.
   await page.getByRole("link", { name: "New secret" }).first().click();
   await page.getByLabel("Name").fill("shop-db");
   await page.getByLabel("Value").fill(value);
@@ -54,7 +54,7 @@ test("from signing up to a token for programs: the whole story of two people", a
   await page.getByRole("button", { name: "Share", exact: true }).click();
   await page.getByText("Invited by email", { exact: true }).waitFor();
 
-  // The other one comes by the invitation's link, and the share is there.
+  // The recipient follows the link of the invitation and sees the secret.
   const other = await browser.visit(vault, { permissions: ["clipboard-read", "clipboard-write"] });
   await other.page.goto(await newest(vault, zoe));
   await setPassword(other.page, zoesPassword);
@@ -63,7 +63,7 @@ test("from signing up to a token for programs: the whole story of two people", a
   await other.page.getByRole("button", { name: "Reveal value" }).click();
   await expect.poll(() => other.page.getByLabel("Value", { exact: true }).textContent()).toBe(value);
 
-  // A token copied from the page works for programs.
+  // An API token copied from the page works.
   await other.page.getByRole("link", { name: "API token" }).click();
   await other.page.getByLabel("Confirm your password").fill(zoesPassword);
   await other.page.getByRole("button", { name: "Create token" }).click();
@@ -72,7 +72,7 @@ test("from signing up to a token for programs: the whole story of two people", a
   const caller = new VaultClient(vault.url, zoe, { token: await clipboard(other.page) });
   expect((await caller.call("expose_link", { key_name: "shop-db" })).json()).toMatchObject({ key_value: value, owner: ann });
 
-  // A file goes up and comes down the same.
+  // An uploaded file is downloaded unchanged.
   const bytes = randomBytes(300_000);
   await page.getByRole("link", { name: "Files" }).click();
   await page
@@ -85,7 +85,7 @@ test("from signing up to a token for programs: the whole story of two people", a
   expect((await download).suggestedFilename()).toBe("backup.bin");
   expect(digest(await readFile(saved))).toBe(digest(bytes));
 
-  // Out, and nothing is left to go back to.
+  // Logging out leaves nothing in the page.
   await page.getByRole("button", { name: "Log out" }).click();
   await page.getByRole("heading", { name: "Log in" }).waitFor();
   await go("/secrets");

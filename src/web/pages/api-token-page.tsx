@@ -14,7 +14,7 @@ import { useAction } from "../parts/use-action.ts";
 import { issueToken } from "../service/api-token.ts";
 import { useClient } from "../session/client-context.ts";
 
-/** The header comes through standard input, so that the token stands on no command line that others could list. */
+/** Returns a shell example that passes the token on standard input, so that it appears in no list of processes. */
 function example(email: string): string {
   const body = JSON.stringify({ email });
   return [
@@ -88,7 +88,7 @@ function Usage(): VNode {
   );
 }
 
-/** Issues an access token of 24 hours and unlimited scope, once the password was given again. It is kept nowhere but in this page. */
+/** Creates an access token of 24 hours and unlimited scope after a password check. The token is kept only in this page. */
 export function ApiTokenPage(): VNode {
   const client = useClient();
   const action = useAction();

@@ -7,19 +7,19 @@ import { useAction } from "./use-action.ts";
 
 interface ConfirmDialogProps {
   readonly title: string;
-  /** What the button that does it says. */
+  /** Label of the confirm button. */
   readonly confirm: string;
   readonly work: () => Promise<void>;
   readonly onClose: () => void;
-  /** What will be gone. */
+  /** Describes what will be deleted. */
   readonly children: ComponentChildren;
 }
 
-/** Asks before something that cannot be taken back; stays open, with the reason, when it fails. Afterwards the focus is on the title. */
+/** Asks for confirmation of an irreversible action, and stays open when the action fails. Then focuses the page title. */
 export function ConfirmDialog({ title, confirm, work, onClose, children }: ConfirmDialogProps): VNode {
   const action = useAction();
   const done = useRef(false);
-  // What opened the dialog goes with what it was about, at once or soon.
+  // The button that opened the dialog is removed together with the deleted item.
   useEffect(
     () => () => {
       if (done.current) queueMicrotask(focusTitle);

@@ -5,20 +5,20 @@ import { Icon } from "./icon.tsx";
 import { useToast } from "./toasts.tsx";
 
 interface CopyButtonProps {
-  /** What is copied, for the label: `Copy value`. */
+  /** Name of the copied text in the label: `value` for `Copy value`. */
   readonly what: string;
   readonly text: string | (() => Promise<string>);
-  /** Only the drawing; the label is there for screen readers. */
+  /** Shows only the icon; screen readers get the label. */
   readonly compact?: boolean;
 }
 
 async function copy(text: CopyButtonProps["text"]): Promise<void> {
   const blob = async (): Promise<Blob> => new Blob([typeof text === "string" ? text : await text()], { type: "text/plain" });
-  // A promise inside the item, because some browsers forget the press while something is fetched.
+  // The item takes a promise, because some browsers reject a write that starts after an await.
   await navigator.clipboard.write([new ClipboardItem({ "text/plain": blob() })]);
 }
 
-/** Puts something on the clipboard, without it ever being in the page when it is fetched for this. */
+/** Copies a text to the clipboard. A fetched text never enters the page. */
 export function CopyButton({ what, text, compact = false }: CopyButtonProps): VNode {
   const toast = useToast();
   const [busy, setBusy] = useState(false);

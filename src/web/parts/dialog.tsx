@@ -3,19 +3,19 @@ import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 interface DialogProps {
   readonly title: string;
-  /** Called when it is closed, by Escape too. */
+  /** Called when the dialog is closed, also by Escape. */
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
 
-/** A modal dialog, open as long as it is rendered. The browser keeps the focus in it; afterwards it is where it was. */
+/** A modal dialog, open while it is rendered. The browser traps the focus and restores it afterwards. */
 export function Dialog({ title, onClose, children }: DialogProps): VNode {
   const ref = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useLayoutEffect(() => {
     const dialog = ref.current;
     dialog?.showModal();
-    // While it is still in the page: the browser gives the focus back.
+    // Close it before removal, because only then the browser restores the focus.
     return () => dialog?.close();
   }, []);
   const onCancel = (event: Event): void => {

@@ -1,7 +1,7 @@
 import type { ComponentChildren, VNode } from "preact";
 import { Icon, type IconName } from "./icon.tsx";
 
-/** What stands where nothing is yet, and what to do about it. */
+/** Placeholder of an empty list, with what to do next. */
 export function Empty({
   icon,
   title,

@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import type { RequestError } from "../service/request-error.ts";
 import { Icon } from "./icon.tsx";
 
-/** Reads a failure out when there is one; the live region is there before. */
+/** Shows a failure. The live region exists before the failure, so that screen readers announce it. */
 export function FailureNote({ failure }: { readonly failure: RequestError | undefined }): VNode {
   return (
     <div role="alert">

@@ -4,7 +4,7 @@ import type { RequestError } from "../service/request-error.ts";
 
 interface FieldProps {
   readonly label: string;
-  /** Under which the form sends it, and the service complains about it. */
+  /** Name of the field in the form and in the vault's validation errors. */
   readonly name: string;
   readonly hint?: ComponentChildren;
   readonly failure?: RequestError | undefined;
@@ -17,7 +17,7 @@ interface ControlAttributes {
   readonly "aria-invalid"?: "true";
 }
 
-/** A label, its control, a hint and what was wrong with it, tied together for screen readers. */
+/** A control with its label, hint and validation error, linked for screen readers. */
 function Field({
   label,
   name,
@@ -54,7 +54,7 @@ function Field({
   );
 }
 
-/** Of what an `<input>` can have, what the forms use. */
+/** The attributes of `<input>` that the forms use. */
 interface InputProps {
   readonly type?: "text" | "email" | "password" | "number";
   readonly defaultValue?: string;
@@ -68,24 +68,24 @@ interface InputProps {
   readonly maxLength?: number;
   readonly min?: string;
   readonly step?: string;
-  /** Id of a datalist. */
+  /** Id of a `<datalist>`. */
   readonly list?: string;
 }
 
-/** One line. */
+/** A single-line input. */
 export function TextField({ label, name, hint, failure, type = "text", ...input }: FieldProps & InputProps): VNode {
-  // Not as an element: its type has a case for each pair of `type` and `list`, and this is all of them.
+  // `h` instead of JSX, whose type for `<input>` needs a literal `type`.
   const control = (attributes: ControlAttributes): ComponentChildren => h("input", { ...input, ...attributes, type });
   return <Field label={label} name={name} hint={hint} failure={failure} control={control} />;
 }
 
 interface AreaProps {
   readonly rows: number;
-  /** For values: in the letters of code. */
+  /** Uses a monospace font, for values. */
   readonly code?: boolean;
 }
 
-/** Several lines, exactly as typed: nothing corrects or remembers them. */
+/** A multi-line input without spell checking and autocompletion. */
 export function AreaField({ label, name, hint, failure, rows, code = false }: FieldProps & AreaProps): VNode {
   const control = (attributes: ControlAttributes): VNode => (
     <textarea class={code ? "code" : undefined} rows={rows} autocomplete="off" spellcheck={false} {...attributes} />
@@ -93,7 +93,7 @@ export function AreaField({ label, name, hint, failure, rows, code = false }: Fi
   return <Field label={label} name={name} hint={hint} failure={failure} control={control} />;
 }
 
-/** `children` are the options. */
+/** A select; `children` are its options. */
 export function ChoiceField({
   label,
   name,

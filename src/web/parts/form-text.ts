@@ -1,4 +1,4 @@
-/** What stands in a form's field now; nothing when it has no such field. */
+/** Returns the current text of a form field, or an empty string without such a field. */
 export function formText(form: HTMLFormElement, name: string): string {
   const control = form.elements.namedItem(name);
   const isControl =

@@ -5,18 +5,18 @@ import { Icon, type IconName } from "./icon.tsx";
 
 interface FormProps {
   readonly action: Action;
-  /** What the button says. */
+  /** Label of the submit button. */
   readonly submit: string;
   readonly icon?: IconName;
   readonly variant?: "primary" | "plain" | "danger";
-  /** Gets the form, to read its fields. */
+  /** Receives the form, to read its fields. */
   readonly work: (form: HTMLFormElement) => Promise<void>;
-  /** Shown beside the button, to leave without doing it; where doing it is a danger, a dialog begins there. */
+  /** Adds a cancel button, which has the initial focus in a dangerous form. */
   readonly onCancel?: () => void;
   readonly children?: ComponentChildren;
 }
 
-/** A form that runs an action: its failure stands above the button, which is busy meanwhile. */
+/** A form that runs an action, shows its failure, and marks the button as busy. */
 export function Form({ action, submit, icon, variant = "primary", work, onCancel, children }: FormProps): VNode {
   const onSubmit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();

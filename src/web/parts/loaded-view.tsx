@@ -4,12 +4,12 @@ import type { Loading } from "./use-loaded.ts";
 
 interface LoadedViewProps<T> {
   readonly of: Loading<T>;
-  /** What is being fetched: `your secrets`. */
+  /** Name of the fetched value: `your secrets`. */
   readonly what: string;
   readonly children: (value: T) => ComponentChildren;
 }
 
-/** Something fetched, or that it is on its way, or why it did not come with a way to try again. */
+/** Shows a fetched value, its loading state, or its failure with a retry button. */
 export function LoadedView<T>({ of: { loaded, reload }, what, children }: LoadedViewProps<T>): VNode {
   switch (loaded.kind) {
     case "loading":

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 
 interface PageHeadingProps {
   readonly title: string;
-  /** What one can do with the page as a whole. */
+  /** Actions for the whole page. */
   readonly children?: ComponentChildren;
 }
 
@@ -13,7 +13,7 @@ export function focusTitle(): void {
   document.querySelector("h1")?.focus();
 }
 
-/** A page's title, in the page and of the window. After a navigation the focus goes there, so that it is read out. */
+/** Sets the title of the page and of the window. It takes the focus after a navigation, so that screen readers announce it. */
 export function PageHeading({ title, children }: PageHeadingProps): VNode {
   const ref = useRef<HTMLHeadingElement>(null);
   useEffect(() => {

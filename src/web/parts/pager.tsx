@@ -9,7 +9,7 @@ interface PagerProps {
 
 const figures = new Intl.NumberFormat("en");
 
-/** Which part of a long list is shown, and the way to the others. Says the number alone when everything is shown. */
+/** Shows the visible range of a long list, and buttons for the other pages when there are any. */
 export function Pager({ page, pageSize, total, onPage }: PagerProps): VNode {
   const last = Math.max(0, Math.ceil(total / pageSize) - 1);
   const from = page * pageSize + 1;

@@ -7,7 +7,7 @@ export function permissionWords(permission: Permission): string {
   return words[permission];
 }
 
-/** What one may do with a secret; `own` says that it is one's own, with every right. */
+/** Shows the permission for a secret, or that the user owns it. */
 export function PermissionBadge({ permission, own }: { readonly permission: Permission; readonly own: boolean }): VNode {
   return <span class={own ? "badge own" : "badge"}>{own ? "Owner" : words[permission]}</span>;
 }

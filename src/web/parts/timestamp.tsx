@@ -3,7 +3,7 @@ import type { Timestamp as WireTimestamp } from "../../protocol/responses.ts";
 import { browserClock } from "./browser-clock.ts";
 import { exactTime, relativeTime } from "../text/timestamp-text.ts";
 
-/** How long ago, or how soon; the exact moment as its title. */
+/** Shows a timestamp relative to now, with the exact time as its title. */
 export function Timestamp({ at }: { readonly at: WireTimestamp }): VNode {
   return (
     <time dateTime={String(at)} title={exactTime(at)}>

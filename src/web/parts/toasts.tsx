@@ -12,7 +12,7 @@ interface Toast {
 
 const Context = createContext<(text: string) => void>(() => undefined);
 
-/** Says in passing that something is done. */
+/** Returns a function that shows a short-lived message. */
 export function useToast(): (text: string) => void {
   return useContext(Context);
 }
@@ -27,7 +27,7 @@ function ToastCard({ toast, onGone }: { readonly toast: Toast; readonly onGone: 
   );
 }
 
-/** Holds the live region in which toasts are read out; it is there before the first of them. */
+/** Renders the live region of the toasts, which exists before the first one so that screen readers announce it. */
 export function Toasts({ children }: { readonly children: ComponentChildren }): VNode {
   const [toasts, setToasts] = useState<readonly Toast[]>([]);
   const add = useCallback(

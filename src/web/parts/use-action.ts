@@ -3,13 +3,13 @@ import { toRequestError, type RequestError } from "../service/request-error.ts";
 
 export interface Action {
   readonly busy: boolean;
-  /** Of the last run. */
+  /** Failure of the last run. */
   readonly failure: RequestError | undefined;
-  /** Runs the work unless some is under way. Resolves when it is done, also after a failure. */
+  /** Runs the work unless other work is in progress. Resolves when it is done, also after a failure. */
   readonly run: (work: () => Promise<void>) => Promise<void>;
 }
 
-/** Something a person sets off: busy meanwhile, with its failure to show afterwards. */
+/** Runs work that a user starts, and tracks whether it is in progress and why it failed. */
 export function useAction(): Action {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<RequestError | undefined>(undefined);

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { toRequestError, type RequestError } from "../service/request-error.ts";
 
-/** Something fetched. What was there stays while it is fetched again. */
+/** State of a fetched value. The previous value stays while it is fetched again. */
 export type Loaded<T> =
   | { readonly kind: "loading" }
   | { readonly kind: "failed"; readonly failure: RequestError }
@@ -9,11 +9,11 @@ export type Loaded<T> =
 
 export interface Loading<T> {
   readonly loaded: Loaded<T>;
-  /** Resolves when it is there, or has failed. */
+  /** Resolves when the value is loaded or the request has failed. */
   readonly reload: () => Promise<void>;
 }
 
-/** Fetches when the component appears and whenever `load` is another function; late answers to earlier calls are dropped. */
+/** Fetches on mount and whenever `load` changes. Late responses to earlier requests are dropped. */
 export function useLoaded<T>(load: () => Promise<T>): Loading<T> {
   const [loaded, setLoaded] = useState<Loaded<T>>({ kind: "loading" });
   const latest = useRef(0);

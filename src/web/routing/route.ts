@@ -1,4 +1,4 @@
-/** Which page is shown: what stands behind `#` in the address. The token of a mail's link is taken out of the address at once. */
+/** The page named by the hash of the address. `useRoute` removes the token of an email link from the address immediately. */
 export type Route =
   | {
       readonly page:
@@ -25,7 +25,7 @@ function decoded(segment: string): string | undefined {
   }
 }
 
-/** An empty hash is the list of secrets. */
+/** Parses the hash of the address; an empty one is the list of secrets. */
 export function parseRoute(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#?\/?/u, "").split("?", 2);
   if (path === "") return { page: "secrets" };
@@ -37,7 +37,7 @@ export function parseRoute(hash: string): Route {
   return { page: "unknown" };
 }
 
-/** The address of a page, for a link. Never holds a token. */
+/** Returns the address of a page, for a link. It never contains a token. */
 export function hrefOf(route: Route): string {
   if (route.page === "secret") return `#/secrets/${encodeURIComponent(route.owner)}/${encodeURIComponent(route.name)}`;
   return `#/${route.page}`;

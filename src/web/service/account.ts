@@ -7,7 +7,7 @@ const isNull: Guard<null> = (value) => value === null;
 const maybeSession = shape<{ session: Session | null }>({ session: oneOf<Session | null>(isSession, isNull) });
 const newSession = shape<{ session: Session }>({ session: isSession });
 
-/** Who is logged in, by the session cookie. */
+/** Returns the session of the browser's cookie, or null. */
 export async function currentSession(): Promise<Session | null> {
   return (await readJson(await post(appOperationPath.app_session, {}), maybeSession)).session;
 }
@@ -17,12 +17,12 @@ export async function logIn(email: string, password: string): Promise<Session> {
   return (await readJson(await post(appOperationPath.app_log_in, { email, password }), newSession)).session;
 }
 
-/** Has a letter sent with a link to set a password; the answer is the same whether there is an account or not. */
+/** Requests an email with a link to set a password. The response does not reveal whether the account exists. */
 export async function requestPassword(email: string): Promise<void> {
   await post(appOperationPath.app_request_password, { email });
 }
 
-/** Makes the account, or replaces its password. @throws RequestError `invalid_confirmation`, `invalid_request` */
+/** Creates the account, or replaces its password. @throws RequestError `invalid_confirmation`, `invalid_request` */
 export async function setPassword(token: string, password: string): Promise<Session> {
   return (await readJson(await post(appOperationPath.app_set_password, { token, password }), newSession)).session;
 }

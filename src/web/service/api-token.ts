@@ -4,7 +4,7 @@ import { isTokenResponse } from "./responses.ts";
 import { readJson } from "./post.ts";
 import type { VaultClient } from "./vault-client.ts";
 
-/** A new access token of 24 hours with its refresh token. @throws RequestError `invalid_credentials` when it is another password */
+/** Creates an access token of 24 hours with its refresh token. @throws RequestError `invalid_credentials` for a wrong password */
 export async function issueToken(client: VaultClient, password: string): Promise<TokenResponse> {
   return readJson(await client.open(appOperationPath.app_api_token, { password }), isTokenResponse);
 }

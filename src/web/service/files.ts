@@ -12,7 +12,7 @@ export async function listFiles(client: VaultClient): Promise<readonly FileRecor
   return (await client.call("list_file", {}, fileList)).files;
 }
 
-/** The bytes of one version, which the browser keeps on disk when they are many. */
+/** Fetches the bytes of one version. The browser keeps a large blob on disk. */
 export async function downloadFile(client: VaultClient, filename: string, version: number): Promise<Blob> {
   const response = await client.open(operationPath.download_file, { email: client.email, filename, version });
   return response.blob().catch(() => {
@@ -20,14 +20,14 @@ export async function downloadFile(client: VaultClient, filename: string, versio
   });
 }
 
-/** All versions, or the one given. */
+/** Deletes one version, or all versions. */
 export async function deleteFile(client: VaultClient, filename: string, version?: number): Promise<void> {
   await client.call("delete_file", { filename, version }, isObject);
 }
 
 /**
- * Sends one file as a new version. `onProgress` hears the share that has left, from 0 to 1; fetch cannot tell it, hence XMLHttpRequest.
- * @throws RequestError; the signal's reason when it was aborted
+ * Uploads one file as a new version. `onProgress` receives the fraction sent, from 0 to 1; fetch does not report it, XMLHttpRequest does.
+ * @throws RequestError, or the signal's reason after an abort
  */
 export function uploadFile(
   client: VaultClient,

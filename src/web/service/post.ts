@@ -3,8 +3,8 @@ import { RequestError, errorFromBody, unreachable } from "./request-error.ts";
 import type { Guard } from "./shape.ts";
 
 /**
- * Posts JSON to the vault this page came from; the session cookie goes along.
- * @throws RequestError for every answer but a success, and for none
+ * Posts JSON to the vault that served this page, with the session cookie.
+ * @throws RequestError for an error response, and without a response
  */
 export async function post(path: string, body: object, csrfToken?: string): Promise<Response> {
   const request: RequestInit = {
@@ -20,7 +20,7 @@ export async function post(path: string, body: object, csrfToken?: string): Prom
   return response;
 }
 
-/** @throws RequestError `invalid_response` when the answer is not of that shape */
+/** Parses the body of a response. @throws RequestError `invalid_response` when it has another shape */
 export async function readJson<T>(response: Response, guard: Guard<T>): Promise<T> {
   const body: unknown = await response.json().catch(() => undefined);
   if (guard(body)) return body;

@@ -5,11 +5,11 @@ interface FailureDetail {
   readonly reason: string;
 }
 
-/** A call that did not succeed: the service's own error, or `unreachable` / `invalid_response` when there was none to read. */
+/** A failed request: the error of the vault, or `unreachable` or `invalid_response` when the vault sent no readable error. */
 export class RequestError extends Error {
   override readonly name = "ServiceFailure";
   readonly code: string;
-  /** 0 when there was no answer. */
+  /** HTTP status, 0 without a response. */
   readonly status: number;
   readonly details: readonly FailureDetail[];
 
@@ -20,7 +20,7 @@ export class RequestError extends Error {
     this.details = details;
   }
 
-  /** What was wrong with one member of the request. */
+  /** Returns the reason for which one field of the request was rejected. */
   reason(path: string): string | undefined {
     return this.details.find((detail) => detail.path === path || detail.path.startsWith(`${path}.`))?.reason;
   }
@@ -29,7 +29,7 @@ export class RequestError extends Error {
 export const unreachable = (): RequestError =>
   new RequestError("unreachable", "The vault cannot be reached. Check the connection and try again.");
 
-/** The failure that an answer's status and body tell of. */
+/** Parses the error in a response's body. */
 export function errorFromBody(status: number, text: string): RequestError {
   try {
     const body: unknown = JSON.parse(text);
@@ -38,18 +38,19 @@ export function errorFromBody(status: number, text: string): RequestError {
       return new RequestError(code, sentence(message), status, details);
     }
   } catch {
-    // Not JSON: a proxy's page, for one.
+    // Not JSON: for example, the error page of a proxy.
   }
   return new RequestError("invalid_response", `The vault responded with status ${status} and no readable error.`, status);
 }
 
+/** Wraps any other error as `unexpected`. */
 export function toRequestError(error: unknown): RequestError {
   return error instanceof RequestError
     ? error
     : new RequestError("unexpected", "Something went wrong on this page. Reload it and try again.");
 }
 
-/** The service writes its messages without a capital and a full stop. */
+/** Turns an API message, which starts in lower case and has no full stop, into a sentence. */
 function sentence(message: string): string {
   const text = message.charAt(0).toUpperCase() + message.slice(1);
   return /[.!?]$/u.test(text) ? text : `${text}.`;

@@ -70,7 +70,7 @@ export const isTokenResponse = shape<TokenResponse>({
 
 type Detail = NonNullable<ErrorResponse["error"]["details"]>[number];
 
-/** Any code: a proxy in between, or a server of another release, may have its own. */
+/** Accepts any code, because proxies and other releases of the server have their own. */
 interface ErrorBody {
   readonly code: string;
   readonly message: string;

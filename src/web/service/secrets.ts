@@ -8,7 +8,7 @@ const oneSecret = shape<{ secret: SecretRecord }>({ secret: isSecretRecord });
 const secretList = shape<{ secrets: readonly SecretRecord[] }>({ secrets: listOf(isSecretRecord) });
 const versionList = shape<{ versions: readonly SecretRecord[] }>({ versions: listOf(isSecretRecord) });
 
-/** What the person has of a secret decides which operations handle it. Source: the interface, "Lifecycle rules", 2. */
+/** Fields that select the operation for a secret (docs/design/vault-contract.md#families-of-operations). */
 export type SecretAccess = Pick<SecretRecord, "key_name" | "owner" | "shared">;
 
 /** A new secret. `delete_time` is in minutes. */
@@ -19,7 +19,7 @@ export interface NewSecret {
   readonly delete_time?: number;
 }
 
-/** `to` is an address, or a team. */
+/** `to` is the email address of a user or the name of a team. */
 export type Grantee = Pick<ListedShare, "kind" | "to">;
 
 function addressed(grantee: Grantee): object {
@@ -30,7 +30,7 @@ export async function listSecrets(client: VaultClient): Promise<readonly SecretR
   return (await client.call("list_no_dup", {}, secretList)).secrets;
 }
 
-/** The newest first. */
+/** Returns all versions, the newest first. */
 export async function listVersions(
   client: VaultClient,
   { key_name, owner, shared }: SecretAccess,
@@ -41,7 +41,7 @@ export async function listVersions(
   return (await response).versions.toReversed();
 }
 
-/** The value of one version. */
+/** Fetches the value of one version. */
 export async function exposeVersion(
   client: VaultClient,
   { key_name, owner, shared }: SecretAccess,
@@ -84,24 +84,24 @@ const unshared = shape<{ unshared: readonly UnshareRecord[] }>({ unshared: listO
 
 const shareList = shape<{ shares: readonly ListedShare[] }>({ shares: listOf(isListedShare) });
 
-/** To whom one's own secret is shared: people, then teams. */
+/** Returns the recipients of an own secret: users, then teams. */
 export async function listShares(client: VaultClient, name: string): Promise<readonly ListedShare[]> {
   return (await client.call("share_list", { key_name: name }, shareList)).shares;
 }
 
-/** A grant that exists gets the new permission. */
+/** Shares a secret, or changes the permission of an existing share. */
 export async function shareSecret(client: VaultClient, name: string, grantee: Grantee, permission: Permission): Promise<void> {
   const body = { key_name: [name], usr_id_from: client.email, permission, ...addressed(grantee) };
   await client.call("share", body, isObject);
 }
 
-/** Takes the secret back from somebody, or from everybody. */
+/** Stops sharing a secret with one recipient, or with all recipients. */
 export async function unshareSecret(client: VaultClient, name: string, grantee?: Grantee): Promise<readonly UnshareRecord[]> {
   const body = { key_name: [name], usr_id_from: client.email, ...(grantee && addressed(grantee)) };
   return (await client.call("unshare", body, unshared)).unshared;
 }
 
-/** Takes a received secret off the person's own list. */
+/** Removes a received secret from the user's own list. */
 export async function leaveSecret(client: VaultClient, { key_name, owner }: SecretAccess): Promise<void> {
   await client.call("delete_shared_key_link", { key_name, owner }, isObject);
 }

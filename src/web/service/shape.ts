@@ -1,4 +1,4 @@
-/** Says whether something that came over the wire is a `T`. The browser's few edges; zod alone would be larger than this application. */
+/** Reports whether a parsed response is a `T`. Hand-written, because zod alone would be larger than this application. */
 export type Guard<T> = (value: unknown) => value is T;
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -21,7 +21,7 @@ export function listOf<T>(entry: Guard<T>): Guard<readonly T[]> {
   return (value): value is readonly T[] => Array.isArray(value) && value.every(entry);
 }
 
-/** An object with these members, whatever others it has. */
+/** Returns a guard for an object with these members; further members are allowed. */
 export function shape<T extends object>(members: { readonly [Name in keyof T]-?: Guard<T[Name]> }): Guard<T> {
   const guards: [string, Guard<unknown>][] = Object.entries(members);
   return (value): value is T => isObject(value) && guards.every(([name, guard]) => guard(value[name]));

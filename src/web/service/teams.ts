@@ -5,7 +5,7 @@ import type { VaultClient } from "./vault-client.ts";
 
 const teamList = shape<{ teams: readonly TeamRecord[] }>({ teams: listOf(isTeamRecord) });
 
-/** The teams the person belongs to. */
+/** Returns the teams of the user. */
 export async function listTeams(client: VaultClient): Promise<readonly TeamRecord[]> {
   return (await client.call("team_list", {}, teamList)).teams;
 }

@@ -6,8 +6,8 @@ import { post, readJson } from "./post.ts";
 import type { Guard } from "./shape.ts";
 
 /**
- * The vault as the person who is logged in sees it. A session that is over is reported once, through `onSessionEnd`; one that was begun
- * anew in another tab is taken up.
+ * Client of the vault for the logged-in user. It reports the end of the session through `onSessionEnd`, and adopts a new session of the
+ * same user from another tab.
  */
 export class VaultClient {
   readonly email: string;
@@ -24,17 +24,17 @@ export class VaultClient {
     return this.#csrfToken;
   }
 
-  /** Calls an operation in the person's own name. @throws RequestError */
+  /** Runs an operation as the logged-in user. @throws RequestError */
   async call<T>(operation: Operation, body: object, guard: Guard<T>): Promise<T> {
     return readJson(await this.open(operationPath[operation], { email: this.email, ...body }), guard);
   }
 
-  /** Posts within the session and answers the response itself. @throws RequestError */
+  /** Posts within the session and returns the raw response. @throws RequestError */
   async open(path: string, body: object): Promise<Response> {
     return this.guarded(() => post(path, body, this.#csrfToken));
   }
 
-  /** Runs something that sends `csrfToken`: once more when that was an old one. @throws RequestError */
+  /** Runs a function that sends `csrfToken`, and retries once when the token was outdated. @throws RequestError */
   async guarded<T>(send: () => Promise<T>): Promise<T> {
     try {
       return await send();

@@ -6,9 +6,9 @@ const Context = createContext<VaultClient | undefined>(undefined);
 
 export const ClientProvider = Context.Provider;
 
-/** The vault as whoever is logged in sees it. @throws Error outside their pages */
+/** Returns the client of the logged-in user. @throws Error outside the pages that require a login */
 export function useClient(): VaultClient {
   const client = useContext(Context);
-  if (!client) throw new Error("nobody is logged in");
+  if (!client) throw new Error("no user is logged in");
   return client;
 }

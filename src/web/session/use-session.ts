@@ -4,7 +4,7 @@ import type { Session } from "../service/responses.ts";
 import { toRequestError, type RequestError } from "../service/request-error.ts";
 import { VaultClient } from "../service/vault-client.ts";
 
-/** Whether somebody is logged in, as far as is known. */
+/** State of the login. `unknown` means that the vault could not be asked. */
 export type SessionState =
   | { readonly kind: "checking" }
   | { readonly kind: "unknown"; readonly failure: RequestError }
@@ -15,13 +15,13 @@ export interface SessionControl {
   readonly state: SessionState;
   readonly check: () => void;
   readonly start: (session: Session) => void;
-  /** `notice` says to the person why. */
+  /** `notice` is shown on the login page. */
   readonly end: (notice?: string) => void;
 }
 
 const SESSION_ENDED = "Your session has ended. Log in again to continue.";
 
-/** The session, asked for once when the page is loaded. It is kept in memory and in the browser's cookie, nowhere else. */
+/** Manages the session, which is fetched when the page loads and kept only in memory and in the browser's cookie. */
 export function useSession(): SessionControl {
   const [state, setState] = useState<SessionState>({ kind: "checking" });
   const end = useCallback((notice?: string) => setState({ kind: "none", ...(notice !== undefined && { notice }) }), []);

@@ -1,4 +1,4 @@
-/** The addresses in a text field, apart by commas, semicolons, spaces or lines. */
+/** Splits the text of a field into email addresses, at commas, semicolons and white space. */
 export function emailList(text: string): string[] {
   return text.split(/[\s,;]+/u).filter((part) => part !== "");
 }

@@ -1,15 +1,15 @@
-/** What a metadata value looks like in a text field: text as itself unless it could be taken for JSON, everything else as JSON. */
+/** Formats a metadata value for a text field: as JSON, except for text that does not parse as JSON. */
 export function metadataText(value: unknown): string {
   return typeof value === "string" && parsedJson(value) === undefined ? value : JSON.stringify(value);
 }
 
-/** The value a text field stands for: JSON where it is some, text otherwise. The inverse of `metadataText`. */
+/** Parses the text of a field as JSON, or returns it unchanged when it is not JSON. The inverse of `metadataText`. */
 export function metadataValue(text: string): unknown {
   const parsed = parsedJson(text);
   return parsed ? parsed.value : text;
 }
 
-/** What JSON looks like at first sight; most text does not, and a failed attempt is dear where there are tens of thousands. */
+/** Cheap check before `JSON.parse`: throwing for each of tens of thousands of plain texts would be slow. */
 const LIKE_JSON = /^\s*(?:["{[\d-]|(?:true|false|null)\s*$)/u;
 
 function parsedJson(text: string): { readonly value: unknown } | undefined {

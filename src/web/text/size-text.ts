@@ -1,7 +1,7 @@
 const units = ["kB", "MB", "GB", "TB"];
 const figures = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 
-/** Bytes as people read them, in powers of 1000. */
+/** Formats a number of bytes with a unit, in powers of 1000. */
 export function sizeText(bytes: number): string {
   if (bytes < 1000) return `${bytes} ${bytes === 1 ? "byte" : "bytes"}`;
   const power = Math.min(Math.floor(Math.log10(bytes) / 3), units.length);

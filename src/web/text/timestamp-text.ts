@@ -14,12 +14,12 @@ const steps: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ["minute", 60_000],
 ];
 
-/** Milliseconds since the epoch. */
+/** Converts a timestamp to milliseconds since the epoch. */
 export function millisecondsOf(timestamp: Timestamp): number {
   return typeof timestamp === "number" ? timestamp : Date.parse(timestamp);
 }
 
-/** `in 3 days`, `2 hours ago`, `just now`. Months from two on: until then days say more. */
+/** Returns `in 3 days`, `2 hours ago` or `just now`. Uses months from two months on, because days are more precise until then. */
 export function relativeTime(timestamp: Timestamp, now: number): string {
   const distance = millisecondsOf(timestamp) - now;
   const step = steps.find(([unit, length]) => Math.abs(distance) >= (unit === "month" ? 2 * length : length));
@@ -28,7 +28,7 @@ export function relativeTime(timestamp: Timestamp, now: number): string {
   return relative.format(Math.round(distance / length), unit);
 }
 
-/** Date, time and time zone in words; a timestamp beyond the calendar as its milliseconds. */
+/** Returns date, time and time zone in words, or the milliseconds of a timestamp beyond the calendar. */
 export function exactTime(timestamp: Timestamp): string {
   const date = new Date(millisecondsOf(timestamp));
   return Number.isNaN(date.getTime()) ? `${timestamp} ms after 1970` : exact.format(date);

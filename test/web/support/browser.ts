@@ -4,11 +4,11 @@ import { afterAll, afterEach, beforeAll } from "vitest";
 import type { TestVault } from "../../support/vault/test-vault.ts";
 
 export interface Visit extends BrowserContextOptions {
-  /** Somebody of the vault who is logged in from the start. */
+  /** Email address of a user of the vault, logged in from the start. */
   readonly as?: string;
 }
 
-/** A page of a browser profile of its own. */
+/** A page in its own browser profile. */
 export interface Visitor {
   readonly page: Page;
   readonly vault: TestVault;
@@ -16,16 +16,16 @@ export interface Visitor {
   readonly go: (route: string) => Promise<void>;
 }
 
-/** Nothing may go wrong unseen: errors of scripts, console errors, violations of the Content-Security-Policy. */
+/** Records script errors, console errors and violations of the Content-Security-Policy. */
 function recordFaults(page: Page, faults: string[]): void {
   page.on("pageerror", (error) => faults.push(`page error: ${error.message}`));
   page.on("console", (message) => {
-    // The browser's own word for a 401 that the application handles.
+    // The browser logs this for a 401 that the application handles.
     if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) faults.push(message.text());
   });
 }
 
-/** One Chromium for all tests of a file. Each test fails when any page of it reported a fault that `expectFaults` did not take. */
+/** One Chromium for all tests of a file. A test fails when a page reported a fault that `takeFaults` did not take. */
 export class TestBrowser {
   #kept = new AsyncDisposableStack();
   #browser: Browser | undefined;
@@ -44,7 +44,7 @@ export class TestBrowser {
     afterAll(() => this.#browser?.close());
   }
 
-  /** Ends with the test. */
+  /** Disposes of `opened` at the end of the test. */
   keep<T extends AsyncDisposable>(opened: T): T {
     return this.#kept.use(opened);
   }

@@ -4,6 +4,6 @@ import { buildWeb } from "../../../scripts/build-web.ts";
 /** Builds the web application and unpacks the browser once, before the tests of the project `web`. */
 export async function setup(): Promise<void> {
   await buildWeb();
-  // Test files that start side by side would each unpack it, one into the other's hands.
+  // Test files that start simultaneously would otherwise overwrite each other's copy.
   await chromium.executablePath();
 }

@@ -3,7 +3,7 @@ import type { TestVault } from "../../support/vault/test-vault.ts";
 export const ann = "ann@example.com";
 const bob = "bob@example.com";
 
-/** Something of everything, so that no page of Ann's is empty. */
+/** Fills the vault, so that no page of Ann is empty. */
 export async function fillPages(vault: TestVault): Promise<void> {
   const [anns, bobs] = [await vault.client(ann), await vault.client(bob)];
   const metadata = { description: "Orders and stock", team: "checkout", rotation: { days: 30 } };
@@ -26,7 +26,7 @@ export async function fillPages(vault: TestVault): Promise<void> {
 
 interface PageUnderTest {
   readonly route: string;
-  /** A text that is there when the page is. */
+  /** Text that appears once the page is loaded. */
   readonly shows: string;
   readonly loggedIn: boolean;
 }

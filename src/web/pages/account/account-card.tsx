@@ -1,7 +1,7 @@
 import type { ComponentChildren, VNode } from "preact";
 import { PageHeading } from "../../parts/page-heading.tsx";
 
-/** The frame of the pages around logging in. */
+/** Frame of the login, sign-up and password pages. */
 export function AccountCard({ title, children }: { readonly title: string; readonly children: ComponentChildren }): VNode {
   return (
     <div class="account-card card">

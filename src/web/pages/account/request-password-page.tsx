@@ -46,7 +46,7 @@ function CheckYourEmail({ email, onAgain }: { readonly email: string; readonly o
   );
 }
 
-/** One flow for signing up and for a forgotten password; whether there is an account shows nowhere. */
+/** Page for signing up and for a forgotten password. It never reveals whether an account exists. */
 export function RequestPasswordPage({ page }: { readonly page: keyof typeof words }): VNode {
   const action = useAction();
   const [sentTo, setSentTo] = useState<string | undefined>(undefined);

@@ -10,7 +10,7 @@ import { RequestError } from "../../service/request-error.ts";
 import { AccountCard } from "./account-card.tsx";
 
 interface SetPasswordPageProps {
-  /** Out of the letter's link; empty when the page was loaded again, since it is not kept. */
+  /** Token of the email's link. Empty after a reload, because it is not stored. */
   readonly token: string;
   readonly onSession: (session: Session) => void;
 }

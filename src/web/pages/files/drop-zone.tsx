@@ -2,7 +2,7 @@ import type { TargetedDragEvent, VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 
-/** Where files are dropped, or picked by button. */
+/** Accepts files by drag and drop, or by a button. */
 export function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[]) => void }): VNode {
   const input = useRef<HTMLInputElement>(null);
   const [over, setOver] = useState(false);
@@ -17,7 +17,7 @@ export function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[
   };
   const onPicked = (): void => {
     onFiles([...(input.current?.files ?? [])]);
-    // The same file can be picked again.
+    // Reset, so that the same file can be chosen again.
     if (input.current) input.current.value = "";
   };
   return (

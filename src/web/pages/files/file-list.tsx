@@ -12,7 +12,7 @@ import { FileVersions } from "./file-versions.tsx";
 
 const PAGE_SIZE = 25;
 
-/** What somebody is about to delete: a file, or one version of it. */
+/** The deletion that awaits confirmation: a file, or one version of it. */
 interface Deletion {
   readonly filename: string;
   readonly version?: number;

@@ -11,14 +11,14 @@ import { downloadFile } from "../../service/files.ts";
 import { useClient } from "../../session/client-context.ts";
 import { sizeText } from "../../text/size-text.ts";
 
-/** Hands bytes to the browser's own saving, under that name. */
+/** Saves a blob as a download of the browser. */
 function saveBlob(blob: Blob, filename: string): void {
   const url = URL.createObjectURL(blob);
   const link = document.createElement("a");
   link.href = url;
   link.download = filename;
   link.click();
-  // The browser has begun to read it by then.
+  // The browser has started to read the blob by then.
   browserClock.after(10_000, () => URL.revokeObjectURL(url));
 }
 
@@ -79,7 +79,7 @@ function VersionRow({ file, version, onDelete }: FileVersionsProps & { readonly 
   );
 }
 
-/** A file's versions, the newest first; all but the newest behind a fold. */
+/** Versions of a file, newest first. Earlier versions are collapsed. */
 export function FileVersions({ file, onDelete }: FileVersionsProps): VNode {
   const [newest, ...older] = file.versions.toReversed();
   return (

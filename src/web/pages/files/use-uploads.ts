@@ -5,7 +5,7 @@ import { useClient } from "../../session/client-context.ts";
 
 export type UploadState =
   | { readonly kind: "waiting" }
-  /** `share` has left, from 0 to 1. */
+  /** `share` is the fraction sent, from 0 to 1. */
   | { readonly kind: "sending"; readonly share: number }
   | { readonly kind: "done" }
   | { readonly kind: "failed"; readonly message: string };
@@ -26,7 +26,7 @@ interface Uploads {
 
 const isFinished = ({ state }: Upload): boolean => state.kind === "done" || state.kind === "failed";
 
-/** Uploads one after another, each with its progress; what is left is called off when the page goes. `onStored` follows each success. */
+/** Uploads files one after another, with progress. Leaving the page cancels the rest. Calls `onStored` after each success. */
 export function useUploads(onStored: () => Promise<void>): Uploads {
   const client = useClient();
   const [uploads, setUploads] = useState<readonly Upload[]>([]);

@@ -2,14 +2,15 @@ import type { VNode } from "preact";
 import type { SecretRecord } from "../../../protocol/responses.ts";
 import { Timestamp } from "../../parts/timestamp.tsx";
 
-/** A thousand years, what the service takes when none is given: nobody chose that. Source: the interface, "Secret". */
+/** Default `delete_time` of the vault, a thousand years in minutes: no deadline was chosen. */
 const UNSET_DELETE_MINUTES = 525_600_000;
 
+/** Reports whether a time of deletion was chosen for the secret. */
 export function hasDeadline({ delete_time }: SecretRecord): boolean {
   return delete_time < UNSET_DELETE_MINUTES;
 }
 
-/** When the version expires, or that it has, and when the secret is removed if somebody said so. */
+/** Shows when the version expires and, if a deadline was chosen, when the secret is deleted. */
 export function Deadlines({ secret }: { readonly secret: SecretRecord }): VNode {
   return (
     <>

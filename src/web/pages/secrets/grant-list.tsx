@@ -108,11 +108,11 @@ interface GrantListProps {
   readonly onChange: () => Promise<void>;
 }
 
-/** To whom a secret is shared, each with a way to change the permission and to take the secret back. */
+/** Recipients of a secret, with buttons to change the permission and to stop sharing. */
 export function GrantList({ name, shares, onChange }: GrantListProps): VNode {
   const [wanted, setPage] = useState(0);
   const [open, setOpen] = useState<{ readonly Dialog: typeof StopDialog; readonly share: ListedShare } | undefined>(undefined);
-  // The last page may have gone meanwhile.
+  // The last page may have become empty.
   const page = Math.max(0, Math.min(wanted, Math.ceil(shares.length / PAGE_SIZE) - 1));
   return (
     <>

@@ -21,7 +21,7 @@ interface ListToolbarProps {
   readonly onView: (view: ListView) => void;
 }
 
-/** Search, kinds and order. Whatever changes, the first page is shown. */
+/** Search, filter and order. Each change returns to the first page. */
 export function ListToolbar({ view, onView }: ListToolbarProps): VNode {
   const change = (changes: Partial<ListView>): void => onView({ ...view, page: 0, ...changes });
   return (

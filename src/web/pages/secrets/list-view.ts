@@ -5,7 +5,7 @@ import { millisecondsOf } from "../../text/timestamp-text.ts";
 export type Kind = "all" | "own" | "received" | "given";
 export type Order = "name" | "updated" | "expires" | "owner";
 
-/** How somebody looks at the list of secrets. `page` counts from 0. */
+/** Search, filter, order and page of the list of secrets. `page` starts at 0. */
 export interface ListView {
   readonly search: string;
   readonly kind: Kind;
@@ -29,7 +29,7 @@ function isOfKind(secret: SecretRecord, kind: Kind, email: string): boolean {
   }
 }
 
-/** Made once for each record: with ten thousand of them, a keystroke must not make them all again. */
+/** Search texts by record. Cached, because each keystroke searches up to ten thousand records. */
 const searchedTexts = new WeakMap<SecretRecord, string>();
 
 function searchedText(secret: SecretRecord): string {
@@ -41,7 +41,7 @@ function searchedText(secret: SecretRecord): string {
   return text;
 }
 
-/** By code point, as the service sorts. */
+/** Compares by code point, as the vault sorts. */
 function compareText(left: string, right: string): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
@@ -53,7 +53,7 @@ const comparisons: Readonly<Record<Order, (left: SecretRecord, right: SecretReco
   owner: (left, right) => compareText(left.owner, right.owner),
 };
 
-/** The secrets to show, in order: those of the kind in which every word searched for occurs, in name, owner or metadata. */
+/** Returns the secrets of the kind that contain every search word in name, owner or metadata, in order. */
 export function selectSecrets(
   secrets: readonly SecretRecord[],
   { search, kind, order }: ListView,

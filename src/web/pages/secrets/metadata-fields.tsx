@@ -10,7 +10,7 @@ import { initialText, standardNames } from "./read-metadata.ts";
 interface StandardField {
   readonly name: (typeof standardNames)[number];
   readonly label: string;
-  /** What the service takes when nothing is given. Source: the interface, "Secret metadata". */
+  /** Default of the vault. */
   readonly fallback: string;
 }
 
@@ -22,7 +22,7 @@ const fields: readonly StandardField[] = [
 ];
 
 interface MetadataFieldsProps {
-  /** Of the version that is edited; nothing for a new secret. */
+  /** Metadata of the edited version. Undefined for a new secret. */
   readonly initial?: Metadata;
   readonly failure: RequestError | undefined;
 }
@@ -67,7 +67,7 @@ function CustomFields({ initial }: { readonly initial: Metadata }): VNode {
   );
 }
 
-/** The fields of a version's metadata; `readMetadata` reads them. */
+/** Fields for the metadata of a version; `readMetadata` reads them. */
 export function MetadataFields({ initial = {}, failure }: MetadataFieldsProps): VNode {
   const given = (name: string): string => initialText(initial, name);
   return (

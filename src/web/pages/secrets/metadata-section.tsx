@@ -38,7 +38,7 @@ function MetadataDialog({ secret, onChange, onClose }: MetadataSectionProps & { 
   );
 }
 
-/** The latest version's metadata, and the way to change it for whoever may. */
+/** Metadata of the latest version, editable with write permission. */
 export function MetadataSection({ secret, onChange }: MetadataSectionProps): VNode {
   const [editing, setEditing] = useState(false);
   return (

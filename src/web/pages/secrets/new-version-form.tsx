@@ -14,7 +14,7 @@ interface NewVersionFormProps {
   readonly onCancel?: () => void;
 }
 
-/** Gives a secret a new value; the ones before stay. */
+/** Adds a version to a secret. */
 export function NewVersionForm({ access, onAdded, onCancel }: NewVersionFormProps): VNode {
   const client = useClient();
   const toast = useToast();

@@ -6,7 +6,7 @@ import { permissionWords } from "../../parts/permission-badge.tsx";
 
 const permissions: readonly Permission[] = ["R", "W", "RW"];
 
-/** What a grantee may do; `readPermission` reads it. */
+/** Select of a recipient's permission; `readPermission` reads it. */
 export function PermissionField({ initial = "R" }: { readonly initial?: Permission }): VNode {
   return (
     <ChoiceField label="Permission" name="permission">

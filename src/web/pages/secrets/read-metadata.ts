@@ -3,7 +3,7 @@ import { formText } from "../../parts/form-text.ts";
 import { RequestError } from "../../service/request-error.ts";
 import { metadataText, metadataValue } from "../../text/metadata-text.ts";
 
-/** The names every secret has. Source: the interface, "Secret metadata". */
+/** Metadata names that every secret has. */
 export const standardNames = [
   "description",
   "environment_type",
@@ -13,7 +13,7 @@ export const standardNames = [
   "expiration_time",
 ] as const;
 
-/** What the field of a standard name holds at first. */
+/** Returns the initial text of the field for a standard name. */
 export function initialText(initial: Metadata, name: string): string {
   const value = initial[name];
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
@@ -33,8 +33,8 @@ function customTexts(form: HTMLFormElement): [string, string][] {
 }
 
 /**
- * What the fields of `MetadataFields` change about `initial`.
- * @throws RequestError when one name of one's own stands there twice
+ * Returns the changes that the fields of `MetadataFields` make to `initial`.
+ * @throws RequestError for a duplicate custom name
  */
 export function readMetadata(form: HTMLFormElement, initial: Metadata = {}): Metadata {
   const texts = customTexts(form);

@@ -8,7 +8,7 @@ import { replaceRoute } from "../../routing/use-route.ts";
 import { deleteSecret, leaveSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 
-/** Deleting one's own secret, or taking a received one off the list. */
+/** Deletes an own secret, or removes a received one from the list. */
 export function RemovalSection({
   secret,
   onChange,

@@ -84,7 +84,7 @@ function SecretDetail({ secret }: { readonly secret: SecretRecord }): VNode {
   );
 }
 
-/** Who may write but not read doesn't have the secret in their list. Source: the vault contract, "Fine print", "Sharing". */
+/** Write-only recipients do not have a secret in their list (docs/design/vault-contract.md#permissions). */
 function NotListed({ owner, name }: { readonly owner: string; readonly name: string }): VNode {
   const { email } = useClient();
   const { list } = useSecrets();
@@ -105,7 +105,7 @@ function NotListed({ owner, name }: { readonly owner: string; readonly name: str
   );
 }
 
-/** Everything about one secret. */
+/** Page of one secret. */
 export function SecretPage({ owner, name }: { readonly owner: string; readonly name: string }): VNode {
   const { list } = useSecrets();
   return (

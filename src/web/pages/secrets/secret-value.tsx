@@ -8,7 +8,7 @@ import { useAction } from "../../parts/use-action.ts";
 import { exposeVersion, type SecretAccess } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 
-/** How long a value stays in the page. Source: issue 4. */
+/** Time in ms after which a revealed value is hidden again. */
 const SHOWN_MS = 30_000;
 
 interface SecretValueProps {
@@ -36,8 +36,8 @@ function ValueBox({ value }: { readonly value: string | undefined }): VNode {
 }
 
 /**
- * The value of one version: fetched when somebody asks for it, and out of the page again after 30 seconds, when asked to, and when the
- * page is left. Copying it shows nothing.
+ * Value of one version. It is fetched on request, and removed from the page after 30 seconds, on request, and when the page is left.
+ * Copying does not show it.
  */
 export function SecretValue({ access, version }: SecretValueProps): VNode {
   const client = useClient();

@@ -4,7 +4,7 @@ import type { SecretRecord } from "../../../protocol/responses.ts";
 import type { Loading } from "../../parts/use-loaded.ts";
 import type { ListView } from "./list-view.ts";
 
-/** What the pages about secrets share while one goes from one to the other: the list, and how it is looked at. */
+/** State that the secrets pages share across navigation: the list and its view. */
 export interface SecretsState {
   readonly list: Loading<readonly SecretRecord[]>;
   readonly view: ListView;
@@ -15,7 +15,7 @@ const Context = createContext<SecretsState | undefined>(undefined);
 
 export const SecretsProvider = Context.Provider;
 
-/** @throws Error outside the pages of somebody who is logged in */
+/** Returns the shared state. @throws Error outside the pages that require a login */
 export function useSecrets(): SecretsState {
   const state = useContext(Context);
   if (!state) throw new Error("there is no list of secrets here");

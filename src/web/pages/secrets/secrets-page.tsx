@@ -13,7 +13,7 @@ import { selectSecrets } from "./list-view.ts";
 import { useSecrets } from "./secrets-context.ts";
 import { SecretsTable } from "./secrets-table.tsx";
 
-/** Rows of the table at once: a list of ten thousand stays as quick as one of fifty. */
+/** Maximum number of table rows, so that a list of ten thousand renders as fast as one of fifty. */
 const PAGE_SIZE = 50;
 
 function NewSecretLink(): VNode {
@@ -56,7 +56,7 @@ function SecretList({ secrets }: { readonly secrets: readonly SecretRecord[] }):
   );
 }
 
-/** One's own and received secrets, as they are now. */
+/** List of the user's own and received secrets, reloaded on each visit. */
 export function SecretsPage(): VNode {
   const { list } = useSecrets();
   const { reload } = list;

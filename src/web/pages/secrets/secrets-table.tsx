@@ -6,7 +6,7 @@ import { hrefOf } from "../../routing/route.ts";
 import { metadataText } from "../../text/metadata-text.ts";
 import { Deadlines } from "./deadline.tsx";
 
-/** The metadata that scopes are about, in the order in which they are usually named. */
+/** Metadata names that scopes refer to, in their usual order. */
 const chips = ["environment_type", "classification", "cloud_type", "application_type"] as const;
 
 function Description({ text }: { readonly text: unknown }): VNode | null {

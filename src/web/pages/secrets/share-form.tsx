@@ -14,14 +14,14 @@ interface ShareFormProps {
   readonly onShared: () => Promise<void>;
 }
 
-/** Whom a text means: one of the person's teams, otherwise somebody by address where it looks like one, otherwise a team. */
+/** Parses a recipient: one of the user's teams, an email address, or the name of another team. */
 function granteeOf(text: string, teams: readonly string[]): Grantee {
   if (teams.includes(text)) return { kind: "team", to: text };
   const to = text.trim();
   return { kind: to.includes("@") ? "person" : "team", to };
 }
 
-/** Shares a secret, or changes what somebody may do with it. */
+/** Shares a secret, or changes the permission of a recipient. */
 export function ShareForm({ name, teams, onShared }: ShareFormProps): VNode {
   const client = useClient();
   const toast = useToast();

@@ -41,10 +41,10 @@ function StopSharing({ secret, onChange }: SharingSectionProps): VNode {
   );
 }
 
-/** Sharing of one's own secret with people and teams. */
+/** Shares an own secret with users and teams. */
 export function SharingSection({ secret, onChange }: SharingSectionProps): VNode {
   const client = useClient();
-  // Anew with every record of the secret: whatever is shared or taken back here has the secrets fetched again.
+  // Reloads with every new record of the secret: each change of the shares reloads the secrets.
   const shares = useLoaded(useCallback(() => listShares(client, secret.key_name), [client, secret]));
   const { loaded } = useLoaded(useCallback(() => listTeams(client), [client]));
   const teams = loaded.kind === "ready" ? loaded.value.map(({ group_id }) => group_id) : [];

@@ -17,7 +17,7 @@ const PAGE_SIZE = 10;
 interface VersionItemProps {
   readonly version: SecretRecord;
   readonly latest: boolean;
-  /** What asks before it deletes this version; nothing where that is not possible. */
+  /** Asks for confirmation and deletes this version. Undefined when deletion is not allowed. */
   readonly onDelete: (() => void) | undefined;
 }
 
@@ -57,7 +57,7 @@ interface VersionsSectionProps {
   readonly onChange: () => Promise<void>;
 }
 
-/** All versions of a secret, the newest first, each with its value on request. The creator can delete all but the last one. */
+/** All versions of a secret, newest first, with their values on request. The creator can delete all but the last one. */
 export function VersionsSection({ secret, onChange }: VersionsSectionProps): VNode {
   const client = useClient();
   const toast = useToast();

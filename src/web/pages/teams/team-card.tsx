@@ -17,7 +17,7 @@ interface TeamCardProps {
   readonly onChange: () => Promise<void>;
 }
 
-/** What the creator is about to take back. */
+/** The deletion that awaits confirmation. */
 type Deletion = { readonly kind: "team" } | { readonly kind: "member"; readonly email: string };
 
 function AddMembers({ team, onChange }: TeamCardProps): VNode {
@@ -109,7 +109,7 @@ function Members({
   );
 }
 
-/** One team; its creator changes it here. */
+/** One team, which its creator can change. */
 export function TeamCard({ team, onChange }: TeamCardProps): VNode {
   const client = useClient();
   const [deletion, setDeletion] = useState<Deletion | undefined>(undefined);
