@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import fastifyCompress from "@fastify/compress";
+import fastifyCookie from "@fastify/cookie";
 import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { auditRequests } from "./audit/audit-requests.ts";
 import type { VaultContext } from "./context.ts";
@@ -13,14 +14,13 @@ import { appRoutes } from "./routes/sessions.ts";
 import { fileRoutes } from "./routes/files.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { linkRoutes } from "./routes/links.ts";
-import { pageRoutes } from "./routes/pages.ts";
 import { secretRoutes } from "./routes/secrets.ts";
 import { sharingRoutes } from "./routes/sharing.ts";
 import { teamRoutes } from "./routes/teams.ts";
 import { tokenRoutes } from "./routes/tokens.ts";
 import { ServiceError } from "./errors.ts";
 import { StoreUnavailableError } from "./store/store.ts";
-import { loadPages } from "./web-app/static-files.ts";
+import { staticFileRoutes } from "./web-app/static-files.ts";
 
 /** Certificate chain and private key, PEM. */
 export interface ServerTls {
@@ -132,6 +132,8 @@ export async function buildApp(context: VaultContext, options: AppOptions): Prom
     globalDecompression: false,
   });
   addTransportRules(app);
+  // Before the audit log, which drops the cookies of a response that it withholds.
+  await app.register(fastifyCookie);
   if (context.audit) auditRequests(app, context.audit);
   tokenRoutes(app, context);
   secretRoutes(app, context);
@@ -141,7 +143,7 @@ export async function buildApp(context: VaultContext, options: AppOptions): Prom
   fileRoutes(app, context);
   appRoutes(app, context);
   apiDescriptionRoutes(app, context);
-  pageRoutes(app, context, await loadPages(options.webDirectory));
+  await staticFileRoutes(app, context, options.webDirectory);
   healthRoutes(app, context);
   return app;
 }

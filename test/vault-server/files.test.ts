@@ -168,6 +168,14 @@ describe("protect_file", () => {
     ["an end inside a header", {}, Buffer.from("--test-boundary\r\nContent-Dispo")],
     ["an end after a delimiter", {}, Buffer.from("--test-boundary")],
     ["a header without a colon", {}, Buffer.from("--test-boundary\r\nnonsense\r\n\r\nabc\r\n--test-boundary--\r\n")],
+    [
+      "text after a delimiter",
+      {},
+      Buffer.from(
+        '--test-boundary\r\nContent-Disposition: form-data; filename="cut"\r\n\r\nabc\r\n--test-boundary-x\r\ndef\r\n--test-boundary--\r\n',
+      ),
+    ],
+    ["a header without a colon after the filename", {}, rawPart('form-data; filename="a"', "nonsense\r\n")],
     ["a filename that is not UTF-8", {}, rawPart('form-data; filename="\xff"', "", "latin1")],
     ["an endless header", {}, Buffer.from(`--test-boundary\r\nA: ${"x".repeat(100_000)}\r\n\r\n`)],
     [

@@ -42,13 +42,13 @@ describe("sessions of the web application", () => {
       { origin: "https://vault.example.com" },
     );
     expect(answer.headers["set-cookie"]).toEqual([
-      expect.stringMatching(/^__Host-vaultsync_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/u),
+      expect.stringMatching(/^__Host-vaultsync_session=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict$/u),
     ]);
     const session = new WebSession(secure.url, answer);
     expect(await session.isLive()).toBe(true);
     const ended = await session.app("app_log_out");
     expect(ended.headers["set-cookie"]).toEqual([
-      "__Host-vaultsync_session=; Path=/; HttpOnly; SameSite=Strict; Secure; Max-Age=0",
+      "__Host-vaultsync_session=; Max-Age=0; Path=/; HttpOnly; Secure; SameSite=Strict",
     ]);
     const plain = { cookie: session.cookie.replace("__Host-", "") };
     expect((await secure.post(appOperationPath.app_session, {}, plain)).json()).toEqual({ session: null });
@@ -190,7 +190,7 @@ describe("sessions of the web application", () => {
     const [session, other] = [await ann(), await ann()];
     const answer = await session.app("app_log_out");
     expect([answer.outcome(), answer.json()]).toEqual(["200", {}]);
-    expect(answer.headers["set-cookie"]).toEqual(["vaultsync_session=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0"]);
+    expect(answer.headers["set-cookie"]).toEqual(["vaultsync_session=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict"]);
     expect([await session.isLive(), await other.isLive()]).toEqual([false, true]);
     expect((await session.app("app_log_out")).outcome()).toBe("200");
   });

@@ -1,11 +1,10 @@
-import type { IncomingHttpHeaders } from "node:http";
 import { parseScope } from "../../protocol/parse-scope.ts";
 import { unlimitedScope, type Scope } from "../../protocol/scope.ts";
 import type { VaultContext } from "../context.ts";
 import { ServiceError } from "../errors.ts";
 import { canonicalEmail } from "../../protocol/email-address.ts";
 import { sentSessionToken } from "./session-cookie.ts";
-import { requireSession } from "./sessions.ts";
+import { requireSession, type SessionRequest } from "./sessions.ts";
 import { tokenDigest } from "./opaque-token.ts";
 import { takeTurn } from "./request-rate.ts";
 
@@ -17,11 +16,11 @@ export interface Caller {
 }
 
 /** Whom the request's credentials stand for. @throws ServiceError `invalid_token`, `csrf_failed`, `rate_limited`, in this order */
-async function identify(context: VaultContext, headers: IncomingHttpHeaders): Promise<Caller> {
-  if (headers.authorization === undefined && sentSessionToken(headers, context.appUrl()) !== undefined) {
-    return { email: (await requireSession(context, headers)).email, scope: unlimitedScope };
+async function identify(context: VaultContext, request: SessionRequest): Promise<Caller> {
+  if (request.headers.authorization === undefined && sentSessionToken(request, context.appUrl()) !== undefined) {
+    return { email: (await requireSession(context, request)).email, scope: unlimitedScope };
   }
-  const digest = tokenDigest(headers.authorization ?? "");
+  const digest = tokenDigest(request.headers.authorization ?? "");
   const token = await context.store.read(({ tokens }) => tokens.findAccess(digest));
   if (!token || token.expiresAt <= context.clock.now()) {
     throw new ServiceError(
@@ -38,8 +37,8 @@ async function identify(context: VaultContext, headers: IncomingHttpHeaders): Pr
  * the request names.
  * @throws ServiceError `invalid_token`, `csrf_failed`, `rate_limited` or `email_mismatch`, in this order
  */
-export async function authenticate(context: VaultContext, headers: IncomingHttpHeaders, email: string): Promise<Caller> {
-  const caller = await identify(context, headers);
+export async function authenticate(context: VaultContext, request: SessionRequest, email: string): Promise<Caller> {
+  const caller = await identify(context, request);
   if (canonicalEmail(email) === caller.email) return caller;
   throw new ServiceError("email_mismatch", "email is not the owner of the access token or session", {
     who: caller.email,

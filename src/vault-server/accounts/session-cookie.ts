@@ -1,27 +1,31 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { CookieSerializeOptions } from "@fastify/cookie";
+import type { FastifyReply, FastifyRequest } from "fastify";
 
-/** Over https the prefix makes browsers refuse one set by another host or without TLS. Source: design, "security", "web token page". */
+/** Returns the cookie's name. Over https its prefix makes browsers reject one set by another host or without TLS. */
 function cookieName(appUrl: string): string {
   return isHttps(appUrl) ? "__Host-vaultsync_session" : "vaultsync_session";
+}
+
+/** Sent to this server only, by requests of its own pages only, hidden from scripts, dropped with the browser. */
+function attributes(appUrl: string): CookieSerializeOptions {
+  return { path: "/", httpOnly: true, sameSite: "strict", secure: isHttps(appUrl) };
 }
 
 export function isHttps(appUrl: string): boolean {
   return appUrl.startsWith("https://");
 }
 
-/** A `set-cookie` header: sent back to this server alone, by requests of its own pages alone, read by no script, gone with the browser. */
-export function sessionCookie(appUrl: string, token: string): string {
-  return `${cookieName(appUrl)}=${token}; Path=/; HttpOnly; SameSite=Strict${isHttps(appUrl) ? "; Secure" : ""}`;
+/** Makes the browser keep the session's token. */
+export function setSessionCookie(reply: FastifyReply, appUrl: string, token: string): void {
+  reply.setCookie(cookieName(appUrl), token, attributes(appUrl));
 }
 
-/** A `set-cookie` header that makes the browser forget the session. */
-export function endedSessionCookie(appUrl: string): string {
-  return `${sessionCookie(appUrl, "")}; Max-Age=0`;
+/** Makes the browser delete the session's token. */
+export function clearSessionCookie(reply: FastifyReply, appUrl: string): void {
+  reply.setCookie(cookieName(appUrl), "", { ...attributes(appUrl), maxAge: 0 });
 }
 
-/** The session's token as the browser sent it; `undefined` when it sent none. */
-export function sentSessionToken({ cookie }: IncomingHttpHeaders, appUrl: string): string | undefined {
-  const start = `${cookieName(appUrl)}=`;
-  const pair = cookie?.split(";").find((candidate) => candidate.trim().startsWith(start));
-  return pair?.trim().slice(start.length);
+/** Returns the session token that the browser sent, or `undefined`. */
+export function sentSessionToken({ cookies }: Pick<FastifyRequest, "cookies">, appUrl: string): string | undefined {
+  return cookies[cookieName(appUrl)];
 }

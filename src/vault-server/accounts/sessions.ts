@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from "node:http";
+import type { FastifyRequest } from "fastify";
 import type { AppSession } from "../../protocol/session-operations.ts";
 import { newToken, tokenDigest } from "./opaque-token.ts";
 import { takeTurn } from "./request-rate.ts";
@@ -21,6 +21,9 @@ export interface LiveSession {
   readonly email: string;
   readonly token: string;
 }
+
+/** The parts of a request that carry a session. */
+export type SessionRequest = Pick<FastifyRequest, "headers" | "cookies">;
 
 /** Starts a session of an account that has just proved who it is. */
 export async function openSession({ sessions }: Transaction, email: string, now: number): Promise<LiveSession> {
@@ -50,9 +53,9 @@ async function prolong({ store, clock }: VaultContext, session: Session): Promis
  * The session of whoever opens the page, without its csrf token, which they are about to be told; `undefined` when there is none.
  * @throws ServiceError `csrf_failed` for another origin's page, `rate_limited`
  */
-export async function currentSession(context: VaultContext, headers: IncomingHttpHeaders): Promise<LiveSession | undefined> {
-  requireOwnOrigin(headers, context.appUrl());
-  const token = sentSessionToken(headers, context.appUrl());
+export async function currentSession(context: VaultContext, request: SessionRequest): Promise<LiveSession | undefined> {
+  requireOwnOrigin(request.headers, context.appUrl());
+  const token = sentSessionToken(request, context.appUrl());
   const session = await find(context, token);
   if (token === undefined || !session) return undefined;
   takeTurn(context, session.digest);
@@ -64,11 +67,11 @@ export async function currentSession(context: VaultContext, headers: IncomingHtt
  * The session a request is made with.
  * @throws ServiceError `invalid_token` when there is none or it is over, `csrf_failed`, `rate_limited`, in this order
  */
-export async function requireSession(context: VaultContext, headers: IncomingHttpHeaders): Promise<LiveSession> {
-  const token = sentSessionToken(headers, context.appUrl());
+export async function requireSession(context: VaultContext, request: SessionRequest): Promise<LiveSession> {
+  const token = sentSessionToken(request, context.appUrl());
   const session = await find(context, token);
   if (token === undefined || !session) throw new ServiceError("invalid_token", "the session is over: log in again");
-  requireOwnPage(headers, context.appUrl(), token);
+  requireOwnPage(request.headers, context.appUrl(), token);
   takeTurn(context, session.digest);
   await prolong(context, session);
   return { email: session.email, token };
@@ -78,12 +81,12 @@ export async function requireSession(context: VaultContext, headers: IncomingHtt
  * Ends the session of a request, at once and on every replica, and answers whose it was; one that is over already is no failure.
  * @throws ServiceError `csrf_failed`
  */
-export async function endSession(context: VaultContext, headers: IncomingHttpHeaders): Promise<string | undefined> {
-  requireOwnOrigin(headers, context.appUrl());
-  const token = sentSessionToken(headers, context.appUrl());
+export async function endSession(context: VaultContext, request: SessionRequest): Promise<string | undefined> {
+  requireOwnOrigin(request.headers, context.appUrl());
+  const token = sentSessionToken(request, context.appUrl());
   const session = await find(context, token);
   if (token === undefined || !session) return undefined;
-  requireOwnPage(headers, context.appUrl(), token);
+  requireOwnPage(request.headers, context.appUrl(), token);
   await context.store.write(({ sessions }) => sessions.remove(session.digest));
   return session.email;
 }

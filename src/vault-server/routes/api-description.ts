@@ -4,8 +4,7 @@ import { apiPage } from "../api-page/api-page.ts";
 import { stylesheet } from "../api-page/stylesheet.ts";
 import type { VaultContext } from "../context.ts";
 import { packageVersion } from "../package-version.ts";
-import { pageOf, type Page } from "../web-app/static-files.ts";
-import { servePage } from "./pages.ts";
+import { pageOf, servePage, type Page } from "../web-app/page.ts";
 
 /** The path's page, made when somebody first asks for it, then kept. */
 function made(make: () => Page): () => Page {
@@ -18,9 +17,9 @@ export function apiDescriptionRoutes(app: FastifyInstance, context: VaultContext
   const [json, page, style] = ["/v1/openapi.json", "/api", "/api.css"];
   const document = (): OpenApiDocument => openApiDocument(packageVersion(), context.limits);
   const pages: Readonly<Record<string, () => Page>> = {
-    [json]: () => pageOf(json, ".json", Buffer.from(JSON.stringify(document()))),
-    [page]: () => pageOf(page, ".html", Buffer.from(apiPage(document(), style))),
-    [style]: () => pageOf(style, ".css", Buffer.from(stylesheet)),
+    [json]: () => pageOf(".json", Buffer.from(JSON.stringify(document()))),
+    [page]: () => pageOf(".html", Buffer.from(apiPage(document(), style))),
+    [style]: () => pageOf(".css", Buffer.from(stylesheet)),
   };
   for (const [path, make] of Object.entries(pages)) servePage(app, context, path, made(make));
 }

@@ -44,7 +44,7 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
     onRequest: requireMediaType("multipart/form-data"),
     handler: async (request) => {
       const { email, count, boundary } = uploadHeaders(request, context.limits);
-      const caller = await authenticate(context, request.headers, email);
+      const caller = await authenticate(context, request, email);
       request.trail?.identify(caller.email);
       const begin = async (filename: string[]): Promise<void> => {
         request.trail?.describe(describeRequest({ filename }));

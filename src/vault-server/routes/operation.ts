@@ -88,7 +88,7 @@ export function authenticatedOperation<S extends z.ZodType<{ email: string }>>(
 ): void {
   const answerChecked = async ({ body, request, reply }: Call<z.output<S>>): Promise<object> => {
     check?.(body);
-    const caller = await authenticate(context, request.headers, body.email);
+    const caller = await authenticate(context, request, body.email);
     request.trail?.identify(caller.email);
     await request.trail?.begin("authenticated");
     return answer({ body, caller, request, reply });

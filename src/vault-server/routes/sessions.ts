@@ -16,7 +16,7 @@ import type { VaultContext } from "../context.ts";
 import { openOperation } from "./operation.ts";
 import { requireOwnOrigin } from "../accounts/csrf.ts";
 import { requestPassword } from "../accounts/request-password.ts";
-import { endedSessionCookie, sentSessionToken, sessionCookie } from "../accounts/session-cookie.ts";
+import { clearSessionCookie, sentSessionToken, setSessionCookie } from "../accounts/session-cookie.ts";
 import {
   currentSession,
   describeSession,
@@ -31,9 +31,9 @@ import { setPassword } from "../accounts/set-password.ts";
 const API_TOKEN_HOURS = 24;
 
 /** A new session for whoever knows the password; the one the browser may have had ends, so none is carried over from before. */
-async function startSession(context: VaultContext, { headers, ip }: FastifyRequest, email: string, password: string) {
-  const user = await logIn(context, email, password, ip);
-  const former = sentSessionToken(headers, context.appUrl());
+async function startSession(context: VaultContext, request: FastifyRequest, email: string, password: string) {
+  const user = await logIn(context, email, password, request.ip);
+  const former = sentSessionToken(request, context.appUrl());
   return context.store.write(async (transaction) => {
     await requireSamePassword(transaction, user);
     if (former !== undefined) await transaction.sessions.remove(tokenDigest(former));
@@ -45,12 +45,12 @@ async function startSession(context: VaultContext, { headers, ip }: FastifyReque
 export function appRoutes(app: FastifyInstance, context: VaultContext): void {
   const answerLogIn = (reply: FastifyReply, session: LiveSession): LoginResponse => {
     reply.request.trail?.identify(session.email);
-    reply.header("set-cookie", sessionCookie(context.appUrl(), session.token));
+    setSessionCookie(reply, context.appUrl(), session.token);
     return { session: describeSession(session) };
   };
 
   openOperation(app, "app_session", noFields, async ({ request }): Promise<SessionResponse> => {
-    const session = await currentSession(context, request.headers);
+    const session = await currentSession(context, request);
     if (session) request.trail?.identify(session.email);
     return { session: session ? describeSession(session) : null };
   });
@@ -61,9 +61,9 @@ export function appRoutes(app: FastifyInstance, context: VaultContext): void {
   });
 
   openOperation(app, "app_log_out", noFields, async ({ request, reply }) => {
-    const email = await endSession(context, request.headers);
+    const email = await endSession(context, request);
     if (email !== undefined) request.trail?.identify(email);
-    reply.header("set-cookie", endedSessionCookie(context.appUrl()));
+    clearSessionCookie(reply, context.appUrl());
     return {};
   });
 
@@ -79,7 +79,7 @@ export function appRoutes(app: FastifyInstance, context: VaultContext): void {
   });
 
   openOperation(app, "app_api_token", apiTokenRequest, async ({ body, request }) => {
-    const { email } = await requireSession(context, request.headers);
+    const { email } = await requireSession(context, request);
     request.trail?.identify(email);
     const user = await logIn(context, email, body.password, request.ip);
     return issueTokens(context, user, formatScope(unlimitedScope), API_TOKEN_HOURS);

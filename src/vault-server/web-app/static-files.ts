@@ -1,55 +1,54 @@
-import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
-import { extname } from "node:path";
-import { codeOf } from "../../lib/error-code.ts";
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import fastifyStatic from "@fastify/static";
+import type { FastifyInstance } from "fastify";
+import type { VaultContext } from "../context.ts";
+import { pageOf, servePage } from "./page.ts";
+import { pageHeaders } from "./page-headers.ts";
 
-/** Where `npm run build:web` puts the web application, from sources and from a build alike. */
+/** Output directory of `npm run build:web`, relative to the sources and to the build alike. */
 const builtDirectory = new URL("../../../dist/web/", import.meta.url);
+const NOT_BUILT = "The web application is not built: run `npm run build:web`, then restart the server.\n";
 
-const contentTypes: Readonly<Record<string, string>> = {
-  ".html": "text/html; charset=utf-8",
-  ".js": "text/javascript; charset=utf-8",
-  ".json": "application/json; charset=utf-8",
-  ".css": "text/css; charset=utf-8",
-  ".svg": "image/svg+xml",
-  ".png": "image/png",
-  ".ico": "image/x-icon",
-  ".woff2": "font/woff2",
-  ".md": "text/markdown; charset=utf-8",
-  ".webmanifest": "application/manifest+json",
-};
-
-/** One file of the web application. */
-export interface Page {
-  /** Where it is served. */
-  readonly path: string;
-  readonly contentType: string;
-  readonly bytes: Buffer;
-  /** Weak: compressed or not, it is the same file. */
-  readonly etag: string;
-  /** Its name changes with its content, so it may be kept for ever. */
-  readonly immutable: boolean;
-}
-
-/** Bytes as a page; below `/assets/` names change with the content. */
-export function pageOf(path: string, extension: string, bytes: Buffer): Page {
-  const etag = `W/"${createHash("sha256").update(bytes).digest("base64url")}"`;
-  const contentType = contentTypes[extension] ?? "application/octet-stream";
-  return { path, contentType, bytes, etag, immutable: path.startsWith("/assets/") };
-}
-
-async function read(directory: URL, name: string, path: string): Promise<Page> {
-  return pageOf(path, extname(name), await readFile(new URL(name, directory)));
-}
-
-/** The built web application, read once; empty when it is not built. */
-export async function loadPages(directory: URL = builtDirectory): Promise<Page[]> {
+async function readIndex(directory: URL): Promise<Buffer | undefined> {
   try {
-    const index = await read(directory, "index.html", "/");
-    const assets = await readdir(new URL("assets/", directory));
-    return [index, ...(await Promise.all(assets.map((name) => read(directory, `assets/${name}`, `/assets/${name}`))))];
+    return await readFile(new URL("index.html", directory));
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return [];
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;
   }
+}
+
+/**
+ * Serves the built web application to GET and HEAD: `/`, and `/assets/`, where file names change with their content. Without a build, `/`
+ * responds with instructions.
+ */
+export async function staticFileRoutes(app: FastifyInstance, context: VaultContext, directory = builtDirectory): Promise<void> {
+  const index = await readIndex(directory);
+  if (!index) {
+    app.get("/", async (_request, reply) =>
+      reply.status(503).headers(pageHeaders(context.appUrl())).type("text/plain; charset=utf-8").send(NOT_BUILT),
+    );
+    return;
+  }
+  // Not by the plugin: its etag is size and modification time, which two builds can share.
+  const page = pageOf(".html", index);
+  servePage(app, context, "/", () => page);
+  await app.register(fastifyStatic, {
+    root: fileURLToPath(new URL("assets/", directory)),
+    prefix: "/assets/",
+    // One route per file, so that any other path is an unknown one.
+    wildcard: false,
+    index: false,
+    decorateReply: false,
+    maxAge: "365d",
+    immutable: true,
+    acceptRanges: false,
+    lastModified: false,
+    setHeaders(reply, path) {
+      reply.headers(pageHeaders(context.appUrl()));
+      // RFC 9239; the plugin sends the obsolete application/javascript.
+      if (path.endsWith(".js")) reply.type("text/javascript; charset=utf-8");
+    },
+  });
 }
