@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { Redacted } from "../src/lib/redacted.ts";
 import { formatScope } from "../src/protocol/format-scope.ts";
-import { operationPath, type Operation } from "../src/protocol/operations.ts";
+import { operationPath, type Operation } from "../src/protocol/operation-paths.ts";
 import { unlimitedScope } from "../src/protocol/scope.ts";
 
 const timeoutMs = 10_000;

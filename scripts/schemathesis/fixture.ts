@@ -1,4 +1,4 @@
-import { operationPath, type Operation } from "../../src/protocol/operations.ts";
+import { operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
 
 /** What the hooks (test/schemathesis/hooks.py) put into requests. */
 export interface Fixture {

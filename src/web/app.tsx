@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { appOperationPath } from "../protocol/session-operations.ts";
+import { sessionOperationPath } from "../protocol/operation-paths.ts";
 import { FailureNote } from "./parts/failure-note.tsx";
 import { Toasts } from "./parts/toasts.tsx";
 import { LoginPage } from "./pages/account/login-page.tsx";
@@ -34,7 +34,7 @@ function AccountPages({
 
 /** Logs out. Without a response of the vault the session ends only in the browser, and expires in the vault. */
 async function logOut(client: VaultClient, control: SessionControl): Promise<void> {
-  await client.open(appOperationPath.app_log_out, {}).catch(() => undefined);
+  await client.open(sessionOperationPath.app_log_out, {}).catch(() => undefined);
   control.end();
   navigate({ page: "login" });
 }

@@ -9,7 +9,7 @@ import { CommanderError } from "commander";
 import { z } from "zod";
 import { scopeString, sendRequest, VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
 import { waitUntil } from "../support/clock/wait-until.ts";
-import { operationPath } from "../../src/protocol/operations.ts";
+import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { program } from "../../src/cli/program.ts";
 
 const main = join(import.meta.dirname, "../../src/main.ts");

@@ -3,8 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { zstdDecompressSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { appOperationPath } from "../../src/protocol/session-operations.ts";
-import { operationPath, type Operation } from "../../src/protocol/operations.ts";
+import { sessionOperationPath, operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
 import { Canaries } from "../support/assertions/canary.ts";
 import { scopeString, sendRequest, VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
 import { ServingProcess, VaultsyncProcess, type Ended } from "../support/processes/vaultsync-process.ts";
@@ -124,14 +123,14 @@ async function signUp(url: string): Promise<void> {
   const password = canaries.text("bob's password");
   const app = (path: string, body: object, headers = {}): Promise<VaultResponse> =>
     sendRequest(url + path, { headers: { ...json, ...headers }, body: JSON.stringify(body) });
-  const set = await app(appOperationPath.app_set_password, { token: proof, password });
+  const set = await app(sessionOperationPath.app_set_password, { token: proof, password });
   expect(set.outcome()).toBe("200");
   const [cookie = ""] = (set.headers["set-cookie"] ?? [""])[0]?.split(";") ?? [];
   canaries.known("the session", cookie.split("=")[1] ?? "");
   const session = { cookie, "x-csrf-token": set.json().session.csrf_token };
-  const copied = await app(appOperationPath.app_api_token, { password }, session);
+  const copied = await app(sessionOperationPath.app_api_token, { password }, session);
   for (const name of ["access_token", "refresh_token"]) canaries.known(`bob's ${name}`, copied.json()[name]);
-  searched("a used link", await app(appOperationPath.app_set_password, { token: proof, password }));
+  searched("a used link", await app(sessionOperationPath.app_set_password, { token: proof, password }));
   canaries.known("the proof of an address", proof);
 }
 

@@ -12,7 +12,7 @@ import { z } from "zod";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { certificate } from "../support/certificates.ts";
 import { scopeString, sendRequest, VaultClient } from "../support/vault/vault-client.ts";
-import { operationPath } from "../../src/protocol/operations.ts";
+import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { program } from "../../src/cli/program.ts";
 
 const readyLine = z.strictObject({

@@ -4,7 +4,7 @@ import { failureOf } from "../support/assertions/failure-of.ts";
 import { observeConnection, untilHealthy, type ObservedConnection } from "../support/vault/vault-connection.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { formatScope } from "../../src/protocol/format-scope.ts";
-import { operationPath } from "../../src/protocol/operations.ts";
+import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { unlimitedScope } from "../../src/protocol/scope.ts";
 import { startVaultServer, type VaultServer } from "../../src/vault-server/vault-server.ts";
 import type { ConnectionOptions } from "../../src/operator/vault-client/connection-options.ts";

@@ -3,8 +3,7 @@ import { mannWhitneyZ } from "../support/assertions/mann-whitney.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, type VaultResponse } from "../support/vault/vault-client.ts";
-import { appOperationPath } from "../../src/protocol/session-operations.ts";
-import { operationPath } from "../../src/protocol/operations.ts";
+import { sessionOperationPath, operationPath } from "../../src/protocol/operation-paths.ts";
 import { defaultPasswordCost, type PasswordCost } from "../../src/vault-server/accounts/password.ts";
 
 const known = ["ann@example.com", "bob@example.com", "cid@example.com", "dan@example.com"];
@@ -18,8 +17,8 @@ type Ask = (vault: TestVault, email: string) => Promise<VaultResponse>;
 const asked: Record<string, Ask> = {
   generate_access_token: (vault, email) =>
     vault.post(operationPath.generate_access_token, { email, password: "wrong", scope: scopeString(), expiration_hours: 1 }),
-  app_log_in: (vault, email) => vault.post(appOperationPath.app_log_in, { email, password: "wrong" }),
-  app_request_password: (vault, email) => vault.post(appOperationPath.app_request_password, { email }),
+  app_log_in: (vault, email) => vault.post(sessionOperationPath.app_log_in, { email, password: "wrong" }),
+  app_request_password: (vault, email) => vault.post(sessionOperationPath.app_request_password, { email }),
 };
 
 /** All of an answer but what is new in every one. */

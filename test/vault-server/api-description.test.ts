@@ -6,7 +6,7 @@ import { TestVault } from "../support/vault/test-vault.ts";
 import { sendRequest, type VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
 import { openApiDocument, type OpenApiDocument } from "../../src/protocol/openapi/document.ts";
 import { operationAnswers } from "../../src/protocol/openapi/operation-responses.ts";
-import { operationPath, type Operation } from "../../src/protocol/operations.ts";
+import { operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
 import { devLimits } from "../../src/vault-server/limits.ts";
 
 let vault: TestVault;

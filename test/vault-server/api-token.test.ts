@@ -3,8 +3,7 @@ import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, sendRequest, VaultClient } from "../support/vault/vault-client.ts";
 import { WebSession } from "../support/vault/web-session.ts";
-import { appOperationPath } from "../../src/protocol/session-operations.ts";
-import { operationPath } from "../../src/protocol/operations.ts";
+import { sessionOperationPath, operationPath } from "../../src/protocol/operation-paths.ts";
 
 const HOUR = 3_600_000;
 
@@ -58,10 +57,10 @@ describe("the access token that a person copies from the web application", () =>
   });
 
   test("without a session there is none, whoever knows the password", async () => {
-    const answer = await vault.post(appOperationPath.app_api_token, { password: password() });
+    const answer = await vault.post(sessionOperationPath.app_api_token, { password: password() });
     expect(answer.outcome()).toBe("401 invalid_token");
     const { access_token: token } = (await issue()).json();
-    const path = vault.url + appOperationPath.app_api_token;
+    const path = vault.url + sessionOperationPath.app_api_token;
     const headers = { "content-type": "application/json", authorization: token };
     expect((await sendRequest(path, { headers, body: JSON.stringify({ password: password() }) })).outcome()).toBe(
       "401 invalid_token",

@@ -6,7 +6,7 @@ import { TestVault } from "../support/vault/test-vault.ts";
 import { VaultClient } from "../support/vault/vault-client.ts";
 import { everyByte, vaultData, type VaultData } from "../support/vault/vault-data.ts";
 import { waitUntil } from "../support/clock/wait-until.ts";
-import { operationPath } from "../../src/protocol/operations.ts";
+import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { createLogger } from "../../src/telemetry/create-logger.ts";
 import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
 import { startVaultServer } from "../../src/vault-server/vault-server.ts";

@@ -6,8 +6,7 @@ import { Canaries } from "../support/assertions/canary.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { appOperationPath } from "../../src/protocol/session-operations.ts";
-import { operationPath, type Operation } from "../../src/protocol/operations.ts";
+import { sessionOperationPath, operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
 import { intentOf } from "../../src/vault-server/audit/intent.ts";
 import { verifyAuditLog } from "../../src/vault-server/audit/verify-audit-log.ts";
 import type { VaultServerOptions } from "../../src/vault-server/vault-server.ts";
@@ -179,9 +178,13 @@ describe("each operation leaves what it was about, whose it was and how it was a
     ]);
   });
 
-  test.each(Object.keys(appOperationPath) as (keyof typeof appOperationPath)[])("%s", async (operation) => {
+  test.each(Object.keys(sessionOperationPath) as (keyof typeof sessionOperationPath)[])("%s", async (operation) => {
     await using vault = await start();
-    const answer = await vault.post(appOperationPath[operation], { email: ann, password: "wrong password", token: "unknown" });
+    const answer = await vault.post(sessionOperationPath[operation], {
+      email: ann,
+      password: "wrong password",
+      token: "unknown",
+    });
     const left = await leftBy(answer);
     expect(left.at(-1)).toMatchObject({
       operation,
@@ -256,9 +259,12 @@ test("no value, file, metadata, password or token is in the log, in any encoding
     used_access_token: canaries.text("used"),
   });
   const cookie = `vaultsync_session=${canaries.text("session")}`;
-  await vault.post(appOperationPath.app_log_in, { email: ann, password: canaries.text("app password") }, { cookie });
-  await vault.post(appOperationPath.app_set_password, { token: canaries.text("proof"), password: canaries.text("new password") });
-  await vault.post(appOperationPath.app_api_token, { password: canaries.text("asked again") }, { cookie });
+  await vault.post(sessionOperationPath.app_log_in, { email: ann, password: canaries.text("app password") }, { cookie });
+  await vault.post(sessionOperationPath.app_set_password, {
+    token: canaries.text("proof"),
+    password: canaries.text("new password"),
+  });
+  await vault.post(sessionOperationPath.app_api_token, { password: canaries.text("asked again") }, { cookie });
   const text = await readFile(file, "utf8");
   expect(text.split("\n").length).toBeGreaterThan(15);
   expect(canaries.tracesIn({ text })).toEqual([]);

@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { sendRequest, type VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
-import { operationPath, type Operation } from "../../src/protocol/operations.ts";
+import { operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
 
 /** What the raw answer of a connection says: status and error code. */
 function outcomeOf(answer: string): string {

@@ -3,7 +3,7 @@ import { Agent, request as httpRequest } from "node:http";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { multipartBody, scopeString, sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
-import { operationPath } from "../../src/protocol/operations.ts";
+import { operationPath } from "../../src/protocol/operation-paths.ts";
 
 const FILE_LIMIT = 700_000;
 

@@ -10,7 +10,7 @@ import { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { Redacted } from "../../src/lib/redacted.ts";
-import { appOperationPath } from "../../src/protocol/session-operations.ts";
+import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 import { parseSmtpUrl } from "../../src/vault-server/mail/smtp-url.ts";
 import type { VaultServerOptions } from "../../src/vault-server/vault-server.ts";
 
@@ -36,13 +36,15 @@ test("what was shared with an address without an account is theirs after the let
   const mail = await mailTo(vault.mailDirectory, "new@example.com");
   expect(mail.subject).toBe(`${ANN} shared something with you`);
   expect(mail.link).toBe(`${vault.url}/#/set-password?token=${mail.token}`);
-  expect((await vault.post(appOperationPath.app_set_password, { token: mail.token, password: PASSWORD })).outcome()).toBe("200");
+  expect((await vault.post(sessionOperationPath.app_set_password, { token: mail.token, password: PASSWORD })).outcome()).toBe(
+    "200",
+  );
   const answer = await vault.logIn("new@example.com", { password: PASSWORD });
   const reader = { email: "new@example.com", authorization: answer.json().access_token };
   const body = { email: reader.email, key_name: "shop-db" };
   const seen = await vault.post("/v1/user/secret/expose_link", body, { authorization: reader.authorization });
   expect(seen.json().key_value).toBe("the value");
-  const again = await vault.post(appOperationPath.app_set_password, { token: mail.token, password: PASSWORD });
+  const again = await vault.post(sessionOperationPath.app_set_password, { token: mail.token, password: PASSWORD });
   expect(again.outcome()).toBe("401 invalid_confirmation");
 });
 
@@ -59,7 +61,7 @@ test("an invitation's link works for seven days", async () => {
     await share(caller, "a", { usr_id_to: email });
     const { token } = await mailTo(vault.mailDirectory, email);
     clock.stepWall(days * 86_400_000);
-    const answer = await vault.post(appOperationPath.app_set_password, { token, password: PASSWORD });
+    const answer = await vault.post(sessionOperationPath.app_set_password, { token, password: PASSWORD });
     expect([days, answer.outcome()]).toEqual([days, outcome]);
   }
 });
@@ -143,7 +145,7 @@ test("neither letters nor logs nor metrics hold a value, a name of a secret, a p
   const known: string[] = [ann.token, ...vault.passwords.values()];
   await ann.call("protect", { key_name: secretName, key_value: value, metadata: { description } });
   await share(ann, secretName, { usr_id_to: ["new@example.com", "bob@example.com"] });
-  await vault.post(appOperationPath.app_request_password, { email: ANN });
+  await vault.post(sessionOperationPath.app_request_password, { email: ANN });
   const letters = await Promise.all(["new@example.com", "bob@example.com", ANN].map((to) => mailTo(vault.mailDirectory, to)));
   const mails = letters.map(({ raw, text, html }) => raw + text + html).join("\n");
   const metrics = (await sendRequest(`${vault.url}/metrics`, { method: "GET" })).bytes.toString();

@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { appOperationPath } from "../../src/protocol/session-operations.ts";
+import { sessionOperationPath, operationPath } from "../../src/protocol/operation-paths.ts";
 import { errorStatus } from "../../src/protocol/error-codes.ts";
-import { operationPath } from "../../src/protocol/operations.ts";
 
 const page = new URL("../../docs/vault-api.md", import.meta.url);
 const text = await readFile(page, "utf8");
@@ -34,7 +33,7 @@ function sorted(pairs: string[][]): string[] {
 
 test("every operation has one row, with its path", () => {
   const named = operationRows.map((cells) => [quoted(cells[0]).join(), quoted(cells[1]).join()]);
-  expect(sorted(named)).toEqual(sorted(Object.entries({ ...operationPath, ...appOperationPath })));
+  expect(sorted(named)).toEqual(sorted(Object.entries({ ...operationPath, ...sessionOperationPath })));
 });
 
 test("every row names tests, and each is there", async () => {

@@ -5,8 +5,7 @@ import { TestVault } from "../support/vault/test-vault.ts";
 import { VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
 import { WebSession } from "../support/vault/web-session.ts";
 import type { Logger } from "../../src/lib/logger.ts";
-import { appOperationPath } from "../../src/protocol/session-operations.ts";
-import { operationPath } from "../../src/protocol/operations.ts";
+import { sessionOperationPath, operationPath } from "../../src/protocol/operation-paths.ts";
 import { defaultPasswordCost } from "../../src/vault-server/accounts/password.ts";
 
 const MINUTE = 60_000;
@@ -14,15 +13,15 @@ const HOUR = 60 * MINUTE;
 const emails = ["ann@example.com", "bob@example.com", "carl@example.com", "dora@example.com", "emil@example.com"];
 
 function requestPassword(vault: TestVault, email: string): Promise<VaultResponse> {
-  return vault.post(appOperationPath.app_request_password, { email });
+  return vault.post(sessionOperationPath.app_request_password, { email });
 }
 
 function setPassword(vault: TestVault, token: string, password: string): Promise<VaultResponse> {
-  return vault.post(appOperationPath.app_set_password, { token, password });
+  return vault.post(sessionOperationPath.app_set_password, { token, password });
 }
 
 function logIn(vault: TestVault, email: string, password: string): Promise<VaultResponse> {
-  return vault.post(appOperationPath.app_log_in, { email, password });
+  return vault.post(sessionOperationPath.app_log_in, { email, password });
 }
 
 /** Asks for a letter and reads the token in its link. */
@@ -129,7 +128,7 @@ describe("signing up and setting passwords", () => {
   test("a password has 12 to 1024 characters; one that has not leaves the link as it was", async () => {
     const token = await confirmation(vault, "length@example.com");
     for (const password of ["", "x".repeat(11), "x".repeat(1025), "\ud800".repeat(12), 12]) {
-      const answer = await vault.post(appOperationPath.app_set_password, { token, password });
+      const answer = await vault.post(sessionOperationPath.app_set_password, { token, password });
       expect([answer.outcome(), answer.json().error.details]).toEqual([
         "400 invalid_request",
         [{ path: "password", reason: expect.any(String) }],
@@ -190,7 +189,7 @@ test("a client asks for twenty letters in a quarter of an hour", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock, trustedProxies: ["127.0.0.1"] });
   const ask = (name: string, client: string) =>
-    vault.post(appOperationPath.app_request_password, { email: `${name}@example.com` }, { "x-forwarded-for": client });
+    vault.post(sessionOperationPath.app_request_password, { email: `${name}@example.com` }, { "x-forwarded-for": client });
   for (let i = 0; i < 20; i += 1) expect((await ask(`user${i}`, "192.0.2.1")).outcome()).toBe("200");
   for (const name of ["user20", "ann"]) expect((await ask(name, "192.0.2.1")).outcome()).toBe("429 rate_limited");
   expect((await ask("user20", "192.0.2.2")).outcome()).toBe("200");

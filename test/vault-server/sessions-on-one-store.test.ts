@@ -7,7 +7,7 @@ import { vaultData } from "../support/vault/vault-data.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import type { VaultResponse } from "../support/vault/vault-client.ts";
 import { cookieOf, WebSession } from "../support/vault/web-session.ts";
-import { appOperationPath } from "../../src/protocol/session-operations.ts";
+import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
 
 // Two servers behind one balancer: one store, one address of the application.
@@ -27,7 +27,7 @@ afterAll(() => running.disposeAsync());
 
 /** The same browser, sent to the other server. */
 async function atTwo(session: WebSession): Promise<WebSession> {
-  const told = await two.post(appOperationPath.app_session, {}, session.credentials);
+  const told = await two.post(sessionOperationPath.app_session, {}, session.credentials);
   return new WebSession(two.url, { ...told, headers: { "set-cookie": [session.cookie] } });
 }
 
@@ -41,11 +41,11 @@ test("a session of one server works at the other, and a log-out at either ends i
 
 test("a letter asked for at one server counts at the other, its link works there, once", async () => {
   const body = { email: "new@example.com" };
-  expect((await one.post(appOperationPath.app_request_password, body)).outcome()).toBe("200");
-  expect((await two.post(appOperationPath.app_request_password, body)).outcome()).toBe("429 rate_limited");
+  expect((await one.post(sessionOperationPath.app_request_password, body)).outcome()).toBe("200");
+  expect((await two.post(sessionOperationPath.app_request_password, body)).outcome()).toBe("429 rate_limited");
   const { token, link } = await mailTo(one.mailDirectory, "new@example.com");
   expect(link).toMatch(/^http:\/\/localhost:8200\/#\/set-password\?token=/u);
-  const follow = (vault: TestVault) => vault.post(appOperationPath.app_set_password, { token, password: "a long password" });
+  const follow = (vault: TestVault) => vault.post(sessionOperationPath.app_set_password, { token, password: "a long password" });
   const answers = await Promise.all([follow(one), follow(two), follow(one), follow(two)]);
   const outcomes = answers.map((answer) => answer.outcome()).toSorted();
   expect(outcomes).toEqual(["200", ...Array.from({ length: 3 }, () => "401 invalid_confirmation")]);
@@ -53,7 +53,7 @@ test("a letter asked for at one server counts at the other, its link works there
 });
 
 function logIn(vault: TestVault, password: string): Promise<VaultResponse> {
-  return vault.post(appOperationPath.app_log_in, { email: "bob@example.com", password });
+  return vault.post(sessionOperationPath.app_log_in, { email: "bob@example.com", password });
 }
 
 test("failed log-ins at one server slow those at the other", async () => {

@@ -4,7 +4,7 @@ import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { sendRequest } from "../support/vault/vault-client.ts";
 import { cookieOf, WebSession } from "../support/vault/web-session.ts";
-import { appOperationPath } from "../../src/protocol/session-operations.ts";
+import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -19,11 +19,12 @@ describe("sessions of the web application", () => {
   afterAll(() => vault[Symbol.asyncDispose]());
 
   const ann = (): Promise<WebSession> => WebSession.logIn(vault, "ann@example.com");
-  const sessionOf = async (headers: OutgoingHttpHeaders) => (await vault.post(appOperationPath.app_session, {}, headers)).json();
+  const sessionOf = async (headers: OutgoingHttpHeaders) =>
+    (await vault.post(sessionOperationPath.app_session, {}, headers)).json();
 
   test("a log-in sets a cookie that no script reads and no other page sends, and says who it is", async () => {
     const password = vault.passwords.get("ann@example.com");
-    const answer = await vault.post(appOperationPath.app_log_in, { email: "ANN@Example.com", password });
+    const answer = await vault.post(sessionOperationPath.app_log_in, { email: "ANN@Example.com", password });
     expect(answer.headers["set-cookie"]).toEqual([
       expect.stringMatching(/^vaultsync_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/u),
     ]);
@@ -37,7 +38,7 @@ describe("sessions of the web application", () => {
   test("with an https address the cookie is bound to it and never sent without TLS", async () => {
     await using secure = await TestVault.start({ appUrl: "https://vault.example.com/" });
     const answer = await secure.post(
-      appOperationPath.app_log_in,
+      sessionOperationPath.app_log_in,
       { email: "ann@example.com", password: secure.passwords.get("ann@example.com") },
       { origin: "https://vault.example.com" },
     );
@@ -51,7 +52,7 @@ describe("sessions of the web application", () => {
       "__Host-vaultsync_session=; Max-Age=0; Path=/; HttpOnly; Secure; SameSite=Strict",
     ]);
     const plain = { cookie: session.cookie.replace("__Host-", "") };
-    expect((await secure.post(appOperationPath.app_session, {}, plain)).json()).toEqual({ session: null });
+    expect((await secure.post(sessionOperationPath.app_session, {}, plain)).json()).toEqual({ session: null });
   });
 
   test("a page learns who is logged in, and what to send along; without a session, nothing", async () => {
@@ -65,8 +66,8 @@ describe("sessions of the web application", () => {
 
   test("a wrong password and an unknown address get the same answer and no cookie", async () => {
     const answers = [
-      await vault.post(appOperationPath.app_log_in, { email: "bob@example.com", password: "wrong" }),
-      await vault.post(appOperationPath.app_log_in, { email: "nobody@example.com", password: "wrong" }),
+      await vault.post(sessionOperationPath.app_log_in, { email: "bob@example.com", password: "wrong" }),
+      await vault.post(sessionOperationPath.app_log_in, { email: "nobody@example.com", password: "wrong" }),
     ];
     for (const answer of answers) {
       expect([answer.outcome(), answer.headers["set-cookie"]]).toEqual(["401 invalid_credentials", undefined]);
@@ -125,7 +126,7 @@ describe("sessions of the web application", () => {
     "%s takes requests of the application's own origin, or of none",
     async (operation) => {
       const body = { email: "ann@example.com", password: "long enough to be one", token: "t" };
-      const send = (headers: OutgoingHttpHeaders) => vault.post(appOperationPath[operation], body, headers);
+      const send = (headers: OutgoingHttpHeaders) => vault.post(sessionOperationPath[operation], body, headers);
       expect((await send({ origin: "https://elsewhere.example.com" })).outcome()).toBe("403 csrf_failed");
       expect((await send({ origin: vault.url })).code()).not.toBe("csrf_failed");
     },
@@ -229,7 +230,7 @@ describe("sessions of the web application", () => {
 
   test("log-ins of the web application and of the interface are slowed together", async () => {
     await using slowed = await TestVault.start({ clock: new VirtualClock() });
-    const logIn = (password: string) => slowed.post(appOperationPath.app_log_in, { email: "ann@example.com", password });
+    const logIn = (password: string) => slowed.post(sessionOperationPath.app_log_in, { email: "ann@example.com", password });
     for (let i = 0; i < 5; i += 1) expect((await logIn("wrong")).outcome()).toBe("401 invalid_credentials");
     const right = slowed.passwords.get("ann@example.com") ?? "";
     for (const refused of [await logIn(right), await slowed.logIn("ann@example.com")]) {
@@ -248,7 +249,7 @@ describe("sessions of the web application", () => {
   });
 
   test("a session cannot be had by a GET", async () => {
-    const answer = await sendRequest(vault.url + appOperationPath.app_session, { method: "GET" });
+    const answer = await sendRequest(vault.url + sessionOperationPath.app_session, { method: "GET" });
     expect([answer.outcome(), answer.headers.allow]).toEqual(["405 method_not_allowed", "POST"]);
   });
 });

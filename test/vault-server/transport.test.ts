@@ -4,11 +4,10 @@ import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
-import { appOperationPath } from "../../src/protocol/session-operations.ts";
-import { operationPath } from "../../src/protocol/operations.ts";
+import { sessionOperationPath, operationPath } from "../../src/protocol/operation-paths.ts";
 
 /** Those of the web application too. */
-const servedPath = { ...operationPath, ...appOperationPath };
+const servedPath = { ...operationPath, ...sessionOperationPath };
 const operations = Object.keys(servedPath).filter((name): name is keyof typeof servedPath => name in servedPath);
 
 describe("the transport rules of the contract", () => {

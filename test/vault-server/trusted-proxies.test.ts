@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
-import { appOperationPath } from "../../src/protocol/session-operations.ts";
+import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 
 const limits = { loginFailuresPerAddress: 3 };
 
@@ -11,7 +11,7 @@ async function outcomes(vault: TestVault, forwarded: readonly (string | undefine
   for (const address of forwarded) {
     const body = { email: `user${Math.random()}@example.com`, password: "wrong" };
     const headers = address === undefined ? {} : { "x-forwarded-for": address };
-    answers.push((await vault.post(appOperationPath.app_log_in, body, headers)).outcome());
+    answers.push((await vault.post(sessionOperationPath.app_log_in, body, headers)).outcome());
   }
   return answers;
 }

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { failureOf } from "../../../test/support/assertions/failure-of.ts";
 import { json, raw, refuse, reset, ScriptedServer, silence, type Script } from "../../../test/support/vault/scripted-server.ts";
 import { observeConnection, untilHealthy, type ObservedConnection } from "../../../test/support/vault/vault-connection.ts";
-import { operationPath, type Operation } from "../../protocol/operations.ts";
+import { operationPath, type Operation } from "../../protocol/operation-paths.ts";
 import { Redacted } from "../../lib/redacted.ts";
 import type { ConnectionOptions } from "./connection-options.ts";
 import type { Health, SecretRecord } from "./connection.ts";

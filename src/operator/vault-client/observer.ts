@@ -1,4 +1,4 @@
-import type { Operation } from "../../protocol/operations.ts";
+import type { Operation } from "../../protocol/operation-paths.ts";
 import type { VaultErrorKind } from "./vault-error.ts";
 
 /** `unchanged` is a 304; `aborted`: the caller aborted, or the connection was closed. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import { Redacted } from "../../lib/redacted.ts";
-import type { Operation } from "../../protocol/operations.ts";
+import type { Operation } from "../../protocol/operation-paths.ts";
 import type { FileContent, FileRecord, SecretRecord, SecretValue } from "./connection.ts";
 import { AuthError, PermanentError, TransientError, UnexpectedResponse } from "./vault-error.ts";
 import type { VaultHttp } from "./http/vault-http.ts";

@@ -1,4 +1,4 @@
-import type { Operation } from "../../protocol/operations.ts";
+import type { Operation } from "../../protocol/operation-paths.ts";
 
 /**
  * The closed set of failures of a vault request, discriminated by `kind` (docs/design/engine.md#vault-failures). A message consists of

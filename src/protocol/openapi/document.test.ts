@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { schemaCompiler } from "../../../test/support/assertions/json-schema.ts";
 import { errorStatus } from "../error-codes.ts";
-import { operationPath, type Operation } from "../operations.ts";
+import { operationPath, type Operation } from "../operation-paths.ts";
 import { parseScope } from "../parse-scope.ts";
 import { scopeAttributes } from "../scope.ts";
 import { openApiDocument } from "./document.ts";

@@ -1,4 +1,4 @@
-import { operationPath, type Operation } from "../operations.ts";
+import { operationPath, type Operation } from "../operation-paths.ts";
 import { sharedSchemas, type JsonSchema } from "./json-schema.ts";
 import type { DocumentLimits } from "./limits.ts";
 import { operationDocs } from "./operation-docs.ts";

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../error-codes.ts";
-import type { Operation } from "../operations.ts";
+import type { Operation } from "../operation-paths.ts";
 
 export type OperationTag = "Tokens" | "Secrets" | "Shared secrets" | "Teams" | "Files";
 

@@ -1,5 +1,5 @@
 import { defaultMetadata } from "../metadata.ts";
-import type { Operation } from "../operations.ts";
+import type { Operation } from "../operation-paths.ts";
 
 export interface OperationExample {
   /** The JSON body, or for `protect_file` nothing. */

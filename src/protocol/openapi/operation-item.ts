@@ -1,5 +1,5 @@
 import { errorStatus, type ErrorCode } from "../error-codes.ts";
-import type { Operation } from "../operations.ts";
+import type { Operation } from "../operation-paths.ts";
 import { toJsonSchema, type JsonSchema } from "./json-schema.ts";
 import type { DocumentLimits } from "./limits.ts";
 import { operationAnswers } from "./operation-responses.ts";

@@ -1,4 +1,4 @@
-import type { Operation } from "../operations.ts";
+import type { Operation } from "../operation-paths.ts";
 
 /** What may be done next with what an answer names, as OpenAPI says it: values are runtime expressions. */
 export interface OperationLink {

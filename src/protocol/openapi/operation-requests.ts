@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { Operation } from "../operations.ts";
+import type { Operation } from "../operation-paths.ts";
 import {
   fileRequests,
   generateAccessTokenRequest,

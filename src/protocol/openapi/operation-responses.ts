@@ -10,7 +10,7 @@ import {
   unshareRecord,
   uploadedFile,
 } from "../responses.ts";
-import type { Operation } from "../operations.ts";
+import type { Operation } from "../operation-paths.ts";
 
 /** An operation that answers JSON: all but `download_file`. */
 export type JsonAnswerOperation = Exclude<Operation, "download_file">;

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import type { AppSession } from "../../protocol/session-operations.ts";
+import type { SessionInfo } from "../../protocol/session-operations.ts";
 import { newToken, tokenDigest } from "./opaque-token.ts";
 import { takeTurn } from "./request-rate.ts";
 import type { VaultContext } from "../context.ts";
@@ -33,7 +33,7 @@ export async function openSession({ sessions }: Transaction, email: string, now:
 }
 
 /** The session as the page is told of it. */
-export function describeSession({ email, token }: LiveSession): AppSession {
+export function describeSession({ email, token }: LiveSession): SessionInfo {
   return { email, csrf_token: csrfToken(token) };
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { operationPath } from "../../protocol/operations.ts";
+import { operationPath } from "../../protocol/operation-paths.ts";
 import { fileRequests, listRequest } from "../../protocol/requests.ts";
 import { describeRequest } from "../audit/describe-request.ts";
 import { authenticate } from "../accounts/authenticate.ts";

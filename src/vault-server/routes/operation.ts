@@ -1,15 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { z } from "zod";
-import { appOperationPath, type AppOperation } from "../../protocol/session-operations.ts";
-import { operationPath, type Operation } from "../../protocol/operations.ts";
+import { sessionOperationPath, type SessionOperation, operationPath, type Operation } from "../../protocol/operation-paths.ts";
 import { authenticate, type Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { ServiceError } from "../errors.ts";
 
 /** Of the service or of the web application alone; logs, metrics and the audit log know it by this name. */
-export type ServedOperation = Operation | AppOperation;
+export type ServedOperation = Operation | SessionOperation;
 
-const servedPath: Record<ServedOperation, string> = { ...operationPath, ...appOperationPath };
+const servedPath: Record<ServedOperation, string> = { ...operationPath, ...sessionOperationPath };
 
 export interface Call<Body> {
   readonly body: Body;

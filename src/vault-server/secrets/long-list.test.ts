@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { fillVault } from "../../../test/support/vault/fill-vault.ts";
 import { VaultProcess } from "../../../test/support/processes/vault-process.ts";
 import { scopeString, sendRequest, VaultClient } from "../../../test/support/vault/vault-client.ts";
-import { operationPath } from "../../protocol/operations.ts";
+import { operationPath } from "../../protocol/operation-paths.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
 const COUNT = 100_000;

@@ -1,6 +1,6 @@
 import type { FileRecord } from "../../protocol/responses.ts";
-import { CSRF_HEADER } from "../../protocol/session-operations.ts";
-import { operationPath } from "../../protocol/operations.ts";
+import { CSRF_HEADER } from "../../protocol/csrf-header.ts";
+import { operationPath } from "../../protocol/operation-paths.ts";
 import { isFileRecord } from "./responses.ts";
 import { errorFromBody, unreachable } from "./request-error.ts";
 import { isObject, listOf, shape } from "./shape.ts";

@@ -1,4 +1,4 @@
-import { CSRF_HEADER } from "../../protocol/session-operations.ts";
+import { CSRF_HEADER } from "../../protocol/csrf-header.ts";
 import { RequestError, errorFromBody, unreachable } from "./request-error.ts";
 import type { Guard } from "./shape.ts";
 

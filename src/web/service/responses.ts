@@ -1,4 +1,4 @@
-import type { AppSession } from "../../protocol/session-operations.ts";
+import type { SessionInfo } from "../../protocol/session-operations.ts";
 import type {
   ErrorResponse,
   ExposedSecret,
@@ -84,6 +84,6 @@ export const isErrorResponse = shape<{ error: ErrorBody }>({
   error: shape<ErrorBody>({ code: isString, message: isString, details: oneOf<ErrorBody["details"]>(isDetails, isAbsent) }),
 });
 
-export type Session = AppSession;
+export type Session = SessionInfo;
 
 export const isSession = shape<Session>({ email: isString, csrf_token: isString });

@@ -1,4 +1,4 @@
-import { operationPath, type Operation } from "../../protocol/operations.ts";
+import { operationPath, type Operation } from "../../protocol/operation-paths.ts";
 import { currentSession } from "./account.ts";
 import type { Session } from "./responses.ts";
 import { toRequestError, RequestError } from "./request-error.ts";

@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import type { OutgoingHttpHeaders } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { operationPath } from "../../../src/protocol/operations.ts";
+import { operationPath } from "../../../src/protocol/operation-paths.ts";
 import { startVaultServer, type VaultServer, type VaultServerOptions } from "../../../src/vault-server/vault-server.ts";
 import { PostgresDatabase } from "../postgres/postgres-database.ts";
 import { scopeString, sendRequest, VaultClient, type VaultResponse } from "./vault-client.ts";

@@ -7,7 +7,7 @@ import {
 } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { z } from "zod";
-import { operationPath, type Operation } from "../../../src/protocol/operations.ts";
+import { operationPath, type Operation } from "../../../src/protocol/operation-paths.ts";
 
 const errorBody = z.object({ error: z.object({ code: z.string() }) });
 

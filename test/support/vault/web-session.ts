@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from "node:http";
-import { CSRF_HEADER, appOperationPath, type AppOperation } from "../../../src/protocol/session-operations.ts";
+import { CSRF_HEADER } from "../../../src/protocol/csrf-header.ts";
+import { sessionOperationPath, type SessionOperation } from "../../../src/protocol/operation-paths.ts";
 import type { TestVault } from "./test-vault.ts";
 import { VaultClient, type VaultResponse } from "./vault-client.ts";
 
@@ -24,7 +25,7 @@ export class WebSession extends VaultClient {
 
   static async logIn(vault: TestVault, email: string, headers: OutgoingHttpHeaders = {}): Promise<WebSession> {
     const password = vault.passwords.get(email) ?? "";
-    return new WebSession(vault.url, await vault.post(appOperationPath.app_log_in, { email, password }, headers));
+    return new WebSession(vault.url, await vault.post(sessionOperationPath.app_log_in, { email, password }, headers));
   }
 
   override get credentials(): OutgoingHttpHeaders {
@@ -32,8 +33,8 @@ export class WebSession extends VaultClient {
   }
 
   /** Calls one of the web application's own operations. */
-  app(operation: AppOperation, body: object = {}, headers: OutgoingHttpHeaders = {}): Promise<VaultResponse> {
-    return this.post(appOperationPath[operation], body, headers);
+  app(operation: SessionOperation, body: object = {}, headers: OutgoingHttpHeaders = {}): Promise<VaultResponse> {
+    return this.post(sessionOperationPath[operation], body, headers);
   }
 
   /** Reports whether the server accepts the session. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { operationPath } from "../../../src/protocol/operations.ts";
+import { operationPath } from "../../../src/protocol/operation-paths.ts";
 import { generateMasterKey } from "../../../src/vault-server/crypto/master-key.ts";
 import { openPostgresStore } from "../../../src/vault-server/store/postgres/postgres-store.ts";
 import { PostgresDatabase } from "../../support/postgres/postgres-database.ts";

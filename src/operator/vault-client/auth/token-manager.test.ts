@@ -4,7 +4,7 @@ import { json, raw, refuse, reset, ScriptedServer, type Script } from "../../../
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import { silentLogger } from "../../../lib/logger.ts";
 import { Redacted } from "../../../lib/redacted.ts";
-import { operationPath } from "../../../protocol/operations.ts";
+import { operationPath } from "../../../protocol/operation-paths.ts";
 import { CircuitBreaker } from "../http/circuit-breaker.ts";
 import { AuthError } from "../vault-error.ts";
 import { VaultHttp } from "../http/vault-http.ts";

@@ -1,5 +1,5 @@
 import type { Redacted } from "../../../lib/redacted.ts";
-import type { Operation } from "../../../protocol/operations.ts";
+import type { Operation } from "../../../protocol/operation-paths.ts";
 import { parseJson } from "../http/parse-json.ts";
 import type { VaultHttp } from "../http/vault-http.ts";
 import { readToken, type TokenResponse } from "../readers/read-token.ts";

@@ -1,7 +1,7 @@
 import { Backoff } from "../../../lib/backoff.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Random } from "../../../lib/random.ts";
-import type { Operation } from "../../../protocol/operations.ts";
+import type { Operation } from "../../../protocol/operation-paths.ts";
 import { isVaultError, RateLimitedError, TransientError } from "../vault-error.ts";
 
 const FAILURES_TO_OPEN = 5;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Operation } from "../../../protocol/operations.ts";
+import type { Operation } from "../../../protocol/operation-paths.ts";
 import { responseError } from "./response-error.ts";
 
 const now = Date.UTC(2026, 10, 21);

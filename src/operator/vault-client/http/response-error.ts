@@ -1,5 +1,5 @@
 import { errorStatus, type ErrorCode } from "../../../protocol/error-codes.ts";
-import type { Operation } from "../../../protocol/operations.ts";
+import type { Operation } from "../../../protocol/operation-paths.ts";
 import {
   AuthError,
   PermanentError,

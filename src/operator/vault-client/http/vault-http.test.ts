@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
 import { json, raw, refuse, reset, ScriptedServer, type Script } from "../../../../test/support/vault/scripted-server.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
-import { operationPath } from "../../../protocol/operations.ts";
+import { operationPath } from "../../../protocol/operation-paths.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import { VaultHttp } from "./vault-http.ts";
 import { RateLimiter } from "./rate-limiter.ts";

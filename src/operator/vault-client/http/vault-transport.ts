@@ -5,7 +5,7 @@ import type { Clock } from "../../../lib/clock.ts";
 import { Deadline } from "../../../lib/deadline.ts";
 import { codeOf } from "../../../lib/error-code.ts";
 import type { Redacted } from "../../../lib/redacted.ts";
-import { operationPath, type Operation } from "../../../protocol/operations.ts";
+import { operationPath, type Operation } from "../../../protocol/operation-paths.ts";
 import { PermanentError, RefusedError, TransientError, UnexpectedResponse, type VaultError } from "../vault-error.ts";
 import { policyLookup, refusalOf, type HostPolicy } from "./host-policy.ts";
 

@@ -1,5 +1,5 @@
 import { Redacted } from "../../../lib/redacted.ts";
-import type { Operation } from "../../../protocol/operations.ts";
+import type { Operation } from "../../../protocol/operation-paths.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
 import { isObject } from "../../../lib/is-object.ts";
 import { field } from "./field.ts";

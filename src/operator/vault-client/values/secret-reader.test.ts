@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
 import { json, refuse, ScriptedServer, type Script } from "../../../../test/support/vault/scripted-server.ts";
 import { observeConnection, untilHealthy, type ObservedConnection } from "../../../../test/support/vault/vault-connection.ts";
-import { operationPath, type Operation } from "../../../protocol/operations.ts";
+import { operationPath, type Operation } from "../../../protocol/operation-paths.ts";
 import { ValueCache } from "./value-cache.ts";
 
 const signal = new AbortController().signal;

@@ -1,7 +1,4 @@
-/**
- * Path of every operation of the service, relative to its base address. All are POST. Sources: the interface, "Endpoints"; for the
- * paths it does not show, the vault contract, "Secrets" and "Sharing, teams, people".
- */
+/** Path of every operation, relative to the vault's base address. All are POST. */
 export const operationPath = {
   generate_access_token: "/v1/user/generate_access_token",
   refresh_token: "/v1/user/refresh_token",
@@ -34,3 +31,15 @@ export const operationPath = {
 } as const;
 
 export type Operation = keyof typeof operationPath;
+
+/** Path of every operation that only the web application has. All are POST. */
+export const sessionOperationPath = {
+  app_session: "/app/session",
+  app_log_in: "/app/log_in",
+  app_log_out: "/app/log_out",
+  app_request_password: "/app/request_password",
+  app_set_password: "/app/set_password",
+  app_api_token: "/app/api_token",
+} as const;
+
+export type SessionOperation = keyof typeof sessionOperationPath;
