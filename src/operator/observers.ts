@@ -6,7 +6,7 @@ export function controllerObserver(metrics: OperatorMetrics): ControllerObserver
   return {
     reconciled(controller, outcome, durationMs) {
       metrics.reconciles.inc({ controller, outcome });
-      metrics.reconcileSeconds.observe({ controller }, durationMs / 1000);
+      metrics.reconcileDuration.observe({ controller }, durationMs / 1000);
     },
   };
 }
@@ -14,8 +14,8 @@ export function controllerObserver(metrics: OperatorMetrics): ControllerObserver
 export function vaultObserver(metrics: OperatorMetrics): VaultObserver {
   return {
     requestEnded(operation, outcome, durationMs) {
-      metrics.vaultCalls.inc({ operation, outcome });
-      metrics.vaultCallSeconds.observe({ operation }, durationMs / 1000);
+      metrics.clientRequests.inc({ operation, outcome });
+      metrics.clientRequestDuration.observe({ operation }, durationMs / 1000);
     },
     circuitBreakerChanged(open) {
       if (open) metrics.openCircuits.inc();

@@ -12,13 +12,13 @@ function capture() {
 
 test("a line is JSON with time, level, program, the known fields and the message", () => {
   const { logger, last } = capture();
-  logger.info({ namespace: "shop", version: 3 }, "synced");
+  logger.info({ namespace: "shop", count: 3 }, "synced");
   expect(last()).toEqual({
     level: "info",
     time: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/u),
     program: "test",
     namespace: "shop",
-    version: 3,
+    count: 3,
     msg: "synced",
   });
 });

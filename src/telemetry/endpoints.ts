@@ -41,5 +41,5 @@ export async function serveEndpoints({ listen, metrics, isReady }: EndpointsOpti
   };
 }
 
-const notReady = { status: 503, type: "text/plain", body: "not ready: waiting for the first lists of the API server\n" };
+const notReady = { status: 503, type: "text/plain", body: "not ready: waiting for the initial lists from the API server\n" };
 const notFound = { status: 404, type: "text/plain", body: "try /healthz, /readyz or /metrics\n" };

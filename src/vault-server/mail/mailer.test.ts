@@ -187,7 +187,7 @@ test("while the server is away the letter is kept, and it arrives once the serve
   const { id } = await post();
   mailer().start();
   await expect.poll(() => lines).toHaveLength(1);
-  expect(lines[0]).toMatchObject({ level: "warn", fields: { letter: id, kind: "invitation", code: "ESOCKET", attempt: 1 } });
+  expect(lines[0]).toMatchObject({ level: "warn", fields: { emailId: id, kind: "invitation", code: "ESOCKET", attempt: 1 } });
   expect(JSON.stringify(lines)).not.toMatch(/bob|ann|example\.com/);
   expect(await waiting()).toBe(1);
   await smtp.comeBack();
@@ -258,7 +258,7 @@ test.each([
   const { id } = await post();
   mailer().start();
   await expect.poll(waiting).toBe(0);
-  expect(lines).toMatchObject([{ level: "error", fields: { letter: id, kind: "invitation", attempt: 1 } }]);
+  expect(lines).toMatchObject([{ level: "error", fields: { emailId: id, kind: "invitation", attempt: 1 } }]);
   expect(JSON.stringify(lines)).not.toMatch(/bob|ann|example\.com/);
   expect(await metric(letters("invitation", "given_up"))).toBe("1");
   const { connections } = smtp;

@@ -128,7 +128,7 @@ export class Mailer implements AsyncDisposable {
   async #failed(letter: EmailMessage, error: unknown): Promise<void> {
     const { clock, random, logger, metrics } = this.#ports;
     const attempts = letter.attempts + 1;
-    const fields = { letter: letter.id, kind: letter.kind, code: failureCodeOf(error), attempt: attempts };
+    const fields = { emailId: letter.id, kind: letter.kind, code: failureCodeOf(error), attempt: attempts };
     if (this.#cut.signal.aborted) {
       // Not its fault: whoever runs next tries at once.
       await this.#settle(letter, ({ outbox }) => outbox.update({ ...letter, dueAt: clock.now() }));
@@ -151,7 +151,7 @@ export class Mailer implements AsyncDisposable {
     try {
       await this.#ports.store.write(work);
     } catch (error) {
-      this.#ports.logger.error({ letter: id, kind, error }, "the outbox could not be written");
+      this.#ports.logger.error({ emailId: id, kind, error }, "the outbox could not be written");
     }
   }
 
