@@ -84,6 +84,7 @@ export async function runOperator(config: OperatorConfig, parts: OperatorParts, 
     });
     atWork = controllers;
     using _ = controllers.connect();
+    logger.info({ count: config.concurrency }, "starting workers");
     await controllers.run(work);
   } catch (error) {
     unlessAborted(error, work);

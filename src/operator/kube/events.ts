@@ -97,7 +97,7 @@ export class ApiEventRecorder implements EventRecorder {
       await this.#options.api.apply(EVENTS, object, { force: true }, signal);
     } catch (error) {
       if (signal.aborted) return;
-      this.#options.logger.debug({ reason: isKubeError(error) ? error.message : "unknown" }, "event not written");
+      this.#options.logger.debug({ reason: isKubeError(error) ? error.message : "unknown" }, "failed to write event");
     }
   }
 

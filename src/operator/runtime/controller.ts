@@ -78,7 +78,7 @@ function failed(options: ControllerOptions, key: string, error: unknown, signal:
   if (signal.aborted) return "aborted";
   if (error instanceof TerminalError) {
     queue.forget(key);
-    logger.warn({ controller: name, key, ...traceOf(error) }, "reconcile failed for good");
+    logger.warn({ controller: name, key, ...traceOf(error) }, "terminal error, not requeued");
     return "terminal";
   }
   queue.addRateLimited(key, retryAfterOf(error));

@@ -128,6 +128,6 @@ test("told to stop, it gives the lease back and ends with 0; no value is found i
   const operator = await world.startClusterOperator();
   const writings = await world.writings();
   expect(await operator.stop("SIGTERM")).toBe(0);
-  expect(operator.log).toContain("lease given back");
+  expect(operator.log).toContain("released lease");
   expect(world.canaries.tracesIn(writings)).toEqual([]);
 });

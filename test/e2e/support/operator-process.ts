@@ -28,11 +28,14 @@ export class OperatorProcess implements AsyncDisposable {
     return new OperatorProcess(spawn(process.execPath, [main, ...flags], { env, stdio: ["ignore", "pipe", "pipe"] }));
   }
 
-  /** Starts it and waits until it leads. A predecessor that was killed holds its lease for 15 s. */
+  /** Starts an operator and waits until it starts its workers. The lease of a predecessor that was killed expires after 15 s. */
   static async start(options: OperatorProcessOptions): Promise<OperatorProcess> {
     const operator = OperatorProcess.spawn(options);
-    const sign = options.args?.includes("--no-leader-elect") ? '"msg":"caches synced"' : '"msg":"leading"';
-    await waitUntil("the operator is at work", () => operator.exited || operator.log.includes(sign), 40_000);
+    await waitUntil(
+      "the operator has started its workers",
+      () => operator.exited || operator.log.includes('"msg":"starting workers"'),
+      40_000,
+    );
     if (operator.exited) throw new Error(`the operator exited with ${operator.#child.exitCode}:\n${operator.log}`);
     return operator;
   }

@@ -287,7 +287,7 @@ test("a handler that throws stops neither the others nor the reflector, and its 
   const watch = await scene.nextWatch();
   watch.response.write(event("ADDED", object("two", "101")));
   await scene.until(() => later.length === 2);
-  expect(scene.logged.join()).toContain("a handler failed");
+  expect(scene.logged.join()).toContain("change handler failed");
   expect(scene.logged.join()).not.toContain(CANARY);
 });
 

@@ -178,7 +178,7 @@ export class Reflector<T> {
     try {
       return { uid, resourceVersion, value: this.#options.project(object) };
     } catch (error) {
-      this.#log.error({ key, error: nameOf(error) }, "object left out: it cannot be read");
+      this.#log.error({ key, error: nameOf(error) }, "skipping object: projection failed");
       return this.#store.stored(key);
     }
   }
@@ -189,7 +189,7 @@ export class Reflector<T> {
         try {
           handler(change);
         } catch (error) {
-          this.#log.error({ key: change.key, error: nameOf(error) }, "a handler failed");
+          this.#log.error({ key: change.key, error: nameOf(error) }, "change handler failed");
         }
       }
     }
@@ -202,7 +202,7 @@ export class Reflector<T> {
     const reason = isKubeError(error) ? error.message : nameOf(error);
     this.#log.warn(
       { reason, next: this.#state.name, failures: this.#backoff.failures, delayMs: Math.round(delayMs) },
-      "interrupted",
+      "list or watch failed, retrying",
     );
     await this.#options.clock.sleep(delayMs, signal).catch(() => undefined);
   }

@@ -51,9 +51,9 @@ export class Leadership implements AsyncDisposable {
     using deadline = new Deadline(clock, timing.retryMs, new AbortController().signal);
     try {
       await api.replace(LEASES, freedLease(this.#record, { namespace, name }, clock.now()), deadline.signal);
-      logger.info({ lease: name }, "lease given back");
+      logger.info({ lease: name }, "released lease");
     } catch (error) {
-      logger.warn({ lease: name, reason: isKubeError(error) ? error.message : "Timeout" }, "lease not given back");
+      logger.warn({ lease: name, reason: isKubeError(error) ? error.message : "Timeout" }, "failed to release lease");
     }
   }
 
@@ -70,7 +70,7 @@ export class Leadership implements AsyncDisposable {
         await this.#renewOnce(signal);
       } catch (error) {
         if (signal.aborted) return;
-        logger.warn({ lease: name, reason: isKubeError(error) ? error.message : "Timeout" }, "lease not renewed");
+        logger.warn({ lease: name, reason: isKubeError(error) ? error.message : "Timeout" }, "failed to renew lease");
         if (isKubeError(error, "Conflict", "NotFound")) await this.#look(signal);
       }
     }
@@ -95,7 +95,7 @@ export class Leadership implements AsyncDisposable {
     try {
       const record = readLease(await api.get(LEASES, { namespace, name }, deadline.signal));
       if (record.holder === identity) this.#record = record;
-      else this.#lose("taken by another");
+      else this.#lose("taken by another process");
     } catch (error) {
       if (isKubeError(error, "NotFound")) this.#lose("deleted");
     }
@@ -103,18 +103,18 @@ export class Leadership implements AsyncDisposable {
 
   #armFence(): Timer {
     const { clock } = this.#options;
-    return clock.timer(this.#fence - clock.monotonic(), () => this.#lose("not renewed in time"));
+    return clock.timer(this.#fence - clock.monotonic(), () => this.#lose("renew deadline exceeded"));
   }
 
   #lose(why: string): void {
     if (this.#ended.signal.aborted) return;
-    this.#options.logger.error({ lease: this.#options.name, why }, "lease lost");
+    this.#options.logger.error({ lease: this.#options.name, why }, "lost lease");
     this.#end();
-    this.#lost.abort(new Error(`the lease was lost: ${why}`));
+    this.#lost.abort(new Error(`lost lease: ${why}`));
   }
 
   #end(): void {
     this.#fenceTimer[Symbol.dispose]();
-    this.#ended.abort(new Error("the lease is over"));
+    this.#ended.abort(new Error("leadership ended"));
   }
 }

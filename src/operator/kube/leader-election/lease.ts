@@ -19,7 +19,7 @@ export async function acquireLease(options: LeaseOptions, signal: AbortSignal): 
     try {
       const won = await candidate.tryOnce(signal);
       if (won) {
-        logger.info({ lease: options.name, identity: options.identity }, "leading");
+        logger.info({ lease: options.name, identity: options.identity }, "became leader");
         return new Leadership({ ...options, timing }, won.record, won.since);
       }
     } catch (error) {
@@ -27,9 +27,12 @@ export async function acquireLease(options: LeaseOptions, signal: AbortSignal): 
       // A lost race is the usual way to learn that another one leads.
       if (isKubeError(error, "NotFound")) {
         const { namespace } = options;
-        logger.error({ lease: options.name, namespace }, `no namespace for the lease: kubectl create namespace ${namespace}`);
+        logger.error(
+          { lease: options.name, namespace },
+          `the lease's namespace does not exist; create it with "kubectl create namespace ${namespace}"`,
+        );
       } else if (!isKubeError(error, "Conflict", "AlreadyExists")) {
-        logger.warn({ lease: options.name, reason: isKubeError(error) ? error.message : "Timeout" }, "lease not read");
+        logger.warn({ lease: options.name, reason: isKubeError(error) ? error.message : "Timeout" }, "failed to acquire lease");
       }
     }
     await clock.sleep(jitter(random, timing.retryMs * 0.75, 0.25), signal).catch(() => signal.throwIfAborted());
