@@ -7,11 +7,23 @@ export interface MetricDescription<L extends string> {
   readonly labels?: readonly L[];
 }
 
+/** A metric of a registry, for its documentation. */
+export interface MetricDefinition extends Required<MetricDescription<string>> {
+  readonly type: "counter" | "gauge" | "histogram";
+}
+
 /** One set of Prometheus metrics, apart from every other one in the process. */
 export class MetricsRegistry {
   readonly #registry = new Registry();
+  readonly #definitions: MetricDefinition[] = [];
+
+  /** Returns every metric but those of the process, in the order of their creation. */
+  get definitions(): readonly MetricDefinition[] {
+    return this.#definitions;
+  }
 
   counter<L extends string = never>({ name, help, labels = [] }: MetricDescription<L>): Counter<L> {
+    this.#definitions.push({ type: "counter", name, help, labels });
     return new Counter({ name, help, labelNames: labels, registers: [this.#registry] });
   }
 
@@ -20,6 +32,7 @@ export class MetricsRegistry {
     { name, help, labels = [] }: MetricDescription<L>,
     collect?: (gauge: Gauge<L>) => void,
   ): Gauge<L> {
+    this.#definitions.push({ type: "gauge", name, help, labels });
     const gauge: Gauge<L> = new Gauge({
       name,
       help,
@@ -35,6 +48,7 @@ export class MetricsRegistry {
     { name, help, labels = [] }: MetricDescription<L>,
     buckets: readonly number[],
   ): Histogram<L> {
+    this.#definitions.push({ type: "histogram", name, help, labels });
     return new Histogram({ name, help, labelNames: labels, buckets: [...buckets], registers: [this.#registry] });
   }
 

@@ -63,10 +63,10 @@ describe("a broken link is found", () => {
   const heading = ["docs/design/engine.md", "no-such-heading"].join("#");
 
   test.each([
-    ["a file that does not exist", "[x](docs/missing.md)", `README.md: there is no ${missing}`],
+    ["a file that does not exist", `[x](${missing})`, `README.md: there is no ${missing}`],
     ["a heading that does not exist", `[x](${heading})`, "README.md: docs/design/engine.md has no heading #no-such-heading"],
     ["a heading of the same page", "[x](#no-such-heading)", "README.md: README.md has no heading #no-such-heading"],
-    ["a reference definition", "[x]: docs/missing.md", `README.md: there is no ${missing}`],
+    ["a reference definition", `[x]: ${missing}`, `README.md: there is no ${missing}`],
     ["an image", "![x](docs/images/missing.png)", "README.md: there is no docs/images/missing.png"],
   ])("in Markdown: %s", (_, markdown, message) => {
     expect(brokenLinksIn("README.md", markdown)).toEqual([message]);
@@ -88,7 +88,7 @@ describe("a broken link is found", () => {
     ]);
   });
 
-  test.each(["```\n[x](docs/missing.md)\n```", "`[x](docs/missing.md)`", "[x](https://example.com/#y)"])(
+  test.each([`\`\`\`\n[x](${missing})\n\`\`\``, `\`[x](${missing})\``, "[x](https://example.com/#y)"])(
     "not in code or for a URL: %j",
     (markdown) => {
       expect(brokenLinksIn("README.md", markdown)).toEqual([]);

@@ -1,0 +1,25 @@
+import { MetricsRegistry, type MetricDefinition } from "../../src/telemetry/metrics-registry.ts";
+import { operatorMetrics } from "../../src/telemetry/operator-metrics.ts";
+import { VaultMetrics } from "../../src/vault-server/metrics.ts";
+import { code, plain, table } from "./markdown.ts";
+
+const CLIENT_PREFIX = "vaultsync_client_";
+
+function metricsTable(definitions: readonly MetricDefinition[]): string {
+  return table(
+    ["Metric", "Type", "Labels", "Meaning"],
+    definitions.map(({ name, type, labels, help }) => [code(name), type, labels.map(code).join(", "), plain(help)]),
+  );
+}
+
+/** Returns the tables of docs/metrics.md by the name of their section, from the definitions of the metrics. */
+export function metricsTables(): Record<string, string> {
+  const registry = new MetricsRegistry();
+  operatorMetrics(registry, () => ({ connections: 0, resources: {} }));
+  const isClient = ({ name }: MetricDefinition): boolean => name.startsWith(CLIENT_PREFIX);
+  return {
+    operator: metricsTable(registry.definitions.filter((definition) => !isClient(definition))),
+    client: metricsTable(registry.definitions.filter(isClient)),
+    vault: metricsTable(new VaultMetrics().registry.definitions),
+  };
+}

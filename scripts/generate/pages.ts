@@ -1,0 +1,12 @@
+import { metricsTables } from "./metrics-tables.ts";
+import { operatorFlags } from "./operator-flags.ts";
+import { resourceFields } from "./resource-fields.ts";
+
+/** Returns the generated sections of the hand-written pages, by path and by the name in the section's marker. */
+export function pageSections(): Map<string, Readonly<Record<string, string>>> {
+  return new Map([
+    ["docs/operator.md", { flags: operatorFlags() }],
+    ["docs/resources.md", resourceFields()],
+    ["docs/metrics.md", metricsTables()],
+  ]);
+}

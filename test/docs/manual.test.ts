@@ -1,0 +1,33 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { parse } from "yaml";
+import { z } from "zod";
+import * as names from "../../src/operator/api/names.ts";
+import { eventReasons } from "../../src/operator/api/reasons.ts";
+
+const page = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+
+const Role = z.object({ rules: z.array(z.object({ resources: z.array(z.string()), verbs: z.array(z.string()) })) });
+
+test("docs/annotations.md names every label, annotation and type of the operator", () => {
+  expect(Object.values(names).filter((name) => !page("docs/annotations.md").includes(`\`${name}\``))).toEqual([]);
+});
+
+test("docs/events.md lists every reason of an event about a target", () => {
+  expect(Object.values(eventReasons).filter((reason) => !page("docs/events.md").includes(`| \`${reason}\` |`))).toEqual([]);
+});
+
+test("docs/security.md lists every resource that the operator may use, with all verbs", () => {
+  const rows = page("docs/security.md").split("\n");
+  const rules = page("deploy/base/rbac.yaml")
+    .split(/^---$/mu)
+    .map((document) => Role.safeParse(parse(document)).data)
+    .flatMap((role) => role?.rules ?? []);
+  expect(rules.length).toBeGreaterThan(5);
+  const missing = rules.flatMap(({ resources, verbs }) =>
+    resources
+      .map((resource) => (resource.endsWith("/status") ? "…/status" : resource))
+      .filter((resource) => !rows.some((row) => row.includes(resource) && verbs.every((verb) => row.includes(verb)))),
+  );
+  expect(missing).toEqual([]);
+});
