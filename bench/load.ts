@@ -1,8 +1,8 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { runLoad } from "../test/support/vault/vault-load.ts";
-import { storeKinds, VaultPlace } from "../test/support/vault/store-location.ts";
+import { runLoad } from "../test/support/vault/run-load.ts";
+import { storeKinds, StoreLocation } from "../test/support/vault/store-location.ts";
 import { table } from "./table.ts";
 
 const { values } = parseArgs({
@@ -25,7 +25,7 @@ It fails when an answer is wrong, or has another status than 200 or 429.
   process.exit(values.help === true ? 0 : 2);
 }
 
-await using place = await VaultPlace.create(store);
+await using place = await StoreLocation.create(store);
 const result = await runLoad(place, { clients: Number(values.clients), seconds: Number(values.seconds) });
 process.stdout.write(
   table([["operation, status", "answers"], ...Object.entries(result.statuses).map(([key, count]) => [key, String(count)])]),

@@ -4,8 +4,8 @@ import { openStore } from "../src/vault-server/store/open-store.ts";
 import { addUser } from "../src/vault-server/accounts/users.ts";
 import { fillPostgresVault, fillVault } from "../test/support/vault/fill-vault.ts";
 import { VaultClient, type VaultResponse } from "../test/support/vault/vault-client.ts";
-import { VaultPlace, type StoreKind } from "../test/support/vault/store-location.ts";
-import { VaultProcess } from "../test/support/processes/vault-process.ts";
+import { StoreLocation, type StoreKind } from "../test/support/vault/store-location.ts";
+import { VaultServerProcess } from "../test/support/processes/vault-server-process.ts";
 import type { Case } from "./measure.ts";
 import { openRawCommits } from "./raw-commits.ts";
 
@@ -31,7 +31,7 @@ export async function openVaultCases(options: {
   longList: boolean;
 }): Promise<AsyncDisposable & { cases: Case[] }> {
   await using owned = new AsyncDisposableStack();
-  const place = owned.use(await VaultPlace.create(options.store));
+  const place = owned.use(await StoreLocation.create(options.store));
   const password = await addAccounts(place.data);
   const fill = async (owner: string, count: number): Promise<void> =>
     options.store === "sqlite"
@@ -40,7 +40,7 @@ export async function openVaultCases(options: {
   await fill(accounts.large, 10_000);
   if (options.longList) await fill(accounts.huge, 100_000);
   // --dev for its wide rate limits.
-  const server = owned.use(await VaultProcess.start(["--dev", ...place.args]));
+  const server = owned.use(await VaultServerProcess.start(["--dev", ...place.args]));
   const open = async (email: string, count: number): Promise<VaultClient[]> => {
     const clients = Array.from({ length: count }, () => owned.use(new VaultClient(server.url, email, { keepAlive: true })));
     for (const client of clients) expectStatus(await client.logIn(password), 200);

@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { killRounds } from "../test/support/vault/kill-rounds.ts";
-import { storeKinds, VaultPlace } from "../test/support/vault/store-location.ts";
+import { storeKinds, StoreLocation } from "../test/support/vault/store-location.ts";
 
 const { values } = parseArgs({
   options: {
@@ -26,7 +26,7 @@ npm run kill9 -- [--rounds 200] [--store sqlite|postgres] [--data LOCATION]
 }
 
 const start = performance.now();
-await using place = await VaultPlace.create(store, values.data);
+await using place = await StoreLocation.create(store, values.data);
 const result = await killRounds(place, {
   rounds,
   told: (round) => void (round % 10 === 0 && process.stderr.write(`${round} of ${rounds} kills\n`)),

@@ -1,75 +1,40 @@
-import { execFileSync, spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
+import { execFileSync } from "node:child_process";
 import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { CommanderError } from "commander";
-import { z } from "zod";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { scopeString, sendRequest, VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
 import { waitUntil } from "../support/clock/wait-until.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { program } from "../../src/cli/program.ts";
+import { runInProcess } from "../support/processes/run-in-process.ts";
+import { VaultServerProcess } from "../support/processes/vault-server-process.ts";
+import { VaultsyncProcess, type ProcessResult } from "../support/processes/vaultsync-process.ts";
 
-const main = join(import.meta.dirname, "../../src/main.ts");
 const ann = "ann@example.com";
 const password = "a-password-of-length";
 let directory: string;
 let data: string;
 let log: string;
-const running = new Set<ChildProcess>();
+const running = new Set<VaultServerProcess>();
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
   data = join(directory, "vault.db");
   log = `${data}-audit.jsonl`;
 });
 afterEach(async () => {
-  for (const child of running) child.kill("SIGKILL");
+  for (const server of running) await server.stop("SIGKILL");
   running.clear();
   await rm(directory, { recursive: true });
 });
 
-function vault(...args: string[]): ChildProcess {
-  const child = spawn(process.execPath, [main, "vault", ...args], { stdio: "pipe", env: { PATH: process.env.PATH } });
-  running.add(child);
-  return child;
-}
+const run = (args: readonly string[], input = ""): Promise<ProcessResult> => VaultsyncProcess.run(["vault", ...args], { input });
+const audit = (...args: string[]): Promise<ProcessResult> => runInProcess(["vault", "audit", ...args]);
 
-async function run(args: readonly string[], input = "") {
-  const child = vault(...args);
-  child.stdin?.end(input);
-  const [stdout, stderr] = await Promise.all([text(child.stdout!), text(child.stderr!), once(child, "close")]);
-  return { code: child.exitCode, stdout, stderr };
-}
-
-/** Runs a command that starts no server, without a process of its own. */
-async function audit(...args: string[]) {
-  const printed = { stdout: "", stderr: "" };
-  const spies = (["stdout", "stderr"] as const).map((stream) =>
-    vi.spyOn(process[stream], "write").mockImplementation((chunk) => Boolean((printed[stream] += chunk.toString()))),
-  );
-  try {
-    await program().parseAsync(["vault", "audit", ...args], { from: "user" });
-    return { ...printed, code: process.exitCode ?? 0 };
-  } catch (error) {
-    return { ...printed, code: error instanceof CommanderError ? 2 : 1 };
-  } finally {
-    process.exitCode = undefined;
-    for (const spy of spies) spy.mockRestore();
-  }
-}
-
-/** Starts a server on the data and answers an account's way in. */
-async function serve(...args: string[]): Promise<{ url: string; child: ChildProcess }> {
-  const child = vault("serve", "--data", data, "--master-key-file", join(directory, "key"), "--listen", "127.0.0.1:0", ...args);
-  let errors = "";
-  child.stderr?.on("data", (bytes: Buffer) => (errors += bytes.toString()));
-  const [line] = await Promise.race([
-    once(child.stdout!, "data"),
-    once(child, "exit").then(() => Promise.reject(new Error(`ended: ${errors}`))),
-  ]);
-  return { url: z.object({ url: z.string() }).parse(JSON.parse(String(line))).url, child };
+/** Starts a server on the data. */
+async function serve(...args: string[]): Promise<VaultServerProcess> {
+  const server = await VaultServerProcess.start(["--data", data, "--master-key-file", join(directory, "key"), ...args]);
+  running.add(server);
+  return server;
 }
 
 async function makeVault(): Promise<void> {
@@ -86,17 +51,12 @@ async function callerAt(url: string): Promise<VaultClient> {
   return new VaultClient(url, ann, { token: answer.json().access_token });
 }
 
-async function stop(child: ChildProcess): Promise<void> {
-  child.kill("SIGTERM");
-  await once(child, "exit");
-}
-
 test("killed at any moment under load, every answer somebody got has its lines, and the chain is whole after the restart", async () => {
   await makeVault();
   const answered: VaultResponse[] = [];
   for (let round = 0; round < 3; round += 1) {
-    const { url, child } = await serve();
-    const caller = await callerAt(url);
+    const server = await serve();
+    const caller = await callerAt(server.url);
     const write = async (worker: number): Promise<void> => {
       for (let n = 0; ; n += 1) {
         answered.push(await caller.call(n % 2 === 0 ? "protect" : "expose", { key_name: `k${worker}`, key_value: "x" }));
@@ -105,12 +65,10 @@ test("killed at any moment under load, every answer somebody got has its lines, 
     const cutOff = Promise.allSettled(Array.from({ length: 8 }, (_, worker) => write(worker)));
     const enough = answered.length + 40 + round * 37;
     await waitUntil("some answers", () => answered.length > enough);
-    child.kill("SIGKILL");
-    await once(child, "exit");
+    await server.stop("SIGKILL");
     await cutOff;
   }
-  const { child } = await serve();
-  await stop(child);
+  await (await serve()).stop();
   const lines = (await readFile(log, "utf8"))
     .trimEnd()
     .split("\n")
@@ -130,14 +88,14 @@ test("killed at any moment under load, every answer somebody got has its lines, 
 
 test("verify: 0 intact, 1 damaged with the line, 2 wrong usage; the data tells of a cut end; show finds entries", async () => {
   await makeVault();
-  const { url, child } = await serve("--audit-log-max-bytes", "65536");
-  const caller = await callerAt(url);
+  const server = await serve("--audit-log-max-bytes", "65536");
+  const caller = await callerAt(server.url);
   for (let n = 0; n < 60; n += 1) await caller.call("protect", { key_name: `k${n % 7}`, key_value: "x" });
   await caller.call("expose", { key_name: "k3" }, { authorization: "unknown" });
   const busy = await run(["serve", "--data", data, "--master-key-file", join(directory, "key"), "--listen", "127.0.0.1:0"]);
   expect(busy).toMatchObject({ code: 1, stderr: expect.stringContaining("in use by another process") });
   expect((await audit("verify", log, "--data", data)).code).toBe(0);
-  await stop(child);
+  await server.stop();
 
   const verified = await audit("verify", log, "--data", data);
   expect(verified).toMatchObject({ code: 0, stderr: "" });
@@ -156,7 +114,7 @@ test("verify: 0 intact, 1 damaged with the line, 2 wrong usage; the data tells o
   const cut = await audit("verify", log, "--data", data);
   expect(cut).toMatchObject({ code: 1, stdout: expect.stringContaining("DAMAGED (truncated)") });
   // A server that goes on with it says so for good.
-  await stop((await serve()).child);
+  await (await serve()).stop();
   const after = await audit("verify", log, "--data", data);
   expect(after).toMatchObject({ code: 1, stdout: expect.stringContaining("DAMAGED (lost)") });
 
@@ -179,9 +137,9 @@ test("where the log goes: beside a data file by default, nowhere for a throw-awa
   const small = await run(["serve", "--dev", "--audit-log-max-bytes", "1"]);
   expect(small).toMatchObject({ code: 2, stderr: expect.stringContaining("from 65536") });
   await makeVault();
-  await stop((await serve("--audit-log", "none")).child);
+  await (await serve("--audit-log", "none")).stop();
   await expect(readFile(log)).rejects.toThrow("ENOENT");
   log = join(directory, "elsewhere.jsonl");
-  await stop((await serve("--audit-log", log)).child);
+  await (await serve("--audit-log", log)).stop();
   expect(execFileSync("stat", ["-c", "%a", log]).toString()).toBe("600\n");
 });

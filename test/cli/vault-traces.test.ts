@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { sessionOperationPath, operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
 import { Canaries } from "../support/assertions/canary.ts";
 import { scopeString, sendRequest, VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
-import { ServingProcess, VaultsyncProcess, type Ended } from "../support/processes/vaultsync-process.ts";
+import { VaultServerProcess } from "../support/processes/vault-server-process.ts";
+import { VaultsyncProcess, type ProcessResult } from "../support/processes/vaultsync-process.ts";
 import { waitUntil } from "../support/clock/wait-until.ts";
 
 const ann = "ann@example.com";
@@ -27,7 +28,7 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
 /** Runs a command to its end; what it prints is searched. */
-async function command(name: string, ...args: string[]): Promise<Ended> {
+async function command(name: string, ...args: string[]): Promise<ProcessResult> {
   const ended = await VaultsyncProcess.run(["vault", ...args]);
   places[name] = ended.stdout + ended.stderr;
   expect(ended, name).toMatchObject({ code: 0 });
@@ -158,14 +159,15 @@ test("no value, password, token or key is left in a file, a log, a letter, an an
   await rm(at("password"));
   const keep = ["--data", at("vault.db"), "--master-key-file", at("master.key")];
   {
-    await using server = await ServingProcess.start([...keep, "--log-level", "debug"]);
+    await using server = await VaultServerProcess.start([...keep, "--log-level", "debug"]);
     await workWith(server.url, await logIn(server.url, password));
     await signUp(server.url);
     searched("metrics", await sendRequest(`${server.url}/metrics`, { method: "GET" }));
     await command("rotate-key", "rotate-key", ...keep);
     await command("backup", "backup", ...keep, "--to", at("backup"));
     await readFiles();
-    const { stdout, stderr } = await server.stop();
+    await server.stop();
+    const { stdout, stderr } = server;
     places["the server's log"] = stdout + stderr;
     expect(stderr).toContain("protect_link");
   }

@@ -1,4 +1,3 @@
-import { spawn, type ChildProcess } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -7,81 +6,37 @@ import { Agent, request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { CommanderError } from "commander";
-import { z } from "zod";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { certificate } from "../support/certificates.ts";
+import { runInProcess } from "../support/processes/run-in-process.ts";
+import { VaultServerProcess } from "../support/processes/vault-server-process.ts";
+import { VaultsyncProcess } from "../support/processes/vaultsync-process.ts";
 import { scopeString, sendRequest, VaultClient } from "../support/vault/vault-client.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { program } from "../../src/cli/program.ts";
 
-const readyLine = z.strictObject({
-  url: z.string(),
-  users: z.array(z.strictObject({ email: z.string(), password: z.string() })).optional(),
-  mail_dir: z.string().optional(),
-});
-const main = join(import.meta.dirname, "../../src/main.ts");
 let directory: string;
-const running = new Set<ChildProcess>();
+const running = new Set<VaultsyncProcess>();
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
 });
 afterEach(async () => {
-  for (const child of running) child.kill("SIGKILL");
+  for (const process_ of running) await process_.stop("SIGKILL");
   running.clear();
   await rm(directory, { recursive: true });
 });
 const path = (name: string): string => join(directory, name);
 
-function vaultsync(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-  const child = spawn(process.execPath, [main, ...args], { stdio: "pipe", env: { PATH: process.env.PATH, ...env } });
-  running.add(child);
-  return child;
+/** Runs a command that starts no server. @throws Error with what it printed when it fails */
+async function inProcess(args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await runInProcess(args);
+  if (code !== 0) throw new Error(`exit code ${code}: ${stderr}`);
+  return stdout;
 }
 
-/** Runs to the end. */
-async function run(args: readonly string[], input = "", env: NodeJS.ProcessEnv = {}) {
-  const child = vaultsync(args, env);
-  child.stdin.end(input);
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]);
-  return { code: child.exitCode, stdout, stderr };
-}
-
-let printed = "";
-
-/** Runs a command that starts no server, without a process of its own; collects what is printed. */
-async function inProcess(args: readonly string[]): Promise<void> {
-  printed = "";
-  const collect = (chunk: string | Uint8Array): boolean => Boolean((printed += chunk.toString()));
-  const spies = [vi.spyOn(process.stdout, "write"), vi.spyOn(process.stderr, "write")];
-  for (const spy of spies) spy.mockImplementation(collect);
-  try {
-    await program().parseAsync(args, { from: "user" });
-  } finally {
-    for (const spy of spies) spy.mockRestore();
-  }
-}
-
-/** Starts a server and reads its one line. */
-async function serve(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-  const child = vaultsync(["vault", "serve", ...args], env);
-  const output = { stdout: "", stderr: "" };
-  child.stderr.on("data", (bytes: Buffer) => (output.stderr += bytes.toString()));
-  const ready = new Promise<void>((resolve, reject) => {
-    child.stdout.on("data", (bytes: Buffer) => {
-      output.stdout += bytes.toString();
-      if (output.stdout.includes("\n")) resolve();
-    });
-    child.on("exit", (code) => reject(new Error(`ended with ${code}: ${output.stderr}`)));
-  });
-  await ready;
-  const { url, users } = readyLine.parse(JSON.parse(output.stdout));
-  const stop = async (signal: NodeJS.Signals): Promise<number | null> => {
-    child.kill(signal);
-    await once(child, "exit");
-    return child.exitCode;
-  };
-  return { url, users, output, stop, pid: child.pid };
+async function serve(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<VaultServerProcess> {
+  const server = await VaultServerProcess.start(args, { env });
+  running.add(server);
+  return server;
 }
 
 const logIn = (url: string, email: string, password: string) =>
@@ -90,20 +45,18 @@ const logIn = (url: string, email: string, password: string) =>
     body: JSON.stringify({ email, password, scope: scopeString(), expiration_hours: 1 }),
   });
 
-const anyPort = ["--listen", "127.0.0.1:0"];
-
 test("a throw-away server says its url and accounts in one line, and ends well when told to", async () => {
-  const server = await serve(["--dev", "--dev-users", "Ann@example.com, bob@example.com", ...anyPort]);
-  expect(server.users?.map(({ email }) => email)).toEqual(["ann@example.com", "bob@example.com"]);
-  const [{ email, password } = { email: "", password: "" }] = server.users ?? [];
+  const server = await serve(["--dev", "--dev-users", "Ann@example.com, bob@example.com"]);
+  expect([...server.passwords.keys()]).toEqual(["ann@example.com", "bob@example.com"]);
+  const [[email, password] = ["", ""]] = server.passwords;
   const answer = await logIn(server.url, email, password);
   expect(answer.status).toBe(200);
   // A client that keeps its connection does not keep the server from stopping.
   await fetch(`${server.url}/healthz`);
   expect(await server.stop("SIGTERM")).toBe(0);
-  expect(server.output.stdout.trimEnd().split("\n")).toHaveLength(1);
-  for (const secret of [password, answer.json().access_token]) expect(server.output.stderr).not.toContain(secret);
-  expect(JSON.parse(server.output.stderr.split("\n")[0] ?? "")).toMatchObject({ program: "vault", level: "info" });
+  expect(server.stdout.trimEnd().split("\n")).toHaveLength(1);
+  for (const secret of [password, answer.json().access_token]) expect(server.stderr).not.toContain(secret);
+  expect(JSON.parse(server.stderr.split("\n")[0] ?? "")).toMatchObject({ program: "vault", level: "info" });
 });
 
 test("a lasting server: make a key, add accounts from a file or standard input, serve, stop, serve again", async () => {
@@ -114,10 +67,12 @@ test("a lasting server: make a key, add accounts from a file or standard input, 
   await inProcess(["vault", "user", "add", "Ann@example.com", "--data", data, "--password-file", path("password")]);
   expect((await stat(data)).mode & 0o777).toBe(0o600);
 
-  const first = await serve(["--data", data, "--master-key-file", key, ...anyPort]);
-  expect(first.output.stdout).toBe(`{"url":"${first.url}","mail_dir":"${data}-mail"}\n`);
+  const first = await serve(["--data", data, "--master-key-file", key]);
+  expect(first.stdout).toBe(`{"url":"${first.url}","mail_dir":"${data}-mail"}\n`);
   expect((await stat(`${data}-mail`)).mode & 0o777).toBe(0o700);
-  const added = await run(["vault", "user", "add", "bob@example.com", "--data", data], "from-stdin-77aa\nsecond line\n");
+  const added = await VaultsyncProcess.run(["vault", "user", "add", "bob@example.com", "--data", data], {
+    input: "from-stdin-77aa\nsecond line\n",
+  });
   expect(added).toEqual({ code: 0, stdout: "", stderr: "added bob@example.com\n" });
   expect((await logIn(first.url, "bob@example.com", "from-stdin-77aa")).status).toBe(200);
   const { access_token: token } = (await logIn(first.url, "ann@example.com", "from-file-81c2")).json();
@@ -139,8 +94,8 @@ test("exit codes: 2 for wrong usage, 1 for what fails, with nothing on standard 
   const address = taken.address();
   const port = typeof address === "object" ? address?.port : undefined;
   const [wrong, failed] = await Promise.all([
-    run(["vault", "serve", "--data", "x.db"]),
-    run(["vault", "serve", "--dev", "--listen", `127.0.0.1:${port}`]),
+    VaultsyncProcess.run(["vault", "serve", "--data", "x.db"]),
+    VaultsyncProcess.run(["vault", "serve", "--dev", "--listen", `127.0.0.1:${port}`]),
   ]);
   taken.close();
   expect(wrong).toEqual({ code: 2, stdout: "", stderr: expect.stringContaining("refusing to start without a master key") });
@@ -172,9 +127,8 @@ test.each([
   ["a password on the command line", ["--dev", "--password", "x"], "unknown option"],
   ["an unknown policy", ["--dev", "--expired", "maybe"], "serve, deny"],
 ])("wrong usage is refused and says what to do: %s", async (_what, args, advice) => {
-  const error = await inProcess(["vault", "serve", ...args]).catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(CommanderError);
-  expect(printed).toContain(advice);
+  const result = await runInProcess(["vault", "serve", ...args]);
+  expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining(advice) });
 });
 
 test("a master key file that is missing or holds something else is refused", async () => {
@@ -191,7 +145,7 @@ test("an existing key file is never overwritten", async () => {
 });
 
 test("--help explains itself", async () => {
-  await expect(inProcess(["vault", "serve", "--help"])).rejects.toMatchObject({ exitCode: 0 });
+  const printed = await inProcess(["vault", "serve", "--help"]);
   for (const word of ["--listen", "--master-key-file", "VAULTSYNC_VAULT_DATA", "Examples:"]) expect(printed).toContain(word);
 });
 
@@ -200,7 +154,7 @@ test("with a certificate it serves https, uploads included", async () => {
   const { cert, keyPem } = certificate("vault", { issuer: ca, hosts: ["127.0.0.1"] });
   await Promise.all([writeFile(path("cert.pem"), cert), writeFile(path("key.pem"), keyPem)]);
   const tls = ["--tls-cert-file", path("cert.pem"), "--tls-key-file", path("key.pem")];
-  const server = await serve(["--dev", "--dev-users", "ann@example.com", ...tls, ...anyPort]);
+  const server = await serve(["--dev", "--dev-users", "ann@example.com", ...tls]);
   expect(server.url).toMatch(/^https:/u);
   const agent = new Agent({ ca: ca.cert });
   const post = async (operation: string, headers: Record<string, string>, body: string | Buffer) => {
@@ -209,7 +163,7 @@ test("with a certificate it serves https, uploads included", async () => {
     return text(response);
   };
   const json = { "content-type": "application/json" };
-  const [{ password } = { password: "" }] = server.users ?? [];
+  const password = server.passwords.get("ann@example.com") ?? "";
   const credentials = { email: "ann@example.com", password, scope: scopeString(), expiration_hours: 1 };
   const authorization = JSON.parse(
     await post(operationPath.generate_access_token, json, JSON.stringify(credentials)),
@@ -234,23 +188,19 @@ test("with a certificate it serves https, uploads included", async () => {
 test.skipIf(process.platform !== "linux")(
   "a 64 MiB file goes up and down with less than 40 MiB added to the server's memory",
   async () => {
-    const server = await serve(["--dev", "--dev-users", "ann@example.com", ...anyPort]);
-    const [{ password } = { password: "" }] = server.users ?? [];
+    const server = await serve(["--dev", "--dev-users", "ann@example.com"]);
+    const password = server.passwords.get("ann@example.com") ?? "";
     const { access_token: token } = (await logIn(server.url, "ann@example.com", password)).json();
     const ann = new VaultClient(server.url, "ann@example.com", { token });
     await ann.upload([{ filename: "warm-up", bytes: randomBytes(1024) }]);
-    const peakMiB = async (): Promise<number> => {
-      const status = await readFile(`/proc/${server.pid}/status`, "utf8");
-      return Number(/^VmHWM:\s+([0-9]+) kB$/mu.exec(status)?.[1]) / 1024;
-    };
-    const before = await peakMiB();
+    const before = await server.peakMemory();
     const bytes = randomBytes(64 * 1024 * 1024);
     for (let round = 0; round < 2; round += 1) {
       expect((await ann.upload([{ filename: "big", bytes }])).status).toBe(200);
       const answer = await ann.call("download_file", { filename: "big" });
       expect(answer.bytes.equals(bytes)).toBe(true);
     }
-    expect((await peakMiB()) - before).toBeLessThan(40);
+    expect((await server.peakMemory()) - before).toBeLessThan(40 * 1024 * 1024);
   },
   60_000,
 );

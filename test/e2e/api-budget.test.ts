@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ConnectionProxy } from "../control-plane/connection-proxy.ts";
 import { sharedControlPlane } from "../support/kube/control-plane.ts";
 import { waitUntil } from "../support/clock/wait-until.ts";
-import type { OperatorProcess } from "./support/operator-process.ts";
+import type { OperatorProcess } from "../support/processes/operator-process.ts";
 import { condition, OPERATOR_USER, vaultSecret, World } from "./support/world.ts";
 
 /** What it costs when nothing changes: counted at the vault and at the API server, never taken from our own word. */

@@ -5,14 +5,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
-import { CommanderError } from "commander";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { onDatabase, PostgresDatabase } from "../support/postgres/postgres-database.ts";
 import { onPostgres, vaultData, type VaultData } from "../support/vault/vault-data.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { VaultClient } from "../support/vault/vault-client.ts";
-import { VaultsyncProcess, type Ended } from "../support/processes/vaultsync-process.ts";
-import { program } from "../../src/cli/program.ts";
+import { runInProcess } from "../support/processes/run-in-process.ts";
+import { VaultsyncProcess, type ProcessResult } from "../support/processes/vaultsync-process.ts";
 import { BackupFile } from "../../src/vault-server/backup/backup-file.ts";
 import { closing, CLOSING_BYTES, opening } from "../../src/vault-server/backup/format.ts";
 import { KeyFile } from "../../src/vault-server/crypto/key-file.ts";
@@ -39,29 +38,17 @@ const ring = (): KeyRing => new KeyRing(new KeyFile(path("key")));
 type Command = "backup" | "restore";
 
 /** In a process of its own, where others write to the data. */
-function runApart(command: Command, args: readonly string[], location: string): Promise<Ended> {
-  return VaultsyncProcess.run(["vault", command, ...args], { VAULTSYNC_VAULT_DATA: location });
+function runApart(command: Command, args: readonly string[], location: string): Promise<ProcessResult> {
+  return VaultsyncProcess.run(["vault", command, ...args], { env: { VAULTSYNC_VAULT_DATA: location } });
 }
 
-async function run(command: Command, args: readonly string[], location?: string): Promise<Ended> {
-  const printed = { stdout: "", stderr: "" };
-  const collect = (stream: "stdout" | "stderr") => (chunk: string | Uint8Array) => Boolean((printed[stream] += chunk.toString()));
-  vi.spyOn(process.stdout, "write").mockImplementation(collect("stdout"));
-  vi.spyOn(process.stderr, "write").mockImplementation(collect("stderr"));
-  if (location !== undefined) vi.stubEnv("VAULTSYNC_VAULT_DATA", location);
-  try {
-    await program().parseAsync(["vault", command, ...args], { from: "user" });
-    return { code: 0, ...printed };
-  } catch (error) {
-    if (error instanceof CommanderError) return { code: 2, ...printed };
-    return { code: 1, stdout: printed.stdout, stderr: `${printed.stderr}${(error as Error).message}` };
-  } finally {
-    vi.restoreAllMocks();
-    vi.unstubAllEnvs();
-  }
+function run(command: Command, args: readonly string[], location?: string): Promise<ProcessResult> {
+  return runInProcess(["vault", command, ...args], location === undefined ? {} : { VAULTSYNC_VAULT_DATA: location });
 }
-const backUp = (to: string, ...more: string[]): Promise<Ended> => run("backup", ["--to", path(to), ...more], data.location);
-const verify = (from: string, ...more: string[]): Promise<Ended> => run("restore", ["--from", path(from), "--verify", ...more]);
+const backUp = (to: string, ...more: string[]): Promise<ProcessResult> =>
+  run("backup", ["--to", path(to), ...more], data.location);
+const verify = (from: string, ...more: string[]): Promise<ProcessResult> =>
+  run("restore", ["--from", path(from), "--verify", ...more]);
 
 /** Everything one could have: versions, a gap, deadlines, grants, a team, hidden grants, files of several chunks. */
 async function fill(vault: TestVault): Promise<{ ann: VaultClient; bob: VaultClient; file: Buffer }> {
@@ -345,13 +332,13 @@ test("when the disk is full half-way, there is no backup and nothing left of it"
 });
 
 /** Resolves while a restore is under way: when SQLite's log grows, or PostgreSQL's tables do. */
-async function begun(location: string, { child }: VaultsyncProcess): Promise<void> {
+async function begun(location: string, restoring: VaultsyncProcess): Promise<void> {
   const bytes = async (): Promise<number> => {
     if (!onPostgres()) return (await stat(`${location}-wal`).catch(() => ({ size: 0 }))).size;
     const sql = "SELECT coalesce(pg_total_relation_size(to_regclass('file_chunks')), 0)::float8 AS size";
     return Number((await onDatabase(location, sql)).rows[0]?.size);
   };
-  while ((await bytes()) < 3_000_000 && child.exitCode === null) await delay(5);
+  while ((await bytes()) < 3_000_000 && !restoring.exited) await delay(5);
 }
 
 test("killed while it restores, the data is still empty, and the next one brings it all", async () => {
@@ -363,11 +350,12 @@ test("killed while it restores, the data is still empty, and the next one brings
   const all = JSON.stringify(await dump(data.location));
   const outcomes: string[] = [];
   for (const wait of [0, 20, 60]) {
-    const restoring = new VaultsyncProcess(["vault", "restore", "--from", path("backup")], { VAULTSYNC_VAULT_DATA: to.location });
+    const restoring = new VaultsyncProcess(["vault", "restore", "--from", path("backup")], {
+      env: { VAULTSYNC_VAULT_DATA: to.location },
+    });
     await begun(to.location, restoring);
     await delay(wait);
-    restoring.child.kill("SIGKILL");
-    await restoring.ended;
+    await restoring.stop("SIGKILL");
     const found = await dump(to.location);
     const empty = Object.values(found).every((rows) => rows.length === 0);
     outcomes.push(empty ? "nothing" : JSON.stringify(found) === all ? "all" : "a part");

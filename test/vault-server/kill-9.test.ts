@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { killRounds } from "../support/vault/kill-rounds.ts";
 import { PostgresDatabase } from "../support/postgres/postgres-database.ts";
 import { onPostgres } from "../support/vault/vault-data.ts";
-import { VaultPlace } from "../support/vault/store-location.ts";
+import { StoreLocation } from "../support/vault/store-location.ts";
 
 /** `npm run kill9` is for many more. */
 const rounds = Number(process.env.VAULTSYNC_TEST_KILLS ?? 2);
@@ -12,7 +12,7 @@ test(
   async () => {
     await using stack = new AsyncDisposableStack();
     const data = onPostgres() ? stack.use(await PostgresDatabase.create()).url : undefined;
-    const place = stack.use(await VaultPlace.create("sqlite", data));
+    const place = stack.use(await StoreLocation.create("sqlite", data));
     const result = await killRounds(place, { rounds });
     expect(result.rounds).toBe(rounds);
     expect(result.acknowledgedSecrets).toBeGreaterThan(0);

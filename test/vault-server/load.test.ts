@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { PostgresDatabase } from "../support/postgres/postgres-database.ts";
 import { onPostgres } from "../support/vault/vault-data.ts";
-import { runLoad } from "../support/vault/vault-load.ts";
-import { VaultPlace } from "../support/vault/store-location.ts";
+import { runLoad } from "../support/vault/run-load.ts";
+import { StoreLocation } from "../support/vault/store-location.ts";
 
 test("forty clients doing everything at once get what they wrote, and no other refusal than a limit", async () => {
   await using stack = new AsyncDisposableStack();
   const data = onPostgres() ? stack.use(await PostgresDatabase.create()).url : undefined;
-  const place = stack.use(await VaultPlace.create("sqlite", data));
+  const place = stack.use(await StoreLocation.create("sqlite", data));
   const result = await runLoad(place, { clients: 40, seconds: 2 });
   expect(result.examples).toEqual([]);
   expect(result.wrong).toBe(0);

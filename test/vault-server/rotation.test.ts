@@ -52,7 +52,7 @@ async function expectEverything(ann: VaultClient, secrets: number): Promise<void
 }
 
 const rotate = (args: readonly string[] = ["--master-key-file", keyPath]): VaultsyncProcess =>
-  new VaultsyncProcess(["vault", "rotate-key", ...args], { VAULTSYNC_VAULT_DATA: data.location });
+  new VaultsyncProcess(["vault", "rotate-key", ...args], { env: { VAULTSYNC_VAULT_DATA: data.location } });
 
 async function keyIdsInData(): Promise<unknown[]> {
   const rows = await data.select("SELECT key_id FROM secret_versions UNION SELECT key_id FROM file_versions");
@@ -97,7 +97,7 @@ test("while eight read and write, the master key is changed without an error, a 
     return workUntil(stop.signal, caller, worker);
   });
   for (let round = 0; round < 2; round += 1) {
-    const { code, stdout, stderr } = await rotate().ended;
+    const { code, stdout, stderr } = await rotate().result;
     expect([code, stdout]).toEqual([0, ""]);
     expect(stderr).toContain("0 are left under another one");
   }
@@ -123,12 +123,11 @@ test("killed at any moment, a rotation is finished by the next one, and nothing 
   for (const wait of [0, 3, 15, 40, 90]) {
     const [old] = ring().ids;
     await using cutShort = rotate();
-    while (ring().ids.length < 2 && ring().ids[0] === old && cutShort.child.exitCode === null) await delay(1);
+    while (ring().ids.length < 2 && ring().ids[0] === old && !cutShort.exited) await delay(1);
     await delay(wait);
-    cutShort.child.kill("SIGKILL");
-    await cutShort.ended;
+    await cutShort.stop("SIGKILL");
     await ann.call("protect", { key_name: "between", key_value: "canary-between" });
-    expect((await rotate().ended).code).toBe(0);
+    expect((await rotate().result).code).toBe(0);
     expect(ring().ids).toHaveLength(1);
     expect(ring().ids).not.toContain(old);
     expect(await keyIdsInData()).toEqual(ring().ids);
@@ -213,7 +212,7 @@ test("versions that were altered or swapped are named and left as they are; all 
   await data.change(`UPDATE secret_versions SET wrapped_key = ${column("s1")} WHERE secret_id = ${id("s0")}`);
   await data.change(`UPDATE secret_versions SET key_id = 'made-up' WHERE secret_id = ${id("s2")}`);
   await data.change("UPDATE file_versions SET size = size + 1 WHERE file_id = (SELECT id FROM files WHERE name = 'f0')");
-  const { code, stderr } = await rotate().ended;
+  const { code, stderr } = await rotate().result;
   expect(code).toBe(1);
   expect(stderr).toContain(`version 1 of the secret "s0" of ann@example.com, which the master key ${old} does not open`);
   expect(stderr).toContain(`version 1 of the secret "s2" of ann@example.com, which the master key made-up does not open`);
@@ -225,7 +224,7 @@ test("versions that were altered or swapped are named and left as they are; all 
   expect(outcomes).toEqual(["500 internal", "200", "500 internal", "200"]);
   await ann.call("delete", { key_name: ["s0", "s2"] });
   await ann.call("delete_file", { filename: "f0" });
-  expect((await rotate().ended).code).toBe(0);
+  expect((await rotate().result).code).toBe(0);
   expect(ring().ids).toHaveLength(1);
 }, 30_000);
 
@@ -236,18 +235,20 @@ test("to a key that every server has already: their files stay as they are", asy
   const both = `${await readFile(keyPath, "utf8")}${key} # the new one\n`;
   await writeFile(keyPath, both);
   const to = ring().ids[1]!;
-  expect((await rotate(["--to", to, "--master-key-file", keyPath]).ended).code).toBe(0);
+  expect((await rotate(["--to", to, "--master-key-file", keyPath]).result).code).toBe(0);
   expect(await keyIdsInData()).toEqual([to]);
   await expectEverything(ann, 3);
   expect(await readFile(keyPath, "utf8")).toBe(both);
-  const unknown = await rotate(["--to", "0123456789abcdef", "--master-key-file", keyPath]).ended;
+  const unknown = await rotate(["--to", "0123456789abcdef", "--master-key-file", keyPath]).result;
   expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining("0123456789abcdef is not among the keys given") });
   // By the environment alone.
   const child = new VaultsyncProcess(["vault", "rotate-key", "--to", ring().ids[0]!], {
-    VAULTSYNC_VAULT_DATA: data.location,
-    VAULTSYNC_VAULT_MASTER_KEY: both.replaceAll(/#.*$/gmu, "").trim().replaceAll("\n", ","),
+    env: {
+      VAULTSYNC_VAULT_DATA: data.location,
+      VAULTSYNC_VAULT_MASTER_KEY: both.replaceAll(/#.*$/gmu, "").trim().replaceAll("\n", ","),
+    },
   });
-  expect((await child.ended).code).toBe(0);
+  expect((await child.result).code).toBe(0);
 }, 30_000);
 
 test("keys that are not those of the data, or no data at all, are refused, and the file stays as it is", async () => {
@@ -257,10 +258,10 @@ test("keys that are not those of the data, or no data at all, are refused, and t
   const other = join(directory, "other.key");
   await writeFile(other, Buffer.from(generateMasterKey().reveal()).toString("base64"));
   const before = await readFile(other, "utf8");
-  const wrong = await rotate(["--master-key-file", other]).ended;
+  const wrong = await rotate(["--master-key-file", other]).result;
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining(`the data is under another master key, ${current}`) });
   expect(await readFile(other, "utf8")).toBe(before);
-  const nowhere = await rotate(["--master-key-file", keyPath, "--data", join(directory, "none.db")]).ended;
+  const nowhere = await rotate(["--master-key-file", keyPath, "--data", join(directory, "none.db")]).result;
   expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining("there is no data file") });
-  expect((await rotate([]).ended).code).toBe(2);
+  expect((await rotate([]).result).code).toBe(2);
 });

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { fillVault } from "../../../test/support/vault/fill-vault.ts";
-import { VaultProcess } from "../../../test/support/processes/vault-process.ts";
+import { VaultServerProcess } from "../../../test/support/processes/vault-server-process.ts";
 import { scopeString, sendRequest, VaultClient } from "../../../test/support/vault/vault-client.ts";
 import { operationPath } from "../../protocol/operation-paths.ts";
 
@@ -14,13 +14,13 @@ const COUNT = 100_000;
 const MIB = 1024 * 1024;
 const email = "ann@example.com";
 let directory: string;
-let vault: VaultProcess;
+let vault: VaultServerProcess;
 let ann: VaultClient;
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
   const data = join(directory, "vault.db");
-  vault = await VaultProcess.start(["--dev", "--dev-users", email, "--data", data]);
+  vault = await VaultServerProcess.start(["--dev", "--dev-users", email, "--data", data, "--log-level", "error"]);
   fillVault(data, email, COUNT, Date.now());
   const answer = await sendRequest(vault.url + operationPath.generate_access_token, {
     headers: { "content-type": "application/json" },
@@ -73,15 +73,15 @@ test("others are answered while it is sent", async () => {
 
 test("a client that does not read holds up no writer, and what it is sent waits in the data, not in memory", async () => {
   await ann.call("list_no_dup");
-  await vault.forgetPeak();
-  const before = await vault.peak();
+  await vault.resetPeakMemory();
+  const before = await vault.peakMemory();
   const { request, answer } = await openAnswer();
   const stalled = await Promise.all(Array.from({ length: 4 }, () => openAnswer()));
   for (let version = 1; version <= 20; version += 1) {
     const written = await ann.call("protect", { key_name: "written meanwhile", key_value: "v" });
     expect(written.json().secret.key_version).toBe(version);
   }
-  expect((await vault.peak()) - before).toBeLessThan(120 * MIB);
+  expect((await vault.peakMemory()) - before).toBeLessThan(120 * MIB);
   for (const each of stalled) each.request.destroy();
   answer.resume();
   await once(answer, "end");
@@ -92,10 +92,10 @@ test("a client that does not read holds up no writer, and what it is sent waits 
 test("lists that nobody reads to the end leave nothing behind", async () => {
   for (let round = 0; round < 5; round += 1) (await openAnswer()).request.destroy();
   await settle();
-  await vault.forgetPeak();
-  const before = await vault.peak();
+  await vault.resetPeakMemory();
+  const before = await vault.peakMemory();
   for (let round = 0; round < 30; round += 1) (await openAnswer()).request.destroy();
   await settle();
   // Each list that stayed would hold 9 MiB of ids.
-  expect((await vault.peak()) - before).toBeLessThan(200 * MIB);
+  expect((await vault.peakMemory()) - before).toBeLessThan(200 * MIB);
 });

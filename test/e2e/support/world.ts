@@ -5,7 +5,7 @@ import { waitUntil } from "../../support/clock/wait-until.ts";
 import { TestVault } from "../../support/vault/test-vault.ts";
 import type { VaultClient } from "../../support/vault/vault-client.ts";
 import type { ControlPlane } from "../../control-plane/control-plane.ts";
-import { OperatorProcess } from "./operator-process.ts";
+import { OperatorProcess } from "../../support/processes/operator-process.ts";
 
 export const ACCOUNT = "ops@example.com";
 /** The ServiceAccount of deploy/base. */
@@ -110,7 +110,7 @@ export class World implements AsyncDisposable {
 
   /** An operator as deploy/base runs it: for the whole cluster, with a lease. No other may run meanwhile. */
   async startClusterOperator(args: readonly string[] = []): Promise<OperatorProcess> {
-    const operator = await OperatorProcess.start({ kubeconfig: this.kubeconfig, args });
+    const operator = await OperatorProcess.start(this.kubeconfig, args);
     this.#operators.push(operator);
     return operator;
   }

@@ -1,78 +1,114 @@
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
+import type { Readable, Writable } from "node:stream";
 
 const main = join(import.meta.dirname, "../../../src/main.ts");
 
-export interface Ended {
+export interface ProcessResult {
+  /** `null` when a signal ended the process. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A command running in a process of its own. Disposing it kills it. */
-export class VaultsyncProcess implements AsyncDisposable {
-  readonly child: ChildProcess;
-  /** What it says until it ends. */
-  readonly ended: Promise<Ended>;
-
-  constructor(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
-    const child = spawn(process.execPath, [main, ...args], {
-      stdio: ["ignore", "pipe", "pipe"],
-      env: { PATH: process.env.PATH, ...env },
-    });
-    this.child = child;
-    this.ended = Promise.all([text(child.stdout), text(child.stderr), once(child, "exit")]).then(([stdout, stderr]) => ({
-      code: child.exitCode,
-      stdout,
-      stderr,
-    }));
-  }
-
-  /** Runs to the end. */
-  static run(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
-    return new VaultsyncProcess(args, env).ended;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.child.kill("SIGKILL");
-    await this.ended;
-  }
+export interface ProcessOptions {
+  /** Added to `PATH`. */
+  readonly env?: NodeJS.ProcessEnv;
+  /** Standard input. */
+  readonly input?: string;
 }
 
-/** `vaultsync vault serve` on a free port, in a process of its own. */
-export class ServingProcess implements AsyncDisposable {
-  readonly url: string;
-  readonly #process: VaultsyncProcess;
+/** A `vaultsync` command in a child process, with its output collected. Disposing it kills it. */
+export class VaultsyncProcess implements AsyncDisposable {
+  /** Resolves when the process has exited. */
+  readonly result: Promise<ProcessResult>;
+  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
+  readonly #output = { stdout: "", stderr: "" };
 
-  private constructor(url: string, process_: VaultsyncProcess) {
-    this.url = url;
-    this.#process = process_;
+  constructor(args: readonly string[], { env = {}, input = "" }: ProcessOptions = {}) {
+    const child = spawn(process.execPath, [main, ...args], {
+      stdio: ["pipe", "pipe", "pipe"],
+      env: { PATH: process.env.PATH, ...env },
+    });
+    this.#child = child;
+    for (const stream of ["stdout", "stderr"] as const) {
+      child[stream].setEncoding("utf8").on("data", (text: string) => (this.#output[stream] += text));
+    }
+    // A command that does not read its input closes it.
+    child.stdin.on("error", () => undefined);
+    child.stdin.end(input);
+    this.result = once(child, "close").then(() => ({ code: child.exitCode, ...this.#output }));
   }
 
-  static async start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<ServingProcess> {
-    const started = new VaultsyncProcess(["vault", "serve", "--listen", "127.0.0.1:0", ...args], env);
-    const { stdout } = started.child;
-    const ready = new Promise<string>((resolve) => {
-      let printed = "";
-      stdout?.on("data", (bytes: Buffer) => {
-        printed += bytes.toString();
-        if (printed.includes("\n")) resolve(JSON.parse(printed).url);
-      });
-    });
-    const failed = started.ended.then(({ code, stderr }) => {
-      throw new Error(`ended with ${code}: ${stderr}`);
-    });
-    return new ServingProcess(await Promise.race([ready, failed]), started);
+  /** Runs a command until it exits. */
+  static run(args: readonly string[], options: ProcessOptions = {}): Promise<ProcessResult> {
+    return new VaultsyncProcess(args, options).result;
   }
 
-  async stop(): Promise<Ended> {
-    this.#process.child.kill("SIGTERM");
-    return this.#process.ended;
+  get stdout(): string {
+    return this.#output.stdout;
+  }
+
+  get stderr(): string {
+    return this.#output.stderr;
+  }
+
+  get exited(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  /**
+   * Resolves with the first result of `find` that is not undefined, applied to all output so far.
+   * @throws Error when the process exits first, or the signal is aborted
+   */
+  async waitForOutput<T>(
+    find: (output: { readonly stdout: string; readonly stderr: string }) => T | undefined,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const check = (): void => {
+      try {
+        const found = find(this.#output);
+        if (found !== undefined) resolve(found);
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const aborted = (): void => reject(signal?.reason);
+    signal?.addEventListener("abort", aborted);
+    const streams = [this.#child.stdout, this.#child.stderr];
+    for (const stream of streams) stream.on("data", check);
+    const exited = this.result.then(({ code, stderr }) => {
+      throw new Error(`vaultsync exited with ${code}: ${stderr}`);
+    });
+    check();
+    try {
+      return await Promise.race([promise, exited]);
+    } finally {
+      signal?.removeEventListener("abort", aborted);
+      for (const stream of streams) stream.off("data", check);
+    }
+  }
+
+  /** Sends a signal and waits for the exit; returns the exit code, `null` when the signal ended the process. */
+  async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
+    if (!this.exited) this.#child.kill(signal);
+    return (await this.result).code;
+  }
+
+  /** Returns the peak memory since `resetPeakMemory`, in bytes, as Linux reports it. */
+  async peakMemory(): Promise<number> {
+    const status = await readFile(`/proc/${this.#child.pid}/status`, "utf8");
+    return Number(/^VmHWM:\s+([0-9]+) kB$/mu.exec(status)?.[1]) * 1024;
+  }
+
+  async resetPeakMemory(): Promise<void> {
+    await writeFile(`/proc/${this.#child.pid}/clear_refs`, "5");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#process[Symbol.asyncDispose]();
+    await this.stop("SIGKILL");
   }
 }

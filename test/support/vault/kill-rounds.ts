@@ -4,8 +4,8 @@ import { Redacted } from "../../../src/lib/redacted.ts";
 import { openStore } from "../../../src/vault-server/store/open-store.ts";
 import { addUser } from "../../../src/vault-server/accounts/users.ts";
 import { VaultClient } from "./vault-client.ts";
-import type { VaultPlace } from "./store-location.ts";
-import { VaultProcess } from "../processes/vault-process.ts";
+import type { StoreLocation } from "./store-location.ts";
+import { VaultServerProcess } from "../processes/vault-server-process.ts";
 import { codeOf } from "../../../src/lib/error-code.ts";
 
 const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
@@ -141,12 +141,12 @@ async function addWriters(data: string, count: number): Promise<{ email: string;
  * fifth round what was written is left for the next ones to write on. @throws Error when a write is lost, torn, or numbered twice
  */
 export async function killRounds(
-  place: VaultPlace,
+  place: StoreLocation,
   { rounds, writers = 8, told = () => undefined }: { rounds: number; writers?: number; told?: (round: number) => void },
 ): Promise<KillRounds> {
   const sums = { acknowledgedSecrets: 0, acknowledgedFiles: 0, keptWithoutAnswer: 0 };
   const people = await addWriters(place.data, writers);
-  let server = await VaultProcess.start(place.args);
+  let server = await VaultServerProcess.start(place.args);
   try {
     let clients = people.map(({ email }) => new VaultClient(server.url, email, { keepAlive: true }));
     for (const [index, client] of clients.entries()) await client.logIn(people[index]!.password);
@@ -163,7 +163,7 @@ export async function killRounds(
       await writing;
       sums.acknowledgedSecrets += count("secrets") - before[0];
       sums.acknowledgedFiles += count("files") - before[1];
-      server = await VaultProcess.start(place.args);
+      server = await VaultServerProcess.start(place.args);
       clients = clients.map((client) => client.at(server.url));
       const kept = await Promise.all(clients.map((client, index) => verify(client, ledgers[index]!)));
       if (round % 5 === 0 || round === rounds) {

@@ -7,10 +7,10 @@ import { PostgresCluster } from "../postgres/postgres-cluster.ts";
 export const storeKinds = ["sqlite", "postgres"] as const;
 export type StoreKind = (typeof storeKinds)[number];
 
-/** Somewhere for the data of a vault that runs as a process of its own: a SQLite file, or a PostgreSQL server. Gone when disposed. */
-export class VaultPlace implements AsyncDisposable {
+/** Storage for a vault server in a child process: a SQLite file or a PostgreSQL server. Disposing it removes it. */
+export class StoreLocation implements AsyncDisposable {
   readonly data: string;
-  /** For `vaultsync vault serve`. */
+  /** Arguments of `vaultsync vault serve`. */
   readonly args: readonly string[];
   readonly #owned: AsyncDisposableStack;
 
@@ -20,10 +20,10 @@ export class VaultPlace implements AsyncDisposable {
     this.#owned = owned;
   }
 
-  /** @param data an existing place, instead of a new one */
-  static async create(kind: StoreKind, data?: string): Promise<VaultPlace> {
+  /** @param data an existing location instead of a new one */
+  static async create(kind: StoreKind, data?: string): Promise<StoreLocation> {
     await using owned = new AsyncDisposableStack();
-    const directory = await mkdtemp(join(tmpdir(), "vaultsync-place-"));
+    const directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
     owned.defer(() => rm(directory, { recursive: true }));
     const masterKey = join(directory, "master.key");
     await writeFile(masterKey, `${randomBytes(32).toString("base64")}\n`, { mode: 0o600 });
@@ -31,8 +31,15 @@ export class VaultPlace implements AsyncDisposable {
       kind === "sqlite" ? join(directory, "vault.db") : owned.use(await PostgresCluster.start()).url();
     const location = data ?? (await newData());
     const args = ["--data", location, "--master-key-file", masterKey];
-    const beside = ["--mail-dir", join(directory, "mail"), "--audit-log", join(directory, "audit.jsonl")];
-    return new VaultPlace(location, [...args, ...beside], owned.move());
+    const outputs = [
+      "--mail-dir",
+      join(directory, "mail"),
+      "--audit-log",
+      join(directory, "audit.jsonl"),
+      "--log-level",
+      "error",
+    ];
+    return new StoreLocation(location, [...args, ...outputs], owned.move());
   }
 
   [Symbol.asyncDispose](): Promise<void> {

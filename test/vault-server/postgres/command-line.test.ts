@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { PostgresDatabase } from "../../support/postgres/postgres-database.ts";
 import { VaultClient } from "../../support/vault/vault-client.ts";
-import { VaultPlace } from "../../support/vault/store-location.ts";
-import { VaultProcess } from "../../support/processes/vault-process.ts";
+import { StoreLocation } from "../../support/vault/store-location.ts";
+import { VaultServerProcess } from "../../support/processes/vault-server-process.ts";
 import { VaultsyncProcess } from "../../support/processes/vaultsync-process.ts";
 
 test("an account is added to a database that has no tables yet, by its URL in the environment, and logs in at a server on it", async () => {
@@ -17,12 +17,12 @@ test("an account is added to a database that has no tables yet, by its URL in th
   await writeFile(file, `${password}\n`);
   const add = () =>
     VaultsyncProcess.run(["vault", "user", "add", "Ann@example.com", "--password-file", file], {
-      VAULTSYNC_VAULT_DATA: database.url,
+      env: { VAULTSYNC_VAULT_DATA: database.url },
     });
   expect(await add()).toEqual({ code: 0, stdout: "", stderr: "added ann@example.com\n" });
   expect((await add()).stderr).toContain("has an account already");
-  await using place = await VaultPlace.create("postgres", database.url);
-  await using server = await VaultProcess.start(place.args);
+  await using place = await StoreLocation.create("postgres", database.url);
+  await using server = await VaultServerProcess.start(place.args);
   using ann = new VaultClient(server.url, "ann@example.com");
   expect((await ann.logIn(password)).status).toBe(200);
 });

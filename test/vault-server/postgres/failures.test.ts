@@ -10,8 +10,8 @@ import { PostgresCluster } from "../../support/postgres/postgres-cluster.ts";
 import { PostgresDatabase } from "../../support/postgres/postgres-database.ts";
 import { TestVault } from "../../support/vault/test-vault.ts";
 import { sendRequest, VaultClient } from "../../support/vault/vault-client.ts";
-import { VaultPlace } from "../../support/vault/store-location.ts";
-import { VaultProcess } from "../../support/processes/vault-process.ts";
+import { StoreLocation } from "../../support/vault/store-location.ts";
+import { VaultServerProcess } from "../../support/processes/vault-server-process.ts";
 import { waitUntil } from "../../support/clock/wait-until.ts";
 
 const message = async (url: string): Promise<string> => String(await failureOf(openPostgresStore(url)));
@@ -35,14 +35,14 @@ async function write(client: VaultClient, url: string, stop: AbortSignal, acknow
 
 test("of two replicas, processes of their own, one is killed in the middle of writes: the other one goes on", async () => {
   await using database = await PostgresDatabase.create();
-  await using place = await VaultPlace.create("postgres", database.url);
+  await using place = await StoreLocation.create("postgres", database.url);
   const password = randomUUID();
   {
     await using store = await openPostgresStore(database.url);
     await addUser(store, "ann@example.com", new Redacted(password), Date.now(), { memoryKib: 8, passes: 1, lanes: 1 });
   }
-  await using survivor = await VaultProcess.start(place.args);
-  await using victim = await VaultProcess.start([...place.args, "--audit-log", "none"]);
+  await using survivor = await VaultServerProcess.start(place.args);
+  await using victim = await VaultServerProcess.start([...place.args, "--audit-log", "none"]);
   using one = new VaultClient(survivor.url, "ann@example.com", { keepAlive: true });
   expect((await one.logIn(password)).status).toBe(200);
   const ended = new AbortController();

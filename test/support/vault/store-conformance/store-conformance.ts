@@ -1,7 +1,7 @@
 import { describe } from "vitest";
 import { fileConformance } from "./files.ts";
 import type { OpenStore } from "./fixture.ts";
-import { accountConformance, passingConformance } from "./people.ts";
+import { accountConformance, passingConformance } from "./users.ts";
 import { secretConformance } from "./secrets.ts";
 import { sharingConformance } from "./sharing.ts";
 import { transactionConformance } from "./transactions.ts";

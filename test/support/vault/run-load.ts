@@ -3,8 +3,8 @@ import { Redacted } from "../../../src/lib/redacted.ts";
 import { openStore } from "../../../src/vault-server/store/open-store.ts";
 import { addUser } from "../../../src/vault-server/accounts/users.ts";
 import { VaultClient, type VaultResponse } from "./vault-client.ts";
-import type { VaultPlace } from "./store-location.ts";
-import { VaultProcess } from "../processes/vault-process.ts";
+import type { StoreLocation } from "./store-location.ts";
+import { VaultServerProcess } from "../processes/vault-server-process.ts";
 
 const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
 
@@ -145,7 +145,7 @@ async function addPeople(data: string, emails: readonly string[], password: stri
 
 /** So many people at once, each doing one thing after another for so long on a server with its ordinary limits. */
 export async function runLoad(
-  place: VaultPlace,
+  place: StoreLocation,
   { clients, seconds }: { clients: number; seconds: number },
 ): Promise<LoadResult> {
   const statuses = new Map<string, number>();
@@ -166,7 +166,7 @@ export async function runLoad(
   const password = randomBytes(12).toString("hex");
   const emails = Array.from({ length: clients }, (_, index) => `p${index}@example.com`);
   await addPeople(place.data, emails, password);
-  await using server = await VaultProcess.start(place.args);
+  await using server = await VaultServerProcess.start(place.args);
   const people = emails.map((email) => new Person(new VaultClient(server.url, email, { keepAlive: true }), password, seen));
   for (const [index, person] of people.entries()) person.neighbour = people[(index + 1) % clients];
   await Promise.all(people.map((person) => careful(person.start())));

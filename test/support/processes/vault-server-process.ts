@@ -1,0 +1,36 @@
+import { z } from "zod";
+import { VaultsyncProcess, type ProcessOptions } from "./vaultsync-process.ts";
+
+const readyLine = z.strictObject({
+  url: z.string(),
+  users: z.array(z.strictObject({ email: z.string(), password: z.string() })).optional(),
+  mail_dir: z.string().optional(),
+});
+
+/** `vaultsync vault serve` on a free port, so that a test can measure or kill it. Disposing it stops it. */
+export class VaultServerProcess extends VaultsyncProcess {
+  #ready: z.infer<typeof readyLine> = { url: "" };
+
+  /** Starts a server and waits until it is ready. @throws Error with its standard error when it exits first */
+  static async start(args: readonly string[], options: ProcessOptions = {}): Promise<VaultServerProcess> {
+    const listen = options.env?.["VAULTSYNC_VAULT_LISTEN"] === undefined ? ["--listen", "127.0.0.1:0"] : [];
+    const server = new VaultServerProcess(["vault", "serve", ...listen, ...args], options);
+    server.#ready = await server.waitForOutput(({ stdout }) =>
+      stdout.includes("\n") ? readyLine.parse(JSON.parse(stdout)) : undefined,
+    );
+    return server;
+  }
+
+  get url(): string {
+    return this.#ready.url;
+  }
+
+  /** Passwords of the accounts that `--dev-users` created, by email. */
+  get passwords(): ReadonlyMap<string, string> {
+    return new Map(this.#ready.users?.map(({ email, password }) => [email, password]));
+  }
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop("SIGTERM");
+  }
+}
