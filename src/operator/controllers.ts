@@ -112,8 +112,8 @@ export class Controllers implements AsyncDisposable {
     const targets = this.#targets;
     const writer = new TargetWriter<C>({ api, owner: kind.descriptor, targets, contentKey });
     const reconciler = new SyncReconciler({ ...this.#options, kind, resources, connections: this.connections, targets, writer });
-    const onReferences = (connection: string): void => this.#connection.usersChanged(connection);
-    return new SyncController({ ...this.#options, kind, reconciler, targets, onReferences });
+    const onReferencesChange = (connection: string): void => this.#connection.usersChanged(connection);
+    return new SyncController({ ...this.#options, kind, reconciler, targets, onReferencesChange });
   }
 }
 

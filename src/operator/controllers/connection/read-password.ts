@@ -17,7 +17,7 @@ function checkType(secret: KubeObject, namespace: string, key: string): void {
   if (secret.type === CREDENTIALS_TYPE) return;
   const { name } = secret.metadata;
   throw new CredentialsError(
-    `Secret ${name} has type ${secret.type ?? ""}, expected ${CREDENTIALS_TYPE}; it is not sent to the vault. Create one with: ` +
+    `Secret ${name} must have type ${CREDENTIALS_TYPE} to be sent to a vault. Create one with: ` +
       `kubectl create secret generic NAME -n ${namespace} --type=${CREDENTIALS_TYPE} --from-file=${key}=FILE`,
   );
 }

@@ -16,7 +16,7 @@ function setUp() {
 describe("after a write of ours", () => {
   test("what was written counts until the watch shows it", () => {
     const { writes } = setUp();
-    writes.wrote("k", state("10"));
+    writes.recordWrite("k", state("10"));
     expect(writes.newest("k", undefined)).toEqual(state("10"));
     expect(writes.newest("k", state("9"))).toEqual(state("10"));
     expect(writes.newest("k", state("10"))).toEqual(state("10"));
@@ -26,28 +26,28 @@ describe("after a write of ours", () => {
 
   test("resourceVersions are compared as numbers, of any length", () => {
     const { writes } = setUp();
-    writes.wrote("k", state("100"));
+    writes.recordWrite("k", state("100"));
     expect(writes.newest("k", state("99"))).toEqual(state("100"));
-    writes.wrote("l", state("18446744073709551616"));
+    writes.recordWrite("l", state("18446744073709551616"));
     expect(writes.newest("l", state("18446744073709551615"))).toEqual(state("18446744073709551616"));
   });
 
   test("something newer than it is believed, also another object of the name", () => {
     const { writes } = setUp();
-    writes.wrote("k", state("10"));
+    writes.recordWrite("k", state("10"));
     expect(writes.newest("k", state("11", "u2"))).toEqual(state("11", "u2"));
     expect(writes.newest("k", state("9"))).toEqual(state("9"));
   });
 
   test("where resourceVersions are no numbers, the watch is believed", () => {
     const { writes } = setUp();
-    writes.wrote("k", state("b"));
+    writes.recordWrite("k", state("b"));
     expect(writes.newest("k", state("a"))).toEqual(state("a"));
   });
 
   test("the watch is believed again after a while: the object may have gone in a gap of it", async () => {
     const { clock, writes } = setUp();
-    writes.wrote("k", state("10"));
+    writes.recordWrite("k", state("10"));
     await clock.advance(WATCH_LAG_MS - 1);
     expect(writes.newest("k", undefined)).toEqual(state("10"));
     await clock.advance(1);
@@ -56,14 +56,14 @@ describe("after a write of ours", () => {
 
   test("a wall clock that jumps changes nothing", () => {
     const { clock, writes } = setUp();
-    writes.wrote("k", state("10"));
+    writes.recordWrite("k", state("10"));
     clock.stepWall(10 * WATCH_LAG_MS);
     expect(writes.newest("k", undefined)).toEqual(state("10"));
   });
 
   test("the watch's word that it is gone ends it", () => {
     const { writes } = setUp();
-    writes.wrote("k", state("10"));
+    writes.recordWrite("k", state("10"));
     writes.forget("k");
     expect(writes.newest("k", undefined)).toBeUndefined();
   });
@@ -72,20 +72,20 @@ describe("after a write of ours", () => {
 describe("after a deletion of ours", () => {
   test("the object is gone, although the watch still shows it", () => {
     const { writes } = setUp();
-    writes.deleted("k", "u1");
+    writes.recordDelete("k", "u1");
     expect(writes.newest("k", state("10"))).toBeUndefined();
     expect(writes.newest("k", state("11"))).toBeUndefined();
   });
 
   test("another object of the name is there", () => {
     const { writes } = setUp();
-    writes.deleted("k", "u1");
+    writes.recordDelete("k", "u1");
     expect(writes.newest("k", state("12", "u2"))).toEqual(state("12", "u2"));
   });
 
   test("the watch is believed again after a while: the deletion may wait for a finalizer", async () => {
     const { clock, writes } = setUp();
-    writes.deleted("k", "u1");
+    writes.recordDelete("k", "u1");
     await clock.advance(WATCH_LAG_MS);
     expect(writes.newest("k", state("10"))).toEqual(state("10"));
   });
@@ -93,7 +93,7 @@ describe("after a deletion of ours", () => {
 
 test("objects do not get in each other's way", () => {
   const { writes } = setUp();
-  writes.wrote("k", state("10"));
+  writes.recordWrite("k", state("10"));
   expect(writes.newest("other", undefined)).toBeUndefined();
   expect(writes.newest("other", state("3"))).toEqual(state("3"));
 });

@@ -7,18 +7,18 @@ interface Versioned {
 
 type OwnWrite<T> = { readonly at: number } & ({ readonly wrote: T } | { readonly deletedUid: string });
 
-/** How long the watch may lag before it is believed again, in milliseconds. */
+/** Maximum lag of the watch behind an own write, in milliseconds; after that the watch is trusted again. */
 export const WATCH_LAG_MS = 20_000;
 
-/** API servers' resourceVersions are numbers that grow; where they are not, the watch is believed. */
+/** Reports whether version `a` precedes `b`. `false` if they are not numbers, so that the watch is trusted then. */
 function isOlder(a: string, b: string): boolean {
   return /^\d+$/.test(a) && /^\d+$/.test(b) && BigInt(a) < BigInt(b);
 }
 
 /**
- * What this process wrote and the watch has not shown yet, so that a second look right after a write sees what it wrote.
- * An entry goes when the watch shows it or something newer, and in any case after {@link WATCH_LAG_MS}: the object may have been deleted
- * during a gap of the watch.
+ * Stores the writes of this process that the watch has not shown yet, so that a reconcile right after a write sees it.
+ * An entry is dropped when the watch shows it or something newer, and after {@link WATCH_LAG_MS} in any case: the object may have been
+ * deleted during a gap of the watch.
  */
 export class OwnWrites<T extends Versioned> {
   readonly #writes = new Map<string, OwnWrite<T>>();
@@ -28,20 +28,20 @@ export class OwnWrites<T extends Versioned> {
     this.#clock = clock;
   }
 
-  wrote(key: string, object: T): void {
+  recordWrite(key: string, object: T): void {
     this.#writes.set(key, { at: this.#clock.monotonic(), wrote: object });
   }
 
-  deleted(key: string, uid: string): void {
+  recordDelete(key: string, uid: string): void {
     this.#writes.set(key, { at: this.#clock.monotonic(), deletedUid: uid });
   }
 
-  /** The watch says that the object is gone. */
+  /** Drops the entry, because the watch shows that the object is gone. */
   forget(key: string): void {
     this.#writes.delete(key);
   }
 
-  /** The newest state known: `watched`, or what we wrote since. */
+  /** Returns the newest known state: `watched`, or what this process wrote since. */
   newest(key: string, watched: T | undefined): T | undefined {
     const write = this.#writes.get(key);
     if (write === undefined) return watched;

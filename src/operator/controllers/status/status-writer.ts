@@ -11,7 +11,7 @@ interface StoredStatus {
   readonly status: unknown;
 }
 
-/** Writes the statuses of one kind of resource, each only when it says something new. Source: design, "Status contract". */
+/** Writes the statuses of one kind of resource, each only if it changed; see docs/design/status.md#status-writes. */
 export class StatusWriter {
   readonly #api: KubeApi;
   readonly #descriptor: ResourceDescriptor;
@@ -23,12 +23,12 @@ export class StatusWriter {
     this.#ownWrites = new OwnWrites(clock);
   }
 
-  /** The status as it was last written, which the watch may not show yet. */
+  /** Returns the status that was written last, which the watch may not show yet. */
   current(key: string, object: KubeObject): unknown {
     return this.#stored(key, object).status;
   }
 
-  /** @throws KubeError, `Conflict` when the resource has changed meanwhile */
+  /** @throws KubeError, `Conflict` when the resource has changed concurrently */
   async write(key: string, object: KubeObject, status: object, signal: AbortSignal): Promise<void> {
     const stored = this.#stored(key, object);
     if (isDeepStrictEqual(stored.status ?? {}, status)) return;
@@ -36,9 +36,9 @@ export class StatusWriter {
     const { uid, resourceVersion } = stored;
     try {
       const written = await this.#api.replaceStatus(this.#descriptor, { namespace, name, uid, resourceVersion }, status, signal);
-      this.#ownWrites.wrote(key, stateOf(written));
+      this.#ownWrites.recordWrite(key, stateOf(written));
     } catch (error) {
-      // A resource that is gone needs no status, and who has lost the lease writes none.
+      // A deleted resource needs no status, and a replica without the lease must not write one.
       if (!isKubeError(error, "NotFound", "NotLeader")) throw error;
     }
   }

@@ -1,3 +1,4 @@
+import { ACCEPT_ANNOTATION } from "../../api/names.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import type { Random } from "../../../lib/random.ts";
@@ -9,19 +10,18 @@ import type { Candidate } from "../../sync/resolve.ts";
 import type { TargetKind } from "../../sync/sync-resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 import type { SnapshotChange } from "../../vault-client/connection.ts";
-import { namespaceOf } from "./reference-index.ts";
-import { desiredStateChanged, type SyncReconciler } from "./sync-reconciler.ts";
-import { ReferenceIndex } from "./reference-index.ts";
+import { namespaceOf, ReferenceIndex } from "./reference-index.ts";
 import type { SourceKind } from "./source-kind.ts";
+import type { SyncReconciler } from "./sync-reconciler.ts";
 import { targetKey, type TargetView } from "./target-view.ts";
 
 export interface SyncControllerOptions<C extends Candidate> {
   readonly kind: SourceKind<C>;
   readonly reconciler: SyncReconciler<C>;
   readonly targets: TargetView;
-  /** Told when a resource begins or ceases to use a connection. */
-  readonly onReferences: (connection: string) => void;
-  /** How many resources at once. */
+  /** Called when a resource starts or stops to refer to a connection. */
+  readonly onReferencesChange: (connection: string) => void;
+  /** Number of resources reconciled simultaneously. */
   readonly concurrency: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -30,8 +30,8 @@ export interface SyncControllerOptions<C extends Candidate> {
 }
 
 /**
- * Turns what happens (specs, targets, the vault) into keys to look at. It decides nothing: every key goes through the same reconcile.
- * Source: design, "How the operator works", points 1 and 6.
+ * Maps changes of specs, targets and the vault to keys of the work queue. It decides nothing: every key goes through the same reconcile;
+ * see docs/design/engine.md#wake-ups.
  */
 export class SyncController<C extends Candidate> {
   readonly references = new ReferenceIndex();
@@ -51,11 +51,11 @@ export class SyncController<C extends Candidate> {
     const { key } = change;
     if (change.type === "deleted") {
       this.#options.reconciler.forget(key);
-      this.#refer(key, undefined);
+      this.#updateReferences(key, undefined);
       return;
     }
     if (change.type === "updated" && !desiredStateChanged(change.before, change.now)) return;
-    this.#refer(key, change.now);
+    this.#updateReferences(key, change.now);
     this.#queue.add(key, "spec");
   }
 
@@ -64,25 +64,25 @@ export class SyncController<C extends Candidate> {
     for (const resource of this.references.ofTarget(targetKey(kind, change.key))) this.#queue.add(resource, "drift");
   }
 
-  /** The vault's list differs in these names. */
+  /** Requeues the resources that refer to a changed name of the vault. */
   onSnapshotChange(connection: string, change: SnapshotChange): void {
     for (const source of this.#options.kind.changed(change)) {
       for (const resource of this.references.ofSource(connection, source)) this.#queue.add(resource, "vault");
     }
   }
 
-  /** Something about the connection itself concerns all its resources: opened, closed, first list, stale, heard of again. */
+  /** Requeues all resources of a connection: it was opened or closed, listed for the first time, became stale or recovered. */
   onConnectionStateChange(connection: string): void {
     for (const resource of this.references.ofConnection(connection)) this.#queue.add(resource, "background");
   }
 
-  /** Works until the signal is aborted and what was begun has ended. */
+  /** Runs until the signal is aborted and all running reconciles have ended. */
   run(signal: AbortSignal): Promise<void> {
     const { kind, reconciler, concurrency, clock, logger, observer } = this.#options;
     return runController({
       name: kind.descriptor.kind,
       queue: this.#queue,
-      reconcile: (key, hard) => reconciler.reconcile(key, hard),
+      reconcile: (key, drainSignal) => reconciler.reconcile(key, drainSignal),
       concurrency,
       clock,
       logger,
@@ -91,7 +91,7 @@ export class SyncController<C extends Candidate> {
     });
   }
 
-  #refer(key: string, object: KubeObject | undefined): void {
+  #updateReferences(key: string, object: KubeObject | undefined): void {
     const before = this.references.get(key);
     const parsed = object && this.#options.kind.parse(object);
     this.references.remove(key);
@@ -105,7 +105,16 @@ export class SyncController<C extends Candidate> {
     }
     const now = this.references.get(key);
     if (before?.connection === now?.connection) return;
-    if (before !== undefined) this.#options.onReferences(before.connection);
-    if (now !== undefined) this.#options.onReferences(now.connection);
+    if (before !== undefined) this.#options.onReferencesChange(before.connection);
+    if (now !== undefined) this.#options.onReferencesChange(now.connection);
   }
+}
+
+/** Reports whether two states of a resource differ in anything but its status. */
+function desiredStateChanged(before: KubeObject, now: KubeObject): boolean {
+  return (
+    before.metadata.uid !== now.metadata.uid ||
+    before.metadata.generation !== now.metadata.generation ||
+    before.metadata.annotations?.[ACCEPT_ANNOTATION] !== now.metadata.annotations?.[ACCEPT_ANNOTATION]
+  );
 }

@@ -1,4 +1,3 @@
-import { ACCEPT_ANNOTATION } from "../../api/names.ts";
 import { findCondition } from "../../api/conditions.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
@@ -8,29 +7,21 @@ import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
-import { decide, targetConflict } from "../../sync/decide.ts";
+import { decide, type Fetch, targetConflict } from "../../sync/decide.ts";
 import { type Candidate, type Remembered, type Resolution, resolveItem } from "../../sync/resolve.ts";
 import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
-import {
-  EXPIRY_NOTICE_MS,
-  nextStatus,
-  readStatus,
-  type StatusInput,
-  statusOf,
-  type SyncStatus,
-  wasReady,
-} from "../../sync/sync-status.ts";
+import { nextStatus, readStatus, type StatusInput, statusOf, type SyncStatus, wasReady } from "../../sync/sync-status.ts";
 import { isOwnedBy, sourceId, type TargetState, targetState } from "../../sync/target.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
 import { isVaultError } from "../../vault-client/vault-error.ts";
 import type { ConnectionAccess, ConnectionDirectory } from "./connection-directory.ts";
+import { nextRequeue } from "./next-requeue.ts";
 import { recordEvents } from "./record-events.ts";
-import { type Outcome, unchangedOutcome, mergeUnreported } from "./outcome.ts";
-import { WATCH_LAG_MS } from "../status/own-writes.ts";
+import { mergeUnreported, type Outcome, unchangedOutcome } from "./outcome.ts";
 import { StatusWriter } from "../status/status-writer.ts";
 import { RetryLaterError } from "./sync-failure.ts";
-import type { SourceKind } from "./source-kind.ts";
+import type { FetchedBytes, SourceKind } from "./source-kind.ts";
 import { targetDescriptor } from "./target-metadata.ts";
 import type { TargetView } from "./target-view.ts";
 import type { TargetWriter } from "./target-writer.ts";
@@ -47,30 +38,37 @@ export interface SyncReconcilerOptions<C extends Candidate> {
   readonly logger: Logger;
 }
 
-/** One attempt's findings, before they become a status. */
-interface Findings<C extends Candidate> {
+/** What one reconcile works on. */
+interface SyncContext {
+  readonly key: string;
+  readonly resource: SyncResource;
+  readonly before: SyncStatus;
+  readonly signal: AbortSignal;
+}
+
+/** Result of one reconcile, from which the status is computed. */
+interface SyncResult {
   readonly outcome: Outcome;
-  readonly resolutions: readonly Resolution<C>[] | undefined;
+  readonly resolutions: readonly Resolution[] | undefined;
   readonly staleSince: number | undefined;
 }
 
-const statusOnly = (readyCondition: ReadyCondition | undefined): Findings<never> => ({
+const statusOnly = (readyCondition: ReadyCondition | undefined): SyncResult => ({
   outcome: unchangedOutcome(readyCondition, new Map()),
   resolutions: undefined,
   staleSince: undefined,
 });
 
 /**
- * Level-triggered reconcile of VaultSecrets and VaultFiles: from a key, through what is known (own store, mirror of the vault, target's
- * metadata), a pure decision, and the writes it asks for, to a status that is written only when it says something new.
- * Source: design, "How the operator works", point 3.
+ * Reconciles VaultSecrets and VaultFiles, level-triggered: gathers what is known (the own store, the mirror of the vault, the metadata of
+ * the target), decides without I/O, applies the plan, and writes the status if it changed; see docs/design/engine.md#data-flow.
  */
 export class SyncReconciler<C extends Candidate> {
   readonly #options: SyncReconcilerOptions<C>;
   readonly #statuses: StatusWriter;
-  /** Deadlines of sources by resource and key, for the items that a status has no room for. */
+  /** Deadlines of sources by resource and item; a status lists a limited number of items. */
   readonly #deadlines = new Map<string, Map<string, number>>();
-  /** What was done to targets and is in no status yet, because writing that failed. */
+  /** Outcomes by resource that are in no status yet, because writing it failed. */
   readonly #unreported = new Map<string, Outcome>();
 
   constructor(options: SyncReconcilerOptions<C>) {
@@ -78,49 +76,44 @@ export class SyncReconciler<C extends Candidate> {
     this.#statuses = new StatusWriter(options.api, options.kind.descriptor, options.clock);
   }
 
-  /** The resource is gone: what was remembered of it goes too. Its target is garbage-collected by the API server. */
+  /** Drops all state of a deleted resource. The API server garbage-collects its target. */
   forget(key: string): void {
     this.#statuses.forget(key);
     this.#deadlines.delete(key);
     this.#unreported.delete(key);
   }
 
-  /** @throws when the attempt is to be made again */
+  /** @throws when the reconcile is to be retried */
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
-    const { resources, kind, clock } = this.#options;
+    const { resources, kind, clock, events } = this.#options;
     const object = resources.get(key);
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) return {};
     const parsed = kind.parse(object);
-    const before = readStatus(parsed.resource.kind, this.#statuses.current(key, object));
-    const findings = parsed.ok ? await this.#sync(key, parsed.resource, before, signal) : statusOnly(parsed.readyCondition);
-    if (findings === undefined) return {};
-    const { resolutions, staleSince } = findings;
-    const outcome = mergeUnreported(findings.outcome, this.#unreported.get(key));
+    const { resource } = parsed;
+    const before = readStatus(resource.kind, this.#statuses.current(key, object));
+    const result = parsed.ok ? await this.#sync({ key, resource, before, signal }) : statusOnly(parsed.readyCondition);
+    if (result === undefined) return {};
+    const { resolutions, staleSince } = result;
+    const outcome = mergeUnreported(result.outcome, this.#unreported.get(key));
     const { readyCondition, busy, versions, changed } = outcome;
     const now = clock.now();
-    const report: StatusInput = {
-      resource: parsed.resource,
-      readyCondition,
-      busy,
-      staleSince,
-      resolutions,
-      versions,
-      changed,
-      now,
-    };
-    await this.#statuses.write(key, object, nextStatus(before, report), signal);
+    const input: StatusInput = { resource, readyCondition, busy, staleSince, resolutions, versions, changed, now };
+    await this.#statuses.write(key, object, nextStatus(before, input), signal);
     this.#unreported.delete(key);
-    recordEvents(this.#options.events, object, before, outcome);
-    if (outcome.effect !== "none") {
-      const { kind: targetKind, name } = parsed.resource.target;
-      const fields = { controller: object.kind, key, action: outcome.effect, target: `${targetKind}/${name}` };
-      this.#options.logger.info(fields, "target written");
-    }
+    recordEvents(events, object, before, outcome);
+    if (outcome.effect !== "none") this.#logWrite(key, resource, outcome);
     if (outcome.retry) throw new RetryLaterError(busy?.reason ?? "failed", outcome.requeueAfterMs);
-    return { requeueAfterMs: this.#nextRequeue(outcome, resolutions ?? [], now) };
+    return { requeueAfterMs: nextRequeue(outcome, resolutions ?? [], now) };
   }
 
-  async #sync(key: string, resource: SyncResource, before: SyncStatus, signal: AbortSignal): Promise<Findings<C> | undefined> {
+  #logWrite(key: string, { kind, target }: SyncResource, { effect }: Outcome): void {
+    const fields = { controller: kind, key, action: effect, target: `${target.kind}/${target.name}` };
+    this.#options.logger.info(fields, "target written");
+  }
+
+  /** Returns `undefined` when nothing can be reported yet: another change will requeue the resource. */
+  async #sync(context: SyncContext): Promise<SyncResult | undefined> {
+    const { resource, before } = context;
     if (resource.suspend) return statusOnly(notReady("Suspended", "spec.suspend is true: the target is left unchanged"));
     const access = this.#options.connections.get(`${resource.namespace}/${resource.connection}`);
     if (access === undefined) {
@@ -131,11 +124,11 @@ export class SyncReconciler<C extends Candidate> {
     if ("notReady" in access) return statusOnly(this.#connectionNotReady(resource, before, access.notReady));
     const snapshot = access.connection.snapshot;
     if (snapshot === undefined || !this.#options.kind.covers(snapshot)) return this.#awaitSnapshot(resource, before, access);
-    return this.#syncFromSnapshot(key, resource, before, access, snapshot, signal);
+    return this.#syncFromSnapshot(context, access, snapshot);
   }
 
-  /** Nothing is known of the vault yet. A target that was in step stays Ready; the connection's first list brings us back here. */
-  #awaitSnapshot(resource: SyncResource, before: SyncStatus, access: ConnectionAccess): Findings<never> | undefined {
+  /** The vault was not listed yet. A target that was in sync stays Ready; the first list of the connection requeues the resource. */
+  #awaitSnapshot(resource: SyncResource, before: SyncStatus, access: ConnectionAccess): SyncResult | undefined {
     const { state, error } = access.connection.health;
     if (state !== "failing" && access.staleSince === undefined) return undefined;
     const why = error === undefined ? "waiting for the first list of the vault" : error.message;
@@ -147,56 +140,46 @@ export class SyncReconciler<C extends Candidate> {
     return notReady("ConnectionNotReady", `VaultConnection ${resource.connection} is not ready: ${why}`);
   }
 
-  async #syncFromSnapshot(
-    key: string,
-    resource: SyncResource,
-    before: SyncStatus,
-    access: ConnectionAccess,
-    snapshot: Snapshot,
-    signal: AbortSignal,
-  ): Promise<Findings<C> | undefined> {
-    const { kind, writer } = this.#options;
-    const state = await this.#targetState(resource, before, signal);
-    if (state === "deleting") return undefined;
-    const resolutions = this.#resolve(key, resource, before, access, snapshot, state);
-    const decision = decide(resource, resolutions, state);
+  async #syncFromSnapshot(context: SyncContext, access: ConnectionAccess, snapshot: Snapshot): Promise<SyncResult | undefined> {
+    const { key, resource, signal } = context;
     const { connection, staleSince } = access;
-    const fetch = async ({ candidate, version }: { candidate: C; version: number }) => {
+    const state = await this.#targetState(context);
+    if (state === "deleting") return undefined;
+    const resolutions = this.#resolve(context, access.account, snapshot, state);
+    const { plan, readyCondition } = decide(resource, resolutions, state);
+    const fetchBytes = async ({ candidate, version }: Fetch<C>): Promise<FetchedBytes> => {
       try {
-        return await kind.fetch(connection, candidate, version, signal);
+        return await this.#options.kind.fetch(connection, candidate, version, signal);
       } catch (error) {
-        // The list names what the vault then does not have: it is out of date.
+        // The vault lists an entry that it does not have: the list is out of date.
         if (isVaultError(error) && error.kind === "permanent" && error.code.endsWith("not_found")) connection.pollSoon();
         throw error;
       }
     };
     try {
-      const outcome = await writer.apply(resource, decision, state, fetch, signal);
+      const outcome = await this.#options.writer.apply(plan, { resource, state, readyCondition, fetchBytes, signal });
       if (outcome.effect !== "none") this.#unreported.set(key, outcome);
-      if (outcome.readyCondition?.ready === true) await this.#removeFormer(resource, before, signal);
+      if (outcome.readyCondition?.ready === true) await this.#removeFormerTarget(context);
       return { outcome, resolutions, staleSince };
     } catch (error) {
-      if (isKubeError(error, "AlreadyExists")) return this.#resolveNameConflict(resource, resolutions, staleSince, signal);
+      if (isKubeError(error, "AlreadyExists")) {
+        const conflict = await this.#resolveNameConflict(resource, signal);
+        return { outcome: unchangedOutcome(conflict, new Map()), resolutions, staleSince };
+      }
       if (isKubeError(error, "NamespaceTerminating", "NotLeader")) return undefined;
       throw error;
     }
   }
 
-  /** The watch shows only objects with our label, so one of somebody else's is met when its name turns out to be taken. */
-  async #resolveNameConflict(
-    resource: SyncResource,
-    resolutions: readonly Resolution<C>[],
-    staleSince: number | undefined,
-    signal: AbortSignal,
-  ): Promise<Findings<C>> {
-    const state = await this.#lookUp(resource, signal);
-    const taken = state !== "deleting" && state.state === "foreign";
-    if (!taken) throw new RetryLaterError("the target was created concurrently");
-    return { outcome: unchangedOutcome(targetConflict(resource, state.owner), new Map()), resolutions, staleSince };
+  /** The watch shows only objects with the operator's label; an object without it is found when creating the target fails. */
+  async #resolveNameConflict(resource: SyncResource, signal: AbortSignal): Promise<ReadyCondition> {
+    const state = await this.#lookUpTarget(resource, signal);
+    if (state === "deleting" || state.state !== "foreign") throw new RetryLaterError("the target was created concurrently");
+    return targetConflict(resource, state.owner);
   }
 
-  /** The spec names another target than the one that was in step last: the old one, if it is ours, has nobody to keep it in step. */
-  async #removeFormer(resource: SyncResource, { target }: SyncStatus, signal: AbortSignal): Promise<void> {
+  /** Removes the target that was in sync last, if the spec now names another one and the old one belongs to this resource. */
+  async #removeFormerTarget({ resource, before: { target }, signal }: SyncContext): Promise<void> {
     const kind = target?.kind;
     if (target === undefined || (kind !== "Secret" && kind !== "ConfigMap")) return;
     if (kind === resource.target.kind && target.name === resource.target.name) return;
@@ -205,69 +188,44 @@ export class SyncReconciler<C extends Candidate> {
     if (metadata !== undefined && isOwnedBy(resource, metadata)) await this.#options.writer.remove(former, metadata, signal);
   }
 
-  async #targetState(resource: SyncResource, before: SyncStatus, signal: AbortSignal): Promise<TargetState | "deleting"> {
+  async #targetState({ resource, before, signal }: SyncContext): Promise<TargetState | "deleting"> {
     const watched = this.#options.targets.metadata(resource);
-    const wasTaken = findCondition(before.conditions, "Ready")?.reason === "TargetConflict";
-    if (watched === undefined && wasTaken) return this.#lookUp(resource, signal);
+    const hadConflict = findCondition(before.conditions, "Ready")?.reason === "TargetConflict";
+    if (watched === undefined && hadConflict) return this.#lookUpTarget(resource, signal);
     if (watched?.deleting === true && isOwnedBy(resource, watched)) return "deleting";
     return targetState(resource, watched);
   }
 
-  async #lookUp(resource: SyncResource, signal: AbortSignal): Promise<TargetState | "deleting"> {
+  /** Reads the target from the API server instead of the watch. */
+  async #lookUpTarget(resource: SyncResource, signal: AbortSignal): Promise<TargetState | "deleting"> {
     const { api, targets } = this.#options;
     const { kind, name } = resource.target;
     try {
       const object = await api.getMetadata(targetDescriptor[kind], { namespace: resource.namespace, name }, signal);
-      targets.saw(resource, object);
+      targets.recordRead(resource, object);
     } catch (error) {
       if (!isKubeError(error, "NotFound")) throw error;
-      targets.missed(resource);
+      targets.recordAbsence(resource);
     }
-    const seen = targets.metadata(resource);
-    return seen?.deleting === true ? "deleting" : targetState(resource, seen);
+    const metadata = targets.metadata(resource);
+    return metadata?.deleting === true ? "deleting" : targetState(resource, metadata);
   }
 
-  #resolve(
-    key: string,
-    resource: SyncResource,
-    before: SyncStatus,
-    { account }: ConnectionAccess,
-    snapshot: Snapshot,
-    state: TargetState,
-  ): Resolution<C>[] {
+  #resolve({ key, resource, before }: SyncContext, account: string, snapshot: Snapshot, state: TargetState): Resolution<C>[] {
     const { kind, clock } = this.#options;
     const deadlines = this.#deadlines.get(key);
     const resolutions = resource.items.map((item) => {
       const synced = state.state === "owned" ? state.synced.get(item.targetKey) : undefined;
       const earlier = statusOf(before, item);
-      const isOthers = item.owner !== undefined && synced?.source !== sourceId(item.source, item.owner);
+      const otherOwner = item.owner !== undefined && synced?.source !== sourceId(item.source, item.owner);
       const deleteAt = deadlines === undefined ? earlier?.deleteAt : deadlines.get(deadlineKey(item));
-      const remembered: Remembered = { synced, sameName: earlier !== undefined, deleteAt: isOthers ? undefined : deleteAt };
+      const remembered: Remembered = { synced, sameName: earlier !== undefined, deleteAt: otherOwner ? undefined : deleteAt };
       return resolveItem(resource, item, kind.candidates(snapshot, item, account), remembered, clock.now());
     });
     this.#deadlines.set(key, new Map(resolutions.flatMap((resolution) => knownDeadline(resolution))));
     return resolutions;
   }
-
-  /** When this resource is due without anybody's doing: its own retry, a deadline, or to see that a write arrived in the watch. */
-  #nextRequeue(outcome: Outcome, resolutions: readonly Resolution[], now: number): number | undefined {
-    const moments = resolutions.flatMap((resolution) => {
-      if (resolution.state === "missing" && resolution.deleteAt !== undefined) return [resolution.deleteAt - now];
-      if (resolution.state === "found" && resolution.candidate.expiresAt !== undefined) {
-        return [resolution.candidate.expiresAt - EXPIRY_NOTICE_MS - now];
-      }
-      return [];
-    });
-    if (outcome.requeueAfterMs !== undefined) moments.push(outcome.requeueAfterMs);
-    if (outcome.readyCondition?.reason === "TargetConflict") moments.push(CONFLICT_RETRY_MS);
-    if (outcome.effect !== "none") moments.push(WATCH_LAG_MS + 1_000);
-    const due = moments.filter((ms) => ms > 0);
-    return due.length === 0 ? undefined : Math.min(...due);
-  }
 }
-
-/** A name taken by an object we don't watch is looked at this seldom, in milliseconds. */
-const CONFLICT_RETRY_MS = 30_000;
 
 const deadlineKey = ({ targetKey, source, owner = "" }: SyncItem): string => `${targetKey}\n${source}\n${owner}`;
 
@@ -275,13 +233,4 @@ function knownDeadline(resolution: Resolution): [string, number][] {
   const deleteAt =
     "deleteAt" in resolution ? resolution.deleteAt : "candidate" in resolution ? resolution.candidate.deleteAt : undefined;
   return deleteAt === undefined ? [] : [[deadlineKey(resolution.item), deleteAt]];
-}
-
-/** Whether two states of a resource differ in anything but what the operator writes itself. */
-export function desiredStateChanged(before: KubeObject, now: KubeObject): boolean {
-  return (
-    before.metadata.uid !== now.metadata.uid ||
-    before.metadata.generation !== now.metadata.generation ||
-    before.metadata.annotations?.[ACCEPT_ANNOTATION] !== now.metadata.annotations?.[ACCEPT_ANNOTATION]
-  );
 }

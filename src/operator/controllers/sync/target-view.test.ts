@@ -36,7 +36,7 @@ function setUp() {
 describe("what was written", () => {
   test("is seen at once, and its echo in the watch is no news", () => {
     const { view, shows, versionSeen } = setUp();
-    view.wrote(resource, object("10"));
+    view.recordWrite(resource, object("10"));
     expect(versionSeen()).toBe("10");
     expect(shows(object("10"))).toBe(false);
     expect(versionSeen()).toBe("10");
@@ -44,14 +44,14 @@ describe("what was written", () => {
 
   test("an older state that the watch shows afterwards is no news either", () => {
     const { view, shows, versionSeen } = setUp();
-    view.wrote(resource, object("10"));
+    view.recordWrite(resource, object("10"));
     expect(shows(object("8"))).toBe(false);
     expect(versionSeen()).toBe("10");
   });
 
   test("anything newer is: somebody changed it", () => {
     const { view, shows, versionSeen } = setUp();
-    view.wrote(resource, object("10"));
+    view.recordWrite(resource, object("10"));
     shows(object("10"));
     expect(shows(object("11"))).toBe(true);
     expect(versionSeen()).toBe("11");
@@ -59,7 +59,7 @@ describe("what was written", () => {
 
   test("is right without being read again, for a resource that asks for the same type", () => {
     const { view } = setUp();
-    view.wrote(resource, object("10"));
+    view.recordWrite(resource, object("10"));
     expect(view.isVerified(resource, { uid: "u1", resourceVersion: "10" })).toBe(true);
     expect(view.isVerified(resource, { uid: "u1", resourceVersion: "11" })).toBe(false);
     const tls = syncResource([], { target: { kind: "Secret", name: "db", type: "kubernetes.io/tls" } });
@@ -71,7 +71,7 @@ describe("what was written", () => {
 
 test("what was only read is seen, but not taken for right", () => {
   const { view, versionSeen } = setUp();
-  view.saw(resource, object("10"));
+  view.recordRead(resource, object("10"));
   expect(versionSeen()).toBe("10");
   expect(view.isVerified(resource, { uid: "u1", resourceVersion: "10" })).toBe(false);
 });
@@ -80,22 +80,22 @@ describe("what was deleted", () => {
   test("is gone at once, also while the watch still shows it", () => {
     const { view, shows, versionSeen } = setUp();
     shows(object("10"));
-    view.deleted(resource, "u1");
+    view.recordDelete(resource, "u1");
     expect(versionSeen()).toBeUndefined();
     expect(view.isVerified(resource, { uid: "u1", resourceVersion: "10" })).toBe(false);
   });
 
   test("is no longer known to be right", () => {
     const { view } = setUp();
-    view.wrote(resource, object("10"));
-    view.deleted(resource, "u1");
+    view.recordWrite(resource, object("10"));
+    view.recordDelete(resource, "u1");
     expect(view.isVerified(resource, { uid: "u1", resourceVersion: "10" })).toBe(false);
   });
 
   test("by somebody else before the watch showed our write is gone all the same", () => {
     const { view, shows, showsGone, versionSeen } = setUp();
     shows(object("9"));
-    view.wrote(resource, object("10"));
+    view.recordWrite(resource, object("10"));
     expect(showsGone("u1")).toBe(true);
     expect(versionSeen()).toBeUndefined();
   });
@@ -103,14 +103,14 @@ describe("what was deleted", () => {
   test("comes back as another object, which is news", () => {
     const { view, shows, versionSeen } = setUp();
     shows(object("10"));
-    view.deleted(resource, "u1");
+    view.recordDelete(resource, "u1");
     expect(shows(object("12", "u2"))).toBe(true);
     expect(versionSeen()).toBe("12");
   });
 
   test("by somebody else is news, and nothing of it is known any more", () => {
     const { view, shows, showsGone, versionSeen } = setUp();
-    view.wrote(resource, object("10"));
+    view.recordWrite(resource, object("10"));
     shows(object("10"));
     expect(showsGone("u1")).toBe(true);
     expect(versionSeen()).toBeUndefined();

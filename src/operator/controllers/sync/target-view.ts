@@ -6,14 +6,14 @@ import type { TargetMetadata } from "../../sync/target.ts";
 import { OwnWrites } from "../status/own-writes.ts";
 import { targetMetadata } from "./target-metadata.ts";
 
-/** `<kind>/<namespace>/<name>`: how an object that is, or could be, a target is named. */
+/** Returns the key of a target, `<kind>/<namespace>/<name>`, from the key of the object, `<namespace>/<name>`. */
 export function targetKey(kind: TargetKind, key: string): string {
   return `${kind}/${key}`;
 }
 
 const keyOfTarget = ({ namespace, target }: SyncResource): string => targetKey(target.kind, `${namespace}/${target.name}`);
 
-/** The operator's view of the targets: what the metadata watch shows, and what was written since. Never their content. */
+/** Metadata of the targets: what the watch shows, and what this process wrote since. Never their content. */
 export class TargetView {
   readonly #stores: Readonly<Record<TargetKind, ReadonlyStore<TargetMetadata>>>;
   readonly #ownWrites: OwnWrites<TargetMetadata>;
@@ -29,27 +29,27 @@ export class TargetView {
     return this.#ownWrites.newest(keyOfTarget(resource), this.#stores[target.kind].get(`${namespace}/${target.name}`));
   }
 
-  /** An object that the watch does not show (yet, or because it lacks our label) was read. */
-  saw(resource: SyncResource, object: KubeObject): void {
-    this.#ownWrites.wrote(keyOfTarget(resource), targetMetadata(object));
+  /** Records an object that was read because the watch does not show it: not yet, or because it lacks the operator's label. */
+  recordRead(resource: SyncResource, object: KubeObject): void {
+    this.#ownWrites.recordWrite(keyOfTarget(resource), targetMetadata(object));
   }
 
-  /** There is no such object. */
-  missed(resource: SyncResource): void {
+  /** Records that there is no such object. */
+  recordAbsence(resource: SyncResource): void {
     this.#ownWrites.forget(keyOfTarget(resource));
   }
 
-  wrote(resource: SyncResource, object: KubeObject): void {
-    this.saw(resource, object);
-    this.verified(resource, object);
+  recordWrite(resource: SyncResource, object: KubeObject): void {
+    this.recordRead(resource, object);
+    this.markVerified(resource, object);
   }
 
-  deleted(resource: SyncResource, uid: string): void {
-    this.#ownWrites.deleted(keyOfTarget(resource), uid);
+  recordDelete(resource: SyncResource, uid: string): void {
+    this.#ownWrites.recordDelete(keyOfTarget(resource), uid);
     this.#verified.forget(keyOfTarget(resource));
   }
 
-  verified(resource: SyncResource, { metadata }: KubeObject): void {
+  markVerified(resource: SyncResource, { metadata }: KubeObject): void {
     this.#verified.mark(keyOfTarget(resource), metadata.uid ?? "", metadata.resourceVersion ?? "", resource.target.type);
   }
 
@@ -57,7 +57,7 @@ export class TargetView {
     return this.#verified.has(keyOfTarget(resource), state.uid, state.resourceVersion, resource.target.type);
   }
 
-  /** Takes in what the watch shows; answers whether it is anything but the echo of what this process wrote. */
+  /** Takes in a change of the watch. Reports whether it is anything but the echo of an own write. */
   isExternalChange(kind: TargetKind, change: StoreChange<TargetMetadata>): boolean {
     const key = targetKey(kind, change.key);
     if (change.type === "deleted") {
@@ -71,8 +71,8 @@ export class TargetView {
 }
 
 /**
- * Which state of which target was seen to hold what its annotations say: by the write that made it, or by reading it once.
- * Only identities are kept, never content.
+ * The last state of each target whose content is known to match its annotations, because this process wrote or read it.
+ * Stores identities only, never content.
  */
 export class VerifiedStates {
   readonly #states = new Map<string, { readonly state: string; readonly type: string | undefined }>();
@@ -81,12 +81,12 @@ export class VerifiedStates {
     this.#states.set(target, { state: `${uid}/${resourceVersion}`, type });
   }
 
-  /** Whether this state was seen, and seen to be right. */
+  /** Reports whether this state was verified. */
   isState(target: string, uid: string, resourceVersion: string): boolean {
     return this.#states.get(target)?.state === `${uid}/${resourceVersion}`;
   }
 
-  /** The same, for a resource that asks for this type. */
+  /** Reports whether this state was verified for a resource that requests this type. */
   has(target: string, uid: string, resourceVersion: string, type: string | undefined): boolean {
     return this.isState(target, uid, resourceVersion) && this.#states.get(target)?.type === type;
   }
