@@ -1,0 +1,55 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { beforeAll, expect, test } from "vitest";
+import { parse, stringify } from "yaml";
+import { z } from "zod";
+import type { ControlPlane } from "../../control-plane/control-plane.ts";
+import { sharedControlPlane } from "../../support/kube/control-plane.ts";
+
+const root = new URL("../../../", import.meta.url);
+const Manifest = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string() }),
+});
+
+/** Returns every manifest with a namespace in the YAML blocks of a page. */
+function manifestsIn(page: string): z.output<typeof Manifest>[] {
+  const markdown = readFileSync(new URL(page, root), "utf8");
+  return [...markdown.matchAll(/^```yaml\n([\s\S]*?)^```$/gmu)]
+    .flatMap(([, yaml = ""]) => yaml.split(/^---$/mu))
+    .map((yaml) => Manifest.safeParse(parse(yaml)).data)
+    .filter((manifest) => manifest !== undefined);
+}
+
+const pages = execFileSync("git", ["ls-files", "README.md", "docs"], { cwd: root, encoding: "utf8" })
+  .split("\n")
+  .filter((path) => path.endsWith(".md"));
+const examples = pages.flatMap((page) =>
+  manifestsIn(page).map((manifest) => ({ page, what: `${manifest.kind} ${manifest.metadata.name}`, manifest })),
+);
+
+let controlPlane: ControlPlane;
+let namespace: string;
+beforeAll(async () => {
+  controlPlane = await sharedControlPlane();
+  namespace = await controlPlane.createNamespace("examples");
+  const applied = await controlPlane.kubectl(["apply", "--kustomize", new URL("crds", root).pathname]);
+  if (applied.code !== 0) throw new Error(applied.stderr);
+  const wait = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"];
+  const established = await controlPlane.kubectl(wait);
+  if (established.code !== 0) throw new Error(established.stderr);
+});
+
+test("the pages contain an example of each kind", () => {
+  expect(new Set(examples.map(({ manifest }) => manifest.kind))).toEqual(
+    new Set(["VaultConnection", "VaultSecret", "VaultFile", "NetworkPolicy"]),
+  );
+});
+
+test.each(examples)("$page: $what is admitted by the API server", async ({ manifest }) => {
+  const input = stringify({ ...manifest, metadata: { ...manifest.metadata, namespace } });
+  const { code, stderr } = await controlPlane.kubectl(["apply", "--dry-run=server", "--filename=-"], { input });
+  expect(stderr).toBe("");
+  expect(code).toBe(0);
+});
