@@ -1,31 +1,34 @@
 import { errorStatus, type ErrorCode } from "../protocol/error-codes.ts";
 
-export interface FaultDetail {
+/** One thing that is wrong in a request. */
+export interface ErrorDetail {
   readonly path: string;
   readonly reason: string;
 }
 
-/** An answer the contract names. `message` is for a person and never quotes what was sent. */
+interface ErrorExtras {
+  readonly details?: readonly ErrorDetail[];
+  /** Milliseconds. */
+  readonly retryAfterMs?: number;
+  readonly user?: string;
+}
+
+/** An error response of the protocol. `message` is for users and never quotes what was sent. */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly code: ErrorCode;
-  readonly details: readonly FaultDetail[] | undefined;
-  /** Seconds, with `rate_limited` and `unavailable`. */
+  readonly details: readonly ErrorDetail[] | undefined;
+  /** Whole seconds, at least 1; set for `rate_limited` and `unavailable`. */
   readonly retryAfter: number | undefined;
+  /** The rejected caller's email where it is known; written to the audit log only. */
+  readonly user: string | undefined;
 
-  /** The account that is refused, where that is known: for the audit log alone. */
-  readonly who: string | undefined;
-
-  constructor(
-    code: ErrorCode,
-    message: string,
-    more: { details?: readonly FaultDetail[]; retryAfter?: number; who?: string } = {},
-  ) {
+  constructor(code: ErrorCode, message: string, { details, retryAfterMs, user }: ErrorExtras = {}) {
     super(message);
     this.code = code;
-    this.details = more.details;
-    this.retryAfter = more.retryAfter;
-    this.who = more.who;
+    this.details = details;
+    this.retryAfter = retryAfterMs === undefined ? undefined : Math.max(1, Math.ceil(retryAfterMs / 1000));
+    this.user = user;
   }
 
   get status(): number {
@@ -33,7 +36,85 @@ export class ServiceError extends Error {
   }
 }
 
-/** A body or header that does not fit. */
-export function invalidRequest(path: string, reason: string): ServiceError {
-  return new ServiceError("invalid_request", "the request does not fit", { details: [{ path, reason }] });
+function serviceError(code: ErrorCode, message: string, extras?: ErrorExtras): ServiceError {
+  return new ServiceError(code, message, extras);
 }
+
+/** Every error response that the server sends, by code; the statuses are in `src/protocol/error-codes.ts`. */
+export const errors = {
+  // invalid_request
+  /** `path` is empty for the whole body. */
+  invalidRequest: (path: string, reason: string) =>
+    serviceError("invalid_request", "invalid request", { details: [{ path, reason }] }),
+  invalidBody: (details: readonly ErrorDetail[]) => serviceError("invalid_request", "invalid request body", { details }),
+  unreadableRequest: () => serviceError("invalid_request", "the request could not be read"),
+  malformedHttp: () => serviceError("invalid_request", "malformed HTTP request"),
+  // invalid_scope
+  invalidScope: (reason: string) => serviceError("invalid_scope", reason),
+  // invalid_credentials
+  invalidCredentials: () => serviceError("invalid_credentials", "wrong email or password"),
+  // invalid_token
+  invalidAccessToken: () =>
+    serviceError("invalid_token", "the access token is missing, unknown or expired; send it without a scheme such as Bearer"),
+  sessionExpired: () => serviceError("invalid_token", "the session has expired; log in again"),
+  // invalid_refresh_token
+  invalidRefreshToken: () =>
+    serviceError("invalid_refresh_token", "the refresh token is expired or not of this access token; log in again"),
+  // invalid_confirmation
+  invalidConfirmation: () =>
+    serviceError("invalid_confirmation", "the link is invalid, already used or expired; request a new one"),
+  // out_of_scope
+  outOfScope: () => serviceError("out_of_scope", "the token's scope does not include this secret"),
+  // forbidden
+  writeOnly: () => serviceError("forbidden", "the secret is shared with you for writing only"),
+  readOnly: () => serviceError("forbidden", "the secret is shared with you for reading only"),
+  creatorOnly: () => serviceError("forbidden", "only the creator of a secret may do this"),
+  notTeamMember: () => serviceError("forbidden", "you are not a member of this team"),
+  teamCreatorOnly: () => serviceError("forbidden", "only the creator of a team may change it"),
+  // email_mismatch
+  emailMismatch: (field: string, user: string) =>
+    serviceError("email_mismatch", `${field} is not the owner of the access token or session`, { user }),
+  // csrf_failed
+  foreignOrigin: (appUrl: string) =>
+    serviceError("csrf_failed", `the request comes from another origin; use the web application at ${appUrl}`),
+  csrfTokenMismatch: (header: string) => serviceError("csrf_failed", `send the session's csrf_token as ${header}`),
+  // secret_expired
+  secretExpired: () => serviceError("secret_expired", "the secret's expiration_time has passed; protect a new version"),
+  // not_found and its kinds
+  pathNotFound: () => serviceError("not_found", "no such path"),
+  /** Also sent for secrets that the caller may not know of, so that the two are indistinguishable. */
+  secretNotFound: () => serviceError("secret_not_found", "no such secret"),
+  secretVersionNotFound: () => serviceError("version_not_found", "the secret has no such version"),
+  /** Also sent for other users' files: file names are per user. */
+  fileNotFound: () => serviceError("file_not_found", "no such file"),
+  fileVersionNotFound: () => serviceError("version_not_found", "the file has no such version"),
+  teamNotFound: () => serviceError("team_not_found", "no such team"),
+  // method_not_allowed
+  methodNotAllowed: (allowed: string) => serviceError("method_not_allowed", `method not allowed; use ${allowed}`),
+  // conflicts
+  useLinkOperation: () => serviceError("use_link_operation", "the secret is shared; use the _link operation"),
+  useUnsharedOperation: () => serviceError("use_unshared_operation", "the secret is not shared; use the operation without _link"),
+  ambiguousName: () => serviceError("ambiguous_name", "several owners share a secret of this name with you; set owner"),
+  lastVersion: () => serviceError("last_version", "this is the only version; delete the secret instead"),
+  teamExists: () => serviceError("team_exists", "a team of this name already exists"),
+  // too_large
+  bodyTooLarge: () => serviceError("too_large", "the request body is too large"),
+  valueTooLarge: (maxBytes: number) => serviceError("too_large", `key_value is larger than ${maxBytes} bytes`),
+  fileTooLarge: (maxBytes: number) => serviceError("too_large", `a file is larger than ${maxBytes} bytes`),
+  // unsupported_media_type
+  unsupportedMediaType: (expected: string) =>
+    serviceError("unsupported_media_type", `send content-type: ${expected}, without content-encoding`),
+  // rate_limited
+  tooManyLogins: (retryAfterMs: number) => serviceError("rate_limited", "too many logins; retry later", { retryAfterMs }),
+  tooManyEmails: (retryAfterMs: number) =>
+    serviceError("rate_limited", "an email was just sent, or too many were requested; retry later", { retryAfterMs }),
+  tooManyRequests: (retryAfterMs: number) =>
+    serviceError("rate_limited", "too many requests with this token; retry later", { retryAfterMs }),
+  // internal
+  internal: () => serviceError("internal", "internal error; retry later"),
+  // unavailable
+  storeUnavailable: () =>
+    serviceError("unavailable", "the store is unreachable or overloaded; retry later", { retryAfterMs: 1000 }),
+  auditLogUnavailable: () =>
+    serviceError("unavailable", "the audit log cannot be written, so no request is served; retry later", { retryAfterMs: 1000 }),
+} as const;

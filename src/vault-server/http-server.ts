@@ -18,7 +18,7 @@ import { secretRoutes } from "./routes/secrets.ts";
 import { sharingRoutes } from "./routes/sharing.ts";
 import { teamRoutes } from "./routes/teams.ts";
 import { tokenRoutes } from "./routes/tokens.ts";
-import { ServiceError } from "./errors.ts";
+import { errors } from "./errors.ts";
 import { StoreUnavailableError } from "./store/store.ts";
 import { staticFileRoutes } from "./web-app/static-files.ts";
 
@@ -55,7 +55,7 @@ const TIMEOUT_CHECK_MS = 30_000;
 function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const status = error.code === "HPE_HEADER_OVERFLOW" ? 431 : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
-  const body = JSON.stringify(errorResponse(new ServiceError("invalid_request", "the request is not readable as HTTP")));
+  const body = JSON.stringify(errorResponse(errors.malformedHttp()));
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\nconnection: close\r\ncontent-type: application/json; charset=utf-8\r\n` +
       `x-request-id: ${randomUUID()}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
@@ -69,9 +69,9 @@ function addTransportRules(app: FastifyInstance): void {
     if (!request.is404) return;
     const url = request.url.split("?", 1).join("");
     const allowed = ["GET", "HEAD", "POST"].filter((method) => app.hasRoute({ method, url })).join(", ");
-    if (allowed === "") throw new ServiceError("not_found", "there is no such path");
+    if (allowed === "") throw errors.pathNotFound();
     reply.header("allow", allowed);
-    throw new ServiceError("method_not_allowed", `this path takes ${allowed} requests`);
+    throw errors.methodNotAllowed(allowed);
   });
 }
 
@@ -116,7 +116,7 @@ export async function buildApp(context: VaultContext, options: AppOptions): Prom
     clientErrorHandler: answerClientError,
     frameworkErrors: (_error, request, reply) => {
       reply.headers({ "x-request-id": request.id });
-      void sendError(reply, new ServiceError("not_found", "there is no such path"));
+      void sendError(reply, errors.pathNotFound());
     },
   });
   app.removeAllContentTypeParsers();

@@ -8,7 +8,7 @@ import { closeAudit, openAudit } from "./audit/open-audit.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
 import { buildApp, type AppOptions } from "./http-server.ts";
 import { Gate } from "./accounts/hashing-limiter.ts";
-import { tooManyLogIns } from "./accounts/login.ts";
+import { errors } from "./errors.ts";
 import { defaultPasswordCost, unmatchableHash, type PasswordCost } from "./accounts/password.ts";
 import { TokenBuckets } from "./accounts/token-buckets.ts";
 import type { ExpiredPolicy, VaultContext } from "./context.ts";
@@ -87,7 +87,7 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
     logger,
     metrics,
     expired: options.expired ?? "serve",
-    hashing: new Gate(HASHINGS_AT_ONCE, limits.loginQueue, () => tooManyLogIns(1000)),
+    hashing: new Gate(HASHINGS_AT_ONCE, limits.loginQueue, () => errors.tooManyLogins(1000)),
     passwordCost,
     unmatchableHash: unmatchableHash(passwordCost),
     requestRate: new TokenBuckets(clock, limits.requestsPerSecond, limits.requestBurst),

@@ -1,13 +1,9 @@
 import type { Scope } from "../../protocol/scope.ts";
+import type { Metadata } from "../../protocol/metadata.ts";
 import { scopeReaches } from "../../protocol/parse-scope.ts";
-import { ServiceError } from "../errors.ts";
+import { errors } from "../errors.ts";
 import type { SecretAccess } from "../store/records.ts";
-import { isOwn, secretNotFound, type Candidates } from "./pick-secret.ts";
-import { outOfScope } from "./reach.ts";
-
-function forbidden(reason: string): ServiceError {
-  return new ServiceError("forbidden", reason);
-}
+import { isOwn, type Candidates } from "./pick-secret.ts";
 
 export function mayRead({ permission }: Pick<SecretAccess, "permission">): boolean {
   return permission !== "W";
@@ -15,12 +11,12 @@ export function mayRead({ permission }: Pick<SecretAccess, "permission">): boole
 
 /** @throws ServiceError `forbidden` */
 export function requireRead(holding: SecretAccess): void {
-  if (!mayRead(holding)) throw forbidden("the secret is shared with you for writing only");
+  if (!mayRead(holding)) throw errors.writeOnly();
 }
 
 /** @throws ServiceError `forbidden` */
 export function requireWrite({ permission }: SecretAccess): void {
-  if (permission === "R") throw forbidden("the secret is shared with you for reading only");
+  if (permission === "R") throw errors.readOnly();
 }
 
 /**
@@ -30,8 +26,13 @@ export function requireWrite({ permission }: SecretAccess): void {
 export function requireCreator({ email, held }: Candidates, scope: Scope): SecretAccess {
   const own = held.find((holding) => isOwn(email, holding));
   const candidates = own ? [own] : held;
-  if (candidates.length === 0) throw secretNotFound();
-  if (!candidates.some(({ secret, latest }) => scopeReaches(scope, secret.name, latest.metadata))) throw outOfScope();
-  if (!own) throw forbidden("only the creator of a secret may do this");
+  if (candidates.length === 0) throw errors.secretNotFound();
+  if (!candidates.some(({ secret, latest }) => scopeReaches(scope, secret.name, latest.metadata))) throw errors.outOfScope();
+  if (!own) throw errors.creatorOnly();
   return own;
+}
+
+/** @throws ServiceError `out_of_scope` unless the scope includes a secret of this name whose latest version has this metadata */
+export function requireReach(scope: Scope, name: string, latest: Metadata): void {
+  if (!scopeReaches(scope, name, latest)) throw errors.outOfScope();
 }

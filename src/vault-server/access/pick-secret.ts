@@ -1,4 +1,4 @@
-import { ServiceError } from "../errors.ts";
+import { errors } from "../errors.ts";
 import type { SecretAccess } from "../store/records.ts";
 
 /** What somebody has by one name, from which an operation picks the secret it is about. */
@@ -12,17 +12,8 @@ export function isOwn(email: string, { secret }: SecretAccess): boolean {
   return secret.owner === email;
 }
 
-/** Also for what exists and isn't the caller's to know of: the two are not to be told apart. */
-export function secretNotFound(): ServiceError {
-  return new ServiceError("secret_not_found", "there is no such secret");
-}
-
-function useLinkOperation(): ServiceError {
-  return new ServiceError("use_link_operation", "the secret is shared: use the _link operation");
-}
-
 function onlyOne(held: readonly SecretAccess[]): SecretAccess | undefined {
-  if (held.length > 1) throw new ServiceError("ambiguous_name", "several creators share this name with you: say which as owner");
+  if (held.length > 1) throw errors.ambiguousName();
   return held[0];
 }
 
@@ -36,7 +27,7 @@ function ofOwner(held: readonly SecretAccess[], owner: string | undefined): read
  */
 export function pickOwnUnshared({ email, held }: Candidates): SecretAccess | undefined {
   const own = held.find((holding) => isOwn(email, holding));
-  if (own?.shared) throw useLinkOperation();
+  if (own?.shared) throw errors.useLinkOperation();
   return own;
 }
 
@@ -47,7 +38,7 @@ export function pickOwnUnshared({ email, held }: Candidates): SecretAccess | und
 export function pickUnshared(candidates: Candidates): SecretAccess {
   const own = pickOwnUnshared(candidates);
   if (own) return own;
-  throw candidates.held.length > 0 ? useLinkOperation() : secretNotFound();
+  throw candidates.held.length > 0 ? errors.useLinkOperation() : errors.secretNotFound();
 }
 
 /**
@@ -58,14 +49,14 @@ export function pickLinked({ held }: Candidates, owner: string | undefined): Sec
   const asked = ofOwner(held, owner);
   const linked = onlyOne(asked.filter((holding) => holding.shared));
   if (linked) return linked;
-  if (asked.length === 0) throw secretNotFound();
-  throw new ServiceError("use_unshared_operation", "the secret is not shared: use the operation without _link");
+  if (asked.length === 0) throw errors.secretNotFound();
+  throw errors.useUnsharedOperation();
 }
 
 /** Shared or not, own or received. @throws ServiceError `ambiguous_name`, `secret_not_found` */
 export function pickAny({ held }: Candidates, owner: string | undefined): SecretAccess {
   const picked = onlyOne(ofOwner(held, owner));
-  if (!picked) throw secretNotFound();
+  if (!picked) throw errors.secretNotFound();
   return picked;
 }
 

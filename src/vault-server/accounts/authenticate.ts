@@ -1,7 +1,7 @@
 import { parseScope } from "../../protocol/parse-scope.ts";
 import { unlimitedScope, type Scope } from "../../protocol/scope.ts";
 import type { VaultContext } from "../context.ts";
-import { ServiceError } from "../errors.ts";
+import { errors } from "../errors.ts";
 import { canonicalEmail } from "../../protocol/email-address.ts";
 import { sentSessionToken } from "./session-cookie.ts";
 import { requireSession, type SessionRequest } from "./sessions.ts";
@@ -23,10 +23,7 @@ async function identify(context: VaultContext, request: SessionRequest): Promise
   const digest = tokenDigest(request.headers.authorization ?? "");
   const token = await context.store.read(({ tokens }) => tokens.findAccess(digest));
   if (!token || token.expiresAt <= context.clock.now()) {
-    throw new ServiceError(
-      "invalid_token",
-      "the access token is missing, unknown or expired: send it bare, without a scheme word",
-    );
+    throw errors.invalidAccessToken();
   }
   takeTurn(context, digest);
   return { email: token.email, scope: parseScope(token.scope) };
@@ -40,7 +37,5 @@ async function identify(context: VaultContext, request: SessionRequest): Promise
 export async function authenticate(context: VaultContext, request: SessionRequest, email: string): Promise<Caller> {
   const caller = await identify(context, request);
   if (canonicalEmail(email) === caller.email) return caller;
-  throw new ServiceError("email_mismatch", "email is not the owner of the access token or session", {
-    who: caller.email,
-  });
+  throw errors.emailMismatch("email", caller.email);
 }

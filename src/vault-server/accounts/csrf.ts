@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import { CSRF_HEADER } from "../../protocol/csrf-header.ts";
-import { ServiceError } from "../errors.ts";
+import { errors } from "../errors.ts";
 
 function sha256(text: string): Buffer {
   return createHash("sha256").update(text).digest();
@@ -15,12 +15,12 @@ export function csrfToken(sessionToken: string): string {
 /** Browsers say whose page sends a POST; other clients say nothing. @throws ServiceError `csrf_failed` when it is another origin's */
 export function requireOwnOrigin({ origin }: IncomingHttpHeaders, appUrl: string): void {
   if (origin === undefined || origin === appUrl) return;
-  throw new ServiceError("csrf_failed", `the request comes from another page than the web application's: it is at ${appUrl}`);
+  throw errors.foreignOrigin(appUrl);
 }
 
 /** Both of them: a request that rides on somebody's cookie is refused. @throws ServiceError `csrf_failed` */
 export function requireOwnPage(headers: IncomingHttpHeaders, appUrl: string, sessionToken: string): void {
   requireOwnOrigin(headers, appUrl);
   if (timingSafeEqual(sha256(String(headers[CSRF_HEADER])), sha256(csrfToken(sessionToken)))) return;
-  throw new ServiceError("csrf_failed", `send the session's csrf_token as ${CSRF_HEADER}`);
+  throw errors.csrfTokenMismatch(CSRF_HEADER);
 }

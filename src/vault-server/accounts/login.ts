@@ -1,27 +1,17 @@
 import type { VaultContext } from "../context.ts";
 import { slowedUntil } from "./login-throttle.ts";
-import { ServiceError } from "../errors.ts";
+import { errors } from "../errors.ts";
 import type { User } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import { canonicalEmail } from "../../protocol/email-address.ts";
 import { verifyPassword } from "./password.ts";
-
-/** Too many log-ins, now or lately. */
-export function tooManyLogIns(waitMs: number): ServiceError {
-  const retryAfter = Math.max(1, Math.ceil(waitMs / 1000));
-  return new ServiceError("rate_limited", "too many log-ins: wait, then try again", { retryAfter });
-}
-
-function wrongCredentials(): ServiceError {
-  return new ServiceError("invalid_credentials", "the e-mail address or the password is wrong");
-}
 
 /**
  * Part of the transaction that makes a token or a session for whom `logIn` let in: their password may have been replaced meanwhile, which
  * ends everything that the old one gave. @throws ServiceError `invalid_credentials`
  */
 export async function requireSamePassword({ users }: Transaction, { email, passwordHash }: User): Promise<void> {
-  if ((await users.find(email))?.passwordHash !== passwordHash) throw wrongCredentials();
+  if ((await users.find(email))?.passwordHash !== passwordHash) throw errors.invalidCredentials();
 }
 
 /** What log-ins of an account are counted under. */
@@ -43,7 +33,7 @@ async function refuseWhileSlowed({ store, clock, limits }: VaultContext, { accou
       slowedUntil(await loginFailures.since(address, from), limits.loginFailuresPerAddress),
     ),
   );
-  if (now < until) throw tooManyLogIns(until - now);
+  if (now < until) throw errors.tooManyLogins(until - now);
 }
 
 /**
@@ -67,7 +57,7 @@ export async function logIn(context: VaultContext, email: string, password: stri
         await loginFailures.add(subjects.account, now);
         await loginFailures.add(subjects.address, now);
       });
-      throw wrongCredentials();
+      throw errors.invalidCredentials();
     }
     await store.write(({ loginFailures }) => loginFailures.clear(subjects.account));
     return user;

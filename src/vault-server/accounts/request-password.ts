@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { VaultContext } from "../context.ts";
-import { ServiceError } from "../errors.ts";
+import { errors } from "../errors.ts";
 
 const SOON_MS = 60_000;
 
@@ -23,12 +23,7 @@ export async function requestPassword(
       received.count > 0 ? received.lastAt + limits.letterIntervalMs - now : 0,
       sent.count >= limits.lettersPerAddress ? SOON_MS : 0,
     );
-    if (waitMs > 0) {
-      const retryAfter = Math.ceil(waitMs / 1000);
-      throw new ServiceError("rate_limited", "a letter was sent a moment ago, or too many were: wait, then try again", {
-        retryAfter,
-      });
-    }
+    if (waitMs > 0) throw errors.tooManyEmails(waitMs);
     await loginFailures.add(recipient, now);
     await loginFailures.add(sender, now);
     await outbox.insert({ id: randomUUID(), kind: "confirmation", to: email, from: email, attempts: 0, dueAt: now });

@@ -3,7 +3,7 @@ import type { SessionInfo } from "../../protocol/session-operations.ts";
 import { newToken, tokenDigest } from "./opaque-token.ts";
 import { takeTurn } from "./request-rate.ts";
 import type { VaultContext } from "../context.ts";
-import { ServiceError } from "../errors.ts";
+import { errors } from "../errors.ts";
 import type { Session } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import { csrfToken, requireOwnOrigin, requireOwnPage } from "./csrf.ts";
@@ -70,7 +70,7 @@ export async function currentSession(context: VaultContext, request: SessionRequ
 export async function requireSession(context: VaultContext, request: SessionRequest): Promise<LiveSession> {
   const token = sentSessionToken(request, context.appUrl());
   const session = await find(context, token);
-  if (token === undefined || !session) throw new ServiceError("invalid_token", "the session is over: log in again");
+  if (token === undefined || !session) throw errors.sessionExpired();
   requireOwnPage(request.headers, context.appUrl(), token);
   takeTurn(context, session.digest);
   await prolong(context, session);

@@ -2,7 +2,7 @@ import { accountSubject } from "./login.ts";
 import { tokenDigest } from "./opaque-token.ts";
 import { hashPassword } from "./password.ts";
 import type { VaultContext } from "../context.ts";
-import { ServiceError } from "../errors.ts";
+import { errors } from "../errors.ts";
 import type { Transaction } from "../store/store.ts";
 import { openSession, type LiveSession } from "./sessions.ts";
 
@@ -10,7 +10,7 @@ import { openSession, type LiveSession } from "./sessions.ts";
 async function provenAddress({ emailProofs }: Transaction, digest: string, now: number): Promise<string> {
   const proof = await emailProofs.find(digest);
   if (proof && proof.expiresAt > now) return proof.email;
-  throw new ServiceError("invalid_confirmation", "the link is unknown, used or over: ask for another one");
+  throw errors.invalidConfirmation();
 }
 
 /**

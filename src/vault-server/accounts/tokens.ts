@@ -1,6 +1,6 @@
 import type { TokenResponse } from "../../protocol/responses.ts";
 import type { VaultContext } from "../context.ts";
-import { ServiceError } from "../errors.ts";
+import { errors } from "../errors.ts";
 import type { RefreshToken, User } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import { requireSamePassword } from "./login.ts";
@@ -68,7 +68,7 @@ export async function refreshTokens(
     const refresh = await transaction.tokens.findRefresh(digest);
     const used = await transaction.tokens.findAccess(tokenDigest(usedAccessToken));
     if (!refresh || refresh.lastUsedAt + REFRESH_IDLE_MS <= now || used?.refreshDigest !== digest) {
-      throw new ServiceError("invalid_refresh_token", "the refresh token is not valid with this access token: log in again");
+      throw errors.invalidRefreshToken();
     }
     // Once, however often the transaction is run.
     if (!counted) takeTurn(context, digest);

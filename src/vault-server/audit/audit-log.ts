@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { ServiceError } from "../errors.ts";
+import { errors } from "../errors.ts";
 import { AuditFile } from "./audit-file.ts";
 import { NO_HASH, sealLine, type AuditFields, type ChainHead } from "./audit-line.ts";
 import { lockFile } from "./audit-lock.ts";
@@ -40,11 +40,6 @@ interface Failure {
   /** On the monotonic clock. */
   retryAt: number;
   refused: number;
-}
-
-/** Nothing is served while lines cannot be written. */
-export function unavailable(): ServiceError {
-  return new ServiceError("unavailable", "the audit log cannot be written, so nothing is served: try again", { retryAfter: 1 });
 }
 
 /** What a record of something cut off says about it. */
@@ -144,7 +139,7 @@ export class AuditLog implements AsyncDisposable {
   #enter(fields: AuditFields | undefined): Promise<void> {
     if (this.#failure && this.#clock.monotonic() < this.#failure.retryAt) {
       if (fields) this.#failure.refused += 1;
-      return Promise.reject(unavailable());
+      return Promise.reject(errors.auditLogUnavailable());
     }
     return new Promise((resolve, reject) => {
       this.#queue.push({ time: this.#time(), fields, resolve, reject });
@@ -161,7 +156,7 @@ export class AuditLog implements AsyncDisposable {
       } catch (error) {
         const refused = [...batch, ...this.#queue.splice(0)];
         this.#fail(error, refused.filter(({ fields }) => fields).length);
-        for (const { reject } of refused) reject(unavailable());
+        for (const { reject } of refused) reject(errors.auditLogUnavailable());
       }
     }
     this.#running = undefined;

@@ -1,8 +1,8 @@
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { errorResponse, toServiceError } from "../http/error-response.ts";
-import type { ServiceError } from "../errors.ts";
-import { unavailable, type AuditLog } from "./audit-log.ts";
+import { errors, type ServiceError } from "../errors.ts";
+import type { AuditLog } from "./audit-log.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import { describeRequest } from "./describe-request.ts";
 import { resultOf } from "./result-of.ts";
@@ -49,7 +49,7 @@ export function auditRequests(app: FastifyInstance, log: AuditLog): void {
       return payload;
     } catch (error) {
       if (payload instanceof Readable) payload.destroy();
-      return withhold(reply, error instanceof Error ? toServiceError(error) : unavailable());
+      return withhold(reply, error instanceof Error ? toServiceError(error) : errors.auditLogUnavailable());
     }
   });
 }

@@ -37,9 +37,9 @@ export class AuditTrail {
   }
 
   /** The answer is a refusal. */
-  refuse({ code, who }: ServiceError): void {
+  refuse({ code, user }: ServiceError): void {
     this.#error = code;
-    this.#who ??= who;
+    this.#who ??= user;
   }
 
   /** The request is about to have an effect, as far as it got: resolves when the intent of an operation that has one now is on the disk. */

@@ -4,7 +4,7 @@ import { openBytes, sealBytes, type Identity } from "../crypto/aead.ts";
 import type { Envelope } from "../crypto/envelope.ts";
 import { newKey, type MasterKey } from "../crypto/master-key.ts";
 import { freeBuffer } from "../../lib/free-buffer.ts";
-import { ServiceError } from "../errors.ts";
+import { errors } from "../errors.ts";
 import type { FileVersion, StoredFile } from "../store/records.ts";
 
 /** Bytes of a file that are sealed and stored together. */
@@ -69,7 +69,7 @@ export async function stageBlob(
   staged(id);
   for await (const chunk of inChunks(content)) {
     size += chunk.length;
-    if (size > limits.fileBytes) throw new ServiceError("too_large", `a file is larger than ${limits.fileBytes} bytes`);
+    if (size > limits.fileBytes) throw errors.fileTooLarge(limits.fileBytes);
     hash.update(chunk);
     const sealed = sealBytes(key, chunkIdentity(id, index), chunk);
     const position = index;

@@ -1,6 +1,6 @@
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { fileNotFound, fileVersionNotFound } from "./file-not-found.ts";
+import { errors } from "../errors.ts";
 
 /**
  * Deletes one version of the caller's file, or all of them, and answers their numbers. Without a version left the file is gone.
@@ -10,9 +10,9 @@ import { fileNotFound, fileVersionNotFound } from "./file-not-found.ts";
 export async function deleteFile({ store }: VaultContext, caller: Caller, name: string, version?: number): Promise<number[]> {
   return store.write(async ({ files }) => {
     const file = await files.find(caller.email, name);
-    if (!file) throw fileNotFound();
+    if (!file) throw errors.fileNotFound();
     const versions = await files.versions(file.id);
-    if (version !== undefined && !versions.includes(version)) throw fileVersionNotFound();
+    if (version !== undefined && !versions.includes(version)) throw errors.fileVersionNotFound();
     if (version !== undefined && versions.length > 1) {
       await files.removeVersion(file.id, version);
       return [version];

@@ -1,4 +1,4 @@
-import { invalidRequest } from "../errors.ts";
+import { errors } from "../errors.ts";
 import { freeBuffer } from "../../lib/free-buffer.ts";
 
 const HEADERS_END = Buffer.from("\r\n\r\n");
@@ -6,7 +6,7 @@ const MAX_HEADER_BYTES = 8 * 1024;
 /** Of everything that is not a file: preamble, epilogue, form fields. */
 const MAX_OTHER_BYTES = 1024 * 1024;
 
-const malformed = (reason: string): Error => invalidRequest("", `malformed multipart body: ${reason}`);
+const malformed = (reason: string): Error => errors.invalidRequest("", `malformed multipart body: ${reason}`);
 
 export interface Part {
   /** Lower-case names. */

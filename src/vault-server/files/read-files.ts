@@ -4,7 +4,7 @@ import type { VaultContext } from "../context.ts";
 import { moment } from "../http/timestamp.ts";
 import type { FileVersion, StoredFile } from "../store/records.ts";
 import { openDigest, readBlob } from "./blob.ts";
-import { fileNotFound, fileVersionNotFound } from "./file-not-found.ts";
+import { errors } from "../errors.ts";
 
 /** The caller's files by name in code point order, versions ascending. Source: the vault contract, "Files". */
 export async function listFiles(context: VaultContext, caller: Caller): Promise<FileRecord[]> {
@@ -37,9 +37,9 @@ export interface Download {
 export async function openDownload(context: VaultContext, caller: Caller, name: string, version?: number): Promise<Download> {
   const { file, wanted } = await context.store.read(async ({ files }) => {
     const found = await files.find(caller.email, name);
-    if (!found) throw fileNotFound();
+    if (!found) throw errors.fileNotFound();
     const chosen = version === undefined ? await files.latest(found.id) : await files.version(found.id, version);
-    if (!chosen) throw fileVersionNotFound();
+    if (!chosen) throw errors.fileVersionNotFound();
     return { file: found, wanted: chosen };
   });
   const { key, sha256 } = openDigest(context, file, wanted);

@@ -4,7 +4,7 @@ import { nameFault } from "../../protocol/names.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { currentKey } from "../store/current-key.ts";
-import { invalidRequest } from "../errors.ts";
+import { errors } from "../errors.ts";
 import type { Transaction } from "../store/store.ts";
 import { sealDigest, stageBlob, type StagedBlob } from "./blob.ts";
 import { partFilename } from "./disposition.ts";
@@ -18,9 +18,10 @@ interface Staged {
 /** @throws ServiceError `invalid_request` */
 function checkPart(part: Part, filename: string, maxCharacters: number): void {
   const fault = nameFault(filename, maxCharacters) ?? (filename === "." || filename === ".." ? "must name a file" : undefined);
-  if (fault !== undefined) throw invalidRequest("filename", fault);
+  if (fault !== undefined) throw errors.invalidRequest("filename", fault);
   const encoding = part.headers.get("content-transfer-encoding")?.toLowerCase() ?? "binary";
-  if (!["binary", "7bit", "8bit"].includes(encoding)) throw invalidRequest("filename", "send files without a transfer encoding");
+  if (!["binary", "7bit", "8bit"].includes(encoding))
+    throw errors.invalidRequest("filename", "send files without a transfer encoding");
 }
 
 async function commitFile(
@@ -59,11 +60,12 @@ export async function upload(
       const filename = partFilename(part.headers.get("content-disposition") ?? "");
       if (filename === undefined) continue;
       checkPart(part, filename, context.limits.nameCharacters);
-      if (staged.some((file) => file.filename === filename)) throw invalidRequest("filename", "one filename is there twice");
-      if (staged.length === body.count) throw invalidRequest("CountOfFiles", "there are more files than it says");
+      if (staged.some((file) => file.filename === filename))
+        throw errors.invalidRequest("filename", "one filename is there twice");
+      if (staged.length === body.count) throw errors.invalidRequest("CountOfFiles", "there are more files than it says");
       staged.push({ filename, blob: await stageBlob(context, part.content, (id) => blobIds.push(id)) });
     }
-    if (staged.length < body.count) throw invalidRequest("CountOfFiles", "there are fewer files than it says");
+    if (staged.length < body.count) throw errors.invalidRequest("CountOfFiles", "there are fewer files than it says");
     await begin(staged.map(({ filename }) => filename));
     return await context.store.write(async (transaction) => {
       const uploaded: UploadedFile[] = [];

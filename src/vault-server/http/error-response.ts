@@ -1,17 +1,17 @@
 import type { FastifyError, FastifyReply } from "fastify";
 import type { ErrorResponse } from "../../protocol/responses.ts";
-import { ServiceError } from "../errors.ts";
+import { errors, ServiceError } from "../errors.ts";
 import { StoreUnavailableError } from "../store/store.ts";
 
 /** What the HTTP framework found wrong, as the contract's codes. */
 function fromFramework(error: FastifyError): ServiceError | undefined {
   switch (error.statusCode) {
     case 413:
-      return new ServiceError("too_large", "the request body is too large");
+      return errors.bodyTooLarge();
     case 415:
-      return new ServiceError("unsupported_media_type", "send content-type: application/json");
+      return errors.unsupportedMediaType("application/json");
     case 400:
-      return new ServiceError("invalid_request", "the request could not be read");
+      return errors.unreadableRequest();
     default:
       return undefined;
   }
@@ -20,12 +20,8 @@ function fromFramework(error: FastifyError): ServiceError | undefined {
 /** Every failure as a ServiceError: what is not foreseen is `internal`, without a word about why. */
 export function toServiceError(error: FastifyError | Error): ServiceError {
   if (error instanceof ServiceError) return error;
-  if (error instanceof StoreUnavailableError) {
-    return new ServiceError("unavailable", "the store cannot be reached, or is too busy: try again", { retryAfter: 1 });
-  }
-  return (
-    ("statusCode" in error ? fromFramework(error) : undefined) ?? new ServiceError("internal", "the server failed; try again")
-  );
+  if (error instanceof StoreUnavailableError) return errors.storeUnavailable();
+  return ("statusCode" in error ? fromFramework(error) : undefined) ?? errors.internal();
 }
 
 export function errorResponse(error: ServiceError): ErrorResponse {

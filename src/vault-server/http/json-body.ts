@@ -1,5 +1,5 @@
 import { InvalidJsonError, parseStrictJson } from "../../lib/strict-json.ts";
-import { invalidRequest } from "../errors.ts";
+import { errors } from "../errors.ts";
 
 /**
  * Parses a JSON request body.
@@ -9,7 +9,7 @@ export function parseJsonBody(bytes: Uint8Array, maxDepth: number): unknown {
   try {
     return parseStrictJson(bytes, { maxDepth, uniqueNames: true });
   } catch (error) {
-    if (error instanceof InvalidJsonError) throw invalidRequest("", error.message);
+    if (error instanceof InvalidJsonError) throw errors.invalidRequest("", error.message);
     throw error;
   }
 }

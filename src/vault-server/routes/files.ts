@@ -12,7 +12,7 @@ import { sendBytes } from "../files/send-bytes.ts";
 import { upload } from "../files/upload.ts";
 import type { Limits } from "../limits.ts";
 import { authenticatedOperation, requireMediaType } from "./operation.ts";
-import { invalidRequest, ServiceError } from "../errors.ts";
+import { errors } from "../errors.ts";
 
 /** What a multipart body may hold beside the files' bytes. */
 const ENVELOPE_BYTES = 2 * 1024 * 1024;
@@ -20,15 +20,16 @@ const ENVELOPE_BYTES = 2 * 1024 * 1024;
 /** The headers that stand for body fields. @throws ServiceError `invalid_request`, `too_large` */
 function uploadHeaders({ headers }: FastifyRequest, limits: Limits): { email: string; count: number; boundary: string } {
   if (Number(headers["content-length"] ?? 0) > limits.filesPerRequest * limits.fileBytes + ENVELOPE_BYTES) {
-    throw new ServiceError("too_large", "the request body is larger than any number of files may be");
+    throw errors.bodyTooLarge();
   }
   const boundary = headerParameters(headers["content-type"] ?? "").get("boundary") ?? "";
-  if (boundary === "" || boundary.length > 70) throw invalidRequest("content-type", "needs a boundary of 1 to 70 characters");
+  if (boundary === "" || boundary.length > 70)
+    throw errors.invalidRequest("content-type", "needs a boundary of 1 to 70 characters");
   const { email, countoffiles } = headers;
-  if (typeof email !== "string" || email === "") throw invalidRequest("email", "send it as a header");
+  if (typeof email !== "string" || email === "") throw errors.invalidRequest("email", "send it as a header");
   const count = typeof countoffiles === "string" && /^[0-9]{1,9}$/u.test(countoffiles) ? Number(countoffiles) : 0;
   if (count < 1 || count > limits.filesPerRequest) {
-    throw invalidRequest("CountOfFiles", `send it as a header, an integer from 1 to ${limits.filesPerRequest}`);
+    throw errors.invalidRequest("CountOfFiles", `send it as a header, an integer from 1 to ${limits.filesPerRequest}`);
   }
   return { email, count, boundary };
 }

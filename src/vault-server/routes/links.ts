@@ -4,10 +4,9 @@ import type { VaultContext } from "../context.ts";
 import { sendList } from "../http/etag.ts";
 import { sendJson } from "../http/json-stream.ts";
 import { authenticatedOperation } from "./operation.ts";
-import { checkValueSize } from "../secrets/check-value-size.ts";
 import type { SecretAddress } from "../secrets/find-secret.ts";
 import { jsonOf, openList } from "../secrets/list-secrets.ts";
-import { protectLinked } from "../secrets/protect.ts";
+import { checkValueSize, protectLinked } from "../secrets/protect.ts";
 import { expose, listVersions } from "../secrets/read-secrets.ts";
 
 function linked(body: { readonly key_name: string; readonly owner?: string | undefined }): SecretAddress {

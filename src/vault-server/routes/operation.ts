@@ -3,7 +3,7 @@ import type { z } from "zod";
 import { sessionOperationPath, type SessionOperation, operationPath, type Operation } from "../../protocol/operation-paths.ts";
 import { authenticate, type Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { ServiceError } from "../errors.ts";
+import { errors } from "../errors.ts";
 
 /** Of the service or of the web application alone; logs, metrics and the audit log know it by this name. */
 export type ServedOperation = Operation | SessionOperation;
@@ -28,7 +28,7 @@ export function requireMediaType(expected: string): (request: FastifyRequest) =>
   return async (request) => {
     const encoding = request.headers["content-encoding"] ?? "identity";
     if (mediaType(request) !== expected || encoding !== "identity") {
-      throw new ServiceError("unsupported_media_type", `send content-type: ${expected}, not compressed`);
+      throw errors.unsupportedMediaType(expected);
     }
   };
 }
@@ -38,7 +38,7 @@ function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   const details = parsed.error.issues.map((issue) => ({ path: issue.path.join("."), reason: issue.message }));
-  throw new ServiceError("invalid_request", "the request body does not fit", { details });
+  throw errors.invalidBody(details);
 }
 
 /** An operation that needs no access token, or looks after who calls it itself. */

@@ -4,7 +4,7 @@ import { sharingRequests } from "../../protocol/requests.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { authenticatedOperation } from "./operation.ts";
-import { ServiceError } from "../errors.ts";
+import { errors } from "../errors.ts";
 import { listShares } from "../sharing/list-shares.ts";
 import { dismissShare } from "../sharing/dismiss-share.ts";
 import { share } from "../sharing/share.ts";
@@ -13,7 +13,7 @@ import { unshare } from "../sharing/unshare.ts";
 /** @throws ServiceError `email_mismatch` */
 function requireSharer(caller: Caller, from: string | undefined): void {
   if (from === undefined || canonicalEmail(from) === caller.email) return;
-  throw new ServiceError("email_mismatch", "usr_id_from is not the owner of the access token");
+  throw errors.emailMismatch("usr_id_from", caller.email);
 }
 
 /** Grants. Source: the interface, "Sharing"; the vault contract, "Sharing, teams, people". */

@@ -5,14 +5,14 @@ import { logIn } from "../accounts/login.ts";
 import { issueTokens, refreshTokens } from "../accounts/tokens.ts";
 import type { VaultContext } from "../context.ts";
 import { openOperation } from "./operation.ts";
-import { ServiceError } from "../errors.ts";
+import { errors } from "../errors.ts";
 
 /** @throws ServiceError `invalid_scope` */
 function checkScope(scope: string): void {
   try {
     parseScope(scope);
   } catch (error) {
-    if (error instanceof InvalidScope) throw new ServiceError("invalid_scope", error.message);
+    if (error instanceof InvalidScope) throw errors.invalidScope(error.message);
     throw error;
   }
 }

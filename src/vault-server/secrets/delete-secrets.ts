@@ -1,11 +1,9 @@
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { requireCreator } from "../access/permission.ts";
-import { requireReach } from "../access/reach.ts";
-import { ServiceError } from "../errors.ts";
+import { requireCreator, requireReach } from "../access/permission.ts";
+import { errors } from "../errors.ts";
 import { candidates } from "./find-secret.ts";
 import { forEachName } from "./for-each-unique-name.ts";
-import { versionNotFound } from "./version-not-found.ts";
 
 /**
  * Deletes the caller's secrets, shared or not, for everybody: all of them, or on any failure none. Answers their names, each once.
@@ -31,10 +29,10 @@ export async function deleteVersion(context: VaultContext, caller: Caller, name:
   await context.store.write(async (transaction) => {
     const { secrets } = transaction;
     const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
-    if (!(await secrets.version(secret.id, version))) throw versionNotFound();
+    if (!(await secrets.version(secret.id, version))) throw errors.secretVersionNotFound();
     await secrets.removeVersion(secret.id, version);
     const latest = await secrets.latest(secret.id);
-    if (!latest) throw new ServiceError("last_version", "it is the only version: delete the secret instead");
+    if (!latest) throw errors.lastVersion();
     requireReach(caller.scope, name, latest.metadata);
   });
 }

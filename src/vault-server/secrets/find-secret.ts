@@ -1,6 +1,6 @@
 import type { Caller } from "../accounts/authenticate.ts";
 import { pickLinked, pickUnshared, type Candidates } from "../access/pick-secret.ts";
-import { requireReach } from "../access/reach.ts";
+import { requireReach } from "../access/permission.ts";
 import type { SecretAccess } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 

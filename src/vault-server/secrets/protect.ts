@@ -1,11 +1,12 @@
+import type { Limits } from "../limits.ts";
+import { errors } from "../errors.ts";
 import { randomUUID } from "node:crypto";
 import type { SecretRecord } from "../../protocol/responses.ts";
 import { defaultMetadata, mergeMetadata, type Metadata } from "../../protocol/metadata.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { requireWrite } from "../access/permission.ts";
+import { requireWrite, requireReach } from "../access/permission.ts";
 import { pickOwnUnshared } from "../access/pick-secret.ts";
-import { requireReach } from "../access/reach.ts";
 import { currentKey } from "../store/current-key.ts";
 import { secretRecord } from "./secret-record.ts";
 import type { Secret, SecretVersion } from "../store/records.ts";
@@ -96,4 +97,12 @@ export async function protectLinked(
     const added = await addVersion(context, transaction, found.secret, request, now);
     return secretRecord({ ...found, secret: added.secret }, added.latest, now);
   });
+}
+
+/** @throws ServiceError `too_large`; sizes are counted in UTF-8 */
+export function checkValueSize({ secretValueBytes }: Limits): (body: { readonly key_value: string }) => void {
+  return ({ key_value: value }) => {
+    if (Buffer.byteLength(value, "utf8") <= secretValueBytes) return;
+    throw errors.valueTooLarge(secretValueBytes);
+  };
 }

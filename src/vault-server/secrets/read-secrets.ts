@@ -3,10 +3,9 @@ import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { requireRead } from "../access/permission.ts";
 import { exposedSecret, isExpired, secretRecord } from "./secret-record.ts";
-import { ServiceError } from "../errors.ts";
+import { errors } from "../errors.ts";
 import { findSecret, type SecretAddress } from "./find-secret.ts";
 import { openValue } from "./secret-value.ts";
-import { versionNotFound } from "./version-not-found.ts";
 
 /**
  * The value of one version, the latest when none is named.
@@ -24,11 +23,11 @@ export async function expose(
     requireRead(found);
     const chosen = version === undefined ? found.latest : await transaction.secrets.version(found.secret.id, version);
     const sealed = chosen && (await transaction.secrets.value(found.secret.id, chosen.version));
-    if (!chosen || !sealed) throw versionNotFound();
+    if (!chosen || !sealed) throw errors.secretVersionNotFound();
     return { secret: found.secret, wanted: chosen, envelope: sealed };
   });
   if (context.expired === "deny" && isExpired(wanted, now)) {
-    throw new ServiceError("secret_expired", "the secret's expiration_time is over: protect a new version");
+    throw errors.secretExpired();
   }
   return exposedSecret(secret, wanted, openValue(context, secret, wanted.version, envelope), now);
 }

@@ -2,12 +2,11 @@ import type { SecretRecord } from "../../protocol/responses.ts";
 import { mergeMetadata, type Metadata } from "../../protocol/metadata.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { requireWrite } from "../access/permission.ts";
+import { requireWrite, requireReach } from "../access/permission.ts";
 import { pickAny } from "../access/pick-secret.ts";
-import { requireReach } from "../access/reach.ts";
 import { secretRecord } from "./secret-record.ts";
 import { candidates } from "./find-secret.ts";
-import { versionNotFound } from "./version-not-found.ts";
+import { errors } from "../errors.ts";
 
 export interface MetadataUpdate {
   readonly name: string;
@@ -30,7 +29,7 @@ export async function updateMetadata(context: VaultContext, caller: Caller, upda
     requireReach(caller.scope, secret.name, latest.metadata);
     requireWrite(found);
     const version = await transaction.secrets.version(secret.id, update.version);
-    if (!version) throw versionNotFound();
+    if (!version) throw errors.secretVersionNotFound();
     const changed = { ...version, metadata: mergeMetadata(version.metadata, update.changes), updatedAt: now };
     if (version.version === latest.version) requireReach(caller.scope, secret.name, changed.metadata);
     await transaction.secrets.updateVersion(secret.id, changed);

@@ -1,7 +1,7 @@
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { pickReceived } from "../access/pick-secret.ts";
-import { requireReach } from "../access/reach.ts";
+import { requireReach } from "../access/permission.ts";
 import { candidates } from "../secrets/find-secret.ts";
 
 /**

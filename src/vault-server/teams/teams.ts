@@ -1,7 +1,7 @@
 import type { TeamRecord } from "../../protocol/responses.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { invalidRequest, ServiceError } from "../errors.ts";
+import { errors } from "../errors.ts";
 import type { Team } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 
@@ -11,20 +11,20 @@ function teamRecord({ groupId, creator, members }: Team): TeamRecord {
 
 async function findTeam({ teams }: Transaction, groupId: string): Promise<Team> {
   const team = await teams.find(groupId);
-  if (!team) throw new ServiceError("team_not_found", "there is no such team");
+  if (!team) throw errors.teamNotFound();
   return team;
 }
 
 /** A team the caller is a member of. @throws ServiceError `team_not_found`, `forbidden` */
 export async function memberTeam(transaction: Transaction, caller: Caller, groupId: string): Promise<Team> {
   const team = await findTeam(transaction, groupId);
-  if (!team.members.includes(caller.email)) throw new ServiceError("forbidden", "you are not a member of this team");
+  if (!team.members.includes(caller.email)) throw errors.notTeamMember();
   return team;
 }
 
 async function createdTeam(transaction: Transaction, caller: Caller, groupId: string): Promise<Team> {
   const team = await findTeam(transaction, groupId);
-  if (team.creator !== caller.email) throw new ServiceError("forbidden", "only the creator of a team changes it");
+  if (team.creator !== caller.email) throw errors.teamCreatorOnly();
   return team;
 }
 
@@ -37,7 +37,7 @@ export async function createTeam(
 ): Promise<TeamRecord> {
   return store.write(async (transaction) => {
     const created = await transaction.teams.insert({ groupId, creator: caller.email, members: [caller.email, ...members] });
-    if (!created) throw new ServiceError("team_exists", "there is a team of this name");
+    if (!created) throw errors.teamExists();
     return teamRecord(await findTeam(transaction, groupId));
   });
 }
@@ -65,7 +65,7 @@ export async function removeMembers(
 ): Promise<TeamRecord> {
   return store.write(async (transaction) => {
     const { creator } = await createdTeam(transaction, caller, groupId);
-    if (emails.includes(creator)) throw invalidRequest("members", "the creator stays a member: delete the team instead");
+    if (emails.includes(creator)) throw errors.invalidRequest("members", "the creator stays a member: delete the team instead");
     await transaction.teams.removeMembers(groupId, emails);
     return teamRecord(await findTeam(transaction, groupId));
   });
