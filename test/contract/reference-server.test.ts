@@ -13,7 +13,7 @@ import type { FileRecord, SecretRecord } from "../../src/operator/vault-client/c
 const signal = new AbortController().signal;
 const email = "ann@example.com";
 
-/** The reference server, and a person who puts things into it. */
+/** The reference server with an account that stores secrets and files. */
 class World {
   readonly clock: VirtualClock;
   readonly server: VaultServer;
@@ -88,7 +88,7 @@ async function text(observed: ObservedConnection, name: string, version: number)
   return [Buffer.from(answer.value.reveal()).toString(), answer.version];
 }
 
-test("follows a secret through its versions; a pinned version stays", async () => {
+test("follows a secret through its versions and keeps reading a pinned one", async () => {
   const vault = await world();
   await vault.protect("shop-db", "canary-one", { metadata: { description: "orders", custom: { a: [1] } } });
   const observed = await vault.connect();
@@ -110,17 +110,17 @@ test("follows a secret through its versions; a pinned version stays", async () =
   expect(await text(observed, "shop-db", 1)).toEqual(["canary-one", 1]);
 });
 
-test("an unchanged list is answered by its etag", async () => {
+test("an unchanged list returns 304 for its entity tag", async () => {
   const vault = await world();
   await vault.protect("a", "canary");
   const observed = await vault.connect();
   observed.connection.pollSoon();
   await expect.poll(() => observed.connection.snapshot?.sequence).toBe(2);
-  expect(observed.calls).toEqual(["generate_access_token ok", "list_no_dup ok", "list_no_dup unchanged"]);
+  expect(observed.requests).toEqual(["generate_access_token ok", "list_no_dup ok", "list_no_dup unchanged"]);
   expect(observed.changes).toHaveLength(1);
 });
 
-test("a secret past its delete time leaves the list on time", async () => {
+test("a secret leaves the snapshot at its delete time", async () => {
   const vault = await world();
   await vault.protect("short", "canary", { delete_time: 1 });
   const observed = await vault.connect({ refreshIntervalMs: 3_600_000 });
@@ -132,7 +132,7 @@ test("a secret past its delete time leaves the list on time", async () => {
   ]);
 });
 
-test("files come byte for byte, each version", async () => {
+test("downloads return the exact bytes of each version", async () => {
   const vault = await world();
   const [first, second] = [Uint8Array.from(randomBytes(100_000)), Uint8Array.from([0, 255])];
   await vault.upload("blob.bin", first);
@@ -151,7 +151,7 @@ test("files come byte for byte, each version", async () => {
   }
 });
 
-test("values survive byte for byte", async () => {
+test("secret values return byte for byte", async () => {
   const vault = await world();
   const values = ["", " ", "line\r\nline\n", "😀", "a\0b", "\uFEFF", "x".repeat(100_000), '{"key_value":"inner"}'];
   for (const [at, each] of values.entries()) await vault.protect(`value-${at}`, each);
@@ -159,7 +159,7 @@ test("values survive byte for byte", async () => {
   for (const [at, each] of values.entries()) expect(await text(observed, `value-${at}`, 1)).toEqual([each, 1]);
 });
 
-test("the token outlives its lifetime by refreshing", async () => {
+test("the connection refreshes its token beyond its lifetime", async () => {
   const vault = await world();
   const observed = await vault.connect({ tokenLifetimeMs: 3_600_000, refreshIntervalMs: 30 * 60_000 });
   for (let half = 0; half < 6; half += 1) {
@@ -168,11 +168,11 @@ test("the token outlives its lifetime by refreshing", async () => {
     await vault.clock.advance(0);
   }
   expect(observed.healths.map(({ state }) => state)).toEqual(["healthy"]);
-  expect(observed.calls.filter((call) => call.startsWith("generate"))).toHaveLength(1);
-  expect(observed.calls.filter((call) => call === "refresh_token ok").length).toBeGreaterThanOrEqual(2);
+  expect(observed.requests.filter((request) => request.startsWith("generate"))).toHaveLength(1);
+  expect(observed.requests.filter((request) => request === "refresh_token ok").length).toBeGreaterThanOrEqual(2);
 });
 
-test("a narrowed scope lists what it reaches, names with commas and stars included", async () => {
+test("a narrowed scope lists its secrets, including names with commas and stars", async () => {
   const vault = await world();
   const names = ["plain", "a,b:c d%2A", "*", "all", "größe 😀"];
   for (const name of [...names, "other"]) await vault.protect(name, `canary ${name}`);
@@ -184,7 +184,7 @@ test("a narrowed scope lists what it reaches, names with commas and stars includ
   expect(failure).toMatchObject({ kind: "permanent", code: "out_of_scope" });
 });
 
-test("a version that is not there is said to be so", async () => {
+test("reading an unknown version fails with version_not_found", async () => {
   const vault = await world();
   await vault.protect("a", "canary");
   const observed = await vault.connect();

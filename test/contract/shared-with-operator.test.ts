@@ -32,7 +32,7 @@ async function again(observed: ObservedConnection): Promise<void> {
   await expect.poll(() => observed.connection.snapshot?.sequence).toBeGreaterThan(sequence);
 }
 
-test("a secret shared with the operator's account is followed through its versions", async () => {
+test("follows a secret shared with the operator's account through its versions", async () => {
   const { vault, connect, ann } = await start();
   await using _vault = vault;
   await ann.call("protect", { key_name: "shop-db", key_value: "canary-one", metadata: { note: "n" } });
@@ -44,13 +44,13 @@ test("a secret shared with the operator's account is followed through its versio
   await again(observed);
   expect(secrets(observed)).toMatchObject([{ version: 2 }]);
   expect([await value(observed, ann.email, 2), await value(observed, ann.email, 1)]).toEqual(["canary-two", "canary-one"]);
-  expect(observed.calls.filter((call) => call.startsWith("version_expose"))).toEqual([
+  expect(observed.requests.filter((request) => request.startsWith("version_expose"))).toEqual([
     "version_expose_link ok",
     "version_expose_link ok",
   ]);
 });
 
-test("two people's shared secrets of one name, and the operator's own, are each read as what they are", async () => {
+test("reads two shared secrets of one name and the operator's own by their owners", async () => {
   const { vault, connect, ann, bob } = await start();
   await using _vault = vault;
   const own = await vault.client(operator);
@@ -65,7 +65,7 @@ test("two people's shared secrets of one name, and the operator's own, are each 
   for (const owner of [ann.email, bob.email, operator]) expect(await value(observed, owner, 1)).toBe(`canary of ${owner}`);
 });
 
-test("a secret shared for writing only is not in the list; one taken back goes from it and is not found", async () => {
+test("a write-only share is not listed, and a revoked share is not found", async () => {
   const { vault, connect, ann } = await start();
   await using _vault = vault;
   await ann.call("protect", { key_name: "shop-db", key_value: "canary" });

@@ -4,7 +4,7 @@ import type { Connection, FileContent, Health, SecretValue, Snapshot } from "../
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** A connection to a vault that is not there: the test says what it lists and how it is. */
+/** A connection without a vault: the test sets its snapshot and its health. */
 export class InMemoryConnection implements Connection {
   snapshot: Snapshot | undefined;
   health: Health;
@@ -19,23 +19,24 @@ export class InMemoryConnection implements Connection {
     this.health = { state: "starting", error: undefined, since: clock.now() };
   }
 
-  /** A whole list arrives. Tells of it what a real connection tells: changed names, and health that has changed. */
+  /** Simulates a complete list. Calls the same callbacks as a real connection: changed names, and a changed health. */
   list({
     changed = [],
     secretCount = 1,
     fileCount,
   }: { changed?: string[]; secretCount?: number; fileCount?: number } = {}): void {
-    const moments = { listedAt: this.#clock.now(), listedAtMonotonic: this.#clock.monotonic() };
+    const timestamps = { listedAt: this.#clock.now(), listedAtMonotonic: this.#clock.monotonic() };
     const sequence = (this.snapshot?.sequence ?? 0) + 1;
-    this.snapshot = { ...moments, sequence, secrets: () => [], secretCount, file: () => undefined, fileCount };
+    this.snapshot = { ...timestamps, sequence, secrets: () => [], secretCount, file: () => undefined, fileCount };
     if (changed.length > 0) this.#callbacks.onChange({ secrets: new Set(changed), files: NONE });
-    this.turn("healthy");
+    this.setHealth("healthy");
   }
 
-  turn(state: Health["state"], error?: Error): void {
-    const isNews = this.health.state !== state || this.health.error?.message !== error?.message;
+  /** Sets the health and reports it if it changed. */
+  setHealth(state: Health["state"], error?: Error): void {
+    const changed = this.health.state !== state || this.health.error?.message !== error?.message;
     this.health = { state, error, since: this.#clock.now() };
-    if (isNews) this.#callbacks.onHealth(this.health);
+    if (changed) this.#callbacks.onHealth(this.health);
   }
 
   listFiles(): void {}
@@ -44,11 +45,11 @@ export class InMemoryConnection implements Connection {
   updateCa(): void {}
 
   secretValue(): Promise<SecretValue> {
-    return Promise.reject(new Error("there is no vault"));
+    return Promise.reject(new Error("this connection has no vault"));
   }
 
   fileContent(): Promise<FileContent> {
-    return Promise.reject(new Error("there is no vault"));
+    return Promise.reject(new Error("this connection has no vault"));
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -9,48 +9,48 @@ import {
 } from "node:http";
 import { createServer as createTlsServer, type ServerOptions } from "node:https";
 
-/** One request as it arrived; `body` is its JSON. */
-export interface ScriptedCall {
+/** A request as received; `body` is its parsed JSON. */
+export interface ReceivedRequest {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Record<string, unknown>;
 }
 
-export type Script = (response: ServerResponse, call: ScriptedCall) => void;
+export type Script = (response: ServerResponse, request: ReceivedRequest) => void;
 
-/** An answer with a JSON body. */
+/** Responds with a JSON body. */
 export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Script {
   return (response) => response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
 }
 
-/** An answer with these bytes, whatever they are. */
+/** Responds with exactly these bytes. */
 export function raw(body: string | Uint8Array, status = 200, headers: Record<string, string> = {}): Script {
   return (response) => response.writeHead(status, headers).end(body);
 }
 
-/** An error answer of the vault contract's form. */
-export function refuse(status: number, code: string, headers: Record<string, string> = {}): Script {
+/** Responds with an error in the form of the vault contract. */
+export function errorResponse(status: number, code: string, headers: Record<string, string> = {}): Script {
   return json({ error: { code, message: "canary-server-text" } }, status, headers);
 }
 
-/** The connection breaks before any answer. */
+/** Resets the connection without a response. */
 export const reset: Script = (response) => void response.socket?.resetAndDestroy();
-/** Never answers. */
+/** Never responds. */
 export const silence: Script = () => undefined;
 
 /**
- * A real HTTP(S) server on a free loopback port whose answers a test writes. `on(path, a, b, c)` answers a, then b, then c for ever;
- * a path without a script is 404 in the contract's form.
+ * A real HTTP(S) server on a free loopback port with scripted responses. After `on(path, a, b, c)` it responds with a, then b, then
+ * always c. A path without a script returns 404 in the form of the contract.
  */
 export class ScriptedServer implements AsyncDisposable {
-  readonly calls: ScriptedCall[] = [];
+  readonly requests: ReceivedRequest[] = [];
   readonly #server: Server;
   readonly #scripts = new Map<string, Script[]>();
   readonly #tls: boolean;
   sockets = 0;
 
   private constructor(tls: ServerOptions | undefined) {
-    const listener: RequestListener = (request, response) => void this.#answer(request, response);
+    const listener: RequestListener = (request, response) => void this.#respond(request, response);
     this.#tls = tls !== undefined;
     this.#server = tls ? createTlsServer(tls, listener) : createServer(listener);
     this.#server.on("connection", () => (this.sockets += 1));
@@ -78,23 +78,23 @@ export class ScriptedServer implements AsyncDisposable {
     return this;
   }
 
-  /** The calls of one path. */
-  to(path: string): ScriptedCall[] {
-    return this.calls.filter((call) => call.path === path);
+  /** Returns the requests to one path. */
+  to(path: string): ReceivedRequest[] {
+    return this.requests.filter((request) => request.path === path);
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Uint8Array[] = [];
     for await (const chunk of request) chunks.push(chunk);
-    const call: ScriptedCall = {
+    const received: ReceivedRequest = {
       path: request.url ?? "",
       headers: request.headers,
       body: JSON.parse(Buffer.concat(chunks).toString() || "{}"),
     };
-    this.calls.push(call);
-    const scripts = this.#scripts.get(call.path) ?? [];
+    this.requests.push(received);
+    const scripts = this.#scripts.get(received.path) ?? [];
     const script = scripts.length > 1 ? scripts.shift() : scripts[0];
-    (script ?? refuse(404, "not_found"))(response, call);
+    (script ?? errorResponse(404, "not_found"))(response, received);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

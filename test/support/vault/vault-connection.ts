@@ -8,24 +8,28 @@ import { connect } from "../../../src/operator/vault-client/connect.ts";
 import { ValueCache } from "../../../src/operator/vault-client/values/value-cache.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
 
-/** A connection on a virtual clock, and everything it said so far. Closed at the end of the test. */
+/** A connection on a virtual clock and everything it has reported. Closed at the end of the test. */
 export interface ObservedConnection {
   readonly connection: Connection;
   readonly clock: VirtualClock;
-  /** Names of each change, secrets and files, sorted. */
+  /** Sorted names of each change. */
   readonly changes: { secrets: string[]; files: string[] }[];
   readonly healths: Health[];
-  /** Each call as `operation outcome`. */
-  readonly calls: string[];
-  readonly circuit: boolean[];
+  /** Each request as `operation outcome`. */
+  readonly requests: string[];
+  /** Each change of the circuit breaker: `true` when it opened. */
+  readonly breakerChanges: boolean[];
 }
 
+/** Connects and records everything that the connection reports. */
 export function observeConnection(
   options: Partial<ConnectionOptions> & { url: string; clock?: VirtualClock },
 ): ObservedConnection {
   const clock = options.clock ?? new VirtualClock();
-  const said = { clock, changes: [], healths: [], calls: [], circuit: [] } satisfies Omit<ObservedConnection, "connection">;
-  const { changes, healths, calls, circuit }: Omit<ObservedConnection, "connection"> = said;
+  const changes: ObservedConnection["changes"] = [];
+  const healths: Health[] = [];
+  const requests: string[] = [];
+  const breakerChanges: boolean[] = [];
   const connection = connect({
     email: "ann@example.com",
     credentials: { kind: "password", password: () => Promise.resolve(new Redacted("canary-password")) },
@@ -39,8 +43,8 @@ export function observeConnection(
     random: () => 0.5,
     logger: silentLogger,
     observer: {
-      requestEnded: (operation, outcome) => calls.push(`${operation} ${outcome}`),
-      circuitBreakerChanged: (open) => circuit.push(open),
+      requestEnded: (operation, outcome) => requests.push(`${operation} ${outcome}`),
+      circuitBreakerChanged: (open) => breakerChanges.push(open),
       valueCacheRead: () => undefined,
     },
     onChange: ({ secrets, files }: SnapshotChange) => changes.push({ secrets: [...secrets].sort(), files: [...files].sort() }),
@@ -49,10 +53,10 @@ export function observeConnection(
     clock,
   });
   onTestFinished(() => connection[Symbol.asyncDispose]());
-  return { connection, clock, changes, healths, calls, circuit };
+  return { connection, clock, changes, healths, requests, breakerChanges };
 }
 
-/** The same, once its first list has come in. */
+/** Returns the connection once its first list has arrived. */
 export async function untilHealthy(observed: ObservedConnection): Promise<ObservedConnection> {
   await expect.poll(() => observed.connection.health).toMatchObject({ state: "healthy" });
   return observed;

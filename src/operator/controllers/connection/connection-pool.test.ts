@@ -91,7 +91,7 @@ describe("opening", () => {
     await connections.close(KEY);
     news();
     connection.list({ changed: ["db"] });
-    connection.turn("failing", new Error("x"));
+    connection.setHealth("failing", new Error("x"));
     await clock.advance(10 * INTERVAL);
     expect(news()).toEqual([]);
     expect(clock.pending).toBe(0);
@@ -139,11 +139,11 @@ describe("lists", () => {
     const { open, news } = setUp();
     const connection = await open();
     news();
-    connection.turn("failing", new Error("refused"));
+    connection.setHealth("failing", new Error("refused"));
     expect(news()).toEqual(["turned", "news"]);
     connection.list({ changed: ["db"] });
     news();
-    connection.turn("failing", new Error("refused"));
+    connection.setHealth("failing", new Error("refused"));
     expect(news()).toEqual(["news"]);
   });
 });
@@ -201,7 +201,7 @@ describe("staleness", () => {
     const { clock, open, staleSince, news } = setUp();
     const connection = await open();
     connection.list({ changed: ["db"] });
-    connection.turn("failing", new Error("refused"));
+    connection.setHealth("failing", new Error("refused"));
     await clock.advance(4 * INTERVAL);
     expect(staleSince()).toBeDefined();
     news();

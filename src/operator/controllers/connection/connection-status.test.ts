@@ -29,7 +29,7 @@ function healthy(): InMemoryConnection {
 
 function failing(error: Error): InMemoryConnection {
   const connection = healthy();
-  connection.turn("failing", error);
+  connection.setHealth("failing", error);
   return connection;
 }
 
@@ -80,7 +80,7 @@ describe("one that fails says why, and is Stalled when only a person can mend it
     [undefined, "VaultUnreachable", false],
   ])("%s: %s", (error, reason, stalled) => {
     const connection = healthy();
-    connection.turn("failing", error);
+    connection.setHealth("failing", error);
     const status = next({}, open(connection));
     expect(types(status)).toEqual([`Ready=False ${reason}`, ...(stalled ? [`Stalled=True ${reason}`] : [])]);
     expect(status.conditions?.[0]?.message).toBe(error?.message ?? "the vault does not respond");

@@ -5,7 +5,7 @@ import { CircuitBreaker } from "./circuit-breaker.ts";
 import { AuthError, RateLimitedError, TransientError, UnexpectedResponse } from "../vault-error.ts";
 
 const broken = new TransientError("expose", "reset");
-const refused = new AuthError("expose", "token");
+const rejected = new AuthError("expose", "token");
 
 class World {
   readonly clock = new VirtualClock();
@@ -29,7 +29,7 @@ class World {
   }
 }
 
-test("opens after five transient failures in a row, and then sends nothing", async () => {
+test("opens after five transient failures in a row and then sends no request", async () => {
   const world = new World();
   await world.fail(broken, 4);
   expect(world.changes).toEqual([]);
@@ -39,10 +39,10 @@ test("opens after five transient failures in a row, and then sends nothing", asy
 });
 
 test.each<[string, unknown]>([
-  ["an answer", undefined],
-  ["a refusal", refused],
-  ["an answer that cannot be read", new UnexpectedResponse("expose", "key_value")],
-])("%s in between starts the count anew", async (_, between) => {
+  ["a success", undefined],
+  ["an auth error", rejected],
+  ["an unreadable response", new UnexpectedResponse("expose", "key_value")],
+])("%s between failures resets the count", async (_, between) => {
   const world = new World();
   await world.fail(broken, 4);
   if (between) await world.fail(between);
@@ -51,7 +51,7 @@ test.each<[string, unknown]>([
   expect(world.changes).toEqual([]);
 });
 
-test("one probe at a time, after 1 s, 2 s, 4 s … with jitter", async () => {
+test("admits one probe at a time after 1 s, 2 s, 4 s … with jitter", async () => {
   const world = new World();
   await world.fail(broken, 5);
   const waits: number[] = [];
@@ -66,26 +66,26 @@ test("one probe at a time, after 1 s, 2 s, 4 s … with jitter", async () => {
   expect([world.sent, world.changes]).toEqual([9, [true]]);
 });
 
-test("a probe that is answered closes it, even with a refusal", async () => {
+test("a response to the probe closes it, even an auth error", async () => {
   const world = new World();
   await world.fail(broken, 5);
   await world.clock.advance(750);
-  await world.fail(refused);
+  await world.fail(rejected);
   expect(world.changes).toEqual([true, false]);
   await world.fail(broken, 4);
   expect(world.changes).toEqual([true, false]);
 });
 
-test("a probe that is given up leaves the next caller to probe", async () => {
+test("after an aborted probe the next request probes", async () => {
   const world = new World();
   await world.fail(broken, 5);
   await world.clock.advance(750);
-  await world.fail(new DOMException("given up", "AbortError"));
+  await world.fail(new DOMException("aborted", "AbortError"));
   await world.run(() => Promise.resolve());
   expect(world.changes).toEqual([true, false]);
 });
 
-test("after a 429 nothing is sent until its time, also not because an earlier call succeeds late", async () => {
+test("after a 429 sends no request until its time, even if an earlier one succeeds late", async () => {
   const world = new World();
   const late = Promise.withResolvers<void>();
   const slow = world.run(() => late.promise);

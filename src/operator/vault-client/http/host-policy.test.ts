@@ -23,16 +23,16 @@ test.each([
   "255.255.255.255",
   "ff02::1",
   "not an address",
-])("%s is never allowed", (address) => {
+])("addressAllowed never allows %s", (address) => {
   expect(addressAllowed(address, development)).toBe(false);
 });
 
-test.each(["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"])("%s is allowed in development only", (address) => {
+test.each(["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"])("addressAllowed allows %s in development only", (address) => {
   expect([addressAllowed(address, production), addressAllowed(address, development)]).toEqual([false, true]);
 });
 
 test.each(["10.96.0.10", "192.168.1.1", "172.16.0.1", "fd12:3456::1", "203.0.113.7", "2001:db8::7"])(
-  "%s is allowed",
+  "addressAllowed allows %s",
   (address) => {
     expect(addressAllowed(address, production)).toBe(true);
   },
@@ -47,29 +47,29 @@ test.each([
   ["https://vault.example.com.evil.test", "host"],
   ["https://[fd12::1]", undefined],
   ["https://0251.0376.0251.0376", "address"],
-])("with a list of hosts %s is %s", (url, refusal) => {
+])("refusalOf with a list of hosts returns for %s: %s", (url, refusal) => {
   const allowedHosts = ["vault.example.com", "*.wild.example.com", "fd12::1", "169.254.169.254"];
   expect(refusalOf(new URL(url), { allowHttp: false, allowedHosts })).toBe(refusal);
 });
 
-function answering(...addresses: LookupAddress[]) {
+function lookupOf(...addresses: LookupAddress[]) {
   return policyLookup(production, (_host, _options, callback) => callback(null, addresses));
 }
 
-test("one forbidden address among good ones refuses the name", () => {
-  const lookup = answering({ address: "10.0.0.1", family: 4 }, { address: "169.254.169.254", family: 4 });
+test("policyLookup refuses a name with one forbidden address among allowed ones", () => {
+  const lookup = lookupOf({ address: "10.0.0.1", family: 4 }, { address: "169.254.169.254", family: 4 });
   lookup("rebind.example.com", { all: true }, (error) => expect(error).toBeInstanceOf(AddressRefused));
   expect.assertions(1);
 });
 
-test("good addresses are passed on in the form asked for", () => {
+test("policyLookup returns allowed addresses in the requested form", () => {
   const both = [
     { address: "10.0.0.1", family: 4 },
     { address: "2001:db8::7", family: 6 },
   ];
   const seen: unknown[] = [];
-  answering(...both)("vault.example.com", { all: true }, (...answer) => seen.push(answer));
-  answering(...both)("vault.example.com", {}, (...answer) => seen.push(answer));
+  lookupOf(...both)("vault.example.com", { all: true }, (...result) => seen.push(result));
+  lookupOf(...both)("vault.example.com", {}, (...result) => seen.push(result));
   expect(seen).toEqual([
     [null, both],
     [null, "10.0.0.1", 4],

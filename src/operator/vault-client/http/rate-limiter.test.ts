@@ -5,52 +5,52 @@ import { RateLimiter } from "./rate-limiter.ts";
 
 const signal = new AbortController().signal;
 
-/** When each of so many calls may go, in milliseconds from now. */
-async function moments(limiter: RateLimiter, clock: VirtualClock, calls: number): Promise<number[]> {
+/** Returns when each of so many requests is admitted, in milliseconds from now. */
+async function admissions(limiter: RateLimiter, clock: VirtualClock, requests: number): Promise<number[]> {
   const start = clock.monotonic();
-  const gone: number[] = [];
-  const all = Array.from({ length: calls }, () => limiter.take(signal).then(() => gone.push(clock.monotonic() - start)));
+  const admitted: number[] = [];
+  const all = Array.from({ length: requests }, () => limiter.take(signal).then(() => admitted.push(clock.monotonic() - start)));
   await clock.advance(60_000);
   await Promise.all(all);
-  return gone;
+  return admitted;
 }
 
-test("a burst of twice the rate goes at once, the rest in order at the rate", async () => {
+test("admits a burst of twice the rate immediately and the rest in order at the rate", async () => {
   const clock = new VirtualClock();
-  expect(await moments(new RateLimiter(2, clock), clock, 7)).toEqual([0, 0, 0, 0, 500, 1_000, 1_500]);
+  expect(await admissions(new RateLimiter(2, clock), clock, 7)).toEqual([0, 0, 0, 0, 500, 1_000, 1_500]);
 });
 
-test("rests fill the bucket, to a burst and no further", async () => {
+test("an idle time fills the bucket up to one burst", async () => {
   const clock = new VirtualClock();
   const limiter = new RateLimiter(2, clock);
-  await moments(limiter, clock, 4);
+  await admissions(limiter, clock, 4);
   await clock.advance(3_600_000);
-  expect(await moments(limiter, clock, 5)).toEqual([0, 0, 0, 0, 500]);
+  expect(await admissions(limiter, clock, 5)).toEqual([0, 0, 0, 0, 500]);
 });
 
-test("a refusal halves the rate and ends the burst; successes win it back", async () => {
+test("a 429 halves the rate and ends the burst; successes restore them", async () => {
   const clock = new VirtualClock();
   const limiter = new RateLimiter(2, clock);
   limiter.throttled();
-  expect(await moments(limiter, clock, 2)).toEqual([1_000, 2_000]);
+  expect(await admissions(limiter, clock, 2)).toEqual([1_000, 2_000]);
   for (let success = 0; success < 10; success += 1) limiter.succeeded();
   await clock.advance(60_000);
-  expect(await moments(limiter, clock, 6)).toEqual([0, 0, 0, 0, 500, 1_000]);
+  expect(await admissions(limiter, clock, 6)).toEqual([0, 0, 0, 0, 500, 1_000]);
 });
 
-test("the rate never falls below a sixteenth", async () => {
+test("the rate never falls below a sixteenth of the full rate", async () => {
   const clock = new VirtualClock();
   const limiter = new RateLimiter(2, clock);
-  for (let refusal = 0; refusal < 50; refusal += 1) limiter.throttled();
-  expect(await moments(limiter, clock, 1)).toEqual([8_000]);
+  for (let times = 0; times < 50; times += 1) limiter.throttled();
+  expect(await admissions(limiter, clock, 1)).toEqual([8_000]);
 });
 
-test("who gives up while waiting is told so by the signal's reason", async () => {
+test("an aborted waiter rejects with the reason of its signal", async () => {
   const clock = new VirtualClock();
   const limiter = new RateLimiter(0.25, clock);
   const abort = new AbortController();
   const failure = failureOf(limiter.take(abort.signal));
-  abort.abort(new Error("enough"));
-  expect(await failure).toMatchObject({ message: "enough" });
+  abort.abort(new Error("aborted"));
+  expect(await failure).toMatchObject({ message: "aborted" });
   expect(clock.pending).toBe(0);
 });

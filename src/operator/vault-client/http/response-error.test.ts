@@ -43,7 +43,7 @@ test.each<[Operation, number, unknown, object]>([
   ["expose", 500, named("secret_not_found"), { kind: "transient", code: "server_error", status: 500 }],
   ["expose", 302, "", { kind: "refused", code: "redirect" }],
   ["expose", 304, "", { kind: "unexpected-response", field: "body" }],
-])("%s answered %d %j", (operation, status, body, expected) => {
+])("maps the response to %s with %d %j", (operation, status, body, expected) => {
   const error = errorOf(operation, status, body);
   expect(error).toMatchObject(expected);
   expect(String(error)).not.toContain("canary");
@@ -62,11 +62,11 @@ test.each([
   [new Date(now + 20_000).toUTCString(), 20_000],
   [new Date(now - 20_000).toUTCString(), 1_000],
   [new Date(now + 1e12).toUTCString(), 600_000],
-])("429 with retry-after %j waits %d ms", (header, retryAfterMs) => {
+])("maps 429 with retry-after %j to a delay of %d ms", (header, retryAfterMs) => {
   expect(errorOf("expose", 429, "", header)).toMatchObject({ kind: "rate-limited", retryAfterMs });
 });
 
-test("5xx honours a retry-after, and names none where there is none", () => {
+test("maps 5xx with its retry-after, and without a valid one to no delay", () => {
   expect(errorOf("expose", 503, "", "7")).toMatchObject({ kind: "transient", retryAfterMs: 7_000 });
   expect(errorOf("expose", 503, "", "garbage")).toMatchObject({ kind: "transient", retryAfterMs: undefined });
 });

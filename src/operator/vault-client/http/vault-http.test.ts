@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
-import { json, raw, refuse, reset, ScriptedServer, type Script } from "../../../../test/support/vault/scripted-server.ts";
+import { json, raw, errorResponse, reset, ScriptedServer, type Script } from "../../../../test/support/vault/scripted-server.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import { operationPath } from "../../../protocol/operation-paths.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
@@ -45,7 +45,7 @@ async function world(
   return { server, clock, http, outcomes };
 }
 
-test("304 is an answer to a question by etag only", async () => {
+test("accepts 304 only for a conditional request", async () => {
   const { http, clock, outcomes } = await world(raw("", 304));
   expect((await http.send({ ...request, ifNoneMatch: '"x"' })).status).toBe(304);
   await clock.advance(60_000);
@@ -53,29 +53,34 @@ test("304 is an answer to a question by etag only", async () => {
   expect(outcomes).toEqual(["unchanged", "unexpected-response"]);
 });
 
-test("after a 429 calls go at half the rate", async () => {
-  const { server, http, clock } = await world(refuse(429, "rate_limited"), json({}));
+test("halves the request rate after a 429", async () => {
+  const { server, http, clock } = await world(errorResponse(429, "rate_limited"), json({}));
   await failureOf(http.send(request));
   await clock.advance(60_000);
   await http.send(request);
   const second = http.send(request);
-  // A full bucket would let two go; a halved one makes the second wait.
+  // A full bucket would admit two; a halved one delays the second.
   await clock.advance(100);
-  expect(server.calls).toHaveLength(2);
+  expect(server.requests).toHaveLength(2);
   await clock.advance(2_000);
   await second;
 });
 
-test("each call that was sent is counted once by its outcome, those held back are not", async () => {
-  const { http, clock, outcomes } = await world(json({}), refuse(404, "secret_not_found"), reset, refuse(429, "rate_limited"));
-  for (let call = 0; call < 4; call += 1) {
+test("reports each sent request once by its outcome, and no request that was not sent", async () => {
+  const { http, clock, outcomes } = await world(
+    json({}),
+    errorResponse(404, "secret_not_found"),
+    reset,
+    errorResponse(429, "rate_limited"),
+  );
+  for (let sent = 0; sent < 4; sent += 1) {
     await http.send(request).catch(() => undefined);
     await clock.advance(10_000);
-    if (call === 3) await failureOf(http.send({ ...request, signal: AbortSignal.abort() }));
+    if (sent === 3) await failureOf(http.send({ ...request, signal: AbortSignal.abort() }));
   }
   expect(outcomes).toEqual(["ok", "permanent", "transient", "rate-limited", "aborted"]);
-  const { http: limited, outcomes: sent } = await world(refuse(429, "rate_limited", { "retry-after": "60" }));
+  const { http: limited, outcomes: observed } = await world(errorResponse(429, "rate_limited", { "retry-after": "60" }));
   await failureOf(limited.send(request));
   await failureOf(limited.send(request));
-  expect(sent).toEqual(["rate-limited"]);
+  expect(observed).toEqual(["rate-limited"]);
 });

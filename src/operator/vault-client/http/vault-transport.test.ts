@@ -30,11 +30,11 @@ async function serve(script: Script): Promise<{ server: ScriptedServer; transpor
   return { server, ...open({ url: server.url }) };
 }
 
-test("sends a JSON POST with the bare token and asks for no compression", async () => {
+test("sends a JSON POST with the bare token and accepts no compression", async () => {
   const { server, transport } = await serve(json({ secrets: [] }));
   const response = await transport.request(request({ token: new Redacted("canary-token") }));
   expect(JSON.parse(Buffer.from(response.body).toString())).toEqual({ secrets: [] });
-  const [call] = server.calls;
+  const [call] = server.requests;
   expect(call?.body).toEqual({ email: "a@example.com" });
   expect(call?.headers).toMatchObject({
     authorization: "canary-token",
@@ -43,22 +43,22 @@ test("sends a JSON POST with the bare token and asks for no compression", async 
   });
 });
 
-test("keeps a path of the base address", async () => {
+test("keeps the path of the base address", async () => {
   const server = await ScriptedServer.start();
   onTestFinished(() => server[Symbol.asyncDispose]());
   server.on(`/base${PATH}`, json({}));
   await open({ url: `${server.url}/base/` }).transport.request(request());
-  expect(server.calls.map((call) => call.path)).toEqual([`/base${PATH}`]);
+  expect(server.requests.map(({ path }) => path)).toEqual([`/base${PATH}`]);
 });
 
-test("a hundred calls use no more than eight sockets", async () => {
+test("a hundred concurrent requests use at most eight sockets", async () => {
   const { server, transport } = await serve(json({}));
   await Promise.all(Array.from({ length: 100 }, () => transport.request(request())));
-  expect(server.calls).toHaveLength(100);
+  expect(server.requests).toHaveLength(100);
   expect(server.sockets).toBeLessThanOrEqual(8);
 });
 
-test("nobody listening is unreachable", async () => {
+test("a refused connection is unreachable", async () => {
   const server = await ScriptedServer.start();
   const { url } = server;
   await server[Symbol.asyncDispose]();
@@ -67,18 +67,18 @@ test("nobody listening is unreachable", async () => {
 });
 
 test.each<[string, Script]>([
-  ["reset before the answer", reset],
+  ["a reset before the response", reset],
   [
     "a body shorter than announced",
     (response) => response.writeHead(200, { "content-length": "100" }).write("half", () => response.destroy()),
   ],
-  ["a chunked body cut off", (response) => response.writeHead(200).write("half", () => response.destroy())],
-])("%s is a reset, never a short answer", async (_, script) => {
+  ["a truncated chunked body", (response) => response.writeHead(200).write("half", () => response.destroy())],
+])("%s fails with reset and never returns a short body", async (_, script) => {
   const { transport } = await serve(script);
   await expect(transport.request(request())).rejects.toMatchObject({ kind: "transient", code: "reset" });
 });
 
-test("something that is not HTTP is a reset", async () => {
+test("a response that is not HTTP fails with reset", async () => {
   const server = createServer((socket) => socket.end("SSH-2.0-canary\r\n")).listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
@@ -88,19 +88,19 @@ test("something that is not HTTP is a reset", async () => {
 });
 
 test.each<[string, Script]>([
-  ["no headers", silence],
-  ["headers and then nothing", (response) => response.writeHead(200).flushHeaders()],
-])("%s until the deadline is a timeout", async (_, script) => {
+  ["sends no headers", silence],
+  ["sends only headers", (response) => response.writeHead(200).flushHeaders()],
+])("times out at the deadline when the server %s", async (_, script) => {
   const { server, transport, clock } = await serve(script);
   const failure = failureOf(transport.request(request()));
-  await expect.poll(() => server.calls).toHaveLength(1);
+  await expect.poll(() => server.requests).toHaveLength(1);
   await clock.advance(9_999);
   expect(clock.pending).toBe(1);
   await clock.advance(1);
   expect(await failure).toMatchObject({ kind: "transient", code: "timeout" });
 });
 
-test("a dripping body does not push the deadline out", async () => {
+test("a slow body does not extend the deadline", async () => {
   let dripping: ReturnType<typeof setInterval> | undefined;
   const { server, transport, clock } = await serve((response) => {
     response.writeHead(200);
@@ -108,17 +108,17 @@ test("a dripping body does not push the deadline out", async () => {
   });
   onTestFinished(() => clearInterval(dripping));
   const failure = failureOf(transport.request(request()));
-  await expect.poll(() => server.calls).toHaveLength(1);
+  await expect.poll(() => server.requests).toHaveLength(1);
   await clock.advance(10_000);
   expect(await failure).toMatchObject({ kind: "transient", code: "timeout" });
 });
 
-test("the caller's signal ends the call with its own reason, and leaves no timer behind", async () => {
+test("an aborted request rejects with the reason of its signal and leaves no timer", async () => {
   const { server, transport, clock } = await serve(silence);
   const abort = new AbortController();
   const failure = failureOf(transport.request(request({ signal: abort.signal })));
-  await expect.poll(() => server.calls).toHaveLength(1);
-  const reason = new Error("no longer wanted");
+  await expect.poll(() => server.requests).toHaveLength(1);
+  const reason = new Error("aborted");
   abort.abort(reason);
   expect(await failure).toBe(reason);
   expect(clock.pending).toBe(0);
@@ -134,27 +134,27 @@ test.each<[string, Script]>([
       more();
     },
   ],
-])("more bytes than allowed (%s) are not read", async (_, script) => {
+])("a body larger than the limit fails with too_large (%s)", async (_, script) => {
   const { transport } = await serve(script);
   await expect(transport.request(request())).rejects.toMatchObject({ kind: "permanent", code: "too_large" });
 });
 
-test("exactly as many bytes as allowed are read", async () => {
+test("a body of exactly the limit is returned", async () => {
   const { transport } = await serve(raw("x".repeat(1_000)));
   expect((await transport.request(request())).body).toHaveLength(1_000);
 });
 
-test("an error body beyond any sense leaves the status", async () => {
+test("an oversized error body is dropped and its status is kept", async () => {
   const { transport } = await serve(raw("x".repeat(100_000), 503));
   expect(await transport.request(request())).toMatchObject({ status: 503, body: new Uint8Array() });
 });
 
-test("a compressed answer that nobody asked for is not unpacked", async () => {
+test("a compressed response is rejected without being decompressed", async () => {
   const { transport } = await serve(raw("canary", 200, { "content-encoding": "gzip, gzip" }));
   await expect(transport.request(request())).rejects.toMatchObject({ kind: "unexpected-response", field: "content-encoding" });
 });
 
-test("a redirect is not followed and the token goes nowhere else", async () => {
+test("a redirect is not followed and the token is sent to no other host", async () => {
   const elsewhere = await ScriptedServer.start();
   onTestFinished(() => elsewhere[Symbol.asyncDispose]());
   const { transport } = await serve(raw("", 307, { location: `${elsewhere.url}${PATH}` }));
@@ -170,14 +170,14 @@ test.each([
   ["ftp://vault.example.com", {}, "url"],
   ["https://user:canary@vault.example.com", {}, "url"],
   ["canary", {}, "url"],
-])("%s under %j is refused without a connection: %s", async (url, policy, code) => {
+])("refuses %s with policy %j before connecting: %s", async (url, policy, code) => {
   const { transport } = open({ url, policy: { allowHttp: true, allowedHosts: undefined, ...policy } });
   const failure = await failureOf(transport.request(request()));
   expect(failure).toMatchObject({ kind: "refused", code });
   expect(String(failure)).not.toContain("canary");
 });
 
-test("a name that leads to a forbidden address is refused at connect time", async () => {
+test("a name that resolves to a forbidden address is refused at connect time", async () => {
   const server = await ScriptedServer.start();
   onTestFinished(() => server[Symbol.asyncDispose]());
   const { transport } = open({ url: `https://localhost:${server.port}`, policy: { allowHttp: false, allowedHosts: undefined } });
@@ -185,7 +185,7 @@ test("a name that leads to a forbidden address is refused at connect time", asyn
   expect(server.sockets).toBe(0);
 });
 
-test("a name that nobody knows is unreachable", async () => {
+test("an unknown host name is unreachable", async () => {
   const { transport } = open({ url: "http://vault.invalid" });
   await expect(transport.request(request())).rejects.toMatchObject({ kind: "transient", code: "unreachable" });
 });
@@ -199,7 +199,7 @@ async function serveTls(leaf: ReturnType<typeof certificate>, more = {}): Promis
   return server.on(PATH, json({ secrets: [] }));
 }
 
-test("TLS: a server certificate of the given authority is trusted", async () => {
+test("TLS: trusts a server certificate of the CA bundle", async () => {
   const server = await serveTls(certificate("vault", { issuer: authority, hosts: ["127.0.0.1"] }));
   const { transport } = open({ url: server.url, ca: authority.cert });
   expect((await transport.request(request())).status).toBe(200);
@@ -213,14 +213,14 @@ test.each([
   ],
   ["not yet valid", { hosts: ["127.0.0.1"], notBefore: new Date(Date.now() + day / 2) }, "CERT_NOT_YET_VALID"],
   ["for another host", { hosts: ["vault.example.com"] }, "ERR_TLS_CERT_ALTNAME_INVALID"],
-])("TLS: a certificate %s is refused, with its cause and before the token is sent", async (_, options, detail) => {
+])("TLS: refuses a certificate that is %s before the token is sent", async (_, options, detail) => {
   const server = await serveTls(certificate("vault", { issuer: authority, ...options }));
   const { transport } = open({ url: server.url, ca: authority.cert });
   await expect(transport.request(request())).rejects.toMatchObject({ kind: "refused", code: "tls", detail });
-  expect(server.calls).toEqual([]);
+  expect(server.requests).toEqual([]);
 });
 
-test("TLS: an unknown authority is refused until its bundle is given, without reopening", async () => {
+test("TLS: updateCa makes an unknown authority trusted without reopening", async () => {
   const server = await serveTls(certificate("vault", { issuer: authority, hosts: ["127.0.0.1"] }));
   const other = certificate("other authority");
   const { transport } = open({ url: server.url, ca: other.cert });
@@ -229,13 +229,13 @@ test("TLS: an unknown authority is refused until its bundle is given, without re
   expect((await transport.request(request())).status).toBe(200);
 });
 
-test("TLS: a given bundle stands instead of the public authorities", async () => {
+test("TLS: refuses an authority that is neither public nor in a CA bundle", async () => {
   const leaf = certificate("vault", { issuer: authority, hosts: ["127.0.0.1"] });
   const { transport } = open({ url: (await serveTls(leaf)).url });
   await expect(transport.request(request())).rejects.toMatchObject({ kind: "refused", code: "tls" });
 });
 
-test("TLS: a server that speaks 1.1 at most is refused", async () => {
+test("TLS: refuses a server that supports at most TLS 1.1", async () => {
   const leaf = certificate("vault", { issuer: authority, hosts: ["127.0.0.1"] });
   const server = await serveTls(leaf, { minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" });
   const { transport } = open({ url: server.url, ca: authority.cert });
@@ -243,7 +243,7 @@ test("TLS: a server that speaks 1.1 at most is refused", async () => {
 });
 
 test.each(["", "canary", "-----BEGIN CERTIFICATE-----\nY2FuYXJ5\n-----END CERTIFICATE-----\n"])(
-  "a CA bundle %j is refused",
+  "refuses the CA bundle %j",
   async (ca) => {
     const { transport } = open({ url: "https://vault.example.com", ca });
     await expect(transport.request(request())).rejects.toMatchObject({ kind: "refused", code: "ca" });

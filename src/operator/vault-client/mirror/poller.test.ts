@@ -5,7 +5,7 @@ import { Poller } from "./poller.ts";
 
 type Result = Error | number | undefined;
 
-/** A poller whose polls go as told, the last one for ever; `at` is when each began. */
+/** Starts a poller whose polls return these results, the last one repeatedly. `at` contains the start of each poll. */
 function pollerOf(...results: Result[]): { poller: Poller; clock: VirtualClock; at: number[] } {
   const clock = new VirtualClock();
   const at: number[] = [];
@@ -23,7 +23,7 @@ function pollerOf(...results: Result[]): { poller: Poller; clock: VirtualClock; 
 
 const broken = new TransientError("list_no_dup", "reset");
 
-test("polls once an interval, counted from start to start", async () => {
+test("polls once per interval, measured from start to start", async () => {
   const clock = new VirtualClock();
   const at: number[] = [];
   const poll = async (): Promise<undefined> => {
@@ -37,13 +37,13 @@ test("polls once an interval, counted from start to start", async () => {
   await clock.advance(2_000);
 });
 
-test("polls earlier where something is known to change, never later", async () => {
+test("polls before the interval ends when a change is known, never later", async () => {
   const { clock, at } = pollerOf(5_000, 90_000);
   await clock.advance(65_000);
   expect(at).toEqual([0, 5_000, 65_000]);
 });
 
-test("a poll asked for is not waited for, and moves the interval", async () => {
+test("soon() polls immediately and restarts the interval", async () => {
   const { poller, clock, at } = pollerOf(undefined);
   await clock.advance(10_000);
   poller.soon();
@@ -51,7 +51,7 @@ test("a poll asked for is not waited for, and moves the interval", async () => {
   expect(at).toEqual([0, 10_000, 70_000]);
 });
 
-test("failures are followed by growing delays, a success by the interval, the next failure by the first delay", async () => {
+test("failures increase the delay and a success resets it", async () => {
   const { clock, at } = pollerOf(
     broken,
     new UnexpectedResponse("list_no_dup", "secrets"),
@@ -69,20 +69,20 @@ test.each<[Error, number]>([
   [new AuthError("generate_access_token", "credentials", 300_000), 300_000],
   [new TransientError("list_no_dup", "server_error", { status: 503, retryAfterMs: 20_000 }), 20_000],
   [new TransientError("list_no_dup", "server_error", { status: 503, retryAfterMs: 100 }), 750],
-])("%s is waited out", async (failure, wait) => {
+])("waits after %s for %d ms", async (failure, wait) => {
   const { clock } = pollerOf(failure);
   await clock.advance(0);
   expect(clock.nextIn).toBe(wait);
 });
 
-test("a poll that was held back is no failure of its own", async () => {
-  const held = new TransientError("list_no_dup", "circuit_open", { retryAfterMs: 100 });
-  const { clock, at } = pollerOf(broken, held, held, held, broken, undefined);
+test("a poll rejected by the circuit breaker does not increase the backoff", async () => {
+  const open = new TransientError("list_no_dup", "circuit_open", { retryAfterMs: 100 });
+  const { clock, at } = pollerOf(broken, open, open, open, broken, undefined);
   await clock.advance(10_000);
   expect(at).toEqual([0, 750, 850, 950, 1_050, 2_550]);
 });
 
-test("stopped while it waits, it never polls again, asked or not", async () => {
+test("a disposed poller never polls again, even after soon()", async () => {
   const { poller, clock, at } = pollerOf(undefined);
   await clock.advance(1_000);
   await poller[Symbol.asyncDispose]();

@@ -4,8 +4,8 @@ import { byFilename, byName, ListSnapshot } from "./list-snapshot.ts";
 import { changeBetween, recreatedNames } from "./snapshot-change.ts";
 
 function secret(more: Partial<SecretRecord> = {}): SecretRecord {
-  const unsaid = { owner: "ann", shared: false, expiresAt: 5, expired: false, deleteAt: 9, createdAt: 1 };
-  return { name: "a", version: 3, metadata: { description: "d", custom: { x: [1, null] } }, ...unsaid, ...more };
+  const rest = { owner: "ann", shared: false, expiresAt: 5, expired: false, deleteAt: 9, createdAt: 1 };
+  return { name: "a", version: 3, metadata: { description: "d", custom: { x: [1, null] } }, ...rest, ...more };
 }
 
 function file(more: Partial<FileRecord> = {}): FileRecord {
@@ -16,19 +16,19 @@ function snapshot(secrets: SecretRecord[], files?: FileRecord[]): ListSnapshot {
   return new ListSnapshot({ sequence: 1, listedAt: 0, listedAtMonotonic: 0 }, byName(secrets), files && byFilename(files));
 }
 
-/** Names of secrets that differ, and of those the ones made anew. */
+/** Returns the names of secrets that differ, and those of them that were recreated. */
 function compare(before: SecretRecord[], after: SecretRecord[]): [string[], string[]] {
   const [old, now] = [snapshot(before), snapshot(after)];
   const change = changeBetween(old, now);
   return [[...change.secrets], [...recreatedNames(old, now, change).secrets]];
 }
 
-test("the first list differs by all its names", () => {
+test("the first list differs in all its names", () => {
   const change = changeBetween(undefined, snapshot([secret(), secret({ name: "b" })], [file()]));
   expect(change).toEqual({ secrets: new Set(["a", "b"]), files: new Set(["f"]) });
 });
 
-test("the same content in another order is no change", () => {
+test("the same content in another order is not a change", () => {
   const other = secret({ owner: "bob", metadata: { custom: { x: [1, null] }, description: "d" } });
   const reordered = { ...secret(), owner: "bob" };
   expect(compare([secret(), other], [reordered, secret()])).toEqual([[], []]);
@@ -48,29 +48,29 @@ test.each<[Partial<SecretRecord>, boolean]>([
   [{ metadata: { description: "d", custom: { x: [1, 2] } } }, false],
   [{ metadata: { description: "d", custom: { x: [1] } } }, false],
   [{ metadata: { description: "d", other: { x: [1, null] } } }, false],
-])("%j is a change; made anew: %j", (more, anew) => {
-  expect(compare([secret()], [secret(more)])).toEqual([["a"], anew ? ["a"] : []]);
+])("%j is a change, of a recreated name: %j", (more, recreated) => {
+  expect(compare([secret()], [secret(more)])).toEqual([["a"], recreated ? ["a"] : []]);
 });
 
-test("one more owner of a name is a change, one fewer makes it anew", () => {
+test("another owner of a name is a change, and one fewer means it was recreated", () => {
   const two = [secret(), secret({ owner: "bob" })];
   expect(compare([secret()], two)).toEqual([["a"], []]);
   expect(compare(two, [secret()])).toEqual([["a"], ["a"]]);
 });
 
-test("files: what is new, gone or different is named; what is not listed at all has not changed", () => {
-  const old = snapshot([], [file(), file({ filename: "gone" }), file({ filename: "grown" }), file({ filename: "swapped" })]);
+test("added, removed and changed files differ; files that are not listed do not", () => {
+  const old = snapshot([], [file(), file({ filename: "removed" }), file({ filename: "grown" }), file({ filename: "swapped" })]);
   const now = snapshot(
     [],
-    [file(), file({ filename: "new" }), file({ filename: "grown", version: 4 }), file({ filename: "swapped", size: 6 })],
+    [file(), file({ filename: "added" }), file({ filename: "grown", version: 4 }), file({ filename: "swapped", size: 6 })],
   );
   const change = changeBetween(old, now);
-  expect([...change.files].sort()).toEqual(["gone", "grown", "new", "swapped"]);
-  expect([...recreatedNames(old, now, change).files].sort()).toEqual(["gone", "swapped"]);
+  expect([...change.files].sort()).toEqual(["added", "grown", "removed", "swapped"]);
+  expect([...recreatedNames(old, now, change).files].sort()).toEqual(["removed", "swapped"]);
   expect(changeBetween(old, snapshot([])).files).toEqual(new Set());
 });
 
-test("records of one name come in the order of their owners, and are counted each", () => {
+test("a snapshot sorts records of one name by owner and counts each", () => {
   const both = snapshot([secret({ owner: "bob" }), secret(), secret({ owner: undefined })]);
   expect(both.secrets("a").map(({ owner }) => owner)).toEqual([undefined, "ann", "bob"]);
   expect([both.secretCount, both.fileCount, both.secrets("__proto__")]).toEqual([3, undefined, []]);

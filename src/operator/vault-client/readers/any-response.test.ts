@@ -8,7 +8,7 @@ import { readSecrets } from "./read-secrets.ts";
 import { readToken } from "./read-token.ts";
 import { readValue } from "./read-value.ts";
 
-/** JSON that is nearly an answer: the names we look for, with anything under them. */
+/** Field names of responses; the property puts arbitrary JSON under them. */
 const names = [
   "secrets",
   "files",
@@ -24,12 +24,12 @@ const names = [
   "error",
   "code",
 ];
-const { answer } = fc.letrec<{ answer: unknown }>((tie) => ({
-  answer: fc.oneof(
+const { response } = fc.letrec<{ response: unknown }>((tie) => ({
+  response: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
     fc.jsonValue({ maxDepth: 1 }),
-    fc.array(tie("answer"), { maxLength: 3 }),
-    fc.dictionary(fc.oneof(fc.constantFrom(...names), fc.string()), tie("answer"), { maxKeys: 5 }),
+    fc.array(tie("response"), { maxLength: 3 }),
+    fc.dictionary(fc.oneof(fc.constantFrom(...names), fc.string()), tie("response"), { maxKeys: 5 }),
   ),
 }));
 const record = {
@@ -52,9 +52,9 @@ function orUnexpected(read: () => unknown): void {
 }
 
 // oxlint-disable-next-line vitest/expect-expect -- the property is that nothing else is thrown
-test("whatever the vault answers, it is read or called unexpected", () => {
+test("every response is parsed or throws UnexpectedResponse", () => {
   fc.assert(
-    fc.property(answer, (root) => {
+    fc.property(response, (root) => {
       orUnexpected(() => readSecrets(root, 0));
       orUnexpected(() => readFiles(root));
       orUnexpected(() => readValue("expose", root, record, 1));
@@ -65,10 +65,10 @@ test("whatever the vault answers, it is read or called unexpected", () => {
 });
 
 // oxlint-disable-next-line vitest/expect-expect -- the property is that nothing is thrown
-test("whatever bytes and status come, there is a class for them", () => {
+test("every body and status maps to an error class", () => {
   const bytes = fc.oneof(
     fc.uint8Array(),
-    answer.map((root) => Buffer.from(JSON.stringify(root) ?? "")),
+    response.map((root) => Buffer.from(JSON.stringify(root) ?? "")),
   );
   fc.assert(
     fc.property(bytes, fc.integer({ min: 300, max: 599 }), fc.string(), (body, status, wait) => {

@@ -7,7 +7,7 @@ const plain = (version: number, size: number): object => ({ version, size, sha25
 
 test.each<[string, unknown]>([
   [
-    "each version in the file's entry",
+    "all versions inside the entry of the file",
     {
       files: [
         {
@@ -23,7 +23,7 @@ test.each<[string, unknown]>([
     },
   ],
   [
-    "versions only",
+    "an entry with versions only",
     {
       files: [
         {
@@ -37,18 +37,18 @@ test.each<[string, unknown]>([
     },
   ],
   [
-    "an entry for each version",
+    "one entry per version",
     [
       { filename: "f", version: 2, size: 20 },
       { filename: "f", version: 1, size: 10 },
     ],
   ],
-  ["the latest not among its versions", { files: { f: { version: 2, size: 20, versions: [{ version: 1, size: 10 }] } } }],
-])("reads %s", (_, answer) => {
-  expect(readFiles(answer)).toEqual([{ filename: "f", ...plain(2, 20), versions: [plain(1, 10), plain(2, 20)] }]);
+  ["a latest version outside the versions", { files: { f: { version: 2, size: 20, versions: [{ version: 1, size: 10 }] } } }],
+])("readFiles reads %s", (_, response) => {
+  expect(readFiles(response)).toEqual([{ filename: "f", ...plain(2, 20), versions: [plain(1, 10), plain(2, 20)] }]);
 });
 
-test("a digest is taken in lower case, and only if it is one", () => {
+test("readFiles returns a digest in lower case and ignores a malformed one", () => {
   const files = [digest.toUpperCase(), "abc", 7].map((sha256, at) => ({ filename: `f${at}`, version: 1, size: 0, sha256 }));
   expect(readFiles({ files }).map(({ sha256 }) => sha256)).toEqual([digest, undefined, undefined]);
 });
@@ -63,8 +63,8 @@ test.each<[unknown, string]>([
   [{ files: [{ filename: "canary", version: 1, size: 1, versions: {} }] }, "files[0].versions"],
   [{ files: [{ filename: "canary", version: 1, size: 1, versions: [7] }] }, "files[0].versions[0]"],
   [{ files: [{ filename: "canary", version: 1, size: 1, versions: [{ version: 1 }] }] }, "files[0].versions[0].size"],
-])("%j is unreadable at %s", async (answer, field) => {
-  const failure = await failureOf(Promise.resolve().then(() => readFiles(answer)));
+])("readFiles rejects %j and names %s", async (response, field) => {
+  const failure = await failureOf(Promise.resolve().then(() => readFiles(response)));
   expect(failure).toMatchObject({ kind: "unexpected-response", operation: "list_file", field });
   expect(String(failure)).not.toContain("canary");
 });

@@ -3,8 +3,8 @@ import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
 import { readSecrets } from "./read-secrets.ts";
 
 const now = Date.UTC(2026, 10, 21);
-const read = (answer: unknown): unknown[] => readSecrets(answer, now).map(({ name, version }) => [name, version]);
-const fails = (answer: unknown): Promise<unknown> => failureOf(Promise.resolve().then(() => readSecrets(answer, now)));
+const read = (response: unknown): unknown[] => readSecrets(response, now).map(({ name, version }) => [name, version]);
+const fails = (response: unknown): Promise<unknown> => failureOf(Promise.resolve().then(() => readSecrets(response, now)));
 
 const array = [
   { key_name: "a", key_version: 3 },
@@ -15,13 +15,13 @@ const map = { a: { key_version: 3 }, b: { version: "12" } };
 test.each<[string, unknown]>([
   ["an array under its name", { secrets: array }],
   ["an array at the root", array],
-  ["an array under a common name, beside other things", { data: array, count: 2, ok: true }],
-  ["an array under a name nobody knows", { my_secrets: array, warnings: [], page: { next: null } }],
+  ["an array under a common name next to other fields", { data: array, count: 2, ok: true }],
+  ["an array under an unknown name", { my_secrets: array, warnings: [], page: { next: null } }],
   ["an object keyed by name at the root", map],
   ["an object keyed by name one level down", { secrets: map }],
-  ["an object keyed by name under a name nobody knows", { result_set: map, page: {} }],
-])("reads %s", (_, answer) => {
-  expect(read(answer)).toEqual([
+  ["an object keyed by name under an unknown name", { result_set: map, page: {} }],
+])("readSecrets reads %s", (_, response) => {
+  expect(read(response)).toEqual([
     ["a", 3],
     ["b", 12],
   ]);
@@ -31,36 +31,36 @@ test.each<[string, unknown]>([
   ["array", { secrets: [] }],
   ["object", { secrets: {} }],
   ["array under a common name", { items: [] }],
-])("an empty list is one under a name we know: %s", (_, answer) => {
-  expect(read(answer)).toEqual([]);
+])("readSecrets accepts an empty list under a known name: %s", (_, response) => {
+  expect(read(response)).toEqual([]);
 });
 
 test.each<[string, unknown, string]>([
-  ["nothing", undefined, "secrets"],
+  ["an unparsed body", undefined, "secrets"],
   ["an empty root array", [], "secrets"],
   ["an empty root object", {}, "secrets"],
-  ["two lists that could be it", { mine: array, theirs: array }, "secrets"],
+  ["two candidates for the list", { mine: array, theirs: array }, "secrets"],
   ["two common names", { data: [], items: [] }, "secrets"],
-  ["an empty list under a name nobody knows", { warnings: [] }, "secrets"],
-  ["an error beside a list", { secrets: [], error: { code: "canary" } }, "secrets"],
+  ["an empty list under an unknown name", { warnings: [] }, "secrets"],
+  ["an error next to a list", { secrets: [], error: { code: "canary" } }, "secrets"],
   ["null records", { secrets: [null] }, "secrets"],
   ["nested arrays", { secrets: [[]] }, "secrets"],
   ["a record without a name", { secrets: [array[0], { key_version: 1 }] }, "secrets[1].key_name"],
-  ["a name that is no text", { secrets: [{ key_name: 7, key_version: 1 }] }, "secrets[0].key_name"],
+  ["a name that is not a string", { secrets: [{ key_name: 7, key_version: 1 }] }, "secrets[0].key_name"],
   ["a lone surrogate in a name", { secrets: [{ key_name: "\ud800", key_version: 1 }] }, "secrets[0].key_name"],
   ["a missing version", { secrets: [{ key_name: "canary" }] }, "secrets[0].key_version"],
   ["a negative version", { secrets: [{ key_name: "canary", key_version: -1 }] }, "secrets[0].key_version"],
-  ["a fraction", { secrets: [{ key_name: "canary", key_version: 1.5 }] }, "secrets[0].key_version"],
-  ["beyond exact integers", { secrets: [{ key_name: "canary", key_version: 2 ** 53 }] }, "secrets[0].key_version"],
-  ["a long digit string", { secrets: [{ key_name: "canary", key_version: "9".repeat(17) }] }, "secrets[0].key_version"],
-  ["a text as version", { secrets: [{ key_name: "canary", key_version: "1e3" }] }, "secrets[0].key_version"],
-])("%s makes the whole list unreadable, and the error names the field", async (_, answer, field) => {
-  const failure = await fails(answer);
+  ["a fractional version", { secrets: [{ key_name: "canary", key_version: 1.5 }] }, "secrets[0].key_version"],
+  ["a version beyond exact integers", { secrets: [{ key_name: "canary", key_version: 2 ** 53 }] }, "secrets[0].key_version"],
+  ["a version of 17 digits", { secrets: [{ key_name: "canary", key_version: "9".repeat(17) }] }, "secrets[0].key_version"],
+  ["a version in exponent notation", { secrets: [{ key_name: "canary", key_version: "1e3" }] }, "secrets[0].key_version"],
+])("readSecrets rejects the whole list for %s and names the field", async (_, response, field) => {
+  const failure = await fails(response);
   expect(failure).toMatchObject({ kind: "unexpected-response", operation: "list_no_dup", field });
   expect(String(failure)).not.toContain("canary");
 });
 
-test("a sparse record leaves unsaid what the list does not say", () => {
+test("readSecrets returns undefined for fields that a record omits", () => {
   expect(
     readSecrets({ secrets: [{ key_name: "a", key_version: 1, owner: null, shared: "yes", delete_at: "soon" }] }, now),
   ).toEqual([
@@ -86,11 +86,11 @@ test.each([
   ["", undefined],
   [0, undefined],
   [true, undefined],
-])("a moment %j is %j", (delete_at, deleteAt) => {
+])("readSecrets parses the timestamp %j as %j", (delete_at, deleteAt) => {
   expect(readSecrets({ secrets: [{ key_name: "a", key_version: 1, delete_at }] }, now)[0]?.deleteAt).toBe(deleteAt);
 });
 
-test("expired is what the list says, else what its moment says", () => {
+test("expired follows the list, else the expiry date", () => {
   const expired = (more: object): unknown =>
     readSecrets({ secrets: [{ key_name: "a", key_version: 1, ...more }] }, now)[0]?.expired;
   expect([
@@ -104,14 +104,14 @@ test("expired is what the list says, else what its moment says", () => {
 test.each<[string, object, object]>([
   ["nested", { metadata: { classification: "top", team: null } }, { classification: "top", team: null }],
   ["flat", { classification: "top", description: "d", other: 1 }, { classification: "top", description: "d" }],
-  ["nested before flat", { classification: "flat", metadata: { classification: "nested" } }, { classification: "nested" }],
-  ["the other spelling", { metadata: { enviroment_type: "dev" } }, { environment_type: "dev" }],
-  ["the right spelling first", { metadata: { enviroment_type: "x", environment_type: "dev" } }, { environment_type: "dev" }],
-])("metadata: %s", (_, record, metadata) => {
+  ["nested preferred to flat", { classification: "flat", metadata: { classification: "nested" } }, { classification: "nested" }],
+  ["the misspelled name", { metadata: { enviroment_type: "dev" } }, { environment_type: "dev" }],
+  ["the correct spelling first", { metadata: { enviroment_type: "x", environment_type: "dev" } }, { environment_type: "dev" }],
+])("readSecrets reads metadata: %s", (_, record, metadata) => {
   expect(readSecrets({ secrets: [{ key_name: "a", key_version: 1, ...record }] }, now)[0]?.metadata).toEqual(metadata);
 });
 
-test("names and metadata that are special to the language are ordinary", () => {
+test("readSecrets treats __proto__ and constructor as ordinary names", () => {
   const text = '{"secrets":[{"key_name":"__proto__","key_version":1,"metadata":{"__proto__":{"polluted":1},"constructor":2}}]}';
   const [record] = readSecrets(JSON.parse(text), now);
   expect(record?.name).toBe("__proto__");
@@ -119,7 +119,7 @@ test("names and metadata that are special to the language are ordinary", () => {
   expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
 });
 
-test("of several versions of one owner's name the highest is the record; other owners' are their own", () => {
+test("readSecrets keeps the highest version per owner and name", () => {
   const records = readSecrets(
     {
       secrets: [

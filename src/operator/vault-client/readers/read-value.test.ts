@@ -13,20 +13,20 @@ const record: SecretRecord = {
   expired: false,
   deleteAt: undefined,
 };
-const read = (answer: unknown): [string, number] => {
-  const { value, version } = readValue("version_expose", answer, record, 7);
+const read = (response: unknown): [string, number] => {
+  const { value, version } = readValue("version_expose", response, record, 7);
   return [Buffer.from(value.reveal()).toString(), version];
 };
 
 test.each<[string, unknown, [string, number]]>([
   ["at the root", { key_name: "a", key_value: "v", key_version: 7, owner: "ann@EXAMPLE.com" }, ["v", 7]],
   ["one level down", { secret: { key_value: "v", key_version: "6" }, ok: true }, ["v", 6]],
-  ["one level down with the version above", { key_version: 6, data: { key_value: "v" } }, ["v", 6]],
+  ["one level down with the version at the root", { key_version: 6, data: { key_value: "v" } }, ["v", 6]],
   ["without a version", { key_value: "v" }, ["v", 7]],
   ["empty", { key_value: "" }, ["", 7]],
-  ["a value that looks like an answer", { key_value: '{"key_value":"inner"}' }, ['{"key_value":"inner"}', 7]],
-])("reads a value %s", (_, answer, expected) => {
-  expect(read(answer)).toEqual(expected);
+  ["that looks like a response", { key_value: '{"key_value":"inner"}' }, ['{"key_value":"inner"}', 7]],
+])("readValue reads a value %s", (_, response, expected) => {
+  expect(read(response)).toEqual(expected);
 });
 
 test.each<[unknown, string]>([
@@ -43,8 +43,8 @@ test.each<[unknown, string]>([
   [{ key_value: "canary", key_name: "b" }, "key_name"],
   [{ key_name: "b", data: { key_value: "canary" } }, "key_name"],
   [{ key_value: "canary", owner: "bob@example.com" }, "owner"],
-])("%j is no value: %s", async (answer, field) => {
-  const failure = await failureOf(Promise.resolve().then(() => read(answer)));
+])("readValue rejects %j and names %s", async (response, field) => {
+  const failure = await failureOf(Promise.resolve().then(() => read(response)));
   expect(failure).toMatchObject({ kind: "unexpected-response", operation: "version_expose", field });
   expect(String(failure)).not.toContain("canary");
 });

@@ -9,7 +9,7 @@ function key(more: Partial<CacheKey> = {}): CacheKey {
   return { connection: 1, kind: "secret", name: "a", owner: "ann", version: 1, ...more };
 }
 
-test("gives back what was put in, for exactly that key", () => {
+test("returns an entry for exactly its key", () => {
   const cache = new ValueCache(10_000);
   const value = bytes();
   cache.set(key(), value);
@@ -18,7 +18,7 @@ test("gives back what was put in, for exactly that key", () => {
   for (const other of others) expect(cache.get(key(other))).toBeUndefined();
 });
 
-test("never holds more than its bytes; what was used longest ago goes first", () => {
+test("stays within its size and evicts the least recently used entry", () => {
   const cache = new ValueCache(3 * ENTRY);
   for (const name of ["a", "b", "c"]) cache.set(key({ name }), bytes());
   cache.get(key({ name: "a" }));
@@ -27,14 +27,14 @@ test("never holds more than its bytes; what was used longest ago goes first", ()
   expect(cache.bytes).toBe(3 * ENTRY);
 });
 
-test("what is too large for it is not kept, and drives nothing else out", () => {
+test("does not store an entry larger than the cache and evicts nothing for it", () => {
   const cache = new ValueCache(2 * ENTRY);
   cache.set(key(), bytes());
   cache.set(key({ name: "b" }), bytes(2 * ENTRY));
   expect([cache.get(key()) !== undefined, cache.get(key({ name: "b" }))]).toEqual([true, undefined]);
 });
 
-test("replacing an entry does not count it twice; forgetting gives its bytes back", () => {
+test("replacing an entry counts it once, and forget releases its bytes", () => {
   const cache = new ValueCache(10_000);
   for (let time = 0; time < 5; time += 1) cache.set(key(), bytes());
   expect(cache.bytes).toBe(ENTRY);
@@ -42,13 +42,13 @@ test("replacing an entry does not count it twice; forgetting gives its bytes bac
   expect([cache.bytes, cache.get(key())]).toEqual([0, undefined]);
 });
 
-test("no bytes at all is off", () => {
+test("a size of 0 disables the cache", () => {
   const cache = new ValueCache(0);
   cache.set(key(), bytes(0));
   expect(cache.get(key())).toBeUndefined();
 });
 
-test("connections have numbers of their own", () => {
+test("newConnection returns unique numbers", () => {
   const cache = new ValueCache(0);
   expect(cache.newConnection()).not.toBe(cache.newConnection());
 });
