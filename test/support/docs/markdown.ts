@@ -26,7 +26,7 @@ export function anchorsIn(markdown: string): ReadonlySet<string> {
   return anchors;
 }
 
-/** Returns the destinations of all links and images of a page that are not URLs, as they are written. */
+/** Returns the destinations of all links and images of a page that are not URLs, in the order of the page. */
 export function relativeLinksIn(markdown: string): string[] {
   const text = withoutCode(markdown).replaceAll(/`[^`\n]*`/gu, "");
   const inline = [...text.matchAll(/\]\(\s*<?([^)\s>]+)>?[^)]*\)/gu)];
