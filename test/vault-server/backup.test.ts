@@ -258,7 +258,7 @@ test("a flipped bit, a missing end, or a byte more is found before anything is r
   await writeFile(path("bad"), good.subarray(0, -1));
   const location = path("never.db");
   const refused = await run("restore", ["--from", path("bad")], location);
-  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("damaged or cut off") });
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("corrupted or truncated") });
   await expect(stat(location)).rejects.toThrow("ENOENT");
 }, 30_000);
 
@@ -282,12 +282,12 @@ test("what another release made is refused, and so is what does not hold togethe
   expect(await outcome({ ...head, schema: 999 }, settings, row, end)).toContain("newer release");
   expect(await outcome(head, { ...settings, columns: ["name"] }, ["x"], end)).toContain("another release");
   expect(await outcome(head, { ...settings, table: "sqlite_schema" }, row, end)).toContain("another release");
-  expect(await outcome(head, settings, row)).toContain("has no end");
-  expect(await outcome(head, settings, end)).toContain("does not hold all rows of settings");
-  expect(await outcome(head, settings, row, end, row)).toContain("goes on behind its end");
-  expect(await outcome(head, settings, ["one cell"], end)).toContain("does not fit its table");
+  expect(await outcome(head, settings, row)).toContain("no end record");
+  expect(await outcome(head, settings, end)).toContain("rows of settings are missing");
+  expect(await outcome(head, settings, row, end, row)).toContain("data after the end record");
+  expect(await outcome(head, settings, ["one cell"], end)).toContain("does not match the columns of its table");
   await writeFile(path("forged"), "something else");
-  expect(await verify("forged")).toMatchObject({ code: 1, stderr: expect.stringContaining("no backup of vaultsync") });
+  expect(await verify("forged")).toMatchObject({ code: 1, stderr: expect.stringContaining("not a vaultsync backup") });
 });
 
 test("the wrong key, data that is not empty, and a file that exists are refused", async () => {
@@ -306,7 +306,7 @@ test("the wrong key, data that is not empty, and a file that exists are refused"
   expect(await dump(data.location)).toEqual(before);
 
   const first = await readFile(path("backup"));
-  expect(await backUp("backup")).toMatchObject({ code: 1, stderr: expect.stringContaining("exists already") });
+  expect(await backUp("backup")).toMatchObject({ code: 1, stderr: expect.stringContaining("already exists") });
   expect((await backUp("backup", "--force", "--master-key-file", path("wrong"))).code).toBe(1);
   expect((await readFile(path("backup"))).equals(first)).toBe(true);
   expect((await backUp("backup", "--force")).code).toBe(0);

@@ -46,7 +46,7 @@ async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
 /** @throws Error when this release cannot read it */
 function checkHead(head: BackupHead): void {
   if (head.vaultsync_backup > FORMAT_VERSION || head.schema > migrations.length) {
-    throw new Error("the backup was made by a newer release of vaultsync: use that one");
+    throw new Error("the backup was created by a newer release of vaultsync: restore it with that release");
   }
 }
 
@@ -55,7 +55,7 @@ function tableOf({ table, columns }: { table: string; columns: string[] }): Tabl
   const known = backedUpTables.find(({ name }) => name === table);
   if (known?.columns.join() === columns.join()) return known;
   throw new Error(
-    "the backup was made by another release of vaultsync: restore it with that one, then start this one on the data",
+    "the backup was created by another release of vaultsync: restore it with that release, then start this release on the data",
   );
 }
 
@@ -92,15 +92,15 @@ export class BackupFile implements AsyncDisposable {
   async *#from(start: number): AsyncGenerator<Buffer> {
     for (let at = start; at < this.#contentEnd;) {
       const bytes = await this.#bytes(at, Math.min(at + READ_BYTES, this.#contentEnd));
-      if (bytes.length === 0) throw new Error("the backup was cut off while it was read");
+      if (bytes.length === 0) throw new Error("the backup was truncated while it was read");
       yield bytes;
       at += bytes.length;
     }
   }
 
   async #checkBytes(): Promise<void> {
-    if (!(await this.#bytes(0, opening.length)).equals(opening)) throw new Error("this is no backup of vaultsync");
-    const damaged = new Error("the backup is damaged or cut off: its checksum is wrong");
+    if (!(await this.#bytes(0, opening.length)).equals(opening)) throw new Error("not a vaultsync backup");
+    const damaged = new Error("the backup is corrupted or truncated: checksum mismatch");
     if (this.#contentEnd <= opening.length) throw damaged;
     const hash = createHash("sha256");
     for await (const bytes of this.#from(0)) hash.update(bytes);
@@ -134,10 +134,11 @@ export class BackupFile implements AsyncDisposable {
       if (!head) {
         head = backupHead.parse(value);
         checkHead(head);
-      } else if (end) throw new Error("the backup goes on behind its end");
+      } else if (end) throw new Error("invalid backup: data after the end record");
       else if (Array.isArray(value)) {
         const cells = rowOf(value);
-        if (cells.length !== table?.columns.length) throw new Error("a row of the backup does not fit its table");
+        if (cells.length !== table?.columns.length)
+          throw new Error("invalid backup: a row does not match the columns of its table");
         counts.set(table.name, (counts.get(table.name) ?? 0) + 1);
         await row({ table, cells }, head);
       } else {
@@ -146,9 +147,9 @@ export class BackupFile implements AsyncDisposable {
         else end = backupEnd.parse(value);
       }
     }
-    if (!head || !end) throw new Error("the backup has no end");
+    if (!head || !end) throw new Error("invalid backup: no end record");
     for (const [name, count] of Object.entries(end.rows)) {
-      if (count !== (counts.get(name) ?? 0)) throw new Error(`the backup does not hold all rows of ${name}`);
+      if (count !== (counts.get(name) ?? 0)) throw new Error(`invalid backup: rows of ${name} are missing`);
     }
     return { head, end };
   }

@@ -8,7 +8,7 @@ import type { BackupFile, BackupSummary } from "./backup-file.ts";
 export async function restoreBackup(store: Store, backup: BackupFile, progress: (rows: number) => void): Promise<BackupSummary> {
   return store.write(async ({ tables }) => {
     const used = await tables.firstWithRows();
-    if (used !== undefined) throw new Error(`the data is not empty, ${used} has rows: restore into new data`);
+    if (used !== undefined) throw new Error(`the data is not empty, ${used} has rows: restore into an empty store`);
     let restored = 0;
     return backup.read(async ({ table, cells }) => {
       await tables.insert(table, cells);

@@ -43,7 +43,7 @@ async function* rowLines({ tables }: Transaction, table: TableShape, end: Backup
 
 async function* contentLines(transaction: Transaction, options: BackupOptions): AsyncGenerator<string> {
   const key = await transaction.settings.get(CURRENT_KEY);
-  if (key === undefined) throw new Error("there is nothing to back up: no server has used this data yet");
+  if (key === undefined) throw new Error("nothing to back up: no server has used this data yet");
   options.checkKey(key);
   const made = new Date(options.clock.now()).toISOString();
   const head: BackupHead = { vaultsync_backup: FORMAT_VERSION, schema: migrations.length, made_at: made, key };
@@ -102,7 +102,7 @@ async function exists(path: string): Promise<boolean> {
  */
 export async function writeBackup(options: BackupOptions): Promise<void> {
   const { store, to, replace } = options;
-  const taken = (): Error => new Error(`${to} exists already: choose another name, or add --force`);
+  const taken = (): Error => new Error(`${to} already exists: choose another name or add --force`);
   if (!replace && (await exists(to))) throw taken();
   const temporary = `${to}.${randomUUID()}.tmp`;
   try {

@@ -57,7 +57,7 @@ test("a ring takes up a key that was added to its file, and reads the file again
   new KeyFile(file).retireAllBut(ids[1]!);
   expect(ring.find(ids[2]!)).toBeUndefined();
   expect(ring.find(ids[0]!)?.id).toBe(ids[0]);
-  expect(() => ring.get("0123456789abcdef")).toThrow("0123456789abcdef is not among the keys given");
+  expect(() => ring.get("0123456789abcdef")).toThrow("unknown master key 0123456789abcdef");
 });
 
 test("a file that has become unreadable takes no key away", async () => {

@@ -20,7 +20,7 @@ import { KEY_BYTES, MasterKey } from "./master-key.ts";
 function parseKey(text: string): MasterKey {
   const key = Buffer.from(text, "base64");
   if (key.length !== KEY_BYTES || key.toString("base64") !== text) {
-    throw new Error("a master key is 32 bytes in base64: make one with `vaultsync vault key generate FILE`");
+    throw new Error("invalid master key, expected 32 bytes in base64: create one with `vaultsync vault key generate FILE`");
   }
   return new MasterKey(new Redacted(key));
 }
@@ -36,7 +36,7 @@ function keyTexts(line: string): string[] {
 /** Keys in base64, one a line or separated by commas; from `#` to the end of a line is a comment. @throws Error that says what to do */
 export function parseMasterKeys(text: string): MasterKey[] {
   const keys = text.split("\n").flatMap(keyTexts).map(parseKey);
-  if (keys.length === 0) throw new Error("there is no master key: make one with `vaultsync vault key generate FILE`");
+  if (keys.length === 0) throw new Error("no master key: create one with `vaultsync vault key generate FILE`");
   return keys;
 }
 

@@ -44,7 +44,7 @@ export class KeyRing {
   /** @throws Error when there is no such key */
   get(id: string): MasterKey {
     const key = this.find(id);
-    if (!key) throw new Error(`the master key ${id} is not among the keys given: add it to the master key file`);
+    if (!key) throw new Error(`unknown master key ${id}: add it to the master key file`);
     return key;
   }
 }

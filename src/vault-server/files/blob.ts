@@ -105,7 +105,7 @@ export async function* readBlob({ store }: VaultContext, version: FileVersion, k
   for (let index = 0; left > 0; index += 1) {
     const position = index;
     const sealed = await store.read(({ files }) => files.chunk(version.blobId, position));
-    if (!sealed) throw new Error("a chunk of a file is missing");
+    if (!sealed) throw new Error("a chunk of the file is missing");
     const plain = openBytes(key, chunkIdentity(version.blobId, index), sealed);
     freeBuffer(sealed);
     left -= plain.length;

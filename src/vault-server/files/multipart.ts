@@ -39,7 +39,7 @@ class Cutter {
   async #pull(): Promise<boolean> {
     const next = await this.#source.next().catch(() => undefined);
     // The client went away.
-    if (next === undefined) throw malformed("it ends too early");
+    if (next === undefined) throw malformed("unexpected end");
     if (next.done === true) return false;
     const rest = Buffer.from(this.#held);
     freeBuffer(this.#chunk);
@@ -56,7 +56,7 @@ class Cutter {
       if (end > 0) yield this.#held.subarray(0, end);
       this.#held = this.#held.subarray(at === -1 ? end : end + delimiter.length);
       if (at !== -1) return;
-      if (!(await this.#pull())) throw malformed("it ends too early");
+      if (!(await this.#pull())) throw malformed("unexpected end");
     }
   }
 
@@ -65,14 +65,14 @@ class Cutter {
     let size = 0;
     for await (const piece of this.until(delimiter)) {
       size += piece.length;
-      if (size > maxBytes) throw malformed("a header is too long");
+      if (size > maxBytes) throw malformed("part header too long");
       pieces.push(Buffer.from(piece));
     }
     return Buffer.concat(pieces);
   }
 
   async take(count: number): Promise<Buffer> {
-    while (this.#held.length < count) if (!(await this.#pull())) throw malformed("it ends too early");
+    while (this.#held.length < count) if (!(await this.#pull())) throw malformed("unexpected end");
     const taken = this.#held.subarray(0, count);
     this.#held = this.#held.subarray(count);
     return taken;
@@ -80,7 +80,7 @@ class Cutter {
 
   async drain(maxBytes: number): Promise<void> {
     for (let size = this.#held.length; ; size += this.#held.length) {
-      if (size > maxBytes) throw malformed("too much follows the last part");
+      if (size > maxBytes) throw malformed("too much data after the last part");
       this.#held = Buffer.alloc(0);
       if (!(await this.#pull())) return;
     }
@@ -92,7 +92,7 @@ function decode(bytes: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw malformed("a part's header is not UTF-8");
+    throw malformed("part header is not valid UTF-8");
   }
 }
 
@@ -100,7 +100,7 @@ function parseHeaders(bytes: Buffer): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
   for (const line of decode(bytes).split("\r\n")) {
     const colon = line.indexOf(":");
-    if (colon < 1) throw malformed("a part's header is not readable");
+    if (colon < 1) throw malformed("malformed part header");
     headers.set(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim());
   }
   return headers;
@@ -109,7 +109,7 @@ function parseHeaders(bytes: Buffer): ReadonlyMap<string, string> {
 async function skip(content: AsyncIterable<Uint8Array>, budget: { bytes: number }): Promise<void> {
   for await (const piece of content) {
     budget.bytes -= piece.length;
-    if (budget.bytes < 0) throw malformed("too much of it is no file");
+    if (budget.bytes < 0) throw malformed("too much data that is not a file");
   }
 }
 
@@ -128,7 +128,7 @@ export async function* multipartParts(source: AsyncIterable<Uint8Array>, boundar
     for (;;) {
       const mark = (await cutter.take(2)).toString("latin1");
       if (mark === "--") return await cutter.drain(others.bytes);
-      if (mark !== "\r\n") throw malformed("a delimiter does not end its line");
+      if (mark !== "\r\n") throw malformed("data after a delimiter");
       const headers = parseHeaders(await cutter.collect(HEADERS_END, MAX_HEADER_BYTES));
       const content = cutter.until(delimiter);
       yield { headers, content };

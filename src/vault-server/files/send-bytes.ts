@@ -2,10 +2,10 @@ import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import { freeBuffer } from "../../lib/free-buffer.ts";
 
-/** Resolves when the system has taken the bytes; rejects when the client went away. */
+/** Resolves when the system has taken the bytes; rejects when the client closed the connection. */
 function write(response: ServerResponse, bytes: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
-    const closed = (): void => reject(new Error("the client went away"));
+    const closed = (): void => reject(new Error("the client closed the connection"));
     if (response.destroyed) return closed();
     response.once("close", closed);
     response.write(bytes, (error) => {

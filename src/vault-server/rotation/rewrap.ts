@@ -56,7 +56,7 @@ async function rewrapBatch(
   batch: { readonly kind: WrappedRecord["kind"]; readonly id: string; readonly after: WrappedRecord | undefined },
 ): Promise<Rewrapped & { last: WrappedRecord | undefined }> {
   const { kind, id, after } = batch;
-  if ((await settings.get(CURRENT_KEY)) !== id) throw new Error("another rotation has begun meanwhile");
+  if ((await settings.get(CURRENT_KEY)) !== id) throw new Error("another rotation has started");
   const unreadable: WrappedRecord[] = [];
   let rewrapped = 0;
   const records = await wrappedKeys.otherThan(kind, id, after, AT_ONCE);

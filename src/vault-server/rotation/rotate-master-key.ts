@@ -33,8 +33,8 @@ export interface RotationResult {
 /** @throws Error when the keys are not those of the data */
 async function presentKey({ keys }: Rotation, { settings }: Transaction): Promise<string> {
   const current = await settings.get(CURRENT_KEY);
-  if (current === undefined) throw new Error("the data has no master key yet: there is nothing to rotate");
-  if (!keys.find(current)) throw new Error(`the data is under another master key, ${current}, than those given`);
+  if (current === undefined) throw new Error("nothing to rotate: the data has no master key yet");
+  if (!keys.find(current)) throw new Error(`the data is encrypted under another master key: expected ${current}`);
   return current;
 }
 
@@ -60,7 +60,7 @@ async function begin(rotation: Rotation, fresh: Redacted<Uint8Array>): Promise<s
 /** Answers how many records are under another master key, after which none can become so. @throws Error when more than these are */
 async function proveNoneLeft({ store }: Rotation, id: string, { unreadable }: Rewrapped): Promise<number> {
   const left = await store.write(({ wrappedKeys }) => wrappedKeys.countOtherThan(id));
-  if (left > unreadable.length) throw new Error(`${left} records are still under another master key: run it again`);
+  if (left > unreadable.length) throw new Error(`${left} records are still wrapped by another master key: run the command again`);
   return left;
 }
 
@@ -68,7 +68,7 @@ async function proveNoneLeft({ store }: Rotation, id: string, { unreadable }: Re
 async function finish({ store, to }: Rotation, id: string, left: number): Promise<readonly string[]> {
   return store.write(async ({ settings }) => {
     await settings.set(ROTATION, "");
-    if ((await settings.get(CURRENT_KEY)) !== id) throw new Error("another rotation has begun meanwhile");
+    if ((await settings.get(CURRENT_KEY)) !== id) throw new Error("another rotation has started");
     return left === 0 && to.kind === "new" ? to.file.retireAllBut(id) : [];
   });
 }

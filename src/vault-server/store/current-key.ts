@@ -12,7 +12,7 @@ export const CURRENT_KEY = "master_key";
  */
 export async function currentKey(keys: KeyRing, { settings }: Transaction): Promise<MasterKey> {
   const id = await settings.get(CURRENT_KEY);
-  if (id === undefined) throw new Error("the data has no master key yet: a server must have started with it once");
+  if (id === undefined) throw new Error("the data has no master key: start a server on it first");
   return keys.get(id);
 }
 
@@ -23,7 +23,7 @@ export async function checkMasterKey(store: Store, keys: KeyRing): Promise<void>
     const known = await settings.get(CURRENT_KEY);
     if (known === undefined && first !== undefined) return settings.set(CURRENT_KEY, first);
     if (known === undefined || !keys.find(known)) {
-      throw new Error(`the data was written under another master key, ${known}: start with that one`);
+      throw new Error(`the data is encrypted under another master key: expected ${known}`);
     }
   });
 }

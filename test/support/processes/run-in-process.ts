@@ -16,7 +16,11 @@ export async function runInProcess(args: readonly string[], env: Readonly<Record
   } catch (error) {
     // The same exit codes as src/main.ts.
     if (error instanceof CommanderError) return { code: error.exitCode === 0 ? 0 : 2, ...output };
-    return { code: 1, stdout: output.stdout, stderr: `${output.stderr}vaultsync: ${String(error)}\n` };
+    return {
+      code: 1,
+      stdout: output.stdout,
+      stderr: `${output.stderr}vaultsync: ${error instanceof Error ? error.message : "failed"}\n`,
+    };
   } finally {
     process.exitCode = undefined;
     for (const spy of spies) spy.mockRestore();

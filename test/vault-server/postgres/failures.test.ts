@@ -103,10 +103,10 @@ test("a database that is restarted under load, even by a crash: requests are tol
 test("what cannot be started with says what to do, and never the password", async () => {
   const local = new URL(inject("postgres").url);
   expect(await message("postgres://u:canary-password@127.0.0.1:1/vault")).toBe(
-    "Error: cannot reach the PostgreSQL database vault at 127.0.0.1:1: is it running, and is the URL right?",
+    "Error: cannot connect to the PostgreSQL database vault at 127.0.0.1:1: check that it is running and that the URL is correct",
   );
   local.pathname = "/missing";
   expect(await message(local.href)).toMatch(/database missing at .* does not exist: create it, with ENCODING 'UTF8'$/u);
   local.searchParams.set("user", "nobody");
-  expect(await message(local.href)).toMatch(/refused the user: set PGPASSWORD/u);
+  expect(await message(local.href)).toMatch(/rejected the user: set PGPASSWORD/u);
 });

@@ -22,7 +22,7 @@ export function isConflict(error: unknown): boolean {
 /** What a conflict is that came once too often: the store is too busy, unless a key is to blame that no other transaction has. */
 export function afterLastAttempt(conflict: unknown): unknown {
   const busy = conflict instanceof DatabaseError && conflict.code?.startsWith("40") === true;
-  return busy ? new StoreUnavailableError("too many others write the same", { cause: conflict }) : conflict;
+  return busy ? new StoreUnavailableError("too many concurrent writes of the same rows", { cause: conflict }) : conflict;
 }
 
 /** Whether a statement was prepared for a table that has changed since. */
@@ -40,7 +40,7 @@ export function postgresFailure(error: unknown): unknown {
     error.where = undefined;
     if (!UNAVAILABLE.test(error.code ?? "")) return error;
   }
-  return new StoreUnavailableError("the database cannot be reached, or is too busy", { cause: error });
+  return new StoreUnavailableError("the database is unreachable or overloaded", { cause: error });
 }
 
 /** Why the first connection failed, and what to do about it. */
@@ -48,10 +48,10 @@ export function connectFailure(location: string, cause: unknown): Error {
   const place = describeLocation(location);
   switch (cause instanceof DatabaseError ? cause.code : undefined) {
     case undefined:
-      return new Error(`cannot reach ${place}: is it running, and is the URL right?`, { cause });
+      return new Error(`cannot connect to ${place}: check that it is running and that the URL is correct`, { cause });
     case "28P01":
     case "28000":
-      return new Error(`${place} refused the user: set PGPASSWORD, or PGPASSFILE, and see the server's pg_hba.conf`, { cause });
+      return new Error(`${place} rejected the user: set PGPASSWORD or PGPASSFILE, or check the server's pg_hba.conf`, { cause });
     case "3D000":
       return new Error(`${place} does not exist: create it, with ENCODING 'UTF8'`, { cause });
     default:

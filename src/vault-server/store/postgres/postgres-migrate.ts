@@ -12,7 +12,8 @@ const MIGRATION_LOCK = 7_318_204_415;
 export async function migratePostgres(client: ClientBase): Promise<void> {
   const connection = new PostgresConnection(client, () => undefined);
   const encoding = (await connection.get("SHOW server_encoding"))?.text("server_encoding");
-  if (encoding !== "UTF8") throw new Error(`the database's encoding is ${encoding}: create it with ENCODING 'UTF8'`);
+  if (encoding !== "UTF8")
+    throw new Error(`the database has encoding ${encoding}, expected UTF8: create it with ENCODING 'UTF8'`);
   await connection.exec("BEGIN");
   try {
     await connection.exec(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`);

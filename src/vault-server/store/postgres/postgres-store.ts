@@ -115,7 +115,7 @@ class PostgresStore implements Store {
     try {
       await connection.exec(begin);
       const result = await work(sqlTransaction(connection));
-      if ((await connection.exec("COMMIT")) !== "COMMIT") throw new Error("a failure within a transaction was passed over");
+      if ((await connection.exec("COMMIT")) !== "COMMIT") throw new Error("a failed statement was ignored within a transaction");
       client.release();
       return result;
     } catch (error) {
