@@ -1,7 +1,5 @@
 import type { TestVault } from "../../support/vault/test-vault.ts";
-
-export const ann = "ann@example.com";
-const bob = "bob@example.com";
+import { ann, bob, secretRoute } from "./ann-and-bob.ts";
 
 /** Fills the vault, so that no page of Ann is empty. */
 export async function fillPages(vault: TestVault): Promise<void> {
@@ -17,9 +15,9 @@ export async function fillPages(vault: TestVault): Promise<void> {
   await anns.call("share", { key_name: "shop-db", permission: "R", usr_id_from: ann, usr_id_to: bob });
   await bobs.call("protect", { key_name: "mail", key_value: "v" });
   await bobs.call("share", { key_name: "mail", permission: "RW", usr_id_from: bob, usr_id_to: ann });
-  const somebody = "somebody.with.a.long.address@department.example.com";
-  await anns.call("team_create", { group_id: "checkout", members: [bob, somebody] });
-  for (const recipient of [{ usr_id_to: somebody }, { group_id_to: "checkout" }])
+  const longEmail = "user.with.a.long.address@department.example.com";
+  await anns.call("team_create", { group_id: "checkout", members: [bob, longEmail] });
+  for (const recipient of [{ usr_id_to: longEmail }, { group_id_to: "checkout" }])
     await anns.call("share", { key_name: "shop-db", permission: "RW", usr_id_from: ann, ...recipient });
   for (const content of ["a", "b"]) await anns.upload([{ filename: "app.conf", bytes: Buffer.from(content) }]);
 }
@@ -28,26 +26,26 @@ interface PageUnderTest {
   readonly route: string;
   /** Text that appears once the page is loaded. */
   readonly shows: string;
-  readonly loggedIn: boolean;
+  readonly requiresLogin: boolean;
 }
 
-export const accountPages: readonly PageUnderTest[] = [
-  { route: "/login", shows: "Forgot your password?", loggedIn: false },
-  { route: "/sign-up", shows: "Send me the link", loggedIn: false },
-  { route: "/forgot-password", shows: "Send me the link", loggedIn: false },
-  { route: "/set-password?token=none", shows: "Set password and log in", loggedIn: false },
+const accountPages: readonly PageUnderTest[] = [
+  { route: "/login", shows: "Forgot your password?", requiresLogin: false },
+  { route: "/sign-up", shows: "Send me the link", requiresLogin: false },
+  { route: "/forgot-password", shows: "Send me the link", requiresLogin: false },
+  { route: "/set-password?token=none", shows: "Set password and log in", requiresLogin: false },
 ];
 
-export const signedInPages: readonly PageUnderTest[] = [
-  { route: "/secrets", shows: "Orders and stock", loggedIn: true },
-  { route: "/new-secret", shows: "Metadata and lifetime", loggedIn: true },
-  { route: `/secrets/${encodeURIComponent(ann)}/shop-db`, shows: "Invited by email", loggedIn: true },
-  { route: `/secrets/${encodeURIComponent(bob)}/mail`, shows: "Remove from my list", loggedIn: true },
-  { route: `/secrets/${encodeURIComponent(bob)}/nothing`, shows: "Write-only access", loggedIn: true },
-  { route: "/files", shows: "1 earlier version", loggedIn: true },
-  { route: "/teams", shows: "Add members", loggedIn: true },
-  { route: "/api-token", shows: "Usage", loggedIn: true },
-  { route: "/nowhere", shows: "This page does not exist", loggedIn: true },
+const signedInPages: readonly PageUnderTest[] = [
+  { route: "/secrets", shows: "Orders and stock", requiresLogin: true },
+  { route: "/new-secret", shows: "Metadata and lifetime", requiresLogin: true },
+  { route: secretRoute(ann, "shop-db"), shows: "Invited by email", requiresLogin: true },
+  { route: secretRoute(bob, "mail"), shows: "Remove from my list", requiresLogin: true },
+  { route: secretRoute(bob, "nothing"), shows: "Write-only access", requiresLogin: true },
+  { route: "/files", shows: "1 earlier version", requiresLogin: true },
+  { route: "/teams", shows: "Add members", requiresLogin: true },
+  { route: "/api-token", shows: "Usage", requiresLogin: true },
+  { route: "/nowhere", shows: "This page does not exist", requiresLogin: true },
 ];
 
 export const allPages: readonly PageUnderTest[] = [...accountPages, ...signedInPages];
