@@ -24,8 +24,8 @@ async function logIn({ page }: Visitor, email: string, password: string): Promis
   await page.getByRole("button", { name: "Log in" }).click();
 }
 
-describe("logging in and out", () => {
-  test("a wrong password is told, and the right one leads to the secrets", async () => {
+describe("login and logout", () => {
+  test("the login page reports a wrong password and opens the secrets after a correct one", async () => {
     const visitor = await browser.visit(vault);
     const { page, go } = visitor;
     await go("/login");
@@ -36,7 +36,7 @@ describe("logging in and out", () => {
     await expect.poll(() => page.url()).toBe(`${vault.url}/#/secrets`);
   });
 
-  test("a page behind the log-in shows the log-in first, and itself afterwards", async () => {
+  test("a page that requires a login is shown after the login", async () => {
     const visitor = await browser.visit(vault);
     await visitor.go(`/secrets/${encodeURIComponent(ann)}/shop-db`);
     await visitor.page.getByRole("heading", { level: 1, name: "Log in" }).waitFor();
@@ -44,7 +44,7 @@ describe("logging in and out", () => {
     await visitor.page.getByRole("heading", { level: 1, name: "shop-db" }).waitFor();
   });
 
-  test("a session that is over says so, and leads back to where one was", async () => {
+  test("an ended session shows a notice and returns to the same page after a new login", async () => {
     const visitor = await browser.visit(vault, { as: ann });
     const { page, go } = visitor;
     await go("/teams");
@@ -57,7 +57,7 @@ describe("logging in and out", () => {
     await page.getByText("No files yet").waitFor();
   });
 
-  test("logging out ends the session for other pages of the browser too", async () => {
+  test("a logout ends the session in other tabs of the browser", async () => {
     const { page, go } = await browser.visit(vault, { as: ann });
     const second = await page.context().newPage();
     await go("/files");
@@ -69,7 +69,7 @@ describe("logging in and out", () => {
     await second.getByText("Your session has ended").waitFor();
   });
 
-  test("a new log-in in another page of the browser does not disturb the first", async () => {
+  test("a new login of the same user in another tab keeps the first tab logged in", async () => {
     const visitor = await browser.visit(vault, { as: ann });
     const { page, go } = visitor;
     await go("/teams");
@@ -82,7 +82,7 @@ describe("logging in and out", () => {
     await page.getByText("No files yet").waitFor();
   });
 
-  test("somebody else's log-in in another page ends what the first shows", async () => {
+  test("a login of another user in another tab ends the session of the first tab", async () => {
     const { page, go } = await browser.visit(vault, { as: ann });
     await go("/teams");
     await page.getByText("No teams yet").waitFor();
@@ -92,7 +92,7 @@ describe("logging in and out", () => {
     await page.getByText("Your session has ended").waitFor();
   });
 
-  test("a vault that cannot be reached is told, with a way to try again", async () => {
+  test("an unreachable vault is reported with a retry button", async () => {
     const { page, go } = await browser.visit(vault, { as: ann });
     await page.route("**/app/session", (route) => route.abort());
     await go("/secrets");
@@ -111,8 +111,8 @@ async function linkFor(visitor: Visitor, route: string, email: string): Promise<
   return (await mailTo(vault.mailDirectory, email)).link;
 }
 
-describe("choosing a password", () => {
-  test("the link's token leaves the address bar and the history at once", async () => {
+describe("password pages", () => {
+  test("the token of an email link is removed from the address bar and the history", async () => {
     const visitor = await browser.visit(vault);
     const { page } = visitor;
     const link = await linkFor(visitor, "/sign-up", "new@example.com");
@@ -129,7 +129,7 @@ describe("choosing a password", () => {
     await page.getByText("Open this page through the link in an email").waitFor();
   });
 
-  test("two passwords that differ, a short one and a used link are each told", async () => {
+  test("different passwords, a short password and a used link are rejected", async () => {
     const visitor = await browser.visit(vault);
     const { page } = visitor;
     const link = await linkFor(visitor, "/forgot-password", "bob@example.com");
@@ -158,7 +158,7 @@ describe("choosing a password", () => {
     await late.page.getByRole("link", { name: "Request another email" }).waitFor();
   });
 
-  test("an address with or without an account gets the same page", async () => {
+  test("an email address with and without an account gets the same page", async () => {
     const visitor = await browser.visit(vault);
     const { page, go } = visitor;
     const shown: string[] = [];

@@ -14,7 +14,7 @@ beforeEach(async () => {
   vault = browser.keep(await TestVault.start({ emails: [ann] }));
 });
 
-test("a token is shown for the password only, copied, and gone when the page is left", async () => {
+test("a token is shown after a password check and is gone when the page is left", async () => {
   const { page, go } = await browser.visit(vault, { as: ann, permissions });
   await go("/api-token");
   const password = page.getByLabel("Confirm your password");
@@ -43,7 +43,7 @@ test("a token is shown for the password only, copied, and gone when the page is 
   expect(kept).not.toContain(token);
 });
 
-test("the example works as it stands, with the token on standard input", async () => {
+test("the shell example works unchanged with the token on standard input", async () => {
   const caller = await vault.client(ann);
   await caller.call("protect", { key_name: "shop-db", key_value: "v" });
   const { page, go } = await browser.visit(vault, { as: ann });

@@ -28,8 +28,8 @@ async function pick(page: Page, name: string, buffer: Buffer): Promise<void> {
   await page.getByLabel("Files to upload").setInputFiles({ name, mimeType: "application/octet-stream", buffer });
 }
 
-describe("uploading", () => {
-  test("several at once become files, under their names", async () => {
+describe("file upload", () => {
+  test("stores several files under their names", async () => {
     const { page, go } = await browser.visit(vault, { as: ann });
     await go("/files");
     await page.getByText("No files yet").waitFor();
@@ -44,7 +44,7 @@ describe("uploading", () => {
     expect(stored).toEqual(new Map(files.map(({ name, buffer }) => [name, sha256(buffer)])));
   });
 
-  test("the same name again becomes the next version, with its own digest", async () => {
+  test("stores a file of an existing name as the next version with its own digest", async () => {
     const [first, second] = [randomBytes(1000), randomBytes(2000)];
     const { page, go } = await browser.visit(vault, { as: ann });
     await go("/files");
@@ -57,7 +57,7 @@ describe("uploading", () => {
     await page.getByText(sha256(first).slice(0, 12)).waitFor();
   });
 
-  test("by dropping", async () => {
+  test("accepts files by drag and drop", async () => {
     const { page, go } = await browser.visit(vault, { as: ann });
     await go("/files");
     const transfer = await page.evaluateHandle(() => {
@@ -70,7 +70,7 @@ describe("uploading", () => {
     expect((await listed())[0]).toMatchObject({ sha256: sha256(Buffer.from("dropped")) });
   });
 
-  test("shows how far it is, and is called off on request", async () => {
+  test("shows its progress and stops when it is canceled", async () => {
     const { page, go } = await browser.visit(vault, { as: ann });
     await go("/files");
     const network = await page.context().newCDPSession(page);
@@ -89,7 +89,7 @@ describe("uploading", () => {
     expect(await listed()).toEqual([]);
   });
 
-  test("of too large a file is refused with the reason", async () => {
+  test("of a file above the limit fails with the reason", async () => {
     const small = browser.keep(await TestVault.start({ emails: [ann], limits: { fileBytes: 1000 } }));
     const { page, go } = await browser.visit(small, { as: ann });
     await go("/files");
@@ -100,7 +100,7 @@ describe("uploading", () => {
 });
 
 describe("stored files", () => {
-  test("each version comes down as it went up", async () => {
+  test("each version is downloaded unchanged", async () => {
     const versions = [randomBytes(1000), randomBytes(200_000)];
     for (const bytes of versions) await anns.upload([{ filename: "app.conf", bytes }]);
     const { page, go } = await browser.visit(vault, { as: ann });
@@ -114,7 +114,7 @@ describe("stored files", () => {
     }
   });
 
-  test("one version, then the whole file, is deleted once that is confirmed", async () => {
+  test("a version and a whole file are deleted only after confirmation", async () => {
     for (const filename of ["app.conf", "app.conf", "kept"]) await anns.upload([{ filename, bytes: randomBytes(10) }]);
     const { page, go } = await browser.visit(vault, { as: ann });
     await go("/files");

@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => vault[Symbol.asyncDispose]());
 
-test("the page holds no script or style of its own, and asks for nothing from elsewhere", async () => {
+test("the page has no inline script or style and loads nothing from other origins", async () => {
   const { page, go } = await browser.visit(vault);
   const hosts = new Set<string>();
   page.on("request", (request) => hosts.add(new URL(request.url()).origin));
@@ -22,7 +22,7 @@ test("the page holds no script or style of its own, and asks for nothing from el
   expect([...hosts]).toEqual([vault.url]);
 });
 
-test("a script smuggled into the page does not run", async () => {
+test("an injected inline script does not run", async () => {
   const { page, go } = await browser.visit(vault);
   await go("/login");
   await page.getByLabel("Email address").waitFor();
@@ -42,7 +42,7 @@ test("a script smuggled into the page does not run", async () => {
   browser.takeFaults();
 });
 
-test("the built application is small enough to come at once", async () => {
+test("the compressed application is smaller than 60 kB", async () => {
   const html = (await sendRequest(`${vault.url}/`, { method: "GET" })).bytes.toString();
   const assets = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/gu)].map(([, path]) => path ?? "");
   expect(assets).toHaveLength(3);

@@ -18,7 +18,7 @@ async function members(): Promise<string[]> {
   return (await anns.call("team_list")).json().teams[0]?.members;
 }
 
-test("a team is made with its members, changed, and deleted", async () => {
+test("a creator creates a team, changes its members and deletes it", async () => {
   const { page, go } = await browser.visit(vault, { as: ann });
   await go("/teams");
   await page.getByText("No teams yet").waitFor();
@@ -43,7 +43,7 @@ test("a team is made with its members, changed, and deleted", async () => {
   expect(await members()).toBeUndefined();
 });
 
-test("a member sees the team, and cannot change it", async () => {
+test("a member sees the team and cannot change it", async () => {
   await bobs.call("team_create", { group_id: "platform", members: [ann] });
   const { page, go } = await browser.visit(vault, { as: ann });
   await go("/teams");
@@ -51,7 +51,7 @@ test("a member sees the team, and cannot change it", async () => {
   expect(await page.getByRole("main").getByRole("button").allTextContents()).toEqual(["New team"]);
 });
 
-test("a name that is taken, and an address that is none, are told in the dialog", async () => {
+test("the new team dialog shows a name conflict and an invalid email address", async () => {
   await bobs.call("team_create", { group_id: "platform", members: [] });
   const { page, go } = await browser.visit(vault, { as: ann });
   await go("/teams");

@@ -29,7 +29,7 @@ async function newest(vault: TestVault, email: string): Promise<string> {
 
 const digest = (content: Buffer) => createHash("sha256").update(content).digest("hex");
 
-test("from signing up to a token for programs: the whole story of two people", async () => {
+test("two users sign up, share a secret, create an API token and exchange a file", async () => {
   const canaries = new Canaries();
   const [value, annsPassword, zoesPassword] = [canaries.text("value"), canaries.text("password"), canaries.text("password")];
   const vault = browser.keep(await TestVault.start({ emails: [] }));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { hrefOf, parseRoute, type Route } from "./route.ts";
 
-describe("routes", () => {
+describe("route", () => {
   test.each<Route>([
     { page: "login" },
     { page: "secrets" },
@@ -9,25 +9,25 @@ describe("routes", () => {
     { page: "secret", owner: "ann@example.com", name: "shop/db" },
     { page: "secret", owner: "ann@example.com", name: "50 % off? #1" },
     { page: "secret", owner: "ann@example.com", name: ".." },
-  ])("the address of $page leads back to it", (route) => {
+  ])("of $page is parsed from its own address", (route) => {
     expect(parseRoute(hrefOf(route))).toEqual(route);
   });
 
-  test("no hash at all is the list of secrets", () => {
+  test("of an empty hash is the list of secrets", () => {
     expect(parseRoute("")).toEqual({ page: "secrets" });
     expect(parseRoute("#/")).toEqual({ page: "secrets" });
   });
 
-  test("a mail's link carries its token", () => {
+  test("of an email link carries its token", () => {
     expect(parseRoute("#/set-password?token=abc-_1")).toEqual({ page: "set-password", token: "abc-_1" });
     expect(parseRoute("#/set-password")).toEqual({ page: "set-password", token: "" });
   });
 
-  test("the address of a page never holds a token", () => {
+  test("address never contains a token", () => {
     expect(hrefOf({ page: "set-password", token: "abc" })).toBe("#/set-password");
   });
 
-  test.each(["#/nowhere", "#/secrets/ann", "#/secrets/a/b/c", "#/secrets/a/%zz", "#/secrets//"])("%s is no page", (hash) => {
+  test.each(["#/nowhere", "#/secrets/ann", "#/secrets/a/b/c", "#/secrets/a/%zz", "#/secrets//"])("of %s is unknown", (hash) => {
     expect(parseRoute(hash)).toEqual({ page: "unknown" });
   });
 });

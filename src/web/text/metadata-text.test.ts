@@ -26,11 +26,11 @@ test.each([
   null,
   [1, "2"],
   { a: { b: [null] } },
-])("%j comes back from its text as it was", (value) => {
+])("metadataValue restores %j from its text", (value) => {
   expect(metadataValue(metadataText(value))).toEqual(value);
 });
 
-test("text looks like itself, a number like a number", () => {
+test("metadataText quotes only text that parses as JSON", () => {
   expect(metadataText("blue")).toBe("blue");
   expect(metadataText(10)).toBe("10");
   expect(metadataText("10")).toBe('"10"');

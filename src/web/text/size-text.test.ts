@@ -9,6 +9,6 @@ test.each([
   [1_234_567, "1.23 MB"],
   [67_108_864, "67.1 MB"],
   [5e15, "5,000 TB"],
-])("%d is %s", (bytes, text) => {
+])("sizeText formats %d as %s", (bytes, text) => {
   expect(sizeText(bytes)).toBe(text);
 });

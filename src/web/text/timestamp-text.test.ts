@@ -15,10 +15,10 @@ test.each([
   ["2026-12-01T12:00:00.000Z", "in 10 days"],
   ["3026-11-21T12:00:00.000Z", "in 1,000 years"],
   [now + 9e15, "in 285,193 years"],
-])("%s is %s", (moment, text) => {
-  expect(relativeTime(moment, now)).toBe(text);
+])("relativeTime formats %s as %s", (timestamp, text) => {
+  expect(relativeTime(timestamp, now)).toBe(text);
 });
 
-test("a moment beyond the calendar still has a text", () => {
+test("exactTime formats a timestamp beyond the calendar in milliseconds", () => {
   expect(exactTime(9e15)).toBe("9000000000000000 ms after 1970");
 });

@@ -35,7 +35,7 @@ export function useUploads(onStored: () => Promise<void>): Uploads {
   const ids = useRef(0);
   const set = useCallback(
     (id: number, state: UploadState) =>
-      setUploads((uploads) => uploads.map((upload) => (upload.id === id ? { ...upload, state } : upload))),
+      setUploads((previous) => previous.map((upload) => (upload.id === id ? { ...upload, state } : upload))),
     [],
   );
   useEffect(() => () => aborts.current.forEach((abort) => abort.abort()), []);
@@ -62,13 +62,13 @@ export function useUploads(onStored: () => Promise<void>): Uploads {
       for (const file of files) {
         const id = ++ids.current;
         aborts.current.set(id, new AbortController());
-        setUploads((uploads) => [...uploads, { id, filename: file.name, size: file.size, state: { kind: "waiting" } }]);
+        setUploads((previous) => [...previous, { id, filename: file.name, size: file.size, state: { kind: "waiting" } }]);
         queue.current = queue.current.then(() => send(id, file));
       }
     },
     [send],
   );
   const cancel = useCallback((id: number) => aborts.current.get(id)?.abort(), []);
-  const clear = useCallback(() => setUploads((uploads) => uploads.filter((upload) => !isFinished(upload))), []);
+  const clear = useCallback(() => setUploads((previous) => previous.filter((upload) => !isFinished(upload))), []);
   return { uploads, add, cancel, clear };
 }

@@ -1,0 +1,130 @@
+import { describe, expect, test } from "vitest";
+import { Canaries } from "../support/assertions/canary.ts";
+import { AnnAndBob, ann, bob, secretRoute } from "./support/ann-and-bob.ts";
+import { TestBrowser } from "./support/browser.ts";
+
+const browser = new TestBrowser();
+const users = new AnnAndBob();
+
+describe("secret value", () => {
+  test("is in the page only while revealed, for at most 30 seconds", async () => {
+    const value = new Canaries().text("value");
+    await users.ann.call("protect", { key_name: "shop-db", key_value: value });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await page.clock.install();
+    const requested: string[] = [];
+    page.on("request", (request) => requested.push(request.url()));
+    await go(secretRoute(ann, "shop-db"));
+    const reveal = page.getByRole("button", { name: "Reveal value" });
+    await reveal.waitFor();
+    expect(await page.content()).not.toContain(value);
+    await reveal.click();
+    await page.getByText(value).waitFor();
+    await page.getByRole("button", { name: "Hide value" }).click();
+    await expect.poll(() => page.content()).not.toContain(value);
+    await reveal.click();
+    await page.getByText(value).waitFor();
+    await page.clock.fastForward(29_000);
+    expect(await page.content()).toContain(value);
+    await page.clock.fastForward(1_000);
+    await expect.poll(() => page.content()).not.toContain(value);
+    await reveal.click();
+    await page.getByText(value).waitFor();
+    await page.evaluate(() => dispatchEvent(new PageTransitionEvent("pagehide")));
+    await expect.poll(() => page.content()).not.toContain(value);
+    await reveal.click();
+    await page.getByText(value).waitFor();
+    await page.getByRole("link", { name: "Teams" }).click();
+    await page.getByRole("heading", { level: 1, name: "Teams" }).waitFor();
+    expect(await page.content()).not.toContain(value);
+    expect(await page.evaluate(() => localStorage.length + sessionStorage.length)).toBe(0);
+    expect(requested.join("\n")).not.toContain(value);
+  });
+
+  test("is copied without being revealed", async () => {
+    const value = new Canaries().text("value");
+    await users.ann.call("protect", { key_name: "shop-db", key_value: value });
+    const { page, go } = await browser.visit(users.vault, { as: ann, permissions: ["clipboard-read", "clipboard-write"] });
+    await go(secretRoute(ann, "shop-db"));
+    await page.getByRole("button", { name: "Copy value" }).click();
+    await page.getByRole("status").getByText("Copied value.").waitFor();
+    expect(await page.content()).not.toContain(value);
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(value);
+  });
+
+  test("that contains markup is shown as text", async () => {
+    const value = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
+    await users.ann.call("protect", { key_name: "<b>bold</b>", key_value: value, metadata: { "<i>": value } });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(ann, "<b>bold</b>"));
+    await page.getByRole("button", { name: "Reveal value" }).click();
+    await expect.poll(() => page.getByLabel("Value", { exact: true }).textContent()).toBe(value);
+    expect(await page.title()).toBe("<b>bold</b> · Vaultsync");
+  });
+});
+
+describe("own secret", () => {
+  test("adds a version, reveals the values and deletes a version", async () => {
+    await users.ann.call("protect", { key_name: "shop-db", key_value: "first value" });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(ann, "shop-db"));
+    await page.getByRole("button", { name: "New version" }).click();
+    await page.getByLabel("New value").fill("second value");
+    await page.getByRole("button", { name: "Add version" }).click();
+    const [second, first] = [
+      page.getByRole("listitem").filter({ hasText: "Version 2" }),
+      page.getByRole("listitem").filter({ hasText: "Version 1" }),
+    ];
+    await second.getByText("Latest").waitFor();
+    await first.getByRole("button", { name: "Reveal value" }).click();
+    await page.getByText("first value").waitFor();
+    await page.getByRole("button", { name: "Delete version 2" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete version" }).click();
+    await first.getByText("Latest").waitFor();
+    expect((await users.ann.call("version_list", { key_name: "shop-db" })).json().versions).toHaveLength(1);
+  });
+
+  test("keeps the other metadata when some names are edited", async () => {
+    await users.ann.call("protect", { key_name: "shop-db", key_value: "v", metadata: { team: "blue", count: 3, text: "10" } });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(ann, "shop-db"));
+    await page.getByRole("button", { name: "Edit metadata" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Classification").fill("secret");
+    await dialog.locator('[name="custom-value"]').first().fill("[1, 2]");
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved metadata.").waitFor();
+    const [record] = (await users.ann.call("list_no_dup")).json().secrets;
+    expect(record.metadata).toMatchObject({ classification: "secret", cloud_type: "aws", team: [1, 2], count: 3, text: "10" });
+  });
+
+  test("reveals values and adds versions while it is shared", async () => {
+    await users.ann.call("protect", { key_name: "shop-db", key_value: "first value" });
+    await users.ann.call("share", { key_name: "shop-db", permission: "R", usr_id_from: ann, usr_id_to: bob });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(ann, "shop-db"));
+    await page.getByRole("button", { name: "New version" }).click();
+    await page.getByLabel("New value").fill("second value");
+    await page.getByRole("button", { name: "Add version" }).click();
+    await page.getByRole("heading", { name: "Version 2" }).waitFor();
+    await page.getByRole("button", { name: "Reveal value" }).first().click();
+    await page.getByText("second value").waitFor();
+  });
+
+  test("is deleted only after confirmation", async () => {
+    await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(ann, "shop-db"));
+    const open = page.getByRole("button", { name: "Delete secret" });
+    await open.click();
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await open.evaluate((button) => button === document.activeElement)).toBe(true);
+    expect((await users.ann.call("list_no_dup")).json().secrets).toHaveLength(1);
+    await open.click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete secret" }).click();
+    await page.getByText("No secrets yet").waitFor();
+    expect((await users.ann.call("list_no_dup")).json().secrets).toEqual([]);
+  });
+});

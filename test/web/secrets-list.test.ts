@@ -1,0 +1,76 @@
+import { describe, expect, test } from "vitest";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fillVault } from "../support/vault/fill-vault.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { AnnAndBob, ann, bob } from "./support/ann-and-bob.ts";
+import { TestBrowser } from "./support/browser.ts";
+
+const browser = new TestBrowser();
+const users = new AnnAndBob();
+
+describe("secrets list", () => {
+  test("searches, filters and sorts secrets and keeps the view across navigation", async () => {
+    await users.ann.call("protect", {
+      key_name: "api-key",
+      key_value: "v",
+      metadata: { environment_type: "prod", expiration_time: 90 },
+    });
+    await users.ann.call("protect", {
+      key_name: "shop-db",
+      key_value: "v",
+      metadata: { description: "orders", expiration_time: 1 },
+    });
+    await users.bob.call("protect", { key_name: "mail", key_value: "v" });
+    await users.bob.call("share", { key_name: "mail", permission: "R", usr_id_from: bob, usr_id_to: ann });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go("/secrets");
+    const names = () => page.locator("tbody a").allTextContents();
+    await expect.poll(names).toEqual(["api-key", "mail", "shop-db"]);
+    await page.getByLabel("Shared with me").check({ force: true });
+    await expect.poll(names).toEqual(["mail"]);
+    await page.getByLabel("All", { exact: true }).check({ force: true });
+    await page.getByLabel("Sort by").selectOption("Expires next");
+    await expect.poll(names).toEqual(["shop-db", "mail", "api-key"]);
+    await page.getByLabel("Search secrets").fill("environment_type:prod");
+    await expect.poll(names).toEqual(["api-key"]);
+    await page.getByLabel("Search secrets").fill("no such words");
+    await page.getByText("No matches").waitFor();
+    await page.getByLabel("Search secrets").fill("orders");
+    await page.getByRole("link", { name: "shop-db" }).click();
+    await page.getByRole("link", { name: "All secrets" }).click();
+    expect(await page.getByLabel("Search secrets").inputValue()).toBe("orders");
+  });
+
+  test("shows owner, permission, expiry and deletion deadline of a secret", async () => {
+    await users.bob.call("protect", {
+      key_name: "mail",
+      key_value: "v",
+      metadata: { expiration_time: 0 },
+      delete_time: 60 * 24 * 3,
+    });
+    await users.bob.call("share", { key_name: "mail", permission: "RW", usr_id_from: bob, usr_id_to: ann });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go("/secrets");
+    const row = page.getByRole("row", { name: "mail" });
+    for (const text of [bob, "Read and write", "Expired", "Deleted in 3 days"]) await row.getByText(text).first().waitFor();
+    expect(await row.getByText("in 3 days").getAttribute("title")).toMatch(/20\d\d/u);
+  });
+
+  test("pages ten thousand secrets by fifty and searches all of them", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "vault-web-"));
+    browser.keep({ [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) });
+    const data = join(directory, "vault.db");
+    const large = browser.keep(await TestVault.start({ data, emails: [ann] }));
+    fillVault(data, ann, 10_000, Date.now());
+    const { page, go } = await browser.visit(large, { as: ann });
+    await go("/secrets");
+    await page.getByText("1 to 50 of 10,000").waitFor();
+    expect(await page.locator("tbody tr").count()).toBe(50);
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.getByRole("link", { name: "listed-000050" }).waitFor();
+    await page.getByLabel("Search secrets").fill("listed-00999");
+    await page.getByText("1 to 10 of 10").waitFor();
+  });
+});

@@ -1,0 +1,145 @@
+import { describe, expect, test } from "vitest";
+import { AnnAndBob, ann, bob, secretRoute } from "./support/ann-and-bob.ts";
+import { TestBrowser } from "./support/browser.ts";
+
+const browser = new TestBrowser();
+const users = new AnnAndBob();
+
+async function bobsPermissions(): Promise<string[]> {
+  return (await users.bob.call("list_no_dup")).json().secrets.map((secret: { permission: string }) => secret.permission);
+}
+
+describe("sharing section", () => {
+  test("shares with a user and a team, and stops sharing with one and with everyone", async () => {
+    await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
+    await users.ann.call("team_create", { group_id: "checkout", members: [bob, "new@example.com"] });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(ann, "shop-db"));
+    await page.getByText("Only you have access.").waitFor();
+    const [to, share] = [page.getByLabel("User or team"), page.getByRole("button", { name: "Share", exact: true })];
+    const grants = page.getByRole("list", { name: "Shared with" }).getByRole("listitem");
+    const words = () => grants.locator("span:not(.badges)").allTextContents();
+    await to.fill("checkout");
+    await share.click();
+    await expect.poll(words).toEqual(["checkout", "Team", "Read", "Invited by email"]);
+    await to.fill(bob);
+    await page.getByLabel("Permission", { exact: true }).selectOption("RW");
+    await share.click();
+    await expect.poll(words).toEqual([bob, "User", "Read and write", "Active", "checkout", "Team", "Read", "Invited by email"]);
+    expect(await bobsPermissions()).toEqual(["RW"]);
+    await page.reload();
+    await page.getByRole("button", { name: `Stop sharing with ${bob}` }).click();
+    await page.getByRole("dialog").getByText(`${bob} loses access immediately.`).waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop sharing" }).click();
+    await page.getByText(`Stopped sharing with ${bob}.`).waitFor();
+    await expect.poll(words).toEqual(["checkout", "Team", "Read", "Invited by email"]);
+    expect(await bobsPermissions()).toEqual(["R"]);
+    await page.getByRole("button", { name: "Stop sharing with everyone" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop sharing" }).click();
+    await page.getByText("Only you have access.").waitFor();
+    expect(await bobsPermissions()).toEqual([]);
+    await users.ann.call("team_delete", { group_id: "checkout" });
+  });
+
+  test("changes the permission of a user and of a team", async () => {
+    await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
+    await users.ann.call("team_create", { group_id: "cashiers", members: ["new@example.com"] });
+    for (const recipient of [{ usr_id_to: bob }, { group_id_to: "cashiers" }])
+      await users.ann.call("share", { key_name: "shop-db", permission: "R", usr_id_from: ann, ...recipient });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(ann, "shop-db"));
+    const dialog = page.getByRole("dialog");
+    const grants = page.getByRole("list", { name: "Shared with" }).getByRole("listitem");
+    for (const [grantee, mailed] of [
+      [bob, 0],
+      ["cashiers", 1],
+    ] as const) {
+      const change = page.getByRole("button", { name: `Change permission of ${grantee}` });
+      await change.click();
+      expect(await dialog.getByLabel("Permission").inputValue()).toBe("R");
+      expect(await dialog.getByText("another invitation email").count()).toBe(mailed);
+      await dialog.getByLabel("Permission").selectOption("RW");
+      await dialog.getByRole("button", { name: "Save" }).click();
+      await page.getByText(`Changed the permission of ${grantee}.`).waitFor();
+      await grants.filter({ hasText: grantee }).getByText("Read and write").waitFor();
+      await dialog.waitFor({ state: "detached" });
+      expect(await change.evaluate((button) => button === document.activeElement)).toBe(true);
+    }
+    expect(await bobsPermissions()).toEqual(["RW"]);
+    const { shares } = (await users.ann.call("share_list", { key_name: "shop-db" })).json();
+    expect(shares.map(({ permission }: { permission: string }) => permission)).toEqual(["RW", "RW"]);
+    await users.ann.call("team_delete", { group_id: "cashiers" });
+  });
+
+  test("pages recipients by ten and leaves an empty last page", async () => {
+    await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
+    const recipients = Array.from({ length: 11 }, (_, index) => `p${index + 10}@example.com`);
+    await users.ann.call("share", { key_name: "shop-db", permission: "W", usr_id_from: ann, usr_id_to: recipients });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(ann, "shop-db"));
+    const grants = page.getByRole("list", { name: "Shared with" }).getByRole("listitem");
+    await page.getByText("1 to 10 of 11").waitFor();
+    await page.getByRole("button", { name: "Next" }).click();
+    await page.getByRole("button", { name: "Stop sharing with p20@example.com" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop sharing" }).click();
+    await expect.poll(() => grants.count()).toBe(10);
+    expect(await page.getByText("1 to 10 of 11").count()).toBe(0);
+  });
+});
+
+async function shareWithAnn(permission: string): Promise<void> {
+  await users.bob.call("protect", { key_name: "mail", key_value: "bob's value" });
+  await users.bob.call("share", { key_name: "mail", permission, usr_id_from: bob, usr_id_to: ann });
+}
+
+describe("received secret", () => {
+  test("with R permission can be revealed and removed from the list, but not changed", async () => {
+    await shareWithAnn("R");
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(bob, "mail"));
+    await page.getByRole("button", { name: "Reveal value" }).click();
+    await page.getByText("bob's value").waitFor();
+    for (const name of ["New version", "Edit metadata", "Share", "Delete secret", "Delete version 1"]) {
+      expect(await page.getByRole("button", { name, exact: true }).count()).toBe(0);
+    }
+    await page.getByRole("button", { name: "Remove from my list" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove from my list" }).click();
+    await page.getByText("No secrets yet").waitFor();
+    expect((await users.bob.call("list_no_dup")).json().secrets).toHaveLength(1);
+  });
+
+  test("with RW permission accepts a new version", async () => {
+    await shareWithAnn("RW");
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(bob, "mail"));
+    await page.getByRole("button", { name: "New version" }).click();
+    await page.getByLabel("New value").fill("ann's value");
+    await page.getByRole("button", { name: "Add version" }).click();
+    await page.getByRole("heading", { name: "Version 2" }).waitFor();
+    expect((await users.bob.call("expose_link", { key_name: "mail" })).json().key_value).toBe("ann's value");
+  });
+
+  test("with W permission is not listed, but its page accepts a new version", async () => {
+    await shareWithAnn("W");
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(bob, "mail"));
+    await page.getByLabel("New value").fill("ann's value");
+    await page.getByRole("button", { name: "Add version" }).click();
+    await page.getByText("Added version 2 of mail.").waitFor();
+    expect((await users.bob.call("expose_link", { key_name: "mail" })).json().key_value).toBe("ann's value");
+  });
+
+  test("and an own secret of the same name are shown separately", async () => {
+    await shareWithAnn("R");
+    await users.ann.call("protect", { key_name: "mail", key_value: "ann's own" });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    for (const [owner, value] of [
+      [ann, "ann's own"],
+      [bob, "bob's value"],
+    ] as const) {
+      await go(secretRoute(owner, "mail"));
+      await page.getByRole("button", { name: "Reveal value" }).click();
+      await expect.poll(() => page.getByLabel("Value", { exact: true }).textContent()).toBe(value);
+    }
+  });
+});
