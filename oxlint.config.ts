@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { defineConfig, type OxlintOverride } from "oxlint";
 
 /**
@@ -26,6 +27,23 @@ const modules: Record<string, string[]> = {
   // The vault's web application: runs in the browser, bundled by scripts/build-web.ts.
   web: ["protocol", "lib"],
   cli: ["operator", "vault-server", "telemetry", "protocol", "lib"],
+};
+
+/** Directions inside a module: a sub-folder may import itself, and of its module only the sub-folders and root files listed here. */
+const inner: Record<string, Record<string, string[]>> = {
+  "operator/kube": {
+    credentials: [],
+    client: ["credentials", "resource", "kube-error"],
+    cache: ["client", "resource", "kube-error"],
+    "leader-election": ["client", "resource", "kube-error"],
+  },
+  "operator/vault-client": {
+    http: ["vault-error", "observer"],
+    readers: ["connection", "vault-error"],
+    auth: ["http", "readers", "vault-error"],
+    mirror: ["vault-api", "connection", "vault-error"],
+    values: ["vault-api", "connection", "vault-error", "observer"],
+  },
 };
 
 /** Packages that only these modules may load at run time (types are free). */
@@ -61,24 +79,43 @@ function entering(names: string[]): string {
   return `^(?:\\.\\./)+(?:(?:operator/)?(?:${inOperator.join("|")})|${outside.join("|")})/`;
 }
 
-function boundary([module, below]: [string, string[]]): OxlintOverride {
+interface ImportPattern {
+  readonly regex?: string;
+  readonly group?: string[];
+  readonly allowTypeImports?: boolean;
+  readonly message: string;
+}
+
+function outwardPatterns(module: string, below: string[]): ImportPattern[] {
   const closedModules = Object.keys(modules).filter((name) => name !== module && !below.includes(name));
   const closedPackages = Object.keys(packages).filter((name) => !packages[name]?.includes(module));
-  return {
-    files: [`src/${module}/**/*.{ts,tsx}`],
-    excludeFiles: ["**/*.test.ts"],
-    rules: {
-      "no-restricted-imports": [
-        "error",
-        {
-          patterns: [
-            { regex: entering(closedModules), message: `src/${module} must not import this module.` },
-            { group: closedPackages, allowTypeImports: true, message: `src/${module} must not load this package.` },
-          ],
-        },
-      ],
-    },
-  };
+  return [
+    { regex: entering(closedModules), message: `src/${module} must not import this module.` },
+    { group: closedPackages, allowTypeImports: true, message: `src/${module} must not load this package.` },
+  ];
+}
+
+/** Matches an import from a sub-folder into the rest of its module, except into one of `names`. */
+function inwardPattern(module: string, folder: string, names: string[]): ImportPattern {
+  const closed = readdirSync(`${import.meta.dirname}/src/${module}`)
+    .map((entry) => entry.replace(/\.ts$/, ""))
+    .filter((entry) => entry !== folder && !names.includes(entry) && !entry.endsWith(".test"));
+  return { regex: `^\\.\\./(?:${closed.join("|")})(?:/|\\.ts$)`, message: `${folder}/ must not import this file of its module.` };
+}
+
+function restriction(files: string, patterns: ImportPattern[]): OxlintOverride {
+  return { files: [files], excludeFiles: ["**/*.test.ts"], rules: { "no-restricted-imports": ["error", { patterns }] } };
+}
+
+/** Of two overrides of one rule the later replaces the earlier, so a sub-folder repeats the patterns of its module. */
+function boundaries([module, below]: [string, string[]]): OxlintOverride[] {
+  const outward = outwardPatterns(module, below);
+  return [
+    restriction(`src/${module}/**/*.{ts,tsx}`, outward),
+    ...Object.entries(inner[module] ?? {}).map(([folder, names]) =>
+      restriction(`src/${module}/${folder}/**/*.ts`, [...outward, inwardPattern(module, folder, names)]),
+    ),
+  ];
 }
 
 export default defineConfig({
@@ -104,7 +141,7 @@ export default defineConfig({
     "consistent-return": "off",
   },
   overrides: [
-    ...Object.entries(modules).map(boundary),
+    ...Object.entries(modules).flatMap(boundaries),
     {
       files: ["src/lib/**"],
       rules: { "no-restricted-properties": "off", "no-restricted-globals": "off" },
