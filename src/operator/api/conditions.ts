@@ -9,21 +9,21 @@ export interface ConditionNow {
   readonly message: string;
 }
 
-/** API servers refuse longer messages in other kinds, and nobody reads them. */
+/** Maximum length of a message in characters. The API server enforces a similar limit for the conditions of its own kinds. */
 const MAX_MESSAGE = 1024;
 
-/** Half a character, cut off or received, would come back from the API server as another text, and be news for ever. */
+/** Truncates a message and replaces lone surrogates: the API server would return a different text, and every reconcile would write it again. */
 const bounded = (message: string): string => message.slice(0, MAX_MESSAGE).toWellFormed();
 
 /**
- * The conditions to write: exactly those of `now` (one that is no longer true is left out), each with the moment its status last changed.
- * `moment` is RFC 3339.
+ * Returns the conditions to write: exactly those of `now` (one that is no longer true is omitted), each with the time of the last change
+ * of its status. `timestamp` is RFC 3339.
  */
 export function mergeConditions(
   before: readonly Condition[] | undefined,
   now: readonly ConditionNow[],
   generation: number,
-  moment: string,
+  timestamp: string,
 ): Condition[] {
   return now.map((condition) => {
     const earlier = before?.find(({ type }) => type === condition.type);
@@ -31,7 +31,7 @@ export function mergeConditions(
       ...condition,
       message: bounded(condition.message),
       observedGeneration: generation,
-      lastTransitionTime: earlier?.status === condition.status ? earlier.lastTransitionTime : moment,
+      lastTransitionTime: earlier?.status === condition.status ? earlier.lastTransitionTime : timestamp,
     };
   });
 }

@@ -44,7 +44,7 @@ const connectionColumns: Column[] = [
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** JSON Schema as the API server wants it: structural, so no `anyOf` beside int-or-string and no bounds that only repeat the type's. */
+/** Converts JSON Schema to the structural form of the API server: no `anyOf` next to int-or-string, and no bounds that only repeat the type. */
 function structural(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(structural);
   if (schema === null || typeof schema !== "object") return schema;
@@ -139,7 +139,7 @@ function customResourceDefinition({ kind, description, spec, status, columns }: 
   };
 }
 
-/** Every CustomResourceDefinition, by the name of its file under `crds/`. */
+/** Returns every CustomResourceDefinition by its file name under `crds/`. */
 export function customResourceDefinitions(): Map<string, object> {
   return new Map(
     definitions.map((definition) => [`${API_GROUP}_${definition.kind.plural}.yaml`, customResourceDefinition(definition)]),

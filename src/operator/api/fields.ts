@@ -5,15 +5,15 @@ import { withRule } from "./validation.ts";
 /** Fields that several kinds share. */
 
 const DNS_NAME = /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/;
-/** Letters, digits, '-', '_' and '.'; neither a dot alone nor two of them first, which would be a way out of a mounted directory. */
+/** Letters, digits, '-', '_' and '.', but neither '.' nor a leading '..': such a key could point outside the directory of a volume. */
 export const OBJECT_KEY_PATTERN = "^[.]?[-_a-zA-Z0-9][-._a-zA-Z0-9]*$";
 export const MAX_KEY_LENGTH = 253;
 
-/** The name of another object, in the same namespace. */
-export function objectName(what: string): z.ZodString {
+/** Returns the schema of the name of another object of this kind, in the same namespace. */
+export function objectName(kind: string): z.ZodString {
   return withRule(z.string().min(1).max(253), {
     cel: "self.matches('^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$')",
-    message: `must be the name of one ${what}: lower-case letters, digits, '-' and '.', for example my-${what.toLowerCase()}`,
+    message: `must be the name of one ${kind}: lower-case letters, digits, '-' and '.', for example my-${kind.toLowerCase()}`,
     check: (name) => DNS_NAME.test(name),
   });
 }
@@ -25,7 +25,7 @@ export const objectKey: z.ZodString = withRule(z.string().min(1).max(MAX_KEY_LEN
   check: (key) => new RegExp(OBJECT_KEY_PATTERN).test(key),
 });
 
-/** Whether `name` can be a key of a Secret or ConfigMap as it stands. */
+/** Reports whether `name` is a valid key of a Secret or ConfigMap. */
 export const isObjectKey = (name: string): boolean => objectKey.safeParse(name).success;
 
 const MAX_NAME_CHARACTERS = 256;
@@ -34,8 +34,8 @@ const MAX_NAME_CHARACTERS = 256;
 const CONTROL = "[\\x00-\\x1f\\x7f-\\x9f]";
 
 /**
- * The name of a secret or file in the vault: 1 to 256 characters, none of them a control character. Like the API server, the vault
- * counts code points, which zod's own `max` does not.
+ * The name of a secret or file in the vault: 1 to 256 characters without control characters. The vault and the API server count code
+ * points, while the `max` of zod counts UTF-16 code units.
  */
 export const vaultName: z.ZodString = withRule(
   z
@@ -50,29 +50,29 @@ export const vaultName: z.ZodString = withRule(
   },
 );
 
-/** The longest duration that the API server can read, in milliseconds: 2⁶³ - 1 ns. */
-const LONGEST_MS = 9_223_372_036_854;
+/** Maximum duration that the API server can parse, in milliseconds: 2⁶³ - 1 ns. */
+const MAX_DURATION_MS = 9_223_372_036_854;
 
-/** A duration with a lower bound, such as `90s` or `1h30m`. */
+/** Returns the schema of a duration with a lower bound, such as `90s` or `1h30m`. */
 export function duration(minimum: string): z.ZodString {
   return withRule(z.string().max(32), {
     cel: `self.matches('${DURATION_PATTERN.replaceAll("\\", "\\\\")}') && duration(self) >= duration('${minimum}')`,
     message: `must be a duration of at least ${minimum}, for example 90s, 5m or 1h30m`,
     check: (text) => {
       const ms = new RegExp(DURATION_PATTERN).test(text) ? parseDuration(text) : 0;
-      return ms >= parseDuration(minimum) && ms <= LONGEST_MS;
+      return ms >= parseDuration(minimum) && ms <= MAX_DURATION_MS;
     },
   });
 }
 
 const VERSION_MESSAGE = "must be latest or a positive integer, for example 3";
 
-/** Which version to follow: `latest`, or a positive whole number to stay at. */
+/** The version to sync: `latest`, or a positive integer to pin a version. */
 export const version = z
   .union([z.literal("latest"), z.int().min(1, VERSION_MESSAGE)], VERSION_MESSAGE)
   .meta({
     "x-kubernetes-int-or-string": true,
-    // Each of the two speaks of its own type only. A CEL rule on a text of unknown length would go over the API server's budget.
+    // Each of the two constrains its own type only. A CEL rule on a string of unknown length would exceed the cost budget of the API server.
     minimum: 1,
     pattern: "^latest$",
   })

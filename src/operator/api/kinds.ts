@@ -1,8 +1,8 @@
-/** Group and version of the custom resources. Source: design, "The Kubernetes API". */
+/** Group and version of the custom resources. */
 export const API_GROUP = "vaultsync.dev";
 export const API_VERSION = "v1alpha1";
 
-/** One custom resource as the API server addresses it. */
+/** Names of a custom resource in the API of Kubernetes. */
 export interface Kind {
   readonly group: string;
   readonly version: string;

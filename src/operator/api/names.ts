@@ -1,6 +1,6 @@
-/** Labels, annotations and types that the operator writes or understands. They are API: changing one is a breaking change. */
+/** Labels, annotations and types that the operator writes or reads. They are API: changing one is a breaking change. */
 
-/** Marks every target of ours; the value is {@link MANAGED_BY}. */
+/** On every target; the value is {@link MANAGED_BY}. */
 export const MANAGED_BY_LABEL = "app.kubernetes.io/managed-by";
 export const MANAGED_BY = "vaultsync";
 
@@ -8,18 +8,18 @@ export const MANAGED_BY = "vaultsync";
 export const OWNER_ANNOTATION = "vaultsync.dev/owner";
 /** On a target: the HMAC of its content under the installation's key. */
 export const CONTENT_ANNOTATION = "vaultsync.dev/content";
-/** On a target: JSON of its keys, each with the version its bytes belong to. */
+/** On a target: JSON of its keys, each with the version of its bytes. */
 export const VERSIONS_ANNOTATION = "vaultsync.dev/versions";
-/** On a target: JSON of its keys, each with a digest of the vault entry that feeds it and when the version was made. */
+/** On a target: JSON of its keys, each with a digest of the vault entry it is read from and the time the version was created. */
 export const SOURCES_ANNOTATION = "vaultsync.dev/sources";
 
-/** On a resource: `name@version`, comma-separated: take this suspicious or lower version all the same. */
+/** On a resource: comma-separated `name@version` of suspicious or lower versions that a user accepts. */
 export const ACCEPT_ANNOTATION = "vaultsync.dev/accept";
 
-/** On a credentials Secret: comma-separated hosts that may receive it. */
+/** On a credentials Secret: comma-separated hosts that may receive it; see docs/design/security.md#host-policy. */
 export const HOSTS_ANNOTATION = "vaultsync.dev/hosts";
-/** Type a Secret must have to be used as credentials; no target may have it. */
+/** Required type of a credentials Secret; a target must not have it. */
 export const CREDENTIALS_TYPE = "vaultsync.dev/credentials";
 
-/** Name the operator writes under (`managedFields`, events). */
+/** Field manager of all writes of the operator. */
 export const FIELD_MANAGER = "vaultsync";

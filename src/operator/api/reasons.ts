@@ -1,7 +1,7 @@
 interface ReasonInfo {
-  /** What a person does about it; shown in the documentation and, where there is nothing better, in the condition's message. */
+  /** Action that resolves the problem, shown in docs/reasons.md. */
   readonly remedy: string;
-  /** Only a person can mend it: the resource is `Stalled`. */
+  /** Only a user can resolve it: the resource is `Stalled`. */
   readonly stalled: boolean;
 }
 
@@ -9,8 +9,7 @@ const transient = (remedy: string): ReasonInfo => ({ remedy, stalled: false });
 const stalled = (remedy: string): ReasonInfo => ({ remedy, stalled: true });
 
 /**
- * Every reason a condition can have: one closed list, and API. Source: design, "Status contract".
- * Later kinds and fields add theirs here.
+ * Every reason of a condition. The list is closed and part of the API; see docs/design/status.md#reasons.
  */
 export const reasons = {
   Synced: transient("No action required: the target is in sync with the vault."),
@@ -52,12 +51,12 @@ export const reasons = {
 
 export type Reason = keyof typeof reasons;
 
-/** Whether only a person can mend this. */
+/** Reports whether only a user can resolve the problem. */
 export function isStalled(reason: Reason): boolean {
   return reasons[reason].stalled;
 }
 
-/** Reasons of the Kubernetes events about a target. With {@link reasons} they are the closed list, and API. */
+/** Reasons of the events about a target; with {@link reasons} the complete list of event reasons, and part of the API. */
 export const eventReasons = {
   created: "TargetRecreated",
   updated: "TargetUpdated",

@@ -1,18 +1,18 @@
 import { z } from "zod";
 
-/** The status contract of every kind that syncs. Source: design, "Status contract". Moments are RFC 3339 strings. */
+/** The status of every kind that syncs; see docs/design/status.md#conditions. Timestamps are RFC 3339 strings. */
 
 export const conditionTypes = ["Ready", "Reconciling", "Stalled", "Stale", "UpdateAvailable", "ExpiringSoon"] as const;
 export type ConditionType = (typeof conditionTypes)[number];
 
-const moment = z.string().meta({ format: "date-time" });
+const timestamp = z.string().meta({ format: "date-time" });
 
 export const conditionSchema = z.object({
   type: z.string(),
   status: z.enum(["True", "False", "Unknown"]),
   reason: z.string(),
   message: z.string(),
-  lastTransitionTime: moment,
+  lastTransitionTime: timestamp,
   observedGeneration: z.int().optional(),
 });
 export type Condition = z.output<typeof conditionSchema>;
@@ -22,15 +22,15 @@ export const conditions = z
   .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] })
   .optional();
 
-/** At most this many items are listed in a status; `itemsOmitted` counts the rest. */
+/** Maximum number of items listed in a status; `itemsOmitted` counts the rest. */
 export const MAX_STATUS_ITEMS = 64;
 
-/** What a status says of one item beside its names. */
+/** Fields of an item in the status, in addition to its names. */
 const itemFacts = {
   version: z.int().optional().describe("Version stored in the target."),
   latest: z.int().optional().describe("Latest version in the vault's list."),
-  expiresAt: moment.optional().describe("Time at which this version expires."),
-  deleteAt: moment.optional().describe("Time at which the vault removes the source."),
+  expiresAt: timestamp.optional().describe("Time at which this version expires."),
+  deleteAt: timestamp.optional().describe("Time at which the vault removes the source."),
 };
 
 const secretItem = z.object({
@@ -55,7 +55,7 @@ function syncStatus<T extends z.ZodType>(item: T) {
     target: z.object({ kind: z.string(), name: z.string() }).optional(),
     items: z.array(item).max(MAX_STATUS_ITEMS).optional(),
     itemsOmitted: z.int().optional().describe("Number of items that are not listed here."),
-    syncedAt: moment.optional().describe("Time of the last change to the content of the target."),
+    syncedAt: timestamp.optional().describe("Time of the last change to the content of the target."),
   });
 }
 

@@ -1,8 +1,8 @@
 import type { z } from "zod";
 
 /**
- * Attaches one validation rule twice: as CEL for the API server (design: "rules that one object can break alone are CEL in the CRD")
- * and as a check for the reconciler, since the installed CRD may be older than the operator. Several rules on one schema add up.
+ * Attaches one validation rule twice: as CEL for the API server, and as a check for the reconciler, because the installed CRD may be
+ * older than the operator. Rules accumulate on a schema; see docs/design/status.md#schemas.
  */
 export function withRule<T extends z.ZodType>(
   schema: T,
@@ -13,7 +13,7 @@ export function withRule<T extends z.ZodType>(
   return schema.refine(rule.check, rule.message).meta({ "x-kubernetes-validations": validations });
 }
 
-/** `spec.data[0].remoteRef.version: what would be right`, for up to three problems of a spec. Never the value that was found. */
+/** Formats up to three problems of a spec as `spec.data[0].remoteRef.version: must be …`. Never includes the rejected value. */
 export function explainProblems(error: z.ZodError): string {
   const problems = error.issues.slice(0, 3).map(({ path, message }) => {
     const field = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");

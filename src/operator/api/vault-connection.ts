@@ -3,7 +3,7 @@ import { duration, objectKey, objectName } from "./fields.ts";
 import { withRule } from "./validation.ts";
 import { conditions } from "./status.ts";
 
-/** Defaults are applied in code, never by the API server, so that GitOps tools see no difference. */
+/** Defaults are applied in code and not by the API server, so that GitOps tools see no difference. */
 export const connectionDefaults = {
   passwordKey: "password",
   tokenLifetime: "24h",
@@ -12,7 +12,7 @@ export const connectionDefaults = {
   requestsPerSecond: 20,
 } as const;
 
-/** `{base_url}` of the service: scheme, host, port and perhaps a path, nothing else, and nothing that a parser would overlook. */
+/** Reports whether a text is a base URL: scheme, host, port and an optional path, without characters that URL parsers ignore. */
 function isBaseUrl(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && /^https?:\/\/[^/?#@\s]+(\/[^?#\s]*)?$/.test(text) && !/\/v1\/?$/.test(url.pathname);
@@ -77,13 +77,13 @@ export const connectionSpec = z.object({
 });
 export type ConnectionSpec = z.output<typeof connectionSpec>;
 
-const moment = z.string().meta({ format: "date-time" });
+const timestamp = z.string().meta({ format: "date-time" });
 
 export const connectionStatus = z.object({
   observedGeneration: z.int().optional(),
   conditions,
   token: z
-    .object({ expiresAt: moment, refreshedAt: moment, scope: z.string() })
+    .object({ expiresAt: timestamp, refreshedAt: timestamp, scope: z.string() })
     .optional()
     .describe("Metadata of the token in use; never the token itself."),
   secrets: z.int().optional().describe("Number of secrets in the last list."),

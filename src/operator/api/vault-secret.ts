@@ -14,8 +14,8 @@ import { withRule } from "./validation.ts";
 import { secretStatus } from "./status.ts";
 
 /**
- * Types a target Secret may have. Every other one is refused, first of all those that Kubernetes acts on (service-account and bootstrap
- * tokens, Helm releases, our own credentials). Source: design, "Secret type abuse".
+ * Types of a target Secret. All others are rejected, above all those that Kubernetes or its tools act on (service-account and bootstrap
+ * tokens, Helm releases, credentials of the operator); see docs/design/security.md#secret-types.
  */
 export const targetTypes = [
   "Opaque",
@@ -46,7 +46,7 @@ const dataEntry = z.object({
   }),
 });
 
-/** The API server needs no rule to see that no two entries have the same key: the list is a map to it. */
+/** The API server needs no rule against duplicate keys, because it treats the list as a map. */
 const distinctEntries = z
   .array(dataEntry)
   .max(256)
