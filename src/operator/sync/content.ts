@@ -2,15 +2,15 @@ import { createHmac } from "node:crypto";
 import type { Redacted } from "../../lib/redacted.ts";
 import type { TargetKind } from "./sync-resource.ts";
 
-/** The bytes of a target, by key. */
+/** The bytes of a target by key. */
 export type Content = ReadonlyMap<string, Uint8Array>;
 
-/** By code point, so that the order never depends on a locale. */
+/** Compares entries by the code units of their keys, independently of the locale. */
 export const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /**
- * The HMAC-SHA256 of a content under the installation's key, base64url. Each key and value goes in behind its length, so that no two
- * contents read the same. A plain hash would let a reader of the metadata guess short values.
+ * Returns the base64url HMAC-SHA256 of a content under the key of the installation. Each key and value is prefixed with its length, so
+ * that different contents never produce the same input. A plain hash would let a reader of the metadata guess short values.
  */
 export function contentDigest(key: Redacted<Uint8Array>, content: Content): string {
   const hmac = createHmac("sha256", key.reveal());
@@ -26,7 +26,7 @@ export const sizeOf = (content: Content): number => {
   return total;
 };
 
-/** A byte order mark is content like any other, so it must not be swallowed. */
+/** Keeps a byte order mark, which is part of the content. */
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function asText(bytes: Uint8Array): string | undefined {
@@ -39,10 +39,10 @@ function asText(bytes: Uint8Array): string | undefined {
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
 
-/** A null prototype keeps `__proto__`, a legal key, an ordinary one. */
+/** Returns an object without prototype, in which `__proto__`, a valid key, is an ordinary one. */
 const bare = <T>(): Record<string, T> => Object.create(null);
 
-/** The fields of a Secret or ConfigMap that hold its content. In a ConfigMap, what is not UTF-8 goes to `binaryData`. */
+/** Returns the content fields of a Secret or ConfigMap. In a ConfigMap, values that are not UTF-8 are stored in `binaryData`. */
 export function renderContent(kind: TargetKind, content: Content): Record<string, Record<string, string>> {
   const data = bare<string>();
   const binaryData = bare<string>();
@@ -60,7 +60,7 @@ function entriesOf(field: unknown): [string, string][] {
   return Object.entries(field).filter((entry): entry is [string, string] => typeof entry[1] === "string");
 }
 
-/** The content of an object as the API server gave it; the inverse of {@link renderContent}. */
+/** Returns the content of an object of the API server; the inverse of {@link renderContent}. */
 export function readContent(kind: TargetKind, object: { readonly [field: string]: unknown }): Content {
   const content = new Map<string, Uint8Array>();
   const data = entriesOf(object.data);

@@ -3,10 +3,10 @@ import type { SyncItem, SyncResource } from "./sync-resource.ts";
 import { type SyncedKey, sourceId, type TargetState } from "./target.ts";
 import { notReady, type ReadyCondition, readyConditionOf } from "./ready-condition.ts";
 
-/** What a Secret or ConfigMap holds at most, in bytes of its values. */
+/** Maximum size of a Secret or ConfigMap, in bytes of its values. */
 export const MAX_TARGET_BYTES = 1024 * 1024;
 
-/** One key the target is to hold. `synced` bytes are those it holds already; `fetch` ones come from the vault. */
+/** One key of the desired target. Its bytes come from the existing target or from the vault. */
 export type Entry<C extends Candidate = Candidate> =
   | {
       readonly from: "target";
@@ -23,9 +23,9 @@ export interface Fetch<C extends Candidate = Candidate> {
 }
 
 export type Plan<C extends Candidate = Candidate> =
-  /** Leave the target as it is. */
+  /** Leave the target unchanged. */
   | { readonly action: "keep" }
-  /** The target should hold exactly these keys, all of which it holds by its annotations: see that it does, or write. */
+  /** According to its annotations, the target has exactly these keys already: check that, and write it if not. */
   | { readonly action: "verify"; readonly entries: readonly Entry<C>[] }
   | { readonly action: "write"; readonly entries: readonly Entry<C>[] }
   | { readonly action: "delete"; readonly uid: string; readonly resourceVersion: string };
@@ -35,7 +35,7 @@ export interface Decision<C extends Candidate = Candidate> {
   readonly readyCondition: ReadyCondition;
 }
 
-/** Keys that Kubernetes demands of a Secret of these types. */
+/** Keys that Kubernetes requires in a Secret of these types. */
 const requiredKeys = new Map([
   ["kubernetes.io/tls", ["tls.crt", "tls.key"]],
   ["kubernetes.io/dockerconfigjson", [".dockerconfigjson"]],
@@ -43,20 +43,20 @@ const requiredKeys = new Map([
   ["kubernetes.io/ssh-auth", ["ssh-privatekey"]],
 ]);
 
-function missingKeys(resource: SyncResource, having: readonly { readonly targetKey: string }[]): string[] {
-  const keys = new Set(having.map(({ targetKey }) => targetKey));
+function missingKeys(resource: SyncResource, present: readonly { readonly targetKey: string }[]): string[] {
+  const keys = new Set(present.map(({ targetKey }) => targetKey));
   return (requiredKeys.get(resource.target.type ?? "") ?? []).filter((key) => !keys.has(key));
 }
 
-/** The vault removed the source, and the resource wants its key to go with it. */
+/** Reports whether the vault removed the source and the resource requests that its key is removed as well. */
 const isDropped = ({ whenRemoved }: SyncResource, { state }: Resolution): boolean =>
   state === "removed" && whenRemoved === "Delete";
 
-/** Whether these are the bytes wanted: of the same entry and version, and not of an earlier life of its name. */
-function holds({ version, source, createdAt }: SyncedKey, item: SyncItem, fetch: Fetch): boolean {
+/** Reports whether the synced bytes are of the desired entry and version, and not of a deleted entry of the same name. */
+function isCurrent({ version, source, createdAt }: SyncedKey, item: SyncItem, fetch: Fetch): boolean {
   const listed = fetch.candidate.createdAt?.get(fetch.version);
-  const sameLife = createdAt === undefined || listed === undefined || createdAt === listed;
-  return version === fetch.version && source === sourceId(item.source, fetch.candidate.owner) && sameLife;
+  const sameCreation = createdAt === undefined || listed === undefined || createdAt === listed;
+  return version === fetch.version && source === sourceId(item.source, fetch.candidate.owner) && sameCreation;
 }
 
 function entryOf<C extends Candidate>(
@@ -69,7 +69,7 @@ function entryOf<C extends Candidate>(
   const current = synced.get(targetKey);
   if (resolution.state === "found") {
     const fetch = { candidate: resolution.candidate, version: resolution.version };
-    return current !== undefined && holds(current, item, fetch)
+    return current !== undefined && isCurrent(current, item, fetch)
       ? { from: "target", targetKey, synced: current, item, refetch: fetch }
       : { from: "vault", targetKey, item, fetch };
   }
@@ -77,7 +77,7 @@ function entryOf<C extends Candidate>(
   return current && { from: "target", targetKey, synced: current, item, refetch: undefined };
 }
 
-/** The sizes the list gives, summed; `undefined` where it gives none (secrets). */
+/** Returns the sum of the listed sizes; `undefined` if the list contains none, as for secrets. */
 function listedBytes(resolutions: readonly Resolution[]): number | undefined {
   let total: number | undefined;
   for (const resolution of resolutions) {
@@ -93,14 +93,14 @@ export const tooLarge = (bytes: number): ReadyCondition =>
     `the content has ${bytes} bytes, a Secret or ConfigMap can store at most ${MAX_TARGET_BYTES}: split it over several targets`,
   );
 
-/** Somebody else's object has the target's name; `holder` is who it belongs to, where that is known. */
+/** Returns the condition for a target name that another object has; `holder` is its owner, if known. */
 export const targetConflict = ({ target }: SyncResource, holder: string | undefined): ReadyCondition =>
   notReady(
     "TargetConflict",
     `the ${target.kind} ${target.name} already exists and ${holder === undefined ? "is not managed by this operator: choose another target.name, or delete it" : `belongs to ${holder}: choose another target.name`}`,
   );
 
-/** Reasons to leave the target alone, whatever the items say. */
+/** Returns the condition that prevents any write of the target, whatever the state of its items. */
 function obstacle(resource: SyncResource, resolutions: readonly Resolution[], target: TargetState): ReadyCondition | undefined {
   const missing = missingKeys(resource, resource.items);
   if (missing.length > 0) {
@@ -115,10 +115,10 @@ function obstacle(resource: SyncResource, resolutions: readonly Resolution[], ta
 }
 
 /**
- * What to do about one resource: pure and total. `resolutions` has one entry an item, in the order of the spec.
- * A target is born whole: while an item can't be had and there is no target yet, none is written. An existing target keeps the bytes of
- * items that can't be had, and follows the others; where its annotations no longer say which bytes those are, it is left alone.
- * Source: design, "What goes away in the vault".
+ * Decides the plan for one resource. Pure and total. `resolutions` has one entry per item, in the order of the spec.
+ * A target is only created complete: none is written while an item is unavailable. An existing target keeps the bytes of unavailable
+ * items and follows the others; if its annotations no longer identify those bytes, it is left unchanged.
+ * See docs/design/engine.md#target-writes and docs/design/engine.md#removals.
  */
 export function decide<C extends Candidate>(
   resource: SyncResource,
@@ -135,11 +135,11 @@ export function decide<C extends Candidate>(
     if (target.state !== "owned" || !allDropped) return { plan: { action: "keep" }, readyCondition };
     return { plan: { action: "delete", uid: target.uid, resourceVersion: target.resourceVersion }, readyCondition };
   }
-  // Without a key that its type demands the API server would refuse it: it stays as it is until the key is back, or all are gone.
+  // The API server would reject a Secret without a key that its type requires: keep it until the key is back, or all keys are removed.
   if (missingKeys(resource, entries).length > 0) return { plan: { action: "keep" }, readyCondition };
   if (target.state === "absent") {
-    const whole = resolutions.every(({ state }) => state === "found" || state === "removed");
-    return { plan: whole ? { action: "write", entries } : { action: "keep" }, readyCondition };
+    const complete = resolutions.every(({ state }) => state === "found" || state === "removed");
+    return { plan: complete ? { action: "write", entries } : { action: "keep" }, readyCondition };
   }
   const lossless = resolutions.every((resolution) => resolution.state === "found" || isDropped(resource, resolution));
   if (target.state === "owned" && target.annotationsCorrupted && !lossless) return { plan: { action: "keep" }, readyCondition };

@@ -1,8 +1,8 @@
 import type { Reason } from "../api/reasons.ts";
-import { writtenMoment } from "./timestamp.ts";
+import { formatTimestamp } from "./timestamp.ts";
 import type { Resolution } from "./resolve.ts";
 
-/** What a person is told about a resource: the Ready condition. */
+/** The Ready condition of a resource. */
 export interface ReadyCondition {
   readonly ready: boolean;
   readonly reason: Reason;
@@ -22,7 +22,7 @@ const reasonOf = {
   removed: "SourceRemoved",
 } as const satisfies Record<Problem["state"], Reason>;
 
-/** From the one that needs a person most to the one that is as intended. */
+/** States from the one that most requires action to the one that is intended. */
 const severity = Object.keys(reasonOf);
 
 function explain(problem: Problem): string {
@@ -42,17 +42,17 @@ function explain(problem: Problem): string {
     case "missing":
       return `${source} is not in the vault's list: check its name, its shares and the scope of the VaultConnection; the target keeps its last content`;
     case "removed":
-      return `${source} was removed by the vault at its delete_time (${writtenMoment(problem.deleteAt) ?? "long ago"})`;
+      return `${source} was removed by the vault at its delete_time (${formatTimestamp(problem.deleteAt) ?? "long ago"})`;
   }
 }
 
-/** The verdict over the items of one resource: the gravest kind of problem, and up to three items that have it. */
+/** Returns the Ready condition of all items of a resource: the most severe kind of problem, and up to three items that have it. */
 export function readyConditionOf(resolutions: readonly Resolution[]): ReadyCondition {
   const problems = resolutions.filter((resolution) => resolution.state !== "found");
-  const [gravest] = problems.sort((a, b) => severity.indexOf(a.state) - severity.indexOf(b.state));
-  if (gravest === undefined) return { ready: true, reason: "Synced", message: "the target is in sync with the vault" };
-  const alike = problems.filter((problem) => problem.state === gravest.state);
+  const [worst] = problems.sort((a, b) => severity.indexOf(a.state) - severity.indexOf(b.state));
+  if (worst === undefined) return { ready: true, reason: "Synced", message: "the target is in sync with the vault" };
+  const alike = problems.filter((problem) => problem.state === worst.state);
   const shown = alike.slice(0, 3).map(explain).join("; ");
   const rest = alike.length > 3 ? `; and ${alike.length - 3} more` : "";
-  return notReady(reasonOf[gravest.state], shown + rest);
+  return notReady(reasonOf[worst.state], shown + rest);
 }

@@ -1,27 +1,27 @@
 import { isAccepted, type SyncItem, type SyncResource } from "./sync-resource.ts";
 import { type SyncedKey, sourceId } from "./target.ts";
 
-/** One entry of the vault's list that an item's name matches. Moments are milliseconds since the epoch, sizes bytes. */
+/** An entry of the vault's list that matches the name of an item. Timestamps are in milliseconds since the epoch, sizes in bytes. */
 export interface Candidate {
   readonly owner: string | undefined;
-  /** Created by the connection's own account. */
+  /** Created by the account of the connection itself. */
   readonly own: boolean;
   readonly latest: number;
-  /** The versions that exist, where the list names them, with their sizes. */
+  /** Sizes of the existing versions; `undefined` if the list does not contain them. */
   readonly sizes: ReadonlyMap<number, number> | undefined;
-  /** When versions were made, where the list says it. A name deleted and made anew has the same versions with other bytes. */
+  /** Creation times of versions, as far as listed. An entry that was deleted and recreated has the same versions with other bytes. */
   readonly createdAt?: ReadonlyMap<number, number> | undefined;
   readonly expiresAt: number | undefined;
   readonly deleteAt: number | undefined;
 }
 
-/** What is known of an item from earlier. */
+/** State of an item from earlier reconciles. */
 export interface Remembered {
-  /** What the target holds under the item's key. */
+  /** What the target contains under the key of the item. */
   readonly synced: SyncedKey | undefined;
-  /** Whether that was of an entry of the same name, as far as the last status says. */
+  /** According to the last status, those bytes belong to an entry of the same name. */
   readonly sameName?: boolean | undefined;
-  /** The deadline the vault last gave for the source. */
+  /** The last known `delete_time` of the source. */
   readonly deleteAt: number | undefined;
 }
 
@@ -34,7 +34,7 @@ export type Resolution<C extends Candidate = Candidate> =
   | { readonly state: "no-version"; readonly item: SyncItem; readonly candidate: C; readonly version: number }
   | { readonly state: "regressed"; readonly item: SyncItem; readonly candidate: C; readonly syncedVersion: number };
 
-/** One's own entry wins over a received one of the same name, so that nobody can break a resource by sharing a secret with it. */
+/** Prefers an own entry over a shared one of the same name, so that no other user can break a resource by sharing a secret with it. */
 function choose<C extends Candidate>(item: SyncItem, candidates: readonly C[]): C | "none" | "several" {
   const wanted = item.owner?.toLowerCase();
   const matching = wanted === undefined ? candidates : candidates.filter(({ owner }) => owner?.toLowerCase() === wanted);
@@ -45,9 +45,9 @@ function choose<C extends Candidate>(item: SyncItem, candidates: readonly C[]): 
 }
 
 /**
- * Which version of which entry of the vault an item means now. Total and pure.
- * "Removed" needs evidence: the entry is absent from a whole list, and its own deadline has passed; anything else is "missing".
- * A lower `latest` than the target holds is "regressed", never followed unasked. Source: design, "What goes away in the vault".
+ * Returns which version of which entry of the vault an item refers to. Pure and total.
+ * "Removed" requires evidence: the entry is absent from a complete list and its own deadline has passed; otherwise it is "missing".
+ * A `latest` below the synced version is "regressed" and only followed if a user accepted it; see docs/design/engine.md#removals.
  */
 export function resolveItem<C extends Candidate>(
   resource: SyncResource,
@@ -64,7 +64,7 @@ export function resolveItem<C extends Candidate>(
     return { state: "missing", item, deleteAt };
   }
   const { synced, sameName } = remembered;
-  // The entry synced is gone and somebody else shares one of its name: that must not take its place unasked.
+  // The synced entry is gone and another user shares one of the same name, which must not replace it without consent.
   const isAnother = item.owner === undefined && !chosen.own && sameName === true && synced !== undefined;
   if (isAnother && synced.source !== sourceId(item.source, chosen.owner))
     return { state: "other-owner", item, candidate: chosen };

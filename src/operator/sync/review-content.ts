@@ -4,9 +4,9 @@ import { isAccepted, type SyncResource } from "./sync-resource.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
 
 /**
- * The last look at a whole content before it is written: a reason to keep what is there instead, or `undefined`.
- * Bytes that become none with a new version are refused until a person accepts it, as that is what a broken vault looks like (design:
- * `SourceSuspicious`). `fetched` has the versions that the target did not hold before, by key.
+ * Checks the complete content before it is written. Returns a reason to keep the current content instead, or `undefined`.
+ * A value that becomes empty with a new version is rejected until a user accepts it, because that is how a broken vault appears.
+ * `fetched` has the versions by key that the target did not contain before.
  */
 export function reviewContent(
   resource: SyncResource,

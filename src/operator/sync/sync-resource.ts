@@ -1,16 +1,16 @@
-/** One key of a target and where its bytes come from. */
+/** One key of a target and the source of its bytes. */
 export interface SyncItem {
   readonly targetKey: string;
   /** Name of the secret or file in the vault. */
   readonly source: string;
-  /** The creator, where the name alone may not be enough. */
+  /** The creator, if the name alone is ambiguous. */
   readonly owner: string | undefined;
   readonly version: "latest" | number;
 }
 
 export type TargetKind = "Secret" | "ConfigMap";
 
-/** What a VaultSecret or VaultFile asks for, whatever its kind: the input of every decision. */
+/** The desired state of a VaultSecret or VaultFile: the input of every decision. */
 export interface SyncResource {
   readonly kind: "VaultSecret" | "VaultFile";
   readonly namespace: string;
@@ -23,11 +23,11 @@ export interface SyncResource {
   readonly items: readonly SyncItem[];
   readonly target: { readonly kind: TargetKind; readonly name: string; readonly type: string | undefined };
   readonly whenRemoved: "Delete" | "Retain";
-  /** `name@version` pairs that a person accepted (annotation vaultsync.dev/accept). */
+  /** `name@version` pairs that a user accepted (annotation vaultsync.dev/accept). */
   readonly accepted: ReadonlySet<string>;
 }
 
-/** Whether a person accepted this version of the item's source. */
+/** Reports whether a user accepted this version of the source of an item. */
 export function isAccepted(resource: SyncResource, item: SyncItem, version: number): boolean {
   return resource.accepted.has(`${item.source}@${version}`);
 }

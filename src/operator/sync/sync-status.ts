@@ -10,7 +10,7 @@ import {
   secretStatus,
 } from "../api/status.ts";
 import { defined } from "../../lib/defined.ts";
-import { writtenMoment } from "./timestamp.ts";
+import { formatTimestamp } from "./timestamp.ts";
 import type { Resolution } from "./resolve.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";
 import type { ReadyCondition } from "./ready-condition.ts";
@@ -18,12 +18,12 @@ import type { ReadyCondition } from "./ready-condition.ts";
 /** The status of a VaultSecret or VaultFile. */
 export type SyncStatus = z.output<typeof secretStatus> | z.output<typeof fileStatus>;
 
-/** Reads what the API server holds; a status that cannot be read counts as none, and is written anew. */
+/** Parses a stored status. A malformed one counts as empty and is rewritten. */
 export function readStatus(kind: SyncResource["kind"], status: unknown): SyncStatus {
   return (kind === "VaultSecret" ? secretStatus : fileStatus).safeParse(status ?? {}).data ?? {};
 }
 
-/** What an earlier status says of an item's source; it outlives the source. Moments are milliseconds. */
+/** Returns what an earlier status says about the source of an item, which may be gone by now. Timestamps are in milliseconds. */
 export function statusOf(status: SyncStatus, item: SyncItem): { readonly deleteAt: number | undefined } | undefined {
   for (const entry of status.items ?? []) {
     const [targetKey, source] = "filename" in entry ? [entry.key, entry.filename] : [entry.secretKey, entry.key];
@@ -34,7 +34,7 @@ export function statusOf(status: SyncStatus, item: SyncItem): { readonly deleteA
   return undefined;
 }
 
-/** Why the operator is still busy with a resource that may be Ready all the same. */
+/** Why the operator is still reconciling a resource that may be Ready nevertheless. */
 export interface Busy {
   readonly reason: Reason;
   readonly message: string;
@@ -42,21 +42,21 @@ export interface Busy {
 
 export interface StatusInput {
   readonly resource: SyncResource;
-  /** `undefined`: Ready stays as it was (the vault is away, and nothing new is known). */
+  /** `undefined`: Ready stays unchanged, because the vault is unavailable and nothing new is known. */
   readonly readyCondition: ReadyCondition | undefined;
   readonly busy: Busy | undefined;
-  /** Since when nothing was heard of the vault (milliseconds), where that is too long ago. */
+  /** Time of the last response of the vault in milliseconds, if that is too long ago. */
   readonly staleSince: number | undefined;
-  /** `undefined`: the items stay as they were. */
+  /** `undefined`: the items stay unchanged. */
   readonly resolutions: readonly Resolution[] | undefined;
-  /** The version the target holds under each key. */
+  /** Version in the target by key. */
   readonly versions: ReadonlyMap<string, number>;
-  /** The target's bytes changed now. */
+  /** The content of the target was changed by this reconcile. */
   readonly changed: boolean;
   readonly now: number;
 }
 
-/** A secret that expires within this long is announced. */
+/** Time before the expiry of a secret at which it is reported, in milliseconds. */
 export const EXPIRY_NOTICE_MS = 24 * 3_600_000;
 
 function toCondition(readyCondition: ReadyCondition): ConditionNow {
@@ -68,7 +68,7 @@ function listed(names: readonly string[]): string {
   return names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
 }
 
-/** Pinned items with a newer version, and items that expire soon. */
+/** Returns the conditions about pinned items with a newer version and about items that expire soon. */
 function itemConditions(resolutions: readonly Resolution[], now: number): ConditionNow[] {
   const newer: string[] = [];
   const expiring: string[] = [];
@@ -104,7 +104,7 @@ function conditionsNow({ readyCondition, busy, staleSince, resolutions, now }: S
   return resolutions === undefined ? conditions : [...conditions, ...itemConditions(resolutions, now)];
 }
 
-/** Conditions that this look says nothing about; they stay as they were. */
+/** Returns the condition types that this reconcile has no information about; they stay unchanged. */
 function untouched({ readyCondition, resolutions }: StatusInput): ConditionType[] {
   return [
     ...(readyCondition === undefined ? (["Ready", "Stalled"] as const) : []),
@@ -120,8 +120,8 @@ function factsOf(resolution: Resolution, version: number | undefined): ItemFacts
   return defined({
     version,
     latest: candidate?.latest,
-    expiresAt: writtenMoment(candidate?.expiresAt),
-    deleteAt: writtenMoment(deleteAt),
+    expiresAt: formatTimestamp(candidate?.expiresAt),
+    deleteAt: formatTimestamp(deleteAt),
   });
 }
 
@@ -138,14 +138,14 @@ function itemStatus(
 }
 
 /**
- * The status to write after one look at a resource. It differs from `before` only where there is news; the caller compares.
- * Source: design, "Status contract".
+ * Returns the status after one reconcile. It equals `before` if nothing changed, so that the caller can skip the write; see
+ * docs/design/status.md#status-writes.
  */
-export function nextStatus(before: SyncStatus, report: StatusInput): object {
-  const { resource, readyCondition, resolutions, versions, changed, now } = report;
-  const moment = new Date(now).toISOString();
+export function nextStatus(before: SyncStatus, input: StatusInput): object {
+  const { resource, readyCondition, resolutions, versions, changed, now } = input;
+  const timestamp = new Date(now).toISOString();
   const generation = readyCondition === undefined ? (before.observedGeneration ?? resource.generation) : resource.generation;
-  const keep: readonly string[] = untouched(report);
+  const keep: readonly string[] = untouched(input);
   const items = resolutions
     ?.slice(0, MAX_STATUS_ITEMS)
     .map((one) => itemStatus(resource.kind, one, versions.get(one.item.targetKey)));
@@ -155,20 +155,20 @@ export function nextStatus(before: SyncStatus, report: StatusInput): object {
     observedGeneration: generation,
     conditions: [
       ...(before.conditions ?? []).filter(({ type }) => keep.includes(type)),
-      ...mergeConditions(before.conditions, conditionsNow(report), generation, moment),
+      ...mergeConditions(before.conditions, conditionsNow(input), generation, timestamp),
     ],
-    // The target that was in step last, until another one is: what is there to be found, and to be removed then.
+    // The target that was in sync last, until another one is: it exists, and has to be removed then.
     target: (readyCondition?.ready === true ? undefined : before.target) ?? {
       kind: resource.target.kind,
       name: resource.target.name,
     },
     items: items ?? before.items,
     itemsOmitted: omitted === 0 ? undefined : omitted,
-    syncedAt: synced ? moment : before.syncedAt,
+    syncedAt: synced ? timestamp : before.syncedAt,
   });
 }
 
-/** Whether the last look, at this very generation, found the target in step. */
+/** Reports whether the last reconcile of this generation found the target in sync. */
 export function wasReady(status: SyncStatus, generation: number): boolean {
   return status.observedGeneration === generation && findCondition(status.conditions, "Ready")?.status === "True";
 }

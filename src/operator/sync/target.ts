@@ -10,7 +10,7 @@ import {
 import type { SyncResource } from "./sync-resource.ts";
 import { isObject } from "../../lib/is-object.ts";
 
-/** The metadata of an existing object of the target's name, as far as ownership and content go. */
+/** The metadata of an existing object that has the name of the target, as far as it concerns ownership and content. */
 export interface TargetMetadata {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -21,12 +21,12 @@ export interface TargetMetadata {
   readonly deleting: boolean;
 }
 
-/** What one key of our target holds. */
+/** Origin of the bytes under one key of a target. */
 export interface SyncedKey {
   readonly version: number;
   /** {@link sourceId} of the entry the bytes came from. */
   readonly source: string;
-  /** When the vault made that version, in milliseconds; `undefined` where its list does not say. */
+  /** Creation time of that version in milliseconds; `undefined` if the vault does not list it. */
   readonly createdAt?: number | undefined;
 }
 
@@ -37,14 +37,14 @@ export type TargetState =
       readonly state: "owned";
       readonly uid: string;
       readonly resourceVersion: string;
-      /** The content's HMAC as it was written; `undefined` where somebody removed it. */
+      /** HMAC of the content when it was written; `undefined` if the annotation was removed. */
       readonly content: string | undefined;
       readonly synced: ReadonlyMap<string, SyncedKey>;
-      /** Somebody annotationsCorrupted the annotations: the target may hold more keys than `synced` names. */
+      /** The annotations are malformed or incomplete: the target may have more keys than `synced`. */
       readonly annotationsCorrupted: boolean;
     };
 
-/** A short name for one entry of the vault; tells a secret from another of the same version. Names are no secrets, values are. */
+/** Returns a short digest that identifies an entry of the vault. It is not keyed: names are not secret, values are. */
 export function sourceId(source: string, owner: string | undefined): string {
   return createHash("sha256")
     .update(JSON.stringify([source, owner ?? null]))
@@ -54,7 +54,7 @@ export function sourceId(source: string, owner: string | undefined): string {
 
 export const ownerName = (resource: SyncResource): string => `${resource.kind}/${resource.name}`;
 
-/** The members of a JSON object in an annotation that are of the right kind; none where somebody annotationsCorrupted it. `__proto__` is a legal key. */
+/** Returns the valid members of a JSON object in an annotation, none if it is malformed. `__proto__` is a valid key. */
 function parseAnnotation<T>(text: string | undefined, isValid: (value: unknown) => value is T): Map<string, T> {
   try {
     const parsed: unknown = JSON.parse(text ?? "{}");
@@ -66,21 +66,22 @@ function parseAnnotation<T>(text: string | undefined, isValid: (value: unknown) 
 }
 
 const isVersion = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0;
-/** A source as the annotation writes it: its id, and when the version was made, where that is known. */
-export function writtenSource({ source, createdAt }: SyncedKey): string {
+
+/** Formats a source for the annotation: its id, and the creation time of the version if known. */
+export function formatSource({ source, createdAt }: SyncedKey): string {
   return createdAt === undefined ? source : `${source}@${createdAt}`;
 }
 
-function readSource(written: string): Pick<SyncedKey, "source" | "createdAt"> {
-  const [source = "", moment] = written.split("@");
-  // Digits that come back as the very same number, also fractions of a millisecond: a difference would be a new life of the name.
-  const createdAt = Number(moment);
+function parseSource(written: string): Pick<SyncedKey, "source" | "createdAt"> {
+  const [source = "", timestamp] = written.split("@");
+  // The number survives the round trip exactly, including fractions: any difference would mean that the entry was recreated.
+  const createdAt = Number(timestamp);
   return Number.isNaN(createdAt) ? { source } : { source, createdAt };
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";
 
-/** Only keys of which both the version and the source are known count as synced. Every write of ours names at least one. */
+/** Returns the keys whose version and source are both known. Every write of the operator records at least one. */
 function syncedKeys(annotations: Readonly<Record<string, string>>): {
   synced: Map<string, SyncedKey>;
   annotationsCorrupted: boolean;
@@ -90,18 +91,18 @@ function syncedKeys(annotations: Readonly<Record<string, string>>): {
   const synced = new Map<string, SyncedKey>();
   for (const [key, version] of versions) {
     const source = sources.get(key);
-    if (source !== undefined) synced.set(key, { version, ...readSource(source) });
+    if (source !== undefined) synced.set(key, { version, ...parseSource(source) });
   }
   return { synced, annotationsCorrupted: synced.size === 0 || synced.size < Math.max(versions.size, sources.size) };
 }
 
 /**
- * Whether an existing object is this resource's to write. It is when our resource is its controller, or when it carries our label and
- * names this resource as its owner (the resource was deleted and made again). Source: design, "takeover of existing Secret".
+ * Reports whether an existing object belongs to this resource: the resource is its controller, or the object has the operator's label and
+ * names the resource as its owner, because the resource was deleted and recreated. See docs/design/security.md#target-takeover.
  */
 export function isOwnedBy(resource: SyncResource, metadata: TargetMetadata): boolean {
   if (metadata.owners.some((owner) => owner.controller && owner.uid === resource.uid)) return true;
-  // Another controller's object is its own, whatever it is labelled; one of an earlier life of this resource has the same name.
+  // An object with another controller belongs to that one, whatever its labels. A deleted resource of the same name does not count.
   if (metadata.owners.some((owner) => owner.controller && owner.name !== resource.name)) return false;
   return metadata.labels[MANAGED_BY_LABEL] === MANAGED_BY && metadata.annotations[OWNER_ANNOTATION] === ownerName(resource);
 }

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { writtenMoment } from "./timestamp.ts";
+import { formatTimestamp } from "./timestamp.ts";
 
 test.each<[string, number | undefined, string | undefined]>([
   ["nothing", undefined, undefined],
@@ -13,13 +13,13 @@ test.each<[string, number | undefined, string | undefined]>([
   ["before what a Date can hold", -1e300, undefined],
   ["no number", Number.NaN, undefined],
 ])("%s", (_, at, written) => {
-  expect(writtenMoment(at)).toBe(written);
+  expect(formatTimestamp(at)).toBe(written);
 });
 
 test("what is written is RFC 3339 with four digits of a year, and reads as the same millisecond", () => {
   fc.assert(
     fc.property(fc.oneof(fc.integer(), fc.maxSafeInteger(), fc.double()), (at) => {
-      const written = writtenMoment(at);
+      const written = formatTimestamp(at);
       if (written === undefined) return;
       expect(written).toMatch(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/);
       expect(Math.abs(Date.parse(written) - at)).toBeLessThan(1);
