@@ -2,7 +2,7 @@ import { z } from "zod";
 
 const listen = z.object({ host: z.string(), port: z.int().min(0).max(65_535) });
 
-/** Everything the operator can be told from outside; see `vaultsync operator --help` for what each means. */
+/** All settings of the operator; `vaultsync operator --help` describes them. */
 const schema = z.object({
   kubeconfig: z.string().min(1).optional(),
   namespace: z.string().min(1).optional(),
@@ -21,7 +21,7 @@ const schema = z.object({
 export type OperatorConfig = Readonly<z.output<typeof schema>>;
 export type OperatorFlags = z.input<typeof schema>;
 
-/** Flags and environment as one typed, frozen object. @throws ZodError, whose paths are the names of the flags */
+/** Returns the flags with their defaults, validated and frozen. @throws ZodError, whose paths are the names of the flags */
 export function operatorConfig(flags: OperatorFlags): OperatorConfig {
   return Object.freeze(schema.parse(flags));
 }

@@ -20,9 +20,9 @@ function keyIn(secret: KubeObject): Redacted<Uint8Array> {
 }
 
 /**
- * The key under which this installation digests contents (design: "content is compared by an HMAC"), from a Secret of the operator's own
- * namespace; made there the first time. Losing it costs a read of each value, nothing else.
- * @throws Error when the namespace is missing or the Secret is annotationsCorrupted
+ * Returns the HMAC key for the content of targets (docs/design/engine.md#identity-of-target-bytes). It is stored in a Secret in the
+ * namespace of the operator, which creates it on its first start. If it is lost, each value is read from the vault once more.
+ * @throws Error when the namespace is missing or the Secret is malformed
  */
 export async function contentKey(api: KubeApi, namespace: string, signal: AbortSignal): Promise<Redacted<Uint8Array>> {
   const ref = { namespace, name: NAME };
@@ -50,7 +50,7 @@ export async function contentKey(api: KubeApi, namespace: string, signal: AbortS
           },
         );
       }
-      // Another replica was faster: theirs is read above.
+      // Another replica was faster: the loop reads its key.
       if (!isKubeError(error, "AlreadyExists")) throw error;
     }
   }

@@ -25,7 +25,7 @@ export interface ControllersOptions {
   readonly api: KubeApi;
   readonly reflectors: Reflectors;
   readonly events: EventRecorder;
-  readonly open: ConnectionFactory;
+  readonly connectionFactory: ConnectionFactory;
   readonly contentKey: Redacted<Uint8Array>;
   readonly concurrency: number;
   readonly observer: ControllerObserver;
@@ -36,19 +36,19 @@ export interface ControllersOptions {
   readonly logger: Logger;
 }
 
-/** A controller of resources that sync, whatever their kind. */
-type Syncing = Pick<
+/** A controller of VaultSecrets or VaultFiles. */
+type AnySyncController = Pick<
   SyncController<never>,
   "references" | "resourceChanged" | "targetChanged" | "onSnapshotChange" | "onConnectionStateChange" | "run"
 >;
 
-/** The three controllers and what they share; each watch is led to whom it concerns. */
+/** The three controllers and what they share. Passes the changes of each reflector to the controllers that it concerns. */
 export class Controllers implements AsyncDisposable {
   readonly connections: ConnectionPool;
   readonly #options: ControllersOptions;
   readonly #targets: TargetView;
-  readonly #secrets: Syncing;
-  readonly #files: Syncing;
+  readonly #secrets: AnySyncController;
+  readonly #files: AnySyncController;
   readonly #connectionReconciler: ConnectionReconciler;
   readonly #connection: ConnectionController;
 
@@ -60,9 +60,9 @@ export class Controllers implements AsyncDisposable {
       clock,
     );
     this.connections = new ConnectionPool(clock, (key) => reflectors.connections.store.has(key), {
-      onSnapshotChange: (key, change) => this.#both((controller) => controller.onSnapshotChange(key, change)),
-      onConnectionStateChange: (key) => this.#both((controller) => controller.onConnectionStateChange(key)),
-      onConnectionStatusChange: (key) => this.#connection.news(key),
+      onSnapshotChange: (key, change) => this.#forEachSyncController((controller) => controller.onSnapshotChange(key, change)),
+      onConnectionStateChange: (key) => this.#forEachSyncController((controller) => controller.onConnectionStateChange(key)),
+      onConnectionStatusChange: (key) => this.#connection.statusChanged(key),
     });
     this.#secrets = this.#syncController(secretSource, reflectors.secrets.store);
     this.#files = this.#syncController(fileSource, reflectors.files.store);
@@ -75,20 +75,22 @@ export class Controllers implements AsyncDisposable {
     this.#connection = new ConnectionController({ ...options, reconciler: this.#connectionReconciler });
   }
 
-  /** Tells the controllers what the watches have, and what they show from now on until the answer is disposed. */
-  connect(): Disposable {
+  /** Passes the current objects and all later changes to the controllers, until the returned handle is disposed. */
+  subscribe(): Disposable {
     const { connections, secrets, files, targetSecrets, targetConfigMaps, credentials } = this.#options.reflectors;
     const stack = new DisposableStack();
-    stack.use(follow(connections, (change) => this.#connection.resourceChanged(change)));
-    stack.use(follow(secrets, (change) => this.#secrets.resourceChanged(change)));
-    stack.use(follow(files, (change) => this.#files.resourceChanged(change)));
-    stack.use(targetSecrets.onChange((change) => this.#both((controller) => controller.targetChanged("Secret", change))));
+    stack.use(replayAndSubscribe(connections, (change) => this.#connection.resourceChanged(change)));
+    stack.use(replayAndSubscribe(secrets, (change) => this.#secrets.resourceChanged(change)));
+    stack.use(replayAndSubscribe(files, (change) => this.#files.resourceChanged(change)));
+    stack.use(
+      targetSecrets.onChange((change) => this.#forEachSyncController((controller) => controller.targetChanged("Secret", change))),
+    );
     stack.use(targetConfigMaps.onChange((change) => this.#files.targetChanged("ConfigMap", change)));
     stack.use(credentials.onChange(({ key }) => this.#connectionReconciler.credentialsChanged(key)));
     return stack;
   }
 
-  /** Works until the signal is aborted and what was begun has ended. */
+  /** Runs until the signal is aborted and all running reconciles have ended. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#connection.run(signal), this.#secrets.run(signal), this.#files.run(signal)]);
   }
@@ -97,9 +99,9 @@ export class Controllers implements AsyncDisposable {
     return this.connections[Symbol.asyncDispose]();
   }
 
-  #both(tell: (controller: Syncing) => void): void {
-    tell(this.#secrets);
-    tell(this.#files);
+  #forEachSyncController(notify: (controller: AnySyncController) => void): void {
+    notify(this.#secrets);
+    notify(this.#files);
   }
 
   #usersOf(connection: string): { readonly count: number; readonly files: boolean } {
@@ -107,7 +109,7 @@ export class Controllers implements AsyncDisposable {
     return { count: this.#secrets.references.ofConnection(connection).size + files, files: files > 0 };
   }
 
-  #syncController<C extends Candidate>(kind: SourceKind<C>, resources: ReadonlyStore<KubeObject>): Syncing {
+  #syncController<C extends Candidate>(kind: SourceKind<C>, resources: ReadonlyStore<KubeObject>): AnySyncController {
     const { api, contentKey } = this.#options;
     const targets = this.#targets;
     const writer = new TargetWriter<C>({ api, owner: kind.descriptor, targets, contentKey });
@@ -117,8 +119,8 @@ export class Controllers implements AsyncDisposable {
   }
 }
 
-/** A handler that misses nothing: what is there already counts as added. */
-function follow<T>(reflector: Reflector<T>, handler: (change: StoreChange<T>) => void): Disposable {
+/** Calls the handler for every current object, as added, and for every later change. */
+function replayAndSubscribe<T>(reflector: Reflector<T>, handler: (change: StoreChange<T>) => void): Disposable {
   for (const [key, now] of reflector.store.entries()) handler({ type: "added", key, now });
   return reflector.onChange(handler);
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
+import { FIELD_MANAGER } from "./api/names.ts";
 import type { ConnectionFactory } from "./controllers/connection/connection-reconciler.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -21,73 +22,73 @@ import { Controllers } from "./controllers.ts";
 import { controllerObserver, vaultObserver } from "./observers.ts";
 import { createReflectors, type Reflectors } from "./reflectors.ts";
 
-export interface OperatorParts {
+export interface OperatorDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: MetricsRegistry;
 }
 
-/** Where the operator keeps its lease and its content key when neither a flag nor its credentials name a namespace. */
+/** Namespace of the lease and the content key if neither a flag nor the credentials name one. */
 const DEFAULT_NAMESPACE = "vaultsync-system";
-/** First lists take longer than this, in milliseconds, only when something is missing. */
+/** Time in milliseconds after which pending initial lists are logged: by then something is likely to be missing. */
 const SLOW_START_MS = 5_000;
 const LEASE_NAME = "vaultsync";
 
 /**
- * Runs the operator until `signal` is aborted and what was begun has ended.
- * @throws Error when the API server can't be used at all, or the lease was lost: the process must end then
+ * Runs the operator until `signal` is aborted and all running reconciles have ended.
+ * @throws Error when the API server cannot be used at all, or the lease was lost; the process must exit then
  */
-export async function runOperator(config: OperatorConfig, parts: OperatorParts, signal: AbortSignal): Promise<void> {
-  const { clock, random, logger } = parts;
+export async function runOperator(config: OperatorConfig, deps: OperatorDependencies, signal: AbortSignal): Promise<void> {
+  const { clock, random, logger } = deps;
   const credentials = await loadCredentials({ kubeconfig: config.kubeconfig, clock });
   const namespace = config.namespace ?? credentials.namespace ?? DEFAULT_NAMESPACE;
   let leadership: Leadership | undefined;
   const mayWrite = (): boolean => (config.leaderElect ? (leadership?.mayWrite() ?? false) : true);
 
-  await using api = new KubeClient({ credentials, clock, mayWrite });
+  await using api = new KubeClient({ credentials, clock, mayWrite, fieldManager: FIELD_MANAGER });
   const reflectors = createReflectors({ api, namespace: config.watchNamespace ?? ALL_NAMESPACES, clock, random, logger });
-  let atWork: Controllers | undefined;
-  const metrics = operatorMetrics(parts.metrics, () => sizesOf(reflectors, atWork));
+  let running: Controllers | undefined;
+  const metrics = operatorMetrics(deps.metrics, () => sizesOf(reflectors, running));
   let ready = false;
-  await using endpoints = await serveEndpoints({ listen: config.listen, metrics: parts.metrics, isReady: () => ready });
+  await using endpoints = await serveEndpoints({ listen: config.listen, metrics: deps.metrics, isReady: () => ready });
   logger.info({ port: endpoints.port, namespace }, "serving /healthz, /readyz and /metrics");
 
   await using background = new Background();
   for (const reflector of Object.values(reflectors)) background.run((ended) => reflector.run(ended));
-  if (!(await listedAll(reflectors, parts, signal))) return;
+  if (!(await waitForInitialLists(reflectors, deps, signal))) return;
   ready = true;
   logger.info({ host: credentials.server.host }, "caches synced");
 
-  await using leaseApi = new KubeClient({ credentials, clock, connections: 1 });
+  await using leaseApi = new KubeClient({ credentials, clock, connections: 1, fieldManager: FIELD_MANAGER });
   if (config.leaderElect) {
     const identity = `${hostname()}_${randomUUID()}`;
     const lease = { api: leaseApi, namespace, name: LEASE_NAME, identity, clock, random, logger };
-    leadership = await acquireLease(lease, signal).catch((error: unknown) => unlessAborted(error, signal));
+    leadership = await acquireLease(lease, signal).catch((error: unknown) => rethrowUnlessAborted(error, signal));
     if (leadership === undefined) return;
   }
   metrics.leader.set(1);
-  const work = leadership === undefined ? signal : AbortSignal.any([signal, leadership.lost]);
+  const leading = leadership === undefined ? signal : AbortSignal.any([signal, leadership.lost]);
   try {
     const events = new ApiEventRecorder({ api, clock, logger, controller: "vaultsync.dev/operator", instance: hostname() });
     background.run((ended) => events.run(ended));
     await using controllers = new Controllers({
-      ...parts,
+      ...deps,
       api,
       reflectors,
       events,
-      open: connectionFactory(config, parts, metrics),
-      contentKey: await contentKey(api, namespace, work),
+      connectionFactory: connectionFactory(config, deps, metrics),
+      contentKey: await contentKey(api, namespace, leading),
       concurrency: config.concurrency,
       observer: controllerObserver(metrics),
-      signal: work,
+      signal: leading,
     });
-    atWork = controllers;
-    using _ = controllers.connect();
+    running = controllers;
+    using _ = controllers.subscribe();
     logger.info({ count: config.concurrency }, "starting workers");
-    await controllers.run(work);
+    await controllers.run(leading);
   } catch (error) {
-    unlessAborted(error, work);
+    rethrowUnlessAborted(error, leading);
   } finally {
     metrics.leader.set(0);
     await leadership?.release();
@@ -95,10 +96,10 @@ export async function runOperator(config: OperatorConfig, parts: OperatorParts, 
   leadership?.lost.throwIfAborted();
 }
 
-/** Opens clients of vaults as the flags allow; all share one cache. */
+/** Returns the factory of vault clients. They follow the flags and share one cache. */
 function connectionFactory(
   config: OperatorConfig,
-  { clock, random, logger }: OperatorParts,
+  { clock, random, logger }: OperatorDependencies,
   metrics: OperatorMetrics,
 ): ConnectionFactory {
   const valueCache = new ValueCache(config.valueCacheBytes);
@@ -125,7 +126,7 @@ function sizesOf({ connections, secrets, files }: Reflectors, controllers: Contr
   };
 }
 
-/** Work that goes on beside the main line, until that ends. */
+/** Tasks that run in the background until the operator ends. */
 class Background implements AsyncDisposable {
   readonly #ended = new AbortController();
   readonly #work: Promise<void>[] = [];
@@ -140,8 +141,12 @@ class Background implements AsyncDisposable {
   }
 }
 
-/** Whether every watch has its first list, before the signal was aborted. Says what may be missing when that takes long. */
-async function listedAll(reflectors: Reflectors, { clock, logger }: OperatorParts, signal: AbortSignal): Promise<boolean> {
+/** Waits for the initial list of every reflector and returns `true`, or `false` if the signal was aborted first. Logs a slow start. */
+async function waitForInitialLists(
+  reflectors: Reflectors,
+  { clock, logger }: OperatorDependencies,
+  signal: AbortSignal,
+): Promise<boolean> {
   using _ = clock.timer(SLOW_START_MS, () => {
     const waiting = Object.values(reflectors).filter(({ state }) => state.name === "Empty" || state.name === "Listing");
     logger.warn(
@@ -157,7 +162,7 @@ async function listedAll(reflectors: Reflectors, { clock, logger }: OperatorPart
   return Promise.race([listed, aborted]);
 }
 
-/** Being told to stop is no failure. */
-function unlessAborted(error: unknown, signal: AbortSignal): undefined {
+/** Rethrows an error, unless it results from the shutdown. */
+function rethrowUnlessAborted(error: unknown, signal: AbortSignal): undefined {
   if (!signal.aborted) throw error;
 }

@@ -18,15 +18,15 @@ export interface ReflectorsOptions {
   readonly logger: Logger;
 }
 
-/** What is kept of a custom resource: all but the record of who wrote which field, which is often longer than the rest. */
+/** Removes the managed fields of a custom resource, which are often larger than the rest. */
 function withoutManagedFields(object: KubeObject): KubeObject {
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };
 }
 
 /**
- * Everything the operator watches: its own kinds whole; its targets and the credentials Secrets as metadata only, so that no value of any
- * Secret is ever in its memory because of a watch, and unrelated Secrets cost nothing.
+ * Returns the reflectors of everything the operator watches: its own kinds completely; its targets and the credentials Secrets as
+ * metadata only, so that no watch brings the value of a Secret into memory, and unrelated Secrets cost nothing.
  */
 export function createReflectors(options: ReflectorsOptions) {
   const reflector = <T>(

@@ -10,7 +10,7 @@ import type { ConnectionReconciler } from "./connection-reconciler.ts";
 
 export interface ConnectionControllerOptions {
   readonly reconciler: ConnectionReconciler;
-  /** How many resources at once. */
+  /** Number of resources reconciled simultaneously. */
   readonly concurrency: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -18,12 +18,12 @@ export interface ConnectionControllerOptions {
   readonly observer: ControllerObserver;
 }
 
-/** News of a connection within this time share one look, and so one status. Milliseconds. */
-const NEWS_MS = 250;
-/** A thousand resources applied at once change the number of users a thousand times. */
-const USERS_MS = 1_000;
+/** Delay in milliseconds within which status changes of a connection share one reconcile, and so one status write. */
+const STATUS_DELAY_MS = 250;
+/** Delay in milliseconds after a change in the number of users: applying a thousand resources changes it a thousand times. */
+const USERS_DELAY_MS = 1_000;
 
-/** Turns what happens to connections into keys to look at. */
+/** Maps changes of connections to keys of the work queue. */
 export class ConnectionController {
   readonly #options: ConnectionControllerOptions;
   readonly #queue: WorkQueue;
@@ -34,22 +34,22 @@ export class ConnectionController {
   }
 
   resourceChanged(change: StoreChange<KubeObject>): void {
-    const isOurs =
+    const isStatusOnly =
       change.type === "updated" &&
       change.before.metadata.generation === change.now.metadata.generation &&
       change.before.metadata.uid === change.now.metadata.uid &&
       change.before.metadata.deletionTimestamp === change.now.metadata.deletionTimestamp;
-    if (!isOurs) this.#queue.add(change.key, "spec");
+    if (!isStatusOnly) this.#queue.add(change.key, "spec");
   }
 
-  /** The status of the connection may have news. */
-  news(key: string): void {
-    this.#queue.addAfter(key, NEWS_MS, "vault");
+  /** Requeues a connection whose status may have changed. */
+  statusChanged(key: string): void {
+    this.#queue.addAfter(key, STATUS_DELAY_MS, "vault");
   }
 
-  /** Other resources use the connection now. */
+  /** Requeues a connection after a change of the resources that refer to it. */
   usersChanged(key: string): void {
-    this.#queue.addAfter(key, USERS_MS, "background");
+    this.#queue.addAfter(key, USERS_DELAY_MS, "background");
   }
 
   run(signal: AbortSignal): Promise<void> {

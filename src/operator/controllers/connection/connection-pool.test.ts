@@ -49,7 +49,7 @@ describe("where resources find their connection", () => {
   test("with the reason, where it can't be opened", async () => {
     const { connections, open } = setUp();
     const connection = await open();
-    await connections.refuse(KEY, "spec.url: no");
+    await connections.setNotReady(KEY, "spec.url: no");
     expect(connections.get(KEY)).toEqual({ notReady: "spec.url: no" });
     expect(connections.connection(KEY)).toBeUndefined();
     expect(connection.closed).toBe(true);
@@ -70,7 +70,7 @@ describe("opening", () => {
 
   test("after a refusal is possible", async () => {
     const { connections, open } = setUp();
-    await connections.refuse(KEY, "no");
+    await connections.setNotReady(KEY, "no");
     const connection = await open();
     expect(connections.connection(KEY)).toBe(connection);
   });

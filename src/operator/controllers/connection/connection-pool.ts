@@ -2,19 +2,19 @@ import type { Clock, Timer } from "../../../lib/clock.ts";
 import type { Connection, Health, SnapshotChange } from "../../vault-client/connection.ts";
 import type { ConnectionAccess, ConnectionDirectory } from "../sync/connection-directory.ts";
 
-/** What the client tells while a connection is open. */
+/** Callbacks of the client while a connection is open. */
 export interface ConnectionCallbacks {
   readonly onChange: (change: SnapshotChange) => void;
   readonly onHealth: (health: Health) => void;
 }
 
-/** Who wants to know what happens to connections. Keys are `namespace/name`. */
+/** Listener for changes of connections. Keys are `namespace/name`. */
 export interface ConnectionListener {
-  /** The vault's list differs in these names. */
+  /** The list of the vault changed in these names. */
   onSnapshotChange(key: string, change: SnapshotChange): void;
-  /** Something concerns every resource of the connection. */
+  /** The connection changed in a way that concerns all its resources. */
   onConnectionStateChange(key: string): void;
-  /** The connection's own status may have news. */
+  /** The status of the connection itself may have changed. */
   onConnectionStatusChange(key: string): void;
 }
 
@@ -33,17 +33,17 @@ interface Opened {
 
 type Entry = Opened | { readonly notReady: string };
 
-/** A connection not heard of for this many intervals makes its resources `Stale`. Source: design, "When the vault misbehaves". */
+/** Number of refresh intervals without a response after which the resources of a connection are `Stale`; see docs/design/engine.md#vault-failures. */
 const STALE_AFTER_INTERVALS = 3;
 
-/** The open connections, and whether each has been heard of lately. */
+/** Holds the open connections and tracks whether each vault still responds. */
 export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
   readonly #entries = new Map<string, Entry>();
   readonly #clock: Clock;
   readonly #exists: (key: string) => boolean;
   readonly #listener: ConnectionListener;
 
-  /** @param exists whether there is a VaultConnection of this key, opened or not yet */
+  /** @param exists reports whether there is a VaultConnection of this key, opened or not yet */
   constructor(clock: Clock, exists: (key: string) => boolean, listener: ConnectionListener) {
     this.#clock = clock;
     this.#exists = exists;
@@ -59,8 +59,8 @@ export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
     if (entry === undefined) return this.#exists(key) ? "opening" : undefined;
     if ("notReady" in entry) return entry;
     const { connection, account, intervalMs, stale, openedAt } = entry;
-    const heard = connection.snapshot?.listedAt ?? openedAt;
-    return { connection, account, intervalMs, staleSince: stale ? heard : undefined };
+    const lastResponseAt = connection.snapshot?.listedAt ?? openedAt;
+    return { connection, account, intervalMs, staleSince: stale ? lastResponseAt : undefined };
   }
 
   connection(key: string): Connection | undefined {
@@ -68,7 +68,7 @@ export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
     return entry !== undefined && "connection" in entry ? entry.connection : undefined;
   }
 
-  /** Opens the connection anew if `fingerprint` differs from that of the open one. */
+  /** Opens the connection, or reopens it if `fingerprint` differs from that of the open one. */
   async ensure(
     key: string,
     wanted: { readonly fingerprint: string; readonly account: string; readonly intervalMs: number },
@@ -78,8 +78,8 @@ export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
     if (current !== undefined && "connection" in current && current.fingerprint === wanted.fingerprint) return;
     await this.#close(key);
     const connection = open({
-      onChange: (change) => this.#changed(key, change),
-      onHealth: (health) => this.#turned(key, health),
+      onChange: (change) => this.#onSnapshotChange(key, change),
+      onHealth: (health) => this.#onHealth(key, health),
     });
     const now = { openedAt: this.#clock.now(), openedAtMonotonic: this.#clock.monotonic() };
     const entry: Opened = {
@@ -96,8 +96,8 @@ export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
     this.#listener.onConnectionStateChange(key);
   }
 
-  /** The connection exists but can't be opened, for this reason. */
-  async refuse(key: string, notReady: string): Promise<void> {
+  /** Closes a connection that cannot be opened, and stores the reason. */
+  async setNotReady(key: string, notReady: string): Promise<void> {
     const current = this.#entries.get(key);
     if (current !== undefined && "notReady" in current && current.notReady === notReady) return;
     await this.#close(key);
@@ -128,8 +128,8 @@ export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
     return entry !== undefined && "connection" in entry ? entry : undefined;
   }
 
-  /** The first list concerns every resource, also those whose names it does not have; later ones only the names that differ. */
-  #changed(key: string, change: SnapshotChange): void {
+  /** The first list concerns all resources, including those whose names it does not contain; later ones only the changed names. */
+  #onSnapshotChange(key: string, change: SnapshotChange): void {
     const entry = this.#opened(key);
     if (entry === undefined) return;
     const filesCovered = entry.connection.snapshot?.fileCount !== undefined;
@@ -141,7 +141,7 @@ export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
     this.#listener.onConnectionStatusChange(key);
   }
 
-  #turned(key: string, health: Health): void {
+  #onHealth(key: string, health: Health): void {
     const entry = this.#opened(key);
     if (entry === undefined) return;
     const neverListed = entry.connection.snapshot === undefined;
@@ -150,10 +150,10 @@ export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
     this.#listener.onConnectionStatusChange(key);
   }
 
-  /** One timer a connection sees to it that staleness begins, and ends, also when no call of the vault ever failed. */
+  /** Restarts the timer that marks the connection as stale, or as recovered, even if no request to the vault failed. */
   #watchStaleness(key: string, entry: Opened): void {
-    const heard = entry.connection.snapshot?.listedAtMonotonic ?? entry.openedAtMonotonic;
-    const left = heard + STALE_AFTER_INTERVALS * entry.intervalMs - this.#clock.monotonic();
+    const lastResponseAt = entry.connection.snapshot?.listedAtMonotonic ?? entry.openedAtMonotonic;
+    const left = lastResponseAt + STALE_AFTER_INTERVALS * entry.intervalMs - this.#clock.monotonic();
     const stale = left <= 0;
     entry.staleTimer?.[Symbol.dispose]();
     entry.staleTimer = this.#clock.timer(stale ? entry.intervalMs : left, () => {

@@ -12,9 +12,9 @@ import { StatusWriter } from "../status/status-writer.ts";
 import { readPassword } from "./read-password.ts";
 import type { ConnectionCallbacks, ConnectionPool } from "./connection-pool.ts";
 import { type ConnectionSettings, settingsOf } from "./connection-settings.ts";
-import { connectionStatusNow, type ConnectionView } from "./connection-status.ts";
+import { nextConnectionStatus, type ConnectionView } from "./connection-status.ts";
 
-/** Opens the client of one vault; the composition root knows how. */
+/** Opens the client of one vault. Implemented by the composition root. */
 export type ConnectionFactory = (
   settings: ConnectionSettings,
   password: () => Promise<Redacted<string>>,
@@ -25,16 +25,16 @@ export type ConnectionFactory = (
 export interface ConnectionReconcilerOptions {
   readonly resources: ReadonlyStore<KubeObject>;
   readonly connections: ConnectionPool;
-  readonly open: ConnectionFactory;
-  /** How many resources refer to a connection, and whether any of them needs the list of files. */
+  readonly connectionFactory: ConnectionFactory;
+  /** Returns the number of resources that refer to a connection, and reports whether one of them needs the list of files. */
   readonly usersOf: (key: string) => { readonly count: number; readonly files: boolean };
   readonly api: KubeApi;
   readonly clock: Clock;
-  /** Aborted when the operator stops. */
+  /** Aborted when the operator shuts down. */
   readonly signal: AbortSignal;
 }
 
-/** Keeps one client open for each VaultConnection, as its spec says, and reports its health. */
+/** Keeps one client open for each VaultConnection, according to its spec, and writes its status. */
 export class ConnectionReconciler {
   readonly #options: ConnectionReconcilerOptions;
   readonly #statuses: StatusWriter;
@@ -44,7 +44,7 @@ export class ConnectionReconciler {
     this.#statuses = new StatusWriter(options.api, vaultConnectionKind, options.clock);
   }
 
-  /** @throws when the attempt is to be made again */
+  /** @throws when the reconcile is to be retried */
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
     const { resources, connections, usersOf } = this.#options;
     const object = resources.get(key);
@@ -55,13 +55,13 @@ export class ConnectionReconciler {
     }
     const parsed = connectionSpec.safeParse(object.spec);
     if (parsed.success) await this.#ensure(key, object, parsed.data);
-    else await connections.refuse(key, explainProblems(parsed.error));
+    else await connections.setNotReady(key, explainProblems(parsed.error));
     connections.connection(key)?.listFiles(usersOf(key).files);
-    await this.#report(key, object, signal);
+    await this.#writeStatus(key, object, signal);
     return {};
   }
 
-  /** The Secret that may hold a connection's password has changed. */
+  /** Makes the connections whose password is in this Secret log in again. */
   credentialsChanged(secret: string): void {
     for (const [key, object] of this.#options.resources.entries()) {
       const parsed = connectionSpec.safeParse(object.spec);
@@ -72,17 +72,17 @@ export class ConnectionReconciler {
   }
 
   async #ensure(key: string, object: KubeObject, spec: ConnectionSpec): Promise<void> {
-    const { connections, open, api, signal } = this.#options;
+    const { connections, connectionFactory, api, signal } = this.#options;
     const settings = settingsOf(spec);
     const wanted = {
-      // The uid too: a connection made anew under the same name is another one.
+      // Includes the uid: a connection that was recreated under the same name is another one.
       fingerprint: JSON.stringify([object.metadata.uid, spec]),
       account: spec.email,
       intervalMs: settings.refreshIntervalMs,
     };
     const namespace = object.metadata.namespace ?? "";
     const password = (): Promise<Redacted<string>> => readPassword(api, namespace, spec, signal);
-    await connections.ensure(key, wanted, (callbacks) => open(settings, password, callbacks, key));
+    await connections.ensure(key, wanted, (callbacks) => connectionFactory(settings, password, callbacks, key));
   }
 
   #view(key: string): ConnectionView | undefined {
@@ -92,12 +92,12 @@ export class ConnectionReconciler {
     return { state: "open", connection: access.connection, staleSince: access.staleSince };
   }
 
-  async #report(key: string, object: KubeObject, signal: AbortSignal): Promise<void> {
+  async #writeStatus(key: string, object: KubeObject, signal: AbortSignal): Promise<void> {
     const { clock, usersOf } = this.#options;
     const view = this.#view(key);
     if (view === undefined) return;
     const before = connectionStatus.safeParse(this.#statuses.current(key, object) ?? {}).data ?? {};
     const facts = { generation: object.metadata.generation ?? 0, users: usersOf(key).count, now: clock.now() };
-    await this.#statuses.write(key, object, connectionStatusNow(before, view, facts), signal);
+    await this.#statuses.write(key, object, nextConnectionStatus(before, view, facts), signal);
   }
 }

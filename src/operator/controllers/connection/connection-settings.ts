@@ -2,7 +2,7 @@ import { connectionDefaults, type ConnectionSpec } from "../../api/vault-connect
 import { parseDuration } from "../../../lib/duration.ts";
 import type { Scope } from "../../../protocol/scope.ts";
 
-/** A VaultConnection's spec with its defaults, in the units of the client. */
+/** The spec of a VaultConnection with its defaults, in the units of the client. */
 export interface ConnectionSettings {
   readonly url: string;
   readonly email: string;
@@ -13,17 +13,17 @@ export interface ConnectionSettings {
   readonly requestsPerSecond: number;
 }
 
-function admitted(values: readonly string[] | undefined): "*" | ReadonlySet<string> {
+function allowedValues(values: readonly string[] | undefined): "*" | ReadonlySet<string> {
   return values === undefined || values.includes("*") ? "*" : new Set(values);
 }
 
 function scopeOf({ scope = {} }: ConnectionSpec): Scope {
   return {
-    cloud_type: admitted(scope.cloudType),
-    environment_type: admitted(scope.environmentType),
-    application_type: admitted(scope.applicationType),
-    classification: admitted(scope.classification),
-    secret_name: admitted(scope.secretName),
+    cloud_type: allowedValues(scope.cloudType),
+    environment_type: allowedValues(scope.environmentType),
+    application_type: allowedValues(scope.applicationType),
+    classification: allowedValues(scope.classification),
+    secret_name: allowedValues(scope.secretName),
   };
 }
 

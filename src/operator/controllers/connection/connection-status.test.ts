@@ -11,7 +11,7 @@ import {
   UnexpectedResponse,
 } from "../../vault-client/vault-error.ts";
 import { CredentialsError } from "./read-password.ts";
-import { connectionStatusNow, type ConnectionView } from "./connection-status.ts";
+import { nextConnectionStatus, type ConnectionView } from "./connection-status.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const MOMENT = "2026-11-21T12:00:00.000Z";
@@ -37,13 +37,13 @@ const open = (connection: InMemoryConnection, staleSince?: number): ConnectionVi
 
 /** The status as the next look reads it back. */
 function next(before: ConnectionStatus, view: ConnectionView, changes: Partial<typeof facts> = {}): ConnectionStatus {
-  return connectionStatus.parse(JSON.parse(JSON.stringify(connectionStatusNow(before, view, { ...facts, ...changes }))));
+  return connectionStatus.parse(JSON.parse(JSON.stringify(nextConnectionStatus(before, view, { ...facts, ...changes }))));
 }
 const types = ({ conditions = [] }: ConnectionStatus): string[] =>
   conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`);
 
 test("a healthy connection tells its token's times and scope, and what it lists", () => {
-  expect(connectionStatusNow({}, open(healthy()), facts)).toStrictEqual({
+  expect(nextConnectionStatus({}, open(healthy()), facts)).toStrictEqual({
     observedGeneration: 3,
     conditions: [
       {
@@ -132,7 +132,7 @@ describe("what is written is news", () => {
   test.each(views)("%s: the same twice, at whatever time, is the same status", (_, view) => {
     for (const [, earlier] of views) {
       const first = next(next({}, earlier, { now: NOW - 86_400_000 }), view);
-      expect(connectionStatusNow(first, view, { ...facts, now: NOW + 3_600_000 })).toStrictEqual(first);
+      expect(nextConnectionStatus(first, view, { ...facts, now: NOW + 3_600_000 })).toStrictEqual(first);
     }
   });
 

@@ -25,7 +25,7 @@ function reasonOf(error: Error | undefined): Reason {
   }
 }
 
-/** What there is to say of a connection: its health, or why it can't be opened. */
+/** State of a connection: its client, or the reason why it cannot be opened. */
 export type ConnectionView =
   | { readonly state: "invalid"; readonly message: string }
   | { readonly state: "open"; readonly connection: Connection; readonly staleSince: number | undefined };
@@ -57,8 +57,8 @@ function conditionsOf(view: ConnectionView): ConditionNow[] {
   return conditions;
 }
 
-/** The status to write; it differs from `before` only where there is news. `now` is milliseconds since the epoch. */
-export function connectionStatusNow(
+/** Returns the status to write. It equals `before` if nothing changed. `now` is in milliseconds since the epoch. */
+export function nextConnectionStatus(
   before: ConnectionStatus,
   view: ConnectionView,
   { generation, users, now }: { readonly generation: number; readonly users: number; readonly now: number },

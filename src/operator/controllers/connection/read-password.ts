@@ -5,7 +5,7 @@ import { isKubeError } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { type KubeObject, SECRETS } from "../../kube/resource.ts";
 
-/** The credentials Secret is not there or may not be used; the message tells its author what to do. */
+/** The credentials Secret is missing or must not be used; the message says how to fix it. */
 export class CredentialsError extends Error {
   constructor(message: string) {
     super(message);
@@ -22,12 +22,12 @@ function checkType(secret: KubeObject, namespace: string, key: string): void {
   );
 }
 
-/** A Secret may bind itself to hosts, so that who may write connections can't have it sent to a host of theirs. */
+/** Checks the hosts a Secret is limited to, so that a user who can only write connections cannot have it sent to another host. */
 function checkHost(secret: KubeObject, url: string): void {
-  const bound = secret.metadata.annotations?.[HOSTS_ANNOTATION];
-  if (bound === undefined) return;
+  const allowed = secret.metadata.annotations?.[HOSTS_ANNOTATION];
+  if (allowed === undefined) return;
   const { host, hostname } = new URL(url);
-  const hosts = bound.split(",").map((entry) => entry.trim().toLowerCase());
+  const hosts = allowed.split(",").map((entry) => entry.trim().toLowerCase());
   if (hosts.includes(hostname) || hosts.includes(host)) return;
   throw new CredentialsError(
     `the annotation ${HOSTS_ANNOTATION} of Secret ${secret.metadata.name} does not allow the host ${hostname}: add it there, or use another Secret`,
@@ -35,8 +35,8 @@ function checkHost(secret: KubeObject, url: string): void {
 }
 
 /**
- * The password of a connection, read anew at each log-in, so that it is in memory for no longer than that.
- * @throws CredentialsError; a KubeError when the API server is away
+ * Reads the password of a connection. It is read again for each login, so that it stays in memory no longer than necessary.
+ * @throws CredentialsError; KubeError when the API server is unavailable
  */
 export async function readPassword(
   api: KubeApi,
@@ -57,7 +57,7 @@ export async function readPassword(
   const encoded: unknown = data.get(key);
   if (typeof encoded !== "string" || encoded === "")
     throw new CredentialsError(`Secret ${name} has no value under the key ${key}: add it, or set passwordSecretRef.key`);
-  // An editor's or echo's line end is not part of the password.
+  // The line break that an editor or echo appends is not part of the password.
   return new Redacted(
     Buffer.from(encoded, "base64")
       .toString("utf8")

@@ -1,18 +1,18 @@
 import type { Connection } from "../../vault-client/connection.ts";
 
-/** An open connection as the resources that use it see it. */
+/** An open connection, as seen by the resources that use it. */
 export interface ConnectionAccess {
   readonly connection: Connection;
-  /** The vault account; entries of this owner are the connection's own. */
+  /** Email address of the vault account. Entries of this owner are own entries. */
   readonly account: string;
-  /** Since when nothing was heard of the vault (milliseconds), where that is longer than three intervals. */
+  /** Time of the last response of the vault in milliseconds, if that is longer ago than three intervals. */
   readonly staleSince: number | undefined;
-  /** How often the vault is listed, in milliseconds. */
+  /** Interval between list requests in milliseconds. */
   readonly intervalMs: number;
 }
 
-/** Where resources find their connection. Keys are `namespace/name`. */
+/** Port through which resources find their connection. Keys are `namespace/name`. */
 export interface ConnectionDirectory {
-  /** `opening`: there is a VaultConnection, and its resources will be told. `notReady`: it can't be opened, and why. */
+  /** Returns `opening` if the connection is not open yet; its resources are requeued then. `notReady` is why it cannot be opened. */
   get(key: string): ConnectionAccess | { readonly notReady: string } | "opening" | undefined;
 }

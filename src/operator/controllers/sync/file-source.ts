@@ -10,7 +10,7 @@ interface FileCandidate extends Candidate {
   readonly record: FileRecord;
 }
 
-function wanted(spec: VaultFileSpec, name: string): Pick<SyncResource, "items" | "target" | "whenRemoved"> {
+function desiredState(spec: VaultFileSpec, name: string): Pick<SyncResource, "items" | "target" | "whenRemoved"> {
   const { kind } = spec.target;
   return {
     items: (spec.files ?? []).map((file) => ({
@@ -24,10 +24,10 @@ function wanted(spec: VaultFileSpec, name: string): Pick<SyncResource, "items" |
   };
 }
 
-/** What is a VaultFile's own: its items are files of the vault, which the list gives with their sizes. */
+/** Source of VaultFiles: their items are files of the vault, which are listed with their sizes. */
 export const fileSource: SourceKind<FileCandidate> = {
   descriptor: vaultFileKind,
-  parse: (object) => parseResource("VaultFile", vaultFileSpec, object, wanted),
+  parse: (object) => parseResource("VaultFile", vaultFileSpec, object, desiredState),
   covers: (snapshot) => snapshot.fileCount !== undefined,
   changed: ({ files }) => files,
   candidates: (snapshot, item) => {

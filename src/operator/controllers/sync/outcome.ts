@@ -2,37 +2,37 @@ import type { Busy } from "../../sync/sync-status.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import type { SyncFailure } from "./sync-failure.ts";
 
-/** What one attempt at a target came to. */
+/** Result of one reconcile for the target. */
 export interface Outcome {
-  /** `undefined`: Ready stays as it was. */
+  /** `undefined`: Ready stays unchanged. */
   readonly readyCondition: ReadyCondition | undefined;
   readonly busy: Busy | undefined;
   /** What happened to the target. */
   readonly effect: "none" | "created" | "updated" | "repaired" | "deleted";
-  /** The bytes are other ones than before (a new version may hold the same). */
+  /** The bytes differ from before; a new version may have the same bytes. */
   readonly changed: boolean;
-  /** The version under each key of the target, as far as it is known now. */
+  /** Version by key of the target, as far as known. */
   readonly versions: ReadonlyMap<string, number>;
-  /** Look again after this many milliseconds. */
+  /** Delay in milliseconds after which to reconcile again. */
   readonly requeueAfterMs: number | undefined;
-  /** The attempt is to be made again, with the queue's growing pause. */
+  /** The reconcile is to be retried with the backoff of the queue. */
   readonly retry: boolean;
 }
 
-/** Nothing was done to the target. */
+/** Returns the outcome of a reconcile that did not change the target. */
 export function unchangedOutcome(readyCondition: ReadyCondition | undefined, versions: ReadonlyMap<string, number>): Outcome {
   return { readyCondition, busy: undefined, effect: "none", changed: false, versions, requeueAfterMs: undefined, retry: false };
 }
 
-/** An outcome together with an earlier one that nobody was told of. */
+/** Merges an outcome with an earlier one that never reached the status. */
 export function mergeUnreported(now: Outcome, earlier: Outcome | undefined): Outcome {
   if (earlier === undefined) return now;
   return { ...now, effect: now.effect === "none" ? earlier.effect : now.effect, changed: now.changed || earlier.changed };
 }
 
 /**
- * A failed attempt. One that is tried again leaves Ready as it was if the target was in step before; where there never was a target,
- * the failure is what there is to say.
+ * Returns the outcome of a failed reconcile. A failure that is retried leaves Ready unchanged if there is a target; without a target,
+ * Ready reports the failure.
  */
 export function failedOutcome(failure: SyncFailure, versions: ReadonlyMap<string, number>, hasTarget: boolean): Outcome {
   const requeueAfterMs = failure.retryAfterMs;

@@ -16,12 +16,12 @@ function accepted(object: KubeObject): Set<string> {
   return new Set(text.split(",").map((pair) => pair.trim()));
 }
 
-/** Reads a resource whose spec has this schema; `wanted` turns the spec into what is to be kept in step. */
+/** Parses a resource whose spec has this schema; `desiredState` derives the target and its items from the spec. */
 export function parseResource<S extends CommonSpec>(
   kind: SyncResource["kind"],
   schema: z.ZodType<S>,
   object: KubeObject,
-  wanted: (spec: S, name: string) => Pick<SyncResource, "items" | "target" | "whenRemoved">,
+  desiredState: (spec: S, name: string) => Pick<SyncResource, "items" | "target" | "whenRemoved">,
 ): Parsed {
   const { metadata } = object;
   const identity = {
@@ -37,7 +37,7 @@ export function parseResource<S extends CommonSpec>(
     const { connectionRef, suspend = false } = parsed.data;
     return {
       ok: true,
-      resource: { ...identity, connection: connectionRef.name, suspend, ...wanted(parsed.data, metadata.name) },
+      resource: { ...identity, connection: connectionRef.name, suspend, ...desiredState(parsed.data, metadata.name) },
     };
   }
   const target = { kind: kind === "VaultSecret" ? "Secret" : "ConfigMap", name: metadata.name, type: undefined } as const;

@@ -19,11 +19,11 @@ function versions(outcome: Outcome): string {
 }
 
 /**
- * Tells a resource's readers what happened to it. The first creation is no event (its status says it, and a cold start of many resources
- * should cost two writes each), nor is a failure that was told before.
+ * Records the events of one reconcile. The first creation of a target is no event: the status contains it, and a cold start of many
+ * resources should cost two writes each. A failure is recorded once; see docs/design/status.md#events.
  */
 export function recordEvents(events: EventRecorder, { kind, metadata }: KubeObject, before: SyncStatus, outcome: Outcome): void {
-  const about = {
+  const regarding = {
     resource: { group: API_GROUP, version: API_VERSION, kind, plural: `${kind.toLowerCase()}s`, namespaced: true },
     namespace: metadata.namespace ?? "",
     name: metadata.name,
@@ -33,15 +33,15 @@ export function recordEvents(events: EventRecorder, { kind, metadata }: KubeObje
   const isFirst = effect === "created" && before.syncedAt === undefined;
   if (effect !== "none" && !isFirst) {
     events.record({
-      ...about,
+      ...regarding,
       type: "Normal",
       reason: eventReasons[effect],
       action: "Sync",
       note: notes[effect] + versions(outcome),
     });
   }
-  const isExternalChange = findCondition(before.conditions, "Ready")?.reason !== readyCondition?.reason;
-  if (readyCondition !== undefined && !readyCondition.ready && readyCondition.reason !== "Suspended" && isExternalChange) {
-    events.record({ ...about, type: "Warning", reason: readyCondition.reason, action: "Sync", note: readyCondition.message });
+  const isNewReason = findCondition(before.conditions, "Ready")?.reason !== readyCondition?.reason;
+  if (readyCondition !== undefined && !readyCondition.ready && readyCondition.reason !== "Suspended" && isNewReason) {
+    events.record({ ...regarding, type: "Warning", reason: readyCondition.reason, action: "Sync", note: readyCondition.message });
   }
 }

@@ -1,4 +1,4 @@
-/** What one resource refers to. */
+/** Everything that one resource refers to. */
 export interface References {
   /** Key of its connection, `namespace/name`. */
   readonly connection: string;
@@ -8,7 +8,7 @@ export interface References {
   readonly target: string;
 }
 
-/** Sets by name; empty ones vanish. */
+/** Sets by name. Empty sets are removed. */
 class Groups {
   readonly #members = new Map<string, Set<string>>();
 
@@ -31,7 +31,7 @@ class Groups {
 
 const sourceKey = (connection: string, source: string): string => `${connection}\n${source}`;
 
-/** Who is concerned by a change: resources by connection, by the name of a source, and by target. Keys are `namespace/name`. */
+/** Finds the resources that a change concerns: by connection, by the name of a source, and by target. Keys are `namespace/name`. */
 export class ReferenceIndex {
   readonly #references = new Map<string, References>();
   readonly #byConnection = new Groups();
@@ -72,7 +72,7 @@ export class ReferenceIndex {
   }
 }
 
-/** The namespace of a key `namespace/name`: whom a queue lets take turns. */
+/** Returns the namespace of a key `namespace/name`. Namespaces take turns in a work queue. */
 export function namespaceOf(key: string): string {
   return key.slice(0, key.indexOf("/"));
 }

@@ -15,9 +15,9 @@ import {
 } from "../../kube/resource.ts";
 import { byKey, type Content, renderContent } from "../../sync/content.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
-import { type SyncedKey, ownerName, writtenSource } from "../../sync/target.ts";
+import { type SyncedKey, ownerName, formatSource } from "../../sync/target.ts";
 
-/** Everything a target of ours is made of. */
+/** Everything that a target is rendered from. */
 export interface Rendering {
   readonly resource: SyncResource;
   /** Descriptor of the owning resource's kind. */
@@ -38,7 +38,7 @@ function ownerReference({ resource, owner }: Rendering): OwnerReference {
   };
 }
 
-/** JSON of one fact per key, in a fixed order. `Object.fromEntries` keeps `__proto__`, a legal key, as a member. */
+/** Formats one value per key as JSON, in a fixed order. `Object.fromEntries` keeps `__proto__`, a valid key, as a member. */
 function perKey(synced: ReadonlyMap<string, SyncedKey>, fact: (value: SyncedKey) => string | number): string {
   return JSON.stringify(Object.fromEntries([...synced].sort(byKey).map(([key, value]) => [key, fact(value)])));
 }
@@ -48,11 +48,11 @@ function annotations({ resource, digest, synced }: Rendering): Record<string, st
     [OWNER_ANNOTATION]: ownerName(resource),
     [CONTENT_ANNOTATION]: digest,
     [VERSIONS_ANNOTATION]: perKey(synced, ({ version }) => version),
-    [SOURCES_ANNOTATION]: perKey(synced, writtenSource),
+    [SOURCES_ANNOTATION]: perKey(synced, formatSource),
   };
 }
 
-/** Owners that others added stay; a controller, of which there can be one, and an earlier life of this resource go. */
+/** Returns the owners that others added, without controllers (an object has at most one) and deleted resources of the same name. */
 function foreignOwners(current: ObjectMeta | undefined, { resource, owner }: Rendering): OwnerReference[] {
   return (current?.ownerReferences ?? []).filter(
     (reference) => reference.controller !== true && !(reference.kind === owner.kind && reference.name === resource.name),
@@ -60,8 +60,8 @@ function foreignOwners(current: ObjectMeta | undefined, { resource, owner }: Ren
 }
 
 /**
- * The whole target. Foreign labels, annotations, finalizers and owners of `current` are carried over; the content is ours whole, so keys
- * that others added go. With `current` its resourceVersion is the precondition of the write.
+ * Returns the complete target. Foreign labels, annotations, finalizers and owners of `current` are preserved; the content belongs to the
+ * operator, so keys that others added are removed. The resourceVersion of `current` is the precondition of the write.
  */
 export function renderTarget(rendering: Rendering, current: ObjectMeta | undefined): KubeObject {
   const { resource, content } = rendering;

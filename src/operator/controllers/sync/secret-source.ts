@@ -10,7 +10,7 @@ interface SecretCandidate extends Candidate {
   readonly record: SecretRecord;
 }
 
-function wanted(spec: VaultSecretSpec, name: string): Pick<SyncResource, "items" | "target" | "whenRemoved"> {
+function desiredState(spec: VaultSecretSpec, name: string): Pick<SyncResource, "items" | "target" | "whenRemoved"> {
   return {
     items: (spec.data ?? []).map(({ secretKey, remoteRef }) => ({
       targetKey: secretKey,
@@ -23,10 +23,10 @@ function wanted(spec: VaultSecretSpec, name: string): Pick<SyncResource, "items"
   };
 }
 
-/** What is a VaultSecret's own: its items are secrets of the vault, its target is a Secret. */
+/** Source of VaultSecrets: their items are secrets of the vault, their target is a Secret. */
 export const secretSource: SourceKind<SecretCandidate> = {
   descriptor: vaultSecretKind,
-  parse: (object) => parseResource("VaultSecret", vaultSecretSpec, object, wanted),
+  parse: (object) => parseResource("VaultSecret", vaultSecretSpec, object, desiredState),
   covers: () => true,
   changed: ({ secrets }) => secrets,
   candidates: (snapshot, item, account) =>
@@ -41,7 +41,7 @@ export const secretSource: SourceKind<SecretCandidate> = {
       deleteAt: record.deleteAt,
     })),
   fetch: async (connection, { record }, version, signal) => {
-    const answer = await connection.secretValue(record, version, signal);
-    return { bytes: answer.value, version: answer.version };
+    const secret = await connection.secretValue(record, version, signal);
+    return { bytes: secret.value, version: secret.version };
   },
 };

@@ -7,26 +7,26 @@ import type { Connection, Snapshot, SnapshotChange } from "../../vault-client/co
 
 export interface FetchedBytes {
   readonly bytes: Redacted<Uint8Array>;
-  /** The version the vault says these bytes are. */
+  /** Version of the bytes according to the vault. */
   readonly version: number;
 }
 
-/** A resource as the operator understands it, or why it can't. */
+/** A parsed resource, or the reason why its spec is invalid. */
 export type Parsed =
   | { readonly ok: true; readonly resource: SyncResource }
   | { readonly ok: false; readonly resource: SyncResource; readonly readyCondition: ReadyCondition };
 
-/** What a VaultSecret and a VaultFile have each in their own way; everything else about them is shared. */
+/** The differences between VaultSecrets and VaultFiles; everything else is shared. */
 export interface SourceKind<C extends Candidate> {
   readonly descriptor: ResourceDescriptor;
-  /** Reads a resource and checks it again, as the installed CRD may be older than the operator. Total. */
+  /** Parses and validates a resource, because the installed CRD may be older than the operator. Total. */
   parse(object: KubeObject): Parsed;
-  /** Whether the snapshot says anything about this kind of source. */
+  /** Reports whether the snapshot includes this kind of source. */
   covers(snapshot: Snapshot): boolean;
-  /** The names of this kind that changed. */
+  /** Returns the changed names of this kind. */
   changed(change: SnapshotChange): ReadonlySet<string>;
-  /** What the list has under the item's name. */
+  /** Returns the listed entries that have the name of the item. */
   candidates(snapshot: Snapshot, item: SyncItem, account: string): readonly C[];
-  /** @throws a VaultError */
+  /** Reads the bytes of one version. @throws VaultError */
   fetch(connection: Connection, candidate: C, version: number, signal: AbortSignal): Promise<FetchedBytes>;
 }

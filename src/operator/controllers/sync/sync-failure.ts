@@ -4,12 +4,12 @@ import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import type { PermanentCode, VaultError } from "../../vault-client/vault-error.ts";
 
-/** What becomes of a failed attempt: a verdict that stands until something changes, or another try that leaves Ready as it is. */
+/** Result of a failed reconcile: a Ready condition that lasts until something changes, or a retry that leaves Ready unchanged. */
 export type SyncFailure =
   | { readonly kind: "final"; readonly readyCondition: ReadyCondition; readonly retryAfterMs: number | undefined }
   | { readonly kind: "retry"; readonly reason: Reason; readonly message: string; readonly retryAfterMs: number | undefined };
 
-/** The attempt failed in a way that another one may mend; the queue waits at least `retryAfterMs`. */
+/** The reconcile failed in a way that a retry may resolve. The queue waits for at least `retryAfterMs`. */
 export class RetryLaterError extends Error {
   readonly retryAfterMs: number | undefined;
 
@@ -20,7 +20,7 @@ export class RetryLaterError extends Error {
   }
 }
 
-/** Refusals that a person mends outside the operator's sight (a right, a quota) are tried again this seldom. */
+/** Retry interval in milliseconds for failures whose fix the operator cannot observe, such as a permission or a quota. */
 const SLOW_RETRY_MS = 60_000;
 const FIRST_RETRY_MS = 1_000;
 
@@ -42,7 +42,7 @@ const permanentReason: Readonly<Record<PermanentCode, Reason>> = {
   unsupported: "UnexpectedResponse",
 };
 
-/** A vault that lists an entry and then does not give it. The error's own text names no value. */
+/** Maps an error of the vault while reading an entry. The text of the error contains no value. */
 export function vaultFailure(error: VaultError, source: string): SyncFailure {
   const message = `${source}: ${error.message}`;
   switch (error.kind) {
@@ -61,7 +61,7 @@ export function vaultFailure(error: VaultError, source: string): SyncFailure {
   }
 }
 
-/** Which fields the API server names; it never says more, as its words may quote values. */
+/** Returns the fields that the API server names, and nothing else: its messages may quote values. See docs/design/security.md#api-server-messages. */
 function fields(error: KubeError): string {
   return error.causes.map(({ field, reason }) => `${field} (${reason})`).join(", ") || error.reason || error.kind;
 }
@@ -76,19 +76,19 @@ function finalFailure(reason: Reason, message: string, retryAfterMs?: number): S
   return { kind: "final", readyCondition: notReady(reason, message), retryAfterMs };
 }
 
-/** A refused write of a target; `undefined` when the same attempt is to be made again at once, or was not ours to make. */
+/** Maps an error of the API server while writing a target; `undefined` if the caller has to handle it. */
 export function writeFailure(error: unknown, resource: SyncResource): SyncFailure | undefined {
   if (!isKubeError(error)) return undefined;
-  const what = `the ${resource.target.kind} ${resource.target.name}`;
+  const target = `the ${resource.target.kind} ${resource.target.name}`;
   switch (error.kind) {
     case "Invalid":
       if (isTooLong(error))
-        return finalFailure("TooLarge", `the API server rejected ${what} as too large: split the content over several targets`);
+        return finalFailure("TooLarge", `the API server rejected ${target} as too large: split the content over several targets`);
       return isImmutable(error)
-        ? finalFailure("TargetImmutable", `${what} cannot be changed (${fields(error)}): delete it; the operator recreates it`)
-        : finalFailure("TargetRejected", `the API server rejected ${what}: ${fields(error)}`, SLOW_RETRY_MS);
+        ? finalFailure("TargetImmutable", `${target} cannot be changed (${fields(error)}): delete it; the operator recreates it`)
+        : finalFailure("TargetRejected", `the API server rejected ${target}: ${fields(error)}`, SLOW_RETRY_MS);
     case "TooLarge":
-      return finalFailure("TooLarge", `the API server rejected ${what} as too large: split the content over several targets`);
+      return finalFailure("TooLarge", `the API server rejected ${target} as too large: split the content over several targets`);
     case "Forbidden":
       return finalFailure(
         "TargetForbidden",
@@ -98,7 +98,7 @@ export function writeFailure(error: unknown, resource: SyncResource): SyncFailur
     case "QuotaExceeded":
       return finalFailure(
         "QuotaExceeded",
-        `a quota of the namespace ${resource.namespace} does not allow ${what}: raise the quota, or free some of it`,
+        `a quota of the namespace ${resource.namespace} does not allow ${target}: raise the quota, or free some of it`,
         SLOW_RETRY_MS,
       );
     default:

@@ -15,7 +15,7 @@ function only(names: readonly string[], from: Readonly<Record<string, string>> |
   return Object.fromEntries(Object.entries(from ?? {}).filter(([name]) => names.includes(name)));
 }
 
-/** What is remembered of a watched target: who owns it and what it says it holds. Everything else stays at the API server. */
+/** Returns the metadata of a watched object that is kept in memory: its ownership and the annotations about its content. */
 export function targetMetadata({ metadata }: KubeObject): TargetMetadata {
   return {
     uid: metadata.uid ?? "",
