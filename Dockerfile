@@ -1,7 +1,7 @@
 # docker build --tag vaultsync:0.1.0 .
 #
-# The same sources give the same files: the base is an exact version (a release pins its digest by NODE_IMAGE=node@sha256:...), packages
-# come from the lock file, and the compiler writes no dates. For equal layers as well:
+# The build is reproducible: the base is an exact version (a release pins its digest with NODE_IMAGE=node@sha256:...), packages come
+# from the lock file, and the compiler writes no dates. For identical layers as well:
 #   docker buildx build --build-arg SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) --output type=image,rewrite-timestamp=true .
 ARG NODE_IMAGE=node:26.10.0-slim
 
@@ -14,7 +14,7 @@ COPY src src
 COPY scripts/build-web.ts scripts/build-web.ts
 RUN npm run build && npm run build:web
 
-# The optional packages bring a Node for checkouts; the base image has its own.
+# The optional packages install Node for checkouts; the base image has its own.
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
@@ -26,7 +26,7 @@ WORKDIR /app
 COPY package.json LICENSE* ./
 COPY --from=dependencies /src/node_modules node_modules
 COPY --from=build /src/dist dist
-# By number, so that a cluster can see that it is not root. Nothing below / is writable to it, nor needs to be.
+# Numeric, so that runAsNonRoot can be verified. The process writes no file.
 USER 65532:65532
 ENTRYPOINT ["node", "/app/dist/main.js"]
 CMD ["operator"]

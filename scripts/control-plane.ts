@@ -3,18 +3,18 @@ import { once } from "node:events";
 import { terminalProgress } from "../test/control-plane/progress.ts";
 import { startControlPlane } from "../test/control-plane/start.ts";
 
-const help = `Starts a real Kubernetes control plane (etcd, kube-apiserver, kube-controller-manager; no nodes) on this machine's
-loopback and keeps it until Ctrl-C. Its directory, data included, goes with it.
+const help = `Start a Kubernetes control plane (etcd, kube-apiserver, kube-controller-manager; no nodes) on loopback addresses and keep
+it until Ctrl-C, which also removes its data.
 
 Usage: npm run control-plane [-- --user NAME]...
 
-  --user NAME   also make a user of this name, without any rights; may be repeated
-  --help        show this
+  --user NAME   also create a user of this name, without permissions; may be repeated
+  --help        show this help
 
 The binaries come from the first of these that works:
   1. KUBEBUILDER_ASSETS, a directory with etcd, kube-apiserver, kube-controller-manager and kubectl
   2. the user's cache directory ($XDG_CACHE_HOME or ~/.cache, under vaultsync/control-plane)
-  3. the published archives, where the network has them
+  3. the published archives, where the network allows it
   4. a k3s container, where a Docker daemon runs
   5. a build with Go 1.26 or later, once (about ten minutes on two cores)
 `;
@@ -44,10 +44,10 @@ Ready: ${timings}
   export KUBECONFIG=${controlPlane.kubeconfigPath}
   alias kubectl=${controlPlane.kubectlPath}
 
-Tests use this one, and start at once, with
+Make the tests use this control plane:
   export VAULTSYNC_CONTROL_PLANE=${controlPlane.directory}
 
-Ctrl-C ends it.
+Ctrl-C stops it.
 `);
   await interrupted;
   process.stderr.write("Stopping the control plane.\n");
