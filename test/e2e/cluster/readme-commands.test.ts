@@ -1,0 +1,124 @@
+import { mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { commandsIn, manifestsIn, type PageCommand } from "../../support/docs/commands.ts";
+import { ShellProcess } from "../../support/processes/shell-process.ts";
+
+const root = join(import.meta.dirname, "..", "..", "..");
+const readme = await readFile(join(root, "README.md"), "utf8");
+const commands = commandsIn(readme);
+
+/** Commands that cannot run in a test, each with its reason. */
+const notRun: readonly (readonly [RegExp, string])[] = [
+  [/^npm ci && npm test$/, "this test is part of it"],
+  [/^docker build /, "needs a Docker daemon and a registry"],
+  [/^kubectl rollout status /, "needs a node that runs the Deployment"],
+  [/^kubectl wait -n shop /, "needs the vault at vault.example.com"],
+  [/^export PATH=/, "is part of the environment of every command here"],
+];
+const isRun = ({ command }: PageCommand): boolean => !notRun.some(([pattern]) => pattern.test(command));
+
+let directory: string;
+let env: NodeJS.ProcessEnv;
+const running: ShellProcess[] = [];
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "vaultsync-readme-"));
+  const { PATH, HOME } = process.env;
+  env = { PATH: `${directory}:${root}/node_modules/.bin:${PATH}`, HOME, CI: "true" };
+  await writeFile(join(directory, "FILE"), "a password", { mode: 0o600 });
+});
+
+afterAll(async () => {
+  for (const shell of running.toReversed()) await shell[Symbol.asyncDispose]();
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** Replaces the names that a reader chooses, so that files are outside the checkout and `npm ci` does not run twice. */
+function concrete(command: string): string {
+  return command
+    .replace(/^npm ci && /, "")
+    .replaceAll("/tmp/", `${directory}/`)
+    .replaceAll(/(?<= )(master\.key|vault\.db)/g, `${directory}/$1`)
+    .replaceAll("=FILE", `=${directory}/FILE`)
+    .replaceAll("REGISTRY/", "registry.example.com/");
+}
+
+function start(command: string, input?: string): ShellProcess {
+  return new ShellProcess(concrete(command), { cwd: root, env, ...(input !== undefined && { input }) });
+}
+
+/** Starts a command that keeps running, and waits until it is ready. */
+async function keepRunning(command: string): Promise<ShellProcess> {
+  const shell = start(command);
+  running.push(shell);
+  if (command.includes("control-plane")) {
+    await shell.until((output) => output.includes("alias kubectl="));
+    env = { ...env, KUBECONFIG: /export KUBECONFIG=(.+)/.exec(shell.output)?.[1] };
+    // An alias does not reach a script: the same name in PATH does.
+    await symlink(/alias kubectl=(.+)/.exec(shell.output)?.[1] ?? "", join(directory, "kubectl"));
+  } else if (command.includes("> /tmp/vault.json")) {
+    await shell.until(async () => (await stat(join(directory, "vault.json")).catch(() => ({ size: 0 }))).size > 0);
+  } else if (command.includes("vault serve")) {
+    await shell.until((output) => output.includes('{"url":'));
+  } else {
+    await shell.until(async () => (await fetch("http://127.0.0.1:8080/readyz").catch(() => ({ ok: false }))).ok);
+  }
+  return shell;
+}
+
+const section = (heading: string): PageCommand[] => commands.filter((each) => each.heading === heading && isRun(each));
+
+describe("README.md", () => {
+  test("the end-to-end demo passes", { timeout: 300_000 }, async () => {
+    await using demo = start(section("Quick start")[0]?.command ?? "");
+    await demo.succeed();
+    expect(demo.output).toContain("All steps passed.");
+  });
+
+  test("the manual setup ends with synced resources", async () => {
+    let lastOutput = "";
+    for (const { command, keepsRunning } of section("Manual setup")) {
+      if (keepsRunning) {
+        await keepRunning(command);
+        continue;
+      }
+      const shell = start(command);
+      await shell.succeed();
+      lastOutput = shell.output;
+    }
+    expect(lastOutput).toMatch(/vaultsecret\S*\/shop-db +True +Synced/);
+    // The control plane, which came first, stays for the next tests; the others free their ports.
+    for (const shell of running.splice(1)) await shell[Symbol.asyncDispose]();
+  });
+
+  test("the installation and the first manifest are accepted by the API server", async () => {
+    for (const { command } of section("Install")) await start(command).succeed();
+    await start("kubectl create namespace shop").succeed();
+    for (const { command } of section("Usage")) await start(command).succeed();
+    const [manifest] = manifestsIn(readme);
+    const applied = start("kubectl apply -f -", manifest);
+    await applied.succeed();
+    expect(applied.output).toContain("vaultsecret.vaultsync.dev/shop-db created");
+  });
+
+  test("the vault server starts with the commands of its section", async () => {
+    for (const { command, keepsRunning } of section("The vault server")) {
+      if (!keepsRunning) {
+        await start(command, "correct horse battery staple\n").succeed();
+        continue;
+      }
+      // One server at a time: both use port 8200.
+      await using server = await keepRunning(command);
+      expect(server.output).toContain('"url":"http://127.0.0.1:8200"');
+    }
+  });
+
+  test("every command is run by a test of this file or has a reason not to be", () => {
+    const sections = ["Quick start", "Install", "Usage", "Manual setup", "The vault server"];
+    expect(commands.filter((each) => isRun(each) && !sections.includes(each.heading))).toEqual([]);
+    expect(notRun.filter(([pattern]) => !commands.some(({ command }) => pattern.test(command)))).toEqual([]);
+    expect(section("Quick start")).toHaveLength(1);
+  });
+});
