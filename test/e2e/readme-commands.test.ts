@@ -2,10 +2,10 @@ import { mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { commandsIn, manifestsIn, type PageCommand } from "../../support/docs/commands.ts";
-import { ShellProcess } from "../../support/processes/shell-process.ts";
+import { commandsIn, manifestsIn, type PageCommand } from "../support/docs/commands.ts";
+import { ShellProcess } from "../support/processes/shell-process.ts";
 
-const root = join(import.meta.dirname, "..", "..", "..");
+const root = join(import.meta.dirname, "..", "..");
 const readme = await readFile(join(root, "README.md"), "utf8");
 const commands = commandsIn(readme);
 
