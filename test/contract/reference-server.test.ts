@@ -30,9 +30,9 @@ class World {
 
   async logIn(): Promise<void> {
     const body = { password: this.password, scope: formatScope(unlimitedScope), expiration_hours: 10_000 };
-    const answer = await this.#post(operationPath.generate_access_token, body);
-    if (typeof answer !== "object" || answer === null || !("access_token" in answer)) throw new Error("no token");
-    this.#token = String(answer.access_token);
+    const response = await this.#post(operationPath.generate_access_token, body);
+    if (typeof response !== "object" || response === null || !("access_token" in response)) throw new Error("no token");
+    this.#token = String(response.access_token);
   }
 
   async protect(key_name: string, key_value: string, more: object = {}): Promise<void> {
@@ -44,7 +44,7 @@ class World {
     form.append("file", new Blob([bytes]), filename);
     const headers = { authorization: this.#token, email, CountOfFiles: "1" };
     const response = await fetch(this.server.url + operationPath.protect_file, { method: "POST", headers, body: form });
-    if (!response.ok) throw new Error(`refused with ${response.status}`);
+    if (!response.ok) throw new Error(`unexpected status ${response.status}`);
   }
 
   /** Opens a connection and waits for its first list. */
@@ -56,7 +56,7 @@ class World {
   async #post(path: string, body: object): Promise<unknown> {
     const headers = { "content-type": "application/json", ...(this.#token && { authorization: this.#token }) };
     const response = await fetch(this.server.url + path, { method: "POST", headers, body: JSON.stringify({ email, ...body }) });
-    if (!response.ok) throw new Error(`refused with ${response.status}`);
+    if (!response.ok) throw new Error(`unexpected status ${response.status}`);
     return response.json();
   }
 }
@@ -84,8 +84,8 @@ function fileOf({ connection }: ObservedConnection, name: string): FileRecord {
 }
 
 async function text(observed: ObservedConnection, name: string, version: number): Promise<[string, number]> {
-  const answer = await observed.connection.secretValue(secretOf(observed, name), version, signal);
-  return [Buffer.from(answer.value.reveal()).toString(), answer.version];
+  const read = await observed.connection.secretValue(secretOf(observed, name), version, signal);
+  return [Buffer.from(read.value.reveal()).toString(), read.version];
 }
 
 test("follows a secret through its versions and keeps reading a pinned one", async () => {

@@ -12,7 +12,7 @@ export interface SecretRecord {
   readonly expiresAt: number | undefined;
   readonly expired: boolean;
   readonly deleteAt: number | undefined;
-  /** Creation time of this version, if listed. It tells a recreated name, which starts again at version 1, from the old one. */
+  /** Creation time of this version, if listed. It distinguishes a recreated name, which starts again at version 1. */
   readonly createdAt?: number | undefined;
 }
 

@@ -1,6 +1,6 @@
 import type { LookupAddress } from "node:dns";
 import { expect, test } from "vitest";
-import { AddressRefused, addressAllowed, policyLookup, refusalOf } from "./host-policy.ts";
+import { AddressRefusedError, addressAllowed, policyLookup, refusalOf } from "./host-policy.ts";
 
 const production = { allowHttp: false, allowedHosts: undefined };
 const development = { allowHttp: true, allowedHosts: undefined };
@@ -58,7 +58,7 @@ function lookupOf(...addresses: LookupAddress[]) {
 
 test("policyLookup refuses a name with one forbidden address among allowed ones", () => {
   const lookup = lookupOf({ address: "10.0.0.1", family: 4 }, { address: "169.254.169.254", family: 4 });
-  lookup("rebind.example.com", { all: true }, (error) => expect(error).toBeInstanceOf(AddressRefused));
+  lookup("rebind.example.com", { all: true }, (error) => expect(error).toBeInstanceOf(AddressRefusedError));
   expect.assertions(1);
 });
 

@@ -72,7 +72,7 @@ export function refusalOf(url: URL, policy: HostPolicy): RefusedCode | undefined
 }
 
 /** The name resolves to a forbidden address. */
-export class AddressRefused extends Error {
+export class AddressRefusedError extends Error {
   readonly code = "VAULT_ADDRESS_REFUSED";
 }
 
@@ -90,7 +90,7 @@ export function policyLookup(policy: HostPolicy, lookup: LookupAll = systemLooku
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, "", 0);
-      if (!addresses.every(({ address }) => addressAllowed(address, policy))) return callback(new AddressRefused(), "", 0);
+      if (!addresses.every(({ address }) => addressAllowed(address, policy))) return callback(new AddressRefusedError(), "", 0);
       const [first] = addresses;
       if (options.all) return callback(null, addresses);
       return callback(null, first?.address ?? "", first?.family ?? 0);

@@ -34,9 +34,9 @@ test("sends a JSON POST with the bare token and accepts no compression", async (
   const { server, transport } = await serve(json({ secrets: [] }));
   const response = await transport.request(request({ token: new Redacted("canary-token") }));
   expect(JSON.parse(Buffer.from(response.body).toString())).toEqual({ secrets: [] });
-  const [call] = server.requests;
-  expect(call?.body).toEqual({ email: "a@example.com" });
-  expect(call?.headers).toMatchObject({
+  const [received] = server.requests;
+  expect(received?.body).toEqual({ email: "a@example.com" });
+  expect(received?.headers).toMatchObject({
     authorization: "canary-token",
     "accept-encoding": "identity",
     "content-type": "application/json",
