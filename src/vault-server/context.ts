@@ -1,18 +1,15 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
-import type { Gate } from "./accounts/hashing-limiter.ts";
-import type { PasswordCost } from "./accounts/password.ts";
-import type { TokenBuckets } from "./accounts/token-buckets.ts";
 import type { KeyRing } from "./crypto/key-ring.ts";
-import type { Limits } from "./limits.ts";
+import type { Limits, PasswordCost } from "./limits.ts";
 import type { Store } from "./store/store.ts";
 import type { VaultMetrics } from "./metrics.ts";
 
-/** What happens to a value whose `expiration_time` is over: it is served, or refused with `secret_expired`. */
+/** Policy for a value whose `expiration_time` has passed: serve it, or deny it with `secret_expired`. */
 export type ExpiredPolicy = "serve" | "deny";
 
-/** What every route works with. */
+/** The parts that routes, sweeper and mailer share. Each uses a few; tests start whole servers, so none is replaced alone. */
 export interface VaultContext {
   readonly store: Store;
   readonly keys: KeyRing;
@@ -21,17 +18,22 @@ export interface VaultContext {
   readonly metrics: VaultMetrics;
   readonly limits: Limits;
   readonly expired: ExpiredPolicy;
-  /** Through which passwords are hashed: it costs memory and a thread. */
-  readonly hashing: Gate;
-  /** Of passwords that are being set. */
+  /** Limits concurrent password hashing, which costs memory and a thread. */
+  readonly hashing: { run<T>(job: () => Promise<T>): Promise<T> };
+  /** Cost of new password hashes. */
   readonly passwordCost: PasswordCost;
-  /** What the password of an unknown user is compared with. */
+  /** Hash that the password of an unknown user is compared with. */
   readonly unmatchableHash: string;
-  readonly requestRate: TokenBuckets;
-  /** Where every operation leaves its lines; `undefined` when none is kept. */
+  /** Rate limit per access token or session, by its digest. */
+  readonly requestRate: {
+    /** Returns 0, or the seconds until the next request is allowed. */
+    take(digest: string): number;
+    prune(): void;
+  };
+  /** Audit log of all operations; `undefined` when the server keeps none. */
   readonly audit: AuditLog | undefined;
-  /** Where people reach the web application, without a slash at the end; not before the server listens. */
+  /** Origin of the web application as users reach it, without a trailing slash; set once the server listens. */
   readonly appUrl: () => string;
-  /** Who puts a letter into the outbox wakes it once that is committed. */
+  /** Wake it after committing an email to the outbox. */
   readonly mailer: { wake(): void };
 }

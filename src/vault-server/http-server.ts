@@ -8,9 +8,9 @@ import { auditRequests } from "./audit/audit-requests.ts";
 import type { VaultContext } from "./context.ts";
 import { errorResponse, sendError, toServiceError } from "./http/error-response.ts";
 import { parseJsonBody } from "./http/json-body.ts";
-import type { ServedOperation } from "./routes/operation.ts";
+import type { ServedOperation } from "../protocol/operation-paths.ts";
 import { apiDescriptionRoutes } from "./routes/api-description.ts";
-import { appRoutes } from "./routes/sessions.ts";
+import { sessionRoutes } from "./routes/sessions.ts";
 import { fileRoutes } from "./routes/files.ts";
 import { healthRoutes } from "./routes/health.ts";
 import { linkRoutes } from "./routes/links.ts";
@@ -29,7 +29,7 @@ export interface ServerTls {
 }
 
 /** How the application is reached, and what it shows to browsers. */
-export interface AppOptions {
+export interface HttpServerOptions {
   /** https instead of http. */
   readonly tls?: ServerTls;
   /** Addresses and networks (CIDR) of proxies whose `x-forwarded-for` says where a request comes from; by default nobody's. */
@@ -97,7 +97,7 @@ function addErrorHandling(app: FastifyInstance, { logger }: VaultContext): void 
 }
 
 /** The HTTP application: all routes, not yet listening. */
-export async function buildApp(context: VaultContext, options: AppOptions): Promise<FastifyInstance> {
+export async function createHttpServer(context: VaultContext, options: HttpServerOptions): Promise<FastifyInstance> {
   const { limits } = context;
   const { tls, trustedProxies = [] } = options;
   const timeouts = {
@@ -141,7 +141,7 @@ export async function buildApp(context: VaultContext, options: AppOptions): Prom
   sharingRoutes(app, context);
   teamRoutes(app, context);
   fileRoutes(app, context);
-  appRoutes(app, context);
+  sessionRoutes(app, context);
   apiDescriptionRoutes(app, context);
   await staticFileRoutes(app, context, options.webDirectory);
   healthRoutes(app, context);

@@ -19,9 +19,9 @@ export interface Limits {
   readonly loginFailuresPerAddress: number;
   readonly loginWindowMs: number;
   /** Letters for setting a password that one address on the network may ask for within that window. */
-  readonly lettersPerAddress: number;
+  readonly emailsPerAddress: number;
   /** Between two such letters to one recipient. */
-  readonly letterIntervalMs: number;
+  readonly emailIntervalMs: number;
   /** The longest a whole request, a slow upload for one, may take to arrive. */
   readonly requestTimeoutMs: number;
   /** Log-ins that may wait for their turn at hashing; more are told to come back. */
@@ -41,11 +41,21 @@ export const defaultLimits: Limits = {
   loginFailuresPerAccount: 5,
   loginFailuresPerAddress: 20,
   loginWindowMs: 15 * 60_000,
-  lettersPerAddress: 20,
-  letterIntervalMs: 60_000,
+  emailsPerAddress: 20,
+  emailIntervalMs: 60_000,
   requestTimeoutMs: 300_000,
   loginQueue: 500,
 };
 
 /** A throw-away server for development is ten times as wide, failed log-ins excepted. */
 export const devLimits: Limits = { ...defaultLimits, requestsPerSecond: 500, requestBurst: 2000 };
+
+/** Cost of one argon2id hash. */
+export interface PasswordCost {
+  readonly memoryKib: number;
+  readonly passes: number;
+  readonly lanes: number;
+}
+
+/** The minimum that OWASP recommends for argon2id. */
+export const defaultPasswordCost: PasswordCost = { memoryKib: 19_456, passes: 2, lanes: 1 };

@@ -1,5 +1,5 @@
 import type { Timer } from "../lib/clock.ts";
-import { dropAnchor } from "./audit/audit-anchor.ts";
+import { storeAnchor } from "./audit/anchored-audit-log.ts";
 import { REFRESH_IDLE_MS } from "./accounts/tokens.ts";
 import type { VaultContext } from "./context.ts";
 
@@ -22,7 +22,7 @@ export async function sweep({ store, clock, limits, metrics, requestRate, audit 
     return secrets.removeDue(now);
   });
   requestRate.prune();
-  if (audit) await dropAnchor(store, audit);
+  if (audit) await storeAnchor(store, audit);
   metrics.removed.inc(due);
   await store.scrub();
 }

@@ -4,20 +4,21 @@ import { systemClock, type Clock } from "../lib/clock.ts";
 import { silentLogger, type Logger } from "../lib/logger.ts";
 import { systemRandom } from "../lib/random.ts";
 import type { Redacted } from "../lib/redacted.ts";
-import { closeAudit, openAudit } from "./audit/open-audit.ts";
+import { closeAuditLog, openAuditLog } from "./audit/anchored-audit-log.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
-import { buildApp, type AppOptions } from "./http-server.ts";
-import { Gate } from "./accounts/hashing-limiter.ts";
+import { createHttpServer, type HttpServerOptions } from "./http-server.ts";
+import { HashingLimiter } from "./accounts/hashing-limiter.ts";
 import { errors } from "./errors.ts";
-import { defaultPasswordCost, unmatchableHash, type PasswordCost } from "./accounts/password.ts";
+import { unmatchableHash } from "./accounts/password.ts";
+import { defaultPasswordCost, type PasswordCost } from "./limits.ts";
 import { TokenBuckets } from "./accounts/token-buckets.ts";
 import type { ExpiredPolicy, VaultContext } from "./context.ts";
 import { KeyRing } from "./crypto/key-ring.ts";
 import { generateMasterKey } from "./crypto/master-key.ts";
 import { defaultLimits, devLimits, type Limits } from "./limits.ts";
 import { checkMasterKey } from "./store/current-key.ts";
-import { mailDomain, type Letterhead } from "./mail/compose-email.ts";
-import type { MailTransport } from "./mail/email-message.ts";
+import { mailDomain, type SenderIdentity } from "./mail/compose-email.ts";
+import type { EmailTransport } from "./mail/email-transport.ts";
 import { Mailer } from "./mail/mailer.ts";
 import { openMail, type MailOptions } from "./mail/open-mail.ts";
 import { openStore } from "./store/open-store.ts";
@@ -26,7 +27,7 @@ import { startSweeper } from "./sweeper.ts";
 import { addGeneratedUser, type NewUser } from "./accounts/users.ts";
 import { VaultMetrics } from "./metrics.ts";
 
-export interface VaultServerOptions extends AppOptions {
+export interface VaultServerOptions extends HttpServerOptions {
   /** Port 0 takes a free one. */
   readonly listen: { readonly host: string; readonly port: number };
   /** The data file, `":memory:"`, or the URL of a PostgreSQL database (`openStore`). */
@@ -66,7 +67,7 @@ const HASHINGS_AT_ONCE = 2;
 interface Opened {
   readonly store: Store;
   readonly keys: KeyRing;
-  readonly transport: MailTransport;
+  readonly transport: EmailTransport;
   readonly appUrl: () => string;
   readonly audit: AuditLog | undefined;
 }
@@ -78,7 +79,10 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
   const passwordCost = options.passwordCost ?? defaultPasswordCost;
   const logger = options.logger ?? silentLogger;
   const metrics = new VaultMetrics();
-  const letterhead = (): Letterhead => ({ appUrl: appUrl(), from: options.mail?.from ?? `vaultsync@${mailDomain(appUrl())}` });
+  const senderIdentity = (): SenderIdentity => ({
+    appUrl: appUrl(),
+    from: options.mail?.from ?? `vaultsync@${mailDomain(appUrl())}`,
+  });
   return {
     store,
     keys,
@@ -87,13 +91,13 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
     logger,
     metrics,
     expired: options.expired ?? "serve",
-    hashing: new Gate(HASHINGS_AT_ONCE, limits.loginQueue, () => errors.tooManyLogins(1000)),
+    hashing: new HashingLimiter(HASHINGS_AT_ONCE, limits.loginQueue, () => errors.tooManyLogins(1000)),
     passwordCost,
     unmatchableHash: unmatchableHash(passwordCost),
     requestRate: new TokenBuckets(clock, limits.requestsPerSecond, limits.requestBurst),
     appUrl,
     audit,
-    mailer: new Mailer({ store, clock, random: systemRandom, logger, metrics, transport, letterhead }),
+    mailer: new Mailer({ store, clock, random: systemRandom, logger, metrics, transport, senderIdentity }),
   };
 }
 
@@ -122,14 +126,14 @@ export async function startVaultServer(options: VaultServerOptions): Promise<Vau
   let appUrl = options.appUrl === undefined ? "" : new URL(options.appUrl).origin;
   const mail = started.use(await openMail(options.mail ?? {}, options.data, options.logger ?? silentLogger));
   const audit =
-    options.auditLog && started.adopt(await openAudit(options, options.auditLog, store), (log) => closeAudit(log, store));
+    options.auditLog && started.adopt(await openAuditLog(options, options.auditLog, store), (log) => closeAuditLog(log, store));
   const context = createContext(options, { store, keys, transport: mail.transport, appUrl: () => appUrl, audit });
   const users: NewUser[] = [];
   for (const email of options.dev?.users ?? []) {
     users.push(await addGeneratedUser(store, email, context.clock.now(), options.passwordCost));
   }
   started.use(startSweeper(context));
-  const app = started.adopt(await buildApp(context, options), (built) => built.close());
+  const app = started.adopt(await createHttpServer(context, options), (built) => built.close());
   await app.listen(options.listen);
   const url = urlOf(app, options);
   // As browsers write it: in lower case, without the port that goes without saying.

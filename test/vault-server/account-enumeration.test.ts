@@ -4,13 +4,13 @@ import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, type VaultResponse } from "../support/vault/vault-client.ts";
 import { sessionOperationPath, operationPath } from "../../src/protocol/operation-paths.ts";
-import { defaultPasswordCost, type PasswordCost } from "../../src/vault-server/accounts/password.ts";
+import { defaultPasswordCost, type PasswordCost } from "../../src/vault-server/limits.ts";
 
 const known = ["ann@example.com", "bob@example.com", "cid@example.com", "dan@example.com"];
 const unknown = ["eve@example.com", "fay@example.com", "gus@example.com", "hal@example.com"];
 /** Beyond it lies 1 of 37,000 runs with nothing to tell; three of them make a false alarm rarer than 1 in 10,000. */
 const TELLING = 4.2;
-const unlimited = { loginFailuresPerAccount: 1e6, loginFailuresPerAddress: 1e6, letterIntervalMs: 0, lettersPerAddress: 1e6 };
+const unlimited = { loginFailuresPerAccount: 1e6, loginFailuresPerAddress: 1e6, emailIntervalMs: 0, emailsPerAddress: 1e6 };
 
 type Ask = (vault: TestVault, email: string) => Promise<VaultResponse>;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { defaultPasswordCost } from "../../src/vault-server/accounts/password.ts";
+import { defaultPasswordCost } from "../../src/vault-server/limits.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 

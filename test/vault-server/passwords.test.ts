@@ -6,7 +6,7 @@ import { VaultClient, type VaultResponse } from "../support/vault/vault-client.t
 import { WebSession } from "../support/vault/web-session.ts";
 import type { Logger } from "../../src/lib/logger.ts";
 import { sessionOperationPath, operationPath } from "../../src/protocol/operation-paths.ts";
-import { defaultPasswordCost } from "../../src/vault-server/accounts/password.ts";
+import { defaultPasswordCost } from "../../src/vault-server/limits.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { type Command, InvalidArgumentError } from "commander";
 import { systemClock } from "../../lib/clock.ts";
-import { knownLogs, readAnchor } from "../../vault-server/audit/audit-anchor.ts";
-import { partsBeside } from "../../vault-server/audit/audit-parts.ts";
+import { knownLogs, readAnchor } from "../../vault-server/audit/anchored-audit-log.ts";
+import { rotatedSegments } from "../../vault-server/audit/audit-file.ts";
 import { describeEntry, selectEntries, type EntryFilter } from "../../vault-server/audit/select-entries.ts";
 import { verifyAuditLog, type AuditReport, type VerifyOptions } from "../../vault-server/audit/verify-audit-log.ts";
 import { openStore } from "../../vault-server/store/open-store.ts";
@@ -18,7 +18,7 @@ const PROGRESS_MS = 2000;
 async function withParts(files: readonly string[], command: Command): Promise<string[]> {
   const all = new Set<string>();
   for (const file of files) {
-    const parts = await partsBeside(file).catch(() => []);
+    const parts = await rotatedSegments(file).catch(() => []);
     if (!existsSync(file) && parts.length === 0) command.error(`error: there is no file ${file}`);
     for (const part of parts) all.add(part);
     if (existsSync(file)) all.add(file);

@@ -6,7 +6,7 @@ import { canonicalEmail } from "../../protocol/email-address.ts";
 import { sentSessionToken } from "./session-cookie.ts";
 import { requireSession, type SessionRequest } from "./sessions.ts";
 import { tokenDigest } from "./opaque-token.ts";
-import { takeTurn } from "./request-rate.ts";
+import { countRequest } from "./token-buckets.ts";
 
 /** Whom a request comes from, by its token or session. */
 export interface Caller {
@@ -25,7 +25,7 @@ async function identify(context: VaultContext, request: SessionRequest): Promise
   if (!token || token.expiresAt <= context.clock.now()) {
     throw errors.invalidAccessToken();
   }
-  takeTurn(context, digest);
+  countRequest(context, digest);
   return { email: token.email, scope: parseScope(token.scope) };
 }
 

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { Gate } from "./hashing-limiter.ts";
+import { HashingLimiter } from "./hashing-limiter.ts";
 
 const overflow = () => new Error("too many");
 
 test("no more than so many jobs run at once, the others in order", async () => {
-  const gate = new Gate(2, 10, overflow);
+  const gate = new HashingLimiter(2, 10, overflow);
   const started: number[] = [];
   const finish: (() => void)[] = [];
   const jobs = [0, 1, 2, 3].map((job) =>
@@ -26,13 +26,13 @@ test("no more than so many jobs run at once, the others in order", async () => {
 });
 
 test("a job that fails frees its place", async () => {
-  const gate = new Gate(1, 10, overflow);
+  const gate = new HashingLimiter(1, 10, overflow);
   await expect(gate.run(() => Promise.reject(new Error("job")))).rejects.toThrow("job");
   expect(await gate.run(() => Promise.resolve("next"))).toBe("next");
 });
 
 test("who comes when too many wait is turned away", async () => {
-  const gate = new Gate(1, 1, overflow);
+  const gate = new HashingLimiter(1, 1, overflow);
   const { promise, resolve } = Promise.withResolvers<void>();
   const running = gate.run(() => promise);
   const waiting = gate.run(() => Promise.resolve());

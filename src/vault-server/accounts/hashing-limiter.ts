@@ -1,5 +1,5 @@
 /** So many jobs at once, the others in order; `overflow` is thrown when too many already wait. */
-export class Gate {
+export class HashingLimiter {
   readonly #atOnce: number;
   readonly #maxWaiting: number;
   readonly #overflow: () => Error;

@@ -1,5 +1,5 @@
 import type { VaultContext } from "../context.ts";
-import { slowedUntil } from "./login-throttle.ts";
+import { throttledUntil } from "./login-throttle.ts";
 import { errors } from "../errors.ts";
 import type { User } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
@@ -24,13 +24,13 @@ interface Subjects {
   readonly address: string;
 }
 
-async function refuseWhileSlowed({ store, clock, limits }: VaultContext, { account, address }: Subjects): Promise<void> {
+async function rejectWhileThrottled({ store, clock, limits }: VaultContext, { account, address }: Subjects): Promise<void> {
   const now = clock.now();
   const from = now - limits.loginWindowMs;
   const until = await store.read(async ({ loginFailures }) =>
     Math.max(
-      slowedUntil(await loginFailures.since(account, from), limits.loginFailuresPerAccount),
-      slowedUntil(await loginFailures.since(address, from), limits.loginFailuresPerAddress),
+      throttledUntil(await loginFailures.since(account, from), limits.loginFailuresPerAccount),
+      throttledUntil(await loginFailures.since(address, from), limits.loginFailuresPerAddress),
     ),
   );
   if (now < until) throw errors.tooManyLogins(until - now);
@@ -45,10 +45,10 @@ export async function logIn(context: VaultContext, email: string, password: stri
   const { store, clock } = context;
   const canonical = canonicalEmail(email);
   const subjects = { account: accountSubject(canonical), address: `address:${address}` };
-  await refuseWhileSlowed(context, subjects);
+  await rejectWhileThrottled(context, subjects);
   return context.hashing.run(async () => {
     // Again: those that waited for hashing in front of this one may have failed meanwhile.
-    await refuseWhileSlowed(context, subjects);
+    await rejectWhileThrottled(context, subjects);
     const user = await store.read(({ users }) => users.find(canonical));
     const matches = await verifyPassword(user?.passwordHash ?? context.unmatchableHash, password);
     if (!user || !matches) {

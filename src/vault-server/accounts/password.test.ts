@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { defaultPasswordCost, hashPassword, unmatchableHash, verifyPassword } from "./password.ts";
+import { hashPassword, unmatchableHash, verifyPassword } from "./password.ts";
+import { defaultPasswordCost } from "../limits.ts";
 
 const shape = (stored: string) => stored.split("$").map((field, index) => (index > 3 ? field.length : field));
 const cheap = { memoryKib: 8, passes: 1, lanes: 1 };

@@ -1,14 +1,5 @@
 import { argon2, randomBytes, timingSafeEqual } from "node:crypto";
-
-/** What one argon2id hashing costs. */
-export interface PasswordCost {
-  readonly memoryKib: number;
-  readonly passes: number;
-  readonly lanes: number;
-}
-
-/** OWASP's minimum. Source: design, "security", "password hashing". */
-export const defaultPasswordCost: PasswordCost = { memoryKib: 19_456, passes: 2, lanes: 1 };
+import { defaultPasswordCost, type PasswordCost } from "../limits.ts";
 
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;

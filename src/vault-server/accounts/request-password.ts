@@ -17,11 +17,11 @@ export async function requestPassword(
   const now = clock.now();
   const [recipient, sender] = [`letter-to:${email}`, `letter-by:${client}`];
   await store.write(async ({ loginFailures, outbox }) => {
-    const received = await loginFailures.since(recipient, now - limits.letterIntervalMs);
+    const received = await loginFailures.since(recipient, now - limits.emailIntervalMs);
     const sent = await loginFailures.since(sender, now - limits.loginWindowMs);
     const waitMs = Math.max(
-      received.count > 0 ? received.lastAt + limits.letterIntervalMs - now : 0,
-      sent.count >= limits.lettersPerAddress ? SOON_MS : 0,
+      received.count > 0 ? received.lastAt + limits.emailIntervalMs - now : 0,
+      sent.count >= limits.emailsPerAddress ? SOON_MS : 0,
     );
     if (waitMs > 0) throw errors.tooManyEmails(waitMs);
     await loginFailures.add(recipient, now);

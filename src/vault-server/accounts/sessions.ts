@@ -1,7 +1,7 @@
 import type { FastifyRequest } from "fastify";
 import type { SessionInfo } from "../../protocol/session-operations.ts";
 import { newToken, tokenDigest } from "./opaque-token.ts";
-import { takeTurn } from "./request-rate.ts";
+import { countRequest } from "./token-buckets.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 import type { Session } from "../store/records.ts";
@@ -58,7 +58,7 @@ export async function currentSession(context: VaultContext, request: SessionRequ
   const token = sentSessionToken(request, context.appUrl());
   const session = await find(context, token);
   if (token === undefined || !session) return undefined;
-  takeTurn(context, session.digest);
+  countRequest(context, session.digest);
   await prolong(context, session);
   return { email: session.email, token };
 }
@@ -72,7 +72,7 @@ export async function requireSession(context: VaultContext, request: SessionRequ
   const session = await find(context, token);
   if (token === undefined || !session) throw errors.sessionExpired();
   requireOwnPage(request.headers, context.appUrl(), token);
-  takeTurn(context, session.digest);
+  countRequest(context, session.digest);
   await prolong(context, session);
   return { email: session.email, token };
 }

@@ -1,4 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
+import type { VaultContext } from "../context.ts";
+import { errors } from "../errors.ts";
 
 interface Bucket {
   level: number;
@@ -37,4 +39,11 @@ export class TokenBuckets {
     const now = this.#clock.monotonic();
     for (const [key, bucket] of this.#buckets) if (this.#levelOf(bucket, now) >= this.#burst) this.#buckets.delete(key);
   }
+}
+
+/** Counts a request of a valid token. @throws ServiceError `rate_limited` when it has sent too many */
+export function countRequest(context: VaultContext, digest: string): void {
+  const wait = context.requestRate.take(digest);
+  if (wait === 0) return;
+  throw errors.tooManyRequests(wait * 1000);
 }

@@ -5,7 +5,7 @@ import type { RefreshToken, User } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import { requireSamePassword } from "./login.ts";
 import { newToken, tokenDigest } from "./opaque-token.ts";
-import { takeTurn } from "./request-rate.ts";
+import { countRequest } from "./token-buckets.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -71,7 +71,7 @@ export async function refreshTokens(
       throw errors.invalidRefreshToken();
     }
     // Once, however often the transaction is run.
-    if (!counted) takeTurn(context, digest);
+    if (!counted) countRequest(context, digest);
     counted = true;
     await transaction.tokens.touchRefresh(digest, now);
     return { email: refresh.email, answer: await issueAccess(transaction, refresh, refreshToken, now) };

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { Redacted } from "../../lib/redacted.ts";
 import { canonicalEmail, isEmailAddress } from "../../protocol/email-address.ts";
-import { hashPassword, type PasswordCost } from "./password.ts";
+import { hashPassword } from "./password.ts";
+import type { PasswordCost } from "../limits.ts";
 import type { Store } from "../store/store.ts";
 
 export interface NewUser {

@@ -1,8 +1,9 @@
 import { constants, type Stats } from "node:fs";
-import { open, rename, stat, type FileHandle } from "node:fs/promises";
-import { dirname } from "node:path";
+import { open, readdir, rename, stat, type FileHandle } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type { AuditLine } from "./audit-line.ts";
-import { readTail } from "./audit-tail.ts";
+import { readTail } from "./read-lines.ts";
 
 const OPEN_FLAGS = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
 const OWNER_ONLY = 0o600;
@@ -115,4 +116,30 @@ export class AuditFile implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#close();
   }
+}
+
+/**
+ * Makes this process the only one that writes to a file, for as long as it lives or until disposed. The lock is SQLite's on an empty
+ * database beside the file: the system lets go of it however the process ends, so it is never stale.
+ * @throws Error when another process has it
+ */
+export function lockFile(path: string): Disposable {
+  const lock = new DatabaseSync(`${path}.lock`);
+  try {
+    lock.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
+  } catch (error) {
+    lock.close();
+    throw new Error(`the audit log ${path} is in use by another process, or its directory is not writable`, { cause: error });
+  }
+  return { [Symbol.dispose]: () => lock.close() };
+}
+
+/** The full files that were put aside of a log, the oldest first: `<file>.<number of its first line>`. */
+export async function rotatedSegments(file: string): Promise<string[]> {
+  const prefix = `${basename(file)}.`;
+  const names = await readdir(dirname(file));
+  return names
+    .filter((name) => name.startsWith(prefix) && /^[0-9]{1,15}$/u.test(name.slice(prefix.length)))
+    .sort((a, b) => Number(a.slice(prefix.length)) - Number(b.slice(prefix.length)))
+    .map((name) => join(dirname(file), name));
 }

@@ -8,7 +8,7 @@ import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import type { AuditFields } from "./audit-line.ts";
 import { AuditLog, type AuditLogOptions } from "./audit-log.ts";
-import { partsBeside } from "./audit-parts.ts";
+import { rotatedSegments } from "./audit-file.ts";
 import { verifyAuditLog } from "./verify-audit-log.ts";
 
 let directory: string;
@@ -35,7 +35,7 @@ const said = async (path = file): Promise<unknown[]> => (await lines(path)).map(
 
 /** Every part, verified; answers the kind of damage. */
 async function damage(): Promise<string | undefined> {
-  return (await verifyAuditLog([...(await partsBeside(file)), file])).damage?.kind;
+  return (await verifyAuditLog([...(await rotatedSegments(file)), file])).damage?.kind;
 }
 
 const refused = { code: "unavailable", retryAfter: 1 };
@@ -141,7 +141,7 @@ test("a file that would grow too large is put aside, and the chain goes on in a 
     await using log = await opened(options);
     for (let n = 40; n < 60; n += 1) await log.append({ n });
   }
-  const parts = await partsBeside(file);
+  const parts = await rotatedSegments(file);
   expect(parts.length).toBeGreaterThan(2);
   const all = [...parts, file];
   const firsts = await Promise.all(all.map(async (part) => (await lines(part))[0]));

@@ -4,11 +4,9 @@ import { open, realpath } from "node:fs/promises";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { errors } from "../errors.ts";
-import { AuditFile } from "./audit-file.ts";
+import { AuditFile, lockFile, rotatedSegments } from "./audit-file.ts";
 import { NO_HASH, sealLine, type AuditFields, type ChainHead } from "./audit-line.ts";
-import { lockFile } from "./audit-lock.ts";
-import { partsBeside } from "./audit-parts.ts";
-import { readTail } from "./audit-tail.ts";
+import { readTail } from "./read-lines.ts";
 import { codeOf } from "../../lib/error-code.ts";
 
 export const DEFAULT_AUDIT_FILE_BYTES = 256 * 1024 * 1024;
@@ -50,7 +48,7 @@ function cutOff(torn: Uint8Array): AuditFields {
 }
 
 async function lastOfNewestPart(file: string): Promise<ChainHead | undefined> {
-  const newest = (await partsBeside(file)).at(-1);
+  const newest = (await rotatedSegments(file)).at(-1);
   if (newest === undefined) return undefined;
   await using handle = await open(newest);
   const { last } = await readTail(handle, (await handle.stat()).size);

@@ -4,8 +4,7 @@ import { errorResponse, toServiceError } from "../http/error-response.ts";
 import { errors, type ServiceError } from "../errors.ts";
 import type { AuditLog } from "./audit-log.ts";
 import { AuditTrail } from "./audit-trail.ts";
-import { describeRequest } from "./describe-request.ts";
-import { resultOf } from "./result-of.ts";
+import { describeRequest, resultOf } from "./describe-request.ts";
 
 declare module "fastify" {
   interface FastifyRequest {

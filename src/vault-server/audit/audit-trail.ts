@@ -3,7 +3,7 @@ import type { AuditFields } from "./audit-line.ts";
 import type { AuditLog } from "./audit-log.ts";
 import { intentOf, type IntentMoment } from "./intent.ts";
 import type { ServiceError } from "../errors.ts";
-import type { ServedOperation } from "../routes/operation.ts";
+import type { ServedOperation } from "../../protocol/operation-paths.ts";
 
 export interface Origin {
   readonly request: string;

@@ -1,4 +1,4 @@
-import type { ServedOperation } from "../routes/operation.ts";
+import type { ServedOperation } from "../../protocol/operation-paths.ts";
 
 /** How far a request has got: its body fits, or its caller is known, too. */
 export type IntentMoment = "parsed" | "authenticated";

@@ -1,4 +1,6 @@
 import { createReadStream } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+import { openLine, type AuditLine } from "./audit-line.ts";
 
 const NEWLINE = 0x0a;
 /** No line of an audit log is longer. */
@@ -30,4 +32,51 @@ export async function* readLines(file: string): AsyncGenerator<RawLine> {
     if (rest.length > LONGEST_LINE_BYTES) break;
   }
   if (rest.length > 0) yield { bytes: rest, end: end + rest.length, torn: true };
+}
+
+const FIRST_WINDOW_BYTES = 128 * 1024;
+
+/** How a file of lines ends. */
+export interface AuditTail {
+  /** The last whole line, if there is one. */
+  readonly last: AuditLine | undefined;
+  /** Where it ends, in bytes from the file's start. */
+  readonly end: number;
+  /** What comes after it: the rest of a write that a crash cut short. */
+  readonly torn: Uint8Array;
+}
+
+async function readAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(length);
+  let filled = 0;
+  while (filled < length) {
+    const { bytesRead } = await file.read(bytes, filled, length - filled, position + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return bytes.subarray(0, filled);
+}
+
+/** The last whole line that ends in these bytes, and where; `from` is where they stand in the file. */
+function lastLine(bytes: Buffer, from: number): { line: AuditLine; end: number } | undefined {
+  let newline = bytes.lastIndexOf(NEWLINE);
+  while (newline > 0) {
+    const before = bytes.lastIndexOf(NEWLINE, newline - 1);
+    if (before < 0 && from > 0) return undefined;
+    const line = openLine(bytes.subarray(before + 1, newline));
+    if (line) return { line, end: from + newline + 1 };
+    newline = before;
+  }
+  return undefined;
+}
+
+/** Reads a file from behind until a whole line is found. */
+export async function readTail(file: FileHandle, size: number): Promise<AuditTail> {
+  for (let window = FIRST_WINDOW_BYTES; ; window *= 8) {
+    const from = Math.max(0, size - window);
+    const bytes = await readAt(file, from, size - from);
+    const found = lastLine(bytes, from);
+    if (found) return { last: found.line, end: found.end, torn: bytes.subarray(found.end - from) };
+    if (from === 0) return { last: undefined, end: 0, torn: bytes };
+  }
 }

@@ -2,11 +2,11 @@ import { isIP } from "node:net";
 import { newToken, tokenDigest } from "../accounts/opaque-token.ts";
 import type { EmailMessage } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
-import { letterText, PROOF_LIFETIME_MS, type LetterContent } from "./email-text.ts";
-import type { MailMessage } from "./email-message.ts";
+import { emailText, PROOF_LIFETIME_MS, type EmailContent } from "./email-text.ts";
+import type { ComposedEmail } from "./email-transport.ts";
 
 /** What a letter's message is made of besides the letter. */
-export interface Letterhead {
+export interface SenderIdentity {
   /** Of the web application, without a slash at the end. */
   readonly appUrl: string;
   readonly from: string;
@@ -25,7 +25,7 @@ async function proofLink({ emailProofs }: Transaction, { kind, to }: EmailMessag
   return `${appUrl}/#/set-password?token=${token}`;
 }
 
-async function contentOf(transaction: Transaction, letter: EmailMessage, appUrl: string, now: number): Promise<LetterContent> {
+async function contentOf(transaction: Transaction, letter: EmailMessage, appUrl: string, now: number): Promise<EmailContent> {
   const account = await transaction.users.find(letter.to);
   switch (letter.kind) {
     case "invitation":
@@ -38,13 +38,13 @@ async function contentOf(transaction: Transaction, letter: EmailMessage, appUrl:
 }
 
 /** The message of a letter as things stand now: who has an account by now is told something else than who has none. */
-export async function composeLetter(
+export async function composeEmail(
   transaction: Transaction,
   letter: EmailMessage,
-  { appUrl, from }: Letterhead,
+  { appUrl, from }: SenderIdentity,
   now: number,
-): Promise<MailMessage> {
-  const words = letterText(await contentOf(transaction, letter, appUrl, now));
+): Promise<ComposedEmail> {
+  const words = emailText(await contentOf(transaction, letter, appUrl, now));
   return {
     name: `${letter.kind}-${letter.id}`,
     from,

@@ -1,7 +1,7 @@
 import type { EmailMessage } from "../store/records.ts";
 
 /** What a letter is about by the time it is sent. `link` leads to where the reader goes on; the link of the last two works for a while only. */
-export type LetterContent =
+export type EmailContent =
   | { readonly about: "shared-log-in"; readonly from: string; readonly link: string }
   | { readonly about: "shared-sign-up"; readonly from: string; readonly link: string }
   | { readonly about: "sign-up"; readonly link: string }
@@ -21,7 +21,7 @@ interface Wording {
 
 const UNEXPECTED = "If you did not expect this, do nothing: without the link nothing happens.";
 
-function wordingOf(content: LetterContent): Wording {
+function wordingOf(content: EmailContent): Wording {
   switch (content.about) {
     case "shared-log-in":
       return {
@@ -60,7 +60,7 @@ function escapeHtml(text: string): string {
 }
 
 /** The words of a letter, as plain text and as HTML. They name who shared, never what. Source: issue 4. */
-export function letterText(content: LetterContent): { readonly subject: string; readonly text: string; readonly html: string } {
+export function emailText(content: EmailContent): { readonly subject: string; readonly text: string; readonly html: string } {
   const { subject, before, action, after } = wordingOf(content);
   const paragraphs = [
     escapeHtml(before),

@@ -5,10 +5,9 @@ import * as fc from "fast-check";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { receivedMail } from "../../../test/support/mail/mailbox.ts";
 import { isEmailAddress } from "../../protocol/email-address.ts";
-import { isDeliverable } from "./deliverable.ts";
+import { isDeliverable, type ComposedEmail } from "./email-transport.ts";
 import { fileTransport } from "./file-transport.ts";
-import { letterText } from "./email-text.ts";
-import type { MailMessage } from "./email-message.ts";
+import { emailText } from "./email-text.ts";
 
 let parent: string;
 let directory: string;
@@ -19,13 +18,13 @@ beforeEach(async () => {
 });
 
 const never = new AbortController().signal;
-const message = (more: Partial<MailMessage> = {}): MailMessage => ({
+const message = (more: Partial<ComposedEmail> = {}): ComposedEmail => ({
   name: "invitation-1",
   from: "vaultsync@localhost",
   to: "bob@example.com",
   messageId: "<1@localhost>",
   date: new Date(Date.UTC(2026, 10, 21, 10, 0, 0, 7)),
-  ...letterText({ about: "sign-up", link: "http://127.0.0.1:1/#/set-password?token=t" }),
+  ...emailText({ about: "sign-up", link: "http://127.0.0.1:1/#/set-password?token=t" }),
   ...more,
 });
 
@@ -70,7 +69,7 @@ test("no address can add a header, a recipient or a part, whoever shares and who
   );
   await fc.assert(
     fc.asyncProperty(evil.filter(isDeliverable), evil.filter(isEmailAddress), async (to, from) => {
-      const words = letterText({ about: "shared-sign-up", from, link: "https://v/#/x" });
+      const words = emailText({ about: "shared-sign-up", from, link: "https://v/#/x" });
       await transport.send(message({ to, ...words }), never);
       const mail = (await receivedMail(directory)).at(-1)!;
       expect([...mail.headers.keys()]).toEqual(FIELDS);

@@ -1,16 +1,15 @@
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createTransport } from "nodemailer";
-import type { MailMessage, MailTransport } from "./email-message.ts";
-import { sendOptions } from "./send-options.ts";
+import { type ComposedEmail, type EmailTransport, sendOptions } from "./email-transport.ts";
 
 /** Sorts by time, and has no character that a file system minds. */
-function fileName({ date, name }: MailMessage): string {
+function fileName({ date, name }: ComposedEmail): string {
   return `${date.toISOString().replace(/[-:]/g, "")}-${name}.eml`;
 }
 
 /** Writes each message to a file of its own, whole or not at all, that only this user can read. Makes the directory. */
-export async function fileTransport(directory: string): Promise<MailTransport> {
+export async function fileTransport(directory: string): Promise<EmailTransport> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const composer = createTransport({ streamTransport: true, buffer: true, newline: "windows" });
   return {

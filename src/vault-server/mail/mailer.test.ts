@@ -9,7 +9,7 @@ import { openSqliteStore } from "../store/sqlite/sqlite-store.ts";
 import type { EmailMessage } from "../store/records.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import { VaultMetrics } from "../metrics.ts";
-import type { MailTransport } from "./email-message.ts";
+import type { EmailTransport } from "./email-transport.ts";
 import { Mailer, type MailerPorts } from "./mailer.ts";
 import { smtpTransport } from "./smtp-transport.ts";
 import { parseSmtpUrl } from "./smtp-url.ts";
@@ -60,7 +60,7 @@ async function world(behaviour: SmtpBehaviour = {}): Promise<World> {
         logger,
         metrics,
         transport: smtpTransport(new Redacted(parseSmtpUrl(url)), smtp.ca),
-        letterhead: () => ({ appUrl: "https://vault.example.com", from: "vaultsync@vault.example.com" }),
+        senderIdentity: () => ({ appUrl: "https://vault.example.com", from: "vaultsync@vault.example.com" }),
         ...others,
       });
       mailers.push(mailer);
@@ -90,7 +90,7 @@ async function world(behaviour: SmtpBehaviour = {}): Promise<World> {
   };
 }
 
-const letters = (kind: string, outcome: string) => `vaultsync_vault_letters_total{kind="${kind}",outcome="${outcome}"}`;
+const letters = (kind: string, outcome: string) => `vaultsync_vault_emails_total{kind="${kind}",outcome="${outcome}"}`;
 
 test.each([
   ["STARTTLS", {}],
@@ -136,7 +136,7 @@ test.each([
   });
   await expect.poll(waiting).toBe(0);
   await expect.poll(() => metric(letters("invitation", "sent"))).toBe("1");
-  await expect.poll(() => metric("vaultsync_vault_letters_waiting")).toBe("0");
+  await expect.poll(() => metric("vaultsync_vault_emails_waiting")).toBe("0");
 });
 
 test("a server whose certificate nobody vouches for gets no letter and no password", async () => {
@@ -199,7 +199,7 @@ test("while the server is away the letter is kept, and it arrives once the serve
 test("a letter that fails is tried ever more seldom, once an hour in the end, and given up after about three days", async () => {
   const { clock: virtual, post, mailer, waiting, metric, lines } = await world();
   let tries = 0;
-  const failing: MailTransport = {
+  const failing: EmailTransport = {
     send: async () => {
       tries += 1;
       throw new Error("no");
@@ -335,7 +335,7 @@ test("a letter of the same kind and sender to the same recipient waits only once
 test("a letter that somebody else's process put there is found within five seconds", async () => {
   const { smtp, clock: virtual, post, mailer, metric } = await world();
   mailer().start();
-  await expect.poll(() => metric("vaultsync_vault_letters_waiting")).toBe("0");
+  await expect.poll(() => metric("vaultsync_vault_emails_waiting")).toBe("0");
   await post();
   await virtual.advance(5_000);
   await expect.poll(() => smtp.deliveries).toHaveLength(1);

@@ -5,9 +5,8 @@ import type { Random } from "../../lib/random.ts";
 import type { EmailMessage } from "../store/records.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import type { VaultMetrics } from "../metrics.ts";
-import { composeLetter, type Letterhead } from "./compose-email.ts";
-import { isDeliverable } from "./deliverable.ts";
-import { MailRefusal, type MailTransport } from "./email-message.ts";
+import { composeEmail, type SenderIdentity } from "./compose-email.ts";
+import { isDeliverable, EmailRejectedError, type EmailTransport } from "./email-transport.ts";
 import { codeOf } from "../../lib/error-code.ts";
 import { isObject } from "../../lib/is-object.ts";
 
@@ -18,9 +17,9 @@ export interface MailerPorts {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: VaultMetrics;
-  readonly transport: MailTransport;
+  readonly transport: EmailTransport;
   /** As of the time of sending. */
-  readonly letterhead: () => Letterhead;
+  readonly senderIdentity: () => SenderIdentity;
 }
 
 const POLL_MS = 5_000;
@@ -100,7 +99,7 @@ export class Mailer implements AsyncDisposable {
     const now = clock.now();
     const claimed = await store.write(({ outbox }) => outbox.claim(now, now + LEASE_MS, AT_ONCE));
     await Promise.all(claimed.map((letter) => this.#attempt(letter)));
-    metrics.lettersWaiting.set(await store.read(({ outbox }) => outbox.count()));
+    metrics.emailsWaiting.set(await store.read(({ outbox }) => outbox.count()));
     return claimed.length === AT_ONCE;
   }
 
@@ -112,14 +111,14 @@ export class Mailer implements AsyncDisposable {
       await this.#failed(letter, error);
       return;
     }
-    metrics.letters.inc({ kind: letter.kind, outcome: "sent" });
+    metrics.emails.inc({ kind: letter.kind, outcome: "sent" });
     await this.#settle(letter, ({ outbox }) => outbox.remove(letter.id));
   }
 
   async #send(letter: EmailMessage): Promise<void> {
-    const { store, clock, transport, letterhead } = this.#ports;
-    if (!isDeliverable(letter.to)) throw new MailRefusal("EADDRESS");
-    const message = await store.write((transaction) => composeLetter(transaction, letter, letterhead(), clock.now()));
+    const { store, clock, transport, senderIdentity } = this.#ports;
+    if (!isDeliverable(letter.to)) throw new EmailRejectedError("EADDRESS");
+    const message = await store.write((transaction) => composeEmail(transaction, letter, senderIdentity(), clock.now()));
     const cut = new AbortController();
     using _ends = clock.timer(ATTEMPT_MS, () => cut.abort());
     await transport.send(message, AbortSignal.any([cut.signal, this.#cut.signal]));
@@ -134,13 +133,13 @@ export class Mailer implements AsyncDisposable {
       await this.#settle(letter, ({ outbox }) => outbox.update({ ...letter, dueAt: clock.now() }));
       return;
     }
-    if (error instanceof MailRefusal || attempts >= ATTEMPTS) {
-      metrics.letters.inc({ kind: letter.kind, outcome: "given_up" });
+    if (error instanceof EmailRejectedError || attempts >= ATTEMPTS) {
+      metrics.emails.inc({ kind: letter.kind, outcome: "given_up" });
       logger.error(fields, "a letter could not be delivered and is given up");
       await this.#settle(letter, ({ outbox }) => outbox.remove(letter.id));
       return;
     }
-    metrics.letters.inc({ kind: letter.kind, outcome: "failed" });
+    metrics.emails.inc({ kind: letter.kind, outcome: "failed" });
     logger.warn(fields, "a letter could not be sent and is tried again later");
     const dueAt = clock.now() + retryDelay(attempts, random);
     await this.#settle(letter, ({ outbox }) => outbox.update({ ...letter, attempts, dueAt }));

@@ -3,10 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Logger } from "../../lib/logger.ts";
 import type { Redacted } from "../../lib/redacted.ts";
-import { isDeliverable } from "./deliverable.ts";
+import { isDeliverable, type EmailTransport } from "./email-transport.ts";
 import { isPostgresUrl } from "../store/postgres/postgres-location.ts";
 import { fileTransport } from "./file-transport.ts";
-import type { MailTransport } from "./email-message.ts";
 import { smtpTransport } from "./smtp-transport.ts";
 import type { SmtpServer } from "./smtp-url.ts";
 import { codeOf } from "../../lib/error-code.ts";
@@ -23,7 +22,7 @@ export interface MailOptions {
 }
 
 export interface OpenedMail extends AsyncDisposable {
-  readonly transport: MailTransport;
+  readonly transport: EmailTransport;
   /** Where the `.eml` files are, when letters leave as files. */
   readonly directory: string | undefined;
 }

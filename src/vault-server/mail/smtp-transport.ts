@@ -1,7 +1,6 @@
 import { createTransport, type NodemailerError, type SMTPPoolOptions } from "nodemailer";
 import type { Redacted } from "../../lib/redacted.ts";
-import { MailRefusal, type MailTransport } from "./email-message.ts";
-import { sendOptions } from "./send-options.ts";
+import { EmailRejectedError, type EmailTransport, sendOptions } from "./email-transport.ts";
 import type { SmtpServer } from "./smtp-url.ts";
 
 /** The server wants a log-in or TLS: about this process, not about the message. */
@@ -31,7 +30,7 @@ function tlsOptions(tls: SmtpServer["tls"]): SMTPPoolOptions {
 }
 
 /** An SMTP server as a transport that also can be asked whether it is there. */
-export interface SmtpTransport extends MailTransport {
+export interface SmtpTransport extends EmailTransport {
   /** Connects, and logs in. @throws Error when that fails */
   verify(): Promise<void>;
 }
@@ -59,7 +58,7 @@ export function smtpTransport(server: Redacted<SmtpServer>, ca: string | undefin
         await pool.sendMail({ ...sendOptions(message), signal });
       } catch (error) {
         if (!isNodemailerError(error) || !isRefusal(error)) throw error;
-        throw new MailRefusal(String(error.responseCode), { cause: error });
+        throw new EmailRejectedError(String(error.responseCode), { cause: error });
       }
     },
     async verify() {

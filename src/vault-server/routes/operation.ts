@@ -1,12 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { z } from "zod";
-import { sessionOperationPath, type SessionOperation, operationPath, type Operation } from "../../protocol/operation-paths.ts";
+import { operationPath, sessionOperationPath, type Operation, type ServedOperation } from "../../protocol/operation-paths.ts";
 import { authenticate, type Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
-
-/** Of the service or of the web application alone; logs, metrics and the audit log know it by this name. */
-export type ServedOperation = Operation | SessionOperation;
 
 const servedPath: Record<ServedOperation, string> = { ...operationPath, ...sessionOperationPath };
 

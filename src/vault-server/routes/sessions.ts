@@ -42,7 +42,7 @@ async function startSession(context: VaultContext, request: FastifyRequest, emai
 }
 
 /** What only the web application's pages call. Source: the vault contract, "Web application"; issue 4; design, "security", "web token page". */
-export function appRoutes(app: FastifyInstance, context: VaultContext): void {
+export function sessionRoutes(app: FastifyInstance, context: VaultContext): void {
   const answerLogIn = (reply: FastifyReply, session: LiveSession): LoginResponse => {
     reply.request.trail?.identify(session.email);
     setSessionCookie(reply, context.appUrl(), session.token);

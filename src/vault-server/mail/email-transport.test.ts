@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { isEmailAddress } from "../../protocol/email-address.ts";
-import { isDeliverable } from "./deliverable.ts";
+import { isDeliverable } from "./email-transport.ts";
 
 test.each([
   "bob@example.com",

@@ -1,7 +1,8 @@
-import type { Logger } from "../../lib/logger.ts";
+import { systemClock, type Clock } from "../../lib/clock.ts";
+import { silentLogger, type Logger } from "../../lib/logger.ts";
 import type { Store } from "../store/store.ts";
 import type { ChainHead } from "./audit-line.ts";
-import type { AuditLog } from "./audit-log.ts";
+import { AuditLog } from "./audit-log.ts";
 
 const KNOWN_LOGS = "audit_logs";
 
@@ -23,7 +24,7 @@ export async function knownLogs(store: Store): Promise<string[]> {
 }
 
 /** Makes the database remember where the log ends now. */
-export async function dropAnchor(store: Store, { head }: AuditLog): Promise<void> {
+export async function storeAnchor(store: Store, { head }: AuditLog): Promise<void> {
   const anchor = `${head.seq} ${head.hash}`;
   const known = await store.read(({ settings }) => settings.get(settingOf(head.log)));
   if (known === anchor) return;
@@ -36,11 +37,39 @@ export async function dropAnchor(store: Store, { head }: AuditLog): Promise<void
 }
 
 /** A log that ended before where it once was has lost lines: says so, in the log for good, and goes on. */
-export async function checkAnchor(store: Store, log: AuditLog, logger: Logger): Promise<void> {
+export async function compareAnchor(store: Store, log: AuditLog, logger: Logger): Promise<void> {
   const { found } = log;
   const anchor = found && (await readAnchor(store, found.log));
   if (!anchor || !found) return;
   if (anchor.seq < found.seq || (anchor.seq === found.seq && anchor.hash === found.hash)) return;
   logger.error({ event: "audit_lost", seq: anchor.seq, found: found.seq }, "the audit log lost lines that it once had");
   await log.append({ event: "lost", known: anchor.seq, known_hash: anchor.hash, found: found.seq });
+}
+
+export interface AuditLogFile {
+  readonly file: string;
+  readonly maxBytes?: number;
+}
+
+/** Opens the log, compares it with what the database remembers of it, and makes that remember anew. */
+export async function openAuditLog(
+  { clock = systemClock, logger = silentLogger }: { readonly clock?: Clock; readonly logger?: Logger },
+  options: AuditLogFile,
+  store: Store,
+): Promise<AuditLog> {
+  const log = await AuditLog.open({ ...options, clock, logger });
+  try {
+    await compareAnchor(store, log, logger);
+    await storeAnchor(store, log);
+    return log;
+  } catch (error) {
+    await log[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** Ends the log; the database remembers the end. */
+export async function closeAuditLog(log: AuditLog, store: Store): Promise<void> {
+  await log[Symbol.asyncDispose]();
+  await storeAnchor(store, log);
 }
