@@ -53,7 +53,11 @@ export class ClusterView implements AsyncDisposable {
 
   /** Resolves once the namespace is listed and watched. */
   static async open(kubeconfig: string, namespace: string): Promise<ClusterView> {
-    const client = new KubeClient({ credentials: await loadCredentials({ kubeconfig, clock: systemClock }), clock: systemClock });
+    const client = new KubeClient({
+      credentials: await loadCredentials({ kubeconfig, clock: systemClock }),
+      clock: systemClock,
+      fieldManager: "vaultsync-demo",
+    });
     const view = new ClusterView(client, namespace);
     await Promise.all(view.#reflectors.map((reflector) => reflector.synced));
     return view;

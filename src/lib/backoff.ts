@@ -3,14 +3,14 @@ import type { Random } from "./random.ts";
 export interface BackoffOptions {
   /** Delay after the first failure, in milliseconds. */
   readonly baseMs: number;
-  /** Never longer than this, in milliseconds. */
+  /** Maximum delay, in milliseconds. */
   readonly maxMs: number;
   readonly factor?: number;
 }
 
 /**
- * Exponential back-off with jitter: the n-th failure waits between half and the whole of `base × factor^(n-1)`, at most `maxMs`.
- * Counts failures; `reset` after a success.
+ * Exponential backoff with jitter. The delay after the n-th failure is between half and the whole of `base × factor^(n-1)`, at most
+ * `maxMs`. Call `reset` after a success.
  */
 export class Backoff {
   #failures = 0;
@@ -26,7 +26,7 @@ export class Backoff {
     return this.#failures;
   }
 
-  /** Counts one more failure and answers the delay before the next attempt, in milliseconds. */
+  /** Counts a failure and returns the delay before the next attempt, in milliseconds. */
   next(): number {
     const { baseMs, maxMs, factor = 2 } = this.#options;
     const full = Math.min(maxMs, baseMs * factor ** Math.min(this.#failures, 60));

@@ -6,9 +6,9 @@ export interface Timer extends Disposable {
 }
 
 /**
- * The port through which everything learns the time and waits (design: engine, "Ports").
- * `now` is wall-clock milliseconds since the epoch and may jump; `monotonic` is milliseconds from an arbitrary start and never goes
- * back. Lifetimes and back-offs are counted on `monotonic`, moments that the vault names on `now`.
+ * The port for time (docs/design/engine.md#ports). `now` is wall-clock time in milliseconds since the epoch and may jump; `monotonic` is
+ * in milliseconds from an arbitrary start and never goes back. Lifetimes and backoffs are counted with `monotonic`; timestamps of the
+ * vault are compared with `now`.
  */
 export interface Clock {
   now(): number;
@@ -19,7 +19,7 @@ export interface Clock {
   timer(ms: number, fire: () => void): Timer;
 }
 
-/** The longest delay one Node timer can hold; a longer one is chained. */
+/** Maximum delay of one Node timer; longer delays chain several. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
 class NodeTimer implements Timer {
@@ -51,10 +51,15 @@ export const systemClock: Clock = {
       }
       await delay(Math.max(0, left), undefined, signal && { signal });
     } catch (error) {
-      // Node rejects with an AbortError of its own, which only carries the reason as its cause.
+      // Node rejects with its own AbortError, which has the signal's reason only as its cause.
       signal?.throwIfAborted();
       throw error;
     }
   },
   timer: (ms, fire) => new NodeTimer(ms, fire),
 };
+
+/** Resolves in the next turn of the event loop, so that a long computation can let other work run between its slices. */
+export function yieldToEventLoop(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,8 +1,8 @@
 import type { Clock, Timer } from "./clock.ts";
 
 /**
- * A signal that is aborted when `ms` have passed, or with `parent`. Unlike `AbortSignal.any`, disposing it leaves nothing on a parent
- * that lives as long as the process.
+ * Owns a signal that is aborted after `ms` milliseconds or together with `parent`. Unlike `AbortSignal.any`, disposing it removes its
+ * listener from a parent that lives as long as the process.
  */
 export class Deadline implements Disposable {
   readonly #controller = new AbortController();
@@ -24,12 +24,12 @@ export class Deadline implements Disposable {
     return this.#controller.signal;
   }
 
-  /** True when the time passed, false when the parent ended it, or nobody. */
+  /** Reports whether the time has passed before the parent was aborted. */
   get expired(): boolean {
     return this.#expired;
   }
 
-  /** Starts counting anew. */
+  /** Restarts the time with `ms` milliseconds. */
   restart(ms: number): void {
     this.#timer[Symbol.dispose]();
     this.#timer = this.#arm(ms);
@@ -43,7 +43,7 @@ export class Deadline implements Disposable {
   #arm(ms: number): Timer {
     return this.#clock.timer(ms, () => {
       this.#expired = !this.signal.aborted;
-      this.#controller.abort(new DOMException("the time is over", "TimeoutError"));
+      this.#controller.abort(new DOMException("deadline exceeded", "TimeoutError"));
     });
   }
 }

@@ -1,4 +1,4 @@
-/** The members that are not `undefined`: what a JSON document, and a comparison with one, would see. */
+/** Returns the members that are not `undefined`, which are those that JSON contains. */
 export function defined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const out: { [K in keyof T]?: Exclude<T[K], undefined> } = {};
   for (const key in value) {

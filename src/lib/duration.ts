@@ -5,17 +5,17 @@ const UNIT_MS = new Map([
   ["h", 3_600_000],
 ]);
 
-/** What a duration looks like: Go's notation. */
+/** Regular expression of a duration in Go's notation. */
 export const DURATION_PATTERN = "^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$";
 const WHOLE = new RegExp(DURATION_PATTERN);
 const PART = /([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)/g;
 
 /**
- * Milliseconds of a duration such as `90s`, `5m` or `1h30m`.
- * @throws RangeError when the text is not one
+ * Parses a duration such as `90s`, `5m` or `1h30m` and returns milliseconds.
+ * @throws RangeError when the text is not a duration
  */
 export function parseDuration(text: string): number {
-  if (!WHOLE.test(text)) throw new RangeError(`"${text}" is not a duration: write for example 90s, 5m or 1h30m`);
+  if (!WHOLE.test(text)) throw new RangeError(`"${text}" is not a duration; expected for example 90s, 5m or 1h30m`);
   let total = 0;
   for (const [, amount, unit] of text.matchAll(PART)) total += Number(amount) * (UNIT_MS.get(unit ?? "") ?? 0);
   return total;

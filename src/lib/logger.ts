@@ -1,6 +1,6 @@
 /**
- * What every room logs through; the one implementation is in `telemetry`. `fields` hold names, versions, counts and codes, never a
- * value, token or password.
+ * The port for logging, implemented in `telemetry`. `fields` contain names, versions, counts and codes, never a secret value, token or
+ * password.
  */
 export interface Logger {
   debug(fields: object, message: string): void;
@@ -12,7 +12,7 @@ export interface Logger {
 
 const nothing = (): void => undefined;
 
-/** Drops everything; for embedding and tests. */
+/** Drops every line; for embedding and tests. */
 export const silentLogger: Logger = {
   debug: nothing,
   info: nothing,

@@ -10,8 +10,8 @@ function milliseconds(header: string, now: number): number {
 }
 
 /**
- * A `retry-after` header in milliseconds, between 1 s and 10 min whatever it says; `undefined` when there is none or it means nothing.
- * @param now wall clock, for the form that names a moment
+ * Parses a `retry-after` header and returns milliseconds, clamped to 1 s … 10 min; `undefined` when it is missing or malformed.
+ * @param now wall-clock time in milliseconds, for a header that is a date
  */
 export function retryAfterMs(header: string | undefined, now: number): number | undefined {
   const wait = milliseconds(header?.trim() ?? "", now);

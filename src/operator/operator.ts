@@ -9,7 +9,7 @@ import { KubeClient } from "./kube/client/kube-client.ts";
 import { loadCredentials } from "./kube/credentials/load-credentials.ts";
 import { ApiEventRecorder } from "./kube/events.ts";
 import type { Leadership } from "./kube/leader-election/leadership.ts";
-import { acquireLease } from "./kube/leader-election/lease.ts";
+import { acquireLease } from "./kube/leader-election/acquire-lease.ts";
 import { ALL_NAMESPACES } from "./kube/resource.ts";
 import { serveEndpoints } from "../telemetry/endpoints.ts";
 import type { MetricsRegistry } from "../telemetry/metrics-registry.ts";

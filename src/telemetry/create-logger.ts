@@ -5,10 +5,10 @@ import { redactFields } from "./redact.ts";
 export type LogLevel = Exclude<Level, "trace" | "fatal">;
 
 export interface LoggerOptions {
-  /** Printed as `program` on every line: which program writes. */
+  /** Name of the program, printed as `program` on every line. */
   readonly name: string;
   readonly level: LogLevel;
-  /** Where lines go; standard error by default, so that standard output stays free for answers. */
+  /** Destination of the lines; standard error by default, because standard output is for results. */
   readonly destination?: DestinationStream;
 }
 
@@ -40,7 +40,7 @@ class RedactingLogger implements Logger {
   }
 }
 
-/** JSON lines, one an event, with an ISO 8601 time; fields not in `logFields` are masked. */
+/** Creates a logger that writes one JSON line per event, with an ISO 8601 timestamp. Fields not in `logFields` are masked. */
 export function createLogger(options: LoggerOptions): Logger {
   const destination = options.destination ?? pino.destination({ fd: 2, sync: true });
   return new RedactingLogger(

@@ -5,7 +5,7 @@ import type { MetricsRegistry } from "./metrics-registry.ts";
 export interface EndpointsOptions {
   readonly listen: { readonly host: string; readonly port: number };
   readonly metrics: MetricsRegistry;
-  /** Whether the process can do its work; `/readyz` answers 503 until then. */
+  /** Reports whether the process is ready; until then `/readyz` responds with 503. */
   readonly isReady: () => boolean;
 }
 
@@ -13,19 +13,19 @@ export interface Endpoints extends AsyncDisposable {
   readonly port: number;
 }
 
-/** A scrape that takes longer than this is cut off, in milliseconds. */
+/** Time limit of a request, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** Serves `/healthz`, `/readyz` and `/metrics`: no values, no names of users, nothing that changes anything. */
+/** Serves `/healthz`, `/readyz` and `/metrics`, which are read-only and contain no secret values and no user names. */
 export async function serveEndpoints({ listen, metrics, isReady }: EndpointsOptions): Promise<Endpoints> {
-  const answers = new Map<string, () => Promise<{ readonly status: number; readonly type: string; readonly body: string }>>([
+  const routes = new Map<string, () => Promise<{ readonly status: number; readonly type: string; readonly body: string }>>([
     ["/healthz", async () => ({ status: 200, type: "text/plain", body: "ok\n" })],
     ["/readyz", async () => (isReady() ? { status: 200, type: "text/plain", body: "ok\n" } : notReady)],
     ["/metrics", async () => ({ status: 200, type: metrics.contentType, body: await metrics.text() })],
   ]);
   const server = createServer((request, response) => {
-    const answer = answers.get(request.url?.split("?")[0] ?? "") ?? (async () => notFound);
-    void answer().then(({ status, type, body }) => response.writeHead(status, { "content-type": type }).end(body));
+    const respond = routes.get(request.url?.split("?")[0] ?? "") ?? (async () => notFound);
+    void respond().then(({ status, type, body }) => response.writeHead(status, { "content-type": type }).end(body));
   });
   server.requestTimeout = REQUEST_TIMEOUT_MS;
   server.listen(listen.port, listen.host);

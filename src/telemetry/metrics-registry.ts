@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
-/** What every metric says of itself; `labels` are the only names its samples may carry. */
+/** The definition of a metric; its samples have no labels other than `labels`. */
 export interface MetricDescription<L extends string> {
   readonly name: string;
   readonly help: string;
@@ -12,7 +12,7 @@ export interface MetricDefinition extends Required<MetricDescription<string>> {
   readonly type: "counter" | "gauge" | "histogram";
 }
 
-/** One set of Prometheus metrics, apart from every other one in the process. */
+/** An isolated set of Prometheus metrics. */
 export class MetricsRegistry {
   readonly #registry = new Registry();
   readonly #definitions: MetricDefinition[] = [];
@@ -27,7 +27,7 @@ export class MetricsRegistry {
     return new Counter({ name, help, labelNames: labels, registers: [this.#registry] });
   }
 
-  /** @param collect sets the gauge whenever somebody reads the metrics */
+  /** @param collect sets the gauge whenever the metrics are read */
   gauge<L extends string = never>(
     { name, help, labels = [] }: MetricDescription<L>,
     collect?: (gauge: Gauge<L>) => void,
@@ -43,7 +43,7 @@ export class MetricsRegistry {
     return gauge;
   }
 
-  /** @param buckets upper bounds, in the unit the name ends with */
+  /** @param buckets upper bounds, in the unit at the end of the name */
   histogram<L extends string = never>(
     { name, help, labels = [] }: MetricDescription<L>,
     buckets: readonly number[],
@@ -52,7 +52,7 @@ export class MetricsRegistry {
     return new Histogram({ name, help, labelNames: labels, buckets: [...buckets], registers: [this.#registry] });
   }
 
-  /** Adds the process's own: memory, CPU, event loop lag, open handles. Once a registry. */
+  /** Adds the metrics of the process: memory, CPU, event loop lag, open handles. Call it once per registry. */
   addProcessMetrics(): void {
     collectDefaultMetrics({ register: this.#registry });
   }
@@ -61,7 +61,7 @@ export class MetricsRegistry {
     return this.#registry.contentType;
   }
 
-  /** The exposition text. */
+  /** Returns the metrics in the Prometheus text format. */
   text(): Promise<string> {
     return this.#registry.metrics();
   }

@@ -5,7 +5,7 @@ import { codeOf } from "../lib/error-code.ts";
 const MASK = "[redacted]";
 const MAX_DEPTH = 3;
 
-/** An error's kind and place. Its message is left out: texts of other programs can quote a value. */
+/** Returns the name, code and stack frames of an error, without its message, which can quote a secret value. */
 function errorFields(error: Error): object {
   const code = codeOf(error);
   const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /u.test(line));
@@ -21,7 +21,7 @@ function redactValue(value: unknown, depth: number): unknown {
   return redactFields(value, depth - 1);
 }
 
-/** The fields of a log line that may be printed; those not in `logFields` say `[redacted]`, bytes and deep objects too. */
+/** Returns the fields of a log line, with `[redacted]` for those not in `logFields`, for bytes and for deeply nested objects. */
 export function redactFields(fields: object, depth = MAX_DEPTH): object {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => {

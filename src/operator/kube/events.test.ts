@@ -30,7 +30,7 @@ async function start(status = 200): Promise<Scene> {
     written.push(sent);
     json(response, status, status === 200 ? sent : refusal(status, "Forbidden"));
   });
-  const api = new KubeClient({ credentials: new Credentials(server.source(), clock), clock });
+  const api = new KubeClient({ credentials: new Credentials(server.source(), clock), clock, fieldManager: "vaultsync" });
   const recorder = new ApiEventRecorder({
     api,
     clock,

@@ -3,10 +3,9 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { isKubeError } from "./kube-error.ts";
 import type { KubeApi } from "./client/kube-api.ts";
-import { microTime } from "./leader-election/micro-time.ts";
-import { apiVersionOf, EVENTS, type KubeObject, type ResourceDescriptor } from "./resource.ts";
+import { apiVersionOf, EVENTS, microTime, type KubeObject, type ResourceDescriptor } from "./resource.ts";
 
-/** What happened to an object, for its owner to read with `kubectl describe`. */
+/** An event of an object, which its owner reads with `kubectl describe`. */
 export interface EventRecord {
   readonly resource: ResourceDescriptor;
   readonly namespace: string;
@@ -15,13 +14,13 @@ export interface EventRecord {
   readonly type: "Normal" | "Warning";
   /** One word in CamelCase, from a closed set. */
   readonly reason: string;
-  /** What was being done, one word in CamelCase. */
+  /** The attempted action, one word in CamelCase. */
   readonly action: string;
-  /** A sentence without any value; cut at 1,024 bytes. */
+  /** A sentence without any secret value; truncated to 1,000 bytes. */
   readonly note: string;
 }
 
-/** Takes events without ever making the caller wait or fail. */
+/** Records events without blocking or failing the caller. */
 export interface EventRecorder {
   record(event: EventRecord): void;
 }
@@ -30,16 +29,16 @@ export interface EventRecorderOptions {
   readonly api: KubeApi;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Who reports, e.g. `vaultsync.dev/operator`. */
+  /** The reporting controller, e.g. `vaultsync.dev/operator`. */
   readonly controller: string;
-  /** Which instance of it: the pod's name. */
+  /** The reporting instance: the pod's name. */
   readonly instance: string;
 }
 
-/** What the last event of a kind looked like, to count on. */
+/** The first event of a series, and the number of its repetitions. */
 interface Series {
   readonly object: KubeObject;
-  readonly begun: number;
+  readonly startedAt: number;
   count: number;
   writtenAt: number;
 }
@@ -49,20 +48,20 @@ interface Bucket {
   at: number;
 }
 
-/** The same event within this time is counted in the one object instead of making another. */
+/** Time within which a repeated event increases the count of the first one, in milliseconds. */
 const SERIES_MS = 600_000;
-/** A count is written at most so often. */
+/** Minimum interval between two writes of a count, in milliseconds. */
 const SERIES_WRITE_MS = 60_000;
-/** client-go's spam filter: an object may burst 25 events, then one in five minutes. */
+/** Limits of client-go's spam filter: 25 events of one object in a burst, then one in five minutes. */
 const BURST = 25;
 const REFILL_MS = 300_000;
-const LONGEST_QUEUE = 1_000;
-const MAX_REMEMBERED = 10_000;
+const MAX_QUEUE_LENGTH = 1_000;
+const MAX_TRACKED = 10_000;
 
 /**
- * Writes `events.k8s.io/v1` events one after the other, by server-side apply (needs `create` and `patch`). A repeated event counts up in
- * the object of the first; too many of one object, and what does not fit the queue, are dropped: events are for people, the truth is in
- * the status.
+ * Writes `events.k8s.io/v1` events one after the other by server-side apply, which requires the verbs `create` and `patch`. A repeated
+ * event increases the count of the first one. Events beyond the limit of an object or of the queue are dropped: they are informational,
+ * and the status is authoritative.
  */
 export class ApiEventRecorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
@@ -76,13 +75,13 @@ export class ApiEventRecorder implements EventRecorder {
   }
 
   record(event: EventRecord): void {
-    const object = this.#count(event);
-    if (!object || this.#queue.length >= LONGEST_QUEUE) return;
+    const object = this.#toWrite(event);
+    if (!object || this.#queue.length >= MAX_QUEUE_LENGTH) return;
     this.#queue.push(object);
     this.#wake.shift()?.();
   }
 
-  /** Writes what is recorded until the signal is aborted; then resolves. Never rejects. */
+  /** Writes recorded events until the signal is aborted; then resolves. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", () => this.#wake.shift()?.(), { once: true });
     while (!signal.aborted) {
@@ -101,14 +100,14 @@ export class ApiEventRecorder implements EventRecorder {
     }
   }
 
-  /** The object to write now, if any. */
-  #count(event: EventRecord): KubeObject | undefined {
+  /** Returns the object to write for this event, if any. */
+  #toWrite(event: EventRecord): KubeObject | undefined {
     const { clock } = this.#options;
     const now = clock.monotonic();
     const time = microTime(clock.now());
     const key = [event.uid, event.type, event.reason, event.action, event.note].join("\n");
     const series = this.#series.get(key);
-    if (series && now - series.begun < SERIES_MS) {
+    if (series && now - series.startedAt < SERIES_MS) {
       series.count += 1;
       if (now - series.writtenAt < SERIES_WRITE_MS) return undefined;
       series.writtenAt = now;
@@ -116,7 +115,7 @@ export class ApiEventRecorder implements EventRecorder {
     }
     if (!this.#allow(event.uid, now)) return undefined;
     const object = this.#objectOf(event, key, time);
-    remember(this.#series, key, { object, begun: now, count: 1, writtenAt: now });
+    remember(this.#series, key, { object, startedAt: now, count: 1, writtenAt: now });
     return object;
   }
 
@@ -148,11 +147,11 @@ export class ApiEventRecorder implements EventRecorder {
   }
 }
 
-/** Keeps the newest only; the oldest goes first. */
+/** Sets the entry as the newest one and removes the oldest one over the limit. */
 function remember<V>(map: Map<string, V>, key: string, value: V): void {
   map.delete(key);
   map.set(key, value);
-  if (map.size <= MAX_REMEMBERED) return;
+  if (map.size <= MAX_TRACKED) return;
   const [oldest] = map.keys();
   if (oldest !== undefined) map.delete(oldest);
 }

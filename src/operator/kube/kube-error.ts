@@ -1,23 +1,23 @@
 /**
- * What can go wrong at the API server, as a closed set.
+ * The failures of requests to the API server, as a closed set.
  *
- * | kind | what it means | what helps |
+ * | kind | meaning | remedy |
  * |---|---|---|
- * | NotFound | the object is not there (said by a readable `Status`, never by a proxy's page) | create it, or let it go |
- * | AlreadyExists | a create found the name taken | read, decide whose it is |
- * | Conflict | another resourceVersion or uid, or another field manager's field | read again, decide again |
+ * | NotFound | the object does not exist (according to a readable `Status`, never to a proxy's page) | create it, or do without |
+ * | AlreadyExists | a create found the name taken | read it, decide on its owner |
+ * | Conflict | another resourceVersion or uid, or a field of another field manager | read and decide again |
  * | Gone | the resourceVersion of a list or watch is too old | list again |
- * | Invalid | refused by validation or admission; see `causes` | another object |
- * | Forbidden | no right, or refused by admission | rights |
- * | QuotaExceeded | a ResourceQuota is used up | quota |
- * | NamespaceTerminating | nothing can be created there any more | stop |
- * | Unauthorized | the credentials are refused, also after they were loaded again | credentials |
- * | TooManyRequests | flow control, after the client's own repeats | later |
- * | TooLarge | the object is over a limit of the API server | a smaller object |
- * | Timeout | no answer in time; a write may have happened | later |
- * | Unavailable | no connection, a reset, or a 5xx; a write may have happened | later |
- * | NotLeader | the write was not sent: this process may not write (the lease's fence) | – |
- * | Unexpected | anything else: an unreadable answer, a redirect, a resource that is not served | look |
+ * | Invalid | rejected by validation or admission; see `causes` | send another object |
+ * | Forbidden | denied by RBAC or admission | grant permissions |
+ * | QuotaExceeded | a ResourceQuota is exhausted | raise the quota |
+ * | NamespaceTerminating | the namespace accepts no new objects | stop |
+ * | Unauthorized | the credentials are rejected, also after they were loaded again | replace the credentials |
+ * | TooManyRequests | flow control, after the client's own retries | retry later |
+ * | TooLarge | the object exceeds a limit of the API server | send a smaller object |
+ * | Timeout | no response in time; a write may have happened | retry later |
+ * | Unavailable | no connection, a reset, or a 5xx; a write may have happened | retry later |
+ * | NotLeader | the write was not sent, because this process does not hold the lease | none |
+ * | Unexpected | anything else: an unreadable response, a redirect, a resource that is not served | investigate |
  */
 export type KubeErrorKind =
   | "NotFound"
@@ -36,7 +36,7 @@ export type KubeErrorKind =
   | "NotLeader"
   | "Unexpected";
 
-/** Which field was refused and why, e.g. `{ field: "data", reason: "FieldValueTooLong" }`. Never the refused value. */
+/** A rejected field and the reason, e.g. `{ field: "data", reason: "FieldValueTooLong" }`; never the rejected value. */
 export interface KubeErrorCause {
   readonly field: string;
   readonly reason: string;
@@ -44,20 +44,21 @@ export interface KubeErrorCause {
 
 export interface KubeErrorDetails {
   readonly kind: KubeErrorKind;
-  /** What was tried, e.g. `create secrets team-a/db`. */
+  /** The attempted operation, e.g. `create secrets team-a/db`. */
   readonly operation: string;
-  /** HTTP status; absent when there was no answer. */
+  /** HTTP status; absent without a response. */
   readonly status?: number | undefined;
-  /** `Status.reason` of the API server, or the code of the network error. Empty when there is none. */
+  /** `Status.reason` of the API server, or the code of the network error. */
   readonly reason?: string | undefined;
   readonly causes?: readonly KubeErrorCause[] | undefined;
-  /** How long the server asks to wait, in milliseconds, clamped to 1 s … 10 min. */
+  /** Delay that the server asks for, in milliseconds, clamped to 1 s … 10 min. */
   readonly retryAfterMs?: number | undefined;
 }
 
 /**
- * The only error that calls of this room reject with (besides the reason of an aborted signal). Its message names the operation, the
- * kind and the code; it never holds the server's message or body, which can quote secret values (design: security, advisories of Argo CD).
+ * The only error that this package rejects with, apart from the reason of an aborted signal. Its message names the operation, the kind
+ * and the code. It never contains the server's message or body, which can quote secret values
+ * (docs/design/security.md#api-server-messages).
  */
 export class KubeError extends Error {
   readonly kind: KubeErrorKind;
@@ -79,13 +80,13 @@ export class KubeError extends Error {
     this.retryAfterMs = details.retryAfterMs;
   }
 
-  /** True when the same call may well succeed later without anything else changing. */
+  /** Reports whether the same request can succeed later without any other change. */
   get transient(): boolean {
     return this.kind === "Timeout" || this.kind === "Unavailable" || this.kind === "TooManyRequests";
   }
 }
 
-/** True for a `KubeError` of one of `kinds`, or of any kind when none is named. */
+/** Reports whether `error` is a `KubeError` of one of `kinds`, or of any kind when none is given. */
 export function isKubeError(error: unknown, ...kinds: readonly KubeErrorKind[]): error is KubeError {
   return error instanceof KubeError && (kinds.length === 0 || kinds.includes(error.kind));
 }

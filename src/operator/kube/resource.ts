@@ -1,4 +1,4 @@
-/** Which collection of the API server is meant. Everything in this room is generic over it. */
+/** A collection of the API server. This package is generic over it. */
 export interface ResourceDescriptor {
   /** The API group; empty for the core group. */
   readonly group: string;
@@ -23,7 +23,7 @@ export interface OwnerReference {
   readonly blockOwnerDeletion?: boolean;
 }
 
-/** `metadata` as the API server sends it; times are RFC 3339 strings. What is absent there is absent here. */
+/** `metadata` as the API server sends it. Timestamps are RFC 3339 strings. */
 export interface ObjectMeta {
   readonly name: string;
   readonly namespace?: string;
@@ -39,7 +39,12 @@ export interface ObjectMeta {
   readonly managedFields?: readonly unknown[];
 }
 
-/** Any object of the API server. Only `metadata` is checked at the edge; the other fields are for the caller to parse. */
+/** Formats `now`, in milliseconds since the epoch, as `metav1.MicroTime`: the API server expects six fraction digits. */
+export function microTime(now: number): string {
+  return new Date(now).toISOString().replace("Z", "000Z");
+}
+
+/** Any object of the API server. Only `metadata` is checked on receipt; the caller parses the other fields. */
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -47,54 +52,48 @@ export interface KubeObject {
   readonly [field: string]: unknown;
 }
 
-/** One object of a collection. `namespace` is required for a namespaced resource and must be absent for a cluster-scoped one. */
+/** The name of one object. `namespace` is required for a namespaced resource and must be absent for a cluster-scoped one. */
 export interface ObjectRef {
   readonly namespace?: string | undefined;
   readonly name: string;
 }
 
 /**
- * The scope "every namespace" of a list or watch, and the only one of a cluster-scoped resource. It has to be written out, so that a
- * namespace forgotten somewhere is an error and not a read of the whole cluster (design: security, advisory GHSA-fcxq-v2r3-cc8h).
+ * Selects all namespaces in a list or watch; the only scope of a cluster-scoped resource. It is explicit, so that a missing namespace is
+ * an error and not a read of the whole cluster (docs/design/security.md#namespaces).
  */
 export const ALL_NAMESPACES = "*";
 
-/** `v1`, `apps/v1` … */
+/** Returns the `apiVersion` of a resource, e.g. `v1` or `apps/v1`. */
 export function apiVersionOf(resource: ResourceDescriptor): string {
   return resource.group === "" ? resource.version : `${resource.group}/${resource.version}`;
 }
 
-/** Where a collection is served. @throws RangeError when the namespace does not fit the resource's scope */
+/** Returns the path of a collection. @throws RangeError when the namespace does not fit the resource's scope */
 export function collectionPath(resource: ResourceDescriptor, namespace: string): string {
   const root = resource.group === "" ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
   if (namespace === ALL_NAMESPACES) return `${root}/${resource.plural}`;
-  if (!resource.namespaced) throw new RangeError(`${resource.plural} have no namespace`);
-  if (namespace === "") throw new RangeError(`${resource.plural} need a namespace`);
+  if (!resource.namespaced) throw new RangeError(`${resource.plural}: namespace must be empty, the resource is cluster-scoped`);
+  if (namespace === "") throw new RangeError(`${resource.plural}: namespace is required`);
   return `${root}/namespaces/${segment(namespace)}/${resource.plural}`;
 }
 
-/** Where one object, or a subresource of it, is served. @throws RangeError when `ref` does not fit the resource's scope */
+/** Returns the path of one object, or of its subresource. @throws RangeError when `ref` does not fit the resource's scope */
 export function pathOf(resource: ResourceDescriptor, ref: ObjectRef, subresource?: "status"): string {
-  if (ref.name === "") throw new RangeError(`${resource.plural} need a name`);
+  if (ref.name === "") throw new RangeError(`${resource.plural}: name is required`);
   const scope = resource.namespaced ? (ref.namespace ?? "") : (ref.namespace ?? ALL_NAMESPACES);
   const path = `${collectionPath(resource, scope)}/${segment(ref.name)}`;
   return subresource ? `${path}/${subresource}` : path;
 }
 
-/** How stores and queues name an object: `namespace/name`, or `name` alone where there is no namespace. */
+/** Returns the key of an object in stores and queues: `namespace/name`, or `name` without a namespace. */
 export function keyOf(ref: ObjectRef): string {
   return ref.namespace === undefined ? ref.name : `${ref.namespace}/${ref.name}`;
 }
 
-/** The inverse of `keyOf`. */
-export function refOf(key: string): ObjectRef {
-  const slash = key.indexOf("/");
-  return slash === -1 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };
-}
-
-/** Encoding leaves dots alone, and they would lead to another path. */
+/** Rejects dot segments, which encoding would leave unchanged and which would lead to another path. */
 function segment(name: string): string {
-  if (name === "." || name === "..") throw new RangeError(`"${name}" is no name`);
+  if (name === "." || name === "..") throw new RangeError(`invalid object name "${name}"`);
   return encodeURIComponent(name);
 }
 

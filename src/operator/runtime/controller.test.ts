@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { runController, type ControllerOptions, type ReconcileOutcome } from "./controller.ts";
-import { TerminalError } from "./terminal-error.ts";
+import { runController, TerminalError, type ControllerOptions, type ReconcileOutcome } from "./controller.ts";
 import { WorkQueue } from "./work-queue.ts";
 
 const CANARY = "canary-5fb1c8e29d7a4c60";

@@ -1,17 +1,28 @@
 import type { Clock } from "../../lib/clock.ts";
+import { isObject } from "../../lib/is-object.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { TerminalError } from "./terminal-error.ts";
 import type { WorkQueue } from "./work-queue.ts";
 
+/**
+ * A failure that a retry cannot resolve. The controller does not requeue the key, which is reconciled again only when it is added to the
+ * queue.
+ */
+export class TerminalError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "TerminalError";
+  }
+}
+
 export interface ReconcileResult {
-  /** Look at the key again after so many milliseconds; absent: when something changes. */
+  /** Time after which the key is requeued, in milliseconds; if absent, only a change adds it to the queue. */
   readonly requeueAfterMs?: number | undefined;
 }
 
-/** How a reconcile ended: `aborted` when it was cut short by the shutdown. */
+/** The outcome of a reconciliation; `aborted` when the shutdown interrupted it. */
 export type ReconcileOutcome = "success" | "error" | "terminal" | "aborted";
 
-/** Told about every reconcile; the metrics are its one implementation. Must not throw. */
+/** Observes every reconciliation; implemented by the metrics. Must not throw. */
 export interface ControllerObserver {
   reconciled(controller: string, outcome: ReconcileOutcome, durationMs: number): void;
 }
@@ -19,36 +30,36 @@ export interface ControllerObserver {
 export interface ControllerOptions {
   readonly name: string;
   readonly queue: WorkQueue;
-  /** One pass over one key. The signal is aborted when the time to drain is over. */
+  /** Reconciles one key. The signal is aborted at the end of the drain time. */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileResult>;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly observer?: ControllerObserver;
-  /** How many keys at once; 16 unless told. */
+  /** Maximum number of keys reconciled in parallel; 16 by default. */
   readonly concurrency?: number;
-  /** How long running reconciles may go on after `signal` is aborted, in milliseconds; 15 s unless told. */
+  /** Drain time: how long running reconciliations may continue after `signal` is aborted, in milliseconds; 15 s by default. */
   readonly drainMs?: number;
-  /** Aborting it ends the loop: no further key is taken, running reconciles may finish. */
+  /** Ends the loop when aborted: no further key is taken, running reconciliations may finish. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Takes keys from the queue and reconciles them until `signal` is aborted; resolves when the last reconcile has ended. Never rejects.
+ * Takes keys from the queue and reconciles them until `signal` is aborted; resolves when the last reconciliation has ended. Never rejects.
  *
- * A reconcile that rejects is repeated after the key's back-off, or after the error's own `retryAfterMs` where that is longer; a
- * `TerminalError` is not repeated. One key's failure never touches another.
+ * A reconciliation that rejects is retried after the key's backoff or the error's own `retryAfterMs`, whichever is longer; a
+ * `TerminalError` is not retried. A failure of one key never affects another.
  */
 export async function runController(options: ControllerOptions): Promise<void> {
   const { queue, signal, clock, concurrency = 16, drainMs = 15_000 } = options;
-  const hard = new AbortController();
+  const drained = new AbortController();
   using timers = new DisposableStack();
   const stop = (): void => {
     queue.shutdown();
-    timers.use(clock.timer(drainMs, () => hard.abort(signal.reason)));
+    timers.use(clock.timer(drainMs, () => drained.abort(signal.reason)));
   };
   if (signal.aborted) stop();
   else signal.addEventListener("abort", stop, { once: true });
-  await Promise.all(Array.from({ length: concurrency }, () => work(options, hard.signal)));
+  await Promise.all(Array.from({ length: concurrency }, () => work(options, drained.signal)));
   signal.removeEventListener("abort", stop);
 }
 
@@ -67,13 +78,13 @@ async function reconcileOne(options: ControllerOptions, key: string, signal: Abo
     queue.forget(key);
     if (requeueAfterMs !== undefined) queue.addAfter(key, requeueAfterMs);
   } catch (error) {
-    outcome = failed(options, key, error, signal);
+    outcome = onFailure(options, key, error, signal);
   }
   observer?.reconciled(name, outcome, clock.monotonic() - start);
   queue.done(key);
 }
 
-function failed(options: ControllerOptions, key: string, error: unknown, signal: AbortSignal): ReconcileOutcome {
+function onFailure(options: ControllerOptions, key: string, error: unknown, signal: AbortSignal): ReconcileOutcome {
   const { name, queue, logger } = options;
   if (signal.aborted) return "aborted";
   if (error instanceof TerminalError) {
@@ -87,11 +98,11 @@ function failed(options: ControllerOptions, key: string, error: unknown, signal:
 }
 
 function retryAfterOf(error: unknown): number {
-  const told = typeof error === "object" && error !== null && "retryAfterMs" in error ? error.retryAfterMs : undefined;
-  return typeof told === "number" && told > 0 ? told : 0;
+  const delay = isObject(error) ? error["retryAfterMs"] : undefined;
+  return typeof delay === "number" && delay > 0 ? delay : 0;
 }
 
-/** Where it came from, without the message: whoever wrote that may have put a value into it. */
+/** Returns the name and stack frames of an error, without its message, which may contain a secret value. */
 function traceOf(error: unknown): object {
   if (!(error instanceof Error)) return { error: typeof error };
   const frames = error.stack?.split("\n").filter((line) => line.startsWith("    at ")) ?? [];

@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
-import { PRIORITIES } from "./priority.ts";
-import { WorkQueue } from "./work-queue.ts";
+import { PRIORITIES, WorkQueue } from "./work-queue.ts";
 
 /** What a correct queue owes: keys to hand out, and keys being worked on. */
 class Model {

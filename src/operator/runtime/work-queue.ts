@@ -1,13 +1,19 @@
 import { Backoff } from "../../lib/backoff.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
-import { moreUrgent, PRIORITIES, type Priority } from "./priority.ts";
-import { TurnTaker } from "./turn-taker.ts";
+
+/** Reasons to reconcile a key, most urgent first (docs/design/engine.md#fairness). */
+export const PRIORITIES = ["spec", "drift", "vault", "background"] as const;
+export type Priority = (typeof PRIORITIES)[number];
+
+function moreUrgent(a: Priority, b: Priority): Priority {
+  return PRIORITIES.indexOf(a) <= PRIORITIES.indexOf(b) ? a : b;
+}
 
 export interface WorkQueueOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Whom a key belongs to; owners take turns within a priority. */
+  /** Returns the group of a key; groups take turns within a priority. */
   readonly groupOf: (key: string) => string;
 }
 
@@ -17,23 +23,23 @@ interface Waiting {
   readonly timer: Timer;
 }
 
-/** controller-runtime's parameters of a failing item. */
+/** The retry parameters of controller-runtime. */
 const RETRY = { baseMs: 5, maxMs: 1_000_000 };
 
 /**
  * A queue of keys with client-go's semantics, and priorities.
  *
- * Guarantees: a key is handed to one worker at a time; a key added any number of times before it is taken is handed out once; a key
- * added while it is worked on is handed out once more afterwards; nothing added before `shutdown` is forgotten.
+ * Guarantees: one worker at a time has a key; a key added several times before it is taken is processed once; a key added while it is
+ * processed is processed once more afterwards; no key added before `shutdown` is lost.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   /** Ready keys, by priority. A key is in at most one of them. */
-  readonly #ready = new Map<Priority, TurnTaker>(PRIORITIES.map((priority) => [priority, new TurnTaker()]));
+  readonly #ready = new Map<Priority, FairQueue>(PRIORITIES.map((priority) => [priority, new FairQueue()]));
   readonly #queued = new Map<string, Priority>();
-  /** With the priority they were taken at. */
+  /** Keys being processed, with the priority they were taken at. */
   readonly #processing = new Map<string, Priority>();
-  /** Added while being worked on: queued when done. */
+  /** Keys added while being processed, which are queued when done. */
   readonly #dirty = new Map<string, Priority>();
   readonly #waiting = new Map<string, Waiting>();
   readonly #failures = new Map<string, Backoff>();
@@ -44,17 +50,17 @@ export class WorkQueue {
     this.#options = options;
   }
 
-  /** Keys that could be worked on now. */
+  /** Number of keys that are ready. */
   get depth(): number {
     return this.#queued.size;
   }
 
-  /** Keys whose time has yet to come. */
+  /** Number of keys whose delay has not passed. */
   get waiting(): number {
     return this.#waiting.size;
   }
 
-  /** Keys being worked on. */
+  /** Number of keys being processed. */
   get processing(): number {
     return this.#processing.size;
   }
@@ -72,10 +78,10 @@ export class WorkQueue {
     if (queued) this.#ready.get(queued)?.remove(group, key);
     this.#queued.set(key, urgent);
     this.#ready.get(urgent)?.add(group, key);
-    this.#hand();
+    this.#deliver();
   }
 
-  /** Adds the key after `ms`. A key waits for one moment only: the earliest asked for, at the most urgent priority asked for. */
+  /** Adds the key after `ms`. A key has one deadline: the earliest requested one, with the most urgent requested priority. */
   addAfter(key: string, ms: number, priority: Priority = "background"): void {
     if (this.#closed) return;
     if (ms <= 0) return this.add(key, priority);
@@ -92,8 +98,8 @@ export class WorkQueue {
   }
 
   /**
-   * Adds the key after its back-off: 5 ms after the first failure, twice as long after each further one, at most 1000 s, less up to a
-   * half of it by chance; and never before `atLeastMs`. A key being worked on keeps the priority it was taken at. `forget` resets it.
+   * Adds the key after its backoff, and not before `atLeastMs`. The backoff is 5 ms after the first failure, doubles with each further one
+   * up to 1000 s, and is shortened by a random part of up to a half. A key being processed keeps its priority. `forget` resets it.
    */
   addRateLimited(key: string, atLeastMs = 0): void {
     const backoff = this.#failures.get(key) ?? new Backoff(RETRY, this.#options.random);
@@ -101,21 +107,21 @@ export class WorkQueue {
     this.addAfter(key, Math.max(atLeastMs, backoff.next()), this.#processing.get(key));
   }
 
-  /** How many times in a row the key was added by `addRateLimited`. */
+  /** Number of consecutive failures: additions by `addRateLimited` since the last `forget`. */
   failures(key: string): number {
     return this.#failures.get(key)?.failures ?? 0;
   }
 
-  /** The key succeeded, or will not be tried again: its next failure is a first one. */
+  /** Resets the failures of a key that succeeded or is not retried. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
 
-  /** The next key, as soon as there is one; `undefined` after `shutdown`. Every key taken must be given back by `done`. */
+  /** Waits for the next key; resolves with `undefined` after `shutdown`. The caller passes every key to `done`. */
   take(): Promise<string | undefined> {
     return new Promise((resolve) => {
       this.#takers.push(resolve);
-      this.#hand();
+      this.#deliver();
     });
   }
 
@@ -127,8 +133,8 @@ export class WorkQueue {
   }
 
   /**
-   * Ends the queue: workers get `undefined` instead of a further key, and nothing can be added any more. Keys that nobody has taken
-   * are dropped: a successor sees the same world and queues them again.
+   * Closes the queue: workers get `undefined` instead of a key, and additions are ignored. Keys that were not taken are dropped, because
+   * the next leader queues all resources again.
    */
   shutdown(): void {
     this.#closed = true;
@@ -136,10 +142,10 @@ export class WorkQueue {
     this.#waiting.clear();
     this.#dirty.clear();
     this.#queued.clear();
-    this.#hand();
+    this.#deliver();
   }
 
-  #hand(): void {
+  #deliver(): void {
     while (this.#takers.length > 0) {
       const key = this.#closed ? undefined : this.#next();
       if (key === undefined && !this.#closed) return;
@@ -154,6 +160,36 @@ export class WorkQueue {
       this.#queued.delete(key);
       this.#processing.set(key, priority);
       return key;
+    }
+    return undefined;
+  }
+}
+
+/** A queue in which groups take turns and the keys of one group are first in, first out. Every operation takes constant time. */
+class FairQueue {
+  /** Groups in the order of their turns: a `Map` keeps the order of insertion. */
+  readonly #groups = new Map<string, Set<string>>();
+
+  add(group: string, key: string): void {
+    const keys = this.#groups.get(group);
+    if (keys) keys.add(key);
+    else this.#groups.set(group, new Set([key]));
+  }
+
+  remove(group: string, key: string): void {
+    const keys = this.#groups.get(group);
+    keys?.delete(key);
+    if (keys?.size === 0) this.#groups.delete(group);
+  }
+
+  take(): string | undefined {
+    for (const [group, keys] of this.#groups) {
+      for (const key of keys) {
+        keys.delete(key);
+        this.#groups.delete(group);
+        if (keys.size > 0) this.#groups.set(group, keys);
+        return key;
+      }
     }
     return undefined;
   }

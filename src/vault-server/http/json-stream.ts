@@ -1,13 +1,13 @@
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
-import { nextTurn } from "../../lib/next-turn.ts";
+import { yieldToEventLoop } from "../../lib/clock.ts";
 import { LIST_PAGE_SIZE } from "../store/tables/secret-table.ts";
 
 /** Gives everybody else a turn before each piece. */
 async function* inTurns(pieces: AsyncIterable<string>): AsyncGenerator<string, void> {
   for await (const piece of pieces) {
     yield piece;
-    await nextTurn();
+    await yieldToEventLoop();
   }
 }
 

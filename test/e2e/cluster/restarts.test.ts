@@ -25,6 +25,7 @@ async function recordContents(signal: AbortSignal): Promise<Map<string, Set<stri
   const api = new KubeClient({
     credentials: await loadCredentials({ kubeconfig: world.plane.kubeconfigPath }),
     clock: systemClock,
+    fieldManager: "vaultsync-test",
   });
   const contents = new Map<string, Set<string>>();
   const namespace = world.namespace;

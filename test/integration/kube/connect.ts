@@ -4,5 +4,10 @@ import { systemClock } from "../../../src/lib/clock.ts";
 
 /** A client for a kubeconfig, as the operator makes one. */
 export async function connect(kubeconfig: string, options: Partial<KubeClientOptions> = {}): Promise<KubeClient> {
-  return new KubeClient({ credentials: await loadCredentials({ kubeconfig }), clock: systemClock, ...options });
+  return new KubeClient({
+    credentials: await loadCredentials({ kubeconfig }),
+    clock: systemClock,
+    fieldManager: "vaultsync",
+    ...options,
+  });
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import type { KubeClient } from "../../../src/operator/kube/client/kube-client.ts";
-import { acquireLease } from "../../../src/operator/kube/leader-election/lease.ts";
+import { acquireLease } from "../../../src/operator/kube/leader-election/acquire-lease.ts";
 import type { LeaseTiming } from "../../../src/operator/kube/leader-election/lease-options.ts";
 import type { Leadership } from "../../../src/operator/kube/leader-election/leadership.ts";
 import { LEASES } from "../../../src/operator/kube/resource.ts";

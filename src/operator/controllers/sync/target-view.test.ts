@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { syncItem, syncResource } from "../../../../test/support/kube/sync-resource.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import { Store } from "../../kube/cache/object-store.ts";
+import { ObjectStore } from "../../kube/cache/object-store.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 import { targetMetadata } from "./target-metadata.ts";
 import { TargetView, VerifiedStates } from "./target-view.ts";
@@ -15,7 +15,7 @@ function object(resourceVersion: string, uid = "u1"): KubeObject {
 }
 
 function setUp() {
-  const stores = { Secret: new Store<TargetMetadata>(), ConfigMap: new Store<TargetMetadata>() };
+  const stores = { Secret: new ObjectStore<TargetMetadata>(), ConfigMap: new ObjectStore<TargetMetadata>() };
   const view = new TargetView(stores, new VirtualClock());
   /** The watch shows a state; answers whether that is news. */
   const shows = (state: KubeObject): boolean => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Store, type Stored } from "./object-store.ts";
+import { ObjectStore, type Stored } from "./object-store.ts";
 
 const state = (uid: string, resourceVersion: string): Stored<string> => ({
   uid,
@@ -8,14 +8,14 @@ const state = (uid: string, resourceVersion: string): Stored<string> => ({
 });
 
 test("the same state again is no change", () => {
-  const store = new Store<string>();
+  const store = new ObjectStore<string>();
   expect(store.set("a", state("u1", "1"))).toEqual([{ type: "added", key: "a", now: "u1@1" }]);
   expect(store.set("a", state("u1", "1"))).toEqual([]);
   expect(store.set("a", state("u1", "2"))).toEqual([{ type: "updated", key: "a", before: "u1@1", now: "u1@2" }]);
 });
 
 test("a new object under an old name is a deletion and an addition", () => {
-  const store = new Store<string>();
+  const store = new ObjectStore<string>();
   store.set("a", state("u1", "1"));
   expect(store.set("a", state("u2", "5"))).toEqual([
     { type: "deleted", key: "a", before: "u1@1" },
@@ -24,7 +24,7 @@ test("a new object under an old name is a deletion and an addition", () => {
 });
 
 test("the late deletion of a former object does not remove its successor", () => {
-  const store = new Store<string>();
+  const store = new ObjectStore<string>();
   store.set("a", state("u2", "5"));
   expect(store.delete("a", "u1")).toEqual([]);
   expect(store.get("a")).toBe("u2@5");
@@ -33,7 +33,7 @@ test("the late deletion of a former object does not remove its successor", () =>
 });
 
 test("replacing everything tells exactly the difference", () => {
-  const store = new Store<string>();
+  const store = new ObjectStore<string>();
   store.set("gone", state("u1", "1"));
   store.set("same", state("u2", "2"));
   store.set("changed", state("u3", "3"));

@@ -1,4 +1,4 @@
-/** What a reflector knows of a collection, by key (`keyOf`). Only the reflector writes it. */
+/** The objects of a collection by key (`keyOf`). Only the reflector writes it. */
 export interface ReadonlyStore<T> {
   readonly size: number;
   get(key: string): T | undefined;
@@ -8,21 +8,21 @@ export interface ReadonlyStore<T> {
   entries(): IterableIterator<[string, T]>;
 }
 
-/** One difference between what the store held and what it holds now. */
+/** One difference between two states of the store. */
 export type StoreChange<T> =
   | { readonly type: "added"; readonly key: string; readonly now: T }
   | { readonly type: "updated"; readonly key: string; readonly before: T; readonly now: T }
   | { readonly type: "deleted"; readonly key: string; readonly before: T };
 
-/** A kept value, and which state of which object it is of. */
+/** A stored value, with the identity and version of its object. */
 export interface Stored<T> {
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
   readonly value: T;
 }
 
-/** A collection as last seen. Every operation answers the changes it made; what is the same object in the same state is none. */
-export class Store<T> implements ReadonlyStore<T> {
+/** The last known state of a collection. Each write returns its changes; the same version of the same object is not a change. */
+export class ObjectStore<T> implements ReadonlyStore<T> {
   #stored = new Map<string, Stored<T>>();
 
   get size(): number {
@@ -59,7 +59,7 @@ export class Store<T> implements ReadonlyStore<T> {
     return difference(key, before, now);
   }
 
-  /** @param uid of the object that is gone; nothing happens when another one has its name by now */
+  /** Deletes an object, unless its name now belongs to an object with another `uid`. */
   delete(key: string, uid: string | undefined): StoreChange<T>[] {
     const before = this.#stored.get(key);
     if (before === undefined || before.uid !== uid) return [];
@@ -67,7 +67,7 @@ export class Store<T> implements ReadonlyStore<T> {
     return difference(key, before, undefined);
   }
 
-  /** Makes the store hold exactly `next`, at once: deletions first, then the rest. */
+  /** Replaces the whole content by `next`; the returned changes start with the deletions. */
   replaceAll(next: Map<string, Stored<T>>): StoreChange<T>[] {
     const before = this.#stored;
     this.#stored = next;

@@ -45,7 +45,7 @@ class Scene {
     const log = (fields: object, message: string): void => void this.logged.push(JSON.stringify({ ...fields, message }));
     const logger: Logger = { debug: () => undefined, info: log, warn: log, error: log, child: () => logger };
     const { clock } = this;
-    const api = new KubeClient({ credentials: new Credentials(server.source(), clock), clock });
+    const api = new KubeClient({ credentials: new Credentials(server.source(), clock), clock, fieldManager: "vaultsync" });
     const base = { api, clock, logger, resource: SECRETS, namespace: "a", random: () => 0 };
     this.reflector = new Reflector({ ...base, project });
     this.reflector.onChange(({ type, key }) => void this.changes.push(`${type} ${key}`));

@@ -6,7 +6,7 @@ import { Deadline } from "../../../lib/deadline.ts";
 import { isKubeError, KubeError } from "../kube-error.ts";
 import type { KubeApi, ListOptions, WatchEvent } from "../client/kube-api.ts";
 import { keyOf, type KubeObject, type ResourceDescriptor } from "../resource.ts";
-import { Store, type ReadonlyStore, type StoreChange, type Stored } from "./object-store.ts";
+import { ObjectStore, type ReadonlyStore, type StoreChange, type Stored } from "./object-store.ts";
 
 export interface ReflectorOptions<T> {
   readonly api: KubeApi;
@@ -17,7 +17,7 @@ export interface ReflectorOptions<T> {
   readonly fieldSelector?: string | undefined;
   readonly metadataOnly?: boolean | undefined;
   /**
-   * What is kept of an object (`wholeObject` keeps all); what it drops costs no memory. Where it throws, what was kept before stays.
+   * Returns the part of an object to store (`wholeObject` stores all of it). If it throws, the stored value remains unchanged.
    */
   readonly project: (object: KubeObject) => T;
   readonly clock: Clock;
@@ -25,37 +25,40 @@ export interface ReflectorOptions<T> {
   readonly logger: Logger;
 }
 
-/** The projection that keeps everything. */
+/** The projection that stores the whole object. */
 export const wholeObject = (object: KubeObject): KubeObject => object;
 
-/** Where a reflector stands; it goes from each state to the next, and back after a failure. */
+/** The state of a reflector, which advances from one to the next and returns to an earlier one after a failure. */
 export type ReflectorState =
-  /** Nothing to go on from: a list is due. The store keeps what it has. */
+  /** There is no version to continue from, so a list is due. The store keeps its content. */
   | { readonly name: "Empty" }
   | { readonly name: "Listing" }
-  /** The store is whole up to this version: a watch is due. */
+  /** The store is complete up to this version, so a watch is due. */
   | { readonly name: "Listed"; readonly resourceVersion: string }
   | { readonly name: "Watching"; readonly resourceVersion: string };
 
-/** client-go's range of a watch's length, at random so that not all end together. */
+/** Range of a watch's random duration, as in client-go, so that watches do not all end together. */
 const WATCH_SECONDS = { shortest: 300, longest: 600 };
-/** A server that has sent a bookmark sends one a minute: three missing, and nobody is there. */
+/** A server that has sent a bookmark sends one a minute; after three missing ones the connection counts as dead. */
 const SILENCE_AFTER_BOOKMARK_MS = 180_000;
-/** A watch that ends sooner without having told anything counts as failed, so that it is not begun again in a tight loop. */
+/** A watch that ends sooner without an event counts as failed, which prevents a tight loop. */
 const SHORT_WATCH_MS = 1_000;
-/** `Backoff` waits between half and the whole: 0.8 … 30 s (design: kube-facts). */
+/** Delays of 0.8 … 30 s as in client-go, because `Backoff` waits between half and the whole of these. */
 const BACKOFF = { baseMs: 1_600, maxMs: 30_000 };
 
 /**
  * Keeps a store equal to a collection of the API server: lists it, then watches it.
  *
- * Guarantees: no error, not even a handler's, ends it; after a drop it goes on from the last version seen; a version that is too old
- * (410) makes it list again, and the difference, deletions too, is told; a new object under an old name is a deletion and an addition;
- * one that did not change is not told again. Until the first list, and while the server is away, the store is what it was.
+ * Guarantees:
+ * - No error ends it, not even one of a handler.
+ * - After a disconnect it resumes from the last version seen.
+ * - When that version is too old (410), it lists again and reports the differences, deletions included.
+ * - A new object under an old name is reported as a deletion and an addition; an unchanged object is not reported.
+ * - Until the first list, and while the server is unavailable, the store is unchanged.
  */
 export class Reflector<T> {
   readonly #options: ReflectorOptions<T>;
-  readonly #store = new Store<T>();
+  readonly #store = new ObjectStore<T>();
   readonly #handlers = new Set<(change: StoreChange<T>) => void>();
   readonly #synced = Promise.withResolvers<void>();
   readonly #backoff: Backoff;
@@ -66,7 +69,7 @@ export class Reflector<T> {
     this.#options = options;
     this.#backoff = new Backoff(BACKOFF, options.random);
     this.#log = options.logger.child({ resource: options.resource.plural });
-    // Whoever awaits it learns of the rejection; where nobody does, it is no news.
+    // Prevents an unhandled rejection when no caller awaits `synced`.
     this.#synced.promise.catch(() => undefined);
   }
 
@@ -78,12 +81,12 @@ export class Reflector<T> {
     return this.#state;
   }
 
-  /** Resolves once the first list is in the store and told; rejects with the signal's reason when `run` was stopped before. */
+  /** Resolves once the first list is stored and reported; rejects with the signal's reason when `run` was stopped before. */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }
 
-  /** Tells every change once it is in the store, in order. What is already there is not told again. */
+  /** Reports every change in order, after it is stored. The existing content of the store is not reported. */
   onChange(handler: (change: StoreChange<T>) => void): Disposable {
     this.#handlers.add(handler);
     return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
@@ -116,7 +119,7 @@ export class Reflector<T> {
         return;
       case "Watching":
         await this.#watch(state.resourceVersion, signal);
-        this.#state = interrupted(this.#state);
+        this.#state = resumeState(this.#state);
     }
   }
 
@@ -132,7 +135,7 @@ export class Reflector<T> {
         if (stored) next.set(key, stored);
       }
     }
-    this.#tell(this.#store.replaceAll(next));
+    this.#notify(this.#store.replaceAll(next));
     this.#log.debug({ objects: next.size, resourceVersion }, "listed");
     return resourceVersion;
   }
@@ -143,36 +146,36 @@ export class Reflector<T> {
     const timeoutSeconds = shortest + Math.floor(random() * (longest - shortest + 1));
     let silenceMs = (timeoutSeconds + 5) * 1_000;
     using silence = new Deadline(clock, silenceMs, signal);
-    const begun = clock.monotonic();
+    const startedAt = clock.monotonic();
     const options = { ...this.#scope(), resourceVersion: from, timeoutSeconds };
-    let told = false;
+    let received = false;
     for await (const event of api.watch(resource, options, silence.signal)) {
       if (event.type === "bookmark") silenceMs = Math.min(silenceMs, SILENCE_AFTER_BOOKMARK_MS);
       silence.restart(silenceMs);
-      this.#follow(event);
+      this.#applyEvent(event);
       this.#backoff.reset();
-      told = true;
+      received = true;
     }
-    if (!told && clock.monotonic() - begun < SHORT_WATCH_MS) {
+    if (!received && clock.monotonic() - startedAt < SHORT_WATCH_MS) {
       throw new KubeError({ kind: "Unavailable", operation: `watch ${resource.plural}`, reason: "ShortWatch" });
     }
   }
 
-  #follow(event: WatchEvent): void {
+  #applyEvent(event: WatchEvent): void {
     const resourceVersion = event.type === "bookmark" ? event.resourceVersion : event.object.metadata.resourceVersion;
     if (event.type !== "bookmark") {
       const { object } = event;
       const key = keyOf(object.metadata);
-      if (event.type === "deleted") this.#tell(this.#store.delete(key, object.metadata.uid));
+      if (event.type === "deleted") this.#notify(this.#store.delete(key, object.metadata.uid));
       else {
         const stored = this.#project(key, object);
-        if (stored) this.#tell(this.#store.set(key, stored));
+        if (stored) this.#notify(this.#store.set(key, stored));
       }
     }
     if (resourceVersion !== undefined) this.#state = { name: "Watching", resourceVersion };
   }
 
-  /** What is to be kept of the object; what is already kept of it, if anything, where the projection throws. */
+  /** Returns the projected object; if the projection throws, the value stored before, if any. */
   #project(key: string, object: KubeObject): Stored<T> | undefined {
     const { uid, resourceVersion } = object.metadata;
     try {
@@ -183,7 +186,7 @@ export class Reflector<T> {
     }
   }
 
-  #tell(changes: readonly StoreChange<T>[]): void {
+  #notify(changes: readonly StoreChange<T>[]): void {
     for (const change of changes) {
       for (const handler of this.#handlers) {
         try {
@@ -196,9 +199,9 @@ export class Reflector<T> {
   }
 
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
-    this.#state = isKubeError(error, "Gone") ? { name: "Empty" } : interrupted(this.#state);
-    const asked = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
-    const delayMs = Math.max(asked, this.#backoff.next());
+    this.#state = isKubeError(error, "Gone") ? { name: "Empty" } : resumeState(this.#state);
+    const requestedMs = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
+    const delayMs = Math.max(requestedMs, this.#backoff.next());
     const reason = isKubeError(error) ? error.message : nameOf(error);
     this.#log.warn(
       { reason, next: this.#state.name, failures: this.#backoff.failures, delayMs: Math.round(delayMs) },
@@ -213,12 +216,12 @@ export class Reflector<T> {
   }
 }
 
-/** Where to go on from after a list or a watch that broke. */
-function interrupted(state: ReflectorState): ReflectorState {
+/** Returns the state from which to continue after a list or watch failed. */
+function resumeState(state: ReflectorState): ReflectorState {
   return "resourceVersion" in state ? { name: "Listed", resourceVersion: state.resourceVersion } : { name: "Empty" };
 }
 
-/** Not the message: whoever wrote that may have quoted the object. */
+/** Returns the error's name without its message, which may quote the object. */
 function nameOf(error: unknown): string {
   return error instanceof Error ? error.name : typeof error;
 }

@@ -1,11 +1,11 @@
 import { KubeError } from "../kube-error.ts";
 
-/** More than an object can have in etcd, several times over. */
-const LONGEST_LINE = 16 * 1024 * 1024;
+/** Several times the size limit of an object in etcd. */
+const MAX_LINE_LENGTH = 16 * 1024 * 1024;
 
 /**
- * The JSON values of a stream of lines.
- * @throws KubeError `Unexpected` for a line that is no JSON or has no end, `Unavailable` when the stream ends within a line
+ * Yields the JSON values of a stream of lines.
+ * @throws KubeError `Unexpected` for a line that is too long or not JSON, `Unavailable` when the stream ends within a line
  */
 export async function* readJsonLines(chunks: AsyncIterable<Uint8Array>, operation: string): AsyncGenerator {
   const decoder = new TextDecoder();
@@ -18,16 +18,16 @@ export async function* readJsonLines(chunks: AsyncIterable<Uint8Array>, operatio
       start = end + 1;
     }
     rest = rest.slice(start);
-    if (rest.length > LONGEST_LINE) throw new KubeError({ kind: "Unexpected", operation, reason: "EndlessLine" });
+    if (rest.length > MAX_LINE_LENGTH) throw new KubeError({ kind: "Unexpected", operation, reason: "LineTooLong" });
   }
-  if (rest !== "") throw new KubeError({ kind: "Unavailable", operation, reason: "HalfLine" });
+  if (rest !== "") throw new KubeError({ kind: "Unavailable", operation, reason: "TruncatedLine" });
 }
 
-/** @throws KubeError `Unexpected`; not the parser's error, which quotes the text */
+/** Parses JSON. @throws KubeError `Unexpected`, and never the parser's error, which quotes the text */
 export function parseJson(text: string, operation: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new KubeError({ kind: "Unexpected", operation, reason: "UnreadableAnswer" });
+    throw new KubeError({ kind: "Unexpected", operation, reason: "UnreadableResponse" });
   }
 }

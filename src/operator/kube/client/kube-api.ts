@@ -5,29 +5,29 @@ export interface ListOptions {
   readonly namespace: string;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
-  /** Ask for `PartialObjectMetadata`: objects come without anything but their metadata, so no value ever reaches this process. */
+  /** Requests `PartialObjectMetadata`: only the metadata of the objects reaches this process, never a value. */
   readonly metadataOnly?: boolean | undefined;
 }
 
 export interface ListPage {
   readonly items: readonly KubeObject[];
-  /** Where a watch goes on from; the same on every page of one list. */
+  /** The version at which a watch continues; the same on every page of one list. */
   readonly resourceVersion: string;
 }
 
 export interface WatchOptions extends ListOptions {
-  /** Where to go on from: that of a list, an event or a bookmark. */
+  /** The version to continue from: that of a list, an event or a bookmark. */
   readonly resourceVersion: string;
-  /** After how many seconds the server is to end the watch. */
+  /** Time in seconds after which the server ends the watch. */
   readonly timeoutSeconds: number;
 }
 
 export type WatchEvent =
   | { readonly type: "added" | "modified" | "deleted"; readonly object: KubeObject }
-  /** Nothing happened up to this resourceVersion. */
+  /** All events up to this resourceVersion have been sent. */
   | { readonly type: "bookmark"; readonly resourceVersion: string };
 
-/** Which object, and optionally which state of it, a call is meant for; another one is a `Conflict`. */
+/** An object and optionally its expected state; any other state is a `Conflict`. */
 export interface StateRef extends ObjectRef {
   readonly uid?: string | undefined;
   readonly resourceVersion?: string | undefined;
@@ -38,37 +38,37 @@ export interface DeleteOptions {
 }
 
 /**
- * The port to the API server (design: engine, "Ports"). One real implementation: `KubeClient`.
+ * The port to the API server (docs/design/engine.md#ports). Its one real implementation is `KubeClient`.
  *
- * Every call rejects with a `KubeError`, or with the signal's reason once that is aborted. Objects come back with `apiVersion` and
- * `kind` of the descriptor, also those from lists and metadata-only reads. A write that rejects with `Timeout` or `Unavailable` may
- * have happened all the same.
+ * Every method rejects with a `KubeError`, or with the signal's reason when the signal is aborted. Returned objects have the
+ * `apiVersion` and `kind` of the descriptor, also those of lists and metadata-only reads. A write that rejects with `Timeout` or
+ * `Unavailable` may have happened nevertheless.
  */
 export interface KubeApi {
   get(resource: ResourceDescriptor, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject>;
-  /** As `get`, but only the metadata leaves the server (`PartialObjectMetadata`). */
+  /** Like `get`, but the server sends only the metadata (`PartialObjectMetadata`). */
   getMetadata(resource: ResourceDescriptor, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject>;
-  /** The whole collection, page by page (500 objects each). Rejects with `Gone` when it took too long and must start anew. */
+  /** Lists the whole collection in pages of 500 objects. Rejects with `Gone` when it took too long and has to start again. */
   list(resource: ResourceDescriptor, options: ListOptions, signal: AbortSignal): AsyncIterable<ListPage>;
   /**
-   * What happens after `resourceVersion`. Ends when the server ends it or the connection closes between two events; an ERROR in the
-   * stream, a reset and a line that cannot be read are thrown. A dead peer is silent: the caller bounds the silence.
+   * Yields the events after `resourceVersion`. Ends when the server ends the watch or closes the connection between two events. Throws
+   * for an ERROR event, a reset, or an unreadable line. A dead peer is silent, so the caller has to limit the time without an event.
    */
   watch(resource: ResourceDescriptor, options: WatchOptions, signal: AbortSignal): AsyncIterable<WatchEvent>;
-  /** POST: `AlreadyExists` when the name is taken. */
+  /** Creates the object by POST; `AlreadyExists` when the name is taken. */
   create(resource: ResourceDescriptor, object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
-  /** PUT of the whole object. `metadata.resourceVersion` is required: `Conflict` when the object has changed since. */
+  /** Replaces the whole object by PUT. Requires `metadata.resourceVersion`; `Conflict` when the object has changed since. */
   replace(resource: ResourceDescriptor, object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
   /**
-   * Server-side apply of exactly the fields in `object`, under the client's field manager. Without `force`, a field of another manager
-   * is a `Conflict`. Creates the object where it does not exist.
+   * Applies exactly the fields in `object` on the server, under the client's field manager; creates the object if it does not exist.
+   * Without `force`, a field of another manager is a `Conflict`.
    */
   apply(resource: ResourceDescriptor, object: KubeObject, options: { force: boolean }, signal: AbortSignal): Promise<KubeObject>;
   /**
-   * Replaces the status, and only that, by PUT on the status subresource. With `resourceVersion` and `uid` in `ref` it is refused as
-   * `Conflict` when the object is another by now. Only for custom resources: their server ignores the rest of the object here.
+   * Replaces only the status, by PUT on the status subresource. With `resourceVersion` and `uid` in `ref`, another state of the object
+   * is a `Conflict`. For custom resources only: the API server ignores the rest of the object for them.
    */
   replaceStatus(resource: ResourceDescriptor, ref: StateRef, status: object, signal: AbortSignal): Promise<KubeObject>;
-  /** Deletes the object; with `uid` or `resourceVersion` in `ref` only if it is still that one. */
+  /** Deletes the object; with `uid` or `resourceVersion` in `ref`, another object or state is a `Conflict`. */
   delete(resource: ResourceDescriptor, ref: StateRef, options: DeleteOptions, signal: AbortSignal): Promise<void>;
 }

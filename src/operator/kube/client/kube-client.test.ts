@@ -24,7 +24,12 @@ interface Pair extends AsyncDisposable {
 async function connect(answer: Answerer, options: Partial<KubeClientOptions> = {}): Promise<Pair> {
   const server = await LoopbackApiServer.start(answer);
   const clock = options.clock ?? systemClock;
-  const client = new KubeClient({ credentials: new Credentials(server.source(), clock), clock, ...options });
+  const client = new KubeClient({
+    credentials: new Credentials(server.source(), clock),
+    clock,
+    fieldManager: "vaultsync",
+    ...options,
+  });
   return {
     server,
     client,
@@ -239,7 +244,12 @@ test("after a 401 the credentials are loaded again and the call repeated once", 
     return loads.length === 1 ? "old" : "new";
   });
   // The one connection has to be free again for the repetition.
-  await using client = new KubeClient({ credentials: new Credentials(source, systemClock), clock: systemClock, connections: 1 });
+  await using client = new KubeClient({
+    credentials: new Credentials(source, systemClock),
+    clock: systemClock,
+    connections: 1,
+    fieldManager: "vaultsync",
+  });
   expect(await client.get(SECRETS, ref, forever)).toEqual(secret);
   expect(await client.get(SECRETS, ref, forever)).toEqual(secret);
   expect(loads).toEqual([false, true]);
@@ -257,7 +267,11 @@ test("credentials that cannot be loaded are an error that tells nothing of why",
   const source = server.source(() => {
     throw new Error(`plugin said ${CANARY}`);
   });
-  await using client = new KubeClient({ credentials: new Credentials(source, systemClock), clock: systemClock });
+  await using client = new KubeClient({
+    credentials: new Credentials(source, systemClock),
+    clock: systemClock,
+    fieldManager: "vaultsync",
+  });
   const error = await failure(client.get(SECRETS, ref, forever));
   expect(error.kind).toBe("Unauthorized");
   expect(inspect(error)).not.toContain(CANARY);
@@ -293,7 +307,11 @@ test.each<[string, Answerer, KubeErrorKind]>([
 
 test("a server that is not there is unavailable", async () => {
   const server = await LoopbackApiServer.start(() => undefined);
-  await using client = new KubeClient({ credentials: new Credentials(server.source(), systemClock), clock: systemClock });
+  await using client = new KubeClient({
+    credentials: new Credentials(server.source(), systemClock),
+    clock: systemClock,
+    fieldManager: "vaultsync",
+  });
   await server[Symbol.asyncDispose]();
   expect(await failure(client.get(SECRETS, ref, forever))).toMatchObject({ kind: "Unavailable", reason: "ECONNREFUSED" });
 });

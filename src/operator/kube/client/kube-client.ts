@@ -8,60 +8,61 @@ import type { DeleteOptions, KubeApi, ListOptions, ListPage, StateRef, WatchEven
 import { decodeEvent, decodeList, decodeObject, statusOfErrorEvent } from "./object-codec.ts";
 import { ALL_NAMESPACES, apiVersionOf, collectionPath, keyOf, pathOf } from "../resource.ts";
 import type { KubeObject, ObjectRef, ResourceDescriptor } from "../resource.ts";
-import { codeOfStatus, errorOfRefusal } from "./status-error.ts";
-import { errorOfTransport, Transport, type KubeRequest } from "./kube-transport.ts";
-import { WriteGate } from "./write-gate.ts";
+import { statusCodeOf, responseError } from "./status-error.ts";
+import { transportError, KubeTransport, type KubeRequest } from "./kube-transport.ts";
+import { WriteLimiter } from "./write-limiter.ts";
 
 export interface KubeClientOptions {
   readonly credentials: Credentials;
   readonly clock: Clock;
-  /** Connections for calls; `DEFAULT_CONNECTIONS` unless told. Each watch has one more of its own. */
+  /** Maximum number of connections for requests; 8 by default. Each watch has a further connection of its own. */
   readonly connections?: number;
-  /** The field manager of all writes; `vaultsync` unless told. */
-  readonly fieldManager?: string;
-  /** Asked directly before each write is sent; `false` makes it fail as `NotLeader`. The lease's fence (design: faults, I7). */
+  /** The field manager of all writes. */
+  readonly fieldManager: string;
+  /** Called directly before each write is sent; `false` makes the write fail as `NotLeader` (docs/design/faults.md#i7). */
   readonly mayWrite?: () => boolean;
-  /** For one attempt of a call, in milliseconds; 30 s unless told. */
+  /** Time for one attempt of a request, in milliseconds; 30 s by default. */
   readonly timeoutMs?: number;
 }
 
-export const DEFAULT_CONNECTIONS = 8;
-const PAGE = 500;
-const WRITES_IN_FLIGHT = 16;
-/** How often a call is repeated after 429 or 503 … */
-const REPEATS = 3;
-/** … and how long it may be asked to wait for that; beyond, the caller's queue waits, not a worker. */
-const LONGEST_WAIT_MS = 5_000;
+const DEFAULT_CONNECTIONS = 8;
+const DEFAULT_TIMEOUT_MS = 30_000;
+const PAGE_SIZE = 500;
+const MAX_WRITES_IN_FLIGHT = 16;
+/** Maximum number of retries of a request after 429 or 503. */
+const MAX_RETRIES = 3;
+/** Longest delay before such a retry. If the server asks for more, the caller's queue has to wait instead of a worker. */
+const MAX_RETRY_DELAY_MS = 5_000;
 
 const JSON_TYPE = "application/json";
 const AS_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const AS_METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
-type Call = Pick<KubeRequest, "method" | "path" | "operation" | "signal"> & {
+type ApiRequest = Pick<KubeRequest, "method" | "path" | "operation" | "signal"> & {
   readonly accept?: string;
   readonly contentType?: string;
   readonly body?: object;
 };
 
 /**
- * The real `KubeApi`, over a few shared connections (`Transport`).
+ * Implements `KubeApi` over a few shared connections (`KubeTransport`).
  *
- * Besides the port's contract: 429, and 503 for anything but POST, are repeated up to three times after the server's `Retry-After`; at
- * most 16 writes are in flight, fewer after a 429.
+ * In addition to the port's contract: 429, and 503 for anything but POST, are retried up to three times after the server's
+ * `Retry-After`; at most 16 writes are in flight, fewer after a 429.
  */
 export class KubeClient implements KubeApi, AsyncDisposable {
   readonly #options: KubeClientOptions;
-  readonly #transport: Transport;
-  readonly #writes = new WriteGate(WRITES_IN_FLIGHT);
-  readonly #manager: string;
+  readonly #transport: KubeTransport;
+  readonly #writes = new WriteLimiter(MAX_WRITES_IN_FLIGHT);
+  readonly #fieldManager: string;
 
   constructor(options: KubeClientOptions) {
     this.#options = options;
-    this.#transport = new Transport(options.credentials, options.connections ?? DEFAULT_CONNECTIONS);
-    this.#manager = `fieldManager=${encodeURIComponent(options.fieldManager ?? "vaultsync")}`;
+    this.#transport = new KubeTransport(options.credentials, options.connections ?? DEFAULT_CONNECTIONS);
+    this.#fieldManager = `fieldManager=${encodeURIComponent(options.fieldManager)}`;
   }
 
-  /** Closes all connections; calls and watches under way fail. */
+  /** Closes all connections; requests and watches in flight fail. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.#transport[Symbol.asyncDispose]();
   }
@@ -77,15 +78,15 @@ export class KubeClient implements KubeApi, AsyncDisposable {
 
   async *list(resource: ResourceDescriptor, options: ListOptions, signal: AbortSignal): AsyncGenerator<ListPage> {
     const query = selectors(options);
-    query.set("limit", String(PAGE));
+    query.set("limit", String(PAGE_SIZE));
     const operation = `list ${resource.plural}`;
     const accept = options.metadataOnly ? AS_METADATA_LIST : JSON_TYPE;
     for (let next: string | undefined; next !== "";) {
       if (next) query.set("continue", next);
       const path = `${collectionPath(resource, options.namespace)}?${query.toString()}`;
-      const answer = decodeList(resource, await this.#call({ method: "GET", path, operation, signal, accept }), operation);
-      yield answer.page;
-      next = answer.next;
+      const list = decodeList(resource, await this.#send({ method: "GET", path, operation, signal, accept }), operation);
+      yield list.page;
+      next = list.next;
     }
   }
 
@@ -99,22 +100,22 @@ export class KubeClient implements KubeApi, AsyncDisposable {
     const path = `${collectionPath(resource, options.namespace)}?${query.toString()}`;
     const headers = { accept: options.metadataOnly ? AS_METADATA : JSON_TYPE };
     const request: KubeRequest = { method: "GET", path, operation, headers, pool: "watches", signal };
-    const answer = await this.#transport.send(request);
-    if (answer.statusCode !== 200) throw await this.#refusal(answer, request);
+    const response = await this.#transport.send(request);
+    if (response.statusCode !== 200) throw await this.#failure(response, request);
     try {
-      for await (const line of readJsonLines(answer.body, operation)) {
+      for await (const line of readJsonLines(response.body, operation)) {
         const status = statusOfErrorEvent(line);
-        if (status !== undefined) throw this.#errorInStream(status, operation);
+        if (status !== undefined) throw this.#streamError(status, operation);
         yield decodeEvent(resource, line, operation);
       }
     } catch (error) {
-      throw errorOfTransport(error, request);
+      throw transportError(error, request);
     }
   }
 
   create(resource: ResourceDescriptor, object: KubeObject, signal: AbortSignal): Promise<KubeObject> {
     const scope = object.metadata.namespace ?? (resource.namespaced ? "" : ALL_NAMESPACES);
-    const path = `${collectionPath(resource, scope)}?${this.#manager}`;
+    const path = `${collectionPath(resource, scope)}?${this.#fieldManager}`;
     return this.#object(resource, {
       method: "POST",
       path,
@@ -126,20 +127,20 @@ export class KubeClient implements KubeApi, AsyncDisposable {
 
   replace(resource: ResourceDescriptor, object: KubeObject, signal: AbortSignal): Promise<KubeObject> {
     const operation = named("replace", resource, object.metadata);
-    if (!object.metadata.resourceVersion) throw new RangeError(`${operation}: needs the resourceVersion it replaces`);
-    const path = `${pathOf(resource, object.metadata)}?${this.#manager}`;
+    if (!object.metadata.resourceVersion) throw new RangeError(`${operation}: metadata.resourceVersion is required`);
+    const path = `${pathOf(resource, object.metadata)}?${this.#fieldManager}`;
     return this.#object(resource, { method: "PUT", path, operation, signal, body: object });
   }
 
   apply(resource: ResourceDescriptor, object: KubeObject, options: { force: boolean }, signal: AbortSignal): Promise<KubeObject> {
-    const path = `${pathOf(resource, object.metadata)}?${this.#manager}&force=${options.force}`;
+    const path = `${pathOf(resource, object.metadata)}?${this.#fieldManager}&force=${options.force}`;
     const operation = named("apply", resource, object.metadata);
     const contentType = "application/apply-patch+yaml";
     return this.#object(resource, { method: "PATCH", path, operation, signal, body: object, contentType });
   }
 
   replaceStatus(resource: ResourceDescriptor, ref: StateRef, status: object, signal: AbortSignal): Promise<KubeObject> {
-    const path = `${pathOf(resource, ref, "status")}?${this.#manager}`;
+    const path = `${pathOf(resource, ref, "status")}?${this.#fieldManager}`;
     const operation = named("update status of", resource, ref);
     const { name, namespace, uid, resourceVersion } = ref;
     const metadata = { name, namespace, uid, resourceVersion };
@@ -151,79 +152,79 @@ export class KubeClient implements KubeApi, AsyncDisposable {
     const preconditions = { uid: ref.uid, resourceVersion: ref.resourceVersion };
     const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions, ...options };
     const operation = named("delete", resource, ref);
-    await this.#call({ method: "DELETE", path: pathOf(resource, ref), operation, signal, body });
+    await this.#send({ method: "DELETE", path: pathOf(resource, ref), operation, signal, body });
   }
 
-  async #object(resource: ResourceDescriptor, call: Call): Promise<KubeObject> {
-    return decodeObject(resource, await this.#call(call), call.operation);
+  async #object(resource: ResourceDescriptor, request: ApiRequest): Promise<KubeObject> {
+    return decodeObject(resource, await this.#send(request), request.operation);
   }
 
-  /** Repeats what the server asks to repeat; answers the parsed body. */
-  async #call(call: Call): Promise<unknown> {
+  /** Sends the request, retries it when the server asks for that, and returns the parsed body. */
+  async #send(request: ApiRequest): Promise<unknown> {
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await (call.method === "GET" ? this.#attempt(call) : this.#write(call));
+        return await (request.method === "GET" ? this.#attempt(request) : this.#write(request));
       } catch (error) {
-        const wait = error instanceof KubeError ? repeatAfter(error, call) : undefined;
-        if (wait === undefined || wait > LONGEST_WAIT_MS || attempt === REPEATS) throw error;
-        await this.#options.clock.sleep(wait, call.signal).catch(() => call.signal.throwIfAborted());
+        const delay = error instanceof KubeError ? retryDelay(error, request) : undefined;
+        if (delay === undefined || delay > MAX_RETRY_DELAY_MS || attempt === MAX_RETRIES) throw error;
+        await this.#options.clock.sleep(delay, request.signal).catch(() => request.signal.throwIfAborted());
       }
     }
   }
 
-  async #write(call: Call): Promise<unknown> {
-    using _place = await this.#writes.enter(call.signal);
-    if (this.#options.mayWrite?.() === false) throw new KubeError({ kind: "NotLeader", operation: call.operation });
+  async #write(request: ApiRequest): Promise<unknown> {
+    using _slot = await this.#writes.acquire(request.signal);
+    if (this.#options.mayWrite?.() === false) throw new KubeError({ kind: "NotLeader", operation: request.operation });
     try {
-      const answer = await this.#attempt(call);
-      this.#writes.accepted();
-      return answer;
+      const body = await this.#attempt(request);
+      this.#writes.onSuccess();
+      return body;
     } catch (error) {
-      if (error instanceof KubeError && error.kind === "TooManyRequests") this.#writes.refused();
+      if (error instanceof KubeError && error.kind === "TooManyRequests") this.#writes.onThrottled();
       throw error;
     }
   }
 
-  async #attempt(call: Call): Promise<unknown> {
-    const { method, path, operation, accept = JSON_TYPE, contentType = JSON_TYPE } = call;
-    using deadline = new Deadline(this.#options.clock, this.#options.timeoutMs ?? 30_000, call.signal);
+  async #attempt({ method, path, operation, signal, body, ...types }: ApiRequest): Promise<unknown> {
+    const { accept = JSON_TYPE, contentType = JSON_TYPE } = types;
+    using deadline = new Deadline(this.#options.clock, this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS, signal);
     const request: KubeRequest = {
       method,
       path,
       operation,
-      pool: "calls",
+      pool: "requests",
       signal: deadline.signal,
-      headers: call.body ? { accept, "content-type": contentType } : { accept },
-      ...(call.body && { body: JSON.stringify(call.body) }),
+      headers: body ? { accept, "content-type": contentType } : { accept },
+      ...(body && { body: JSON.stringify(body) }),
     };
     try {
-      const answer = await this.#transport.send(request);
-      if (answer.statusCode < 200 || answer.statusCode > 299) throw await this.#refusal(answer, request);
-      return parseJson(await answer.body.text(), operation);
+      const response = await this.#transport.send(request);
+      if (response.statusCode < 200 || response.statusCode > 299) throw await this.#failure(response, request);
+      return parseJson(await response.body.text(), operation);
     } catch (error) {
       if (deadline.expired) throw new KubeError({ kind: "Timeout", operation, reason: "Deadline" });
-      throw errorOfTransport(error, request);
+      throw transportError(error, request);
     }
   }
 
-  async #refusal(answer: Dispatcher.ResponseData, request: KubeRequest): Promise<KubeError> {
-    const text = await answer.body.text();
-    const header = answer.headers["retry-after"];
-    return errorOfRefusal({
+  async #failure(response: Dispatcher.ResponseData, request: KubeRequest): Promise<KubeError> {
+    const text = await response.body.text();
+    const header = response.headers["retry-after"];
+    return responseError({
       operation: request.operation,
-      status: answer.statusCode,
-      body: jsonOrNothing(text),
+      status: response.statusCode,
+      body: jsonOrUndefined(text),
       retryAfter: Array.isArray(header) ? header[0] : header,
       now: this.#options.clock.now(),
     });
   }
 
-  #errorInStream(body: unknown, operation: string): KubeError {
-    return errorOfRefusal({ operation, status: codeOfStatus(body), body, now: this.#options.clock.now() });
+  #streamError(body: unknown, operation: string): KubeError {
+    return responseError({ operation, status: statusCodeOf(body), body, now: this.#options.clock.now() });
   }
 }
 
-/** `get secrets team-a/db` */
+/** Names an operation in errors, e.g. `get secrets team-a/db`. */
 function named(verb: string, resource: ResourceDescriptor, ref: ObjectRef): string {
   return `${verb} ${resource.plural} ${keyOf(ref)}`;
 }
@@ -235,13 +236,13 @@ function selectors(options: ListOptions): URLSearchParams {
   return query;
 }
 
-/** A 429 was not begun, a 503 with `Retry-After` may have been: only what can be sent twice is. */
-function repeatAfter(error: KubeError, call: Call): number | undefined {
+/** Returns the delay before a retry, if one is safe: the server did not start a request rejected with 429, but may have started one that ends with 503. */
+function retryDelay(error: KubeError, request: ApiRequest): number | undefined {
   if (error.kind === "TooManyRequests") return error.retryAfterMs ?? 1_000;
-  return error.status === 503 && call.method !== "POST" ? error.retryAfterMs : undefined;
+  return error.status === 503 && request.method !== "POST" ? error.retryAfterMs : undefined;
 }
 
-function jsonOrNothing(text: string): unknown {
+function jsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

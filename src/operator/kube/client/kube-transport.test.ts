@@ -46,7 +46,7 @@ async function start(tls: { cert: string; key: string }, ca: (fresh: boolean) =>
     load: async (fresh) => ({ headers: new Redacted({}), tls: new Redacted({ ca: ca(fresh).cert }) }),
   };
   const clock = new VirtualClock();
-  const client = new KubeClient({ credentials: new Credentials(source, clock), clock });
+  const client = new KubeClient({ credentials: new Credentials(source, clock), clock, fieldManager: "vaultsync" });
   onTestFinished(async () => {
     await client[Symbol.asyncDispose]();
     server.closeAllConnections();

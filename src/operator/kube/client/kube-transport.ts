@@ -9,59 +9,58 @@ export interface KubeRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** What the request is called in errors. */
+  /** The request's name in errors. */
   readonly operation: string;
-  readonly pool: "calls" | "watches";
+  readonly pool: "requests" | "watches";
   readonly signal: AbortSignal;
 }
 
 interface Pools {
   readonly tls: string;
-  readonly calls: Agent;
+  readonly requests: Agent;
   readonly watches: Agent;
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** A watch's headers come at once; its body is bounded by whoever watches. */
+/** Also for watches: their headers arrive immediately, and the caller bounds the silence of their body. */
 const HEADERS_TIMEOUT_MS = 30_000;
 /** Below the 90 s after which an API server closes an idle connection, so that it is never reused while being closed. */
 const KEEP_ALIVE_MS = 45_000;
-const MAX_ANSWER_BYTES = 256 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
 
 /**
- * The connections to one API server: one pool for calls, one for watches, HTTP/1.1. (HTTP/2 would put everything on one connection,
- * and its pings do not notice a dead peer; design: kube-facts.) New TLS material means new pools; what still runs on the old ones ends
- * there.
+ * Sends requests to one API server over HTTP/1.1, with one connection pool for requests and one for watches. HTTP/2 would use a single
+ * connection, and its pings do not detect a dead peer. New TLS material creates new pools; requests on the old ones finish there.
  */
-export class Transport implements AsyncDisposable {
+export class KubeTransport implements AsyncDisposable {
   readonly #credentials: Credentials;
   readonly #connections: number;
   readonly #retired = new Set<Pools>();
   #pools: Pools | undefined;
 
-  /** @param connections how many connections calls may open; a watch always has its own */
+  /** @param connections maximum number of connections for requests; each watch has its own */
   constructor(credentials: Credentials, connections: number) {
     this.#credentials = credentials;
     this.#connections = connections;
   }
 
   /**
-   * Sends, and answers whatever status comes. A 401 makes the credentials load again, and is repeated once.
+   * Sends the request and returns the response, whatever its status. After a 401 it loads the credentials again and retries once.
    * @throws KubeError `Timeout`, `Unavailable`, `Unauthorized` (no credentials) or `Unexpected`; the signal's reason when aborted
    */
   async send(request: KubeRequest): Promise<Dispatcher.ResponseData> {
     const access = await this.#access(request);
-    const answer = await this.#dispatch(request, access);
-    if (answer.statusCode !== 401) return answer;
-    await answer.body.dump();
-    await this.#credentials.refuse(access);
+    const response = await this.#dispatch(request, access);
+    if (response.statusCode !== 401) return response;
+    await response.body.dump();
+    await this.#credentials.reject(access);
     return this.#dispatch(request, await this.#access(request));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     const all = this.#pools ? [this.#pools, ...this.#retired] : [...this.#retired];
     this.#pools = undefined;
-    await Promise.all(all.flatMap(({ calls, watches }) => [calls.destroy(), watches.destroy()]));
+    await Promise.all(all.flatMap(({ requests, watches }) => [requests.destroy(), watches.destroy()]));
   }
 
   async #access(request: KubeRequest): Promise<Access> {
@@ -69,7 +68,7 @@ export class Transport implements AsyncDisposable {
     try {
       return await this.#credentials.access();
     } catch {
-      // Not the cause: a credential plugin's output can hold anything.
+      // Without the cause: the output of a credential plugin can contain a token.
       throw new KubeError({ kind: "Unauthorized", operation: request.operation, reason: "CredentialsUnreadable" });
     }
   }
@@ -86,8 +85,8 @@ export class Transport implements AsyncDisposable {
         signal: request.signal,
       });
     } catch (error) {
-      if (isTlsFailure(error)) await this.#credentials.refuse(access);
-      throw errorOfTransport(error, request);
+      if (isTlsFailure(error)) await this.#credentials.reject(access);
+      throw transportError(error, request);
     }
   }
 
@@ -104,7 +103,7 @@ export class Transport implements AsyncDisposable {
     };
     this.#pools = {
       tls: fingerprint,
-      calls: new Agent({ ...common, connections: this.#connections, maxResponseSize: MAX_ANSWER_BYTES }),
+      requests: new Agent({ ...common, connections: this.#connections, maxResponseSize: MAX_RESPONSE_BYTES }),
       watches: new Agent({ ...common, bodyTimeout: 0 }),
     };
     return this.#pools;
@@ -113,12 +112,12 @@ export class Transport implements AsyncDisposable {
   #retire(pools: Pools): void {
     this.#retired.add(pools);
     const forget = (): boolean => this.#retired.delete(pools);
-    void Promise.all([pools.calls.close(), pools.watches.close()]).then(forget, forget);
+    void Promise.all([pools.requests.close(), pools.watches.close()]).then(forget, forget);
   }
 }
 
-/** The error for a request or a body that broke. @returns the signal's reason when that is why */
-export function errorOfTransport(error: unknown, request: Pick<KubeRequest, "operation" | "signal">): unknown {
+/** Maps a failure of a request or of its body to a `KubeError`, or to the signal's reason when the signal was aborted. */
+export function transportError(error: unknown, request: Pick<KubeRequest, "operation" | "signal">): unknown {
   if (request.signal.aborted) return request.signal.reason;
   if (error instanceof KubeError) return error;
   const code = codeOf(error) ?? "";

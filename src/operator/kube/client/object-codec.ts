@@ -3,16 +3,16 @@ import type { ListPage, WatchEvent } from "./kube-api.ts";
 import { apiVersionOf, type KubeObject, type ObjectMeta, type ResourceDescriptor } from "../resource.ts";
 import { isObject } from "../../../lib/is-object.ts";
 
-export interface Continued {
+export interface DecodedList {
   readonly page: ListPage;
-  /** Where the next page is; empty after the last. */
+  /** The `continue` token of the next page; empty after the last one. */
   readonly next: string;
 }
 
 /**
- * An object as the API server sends it. Only what this room relies on is checked, because the rest is for the caller to parse; the
- * items of built-in lists and metadata-only answers come without the object's own kind, so it is put in.
- * @throws KubeError `Unexpected` when it has no metadata
+ * Decodes an object of the API server. Checks only the metadata that this package uses; the caller parses the rest. Sets `apiVersion` and
+ * `kind`, which items of built-in lists and metadata-only responses lack.
+ * @throws KubeError `Unexpected` when the metadata is missing
  */
 export function decodeObject(resource: ResourceDescriptor, value: unknown, operation: string): KubeObject {
   if (!isObject(value) || !isMeta(value["metadata"])) throw unreadable(operation);
@@ -20,8 +20,8 @@ export function decodeObject(resource: ResourceDescriptor, value: unknown, opera
   return { ...value, apiVersion: apiVersionOf(resource), kind: resource.kind, metadata };
 }
 
-/** @throws KubeError `Unexpected` when it is no list */
-export function decodeList(resource: ResourceDescriptor, value: unknown, operation: string): Continued {
+/** Decodes one page of a list. @throws KubeError `Unexpected` when the value is not a list */
+export function decodeList(resource: ResourceDescriptor, value: unknown, operation: string): DecodedList {
   if (!isObject(value) || !isObject(value["metadata"])) throw unreadable(operation);
   const { metadata } = value;
   const items = value["items"] ?? [];
@@ -30,7 +30,7 @@ export function decodeList(resource: ResourceDescriptor, value: unknown, operati
   return { page: { items: items.map((item) => decodeObject(resource, item, operation)), resourceVersion }, next };
 }
 
-/** An ERROR event is not decoded here: the client turns it into the error it stands for. @throws KubeError `Unexpected` */
+/** Decodes a watch event other than ERROR (see `statusOfErrorEvent`). @throws KubeError `Unexpected` */
 export function decodeEvent(resource: ResourceDescriptor, value: unknown, operation: string): WatchEvent {
   if (!isObject(value)) throw unreadable(operation);
   const object = value["object"];
@@ -48,7 +48,7 @@ export function decodeEvent(resource: ResourceDescriptor, value: unknown, operat
   }
 }
 
-/** The Status of an ERROR event; `undefined` for any other line. */
+/** Returns the Status of an ERROR event, or `undefined` for any other line. */
 export function statusOfErrorEvent(value: unknown): unknown {
   return isObject(value) && value["type"] === "ERROR" ? (value["object"] ?? null) : undefined;
 }
@@ -60,11 +60,11 @@ function bookmarkOf(object: unknown, operation: string): string {
   return resourceVersion;
 }
 
-/** The server's own types make the other fields what `ObjectMeta` says. */
+/** Checks the name only: the types of the other fields are guaranteed by the API server. */
 function isMeta(value: unknown): value is ObjectMeta {
   return isObject(value) && typeof value["name"] === "string";
 }
 
 function unreadable(operation: string): KubeError {
-  return new KubeError({ kind: "Unexpected", operation, reason: "UnreadableAnswer" });
+  return new KubeError({ kind: "Unexpected", operation, reason: "UnreadableResponse" });
 }

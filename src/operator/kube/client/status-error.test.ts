@@ -3,13 +3,13 @@ import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { refusal } from "../../../../test/support/kube/loopback-api-server.ts";
 import type { KubeErrorKind } from "../kube-error.ts";
-import { errorOfRefusal } from "./status-error.ts";
+import { responseError } from "./status-error.ts";
 
 const CANARY = "canary-1d70b2c4e9f85a36";
 const operation = "create secrets a/s";
 
 function kindOf(status: number, body: unknown): KubeErrorKind {
-  return errorOfRefusal({ operation, status, body, now: 0 }).kind;
+  return responseError({ operation, status, body, now: 0 }).kind;
 }
 
 test.each<[string, number, object, KubeErrorKind]>([
@@ -49,21 +49,21 @@ test("a redirect or any other surprise is unexpected", () => {
 
 test("which field was refused and why is told, the value and the server's words are not", () => {
   const causes = [{ reason: "FieldValueInvalid", field: "data[ca.crt]", message: `Invalid value: "${CANARY}"` }];
-  const error = errorOfRefusal({ operation, status: 422, body: refusal(422, "Invalid", { causes }, CANARY), now: 0 });
+  const error = responseError({ operation, status: 422, body: refusal(422, "Invalid", { causes }, CANARY), now: 0 });
   expect(error.causes).toEqual([{ reason: "FieldValueInvalid", field: "data[ca.crt]" }]);
   expect(error.message).toBe("create secrets a/s: Invalid (422 Invalid)");
   expect(inspect(error, { depth: 10 }) + JSON.stringify(error) + String(error.stack)).not.toContain(CANARY);
 });
 
 test("a reason that is no single word is dropped", () => {
-  const error = errorOfRefusal({ operation, status: 403, body: refusal(403, `because of ${CANARY}`), now: 0 });
+  const error = responseError({ operation, status: 403, body: refusal(403, `because of ${CANARY}`), now: 0 });
   expect(error.reason).toBe("");
 });
 
 test("the time to wait comes from the header, or else from the Status, and is clamped", () => {
   const body = refusal(429, "TooManyRequests", { retryAfterSeconds: 7 });
   const wait = (retryAfter?: string): number | undefined =>
-    errorOfRefusal({ operation, status: 429, body, retryAfter, now: Date.UTC(2026, 0, 1) }).retryAfterMs;
+    responseError({ operation, status: 429, body, retryAfter, now: Date.UTC(2026, 0, 1) }).retryAfterMs;
   expect(wait()).toBe(7_000);
   expect(wait("3")).toBe(3_000);
   expect(wait("Thu, 01 Jan 2026 00:00:30 GMT")).toBe(30_000);
@@ -76,7 +76,7 @@ test("the time to wait comes from the header, or else from the Status, and is cl
 test("any body at all makes an error, never an exception", () => {
   fc.assert(
     fc.property(fc.integer({ min: 300, max: 599 }), fc.jsonValue(), (status, body) => {
-      expect(errorOfRefusal({ operation, status, body, now: 0 }).status).toBe(status);
+      expect(responseError({ operation, status, body, now: 0 }).status).toBe(status);
     }),
   );
 });

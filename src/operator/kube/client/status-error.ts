@@ -4,7 +4,7 @@ import { retryAfterMs } from "../../../lib/retry-after.ts";
 
 const Cause = z.object({ field: z.string().catch(""), reason: z.string().catch("") });
 
-/** `metav1.Status`, as much of it as may leave this file; `message` is looked at here and dropped. */
+/** The fields of `metav1.Status` that are used here. `message` never leaves this file (docs/design/security.md#api-server-messages). */
 const Status = z.object({
   kind: z.literal("Status"),
   code: z.number().optional().catch(undefined),
@@ -19,35 +19,35 @@ const Status = z.object({
 });
 type Status = z.infer<typeof Status>;
 
-/** What a refusal is made of. */
-export interface Refusal {
+/** What a response is made of. */
+export interface FailedResponse {
   readonly operation: string;
-  /** HTTP status; for an ERROR inside a watch, that of the Status. */
+  /** HTTP status; for an ERROR event, the code of its Status. */
   readonly status: number;
-  /** The parsed body, whatever it is; `undefined` when it was no JSON. */
+  /** The parsed body; `undefined` when it is not JSON. */
   readonly body: unknown;
   readonly retryAfter?: string | undefined;
-  /** Wall clock, for a `Retry-After` that is a date. */
+  /** Wall-clock time in ms, for a `Retry-After` that is a date. */
   readonly now: number;
 }
 
-/** The error for an answer that is not a success. Nothing of the server's own wording gets into it. */
-export function errorOfRefusal(refusal: Refusal): KubeError {
-  const parsed = Status.safeParse(refusal.body);
+/** Maps a failed response to a `KubeError`, which contains nothing of the server's own wording. */
+export function responseError(response: FailedResponse): KubeError {
+  const parsed = Status.safeParse(response.body);
   const status = parsed.success ? parsed.data : undefined;
   const seconds = status?.details.retryAfterSeconds;
   return new KubeError({
-    operation: refusal.operation,
-    kind: status ? kindOf(refusal.status, status) : kindOfBareCode(refusal.status),
-    status: refusal.status,
+    operation: response.operation,
+    kind: status ? kindOf(response.status, status) : kindOfBareCode(response.status),
+    status: response.status,
     reason: word(status?.reason ?? ""),
     causes: status?.details.causes.map(cleanCause) ?? [],
-    retryAfterMs: retryAfterMs(refusal.retryAfter ?? seconds?.toString(), refusal.now),
+    retryAfterMs: retryAfterMs(response.retryAfter ?? seconds?.toString(), response.now),
   });
 }
 
-/** The code of a Status that came inside a watch; 500 when there is none. */
-export function codeOfStatus(body: unknown): number {
+/** Returns the code of the Status in an ERROR event; 500 without one. */
+export function statusCodeOf(body: unknown): number {
   const parsed = Status.safeParse(body);
   return parsed.success ? (parsed.data.code ?? 500) : 500;
 }
@@ -72,7 +72,7 @@ function kindOf(code: number, status: Status): KubeErrorKind {
   }
 }
 
-/** Without a readable Status it may be anybody's answer: a proxy's 404 does not say that the object is gone. */
+/** Maps a status code without a readable Status. The response may come from a proxy, whose 404 does not mean that the object is gone. */
 function kindOfBareCode(code: number): KubeErrorKind {
   if (code === 401) return "Unauthorized";
   if (code === 403) return "Forbidden";

@@ -56,10 +56,10 @@ test("a refused token is read again at once; a refusal that comes late changes n
   const credentials = await loadCredentials({ env: inCluster, serviceAccountDirectory: path, clock: new VirtualClock() });
   const first = await credentials.access();
   await writeFile(join(path, "token"), "second");
-  await credentials.refuse(first);
+  await credentials.reject(first);
   const second = await credentials.access();
   expect(second.headers.reveal()).toEqual({ authorization: "Bearer second" });
-  await credentials.refuse(first);
+  await credentials.reject(first);
   expect(await credentials.access()).toBe(second);
 });
 
@@ -95,7 +95,7 @@ test("a kubeconfig that was rewritten is read again when the server refuses the 
   const credentials = await loadCredentials({ kubeconfig: path });
   const old = await credentials.access();
   await writeFile(path, kubeconfig('{server: "https://k.example"}', "{token: new}"));
-  await credentials.refuse(old);
+  await credentials.reject(old);
   expect(await authorization(credentials)).toBe("Bearer new");
 });
 

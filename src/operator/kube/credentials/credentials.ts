@@ -1,7 +1,7 @@
 import type { Clock } from "../../../lib/clock.ts";
 import type { Redacted } from "../../../lib/redacted.ts";
 
-/** TLS as `node:tls` takes it. What is absent is the system's. */
+/** TLS options of `node:tls`. Absent options have the system's defaults. */
 export interface TlsMaterial {
   readonly ca?: string;
   readonly cert?: string;
@@ -9,32 +9,32 @@ export interface TlsMaterial {
   readonly servername?: string;
 }
 
-/** With what to speak to the API server at this moment. */
+/** Headers and TLS options for requests to the API server, valid for a short time. */
 export interface Access {
   /** Authorization and, where configured, impersonation. */
   readonly headers: Redacted<Readonly<Record<string, string>>>;
   readonly tls: Redacted<TlsMaterial>;
 }
 
-/** Where access comes from: a kubeconfig or the pod's own ServiceAccount. */
+/** A source of access: a kubeconfig or the pod's own ServiceAccount. */
 export interface AccessSource {
-  /** The origin of the API server, and a path where it is served under one. */
+  /** The origin of the API server, and its path if it has one. */
   readonly server: URL;
-  /** The namespace of the pod or of the kubeconfig's context, where one is named. */
+  /** The namespace of the pod or of the kubeconfig's context, if any. */
   readonly namespace: string | undefined;
-  /** Reads files and runs plugins as needed. `fresh` forgets everything known, because the server refused it. */
+  /** Reads files and runs plugins as needed. `fresh` discards all cached state, because the server rejected it. */
   load(fresh: boolean): Promise<Access>;
 }
 
-/** A rotated token or CA is noticed after so long. client-go reads a token once a minute; the kubelet rotates long before expiry. */
-const READ_AGAIN_MS = 10_000;
+/** Time after which a rotated token or CA is read. client-go reads a token once a minute; the kubelet rotates it long before it expires. */
+const CACHE_MS = 10_000;
 
-/** The access of one source, kept for a short while and shared by all calls. */
+/** Caches the access of one source for a short time and shares it among all requests. */
 export class Credentials {
   readonly #source: AccessSource;
   readonly #clock: Clock;
   #current: { readonly access: Promise<Access>; readonly until: number } | undefined;
-  #refused = false;
+  #rejected = false;
 
   constructor(source: AccessSource, clock: Clock) {
     this.#source = source;
@@ -49,13 +49,13 @@ export class Credentials {
     return this.#source.namespace;
   }
 
-  /** What to use now. Rejects with the source's error, and tries again at the next call. */
+  /** Returns the current access. Rejects with the source's error, and loads again on the next call. */
   access(): Promise<Access> {
     const now = this.#clock.monotonic();
     if (this.#current && now < this.#current.until) return this.#current.access;
-    const access = this.#source.load(this.#refused);
-    this.#refused = false;
-    const current = { access, until: now + READ_AGAIN_MS };
+    const access = this.#source.load(this.#rejected);
+    this.#rejected = false;
+    const current = { access, until: now + CACHE_MS };
     this.#current = current;
     access.catch(() => {
       if (this.#current === current) this.#current = undefined;
@@ -63,12 +63,12 @@ export class Credentials {
     return access;
   }
 
-  /** The server did not accept `refused`: the next call loads anew, unless another call already has. */
-  async refuse(refused: Access): Promise<void> {
+  /** Reports that the server rejected this access, so that the next call loads it again unless another call already has. */
+  async reject(rejected: Access): Promise<void> {
     const current = this.#current;
-    const same = current === undefined || (await current.access.catch(() => refused)) === refused;
+    const same = current === undefined || (await current.access.catch(() => rejected)) === rejected;
     if (!same || this.#current !== current) return;
     this.#current = undefined;
-    this.#refused = true;
+    this.#rejected = true;
   }
 }

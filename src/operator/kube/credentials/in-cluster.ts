@@ -4,11 +4,11 @@ import { isIPv6 } from "node:net";
 import { Redacted } from "../../../lib/redacted.ts";
 import type { Access, AccessSource } from "./credentials.ts";
 
-/** Where the kubelet mounts the ServiceAccount. */
+/** The directory at which the kubelet mounts the ServiceAccount. */
 export const SERVICE_ACCOUNT_DIRECTORY = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /**
- * Access with the pod's own ServiceAccount. It needs no client library: loading @kubernetes/client-node costs some 80 MB.
+ * Returns the access of the pod's own ServiceAccount. It needs no client library: loading @kubernetes/client-node costs some 80 MB.
  *
  * @param server host and port from `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`
  */

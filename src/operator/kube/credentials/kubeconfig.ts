@@ -2,24 +2,32 @@ import type { RequestOptions } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
 import { Redacted } from "../../../lib/redacted.ts";
 import type { Access, AccessSource, TlsMaterial } from "./credentials.ts";
-import { KubeConfigError } from "./kubeconfig-error.ts";
 import { codeOf } from "../../../lib/error-code.ts";
 
+/** Reports a kubeconfig that cannot be used. The message says what to change, without quoting the file. */
+class KubeConfigError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "KubeConfigError";
+  }
+}
+
 /**
- * Access as a kubeconfig describes it, with its exec and OIDC plugins. The only file that loads @kubernetes/client-node (80 MB, a
- * quarter of a second), so it is itself imported only where there is a kubeconfig.
+ * Returns the access that a kubeconfig describes, with its exec and OIDC plugins. Import this file dynamically, and only with a
+ * kubeconfig: it is the only one that loads @kubernetes/client-node (80 MB, a quarter of a second).
  *
- * @param path the file; without it, the files of `KUBECONFIG`, then the one in the home directory
- * @throws KubeConfigError when it cannot be read, or asks for what is refused here
+ * @param path the file; by default the files of `KUBECONFIG`, then the one in the home directory
+ * @throws KubeConfigError when it cannot be read or has an unsupported setting
  */
 export function kubeconfigSource(path: string | undefined): AccessSource {
   let config = read(path);
   const cluster = config.getCurrentCluster();
-  if (!cluster) throw new KubeConfigError("the kubeconfig's current context names no cluster");
-  if (cluster.skipTLSVerify) throw new KubeConfigError("insecure-skip-tls-verify is not supported: give the server's CA");
-  if (cluster.proxyUrl) throw new KubeConfigError("proxy-url is not supported");
+  if (!cluster) throw new KubeConfigError("kubeconfig: the current context has no cluster");
+  if (cluster.skipTLSVerify)
+    throw new KubeConfigError("kubeconfig: insecure-skip-tls-verify is not supported; set certificate-authority");
+  if (cluster.proxyUrl) throw new KubeConfigError("kubeconfig: proxy-url is not supported");
   const server = URL.parse(cluster.server);
-  if (server?.protocol !== "https:") throw new KubeConfigError("the API server's address has to start with https://");
+  if (server?.protocol !== "https:") throw new KubeConfigError("kubeconfig: the server must start with https://");
   const namespace = config.getContextObject(config.getCurrentContext())?.namespace;
   return {
     server,
@@ -37,7 +45,7 @@ function read(path: string | undefined): KubeConfig {
     if (path === undefined) config.loadFromDefault();
     else config.loadFromFile(path);
   } catch (error) {
-    // Not the message: a parser's quotes the file, and with it a token.
+    // Without the parser's message: it quotes the file, and with it a token.
     const code = codeOf(error) ?? "not a kubeconfig";
     throw new KubeConfigError(`cannot read ${path ?? "the default kubeconfig"}: ${code}`);
   }

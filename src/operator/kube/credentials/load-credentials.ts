@@ -3,7 +3,7 @@ import { Credentials, type AccessSource } from "./credentials.ts";
 import { inClusterSource, SERVICE_ACCOUNT_DIRECTORY } from "./in-cluster.ts";
 
 export interface CredentialsOptions {
-  /** A kubeconfig's path. */
+  /** Path of a kubeconfig. */
   readonly kubeconfig?: string | undefined;
   readonly clock?: Clock;
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -11,10 +11,10 @@ export interface CredentialsOptions {
 }
 
 /**
- * Finds out how to reach the API server, in the order of controller-runtime: the given kubeconfig, `KUBECONFIG`, the pod's own
- * ServiceAccount, the kubeconfig in the home directory.
+ * Loads the credentials for the API server from the first available source, in the order of controller-runtime: the given kubeconfig,
+ * `KUBECONFIG`, the pod's own ServiceAccount, the kubeconfig in the home directory.
  *
- * @throws KubeConfigError when there is none, or it cannot be used
+ * @throws KubeConfigError when no source is available or the kubeconfig is not usable
  */
 export async function loadCredentials(options: CredentialsOptions = {}): Promise<Credentials> {
   return new Credentials(await findSource(options), options.clock ?? systemClock);

@@ -1,15 +1,15 @@
 import type { Timer } from "../../../lib/clock.ts";
 import { Deadline } from "../../../lib/deadline.ts";
 import { isKubeError } from "../kube-error.ts";
-import { freedLease, heldLease, readLease, type LeaseRecord } from "./lease-record.ts";
+import { releasedLease, heldLease, readLease, type LeaseRecord } from "./lease-record.ts";
 import type { LeaseOptions, LeaseTiming } from "./lease-options.ts";
 import { LEASES } from "../resource.ts";
 
 /**
- * The Lease while it is ours: renewed until it is released, or lost.
+ * Holds the Lease: renews it until it is released or lost.
  *
- * `mayWrite` is the fence: it says no from `renewDeadlineMs` after the last renewal was *sent* on, well before anybody else may take
- * the Lease, also when this process was stopped in between. `lost` is aborted no later. Once lost, it stays lost.
+ * `mayWrite` is the fence. It returns false from `renewDeadlineMs` after the last renewal was *sent*, well before another process may take
+ * the Lease, even if this process was suspended meanwhile. `lost` is aborted no later. A lost Lease is never regained.
  */
 export class Leadership implements AsyncDisposable {
   readonly #options: LeaseOptions & { readonly timing: LeaseTiming };
@@ -20,28 +20,28 @@ export class Leadership implements AsyncDisposable {
   #fence: number;
   #fenceTimer: Timer;
 
-  /** @param since when, on the monotonic clock, the request that took the Lease was sent */
-  constructor(options: LeaseOptions & { readonly timing: LeaseTiming }, record: LeaseRecord, since: number) {
+  /** @param sentAt monotonic time at which the request that took the Lease was sent */
+  constructor(options: LeaseOptions & { readonly timing: LeaseTiming }, record: LeaseRecord, sentAt: number) {
     this.#options = options;
     this.#record = record;
-    this.#fence = since + options.timing.renewDeadlineMs;
+    this.#fence = sentAt + options.timing.renewDeadlineMs;
     this.#fenceTimer = this.#armFence();
     this.#renewing = this.#renew();
   }
 
-  /** Aborted when the Lease could not be renewed in time or is another's. Not by `release`. */
+  /** Aborted when the Lease was not renewed in time or another process took it; not by `release`. */
   get lost(): AbortSignal {
     return this.#lost.signal;
   }
 
-  /** To be asked directly before each write. */
+  /** Reports whether this process may write; call it directly before each write. */
   mayWrite(): boolean {
     return !this.#ended.signal.aborted && this.#options.clock.monotonic() < this.#fence;
   }
 
   /**
-   * Gives the Lease back, so that another one need not wait for its end. To be called when nothing writes any more: `mayWrite` says no
-   * from here on. Never rejects; where the API server cannot be told, the Lease runs out by itself.
+   * Releases the Lease, so that the next leader does not wait until it expires. Call it when no write is in flight: `mayWrite` returns
+   * false from now on. Never rejects; if the API server is unavailable, the Lease expires by itself.
    */
   async release(): Promise<void> {
     if (this.#ended.signal.aborted) return;
@@ -50,7 +50,7 @@ export class Leadership implements AsyncDisposable {
     await this.#renewing;
     using deadline = new Deadline(clock, timing.retryMs, new AbortController().signal);
     try {
-      await api.replace(LEASES, freedLease(this.#record, { namespace, name }, clock.now()), deadline.signal);
+      await api.replace(LEASES, releasedLease(this.#record, { namespace, name }, clock.now()), deadline.signal);
       logger.info({ lease: name }, "released lease");
     } catch (error) {
       logger.warn({ lease: name, reason: isKubeError(error) ? error.message : "Timeout" }, "failed to release lease");
@@ -71,25 +71,25 @@ export class Leadership implements AsyncDisposable {
       } catch (error) {
         if (signal.aborted) return;
         logger.warn({ lease: name, reason: isKubeError(error) ? error.message : "Timeout" }, "failed to renew lease");
-        if (isKubeError(error, "Conflict", "NotFound")) await this.#look(signal);
+        if (isKubeError(error, "Conflict", "NotFound")) await this.#recheck(signal);
       }
     }
   }
 
   async #renewOnce(signal: AbortSignal): Promise<void> {
     const { api, clock, namespace, name, identity, timing } = this.#options;
-    // Two attempts at least fit into the time there is.
+    // At least two attempts fit into the renew deadline.
     using deadline = new Deadline(clock, timing.renewDeadlineMs / 2, signal);
-    const since = clock.monotonic();
+    const sentAt = clock.monotonic();
     const object = heldLease(this.#record, { namespace, name }, identity, timing.durationMs, clock.now());
     this.#record = readLease(await api.replace(LEASES, object, deadline.signal));
-    this.#fence = since + timing.renewDeadlineMs;
+    this.#fence = sentAt + timing.renewDeadlineMs;
     this.#fenceTimer[Symbol.dispose]();
     this.#fenceTimer = this.#armFence();
   }
 
-  /** A conflict is either another holder, or our own renewal whose answer was lost. */
-  async #look(signal: AbortSignal): Promise<void> {
+  /** Reads the Lease after a conflict, which is caused by another holder or by an own renewal whose response was lost. */
+  async #recheck(signal: AbortSignal): Promise<void> {
     const { api, clock, namespace, name, identity, timing } = this.#options;
     using deadline = new Deadline(clock, timing.retryMs, signal);
     try {

@@ -4,11 +4,11 @@ import type { Random } from "../../../lib/random.ts";
 import type { KubeApi } from "../client/kube-api.ts";
 
 export interface LeaseOptions {
-  /** On connections of its own, so that nothing queues before a renewal. Without a fence. */
+  /** A client with a connection of its own, so that no other request delays a renewal. Without a fence. */
   readonly api: KubeApi;
   readonly namespace: string;
   readonly name: string;
-  /** Unique to this process, not only to this pod's name: a restarted process is another holder. */
+  /** Unique to this process and not only to the pod: a restarted process is another holder. */
   readonly identity: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -17,12 +17,12 @@ export interface LeaseOptions {
 }
 
 export interface LeaseTiming {
-  /** How long others wait after a renewal they saw. */
+  /** Time that other candidates wait after an observed renewal, in milliseconds. */
   readonly durationMs: number;
-  /** How long after its last renewal the holder may still write. Shorter than the duration by more than a write takes. */
+  /** Time after its last renewal during which the holder may write. Shorter than the duration by more than a write takes. */
   readonly renewDeadlineMs: number;
   readonly retryMs: number;
 }
 
-/** controller-runtime's: 15 s, 10 s, 2 s. */
+/** The defaults of controller-runtime: 15 s, 10 s, 2 s. */
 export const LEASE_TIMING: LeaseTiming = { durationMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2_000 };

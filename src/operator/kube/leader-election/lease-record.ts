@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { microTime } from "./micro-time.ts";
-import { apiVersionOf, LEASES, type KubeObject } from "../resource.ts";
+import { apiVersionOf, LEASES, microTime, type KubeObject } from "../resource.ts";
 
-/** `spec` of a Lease, as tolerant as a value that anybody may have written asks for. */
+/** `spec` of a Lease, parsed leniently: any client may have written it. */
 const Spec = z.object({
   holderIdentity: z.string().catch(""),
   leaseDurationSeconds: z.number().int().positive().max(3_600).catch(1),
@@ -10,18 +9,18 @@ const Spec = z.object({
   leaseTransitions: z.number().int().nonnegative().catch(0),
 });
 
-/** Who holds a Lease, as read from the API server. */
+/** The holder of a Lease, as read from the API server. */
 export interface LeaseRecord {
-  /** Empty when nobody does. */
+  /** Empty without a holder. */
   readonly holder: string;
-  /** How long after a renewal others have to wait, in milliseconds. */
+  /** Time after a renewal during which other candidates wait, in milliseconds. */
   readonly durationMs: number;
   readonly acquireTime: string | undefined;
   readonly transitions: number;
   readonly object: KubeObject;
 }
 
-/** Never throws: a Lease that cannot be read is nobody's. */
+/** Parses a Lease. Never throws: a malformed Lease has no holder. */
 export function readLease(object: KubeObject): LeaseRecord {
   const spec = Spec.safeParse(object["spec"] ?? {});
   const { holderIdentity, leaseDurationSeconds, acquireTime, leaseTransitions } = spec.success ? spec.data : Spec.parse({});
@@ -34,7 +33,7 @@ export function readLease(object: KubeObject): LeaseRecord {
   };
 }
 
-/** The Lease as `holder` takes or renews it. `now` is wall-clock, for people to read: nobody judges by it. */
+/** Returns the Lease to write when `holder` takes or renews it. `now` is wall-clock time and informational: expiry is never derived from it. */
 export function heldLease(
   before: LeaseRecord | undefined,
   name: LeaseName,
@@ -54,8 +53,8 @@ export function heldLease(
   });
 }
 
-/** The Lease as its holder gives it back: free at once. */
-export function freedLease(before: LeaseRecord, name: LeaseName, now: number): KubeObject {
+/** Returns the Lease to write when its holder releases it, so that it is free immediately. */
+export function releasedLease(before: LeaseRecord, name: LeaseName, now: number): KubeObject {
   const { transitions } = before;
   return write(before, name, {
     holderIdentity: "",

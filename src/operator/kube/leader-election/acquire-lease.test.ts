@@ -5,7 +5,7 @@ import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import { silentLogger } from "../../../lib/logger.ts";
 import { KubeClient } from "../client/kube-client.ts";
 import { Credentials } from "../credentials/credentials.ts";
-import { acquireLease } from "./lease.ts";
+import { acquireLease } from "./acquire-lease.ts";
 import type { Leadership } from "./leadership.ts";
 
 interface Spec {
@@ -30,7 +30,7 @@ class LeaseServer {
   private constructor(server: LoopbackApiServer) {
     this.server = server;
     const { clock } = this;
-    this.api = new KubeClient({ credentials: new Credentials(server.source(), clock), clock });
+    this.api = new KubeClient({ credentials: new Credentials(server.source(), clock), clock, fieldManager: "vaultsync" });
     server.answer = async (request, response) => {
       if (this.fault === "slow") await clock.sleep(4_000);
       if (this.fault === "hang") return;

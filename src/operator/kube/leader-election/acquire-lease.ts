@@ -7,24 +7,25 @@ import { Leadership } from "./leadership.ts";
 import { LEASES } from "../resource.ts";
 
 /**
- * Waits until the Lease is ours. A holder has lost it when we have not seen it renewed for its own duration, counted on our clock from
- * when we first saw its last renewal; the times written in it are never compared with ours (design: kube-facts).
+ * Waits until this process holds the Lease. A holder has lost it when no renewal was observed for the Lease's duration, counted on the
+ * monotonic clock of this process from the first observation of the last renewal. The times written in the Lease are never compared with
+ * local time, because clocks differ.
  *
- * No error of the API server ends the waiting; it rejects only with the signal's reason. Who has it must watch `Leadership.lost`.
+ * No error of the API server ends the wait; it rejects only with the signal's reason. The caller has to watch `Leadership.lost`.
  */
 export async function acquireLease(options: LeaseOptions, signal: AbortSignal): Promise<Leadership> {
   const { clock, random, logger, timing = LEASE_TIMING } = options;
   const candidate = new Candidate(options, timing);
   for (;;) {
     try {
-      const won = await candidate.tryOnce(signal);
-      if (won) {
+      const acquired = await candidate.tryAcquire(signal);
+      if (acquired) {
         logger.info({ lease: options.name, identity: options.identity }, "became leader");
-        return new Leadership({ ...options, timing }, won.record, won.since);
+        return new Leadership({ ...options, timing }, acquired.record, acquired.sentAt);
       }
     } catch (error) {
       signal.throwIfAborted();
-      // A lost race is the usual way to learn that another one leads.
+      // A lost race is not worth a log line: another candidate became leader.
       if (isKubeError(error, "NotFound")) {
         const { namespace } = options;
         logger.error(
@@ -42,25 +43,25 @@ export async function acquireLease(options: LeaseOptions, signal: AbortSignal): 
 class Candidate {
   readonly #options: LeaseOptions;
   readonly #timing: LeaseTiming;
-  /** The last state of the Lease, and when we first saw it. */
-  #seen: { readonly resourceVersion: string | undefined; readonly at: number } | undefined;
+  /** The last observed state of the Lease and the monotonic time of its first observation. */
+  #observed: { readonly resourceVersion: string | undefined; readonly at: number } | undefined;
 
   constructor(options: LeaseOptions, timing: LeaseTiming) {
     this.#options = options;
     this.#timing = timing;
   }
 
-  /** @returns the Lease and the moment its holding counts from, when it is ours now */
-  async tryOnce(signal: AbortSignal): Promise<{ record: LeaseRecord; since: number } | undefined> {
+  /** Tries once to take the Lease. Returns it and the monotonic time at which the request was sent, or `undefined` if another process holds it. */
+  async tryAcquire(signal: AbortSignal): Promise<{ record: LeaseRecord; sentAt: number } | undefined> {
     const { api, namespace, name, identity, clock } = this.#options;
     const { durationMs, renewDeadlineMs } = this.#timing;
     using deadline = new Deadline(clock, renewDeadlineMs, signal);
     const found = await this.#read(deadline.signal);
     if (found && found.holder !== identity && !this.#expired(found)) return undefined;
-    const since = clock.monotonic();
+    const sentAt = clock.monotonic();
     const object = heldLease(found, { namespace, name }, identity, durationMs, clock.now());
     const written = await (found ? api.replace(LEASES, object, deadline.signal) : api.create(LEASES, object, deadline.signal));
-    return { record: readLease(written), since };
+    return { record: readLease(written), sentAt };
   }
 
   async #read(signal: AbortSignal): Promise<LeaseRecord | undefined> {
@@ -77,10 +78,10 @@ class Candidate {
     if (record.holder === "") return true;
     const { resourceVersion } = record.object.metadata;
     const now = this.#options.clock.monotonic();
-    if (this.#seen?.resourceVersion !== resourceVersion || !this.#seen) {
-      this.#seen = { resourceVersion, at: now };
+    if (this.#observed?.resourceVersion !== resourceVersion || !this.#observed) {
+      this.#observed = { resourceVersion, at: now };
       return false;
     }
-    return now - this.#seen.at >= record.durationMs;
+    return now - this.#observed.at >= record.durationMs;
   }
 }
