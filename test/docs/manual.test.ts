@@ -31,3 +31,11 @@ test("docs/security.md lists every resource that the operator may use, with all 
   );
   expect(missing).toEqual([]);
 });
+
+test("docs/resources.md describes every field", () => {
+  const fields = page("docs/resources.md")
+    .split("\n")
+    .filter((line) => /^\| `(?:spec|status)\./u.test(line));
+  expect(fields.length).toBeGreaterThan(50);
+  expect(fields.filter((line) => /\|\s*\|$/u.test(line))).toEqual([]);
+});

@@ -8,19 +8,20 @@ export type ConditionType = (typeof conditionTypes)[number];
 const timestamp = z.string().meta({ format: "date-time" });
 
 export const conditionSchema = z.object({
-  type: z.string(),
-  status: z.enum(["True", "False", "Unknown"]),
-  reason: z.string(),
-  message: z.string(),
-  lastTransitionTime: timestamp,
-  observedGeneration: z.int().optional(),
+  type: z.string().describe("Type of the condition, unique in the list."),
+  status: z.enum(["True", "False", "Unknown"]).describe("Whether the condition applies."),
+  reason: z.string().describe("Machine-readable reason, one of a closed list."),
+  message: z.string().describe("Details for a user; never a value."),
+  lastTransitionTime: timestamp.describe("Time of the last change of the condition's status."),
+  observedGeneration: z.int().optional().describe("Generation of the spec that the condition refers to."),
 });
 export type Condition = z.output<typeof conditionSchema>;
 
 export const conditions = z
   .array(conditionSchema)
   .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] })
-  .optional();
+  .optional()
+  .describe("Current conditions; all but Ready are present only while they are true.");
 
 /** Maximum number of items listed in a status; `itemsOmitted` counts the rest. */
 export const MAX_STATUS_ITEMS = 64;
@@ -52,8 +53,14 @@ function syncStatus<T extends z.ZodType>(item: T) {
       .optional()
       .describe("Generation that the conditions refer to, also after a failed reconciliation."),
     conditions,
-    target: z.object({ kind: z.string(), name: z.string() }).optional(),
-    items: z.array(item).max(MAX_STATUS_ITEMS).optional(),
+    target: z
+      .object({
+        kind: z.string().describe("Kind of the target: Secret or ConfigMap."),
+        name: z.string().describe("Name of the target, in the same namespace."),
+      })
+      .optional()
+      .describe("Target that was last in sync."),
+    items: z.array(item).max(MAX_STATUS_ITEMS).optional().describe("State of each key of the target."),
     itemsOmitted: z.int().optional().describe("Number of items that are not listed here."),
     syncedAt: timestamp.optional().describe("Time of the last change to the content of the target."),
   });

@@ -49,11 +49,11 @@ export const connectionSpec = z.object({
     .describe("Authentication of the operator at the vault."),
   scope: z
     .object({
-      cloudType: scopeValues,
-      environmentType: scopeValues,
-      applicationType: scopeValues,
-      classification: scopeValues,
-      secretName: scopeValues,
+      cloudType: scopeValues.describe("Allowed values of cloud_type in the metadata of a secret."),
+      environmentType: scopeValues.describe("Allowed values of environment_type in the metadata of a secret."),
+      applicationType: scopeValues.describe("Allowed values of application_type in the metadata of a secret."),
+      classification: scopeValues.describe("Allowed values of classification in the metadata of a secret."),
+      secretName: scopeValues.describe("Allowed names of secrets."),
     })
     .optional()
     .describe("Scope to which the token is limited. An omitted attribute allows every value."),
@@ -80,10 +80,14 @@ export type ConnectionSpec = z.output<typeof connectionSpec>;
 const timestamp = z.string().meta({ format: "date-time" });
 
 export const connectionStatus = z.object({
-  observedGeneration: z.int().optional(),
+  observedGeneration: z.int().optional().describe("Generation that the conditions refer to."),
   conditions,
   token: z
-    .object({ expiresAt: timestamp, refreshedAt: timestamp, scope: z.string() })
+    .object({
+      expiresAt: timestamp.describe("Time at which the access token expires."),
+      refreshedAt: timestamp.describe("Time of the last login or refresh."),
+      scope: z.string().describe("Scope of the token as the vault writes it."),
+    })
     .optional()
     .describe("Metadata of the token in use; never the token itself."),
   secrets: z.int().optional().describe("Number of secrets in the last list."),

@@ -34,16 +34,18 @@ const targetType = withRule(z.string().max(253), {
 
 const dataEntry = z.object({
   secretKey: objectKey.describe("Key of the target Secret."),
-  remoteRef: z.object({
-    key: vaultName.describe("Name of the secret in the vault (key_name)."),
-    version,
-    owner: z
-      .string()
-      .min(1)
-      .max(320)
-      .optional()
-      .describe("Email address of the creator; required only if several creators share a secret of this name."),
-  }),
+  remoteRef: z
+    .object({
+      key: vaultName.describe("Name of the secret in the vault (key_name)."),
+      version,
+      owner: z
+        .string()
+        .min(1)
+        .max(320)
+        .optional()
+        .describe("Email address of the creator; required only if several creators share a secret of this name."),
+    })
+    .describe("Secret of the vault that feeds the key."),
 });
 
 /** The API server needs no rule against duplicate keys, because it treats the list as a map. */
