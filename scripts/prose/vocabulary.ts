@@ -48,4 +48,5 @@ export const longestTestName = 90;
 /** Places where a banned word is right. `text` is part of the line. */
 export const exceptions: readonly { readonly path: RegExp; readonly text: RegExp; readonly reason: string }[] = [
   { path: /^CONTRIBUTING\.md$/, text: /^\| .* \| .* \|$/, reason: "the table of replacements" },
+  { path: /sql-list-revisions\.ts$/, text: /person:/, reason: "subjects stored in list_revisions" },
 ];

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { Option, type Command } from "commander";
 import { openStore } from "../../vault-server/store/open-store.ts";
-import { holdsPassword, isPostgresUrl } from "../../vault-server/store/postgres/postgres-location.ts";
+import { containsPassword, isPostgresUrl } from "../../vault-server/store/postgres/postgres-location.ts";
 import type { Store } from "../../vault-server/store/store.ts";
 
 export function dataOption(): Option {
@@ -13,7 +13,7 @@ export function dataOption(): Option {
 /** Everybody on the machine can read a command line. */
 export function refusePassword(command: Command): void {
   const data: unknown = command.getOptionValue("data");
-  if (command.getOptionValueSource("data") !== "cli" || typeof data !== "string" || !holdsPassword(data)) return;
+  if (command.getOptionValueSource("data") !== "cli" || typeof data !== "string" || !containsPassword(data)) return;
   command.error(
     "error: refusing a password on the command line: leave it out of --data and set PGPASSWORD or PGPASSFILE, or give the whole URL " +
       "in the environment variable VAULTSYNC_VAULT_DATA",

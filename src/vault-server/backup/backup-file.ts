@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { open, type FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { createZstdDecompress } from "node:zlib";
-import { migrations } from "../store/sqlite/sqlite-migrations.ts";
+import { sqliteMigrations } from "../store/sqlite/sqlite-migrations.ts";
 import type { Cell } from "../store/tables/raw-tables.ts";
 import { backedUpTables, type TableShape } from "../store/tables/raw-tables.ts";
 import {
@@ -31,26 +31,26 @@ export interface BackupSummary {
 }
 
 async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  let begun: Buffer[] = [];
+  let partial: Buffer[] = [];
   for await (const piece of bytes) {
     let from = 0;
     for (let end = piece.indexOf("\n"); end >= 0; end = piece.indexOf("\n", from)) {
-      yield Buffer.concat([...begun, piece.subarray(from, end)]).toString("utf8");
-      begun = [];
+      yield Buffer.concat([...partial, piece.subarray(from, end)]).toString("utf8");
+      partial = [];
       from = end + 1;
     }
-    begun.push(piece.subarray(from));
+    partial.push(piece.subarray(from));
   }
 }
 
-/** @throws Error when this release cannot read it */
+/** @throws Error when this release cannot read the backup */
 function checkHead(head: BackupHead): void {
-  if (head.vaultsync_backup > FORMAT_VERSION || head.schema > migrations.length) {
+  if (head.vaultsync_backup > FORMAT_VERSION || head.schema > sqliteMigrations.length) {
     throw new Error("the backup was created by a newer release of vaultsync: restore it with that release");
   }
 }
 
-/** @throws Error when the columns are not those of this release */
+/** @throws Error when the columns differ from those of this release */
 function tableOf({ table, columns }: { table: string; columns: string[] }): TableShape {
   const known = backedUpTables.find(({ name }) => name === table);
   if (known?.columns.join() === columns.join()) return known;
@@ -59,7 +59,7 @@ function tableOf({ table, columns }: { table: string; columns: string[] }): Tabl
   );
 }
 
-/** A backup that can be read. Its bytes are checked as a whole when it is opened. */
+/** A readable backup. Opening it verifies its checksum. */
 export class BackupFile implements AsyncDisposable {
   readonly #file: FileHandle;
   readonly #contentEnd: number;
@@ -69,7 +69,7 @@ export class BackupFile implements AsyncDisposable {
     this.#contentEnd = contentEnd;
   }
 
-  /** @throws Error when it is no backup, is damaged or is cut off */
+  /** @throws Error when it is not a backup, corrupted or truncated */
   static async open(path: string): Promise<BackupFile> {
     const file = await open(path, "r");
     try {
@@ -88,7 +88,7 @@ export class BackupFile implements AsyncDisposable {
     return buffer.subarray(0, bytesRead);
   }
 
-  /** From `start` to the content's end. */
+  /** Yields the bytes from `start` to the end of the content. */
   async *#from(start: number): AsyncGenerator<Buffer> {
     for (let at = start; at < this.#contentEnd;) {
       const bytes = await this.#bytes(at, Math.min(at + READ_BYTES, this.#contentEnd));
@@ -100,12 +100,12 @@ export class BackupFile implements AsyncDisposable {
 
   async #checkBytes(): Promise<void> {
     if (!(await this.#bytes(0, opening.length)).equals(opening)) throw new Error("not a vaultsync backup");
-    const damaged = new Error("the backup is corrupted or truncated: checksum mismatch");
-    if (this.#contentEnd <= opening.length) throw damaged;
+    const corrupted = new Error("the backup is corrupted or truncated: checksum mismatch");
+    if (this.#contentEnd <= opening.length) throw corrupted;
     const hash = createHash("sha256");
     for await (const bytes of this.#from(0)) hash.update(bytes);
     const found = await this.#bytes(this.#contentEnd, this.#contentEnd + CLOSING_BYTES);
-    if (!found.equals(closing(hash.digest()))) throw damaged;
+    if (!found.equals(closing(hash.digest()))) throw corrupted;
   }
 
   async *#lines(): AsyncGenerator<string> {
@@ -121,8 +121,8 @@ export class BackupFile implements AsyncDisposable {
   }
 
   /**
-   * Reads everything, row by row, from the start.
-   * @throws Error when it was made by another release, or its rows are not those its end tells of
+   * Reads all rows from the start.
+   * @throws Error when it was created by another release or its rows do not match its end record
    */
   async read(row: (row: BackupRow, head: BackupHead) => Promise<void> | void): Promise<BackupSummary> {
     let head: BackupHead | undefined;

@@ -2,9 +2,9 @@ import { z } from "zod";
 import type { Cell } from "../store/tables/raw-tables.ts";
 
 /**
- * A backup file is three zstd frames, so that `zstd -d` reads it too: a skippable one that says what it is; the content, JSON, one line a
- * value; a skippable one with the SHA-256 of everything before it. The content is a head, then for each table its name and columns and
- * its rows, and an end that counts them. What is sealed in the store stays sealed.
+ * A backup file is three zstd frames, so that `zstd -d` can read it: a skippable frame that identifies the format; the content as JSON
+ * lines; a skippable frame with the SHA-256 of all bytes before it. The content is a head record, then for each table its name, columns
+ * and rows, and an end record with row counts. Sealed bytes of the store stay sealed.
  */
 export const FORMAT_VERSION = 1;
 
@@ -19,17 +19,17 @@ function skippableFrame(content: Uint8Array): Buffer {
   return frame;
 }
 
-/** How every backup begins. */
+/** First bytes of every backup. */
 export const opening: Uint8Array = skippableFrame(Buffer.from("vaultsync backup\n"));
 
 export const CLOSING_BYTES = 8 + DIGEST_BYTES;
 
-/** How one ends whose bytes up to here have this SHA-256. */
+/** Returns the last bytes of a backup whose preceding bytes have this SHA-256. */
 export function closing(digest: Uint8Array): Uint8Array {
   return skippableFrame(digest);
 }
 
-/** The first line. `schema` counts the steps of the schema (migrations.ts), `key` is the id of the master key. */
+/** The first line. `schema` is the number of migration steps (sqlite-migrations.ts), `key` the id of the master key. */
 export const backupHead = z.object({
   vaultsync_backup: z.number(),
   schema: z.number(),
@@ -40,18 +40,18 @@ export type BackupHead = z.infer<typeof backupHead>;
 
 export const tableStart = z.strictObject({ table: z.string(), columns: z.array(z.string()) });
 
-/** The last line: rows by table, and the ids of all master keys that records are under. */
+/** The last line: row counts by table, and the ids of all master keys that wrap records. */
 export const backupEnd = z.strictObject({ rows: z.record(z.string(), z.number()), keys: z.array(z.string()) });
 export type BackupEnd = z.infer<typeof backupEnd>;
 
 const cells = z.array(z.union([z.string(), z.number(), z.strictObject({ bytes: z.base64() })]));
 
-/** A row is an array; bytes in it are in base64. */
+/** Returns a row as a JSON array; bytes are in base64. */
 export function rowLine(row: readonly Cell[]): string {
   return JSON.stringify(row.map((cell) => (cell instanceof Uint8Array ? { bytes: Buffer.from(cell).toString("base64") } : cell)));
 }
 
-/** @throws ZodError when it is no row */
+/** @throws ZodError when it is not a row */
 export function rowOf(value: unknown): Cell[] {
   return cells.parse(value).map((cell) => (typeof cell === "object" ? Buffer.from(cell.bytes, "base64") : cell));
 }

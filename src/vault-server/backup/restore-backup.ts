@@ -2,7 +2,7 @@ import type { Store } from "../store/store.ts";
 import type { BackupFile, BackupSummary } from "./backup-file.ts";
 
 /**
- * Brings all of a backup into an empty store, in one transaction: all of it or nothing.
+ * Restores a backup into an empty store, in one transaction.
  * @throws Error when the store is not empty, or the backup cannot be read
  */
 export async function restoreBackup(store: Store, backup: BackupFile, progress: (rows: number) => void): Promise<BackupSummary> {

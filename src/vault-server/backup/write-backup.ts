@@ -6,28 +6,28 @@ import { pipeline } from "node:stream/promises";
 import { createZstdCompress } from "node:zlib";
 import type { Clock } from "../../lib/clock.ts";
 import { CURRENT_KEY } from "../store/current-key.ts";
-import { migrations } from "../store/sqlite/sqlite-migrations.ts";
+import { sqliteMigrations } from "../store/sqlite/sqlite-migrations.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import { backedUpTables, type TableShape } from "../store/tables/raw-tables.ts";
 import { closing, FORMAT_VERSION, opening, rowLine, type BackupEnd, type BackupHead } from "./format.ts";
 
-/** Rows in memory at once: the largest, of secrets, have about 1 MiB. */
-const ROWS_AT_ONCE = 16;
+/** Rows in memory simultaneously: the largest, of secrets, have about 1 MiB. */
+const PAGE_SIZE = 16;
 
 export interface BackupOptions {
   readonly store: Store;
   readonly to: string;
-  /** Whether `to` may exist already. */
+  /** Allows `to` to exist. */
   readonly replace: boolean;
   readonly clock: Clock;
   readonly progress: (rows: number) => void;
-  /** Called with the id of the data's master key; what it throws ends the backup. */
+  /** Called with the id of the current master key; throws to abort the backup. */
   readonly checkKey: (id: string) => void;
 }
 
 async function* rowLines({ tables }: Transaction, table: TableShape, end: BackupEnd): AsyncGenerator<string> {
   const keyColumn = table.columns.indexOf("key_id");
-  let page = await tables.page(table, undefined, ROWS_AT_ONCE);
+  let page = await tables.page(table, undefined, PAGE_SIZE);
   let count = 0;
   while (page.length > 0) {
     for (const row of page) {
@@ -37,7 +37,7 @@ async function* rowLines({ tables }: Transaction, table: TableShape, end: Backup
     }
     count += page.length;
     end.rows[table.name] = count;
-    page = await tables.page(table, page.at(-1), ROWS_AT_ONCE);
+    page = await tables.page(table, page.at(-1), PAGE_SIZE);
   }
 }
 
@@ -45,8 +45,8 @@ async function* contentLines(transaction: Transaction, options: BackupOptions): 
   const key = await transaction.settings.get(CURRENT_KEY);
   if (key === undefined) throw new Error("nothing to back up: no server has used this data yet");
   options.checkKey(key);
-  const made = new Date(options.clock.now()).toISOString();
-  const head: BackupHead = { vaultsync_backup: FORMAT_VERSION, schema: migrations.length, made_at: made, key };
+  const createdAt = new Date(options.clock.now()).toISOString();
+  const head: BackupHead = { vaultsync_backup: FORMAT_VERSION, schema: sqliteMigrations.length, made_at: createdAt, key };
   yield `${JSON.stringify(head)}\n`;
   const end: BackupEnd = { rows: {}, keys: [key] };
   let written = 0;
@@ -96,14 +96,14 @@ async function exists(path: string): Promise<boolean> {
 }
 
 /**
- * Writes all that the store holds at one moment to a file, while servers go on. The file is there when it is whole, and only its owner
- * can read it; until then it is under another name beside it.
- * @throws Error when it exists and is not to be replaced, or cannot be written; then nothing is left
+ * Writes a consistent snapshot of the store to a file while servers run. The file is written under a temporary name next to it, renamed
+ * when complete, and readable by its owner only.
+ * @throws Error when the file exists and `replace` is false, or it cannot be written; then no file is left behind
  */
 export async function writeBackup(options: BackupOptions): Promise<void> {
   const { store, to, replace } = options;
-  const taken = (): Error => new Error(`${to} already exists: choose another name or add --force`);
-  if (!replace && (await exists(to))) throw taken();
+  const alreadyExists = (): Error => new Error(`${to} already exists: choose another name or add --force`);
+  if (!replace && (await exists(to))) throw alreadyExists();
   const temporary = `${to}.${randomUUID()}.tmp`;
   try {
     {
@@ -112,9 +112,9 @@ export async function writeBackup(options: BackupOptions): Promise<void> {
     }
     if (replace) await rename(temporary, to);
     else {
-      // Unlike a renaming, a link never replaces.
+      // Unlike rename, link never replaces a file.
       await link(temporary, to).catch((error: NodeJS.ErrnoException) => {
-        throw error.code === "EEXIST" ? taken() : error;
+        throw error.code === "EEXIST" ? alreadyExists() : error;
       });
     }
     await syncDirectory(dirname(resolve(to)));

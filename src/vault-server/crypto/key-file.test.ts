@@ -20,7 +20,7 @@ const ids = keys.map((key) => new MasterKey(key).id);
 const [key0, key1, key2] = texts as [string, string, string];
 const idsOf = (text: string): string[] => parseMasterKeys(text).map(({ id }) => id);
 
-test("keys stand on lines or between commas, with comments, in their order", () => {
+test("parseMasterKeys reads keys from lines and comma-separated lists, with comments, in order", () => {
   expect(idsOf(`${key0}\n`)).toEqual(ids.slice(0, 1));
   expect(idsOf(`# both\n\n ${key0} # old\r\n${key1},${key2}`)).toEqual(ids);
 });
@@ -32,12 +32,12 @@ test.each([
   ["too long", Buffer.alloc(33).toString("base64"), "32 bytes in base64"],
   ["no base64", "*".repeat(44), "32 bytes in base64"],
   ["one good, one bad", `${texts[0]}\nbad`, "32 bytes in base64"],
-])("what holds no keys is refused without being quoted: %s", (_what, text, message) => {
+])("parseMasterKeys rejects invalid text without quoting it: %s", (_what, text, message) => {
   expect(() => parseMasterKeys(text)).toThrow(message);
   expect(() => parseMasterKeys(text)).not.toThrow(key0);
 });
 
-test("a ring takes up a key that was added to its file, and reads the file again only when it has changed", async () => {
+test("a key ring finds a key added to its file and reads the file only when it has changed", async () => {
   await writeFile(file, key0);
   let reads = 0;
   const keyFile = new KeyFile(file);
@@ -53,14 +53,14 @@ test("a ring takes up a key that was added to its file, and reads the file again
   new KeyFile(file).add(keys[1]!);
   expect(ring.get(ids[1]!).id).toBe(ids[1]);
   expect([reads, ring.ids]).toEqual([2, ids.slice(0, 2)]);
-  // What was read under the old key a moment ago still opens.
+  // Records that were just read can still be opened with the retired key.
   new KeyFile(file).retireAllBut(ids[1]!);
   expect(ring.find(ids[2]!)).toBeUndefined();
   expect(ring.find(ids[0]!)?.id).toBe(ids[0]);
   expect(() => ring.get("0123456789abcdef")).toThrow("unknown master key 0123456789abcdef");
 });
 
-test("a file that has become unreadable takes no key away", async () => {
+test("a key ring keeps its keys when the file becomes unreadable", async () => {
   await writeFile(file, key0);
   const ring = new KeyRing(new KeyFile(file));
   await writeFile(file, "half a ke");
@@ -71,7 +71,7 @@ test("a file that has become unreadable takes no key away", async () => {
   expect(ring.find(ids[0]!)?.id).toBe(ids[0]);
 });
 
-test("adding keeps comments and mode, and adds once", async () => {
+test("KeyFile.add keeps comments and mode and adds a key once", async () => {
   await writeFile(file, `# the vault's\n${key0}`);
   await chmod(file, 0o640);
   for (let n = 0; n < 2; n += 1) new KeyFile(file).add(keys[1]!);
@@ -80,7 +80,7 @@ test("adding keeps comments and mode, and adds once", async () => {
   expect(await readdir(directory)).toEqual(["master.key"]);
 });
 
-test("a link to the file stays one; what a killed process left is replaced", async () => {
+test("KeyFile.add keeps a symbolic link and replaces the temporary file of a killed process", async () => {
   const link = join(directory, "link.key");
   await writeFile(file, `${key0}\n`, { mode: 0o600 });
   await symlink("master.key", link);
@@ -91,7 +91,7 @@ test("a link to the file stays one; what a killed process left is replaced", asy
   expect((await readdir(directory)).toSorted()).toEqual(["link.key", "master.key"]);
 });
 
-test("retiring leaves one key and the comments; each other key is in a file of its own", async () => {
+test("KeyFile.retireAllBut keeps one key and the comments and writes the others to files", async () => {
   await writeFile(file, `# kept\n${key0}, ${key2}\n${key1} # the new one\n`, { mode: 0o600 });
   const retired = new KeyFile(file).retireAllBut(ids[1]!);
   expect(await readFile(file, "utf8")).toBe(`# kept\n${key1} # the new one\n`);

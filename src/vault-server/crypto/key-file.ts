@@ -33,14 +33,14 @@ function keyTexts(line: string): string[] {
     .filter((text) => text !== "");
 }
 
-/** Keys in base64, one a line or separated by commas; from `#` to the end of a line is a comment. @throws Error that says what to do */
+/** Parses keys in base64, one per line or separated by commas; `#` starts a comment. @throws Error without quoting the text */
 export function parseMasterKeys(text: string): MasterKey[] {
   const keys = text.split("\n").flatMap(keyTexts).map(parseKey);
   if (keys.length === 0) throw new Error("no master key: create one with `vaultsync vault key generate FILE`");
   return keys;
 }
 
-/** Whose a file is, and who may read it. */
+/** Owner and mode of a file. */
 interface Ownership {
   readonly mode: number;
   readonly uid: number;
@@ -51,7 +51,7 @@ function writeSynced(path: string, content: string, { mode, uid, gid }: Ownershi
   rmSync(path, { force: true });
   const file = openSync(path, "wx", 0o600);
   try {
-    // A server under another account must be able to read it as before.
+    // A server that runs as another user must still be able to read it.
     if (process.getuid?.() !== uid || process.getgid?.() !== gid) fchownSync(file, uid, gid);
     fchmodSync(file, mode & 0o777);
     writeFileSync(file, content);
@@ -70,7 +70,7 @@ function syncDirectory(path: string): void {
   }
 }
 
-/** There are the old bytes or the new ones, whenever it is cut short. @throws Error that says what could not be written */
+/** Replaces a file atomically, even across a crash. @throws Error when it cannot be written */
 function replaceFile(path: string, content: string, ownership: Ownership): void {
   const temporary = `${path}.tmp`;
   try {
@@ -94,12 +94,12 @@ function withoutKeys(text: string, drop: (id: string) => boolean): string {
 }
 
 /**
- * A file of master keys. It is small and local, so it is read at once where a key is missing, within a transaction too; only when it is
- * another than the one read last, so that a row with a made-up key costs no more than a look at the file's dates.
+ * A file of master keys. It is small and local, so it is read synchronously, even within a transaction, when a key is missing. It is read
+ * only when it has changed, so that a row with a forged key id costs no more than a `stat`.
  */
 export class KeyFile implements KeySource {
   readonly path: string;
-  #seen = "";
+  #lastState = "";
 
   constructor(path: string) {
     this.path = path;
@@ -108,18 +108,18 @@ export class KeyFile implements KeySource {
   read(): readonly MasterKey[] | undefined {
     const { ino, size, mtimeNs, ctimeNs } = statSync(this.path, { bigint: true });
     const state = [ino, size, mtimeNs, ctimeNs].join(" ");
-    if (state === this.#seen) return undefined;
+    if (state === this.#lastState) return undefined;
     const keys = parseMasterKeys(readFileSync(this.path, "utf8"));
-    this.#seen = state;
+    this.#lastState = state;
     return keys;
   }
 
   #replace(content: string): void {
-    // A link stays one.
+    // A symbolic link is kept.
     replaceFile(realpathSync(this.path), content, statSync(this.path));
   }
 
-  /** Adds a key at the end, unless it is there. */
+  /** Appends a key unless the file has it. */
   add(key: Redacted<Uint8Array>): void {
     const text = readFileSync(this.path, "utf8");
     const { id } = new MasterKey(key);
@@ -129,8 +129,8 @@ export class KeyFile implements KeySource {
   }
 
   /**
-   * Leaves only this key; each other one moves to a file beside it, `<path>.<id>.retired`, written first: what was backed up before
-   * needs it. Answers their paths.
+   * Keeps only this key. Each other key is first written to a file next to it, `<path>.<id>.retired`, because older backups need it.
+   * Returns the paths of those files.
    */
   retireAllBut(id: string): string[] {
     const text = readFileSync(this.path, "utf8");

@@ -1,15 +1,15 @@
 import type { Redacted } from "../../lib/redacted.ts";
 import { MasterKey } from "./master-key.ts";
 
-/** Where master keys come from. */
+/** A source of master keys. */
 export interface KeySource {
-  /** At least one; `undefined` when they are those of the last call. @throws Error when they cannot be read */
+  /** Returns at least one key, or `undefined` when nothing has changed since the last call. @throws Error when they cannot be read */
   read(): readonly MasterKey[] | undefined;
 }
 
 /**
- * The master keys a server has. Any of them opens; which one wraps is for the data to say (`currentKey`). A key it does not know it looks
- * for in its source once more, so a key added there is taken up without a restart.
+ * The master keys of a server. Any of them unwraps; the data names the one that wraps (`currentKey`). An unknown key is looked up in the
+ * source again, so that a key added there is found without a restart.
  */
 export class KeyRing {
   readonly #source: KeySource;
@@ -21,17 +21,17 @@ export class KeyRing {
     this.#load();
   }
 
-  /** A ring that never gets another key. */
+  /** Returns a ring with a fixed set of keys. */
   static of(...keys: readonly Redacted<Uint8Array>[]): KeyRing {
     return new KeyRing({ read: () => keys.map((key) => new MasterKey(key)) });
   }
 
-  /** Adds only: what was read under a key a moment ago is opened with it, also when the key has just left the source. */
+  /** Adds keys and never removes one: records that were just read may still need a key that has left the source. */
   #load(): void {
     for (const key of this.#source.read() ?? []) this.#keys.set(key.id, key);
   }
 
-  /** By the order of the source. */
+  /** Ids in the order of the source. */
   get ids(): readonly string[] {
     return [...this.#keys.keys()];
   }
@@ -41,7 +41,7 @@ export class KeyRing {
     return this.#keys.get(id);
   }
 
-  /** @throws Error when there is no such key */
+  /** @throws Error when the key is unknown */
   get(id: string): MasterKey {
     const key = this.find(id);
     if (!key) throw new Error(`unknown master key ${id}: add it to the master key file`);

@@ -4,16 +4,16 @@ import { openBytes, sealBytes, type Identity } from "./aead.ts";
 
 export const KEY_BYTES = 32;
 
-/** A record's own key, wrapped by the master key of that id. */
+/** A data key, wrapped by the master key with this id. */
 export interface WrappedKey {
   readonly keyId: string;
   readonly wrappedKey: Uint8Array;
 }
 
-/** The key above all record keys (envelope encryption). It never leaves this object. */
+/** The key that wraps all data keys (envelope encryption). It never leaves this object. */
 export class MasterKey {
   readonly #key: Redacted<Uint8Array>;
-  /** Tells master keys apart without saying anything about them. */
+  /** Identifies the key without revealing anything about it. */
   readonly id: string;
 
   constructor(key: Redacted<Uint8Array>) {
@@ -26,7 +26,7 @@ export class MasterKey {
     return { keyId: this.id, wrappedKey: sealBytes(this.#key.reveal(), ["key", ...identity], dataKey) };
   }
 
-  /** @throws Error when the key was wrapped for another record or by another master key */
+  /** @throws Error when the data key was wrapped for another record or by another master key */
   unwrap(wrapped: WrappedKey, identity: Identity): Uint8Array {
     return openBytes(this.#key.reveal(), ["key", ...identity], wrapped.wrappedKey);
   }
@@ -36,7 +36,7 @@ export function newKey(): Uint8Array {
   return randomBytes(KEY_BYTES);
 }
 
-/** A fresh master key, for a throw-away server. */
+/** Returns a random master key. */
 export function generateMasterKey(): Redacted<Uint8Array> {
   return new Redacted(newKey());
 }

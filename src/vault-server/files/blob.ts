@@ -7,15 +7,15 @@ import { freeBuffer } from "../../lib/free-buffer.ts";
 import { errors } from "../errors.ts";
 import type { FileVersion, StoredFile } from "../store/records.ts";
 
-/** Bytes of a file that are sealed and stored together. */
+/** Size of the chunks in which a file is sealed and stored. */
 const CHUNK_BYTES = 256 * 1024;
 
-/** A file's bytes, stored but not yet a version of anything. */
+/** The stored bytes of a file that are not yet a version. */
 export interface StagedBlob {
   readonly id: string;
   readonly size: number;
   readonly sha256: string;
-  /** Seals the chunks; wrapped once the version is known. */
+  /** Data key of the chunks; wrapped once the version is known. */
   readonly key: Uint8Array;
 }
 
@@ -23,7 +23,10 @@ function chunkIdentity(blobId: string, index: number): Identity {
   return ["chunk", blobId, index];
 }
 
-/** The wrapped key and the digest are bound to the name, the version and the size, so chunks can be neither swapped nor cut off. */
+/**
+ * Returns the identity of the wrapped key and the digest. They are bound to name, version and size, so that chunks can neither be swapped
+ * nor removed.
+ */
 export function blobIdentity(
   file: Pick<StoredFile, "id" | "owner" | "name">,
   version: number,
@@ -52,7 +55,7 @@ async function* inChunks(content: AsyncIterable<Uint8Array>): AsyncGenerator<Buf
 }
 
 /**
- * Stores content chunk by chunk, sealed, under a new id; `staged` learns the id first, so that the caller can discard it.
+ * Seals and stores content chunk by chunk under a new id; `staged` receives the id first, so that the caller can discard the blob.
  * @throws ServiceError `too_large`
  */
 export async function stageBlob(
@@ -80,7 +83,7 @@ export async function stageBlob(
   return { id, size, sha256: hash.digest("hex"), key };
 }
 
-/** What a version keeps of its blob: the key, wrapped, and the digest, sealed with it. */
+/** Returns the wrapped key of a blob with its sealed digest. */
 export function sealDigest(masterKey: MasterKey, file: StoredFile, version: number, blob: StagedBlob): Envelope {
   const identity = blobIdentity(file, version, blob.id, blob.size);
   return { ...masterKey.wrap(blob.key, identity), sealed: sealBytes(blob.key, identity, Buffer.from(blob.sha256, "hex")) };
@@ -92,23 +95,23 @@ export interface OpenBlob {
   readonly sha256: string;
 }
 
-/** @throws Error when the row was altered, or its master key is not there */
+/** @throws Error when the row was altered or its master key is unknown */
 export function openDigest({ keys }: VaultContext, file: StoredFile, version: FileVersion): OpenBlob {
   const identity = blobIdentity(file, version.version, version.blobId, version.size);
   const key = keys.get(version.digest.keyId).unwrap(version.digest, identity);
   return { key, sha256: Buffer.from(openBytes(key, identity, version.digest.sealed)).toString("hex") };
 }
 
-/** The bytes of a version, chunk by chunk. @throws Error when a chunk was altered, or removed meanwhile */
+/** Yields the bytes of a version, chunk by chunk. @throws Error when a chunk was altered or removed meanwhile */
 export async function* readBlob({ store }: VaultContext, version: FileVersion, key: Uint8Array): AsyncGenerator<Uint8Array> {
-  let left = version.size;
-  for (let index = 0; left > 0; index += 1) {
+  let remaining = version.size;
+  for (let index = 0; remaining > 0; index += 1) {
     const position = index;
     const sealed = await store.read(({ files }) => files.chunk(version.blobId, position));
     if (!sealed) throw new Error("a chunk of the file is missing");
     const plain = openBytes(key, chunkIdentity(version.blobId, index), sealed);
     freeBuffer(sealed);
-    left -= plain.length;
+    remaining -= plain.length;
     yield plain;
   }
 }

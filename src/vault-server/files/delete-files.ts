@@ -3,8 +3,7 @@ import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 
 /**
- * Deletes one version of the caller's file, or all of them, and answers their numbers. Without a version left the file is gone.
- * Source: the interface, "delete_file".
+ * Deletes one version of the caller's file, or all versions; returns their numbers. Deleting the last version deletes the file.
  * @throws ServiceError `file_not_found`, `version_not_found`
  */
 export async function deleteFile({ store }: VaultContext, caller: Caller, name: string, version?: number): Promise<number[]> {
@@ -22,7 +21,7 @@ export async function deleteFile({ store }: VaultContext, caller: Caller, name: 
   });
 }
 
-/** Deletes all files of the caller; answers how many files they were. */
+/** Deletes all files of the caller; returns their number. */
 export async function deleteAllFiles({ store }: VaultContext, caller: Caller): Promise<number> {
   return store.write(async ({ files }) => {
     const all = await files.list(caller.email);

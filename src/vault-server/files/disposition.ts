@@ -10,7 +10,7 @@ function decodeExtended(value: string): string | undefined {
   }
 }
 
-/** The parameters of a `multipart/form-data` content type or of a `form-data` disposition, by lower-case name. */
+/** Returns the parameters of a `multipart/form-data` content type or of a `form-data` disposition, by lower-case name. */
 export function headerParameters(header: string): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>();
   for (const [, name = "", quoted, bare] of header.matchAll(PARAMETER)) {
@@ -20,8 +20,8 @@ export function headerParameters(header: string): ReadonlyMap<string, string> {
 }
 
 /**
- * The base name of a part's own filename, or `undefined` when the part is no file. Kept as sent otherwise: `%22` stays `%22`.
- * Source: the vault contract, "Files"; `filename*` as RFC 5987 writes it.
+ * Returns the base name of a part's filename, or `undefined` when the part is not a file. Escapes such as `%22` are kept;
+ * `filename*` is decoded as in RFC 5987 (docs/design/vault-contract.md#files).
  */
 export function partFilename(disposition: string): string | undefined {
   if (!/^form-data\s*;/iu.test(disposition)) return undefined;

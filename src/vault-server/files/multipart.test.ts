@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { ServiceError } from "../errors.ts";
 import { multipartParts } from "./multipart.ts";
 
-/** The bytes as a client might deliver them: cut anywhere, each chunk its own buffer. */
+/** Yields the bytes as a client might send them: cut anywhere, each chunk in its own buffer. */
 async function* cutAt(bytes: Buffer, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
   let from = 0;
   for (const cut of [...cuts].sort((a, b) => a - b)) {
@@ -24,7 +24,7 @@ async function read(source: AsyncIterable<Uint8Array>): Promise<{ header: string
   return parts;
 }
 
-/** Content rich in what delimiters are made of. */
+/** Content that resembles delimiters. */
 const tricky = fc
   .array(fc.constantFrom("\r", "\n", "-", "--", "b", "\r\n", "\r\n-", "\r\n--", "x"), { maxLength: 20 })
   .map((bits) => bits.join(""));
@@ -34,7 +34,7 @@ const contents = fc.array(
 );
 const cuts = fc.array(fc.nat(300), { maxLength: 12 });
 
-test("parts come out as they went in, wherever the stream is cut", async () => {
+test("multipartParts returns the parts that were sent, wherever the stream is cut", async () => {
   await fc.assert(
     fc.asyncProperty(contents, cuts, async (bodies, where) => {
       const text = bodies.map((content, index) => `--b\r\nX: ${index}\r\n\r\n${content}\r\n`).join("");
@@ -45,7 +45,7 @@ test("parts come out as they went in, wherever the stream is cut", async () => {
   );
 });
 
-test("a body that is cut short, or has bytes changed, is refused or read, and never hangs or crashes", async () => {
+test("multipartParts reads or rejects a truncated or altered body and never hangs", async () => {
   const body = Buffer.from("preamble\r\n--b\r\nX: 1\r\n\r\none\r\n--b\r\nX: 2\r\n\r\n\r\n--b--\r\nepilogue");
   const damage = fc.record({ length: fc.nat(body.length), at: fc.nat(body.length - 1), byte: fc.nat(255) });
   await fc.assert(
@@ -63,11 +63,11 @@ async function* failing(): AsyncGenerator<Uint8Array> {
   throw new Error("ECONNRESET");
 }
 
-test("a source that fails is a body that ends too early", async () => {
+test("multipartParts reports a failing source as an incomplete body", async () => {
   await expect(read(failing())).rejects.toThrow(ServiceError);
 });
 
-test("parts that nobody reads are skipped", async () => {
+test("multipartParts skips parts that are not read", async () => {
   const body = Buffer.from("--b\r\nX: 1\r\n\r\none\r\n--b\r\nX: 2\r\n\r\ntwo\r\n--b--");
   const seen = [];
   for await (const { headers } of multipartParts(cutAt(body, [5, 25]), "b")) seen.push(headers.get("x"));

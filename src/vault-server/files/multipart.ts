@@ -3,7 +3,7 @@ import { freeBuffer } from "../../lib/free-buffer.ts";
 
 const HEADERS_END = Buffer.from("\r\n\r\n");
 const MAX_HEADER_BYTES = 8 * 1024;
-/** Of everything that is not a file: preamble, epilogue, form fields. */
+/** Limit for everything that is not a file: preamble, epilogue, form fields. */
 const MAX_OTHER_BYTES = 1024 * 1024;
 
 const malformed = (reason: string): Error => errors.invalidRequest("", `malformed multipart body: ${reason}`);
@@ -11,50 +11,50 @@ const malformed = (reason: string): Error => errors.invalidRequest("", `malforme
 export interface Part {
   /** Lower-case names. */
   readonly headers: ReadonlyMap<string, string>;
-  /** Once, to its end or not at all, each piece used before the next is asked for; what is left of it is skipped when the next part is asked for. */
+  /** Read at most once; each piece is valid until the next one is requested. The rest is skipped when the next part is requested. */
   readonly content: AsyncIterable<Uint8Array>;
 }
 
-/** How many bytes at the end of `bytes` could be the beginning of `delimiter`. */
-function beginningAtEnd(bytes: Buffer, delimiter: Buffer): number {
+/** Returns the number of bytes at the end of `bytes` that may be the start of `delimiter`. */
+function partialDelimiterLength(bytes: Buffer, delimiter: Buffer): number {
   for (let length = Math.min(bytes.length, delimiter.length - 1); length > 0; length -= 1) {
     if (bytes.subarray(bytes.length - length).equals(delimiter.subarray(0, length))) return length;
   }
   return 0;
 }
 
-/** Pulls a source chunk by chunk and cuts it at delimiters; holds one chunk and a delimiter's length, never more. */
-class Cutter {
+/** Reads a source chunk by chunk and splits it at delimiters; buffers at most one chunk and a delimiter. */
+class DelimitedReader {
   readonly #source: AsyncIterator<Uint8Array>;
-  #held: Buffer;
-  /** All of what `#held` is the rest of. */
+  #buffered: Buffer;
+  /** The chunk that `#buffered` is a part of. */
   #chunk: Uint8Array;
 
   constructor(source: AsyncIterator<Uint8Array>, start: Buffer) {
     this.#source = source;
-    this.#held = start;
+    this.#buffered = start;
     this.#chunk = start;
   }
 
   async #pull(): Promise<boolean> {
     const next = await this.#source.next().catch(() => undefined);
-    // The client went away.
+    // The client closed the connection.
     if (next === undefined) throw malformed("unexpected end");
     if (next.done === true) return false;
-    const rest = Buffer.from(this.#held);
+    const rest = Buffer.from(this.#buffered);
     freeBuffer(this.#chunk);
     this.#chunk = rest.length === 0 ? next.value : Buffer.concat([rest, next.value]);
-    this.#held = Buffer.from(this.#chunk.buffer, this.#chunk.byteOffset, this.#chunk.byteLength);
+    this.#buffered = Buffer.from(this.#chunk.buffer, this.#chunk.byteOffset, this.#chunk.byteLength);
     return true;
   }
 
-  /** Everything up to the delimiter, which is dropped. A piece is gone when the next one is asked for. */
+  /** Yields everything up to the delimiter, which is skipped. A piece is valid until the next one is requested. */
   async *until(delimiter: Buffer): AsyncGenerator<Buffer> {
     for (;;) {
-      const at = this.#held.indexOf(delimiter);
-      const end = at === -1 ? this.#held.length - beginningAtEnd(this.#held, delimiter) : at;
-      if (end > 0) yield this.#held.subarray(0, end);
-      this.#held = this.#held.subarray(at === -1 ? end : end + delimiter.length);
+      const at = this.#buffered.indexOf(delimiter);
+      const end = at === -1 ? this.#buffered.length - partialDelimiterLength(this.#buffered, delimiter) : at;
+      if (end > 0) yield this.#buffered.subarray(0, end);
+      this.#buffered = this.#buffered.subarray(at === -1 ? end : end + delimiter.length);
       if (at !== -1) return;
       if (!(await this.#pull())) throw malformed("unexpected end");
     }
@@ -72,22 +72,22 @@ class Cutter {
   }
 
   async take(count: number): Promise<Buffer> {
-    while (this.#held.length < count) if (!(await this.#pull())) throw malformed("unexpected end");
-    const taken = this.#held.subarray(0, count);
-    this.#held = this.#held.subarray(count);
+    while (this.#buffered.length < count) if (!(await this.#pull())) throw malformed("unexpected end");
+    const taken = this.#buffered.subarray(0, count);
+    this.#buffered = this.#buffered.subarray(count);
     return taken;
   }
 
   async drain(maxBytes: number): Promise<void> {
-    for (let size = this.#held.length; ; size += this.#held.length) {
+    for (let size = this.#buffered.length; ; size += this.#buffered.length) {
       if (size > maxBytes) throw malformed("too much data after the last part");
-      this.#held = Buffer.alloc(0);
+      this.#buffered = Buffer.alloc(0);
       if (!(await this.#pull())) return;
     }
   }
 }
 
-/** Headers are UTF-8: any other bytes would become names that were never sent. */
+/** Decodes a header as UTF-8; other bytes are rejected, because they would become names that were never sent. */
 function decode(bytes: Buffer): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -114,23 +114,23 @@ async function skip(content: AsyncIterable<Uint8Array>, budget: { bytes: number 
 }
 
 /**
- * The parts of a `multipart/form-data` body (RFC 7578) one after another, streamed: the body is pulled only as fast as parts are read.
+ * Yields the parts of a `multipart/form-data` body (RFC 7578) as a stream: the body is read only as fast as its parts.
  * @throws ServiceError `invalid_request` when it is malformed or ends before its closing delimiter
  */
 export async function* multipartParts(source: AsyncIterable<Uint8Array>, boundary: string): AsyncGenerator<Part> {
   const input = source[Symbol.asyncIterator]();
-  // As if a line ended before the body, so that the first delimiter is like the others.
-  const cutter = new Cutter(input, Buffer.from("\r\n"));
+  // Starts with a line break, so that the first delimiter matches like the others.
+  const reader = new DelimitedReader(input, Buffer.from("\r\n"));
   const delimiter = Buffer.from(`\r\n--${boundary}`, "latin1");
   const others = { bytes: MAX_OTHER_BYTES };
   try {
-    await skip(cutter.until(delimiter), others);
+    await skip(reader.until(delimiter), others);
     for (;;) {
-      const mark = (await cutter.take(2)).toString("latin1");
-      if (mark === "--") return await cutter.drain(others.bytes);
+      const mark = (await reader.take(2)).toString("latin1");
+      if (mark === "--") return await reader.drain(others.bytes);
       if (mark !== "\r\n") throw malformed("data after a delimiter");
-      const headers = parseHeaders(await cutter.collect(HEADERS_END, MAX_HEADER_BYTES));
-      const content = cutter.until(delimiter);
+      const headers = parseHeaders(await reader.collect(HEADERS_END, MAX_HEADER_BYTES));
+      const content = reader.until(delimiter);
       yield { headers, content };
       await skip(content, others);
     }

@@ -6,7 +6,7 @@ import type { FileVersion, StoredFile } from "../store/records.ts";
 import { openDigest, readBlob } from "./blob.ts";
 import { errors } from "../errors.ts";
 
-/** The caller's files by name in code point order, versions ascending. Source: the vault contract, "Files". */
+/** Lists the caller's files by name in code point order, with versions in ascending order. */
 export async function listFiles(context: VaultContext, caller: Caller): Promise<FileRecord[]> {
   const all = await context.store.read(({ files }) => files.list(caller.email));
   const recordOf = (file: StoredFile, version: FileVersion): FileVersionRecord => ({
@@ -31,7 +31,7 @@ export interface Download {
 }
 
 /**
- * One version of the caller's file, the latest when none is named. Nothing is read before `content` is.
+ * Opens one version of the caller's file, by default the latest. No bytes are read before `content` is.
  * @throws ServiceError `file_not_found`, `version_not_found`
  */
 export async function openDownload(context: VaultContext, caller: Caller, name: string, version?: number): Promise<Download> {

@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import { freeBuffer } from "../../lib/free-buffer.ts";
 
-/** Resolves when the system has taken the bytes; rejects when the client closed the connection. */
+/** Resolves when the system has accepted the bytes; rejects when the client closed the connection. */
 function write(response: ServerResponse, bytes: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     const closed = (): void => reject(new Error("the client closed the connection"));
@@ -17,9 +17,9 @@ function write(response: ServerResponse, bytes: Uint8Array): Promise<void> {
 }
 
 /**
- * Answers with bytes as they come, as fast as the client takes them, giving each chunk's memory back once it is sent: the framework's own
- * streaming cannot know when that is. Headers, `content-length` among them, are set on the reply before.
- * @param cut told why the connection was cut when it fails after the first chunk, so that the client sees a short body
+ * Sends bytes as fast as the client reads them and frees each chunk once it is sent, which the framework's own streaming cannot do.
+ * Headers, including `content-length`, must already be set on the reply.
+ * @param cut called with the reason when it fails after the first chunk: the connection is closed, so that the client sees a short body
  * @throws Error from `content` before the first chunk
  */
 export async function sendBytes(

@@ -17,11 +17,11 @@ interface Staged {
 
 /** @throws ServiceError `invalid_request` */
 function checkPart(part: Part, filename: string, maxCharacters: number): void {
-  const fault = nameFault(filename, maxCharacters) ?? (filename === "." || filename === ".." ? "must name a file" : undefined);
+  const fault = nameFault(filename, maxCharacters) ?? (filename === "." || filename === ".." ? "must be a file name" : undefined);
   if (fault !== undefined) throw errors.invalidRequest("filename", fault);
   const encoding = part.headers.get("content-transfer-encoding")?.toLowerCase() ?? "binary";
   if (!["binary", "7bit", "8bit"].includes(encoding))
-    throw errors.invalidRequest("filename", "send files without a transfer encoding");
+    throw errors.invalidRequest("filename", "unsupported transfer encoding: send files without one");
 }
 
 async function commitFile(
@@ -42,9 +42,9 @@ async function commitFile(
 }
 
 /**
- * Stores the files of a multipart body, each as a new version of its name: all of them, or on any failure none.
- * @param body.count how many file parts there must be
- * @param begin told the names when all bytes are there, before any of them becomes a version
+ * Stores the files of a multipart body, each as a new version of its name: all of them, or none on any failure.
+ * @param body.count expected number of file parts
+ * @param begin called with the names when all bytes are stored, before any of them becomes a version
  * @throws ServiceError `invalid_request`, `too_large`
  */
 export async function upload(
@@ -60,12 +60,11 @@ export async function upload(
       const filename = partFilename(part.headers.get("content-disposition") ?? "");
       if (filename === undefined) continue;
       checkPart(part, filename, context.limits.nameCharacters);
-      if (staged.some((file) => file.filename === filename))
-        throw errors.invalidRequest("filename", "one filename is there twice");
-      if (staged.length === body.count) throw errors.invalidRequest("CountOfFiles", "there are more files than it says");
+      if (staged.some((file) => file.filename === filename)) throw errors.invalidRequest("filename", "duplicate filename");
+      if (staged.length === body.count) throw errors.invalidRequest("CountOfFiles", "more files than announced");
       staged.push({ filename, blob: await stageBlob(context, part.content, (id) => blobIds.push(id)) });
     }
-    if (staged.length < body.count) throw errors.invalidRequest("CountOfFiles", "there are fewer files than it says");
+    if (staged.length < body.count) throw errors.invalidRequest("CountOfFiles", "fewer files than announced");
     await begin(staged.map(({ filename }) => filename));
     return await context.store.write(async (transaction) => {
       const uploaded: UploadedFile[] = [];

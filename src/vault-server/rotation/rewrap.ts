@@ -8,9 +8,9 @@ import type { WrappedRecord } from "../store/records.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import { CURRENT_KEY } from "../store/current-key.ts";
 
-/** Records in one transaction: few, so that writers wait for milliseconds only. */
-const AT_ONCE = 50;
-/** After a transaction others may write for as many times as long as it took. */
+/** Records per transaction: few, so that writers wait only milliseconds. */
+const BATCH_SIZE = 50;
+/** Pause after each transaction as a multiple of its duration, in which others can write. */
 const YIELD_FACTOR = 2;
 
 export interface Rewrapped {
@@ -34,8 +34,8 @@ function identityOf(record: WrappedRecord): Identity {
   }
 }
 
-/** The record's own key, wrapped by that master key; `undefined` when the one it names does not open it. */
-function wrappedAnew(keys: KeyRing, record: WrappedRecord, id: string): WrappedKey | undefined {
+/** Returns the data key of a record wrapped by this master key, or `undefined` when its current master key does not unwrap it. */
+function rewrappedKey(keys: KeyRing, record: WrappedRecord, id: string): WrappedKey | undefined {
   const identity = identityOf(record);
   let dataKey: Uint8Array;
   try {
@@ -59,9 +59,9 @@ async function rewrapBatch(
   if ((await settings.get(CURRENT_KEY)) !== id) throw new Error("another rotation has started");
   const unreadable: WrappedRecord[] = [];
   let rewrapped = 0;
-  const records = await wrappedKeys.otherThan(kind, id, after, AT_ONCE);
+  const records = await wrappedKeys.otherThan(kind, id, after, BATCH_SIZE);
   for (const record of records) {
-    const key = wrappedAnew(keys, record, id);
+    const key = rewrappedKey(keys, record, id);
     if (!key) unreadable.push(record);
     else if (await wrappedKeys.replace(record, key)) rewrapped += 1;
   }
@@ -69,8 +69,8 @@ async function rewrapBatch(
 }
 
 /**
- * Wraps the own key of every record that another master key wraps by this one, in small transactions; what cannot be unwrapped is left.
- * @throws Error when the data names another current key
+ * Rewraps the data key of every record that another master key wraps, in small transactions. Keys that cannot be unwrapped are skipped.
+ * @throws Error when the current key of the data is another one
  */
 export async function rewrap({ store, keys, clock, progress }: Work, id: string): Promise<Rewrapped> {
   const total = await store.read(({ wrappedKeys }) => wrappedKeys.countOtherThan(id));
@@ -80,13 +80,13 @@ export async function rewrap({ store, keys, clock, progress }: Work, id: string)
     let after: WrappedRecord | undefined;
     do {
       const from = after;
-      const began = clock.monotonic();
+      const startedAt = clock.monotonic();
       const batch = await store.write((transaction) => rewrapBatch(keys, transaction, { kind, id, after: from }));
       unreadable.push(...batch.unreadable);
       rewrapped += batch.rewrapped;
       after = batch.last;
       progress(rewrapped + unreadable.length, total);
-      if (after) await clock.sleep(YIELD_FACTOR * (clock.monotonic() - began));
+      if (after) await clock.sleep(YIELD_FACTOR * (clock.monotonic() - startedAt));
     } while (after);
   }
   return { rewrapped, unreadable };

@@ -8,48 +8,48 @@ import type { Store, Transaction } from "../store/store.ts";
 import { CURRENT_KEY } from "../store/current-key.ts";
 import { rewrap, type Rewrapped } from "./rewrap.ts";
 
-/** The setting that holds the id of the master key that is being changed to; empty when none is. */
+/** Name of the setting that stores the id of the target key of a rotation in progress; empty when there is none. */
 const ROTATION = "master_key_rotation";
 
 export interface Rotation {
   readonly store: Store;
   readonly keys: KeyRing;
-  /** To a new key, made and kept in this file, which the servers read; or to one that every server has already. */
+  /** Target: a new key, added to this file, which the servers read; or a key that every server already has. */
   readonly to: { readonly kind: "new"; readonly file: KeyFile } | { readonly kind: "known"; readonly id: string };
   readonly clock: Clock;
   readonly progress: (done: number, total: number) => void;
 }
 
 export interface RotationResult {
-  /** The id of the key that wraps now. */
+  /** Id of the new current key. */
   readonly id: string;
   readonly rewrapped: number;
-  /** Versions that the key they name does not open: altered, swapped, or of a key that is not there. Left as they were. */
+  /** Versions whose key cannot be unwrapped: altered, swapped, or wrapped by an unknown key. They are unchanged. */
   readonly unreadable: readonly WrappedRecord[];
-  /** Where the keys that left the file are now. */
+  /** Paths of the files with the keys that were removed from the key file. */
   readonly retired: readonly string[];
 }
 
-/** @throws Error when the keys are not those of the data */
-async function presentKey({ keys }: Rotation, { settings }: Transaction): Promise<string> {
+/** @throws Error when the current key of the data is not in the key ring */
+async function readCurrentKey({ keys }: Rotation, { settings }: Transaction): Promise<string> {
   const current = await settings.get(CURRENT_KEY);
   if (current === undefined) throw new Error("nothing to rotate: the data has no master key yet");
   if (!keys.find(current)) throw new Error(`the data is encrypted under another master key: expected ${current}`);
   return current;
 }
 
-/** Makes the key to change to the current one, in one transaction; goes on with a rotation that was cut short. Answers the key's id. */
-async function begin(rotation: Rotation, fresh: Redacted<Uint8Array>): Promise<string> {
+/** Makes the target key the current one in one transaction, or resumes an interrupted rotation. Returns the id of the key. */
+async function start(rotation: Rotation, fresh: Redacted<Uint8Array>): Promise<string> {
   const { store, keys, to } = rotation;
   return store.write(async (transaction) => {
     const { settings } = transaction;
-    const current = await presentKey(rotation, transaction);
-    const cutShort = (await settings.get(ROTATION)) === current;
-    if (to.kind === "new" && cutShort) return current;
+    const current = await readCurrentKey(rotation, transaction);
+    const interrupted = (await settings.get(ROTATION)) === current;
+    if (to.kind === "new" && interrupted) return current;
     const id = to.kind === "new" ? new MasterKey(fresh).id : to.id;
-    // First of all: it keeps another rotation from the file until this transaction is over.
+    // First, so that no other rotation changes the file until this transaction ends.
     await settings.set(ROTATION, id);
-    // Before the data names it, so that whoever meets its id finds it; within the transaction, so that two rotations take turns.
+    // Before the data names the key, so that servers find it; within the transaction, so that two rotations take turns.
     if (to.kind === "new") to.file.add(fresh);
     keys.get(id);
     await settings.set(CURRENT_KEY, id);
@@ -57,14 +57,14 @@ async function begin(rotation: Rotation, fresh: Redacted<Uint8Array>): Promise<s
   });
 }
 
-/** Answers how many records are under another master key, after which none can become so. @throws Error when more than these are */
-async function proveNoneLeft({ store }: Rotation, id: string, { unreadable }: Rewrapped): Promise<number> {
+/** Returns the number of records wrapped by another master key; it cannot grow. @throws Error when it exceeds the unreadable ones */
+async function countRemaining({ store }: Rotation, id: string, { unreadable }: Rewrapped): Promise<number> {
   const left = await store.write(({ wrappedKeys }) => wrappedKeys.countOtherThan(id));
   if (left > unreadable.length) throw new Error(`${left} records are still wrapped by another master key: run the command again`);
   return left;
 }
 
-/** Once the proof is committed; a transaction, as `begin`, so that two rotations take turns at the file. */
+/** Ends the rotation and retires the other keys; in a transaction, so that two rotations take turns at the file. */
 async function finish({ store, to }: Rotation, id: string, left: number): Promise<readonly string[]> {
   return store.write(async ({ settings }) => {
     await settings.set(ROTATION, "");
@@ -74,16 +74,16 @@ async function finish({ store, to }: Rotation, id: string, left: number): Promis
 }
 
 /**
- * Changes the master key while servers run: from one moment on they wrap under the new one, then every record's own key is wrapped anew,
- * while sealed bytes stay as they are; when no record is left under another key, the others leave the file. Cut short anywhere, calling
- * it again finishes. Source: issue 4, point 5.
- * @throws Error when the keys are not those of the data, the file cannot be written, or another rotation takes over
+ * Changes the master key while servers run. First the new key becomes the current one, then every data key is rewrapped; sealed bytes are
+ * unchanged. When no record depends on another key, the other keys are removed from the file. An interrupted rotation is completed by
+ * calling this again.
+ * @throws Error when the key ring lacks the current key, the file cannot be written, or another rotation takes over
  */
 export async function rotateMasterKey(rotation: Rotation): Promise<RotationResult> {
-  const id = await begin(rotation, generateMasterKey());
+  const id = await start(rotation, generateMasterKey());
   const rewrapped = await rewrap(rotation, id);
-  const retired = await finish(rotation, id, await proveNoneLeft(rotation, id, rewrapped));
-  // What the old key opens is overwritten wherever the store still holds it.
+  const retired = await finish(rotation, id, await countRemaining(rotation, id, rewrapped));
+  // Overwrites remaining copies of data keys wrapped by the old key.
   await rotation.store.scrub();
   return { id, ...rewrapped, retired };
 }

@@ -4,12 +4,12 @@ import { listRequest, secretRequests } from "../../protocol/requests.ts";
 import type { VaultContext } from "../context.ts";
 import { sendList } from "../http/etag.ts";
 import { authenticatedOperation } from "./operation.ts";
-import { answerList } from "../secrets/list-response.ts";
+import { respondWithList } from "../secrets/list-response.ts";
 import { deleteSecrets, deleteVersion } from "../secrets/delete-secrets.ts";
 import type { SecretAddress } from "../secrets/find-secret.ts";
 import { checkValueSize, protect } from "../secrets/protect.ts";
 import { expose, listVersions } from "../secrets/read-secrets.ts";
-import { SteadyLists } from "../secrets/list-validity-cache.ts";
+import { ListValidityCache } from "../secrets/list-validity-cache.ts";
 import { updateMetadata } from "../secrets/update-metadata.ts";
 
 function unshared(body: { readonly key_name: string }): SecretAddress {
@@ -32,9 +32,9 @@ export function secretRoutes(app: FastifyInstance, context: VaultContext): void 
     { check: checkValueSize(context.limits) },
   );
 
-  const steady = new SteadyLists();
+  const validity = new ListValidityCache();
   authenticatedOperation(app, context, "list_no_dup", listRequest, ({ caller, request, reply }) =>
-    answerList(context, steady, { caller, request, reply }),
+    respondWithList(context, validity, { caller, request, reply }),
   );
 
   authenticatedOperation(app, context, "expose", requests.secret, ({ body, caller }) => expose(context, caller, unshared(body)));

@@ -3,16 +3,16 @@ import type { VaultContext } from "../context.ts";
 import { requireCreator, requireReach } from "../access/permission.ts";
 import { errors } from "../errors.ts";
 import { candidates } from "./find-secret.ts";
-import { forEachName } from "./for-each-unique-name.ts";
+import { forEachUniqueName } from "./for-each-unique-name.ts";
 
 /**
- * Deletes the caller's secrets, shared or not, for everybody: all of them, or on any failure none. Answers their names, each once.
+ * Deletes the caller's secrets, shared or not, for all users: all of them, or none on any failure. Returns their distinct names.
  * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`
  */
 export async function deleteSecrets({ store, clock }: VaultContext, caller: Caller, names: readonly string[]): Promise<string[]> {
   const now = clock.now();
   return store.write((transaction) =>
-    forEachName(names, async (name) => {
+    forEachUniqueName(names, async (name) => {
       const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
       await transaction.secrets.remove(secret.id);
       return name;
@@ -21,7 +21,7 @@ export async function deleteSecrets({ store, clock }: VaultContext, caller: Call
 }
 
 /**
- * Deletes one version of the caller's secret, shared or not. Its number is never used again; the next lower one becomes the latest.
+ * Deletes one version of the caller's secret, shared or not. Its number is never used again; the next lower version becomes the latest.
  * @throws ServiceError `secret_not_found`; `out_of_scope`, before or after; `forbidden`; `version_not_found`; `last_version`
  */
 export async function deleteVersion(context: VaultContext, caller: Caller, name: string, version: number): Promise<void> {

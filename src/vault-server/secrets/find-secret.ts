@@ -4,12 +4,12 @@ import { requireReach } from "../access/permission.ts";
 import type { SecretAccess } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 
-/** A secret as a request names it: the caller's own unshared one, or a shared one, of this owner where several have the name. */
+/** A secret as addressed by a request: the caller's own unshared secret, or a shared one, with its owner where names are ambiguous. */
 export type SecretAddress =
   | { readonly family: "unshared"; readonly name: string }
   | { readonly family: "link"; readonly name: string; readonly owner: string | undefined };
 
-/** What the caller has by this name. */
+/** Returns all secrets of this name the caller has access to. */
 export async function candidates({ secrets }: Transaction, caller: Caller, name: string, now: number): Promise<Candidates> {
   return { email: caller.email, held: await secrets.accessByName(caller.email, name, now) };
 }

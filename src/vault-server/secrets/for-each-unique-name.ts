@@ -1,7 +1,7 @@
 import { ServiceError } from "../errors.ts";
 
-/** Does `work` for each name once, in order; where it is refused, the refusal's `details` say at which place of `key_name`. */
-export async function forEachName<T>(names: readonly string[], work: (name: string) => Promise<T>): Promise<T[]> {
+/** Runs `work` once per distinct name, in order; `details` of a ServiceError then name the index in `key_name`. */
+export async function forEachUniqueName<T>(names: readonly string[], work: (name: string) => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   const done = new Set<string>();
   for (const [index, name] of names.entries()) {

@@ -6,26 +6,26 @@ import type { VaultContext } from "../context.ts";
 import { isKnown, knownTags } from "../http/etag.ts";
 import { sendJson } from "../http/json-stream.ts";
 import { jsonOf, openList } from "./list-secrets.ts";
-import type { SteadyLists } from "./list-validity-cache.ts";
+import type { ListValidityCache } from "./list-validity-cache.ts";
 
-/** The list as of a moment is told by the moment and by whose list of which revision it is, seen through which scope. */
-function tagOf(moment: number, { email, scope }: Caller, revision: string): string {
-  const what = createHash("sha256").update(JSON.stringify([email, formatScope(scope), revision]));
-  return `W/"${moment}-${what.digest("base64url")}"`;
+/** Returns the entity tag of a list at a time: it depends on the time, the user, the scope and the revision of the list. */
+function tagOf(timestamp: number, { email, scope }: Caller, revision: string): string {
+  const list = createHash("sha256").update(JSON.stringify([email, formatScope(scope), revision]));
+  return `W/"${timestamp}-${list.digest("base64url")}"`;
 }
 
-/** `*` stands for the list as it is. */
-function momentOf(tag: string, current: number): number {
+/** Returns the timestamp of a tag; `*` matches the current list. */
+function timestampOf(tag: string, current: number): number {
   return tag === "*" ? current : Number(/^"([0-9]+(?:\.[0-9]+)?)-/u.exec(tag)?.[1] ?? Number.NaN);
 }
 
 /**
- * `list_no_dup`. That nothing has changed since the caller last asked costs no look at the secrets: an unchanged list is polled far more
- * often than it changes.
+ * Responds to `list_no_dup`. An unchanged list is recognized by its revision, without reading secrets: a list is polled far more often
+ * than it changes.
  */
-export async function answerList(
+export async function respondWithList(
   context: VaultContext,
-  steady: SteadyLists,
+  validity: ListValidityCache,
   { caller, request, reply }: { caller: Caller; request: FastifyRequest; reply: FastifyReply },
 ): Promise<FastifyReply> {
   const { email } = caller;
@@ -33,17 +33,17 @@ export async function answerList(
   const known = await context.store.read(({ listRevisions }) => listRevisions.of(email));
   reply.header("cache-control", "private, no-cache");
   const same = knownTags(request)
-    .map((tag) => momentOf(tag, steady.since(email, known, asOf)))
-    .filter((moment) => steady.isSame(email, known, moment, asOf))
-    .map((moment) => tagOf(moment, caller, known))
+    .map((tag) => timestampOf(tag, validity.since(email, known, asOf)))
+    .filter((timestamp) => validity.isSame(email, known, timestamp, asOf))
+    .map((timestamp) => tagOf(timestamp, caller, known))
     .find((tag) => isKnown(request, tag));
   if (same !== undefined) return reply.header("etag", same).status(304).send();
 
   const list = await openList(context, caller);
   const { revision, now: from } = list;
-  reply.header("etag", tagOf(steady.since(email, revision, from), caller, revision));
-  const pieces = jsonOf({}, list, ({ whole, until }) => {
-    if (whole) steady.remember(email, { revision, from, until });
+  reply.header("etag", tagOf(validity.since(email, revision, from), caller, revision));
+  const pieces = jsonOf({}, list, ({ consistent, until }) => {
+    if (consistent) validity.remember(email, { revision, from, until });
   });
   return sendJson(reply, list.ids.length, pieces);
 }

@@ -7,29 +7,29 @@ import { expiresAt, secretRecord } from "./secret-record.ts";
 import type { SecretAccess } from "../store/records.ts";
 import { LIST_PAGE_SIZE } from "../store/tables/secret-table.ts";
 
-/** A list as it stood when it was opened; its records are read as they are sent. */
+/** A list at the time it was opened; its records are read while they are sent. */
 export interface OpenedList {
-  /** Of what the person has, in order. */
+  /** Ids of all secrets the user has access to, in order. */
   readonly ids: readonly string[];
   readonly revision: string;
-  /** The moment as of which everything is told. */
+  /** Time that expiry and deadlines are compared with. */
   readonly now: number;
   /**
-   * The latest version of every secret in scope that the caller may read, own and received, by name, then owner, in code point order; a
-   * few hundred at a time. What the caller loses meanwhile is left out, what changes meanwhile is told as it then is.
+   * Yields the latest version of every secret in scope that the caller may read, own and received, by name, then owner, in code point
+   * order, a few hundred at a time. Secrets the caller loses meanwhile are omitted, changed ones are listed with their new state.
    */
   pages(): AsyncGenerator<readonly SecretRecord[], ListEnd>;
 }
 
-/** What is known when all of a list has been read. */
+/** Facts that are known once a list has been read to its end. */
 export interface ListEnd {
-  /** Whether nothing changed while it was read: then it is the list of this revision. */
-  readonly whole: boolean;
-  /** Until when it stays the list of this revision: then a deadline or an expiry comes. */
+  /** True when nothing changed while it was read, so that it is the list of this revision. */
+  readonly consistent: boolean;
+  /** Time of the next deadline or expiry, until which the list stays the same. */
   readonly until: number;
 }
 
-/** Read while those before them are written: a database of its own is not kept waiting. */
+/** Pages read ahead of the one being sent, so that a remote database is kept busy. */
 const PAGES_AHEAD = 3;
 
 function nextChange(now: number, { secret, latest }: SecretAccess): number {
@@ -47,7 +47,7 @@ export async function openList({ store, clock }: VaultContext, caller: Caller): 
   const read = (from: number): Promise<readonly SecretAccess[]> => {
     const slice = ids.slice(from, from + LIST_PAGE_SIZE);
     const page = slice.length === 0 ? Promise.resolve([]) : store.read(({ secrets }) => secrets.accessByIds(email, slice, now));
-    // When the client is gone nobody asks for it any more, nor hears of its failure.
+    // A page of a list whose client is gone is never awaited.
     page.catch(() => undefined);
     return page;
   };
@@ -55,19 +55,19 @@ export async function openList({ store, clock }: VaultContext, caller: Caller): 
     let until = Infinity;
     const ahead = Array.from({ length: PAGES_AHEAD }, (_, page) => read(page * LIST_PAGE_SIZE));
     for (let from = 0; from < ids.length; from += LIST_PAGE_SIZE) {
-      const holdings = (await ahead.shift()) ?? [];
+      const accesses = (await ahead.shift()) ?? [];
       ahead.push(read(from + PAGES_AHEAD * LIST_PAGE_SIZE));
-      for (const holding of holdings) until = Math.min(until, nextChange(now, holding));
-      yield holdings
-        .filter((holding) => mayRead(holding) && scopeReaches(scope, holding.secret.name, holding.latest.metadata))
-        .map((holding) => secretRecord(holding, holding.latest, now));
+      for (const access of accesses) until = Math.min(until, nextChange(now, access));
+      yield accesses
+        .filter((access) => mayRead(access) && scopeReaches(scope, access.secret.name, access.latest.metadata))
+        .map((access) => secretRecord(access, access.latest, now));
     }
-    return { whole: (await store.read(({ listRevisions }) => listRevisions.of(email))) === revision, until };
+    return { consistent: (await store.read(({ listRevisions }) => listRevisions.of(email))) === revision, until };
   }
   return { ids, revision, now, pages };
 }
 
-/** `{…head, "secrets": [the list's records]}` as JSON, piece by piece. @param ended told when all of it has been read */
+/** Yields `{…head, "secrets": [records]}` as JSON, piece by piece. @param ended called when the whole list has been read */
 export async function* jsonOf(head: object, list: OpenedList, ended?: (end: ListEnd) => void): AsyncGenerator<string, void> {
   const start = JSON.stringify({ ...head, secrets: [] });
   let before = start.slice(0, -2);

@@ -1,39 +1,37 @@
-/** For how many people it is known; the others' lists are sent once more. */
-const MOST = 10_000;
+/** Maximum number of users; the lists of further users are sent in full. */
+const MAX_USERS = 10_000;
 
-interface Steady {
+/** Period in which the list of a revision does not change: no deadline passes and nothing expires. */
+interface Validity {
   readonly revision: string;
   readonly from: number;
   readonly until: number;
 }
 
-/**
- * Between which moments each person's list of one revision did, and will, not change by itself: no deadline passes, nothing expires.
- * What it knows was seen by reading a whole list.
- */
-export class SteadyLists {
-  readonly #known = new Map<string, Steady>();
+/** Remembers for each user's list how long it stays valid. An entry is known from reading the whole list. */
+export class ListValidityCache {
+  readonly #known = new Map<string, Validity>();
 
-  remember(email: string, steady: Steady): void {
-    // The earliest moment is kept: tags of all moments since stay good.
-    if (this.#at(email, steady.revision, steady.from)) return;
+  remember(email: string, validity: Validity): void {
+    // The earliest start is kept, so that older entity tags stay valid.
+    if (this.#at(email, validity.revision, validity.from)) return;
     this.#known.delete(email);
-    this.#known.set(email, steady);
+    this.#known.set(email, validity);
     const [oldest] = this.#known.keys();
-    if (this.#known.size > MOST && oldest !== undefined) this.#known.delete(oldest);
+    if (this.#known.size > MAX_USERS && oldest !== undefined) this.#known.delete(oldest);
   }
 
-  #at(email: string, revision: string, moment: number): Steady | undefined {
-    const steady = this.#known.get(email);
-    return steady?.revision === revision && steady.from <= moment && moment < steady.until ? steady : undefined;
+  #at(email: string, revision: string, timestamp: number): Validity | undefined {
+    const validity = this.#known.get(email);
+    return validity?.revision === revision && validity.from <= timestamp && timestamp < validity.until ? validity : undefined;
   }
 
-  /** The first moment from which on the list of this revision is certainly what it is at this one. */
-  since(email: string, revision: string, moment: number): number {
-    return this.#at(email, revision, moment)?.from ?? moment;
+  /** Returns the earliest time since which the list of this revision is known to be unchanged. */
+  since(email: string, revision: string, timestamp: number): number {
+    return this.#at(email, revision, timestamp)?.from ?? timestamp;
   }
 
-  /** Whether the list of this revision is certainly the same at both moments. */
+  /** Reports whether the list of this revision is known to be the same at both times. */
   isSame(email: string, revision: string, one: number, other: number): boolean {
     return one === other || (this.#at(email, revision, one) !== undefined && this.#at(email, revision, other) !== undefined);
   }

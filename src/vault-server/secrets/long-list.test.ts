@@ -22,27 +22,27 @@ beforeAll(async () => {
   const data = join(directory, "vault.db");
   vault = await VaultServerProcess.start(["--dev", "--dev-users", email, "--data", data, "--log-level", "error"]);
   fillVault(data, email, COUNT, Date.now());
-  const answer = await sendRequest(vault.url + operationPath.generate_access_token, {
+  const response = await sendRequest(vault.url + operationPath.generate_access_token, {
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ email, password: vault.passwords.get(email), scope: scopeString(), expiration_hours: 1 }),
   });
-  ann = new VaultClient(vault.url, email, { token: answer.json().access_token });
+  ann = new VaultClient(vault.url, email, { token: response.json().access_token });
 }, 60_000);
 afterAll(async () => {
   await vault[Symbol.asyncDispose]();
   await rm(directory, { recursive: true });
 });
 
-/** Asks for the list and hands over the answer before anything of it is read. */
-async function openAnswer(): Promise<{ request: ClientRequest; answer: IncomingMessage }> {
+/** Requests the list and returns the response before its body is read. */
+async function openResponse(): Promise<{ request: ClientRequest; response: IncomingMessage }> {
   const request = httpRequest(vault.url + operationPath.list_no_dup, {
     method: "POST",
     agent: false,
     headers: { "content-type": "application/json", authorization: ann.token },
   });
   request.end(JSON.stringify({ email }));
-  const answer = await new Promise<IncomingMessage>((resolve) => request.once("response", resolve));
-  return { request, answer };
+  const response = await new Promise<IncomingMessage>((resolve) => request.once("response", resolve));
+  return { request, response };
 }
 
 async function health(): Promise<number> {
@@ -53,7 +53,7 @@ async function settle(): Promise<void> {
   for (let round = 0; round < 5; round += 1) await ann.call("list_file");
 }
 
-test("a hundred thousand secrets arrive complete and in order, compressed or not, and unchanged as 304", async () => {
+test("a list of 100,000 secrets is complete and ordered, also compressed, and 304 if unchanged", async () => {
   const list = await ann.call("list_no_dup");
   const names = list.json().secrets.map((secret: { key_name: string }) => secret.key_name);
   expect(names).toEqual(Array.from({ length: COUNT }, (_, index) => `listed-${String(index).padStart(6, "0")}`));
@@ -63,39 +63,39 @@ test("a hundred thousand secrets arrive complete and in order, compressed or not
   expect([again.status, again.bytes.length]).toEqual([304, 0]);
 });
 
-test("others are answered while it is sent", async () => {
+test("other requests are served while a long list is sent", async () => {
   const list = ann.call("list_no_dup").then(() => "listed");
-  let answered = 0;
-  while ((await Promise.race([list, health()])) === 200) answered += 1;
+  let served = 0;
+  while ((await Promise.race([list, health()])) === 200) served += 1;
   expect(await list).toBe("listed");
-  expect(answered).toBeGreaterThan(10);
+  expect(served).toBeGreaterThan(10);
 });
 
-test("a client that does not read holds up no writer, and what it is sent waits in the data, not in memory", async () => {
+test("a client that stops reading a long list blocks no writer and uses no server memory", async () => {
   await ann.call("list_no_dup");
   await vault.resetPeakMemory();
   const before = await vault.peakMemory();
-  const { request, answer } = await openAnswer();
-  const stalled = await Promise.all(Array.from({ length: 4 }, () => openAnswer()));
+  const { request, response } = await openResponse();
+  const stalled = await Promise.all(Array.from({ length: 4 }, () => openResponse()));
   for (let version = 1; version <= 20; version += 1) {
     const written = await ann.call("protect", { key_name: "written meanwhile", key_value: "v" });
     expect(written.json().secret.key_version).toBe(version);
   }
   expect((await vault.peakMemory()) - before).toBeLessThan(120 * MIB);
   for (const each of stalled) each.request.destroy();
-  answer.resume();
-  await once(answer, "end");
-  expect(answer.complete).toBe(true);
+  response.resume();
+  await once(response, "end");
+  expect(response.complete).toBe(true);
   request.destroy();
 });
 
-test("lists that nobody reads to the end leave nothing behind", async () => {
-  for (let round = 0; round < 5; round += 1) (await openAnswer()).request.destroy();
+test("aborted lists do not leak memory", async () => {
+  for (let round = 0; round < 5; round += 1) (await openResponse()).request.destroy();
   await settle();
   await vault.resetPeakMemory();
   const before = await vault.peakMemory();
-  for (let round = 0; round < 30; round += 1) (await openAnswer()).request.destroy();
+  for (let round = 0; round < 30; round += 1) (await openResponse()).request.destroy();
   await settle();
-  // Each list that stayed would hold 9 MiB of ids.
+  // A leaked list would keep 9 MiB of ids.
   expect((await vault.peakMemory()) - before).toBeLessThan(200 * MIB);
 });

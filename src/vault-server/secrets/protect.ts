@@ -14,14 +14,14 @@ import type { Transaction } from "../store/store.ts";
 import { candidates, findSecret, type SecretAddress } from "./find-secret.ts";
 import { sealValue } from "./secret-value.ts";
 
-/** A thousand years. Source: the interface, "Limits". */
+/** A thousand years: `docs/design/vault-contract.md#limits`. */
 const DEFAULT_DELETE_MINUTES = 525_600_000;
 const MINUTE_MS = 60_000;
 
 export interface ProtectRequest {
   readonly name: string;
   readonly value: string;
-  /** The names the request gives, by their right spelling. */
+  /** Metadata of the request, with canonical names. */
   readonly metadata: Metadata;
   readonly deleteMinutes: number | undefined;
 }
@@ -33,13 +33,13 @@ function deadline(now: number, minutes: number): Pick<Secret, "deleteMinutes" | 
 async function createSecret({ secrets }: Transaction, owner: string, request: ProtectRequest, now: number): Promise<Secret> {
   const minutes = request.deleteMinutes ?? DEFAULT_DELETE_MINUTES;
   const secret = { id: randomUUID(), owner, name: request.name, nextVersion: 1, ...deadline(now, minutes) };
-  // One whose deadline has come may still stand in the way of its name.
+  // A secret past its deadline may still occupy the name.
   await secrets.removeDue(now);
   await secrets.insert(secret);
   return secret;
 }
 
-/** Adds a version, and sets the deadline anew where the request does. */
+/** Adds a version, and resets the deadline if the request has one. */
 async function addVersion(
   context: VaultContext,
   transaction: Transaction,
@@ -61,8 +61,8 @@ async function addVersion(
 }
 
 /**
- * Creates the caller's secret, or a new version of it with the names given laid over the metadata it had.
- * Source: the vault contract, "Secrets".
+ * Creates the caller's secret, or a new version of it whose metadata is merged with that of the latest version
+ * (docs/design/vault-contract.md#secrets).
  * @throws ServiceError `use_link_operation` when it is shared; `out_of_scope` when it lies outside the scope, before or after
  */
 export async function protect(context: VaultContext, caller: Caller, request: ProtectRequest): Promise<SecretRecord> {
@@ -80,7 +80,7 @@ export async function protect(context: VaultContext, caller: Caller, request: Pr
 }
 
 /**
- * A new version of a shared secret, with the metadata it has.
+ * Adds a version to a shared secret, with the metadata of the latest one.
  * @throws ServiceError of `findSecret`; `forbidden` without W
  */
 export async function protectLinked(

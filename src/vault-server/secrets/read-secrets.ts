@@ -8,7 +8,7 @@ import { findSecret, type SecretAddress } from "./find-secret.ts";
 import { openValue } from "./secret-value.ts";
 
 /**
- * The value of one version, the latest when none is named.
+ * Returns the value of one version, by default the latest.
  * @throws ServiceError of `findSecret`; `forbidden` without R; `version_not_found`; `secret_expired`
  */
 export async function expose(
@@ -32,7 +32,7 @@ export async function expose(
   return exposedSecret(secret, wanted, openValue(context, secret, wanted.version, envelope), now);
 }
 
-/** All versions, ascending. @throws ServiceError of `findSecret`; `forbidden` without R */
+/** Returns all versions in ascending order. @throws ServiceError of `findSecret`; `forbidden` without R */
 export async function listVersions(context: VaultContext, caller: Caller, address: SecretAddress): Promise<SecretRecord[]> {
   const now = context.clock.now();
   return context.store.read(async (transaction) => {

@@ -5,7 +5,7 @@ import { moment } from "../http/timestamp.ts";
 
 const DAY_MS = 86_400_000;
 
-/** When the version expires: `expiration_time` days after its creation. Source: the vault contract, "Secrets". */
+/** Returns the expiry: `expiration_time` days after creation (docs/design/vault-contract.md#removal-and-expiry). */
 export function expiresAt(version: SecretVersion): number {
   const days = version.metadata.expiration_time;
   return typeof days === "number" ? version.createdAt + days * DAY_MS : Infinity;
@@ -15,7 +15,7 @@ export function isExpired(version: SecretVersion, now: number): boolean {
   return expiresAt(version) <= now;
 }
 
-/** One version as lists show it to who has the secret. */
+/** Returns one version as listed for a user with access to the secret. */
 export function secretRecord(
   { secret, shared, permission }: Pick<SecretAccess, "secret" | "shared" | "permission">,
   version: SecretVersion,
@@ -38,7 +38,7 @@ export function secretRecord(
   };
 }
 
-/** One version with its value, which is UTF-8. */
+/** Returns one version with its value, which is UTF-8. */
 export function exposedSecret(secret: Secret, version: SecretVersion, value: Uint8Array, now: number): ExposedSecret {
   const metadata: Metadata = version.metadata;
   return {

@@ -4,7 +4,7 @@ import { openEnvelope, sealEnvelope, type Envelope } from "../crypto/envelope.ts
 import type { MasterKey } from "../crypto/master-key.ts";
 import type { Secret } from "../store/records.ts";
 
-/** What a version's value is bound to, so that rows cannot be swapped: not with another secret, version, or one deleted before. */
+/** Returns the identity a value is bound to, so that rows of other secrets, versions or deleted secrets cannot replace it. */
 export function valueIdentity(secret: Pick<Secret, "id" | "owner" | "name">, version: number): Identity {
   return ["secret", secret.id, secret.owner, secret.name, version];
 }

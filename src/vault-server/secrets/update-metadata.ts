@@ -10,15 +10,15 @@ import { errors } from "../errors.ts";
 
 export interface MetadataUpdate {
   readonly name: string;
-  /** Tells secrets of one name apart. */
+  /** Selects one of several secrets with this name. */
   readonly owner: string | undefined;
   readonly version: number;
-  /** The names given, by their right spelling; the others are kept. */
+  /** Changed metadata with canonical names; other metadata is kept. */
   readonly changes: Metadata;
 }
 
 /**
- * Changes one version's metadata, of a shared or an unshared secret. Source: the interface, "update_key_metadata".
+ * Changes the metadata of one version of a shared or an unshared secret (docs/design/vault-contract.md#secret-metadata).
  * @throws ServiceError `secret_not_found`, `ambiguous_name`; `out_of_scope`, before or after; `forbidden` without W; `version_not_found`
  */
 export async function updateMetadata(context: VaultContext, caller: Caller, update: MetadataUpdate): Promise<SecretRecord> {

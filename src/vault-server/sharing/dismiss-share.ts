@@ -5,9 +5,9 @@ import { requireReach } from "../access/permission.ts";
 import { candidates } from "../secrets/find-secret.ts";
 
 /**
- * Removes a received secret from the caller's own secrets only, whether it came directly or through teams, until it is shared again.
- * Answers its creator. Source: the interface, "delete_shared_key_link".
- * @throws ServiceError `secret_not_found`, for its creator too; `ambiguous_name`; `out_of_scope`
+ * Removes a received secret from the caller's secrets only, whether it was shared directly or through teams, until it is shared again.
+ * Returns its creator.
+ * @throws ServiceError `secret_not_found`, also for its creator; `ambiguous_name`; `out_of_scope`
  */
 export async function dismissShare(
   { store, clock }: VaultContext,

@@ -10,14 +10,14 @@ import { absentOf, stateOf } from "./share-state.ts";
 async function listed(transaction: Transaction, caller: Caller, grant: Grant, now: number): Promise<ListedShare> {
   const { kind, permission } = grant;
   const to = kind === "person" ? grant.email : grant.groupId;
-  // Whether or not the caller is still a member of the team.
-  const people = kind === "person" ? [to] : ((await transaction.teams.find(to))?.members ?? []);
-  return { to, kind, permission, state: stateOf(await absentOf(transaction, caller, people, now)) };
+  // The caller need not be a member of the team any more.
+  const users = kind === "person" ? [to] : ((await transaction.teams.find(to))?.members ?? []);
+  return { to, kind, permission, state: stateOf(await absentOf(transaction, caller, users, now)) };
 }
 
 /**
- * To whom the caller's secret is shared: people, then teams, each by code point. What a person has put away is no longer shared with them;
- * a team's share stays, whoever of it has.
+ * Lists the shares of the caller's secret: users, then teams, each in code point order. A share that a user dismissed is omitted; a share
+ * with a team is listed even when members dismissed it.
  * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`
  */
 export async function listShares({ store, clock }: VaultContext, caller: Caller, name: string): Promise<ListedShare[]> {

@@ -3,21 +3,21 @@ import type { Caller } from "../accounts/authenticate.ts";
 import { REFRESH_IDLE_MS } from "../accounts/tokens.ts";
 import type { Transaction } from "../store/store.ts";
 
-/** Of those a secret is shared with, but the caller who shares it: whom nothing shows it, who have no account or no live session. */
+/** Returns the users without an account or a valid session, who cannot see a secret shared with them; the caller is never one. */
 export async function absentOf(
   { tokens }: Transaction,
   caller: Caller,
-  people: readonly string[],
+  emails: readonly string[],
   now: number,
 ): Promise<string[]> {
   const absent: string[] = [];
-  for (const email of people) {
+  for (const email of emails) {
     if (email !== caller.email && !(await tokens.hasLive(email, now - REFRESH_IDLE_MS, now))) absent.push(email);
   }
   return absent;
 }
 
-/** Source: the interface, "share"; for teams the vault contract, "Sharing, teams, people". */
+/** Returns the state of a share; a share with a team is active when no member is absent. */
 export function stateOf(absent: readonly string[]): ShareRecord["state"] {
   return absent.length === 0 ? "active" : "invited";
 }

@@ -5,7 +5,7 @@ import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";
 import { candidates } from "../secrets/find-secret.ts";
-import { forEachName } from "../secrets/for-each-unique-name.ts";
+import { forEachUniqueName } from "../secrets/for-each-unique-name.ts";
 import type { Grantee } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import { memberTeam } from "../teams/teams.ts";
@@ -23,7 +23,7 @@ interface Recipient {
   readonly absent: readonly string[];
 }
 
-/** @throws ServiceError `team_not_found`, `forbidden` when the caller is no member */
+/** @throws ServiceError `team_not_found`, `forbidden` when the caller is not a member */
 async function recipientsOf(transaction: Transaction, caller: Caller, to: Recipients, now: number): Promise<Recipient[]> {
   if (to.kind === "team") {
     const { groupId, members } = await memberTeam(transaction, caller, to.groupId);
@@ -40,9 +40,9 @@ async function recipientsOf(transaction: Transaction, caller: Caller, to: Recipi
   return recipients;
 }
 
-/** One letter to each person, however much was shared with them. */
-async function invite({ outbox }: Transaction, from: string, people: readonly string[], now: number): Promise<void> {
-  for (const to of people) {
+/** Queues one email per user, no matter how many secrets are shared with them. */
+async function invite({ outbox }: Transaction, from: string, emails: readonly string[], now: number): Promise<void> {
+  for (const to of emails) {
     await outbox.insert({ id: randomUUID(), kind: "invitation", to, from, attempts: 0, dueAt: now });
   }
 }
@@ -53,7 +53,7 @@ async function grantAll(
   request: ShareRequest,
   now: number,
 ): Promise<{ shared: ShareRecord[]; invited: readonly string[] }> {
-  const secrets = await forEachName(request.names, async (name) =>
+  const secrets = await forEachUniqueName(request.names, async (name) =>
     requireCreator(await candidates(transaction, caller, name, now), caller.scope),
   );
   const recipients = await recipientsOf(transaction, caller, request.to, now);
@@ -71,8 +71,8 @@ async function grantAll(
 }
 
 /**
- * Grants the caller's secrets to people or one team, all or nothing over names × recipients; a grant that exists gets the new
- * permission. Who has no account or no live session is sent a letter, later: sharing waits for no mail. Source: the interface, "share".
+ * Grants the caller's secrets to users or one team: all names and recipients, or none. An existing grant gets the new permission. Users
+ * without an account or a valid session are sent an email asynchronously.
  * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`, `team_not_found`
  */
 export async function share(

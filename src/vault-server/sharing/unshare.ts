@@ -4,7 +4,7 @@ import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";
 import { candidates } from "../secrets/find-secret.ts";
-import { forEachName } from "../secrets/for-each-unique-name.ts";
+import { forEachUniqueName } from "../secrets/for-each-unique-name.ts";
 import type { Grantee } from "../store/records.ts";
 
 function nameOf(grantee: Grantee): string {
@@ -18,8 +18,8 @@ function matches(from: Recipients | undefined, grantee: Grantee): boolean {
 }
 
 /**
- * Takes the caller's secrets back from those people or that team, from everybody when none is named: all names or none. Answers what
- * was taken, which may be nothing. A secret without a grant left is unshared. Source: the vault contract, "Sharing, teams, people".
+ * Revokes grants of the caller's secrets from these users or this team, or all grants when none is named: all names, or none. Returns the
+ * revoked grants, which may be empty. A secret without grants is unshared.
  * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`
  */
 export async function unshare(
@@ -31,11 +31,11 @@ export async function unshare(
   const now = clock.now();
   return store.write(async (transaction) => {
     const { grants } = transaction;
-    const unshared = await forEachName(names, async (name) => {
+    const unshared = await forEachUniqueName(names, async (name) => {
       const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
-      const taken = (await grants.grantees(secret.id)).filter((grantee) => matches(from, grantee));
-      for (const grantee of taken) await grants.revoke(secret.id, grantee);
-      return taken.map((grantee) => ({ key_name: name, from: nameOf(grantee) }));
+      const revoked = (await grants.grantees(secret.id)).filter((grantee) => matches(from, grantee));
+      for (const grantee of revoked) await grants.revoke(secret.id, grantee);
+      return revoked.map((grantee) => ({ key_name: name, from: nameOf(grantee) }));
     });
     return unshared.flat();
   });

@@ -2,13 +2,13 @@ import type { KeyRing } from "../crypto/key-ring.ts";
 import type { MasterKey } from "../crypto/master-key.ts";
 import type { Store, Transaction } from "./store.ts";
 
-/** The setting that holds the id of the master key that wraps. */
+/** Name of the setting that stores the id of the current master key. */
 export const CURRENT_KEY = "master_key";
 
 /**
- * The master key that wraps what this transaction stores. The data names it, and it is asked within the same transaction, so that nothing
- * is wrapped under the old key once a rotation has begun (issue 4, point 5).
- * @throws Error when it is not among the keys
+ * Returns the master key that wraps new data keys. Its id is read within the same transaction, so that nothing is wrapped by the old key
+ * once a rotation has started.
+ * @throws Error when the key ring does not have it
  */
 export async function currentKey(keys: KeyRing, { settings }: Transaction): Promise<MasterKey> {
   const id = await settings.get(CURRENT_KEY);
@@ -16,7 +16,7 @@ export async function currentKey(keys: KeyRing, { settings }: Transaction): Prom
   return keys.get(id);
 }
 
-/** Data without a master key gets the first one. @throws Error when it has one that is not among the keys */
+/** Sets the first key of the ring as current in new data. @throws Error when the current key of the data is not in the ring */
 export async function checkMasterKey(store: Store, keys: KeyRing): Promise<void> {
   await store.write(async ({ settings }) => {
     const [first] = keys.ids;

@@ -3,10 +3,10 @@ import type { ListRevisionTable } from "./tables/list-revision-table.ts";
 import type { SecretTable } from "./tables/secret-table.ts";
 import type { GrantTable, TeamTable } from "./tables/sharing-tables.ts";
 
-function revisingSecrets(secrets: SecretTable, revisions: ListRevisionTable): SecretTable {
+function secretsWithRevisions(secrets: SecretTable, revisions: ListRevisionTable): SecretTable {
   return {
     ...secrets,
-    // `insert` alone changes no list: a secret is in none before it has a version.
+    // `insert` changes no list: a secret is listed once it has a version.
     async update(secret) {
       await secrets.update(secret);
       await revisions.touchUsersOfSecret(secret.id);
@@ -34,7 +34,7 @@ function revisingSecrets(secrets: SecretTable, revisions: ListRevisionTable): Se
   };
 }
 
-function revisingGrants(grants: GrantTable, revisions: ListRevisionTable): GrantTable {
+function grantsWithRevisions(grants: GrantTable, revisions: ListRevisionTable): GrantTable {
   return {
     ...grants,
     async grant(secretId, grantee, permission) {
@@ -52,7 +52,7 @@ function revisingGrants(grants: GrantTable, revisions: ListRevisionTable): Grant
   };
 }
 
-function revisingTeams(teams: TeamTable, revisions: ListRevisionTable): TeamTable {
+function teamsWithRevisions(teams: TeamTable, revisions: ListRevisionTable): TeamTable {
   return {
     ...teams,
     async insert(team) {
@@ -74,13 +74,13 @@ function revisingTeams(teams: TeamTable, revisions: ListRevisionTable): TeamTabl
   };
 }
 
-/** The same tables, where each write that can change what somebody's list of secrets shows gives that list a new revision. */
+/** Wraps the tables so that each write that can change a user's list of secrets gives that list a new revision. */
 export function withListRevisions(tables: Transaction): Transaction {
   const { secrets, grants, teams, listRevisions } = tables;
   return {
     ...tables,
-    secrets: revisingSecrets(secrets, listRevisions),
-    grants: revisingGrants(grants, listRevisions),
-    teams: revisingTeams(teams, listRevisions),
+    secrets: secretsWithRevisions(secrets, listRevisions),
+    grants: grantsWithRevisions(grants, listRevisions),
+    teams: teamsWithRevisions(teams, listRevisions),
   };
 }

@@ -4,8 +4,8 @@ import { openSqliteStore } from "./sqlite/sqlite-store.ts";
 import type { Store } from "./store.ts";
 
 /**
- * Opens the store at a location, making or migrating it as needed.
- * @param location `postgres://…` or `postgresql://…`; anything else is a file's path, or `":memory:"`
+ * Opens the store at a location, creating or migrating it as needed.
+ * @param location `postgres://…` or `postgresql://…`; anything else is a file path or `":memory:"`
  * @throws Error when it cannot be opened or was written by a newer release
  */
 export async function openStore(location: string): Promise<Store> {

@@ -15,7 +15,7 @@ async function findTeam({ teams }: Transaction, groupId: string): Promise<Team> 
   return team;
 }
 
-/** A team the caller is a member of. @throws ServiceError `team_not_found`, `forbidden` */
+/** Returns a team the caller is a member of. @throws ServiceError `team_not_found`, `forbidden` */
 export async function memberTeam(transaction: Transaction, caller: Caller, groupId: string): Promise<Team> {
   const team = await findTeam(transaction, groupId);
   if (!team.members.includes(caller.email)) throw errors.notTeamMember();
@@ -28,7 +28,7 @@ async function createdTeam(transaction: Transaction, caller: Caller, groupId: st
   return team;
 }
 
-/** The caller becomes the creator and a member. @throws ServiceError `team_exists` */
+/** Creates a team with the caller as its creator and a member. @throws ServiceError `team_exists` */
 export async function createTeam(
   { store }: VaultContext,
   caller: Caller,
@@ -42,7 +42,7 @@ export async function createTeam(
   });
 }
 
-/** Who is a member already stays one. @throws ServiceError `team_not_found`, `forbidden` */
+/** Adds members; existing ones are ignored. @throws ServiceError `team_not_found`, `forbidden` */
 export async function addMembers(
   { store }: VaultContext,
   caller: Caller,
@@ -56,7 +56,7 @@ export async function addMembers(
   });
 }
 
-/** Who is no member is left out of account. @throws ServiceError `team_not_found`, `forbidden`; `invalid_request` for the creator */
+/** Removes members; addresses that are not members are ignored. @throws ServiceError `team_not_found`, `forbidden`; `invalid_request` for the creator */
 export async function removeMembers(
   { store }: VaultContext,
   caller: Caller,
@@ -71,12 +71,12 @@ export async function removeMembers(
   });
 }
 
-/** The teams the caller is a member of, by name in code point order. */
+/** Lists the teams the caller is a member of, by name in code point order. */
 export async function listTeams({ store }: VaultContext, caller: Caller): Promise<TeamRecord[]> {
   return (await store.read(({ teams }) => teams.list(caller.email))).map(teamRecord);
 }
 
-/** What was shared with the team is shared with it no longer. @throws ServiceError `team_not_found`, `forbidden` */
+/** Deletes a team with its grants. @throws ServiceError `team_not_found`, `forbidden` */
 export async function deleteTeam({ store }: VaultContext, caller: Caller, groupId: string): Promise<void> {
   await store.write(async (transaction) => {
     await createdTeam(transaction, caller, groupId);

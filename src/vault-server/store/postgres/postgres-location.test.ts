@@ -1,12 +1,15 @@
 import { expect, test } from "vitest";
-import { describeLocation, holdsPassword, isPostgresUrl } from "./postgres-location.ts";
+import { describeLocation, containsPassword, isPostgresUrl } from "./postgres-location.ts";
 
-test.each(["postgres://h/db", "postgresql://h", "postgres:///db?host=/run/postgresql"])("%s is a database", (location) => {
-  expect(isPostgresUrl(location)).toBe(true);
-});
+test.each(["postgres://h/db", "postgresql://h", "postgres:///db?host=/run/postgresql"])(
+  "isPostgresUrl accepts %s",
+  (location) => {
+    expect(isPostgresUrl(location)).toBe(true);
+  },
+);
 
 test.each([":memory:", "vault.db", "/data/postgres.db", "postgres.db", "./postgres://x", "mysql://h/db"])(
-  "%s is a file",
+  "isPostgresUrl takes %s for a file path",
   (location) => {
     expect(isPostgresUrl(location)).toBe(false);
   },
@@ -17,22 +20,22 @@ test.each([
   "postgresql://:canary@h/db",
   "postgres://u@h/db?password=canary",
   "postgres://h/db?sslmode=require&password=canary",
-  // No URL by the standard, but one to PostgreSQL's clients.
+  // Not a valid URL, but accepted by PostgreSQL's clients.
   "postgres://u:canary@/db",
   "postgres://u@/db?host=/run/postgresql&password=canary",
-])("%s holds a password, which no description shows", (location) => {
-  expect(holdsPassword(location)).toBe(true);
+])("containsPassword finds the password in %s and describeLocation omits it", (location) => {
+  expect(containsPassword(location)).toBe(true);
   expect(describeLocation(location)).not.toContain("canary");
 });
 
 test.each(["postgres://h/db", "postgres://u@h:5432/db", "postgres://u@/db", "postgres:///db?user=u&host=/run/x", "u:p@file.db"])(
-  "%s holds none",
+  "containsPassword finds no password in %s",
   (location) => {
-    expect(holdsPassword(location)).toBe(false);
+    expect(containsPassword(location)).toBe(false);
   },
 );
 
-test("messages name the database and its host", () => {
+test("describeLocation names the database and its host", () => {
   expect(describeLocation("postgres://u:p@db.example.com:6543/vault?sslmode=verify-full")).toBe(
     "the PostgreSQL database vault at db.example.com:6543",
   );

@@ -1,20 +1,20 @@
 const SCHEME = /^postgres(?:ql)?:\/\//u;
 
-/** Whether it is the URL of a PostgreSQL database, not a file's path. */
+/** Reports whether a location is the URL of a PostgreSQL database instead of a file path. */
 export function isPostgresUrl(location: string): boolean {
   return SCHEME.test(location);
 }
 
-/** Whether the URL holds a password, which then does not belong where others can read it. */
-export function holdsPassword(location: string): boolean {
+/** Reports whether the URL contains a password, which must then not be visible to other users. */
+export function containsPassword(location: string): boolean {
   if (!isPostgresUrl(location)) return false;
   const url = URL.parse(location);
-  // What no URL parser reads but PostgreSQL's clients do, such as `postgres://user:password@/name`.
+  // PostgreSQL's clients accept what is not a valid URL, such as `postgres://user:password@/name`.
   if (!url) return /^[a-z]+:\/\/[^/@]*:[^/@]+@/u.test(location) || /[?&]password=/u.test(location);
   return url.password !== "" || url.searchParams.has("password");
 }
 
-/** The database as messages name it: without user and password. */
+/** Returns a description of the database for messages, without user and password. */
 export function describeLocation(location: string): string {
   const url = URL.parse(location);
   if (!url) return "the PostgreSQL database";

@@ -2,12 +2,12 @@ import type { ClientBase } from "pg";
 import { postgresMigrations } from "./postgres-migrations.ts";
 import { PostgresConnection } from "./postgres-connection.ts";
 
-/** Taken while migrating, so that replicas that start together take turns: any number nobody else in the database uses. */
+/** Advisory lock of a migration, so that replicas that start together take turns. Any number unused in the database. */
 const MIGRATION_LOCK = 7_318_204_415;
 
 /**
- * Brings the database to this release's schema.
- * @throws Error when it was written by a newer release, or does not hold UTF-8
+ * Migrates the database to the schema of this release.
+ * @throws Error when it was written by a newer release or its encoding is not UTF-8
  */
 export async function migratePostgres(client: ClientBase): Promise<void> {
   const connection = new PostgresConnection(client, () => undefined);

@@ -9,33 +9,33 @@ import { sqlTransaction } from "../sql/sql-transaction.ts";
 import { StoreUnavailableError } from "../store.ts";
 import type { Store, Transaction } from "../store.ts";
 
-/** Connections of one process; the server's `max_connections` (100 by default) is for all replicas together. */
+/** Maximum connections of one process; the server's `max_connections` (default 100) is shared by all replicas. */
 const CONNECTIONS = 10;
-/** To a connection, a free one included, in milliseconds. */
+/** Maximum wait for a new or a free connection, in milliseconds. */
 const CONNECT_MS = 10_000;
 
-/** How long each statement, each wait for a lock and each pause within a transaction may take, so that nobody holds up the others. */
+/** Limits in milliseconds for statements, lock waits and idle transactions, so that one transaction cannot block the others. */
 const timeouts: ClientConfig = {
   statement_timeout: 30_000,
   lock_timeout: 15_000,
   idle_in_transaction_session_timeout: 30_000,
-  // The client's own, for a server that is gone without a word.
+  // Enforced by the client, for a server that disappeared without closing the connection.
   query_timeout: 35_000,
 };
 
 const READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-// The lock comes before the snapshot, so that one who is alone sees what all others have written.
+// The lock precedes the snapshot, so that an exclusive write sees all other writes.
 const WRITE = "BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE write_turns IN ROW EXCLUSIVE MODE";
-const WRITE_ALONE = "BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE write_turns IN EXCLUSIVE MODE";
+const WRITE_EXCLUSIVE = "BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE write_turns IN EXCLUSIVE MODE";
 
 /**
- * After so many conflicts a write runs alone, which cannot conflict: on two cores this was quicker than trying five times among 8 to 40
- * writers, and one that is never lucky (a sweep, many rows at once) still ends.
+ * Number of conflicts after which a write runs exclusively and cannot conflict. On two cores with 8 to 40 writers this was faster than
+ * five attempts, and a write of many rows (a sweep) still completes.
  */
-const ATTEMPTS_TOGETHER = 2;
+const SHARED_ATTEMPTS = 2;
 const ATTEMPTS = 4;
 
-/** The tables whose rows hold sealed bytes. */
+/** Tables with sealed bytes. */
 const SEALED_TABLES = "secret_versions, file_versions, file_chunks";
 
 function connectionConfig(location: string): ClientConfig {
@@ -49,7 +49,7 @@ function connectionConfig(location: string): ClientConfig {
   };
 }
 
-/** A connection of its own, where statements may take their time. */
+/** Opens a connection outside of the pool, without time limits. */
 async function openMaintenance(location: string): Promise<AsyncDisposable & { readonly client: Client }> {
   const client = new Client(connectionConfig(location));
   client.on("error", () => undefined);
@@ -64,7 +64,7 @@ async function openMaintenance(location: string): Promise<AsyncDisposable & { re
 }
 
 export interface PostgresStoreOptions {
-  /** What the pauses between attempts are counted on: the database's time is real, whatever the server's is. */
+  /** Clock of the backoff between attempts: real time, even when the server's clock is virtual. */
   readonly clock?: Clock;
   readonly random?: Random;
 }
@@ -82,13 +82,13 @@ class PostgresStore implements Store {
     this.#clock = clock;
     this.#random = random;
     this.#pool = new Pool({ ...connectionConfig(location), ...timeouts, max: CONNECTIONS });
-    // A lost connection is replaced when the next one is asked for; who uses it meanwhile learns from the query.
+    // A lost connection is replaced when the next one is requested; its current user gets an error from the query.
     this.#pool.on("error", () => undefined);
     this.#pool.on("connect", (client) => client.on("error", () => undefined));
   }
 
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.#attempt((conflicts) => (conflicts < ATTEMPTS_TOGETHER ? WRITE : WRITE_ALONE), work);
+    return this.#attempt((conflicts) => (conflicts < SHARED_ATTEMPTS ? WRITE : WRITE_EXCLUSIVE), work);
   }
 
   read<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
@@ -149,7 +149,7 @@ class PostgresStore implements Store {
   }
 }
 
-/** Gives a connection back after a failure, or ends it when it is of no more use. */
+/** Returns a connection to the pool after a failure, or closes it when it is unusable. */
 async function abandon(client: PoolClient, failure: unknown): Promise<void> {
   if (failure instanceof StoreUnavailableError) return client.release(true);
   try {
@@ -161,9 +161,9 @@ async function abandon(client: PoolClient, failure: unknown): Promise<void> {
 }
 
 /**
- * Opens the store, making or migrating its tables as needed.
- * @param location `postgres://…` or `postgresql://…`, as the `pg` package reads it; what it leaves out comes from PGHOST, PGPASSWORD, …
- * @throws Error that says what to do: when the database cannot be reached or was written by a newer release
+ * Opens the store, creating or migrating its tables as needed.
+ * @param location `postgres://…` or `postgresql://…`, as the `pg` package parses it; omitted parts come from PGHOST, PGPASSWORD, …
+ * @throws Error when the database is unreachable or was written by a newer release
  */
 export async function openPostgresStore(location: string, options: PostgresStoreOptions = {}): Promise<Store> {
   await using maintenance = await openMaintenance(location).catch((error: unknown) => {

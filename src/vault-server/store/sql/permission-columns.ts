@@ -1,7 +1,7 @@
 import type { Permission } from "../../../protocol/responses.ts";
 import type { Row } from "./row.ts";
 
-/** A permission as the columns `reads` and `writes`, so that grants add up by their maxima. */
+/** Returns a permission as the columns `reads` and `writes`, so that the union of grants is the maximum of each column. */
 export function permissionColumns(permission: Permission): [reads: number, writes: number] {
   return [permission === "W" ? 0 : 1, permission === "R" ? 0 : 1];
 }

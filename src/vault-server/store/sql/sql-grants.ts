@@ -4,7 +4,7 @@ import type { Grant } from "../records.ts";
 import type { GrantTable } from "../tables/sharing-tables.ts";
 
 export function sqlGrants(db: SqlConnection): GrantTable {
-  const showAgain = (secretId: string, groupId: string): Promise<number> =>
+  const undoDismissals = (secretId: string, groupId: string): Promise<number> =>
     db.run("DELETE FROM hidden_team_grants WHERE secret_id = ? AND group_id = ?", secretId, groupId);
   return {
     async grant(secretId, grantee, permission) {
@@ -17,7 +17,7 @@ export function sqlGrants(db: SqlConnection): GrantTable {
         name,
         ...permissionColumns(permission),
       );
-      if (grantee.kind === "team") await showAgain(secretId, name);
+      if (grantee.kind === "team") await undoDismissals(secretId, name);
     },
     async revoke(secretId, grantee) {
       const removed =
@@ -27,13 +27,13 @@ export function sqlGrants(db: SqlConnection): GrantTable {
       return removed > 0;
     },
     async grantees(secretId) {
-      const people = await db.all("SELECT email, reads, writes FROM person_grants WHERE secret_id = ? ORDER BY email", secretId);
+      const users = await db.all("SELECT email, reads, writes FROM person_grants WHERE secret_id = ? ORDER BY email", secretId);
       const teams = await db.all(
         "SELECT group_id, reads, writes FROM team_grants WHERE secret_id = ? ORDER BY group_id",
         secretId,
       );
       return [
-        ...people.map((row): Grant => ({ kind: "person", email: row.text("email"), permission: permissionOf(row) })),
+        ...users.map((row): Grant => ({ kind: "person", email: row.text("email"), permission: permissionOf(row) })),
         ...teams.map((row): Grant => ({ kind: "team", groupId: row.text("group_id"), permission: permissionOf(row) })),
       ];
     },

@@ -2,26 +2,26 @@ import { randomUUID } from "node:crypto";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { ListRevisionTable } from "../tables/list-revision-table.ts";
 
-/** Marks whoever has a secret: its owner, the people and the teams it is granted to. `which` is a list of ids or a query for them. */
-function touchHoldersSql(which: string): string {
+/** Gives a new revision to the owner of each secret and to the users and teams it is granted to. `secretIds` is a list or a query. */
+function touchSql(secretIds: string): string {
   return `
     INSERT INTO list_revisions (subject, revision)
       SELECT subject, CAST(?2 AS text) FROM (
-        SELECT 'person:' || owner AS subject FROM secrets WHERE id IN (${which})
-        UNION SELECT 'person:' || email FROM person_grants WHERE secret_id IN (${which})
-        UNION SELECT 'team:' || group_id FROM team_grants WHERE secret_id IN (${which})
-      ) AS holders WHERE true ORDER BY subject
+        SELECT 'person:' || owner AS subject FROM secrets WHERE id IN (${secretIds})
+        UNION SELECT 'person:' || email FROM person_grants WHERE secret_id IN (${secretIds})
+        UNION SELECT 'team:' || group_id FROM team_grants WHERE secret_id IN (${secretIds})
+      ) AS subjects WHERE true ORDER BY subject
     ON CONFLICT (subject) DO UPDATE SET revision = excluded.revision`;
 }
 
-const TOUCH_ONE = touchHoldersSql("?1");
-const TOUCH_GRANTED = touchHoldersSql("SELECT secret_id FROM team_grants WHERE group_id = ?1");
-const TOUCH_DUE = touchHoldersSql("SELECT id FROM secrets WHERE delete_at <= ?1");
+const TOUCH_ONE = touchSql("?1");
+const TOUCH_GRANTED = touchSql("SELECT secret_id FROM team_grants WHERE group_id = ?1");
+const TOUCH_DUE = touchSql("SELECT id FROM secrets WHERE delete_at <= ?1");
 
 export function sqlListRevisions(db: SqlConnection): ListRevisionTable {
   return {
     async of(email) {
-      // A team's mark counts for its members, so that a grant to a team of thousands is one row.
+      // The revision of a team applies to its members, so that a grant to a team of thousands writes one row.
       const rows = await db.all(
         `SELECT r.subject AS subject, r.revision AS revision FROM list_revisions AS r WHERE r.subject = 'person:' || ?1
          UNION ALL

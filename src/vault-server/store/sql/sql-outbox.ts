@@ -6,7 +6,7 @@ import type { OutboxTable } from "../tables/outbox-table.ts";
 
 const kind = z.enum(["invitation", "confirmation"]);
 
-function letterOf(row: Row): EmailMessage {
+function messageOf(row: Row): EmailMessage {
   return {
     id: row.text("id"),
     kind: kind.parse(row.text("kind")),
@@ -19,20 +19,20 @@ function letterOf(row: Row): EmailMessage {
 
 export function sqlOutbox(db: SqlConnection): OutboxTable {
   return {
-    async insert({ id, kind: letterKind, to, from, attempts, dueAt }) {
+    async insert({ id, kind: messageKind, to, from, attempts, dueAt }) {
       const sql =
         "INSERT INTO outbox (id, kind, recipient, sender, attempts, due_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING";
-      return (await db.run(sql, id, letterKind, to, from, attempts, dueAt)) > 0;
+      return (await db.run(sql, id, messageKind, to, from, attempts, dueAt)) > 0;
     },
     async count() {
-      const row = await db.get("SELECT COUNT(*) AS letters FROM outbox");
-      return row?.number("letters") ?? 0;
+      const row = await db.get("SELECT COUNT(*) AS count FROM outbox");
+      return row?.number("count") ?? 0;
     },
     async claim(now, until, atMost) {
       const due = await db.all("SELECT * FROM outbox WHERE due_at <= ? ORDER BY due_at, id LIMIT ?", now, atMost);
-      const letters = due.map(letterOf);
-      for (const { id } of letters) await db.run("UPDATE outbox SET due_at = ? WHERE id = ?", until, id);
-      return letters;
+      const messages = due.map(messageOf);
+      for (const { id } of messages) await db.run("UPDATE outbox SET due_at = ? WHERE id = ?", until, id);
+      return messages;
     },
     async update({ id, attempts, dueAt }) {
       await db.run("UPDATE outbox SET attempts = ?, due_at = ? WHERE id = ?", attempts, dueAt, id);

@@ -7,10 +7,10 @@ function placeholders({ length }: readonly string[]): string {
   return Array<string>(length).fill("?").join(", ");
 }
 
-/** The rows behind another one, by the key; the first ones without it. */
-function pageSql({ name, columns, key }: TableShape, behind: boolean): string {
-  const from = behind ? `WHERE (${key.join(", ")}) > (${placeholders(key)})` : "";
-  return `SELECT ${columns.join(", ")} FROM ${name} ${from} ORDER BY ${key.join(", ")} LIMIT ?`;
+/** Selects the rows after another one in the order of the key, or the first rows. */
+function pageSql({ name, columns, key }: TableShape, after: boolean): string {
+  const condition = after ? `WHERE (${key.join(", ")}) > (${placeholders(key)})` : "";
+  return `SELECT ${columns.join(", ")} FROM ${name} ${condition} ORDER BY ${key.join(", ")} LIMIT ?`;
 }
 
 function keyOf({ columns, key }: TableShape, row: readonly SqlValue[]): SqlValue[] {

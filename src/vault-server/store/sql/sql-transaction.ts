@@ -13,7 +13,7 @@ import { sqlTokens } from "./sql-tokens.ts";
 import { sqlWrappedKeys } from "./sql-wrapped-keys.ts";
 import type { Transaction } from "../store.ts";
 
-/** Every table, on one connection. */
+/** Returns all tables on one connection. */
 export function sqlTransaction(connection: SqlConnection): Transaction {
   return withListRevisions({
     users: sqlUsers(connection),

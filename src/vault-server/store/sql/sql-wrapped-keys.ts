@@ -5,7 +5,7 @@ import type { WrappedKeyTable } from "../tables/wrapped-key-table.ts";
 
 const COLUMNS = "v.version, v.key_id, v.wrapped_key";
 
-/** One query a kind; `id` and `version` are the record's place in the order. */
+/** One query per kind, in the order of id and version. */
 const LIST = {
   secret: `SELECT s.id, s.owner, s.name, ${COLUMNS} FROM secret_versions AS v JOIN secrets AS s ON s.id = v.secret_id
     WHERE v.key_id <> ? AND (v.secret_id, v.version) > (?, ?) ORDER BY v.secret_id, v.version LIMIT ?`,

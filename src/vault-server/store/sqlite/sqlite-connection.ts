@@ -1,5 +1,5 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { migrations } from "./sqlite-migrations.ts";
+import { sqliteMigrations } from "./sqlite-migrations.ts";
 import { positionsOf, Row, valuesOf, type SqlValue } from "../sql/row.ts";
 import type { SqlConnection } from "../sql/sql-connection.ts";
 
@@ -49,10 +49,10 @@ export class SqliteConnection implements SqlConnection {
     this.exec("BEGIN IMMEDIATE");
     try {
       const version = this.#first("PRAGMA user_version")?.number("user_version") ?? 0;
-      if (version > migrations.length) throw new Error("the data file was written by a newer release of vaultsync");
-      for (const step of migrations.slice(version)) this.exec(step);
+      if (version > sqliteMigrations.length) throw new Error("the data file was written by a newer release of vaultsync");
+      for (const step of sqliteMigrations.slice(version)) this.exec(step);
       // Opening data of this release writes nothing.
-      if (version < migrations.length) this.exec(`PRAGMA user_version = ${migrations.length}`);
+      if (version < sqliteMigrations.length) this.exec(`PRAGMA user_version = ${sqliteMigrations.length}`);
       this.exec("COMMIT");
     } catch (error) {
       this.rollback();

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
-import { migrations } from "./sqlite-migrations.ts";
+import { sqliteMigrations } from "./sqlite-migrations.ts";
 import { openSqliteStore } from "./sqlite-store.ts";
 
 const NOW = 1_700_000_000_000;
@@ -14,10 +14,10 @@ async function dataFile(): Promise<string> {
   return join(directory, "vault.db");
 }
 
-test("data of the first release keeps everything and can be shared once it is opened", async () => {
+test("opening data of the first release keeps its secrets and allows sharing them", async () => {
   const location = await dataFile();
   const first = new DatabaseSync(location);
-  first.exec(migrations[0]!);
+  first.exec(sqliteMigrations[0]!);
   first.exec(`
     PRAGMA user_version = 1;
     INSERT INTO users VALUES ('ann@example.com', 'hash', ${NOW});
@@ -27,10 +27,10 @@ test("data of the first release keeps everything and can be shared once it is op
   first.close();
   await using store = openSqliteStore(location);
   await store.write(({ grants }) => grants.grant("id", { kind: "person", email: "bob@example.com" }, "R"));
-  const held = await store.read(async ({ secrets }) =>
+  const accesses = await store.read(async ({ secrets }) =>
     secrets.accessByIds("bob@example.com", await secrets.listIds("bob@example.com", NOW), NOW),
   );
-  expect(held).toMatchObject([
+  expect(accesses).toMatchObject([
     {
       shared: true,
       permission: "R",
@@ -40,7 +40,7 @@ test("data of the first release keeps everything and can be shared once it is op
   ]);
 });
 
-test("opening migrates once, and leaves data of this release as it is", async () => {
+test("opening data of this release leaves it unchanged", async () => {
   const location = await dataFile();
   for (const known of [false, true]) {
     await using store = openSqliteStore(location);

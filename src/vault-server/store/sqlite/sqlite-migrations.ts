@@ -1,8 +1,8 @@
 /**
- * The schema, one step after another; step n brings `user_version` to n. A released step is never edited, only followed by another.
- * Times are REAL: milliseconds since the epoch reach beyond 64-bit-safe integers. BINARY collation on UTF-8 sorts by code point.
+ * The SQLite schema as migration steps; step n sets `user_version` to n. A released step is never edited.
+ * Times are REAL: milliseconds since the epoch exceed 64-bit integers. BINARY collation on UTF-8 sorts by code point.
  */
-export const migrations: readonly string[] = [
+export const sqliteMigrations: readonly string[] = [
   `
   CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
@@ -84,7 +84,7 @@ export const migrations: readonly string[] = [
     PRIMARY KEY (blob_id, position)
   ) STRICT;
   `,
-  // Grantees and members are addresses, not accounts: a grant waits for its grantee's sign-up.
+  // Grantees and members are addresses, not accounts: a grant takes effect when its grantee signs up.
   `
   CREATE INDEX secrets_by_name ON secrets (name);
 
@@ -147,7 +147,7 @@ export const migrations: readonly string[] = [
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX outbox_by_due ON outbox (due_at);
   `,
-  // One letter at a time of each kind from one sender to one recipient.
+  // At most one waiting message of each kind per sender and recipient.
   `
   DELETE FROM outbox WHERE id NOT IN (SELECT MIN(id) FROM outbox GROUP BY kind, sender, recipient);
   CREATE UNIQUE INDEX outbox_by_what ON outbox (kind, sender, recipient);

@@ -2,7 +2,7 @@ import { SqliteConnection } from "./sqlite-connection.ts";
 import { sqlTransaction } from "../sql/sql-transaction.ts";
 import type { Store, Transaction } from "../store.ts";
 
-/** A store in one SQLite file, or in memory. One connection, so transactions take turns. */
+/** A store in one SQLite file or in memory. It has one connection, so transactions take turns. */
 class SqliteStore implements Store {
   readonly #connection: SqliteConnection;
   readonly #transaction: Transaction;
@@ -40,7 +40,7 @@ class SqliteStore implements Store {
   }
 
   scrub(): Promise<void> {
-    // secure_delete has overwritten the pages; the write-ahead log still holds what they were.
+    // secure_delete has overwritten the pages; the write-ahead log still contains their previous content.
     return this.#inTurn(() => this.#connection.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
   }
 
@@ -50,8 +50,8 @@ class SqliteStore implements Store {
 }
 
 /**
- * Opens the store, making or migrating the file as needed.
- * @param location a file's path, or `":memory:"`
+ * Opens the store, creating or migrating the file as needed.
+ * @param location a file path or `":memory:"`
  * @throws Error when the file cannot be opened or was written by a newer release
  */
 export function openSqliteStore(location: string): Store {
