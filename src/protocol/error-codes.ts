@@ -1,32 +1,121 @@
-/** Status of every error code a vault answers with. Source: the vault contract, "Transport" and "Fine print". */
-export const errorStatus = {
-  invalid_request: 400,
-  invalid_scope: 400,
-  invalid_credentials: 401,
-  invalid_token: 401,
-  invalid_refresh_token: 401,
-  invalid_confirmation: 401,
-  out_of_scope: 403,
-  forbidden: 403,
-  email_mismatch: 403,
-  csrf_failed: 403,
-  secret_expired: 403,
-  not_found: 404,
-  secret_not_found: 404,
-  version_not_found: 404,
-  file_not_found: 404,
-  team_not_found: 404,
-  method_not_allowed: 405,
-  use_link_operation: 409,
-  use_unshared_operation: 409,
-  ambiguous_name: 409,
-  last_version: 409,
-  team_exists: 409,
-  too_large: 413,
-  unsupported_media_type: 415,
-  rate_limited: 429,
-  internal: 500,
-  unavailable: 503,
-} as const;
+interface ErrorCodeInfo {
+  readonly status: number;
+  /** When the vault responds with it. */
+  readonly meaning: string;
+  /** What the caller can do. */
+  readonly remedy: string;
+}
 
-export type ErrorCode = keyof typeof errorStatus;
+/** Every error code of the vault. */
+export const errorCodes = {
+  invalid_request: {
+    status: 400,
+    meaning:
+      "The body or a header is invalid; `details` lists path and reason. With 408 or 431: too slow, or headers over 16 KiB.",
+    remedy: "Fix the fields that `details` names.",
+  },
+  invalid_scope: {
+    status: 400,
+    meaning: "The scope string is malformed or incomplete.",
+    remedy: "Name each of the five attributes.",
+  },
+  invalid_credentials: { status: 401, meaning: "Wrong password, or no such account.", remedy: "Check email and password." },
+  invalid_token: {
+    status: 401,
+    meaning: "The access token is missing, unknown, expired or sent with a scheme word, or the session has ended.",
+    remedy: "Refresh the token or log in; send it without `Bearer`.",
+  },
+  invalid_refresh_token: {
+    status: 401,
+    meaning: "The refresh token is unknown, expired or belongs to another access token.",
+    remedy: "Log in.",
+  },
+  invalid_confirmation: {
+    status: 401,
+    meaning: "The link of the email is invalid, expired or already used.",
+    remedy: "Request a new email.",
+  },
+  out_of_scope: {
+    status: 403,
+    meaning: "The token's scope does not admit the secret's metadata or name.",
+    remedy: "Use a token with a wider scope.",
+  },
+  forbidden: {
+    status: 403,
+    meaning: "The caller lacks the permission, or is not the creator.",
+    remedy: "Ask the creator to grant the permission or to make the change.",
+  },
+  email_mismatch: {
+    status: 403,
+    meaning: "`email` or `usr_id_from` is not the owner of the token or session.",
+    remedy: "Send the address that the token was issued for.",
+  },
+  csrf_failed: {
+    status: 403,
+    meaning: "A request with a session cookie comes from another origin or without its `x-csrf-token`.",
+    remedy: "Open the web application at its configured address and reload it.",
+  },
+  secret_expired: {
+    status: 403,
+    meaning: "The version has expired and the server denies expired values.",
+    remedy: "Create a new version, or raise `expiration_time`.",
+  },
+  not_found: { status: 404, meaning: "No such path.", remedy: "Check the path." },
+  secret_not_found: {
+    status: 404,
+    meaning: "The secret does not exist or is not visible to the caller.",
+    remedy: "Check the name, and whether the secret is still shared with the caller.",
+  },
+  version_not_found: { status: 404, meaning: "The version does not exist.", remedy: "List the versions." },
+  file_not_found: { status: 404, meaning: "The caller has no file of this name.", remedy: "List the files." },
+  team_not_found: {
+    status: 404,
+    meaning: "The team does not exist, or the caller is not a member.",
+    remedy: "List the teams.",
+  },
+  method_not_allowed: {
+    status: 405,
+    meaning: "Wrong HTTP method; `allow` names the right ones.",
+    remedy: "Send POST to operations, GET or HEAD to pages.",
+  },
+  use_link_operation: {
+    status: 409,
+    meaning: "The name is a shared or a received secret.",
+    remedy: "Use the `_link` operation.",
+  },
+  use_unshared_operation: {
+    status: 409,
+    meaning: "The name is the caller's own secret and not shared.",
+    remedy: "Use the operation without `_link`.",
+  },
+  ambiguous_name: { status: 409, meaning: "Several secrets have this name.", remedy: "Send `owner`." },
+  last_version: {
+    status: 409,
+    meaning: "The only version of a secret cannot be deleted.",
+    remedy: "Delete the secret, or create another version first.",
+  },
+  team_exists: { status: 409, meaning: "The team's name is taken on this server.", remedy: "Choose another name." },
+  too_large: {
+    status: 413,
+    meaning: "The body, a value or a file exceeds the server's limit.",
+    remedy: "Send less; `GET /v1/openapi.json` states the limits.",
+  },
+  unsupported_media_type: {
+    status: 415,
+    meaning: "Another content type, or a compressed body.",
+    remedy: "Send `application/json` (`multipart/form-data` to `protect_file`), uncompressed.",
+  },
+  rate_limited: {
+    status: 429,
+    meaning: "Too many requests of one token, too many logins or too many emails.",
+    remedy: "Wait for `retry-after` seconds.",
+  },
+  internal: { status: 500, meaning: "The server failed.", remedy: "Find `x-request-id` in the server's log." },
+  unavailable: {
+    status: 503,
+    meaning: "The store cannot be reached or is too busy, or the audit log cannot be written.",
+    remedy: "Retry after `retry-after` seconds; check the store and the disk.",
+  },
+} as const satisfies Readonly<Record<string, ErrorCodeInfo>>;
+
+export type ErrorCode = keyof typeof errorCodes;

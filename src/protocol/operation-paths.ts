@@ -43,6 +43,3 @@ export const sessionOperationPath = {
 } as const;
 
 export type SessionOperation = keyof typeof sessionOperationPath;
-
-/** An operation of the API or of the web application; logs, metrics and the audit log know it by this name. */
-export type ServedOperation = Operation | SessionOperation;

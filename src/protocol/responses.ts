@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { errorStatus } from "./error-codes.ts";
+import { errorCodes } from "./error-codes.ts";
 import type { Metadata } from "./metadata.ts";
 
 const count = z.int().min(1);
@@ -31,8 +31,8 @@ const permission = z.enum(["R", "W", "RW"]);
 
 export type Permission = z.infer<typeof permission>;
 
-/** The six standard names, always there, and custom ones with any JSON value. */
-const metadata = z
+/** The six standard names, always present, and custom ones with any JSON value. */
+const metadata: z.ZodType<Metadata, Metadata> = z
   .looseObject({
     application_type: z.string(),
     classification: z.string(),
@@ -59,10 +59,7 @@ export const secretRecord = z.object({
   delete_at: timestamp,
 });
 
-/** Metadata as the rest of the server knows it, whose names are data. */
-type WithMetadata<T> = Readonly<Omit<T, "metadata"> & { metadata: Metadata }>;
-
-export type SecretRecord = WithMetadata<z.infer<typeof secretRecord>>;
+export type SecretRecord = Readonly<z.infer<typeof secretRecord>>;
 
 /** Answer of the expose operations. */
 export const exposedSecret = z.object({
@@ -74,7 +71,7 @@ export const exposedSecret = z.object({
   expired: z.boolean(),
 });
 
-export type ExposedSecret = WithMetadata<z.infer<typeof exposedSecret>>;
+export type ExposedSecret = Readonly<z.infer<typeof exposedSecret>>;
 
 /** One grant as `share` answers it: `to` is an address or a team; `invited` while they, or for a team some other member, have no live session. */
 export const shareRecord = z.object({ key_name: z.string(), to: z.string(), permission, state: z.enum(["active", "invited"]) });
@@ -120,7 +117,7 @@ export type FileRecord = Readonly<z.infer<typeof fileRecord>>;
 export const errorResponse = z.object({
   error: z.object({
     // Any text for who reads it: a later server may have more codes.
-    code: z.string().meta({ enum: Object.keys(errorStatus) }),
+    code: z.string().meta({ enum: Object.keys(errorCodes) }),
     message: z.string().meta({ description: "For a person; never quotes what was sent." }),
     details: z
       .array(z.object({ path: z.string(), reason: z.string() }))

@@ -1,15 +1,30 @@
-/** A live session; the session itself is a cookie that no script can read. */
-export interface SessionInfo {
-  readonly email: string;
-  readonly csrf_token: string;
-}
+import type { z } from "zod";
+import type { OperationDefinition } from "./define-operation.ts";
+import type { SessionOperation } from "./operation-paths.ts";
+import { apiTokenOperation } from "./session-operations/api-token.ts";
+import { logInOperation } from "./session-operations/log-in.ts";
+import { logOutOperation } from "./session-operations/log-out.ts";
+import { requestPasswordOperation } from "./session-operations/request-password.ts";
+import { sessionOperation } from "./session-operations/session.ts";
+import { setPasswordOperation } from "./session-operations/set-password.ts";
+
+/**
+ * Operations that only the web application has. For everything else it sends its session instead of an access token to the vault's
+ * operations.
+ */
+export const sessionOperations = {
+  app_session: sessionOperation,
+  app_log_in: logInOperation,
+  app_log_out: logOutOperation,
+  app_request_password: requestPasswordOperation,
+  app_set_password: setPasswordOperation,
+  app_api_token: apiTokenOperation,
+} satisfies { readonly [Name in SessionOperation]: OperationDefinition & { readonly name: Name } };
+
+type Definitions = typeof sessionOperations;
 
 /** Response of `app_session`: `null` without a live session. */
-export interface SessionResponse {
-  readonly session: SessionInfo | null;
-}
+export type SessionResponse = Readonly<z.output<Definitions["app_session"]["response"]>>;
 
 /** Response of `app_log_in` and `app_set_password`, with the cookie of a new session. */
-export interface LoginResponse {
-  readonly session: SessionInfo;
-}
+export type LoginResponse = Readonly<z.output<Definitions["app_log_in"]["response"]>>;

@@ -1,4 +1,4 @@
-import { errorStatus, type ErrorCode } from "../protocol/error-codes.ts";
+import { errorCodes, type ErrorCode } from "../protocol/error-codes.ts";
 
 /** One thing that is wrong in a request. */
 export interface ErrorDetail {
@@ -32,7 +32,7 @@ export class ServiceError extends Error {
   }
 
   get status(): number {
-    return errorStatus[this.code];
+    return errorCodes[this.code].status;
   }
 }
 

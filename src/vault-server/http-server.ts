@@ -8,7 +8,6 @@ import { auditRequests } from "./audit/audit-requests.ts";
 import type { VaultContext } from "./context.ts";
 import { errorResponse, sendError, toServiceError } from "./http/error-response.ts";
 import { parseJsonBody } from "./http/json-body.ts";
-import type { ServedOperation } from "../protocol/operation-paths.ts";
 import { apiDescriptionRoutes } from "./routes/api-description.ts";
 import { sessionRoutes } from "./routes/sessions.ts";
 import { fileRoutes } from "./routes/files.ts";
@@ -36,12 +35,6 @@ export interface HttpServerOptions {
   readonly trustedProxies?: readonly string[];
   /** Where the built web application is, when not in the package's own `dist/web`. */
   readonly webDirectory?: URL;
-}
-
-declare module "fastify" {
-  interface FastifyContextConfig {
-    operation?: ServedOperation;
-  }
 }
 
 /** Answers above this are compressed when asked. Source: the vault contract, "Transport". */
@@ -77,7 +70,7 @@ function addTransportRules(app: FastifyInstance): void {
 
 function addObservation(app: FastifyInstance, { metrics, logger }: VaultContext): void {
   app.addHook("onResponse", async (request, reply) => {
-    const operation = request.routeOptions.config?.operation;
+    const operation = request.routeOptions.config?.operation?.name;
     const fields = { requestId: request.id, operation, status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) };
     logger.debug(fields, "answered");
     if (request.routeOptions.url === "/metrics") return;
@@ -90,7 +83,7 @@ function addErrorHandling(app: FastifyInstance, { logger }: VaultContext): void 
   app.setErrorHandler((error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
     const answer = toServiceError(error);
     if (answer.code === "internal" || error instanceof StoreUnavailableError) {
-      logger.error({ requestId: request.id, operation: request.routeOptions.config.operation, error }, "request failed");
+      logger.error({ requestId: request.id, operation: request.routeOptions.config.operation?.name, error }, "request failed");
     }
     return sendError(reply, answer);
   });

@@ -7,7 +7,8 @@ import { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { sessionOperationPath, operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
-import { intentOf } from "../../src/vault-server/audit/intent.ts";
+import { operations } from "../../src/protocol/operations.ts";
+import { sessionOperations } from "../../src/protocol/session-operations.ts";
 import { verifyAuditLog } from "../../src/vault-server/audit/verify-audit-log.ts";
 import type { VaultServerOptions } from "../../src/vault-server/vault-server.ts";
 
@@ -121,7 +122,7 @@ describe("each operation leaves what it was about, whose it was and how it was a
     const begin = { ...common, phase: "begin" };
     const end = { ...common, phase: "end", status: 200, error: null, ...(result && { result }) };
     const left = await leftBy(answer);
-    expect(left).toMatchObject(intentOf[operation] === "never" ? [end] : [begin, end]);
+    expect(left).toMatchObject(operations[operation].audit.intent === "never" ? [end] : [begin, end]);
     for (const entry of left) expect([entry.about, entry.claimed]).toEqual([about, undefined]);
 
     const refused = await caller.call(operation, body, { authorization: "unknown" });
@@ -193,7 +194,7 @@ describe("each operation leaves what it was about, whose it was and how it was a
       status: answer.status,
       error: answer.code() ?? null,
     });
-    const hasIntent = answer.status !== 400 && intentOf[operation] !== "never";
+    const hasIntent = answer.status !== 400 && sessionOperations[operation].audit.intent !== "never";
     expect(left.map(({ phase }) => phase)).toEqual(hasIntent ? ["begin", "end"] : ["end"]);
   });
 });

@@ -1,15 +1,13 @@
-import { readFile } from "node:fs/promises";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { schemaCompiler } from "../../../test/support/assertions/json-schema.ts";
-import { errorStatus } from "../error-codes.ts";
+import type { OperationDefinition } from "../define-operation.ts";
+import { errorCodes } from "../error-codes.ts";
 import { operationPath, type Operation } from "../operation-paths.ts";
+import { operations, type JsonRequestOperation } from "../operations.ts";
 import { parseScope } from "../parse-scope.ts";
 import { scopeAttributes } from "../scope.ts";
 import { openApiDocument } from "./document.ts";
-import { operationDocs } from "./operation-docs.ts";
-import { operationExamples } from "./operation-examples.ts";
-import { operationRequests, type JsonOperation } from "./operation-requests.ts";
 
 const limits = {
   nameCharacters: 5,
@@ -24,27 +22,28 @@ const limits = {
 };
 const document = openApiDocument("1.2.3", limits);
 const compile = await schemaCompiler(document);
-const requests = operationRequests(limits);
-const operations = Object.keys(operationPath).filter((name): name is Operation => name in operationPath);
 
 const item = (operation: Operation) => document.paths[operationPath[operation]]!.post;
 const requestSchema = (operation: Operation) => item(operation).requestBody.content["application/json"]!.schema;
 
-/** Whether the document and the server take a body: both, or neither. */
-function judge(operation: JsonOperation, body: unknown): { document: boolean; server: boolean } {
-  return { document: compile(requestSchema(operation))(body), server: requests[operation].safeParse(body).success };
+/** Reports whether the document and the server accept a body. */
+function judge(operation: JsonRequestOperation, body: unknown): { document: boolean; server: boolean } {
+  return {
+    document: compile(requestSchema(operation))(body),
+    server: operations[operation].request(limits).safeParse(body).success,
+  };
 }
 
-const taken = { document: true, server: true };
-const refused = { document: false, server: false };
+const accepted = { document: true, server: true };
+const rejected = { document: false, server: false };
 
-test("it holds every operation under its path, named after it, and nothing else", () => {
+test("the document contains every operation under its path and nothing else", () => {
   const named = Object.entries(document.paths).map(([path, { post }]) => [post.operationId, path]);
   expect(Object.fromEntries(named)).toEqual(operationPath);
   expect(document.info.version).toBe("1.2.3");
 });
 
-test("every reference leads somewhere", () => {
+test("every reference resolves", () => {
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/(\w+)\/([\w-]+)"/gu)];
   expect(references.length).toBeGreaterThan(100);
   const components: Record<string, object> = document.components;
@@ -52,7 +51,7 @@ test("every reference leads somewhere", () => {
     expect([name, Object.hasOwn(components[kind] ?? {}, name)]).toEqual([name, true]);
 });
 
-test("it tells the limits of the server it is for", () => {
+test("the description states the limits of the server", () => {
   const text = document.info.description;
   for (const limit of ["3 MiB", "17 levels", "1000 bytes", "1 MiB", "7 files", "5 characters", "51 requests", "bursts of 204"]) {
     expect(text).toContain(limit);
@@ -61,42 +60,27 @@ test("it tells the limits of the server it is for", () => {
   expect(count?.schema).toEqual({ type: "integer", minimum: 1, maximum: 7 });
 });
 
-test("every operation says how it is refused, each code under its status", () => {
-  for (const operation of operations) {
-    const { responses, security } = item(operation);
-    const documented = Object.entries(responses).flatMap(([status, { description }]) =>
+test("every operation documents its error codes, each under its status", () => {
+  for (const { name, authentication, errors } of Object.values(operations)) {
+    const documented = Object.entries(item(name).responses).flatMap(([status, { description }]) =>
       Number(status) < 400 ? [] : description.split(", ").map((code) => [code, Number(status)]),
     );
     for (const [code, status] of documented)
-      expect([code, status]).toEqual([code, errorStatus[code as keyof typeof errorStatus]]);
+      expect([code, status]).toEqual([code, errorCodes[code as keyof typeof errorCodes].status]);
     const common = ["invalid_request", "too_large", "unsupported_media_type", "internal"];
-    const token = security.length > 0 ? ["invalid_token", "email_mismatch", "rate_limited"] : [];
-    expect(documented.map(([code]) => code)).toEqual(
-      expect.arrayContaining([...common, ...token, ...operationDocs[operation].errors]),
-    );
+    const token = authentication === "access-token" ? ["invalid_token", "email_mismatch", "rate_limited"] : [];
+    expect(documented.map(([code]) => code)).toEqual(expect.arrayContaining([...common, ...token, ...errors]));
   }
 });
 
-test("the errors of each operation are those of its row in docs/vault-api.md", async () => {
-  const page = await readFile(new URL("../../../docs/vault-api.md", import.meta.url), "utf8");
-  // Rows may repeat what holds for all operations.
-  const everywhere = new Set(["too_large", "email_mismatch", "rate_limited"]);
-  const own = (codes: readonly string[]) => codes.filter((code) => !everywhere.has(code)).sort();
-  for (const operation of operations) {
-    const cells = page.split("\n").find((line) => line.startsWith(`| \`${operation}\` | \`${operationPath[operation]}\``));
-    const named = [...(cells?.split(" | ")[4] ?? "").matchAll(/`(\w+)`/gu)].map(([, code]) => code!);
-    expect([operation, ...own(operationDocs[operation].errors)]).toEqual([operation, ...own(named)]);
-  }
-});
-
-test("examples are what the document says requests and answers are", () => {
+test("examples conform to the schemas of their request and response", () => {
   const wide = openApiDocument("1.2.3", { ...limits, nameCharacters: 256, entriesPerRequest: 10 });
   for (const [path, { post }] of Object.entries(wide.paths)) {
-    const { request, answer } = operationExamples[post.operationId];
+    const { request, response }: OperationDefinition["example"] = operations[post.operationId as Operation].example;
     const body = post.requestBody.content["application/json"];
     const success = post.responses[200]?.content?.["application/json"];
     expect([path, body ? compile(body.schema)(request) : "none"]).toEqual([path, body ? true : "none"]);
-    expect([path, success ? compile(success.schema)(answer) : "none"]).toEqual([path, success ? true : "none"]);
+    expect([path, success ? compile(success.schema)(response) : "none"]).toEqual([path, success ? true : "none"]);
   }
 });
 
@@ -105,7 +89,7 @@ const named = { ...ann, key_name: "a" };
 const protect = { ...named, key_value: "v" };
 const share = { ...named, permission: "R", usr_id_from: ann.email, usr_id_to: "bob@example.com" };
 
-test.each<[JsonOperation, unknown]>([
+test.each<[JsonRequestOperation, unknown]>([
   ["list_no_dup", ann],
   ["list_no_dup", { email: "𝒜".repeat(320), more: [null] }],
   ["protect", { ...protect, key_name: "𝒜bcde", key_value: "" }],
@@ -128,11 +112,11 @@ test.each<[JsonOperation, unknown]>([
   ["protect_link", { ...named, key_value: "v", without_list: -1, owner: "x" }],
   ["refresh_token", { refresh_token: "r", used_access_token: "u" }],
   ["download_file", { ...ann, filename: "f", version: 1 }],
-])("%s takes %j, in the document and in the server", (operation, body) => {
-  expect(judge(operation, body)).toEqual(taken);
+])("%s accepts %j, in the document and in the server", (operation, body) => {
+  expect(judge(operation, body)).toEqual(accepted);
 });
 
-test.each<[JsonOperation, unknown]>([
+test.each<[JsonRequestOperation, unknown]>([
   ["list_no_dup", []],
   ["list_no_dup", {}],
   ["list_no_dup", { email: "" }],
@@ -167,9 +151,9 @@ test.each<[JsonOperation, unknown]>([
   ["update_key_metadata", { ...named, key_version: 0, metadata: {} }],
   ["protect_link", { ...named, key_value: "v", without_list: "1" }],
   ["download_file", { ...ann, filename: "f", version: null }],
-])("%s refuses %j, in the document and in the server", (operation, body) => {
-  // As it comes over the wire: without what is undefined.
-  expect(judge(operation, JSON.parse(JSON.stringify(body)))).toEqual(refused);
+])("%s rejects %j, in the document and in the server", (operation, body) => {
+  // As sent over the wire: without undefined members.
+  expect(judge(operation, JSON.parse(JSON.stringify(body)))).toEqual(rejected);
 });
 
 const piece = fc.constantFrom("*", "all", "a:b", "%41", "%C3%a4", "%F0%9f%98%80", "ä", "😀");
@@ -196,7 +180,7 @@ function isScope(text: string): boolean {
   }
 }
 
-test("the pattern of a scope is what the server takes for one", () => {
+test("the pattern of a scope matches exactly what the server accepts", () => {
   const fits = compile(requestSchema("generate_access_token"));
   let scopes = 0;
   fc.assert(

@@ -1,9 +1,18 @@
-import { operationPath, type Operation } from "../operation-paths.ts";
+import type { OperationTag, RequestLimits } from "../define-operation.ts";
+import { operations } from "../operations.ts";
 import { sharedSchemas, type JsonSchema } from "./json-schema.ts";
-import type { DocumentLimits } from "./limits.ts";
-import { operationDocs } from "./operation-docs.ts";
 import { operationItem, type OperationItem } from "./operation-item.ts";
 import { responseHeaders, type Header } from "./response-headers.ts";
+
+/** Limits that a server's document states; sizes in bytes. */
+export interface DocumentLimits extends RequestLimits {
+  readonly jsonBodyBytes: number;
+  readonly jsonDepth: number;
+  readonly secretValueBytes: number;
+  readonly fileBytes: number;
+  readonly requestsPerSecond: number;
+  readonly requestBurst: number;
+}
 
 /** An OpenAPI 3.1 document, as far as this service uses it. */
 export interface OpenApiDocument {
@@ -19,16 +28,15 @@ export interface OpenApiDocument {
   };
 }
 
-const tags = [
-  { name: "Tokens", description: "An access token is the reach of an account, or of a part of it." },
-  {
-    name: "Secrets",
-    description: "One's own secrets, each with versions and metadata. A value is answered by the expose operations only.",
-  },
-  { name: "Shared secrets", description: "Once shared, a secret is read and changed through these, by its creator too." },
-  { name: "Teams", description: "A share with a team reaches whoever is a member at the time of a call." },
-  { name: "Files", description: "One's own files, each with versions. A token's scope does not limit them." },
-];
+/** Description of each group of operations that the document has. */
+export const tagDescriptions: Readonly<Record<Exclude<OperationTag, "Web application">, string>> = {
+  Tokens: "An access token stands for an account, limited by its scope.",
+  Secrets: "The caller's own secrets, each with versions and metadata. Only the expose operations return values.",
+  "Shared secrets":
+    "Once a secret is shared, its recipients and its creator read and change it through the _link operations. share, unshare and share_list are the creator's.",
+  Teams: "A grant to a team applies to its members at the time of a request.",
+  Files: "The caller's own files, each with versions. A token's scope does not limit them.",
+};
 
 function mebibytes(bytes: number): string {
   return bytes % (1024 * 1024) === 0 ? `${bytes / (1024 * 1024)} MiB` : `${bytes} bytes`;
@@ -36,12 +44,12 @@ function mebibytes(bytes: number): string {
 
 function description(limits: DocumentLimits): string {
   return [
-    "Every operation is a POST. Wherever a list is taken, a single string stands for a list of one; members of a body that are not named here are ignored. " +
-      "Checks come in this order: path and method, content type and size, JSON and shape, token, rate, email, look-up, scope, permission.",
+    "Every operation is a POST. Where a list is expected, a single string is accepted as a list of one; unknown members of a body are ignored. " +
+      "Checks run in this order: path and method, content type and size, JSON and shape, token, rate, email, lookup, scope, permission.",
     `Limits of this server: a JSON body ${mebibytes(limits.jsonBodyBytes)} of UTF-8 and ${limits.jsonDepth} levels deep, a secret value ${mebibytes(limits.secretValueBytes)}, ` +
       `a file ${mebibytes(limits.fileBytes)}, ${limits.filesPerRequest} files in one request, names ${limits.nameCharacters} characters, ` +
       `${limits.requestsPerSecond} requests a second for each token with bursts of ${limits.requestBurst}.`,
-    "The web application sends its session instead of a token; that, and its own operations under /app/, are no part of this interface.",
+    "The web application sends its session instead of a token; sessions and the operations under /app/ are not part of this document.",
   ].join("\n\n");
 }
 
@@ -54,28 +62,20 @@ const securitySchemes = {
   },
 };
 
-function isOperation(name: string): name is Operation {
-  return name in operationPath;
-}
-
-/**
- * The service's interface as a server of these limits and this version offers it. Source: issue 4; the fields come from the schemas that
- * requests are read with and that answers are tested against.
- */
+/** Returns the OpenAPI document of a server with this version and these limits, assembled from the operations' definitions. */
 export function openApiDocument(version: string, limits: DocumentLimits): OpenApiDocument {
-  const operations = Object.keys(operationDocs).filter(isOperation);
   return {
     openapi: "3.1.1",
     info: {
       title: "Vaultsync vault",
       version,
-      summary: "Secrets and files with versions, for people, teams and programs.",
+      summary: "Secrets and files with versions, for users, teams and programs.",
       description: description(limits),
     },
     servers: [{ url: "/" }],
-    tags,
+    tags: Object.entries(tagDescriptions).map(([name, text]) => ({ name, description: text })),
     paths: Object.fromEntries(
-      operations.map((operation) => [operationPath[operation], { post: operationItem(operation, limits) }]),
+      Object.values(operations).map((definition) => [definition.path, { post: operationItem(definition, limits) }]),
     ),
     components: { schemas: sharedSchemas(), headers: responseHeaders, securitySchemes },
   };

@@ -11,11 +11,11 @@ import {
   tokenResponse,
   uploadedFile,
 } from "../responses.ts";
-import { ONE_OR_MORE } from "../requests.ts";
+import { ONE_OR_MORE } from "../schemas/one-or-more.ts";
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** What several answers are made of; a document names these once. */
+/** Schemas that several responses contain; a document names them once. */
 const shared: Readonly<Record<string, z.ZodType>> = {
   Timestamp: timestamp,
   Error: errorResponse,
@@ -29,25 +29,24 @@ const shared: Readonly<Record<string, z.ZodType>> = {
   File: fileRecord,
 };
 
-/** Where a document keeps its named schemas. */
 const addressOf = (name: string): string => `#/components/schemas/${name}`;
 
-/** A list for which a single entry may stand. */
+/** Returns the schema of one entry or a list of them. */
 function oneOrMore(list: JsonSchema): JsonSchema {
   const { description, ...many } = list;
   const entry = typeof list.items === "object" && !Array.isArray(list.items) ? list.items : {};
   return { ...(description !== undefined && { description }), anyOf: [entry, many] };
 }
 
-/** Mends what the generator cannot know. */
-function adjust({ jsonSchema: made }: { readonly jsonSchema: JsonSchema }): void {
-  // Our types' business: an answer is nobody's to write to.
-  delete made.readOnly;
-  if (made[ONE_OR_MORE] !== true) return;
-  delete made[ONE_OR_MORE];
-  const changed = oneOrMore(made);
-  for (const name of Object.keys(made)) delete made[name];
-  Object.assign(made, changed);
+/** Adjusts what the generator cannot know. */
+function adjust({ jsonSchema: generated }: { readonly jsonSchema: JsonSchema }): void {
+  // A property of the TypeScript types, not of the wire format.
+  delete generated.readOnly;
+  if (generated[ONE_OR_MORE] !== true) return;
+  delete generated[ONE_OR_MORE];
+  const changed = oneOrMore(generated);
+  for (const name of Object.keys(generated)) delete generated[name];
+  Object.assign(generated, changed);
 }
 
 function generate(named: Readonly<Record<string, z.ZodType>>): Record<string, JsonSchema> {
@@ -62,12 +61,12 @@ function generate(named: Readonly<Record<string, z.ZodType>>): Record<string, Js
   return schemas;
 }
 
-/** The named schemas as JSON Schema 2020-12. */
+/** Returns the named schemas as JSON Schema 2020-12. */
 export function sharedSchemas(): Record<string, JsonSchema> {
   return generate(shared);
 }
 
-/** A schema as a client writes or reads the value, in JSON Schema 2020-12; the named ones are pointed at. */
+/** Returns the schema as clients write or read the value, in JSON Schema 2020-12; named schemas become references. */
 export function toJsonSchema(schema: z.ZodType): JsonSchema {
   const name = Object.keys(shared).find((candidate) => shared[candidate] === schema);
   if (name !== undefined) return { $ref: addressOf(name) };

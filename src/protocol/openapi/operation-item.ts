@@ -1,27 +1,41 @@
-import { errorStatus, type ErrorCode } from "../error-codes.ts";
-import type { Operation } from "../operation-paths.ts";
+import { octetStream, type OperationDefinition, type OperationLink, type RequestLimits } from "../define-operation.ts";
+import { errorCodes } from "../error-codes.ts";
+import { errorsOf } from "./errors-of.ts";
 import { toJsonSchema, type JsonSchema } from "./json-schema.ts";
-import type { DocumentLimits } from "./limits.ts";
-import { operationAnswers } from "./operation-responses.ts";
-import { operationDocs } from "./operation-docs.ts";
-import { operationExamples } from "./operation-examples.ts";
-import { operationLinks, type OperationLink } from "./operation-links.ts";
-import { operationRequests } from "./operation-requests.ts";
 import { headerRefs, type HeaderName, type HeaderRef } from "./response-headers.ts";
-import { uploadBody, uploadHeaders, type HeaderParameter, type MediaType } from "./upload.ts";
+
+export interface MediaType {
+  readonly schema: JsonSchema;
+  readonly example?: unknown;
+  readonly encoding?: Readonly<Record<string, object>>;
+}
 
 type Content = Readonly<Record<string, MediaType>>;
+
+export interface HeaderParameter {
+  readonly name: string;
+  readonly in: "header";
+  readonly required: boolean;
+  readonly description: string;
+  readonly schema: JsonSchema;
+}
+
+interface Link {
+  readonly operationId: string;
+  readonly description: string;
+  readonly requestBody: OperationLink["request"];
+}
 
 export interface Response {
   readonly description: string;
   readonly headers: Readonly<Record<string, HeaderRef>>;
   readonly content?: Content;
-  readonly links?: Readonly<Record<string, OperationLink>>;
+  readonly links?: Readonly<Record<string, Link>>;
 }
 
 /** One operation in an OpenAPI document. */
 export interface OperationItem {
-  readonly operationId: Operation;
+  readonly operationId: string;
   readonly tags: readonly string[];
   readonly summary: string;
   readonly description: string;
@@ -31,31 +45,50 @@ export interface OperationItem {
   readonly responses: Readonly<Record<string, Response>>;
 }
 
-/** Operations whose answer has an etag and may be 304. */
-const tagged: ReadonlySet<Operation> = new Set([
-  "list_no_dup",
-  "version_list",
-  "version_list_for_link",
-  "team_list",
-  "list_file",
-  "download_file",
-]);
+const ifNoneMatch: HeaderParameter = {
+  name: "if-none-match",
+  in: "header",
+  required: false,
+  description: "Etags that the client has; a matching response is not sent again.",
+  schema: { type: "string" },
+};
 
-const everyError: readonly ErrorCode[] = ["invalid_request", "too_large", "unsupported_media_type", "internal", "unavailable"];
-const tokenErrors: readonly ErrorCode[] = ["invalid_token", "email_mismatch", "rate_limited"];
-
-function needsToken(operation: Operation): boolean {
-  return operation !== "generate_access_token" && operation !== "refresh_token";
+function headerParameters({ properties = {}, required = [] }: JsonSchema): HeaderParameter[] {
+  return Object.entries(properties).map(([name, property]) => {
+    const { description = "", ...schema } = typeof property === "object" ? property : {};
+    return { name, in: "header", required: required.includes(name), description, schema };
+  });
 }
 
-/** Every code an operation may be refused with. */
-export function errorsOf(operation: Operation): readonly ErrorCode[] {
-  return [...everyError, ...(needsToken(operation) ? tokenErrors : []), ...operationDocs[operation].errors];
+function requestOf({ request, example }: OperationDefinition, limits: RequestLimits): [HeaderParameter[], Content] {
+  if (typeof request === "function") {
+    return [[], { "application/json": { schema: toJsonSchema(request(limits)), example: example.request } }];
+  }
+  const encoding = Object.fromEntries(Object.keys(request.form.shape).map((name) => [name, { contentType: octetStream }]));
+  const form = { schema: toJsonSchema(request.form), encoding };
+  return [headerParameters(toJsonSchema(request.headers(limits))), { "multipart/form-data": form }];
 }
 
-function errorResponses(operation: Operation): Record<string, Response> {
+function successResponses({ response, etag, example, links = [] }: OperationDefinition): Record<string, Response> {
+  const names: HeaderName[] = ["x-request-id"];
+  if (etag) names.push("etag");
+  if (response === octetStream) names.push("x-file-version");
+  const headers = headerRefs(names);
+  const content: Content =
+    response === octetStream
+      ? { [octetStream]: { schema: {} } }
+      : { "application/json": { schema: toJsonSchema(response), example: example.response } };
+  const linked = links.map(({ operation: operationId, description, request }): [string, Link] => [
+    operationId,
+    { operationId, description, requestBody: request },
+  ]);
+  const success = { description: "Success.", headers, content, ...(links.length > 0 && { links: Object.fromEntries(linked) }) };
+  return { 200: success, ...(etag && { 304: { description: "The client has it already.", headers } }) };
+}
+
+function errorResponses(definition: OperationDefinition): Record<string, Response> {
   const responses: Record<string, Response> = {};
-  for (const [status, codes] of Map.groupBy(errorsOf(operation), (code) => errorStatus[code])) {
+  for (const [status, codes] of Map.groupBy(errorsOf(definition), (code) => errorCodes[code].status)) {
     const error: JsonSchema = { type: "object", properties: { code: { enum: [...codes] } } };
     const schema: JsonSchema = { allOf: [{ $ref: "#/components/schemas/Error" }, { type: "object", properties: { error } }] };
     const headers: HeaderName[] = status === 429 || status === 503 ? ["x-request-id", "retry-after"] : ["x-request-id"];
@@ -68,56 +101,19 @@ function errorResponses(operation: Operation): Record<string, Response> {
   return responses;
 }
 
-function successContent(operation: Operation): Content {
-  if (operation === "download_file") return { "application/octet-stream": { schema: {} } };
-  const { answer } = operationExamples[operation];
-  return { "application/json": { schema: toJsonSchema(operationAnswers[operation]), ...(answer && { example: answer }) } };
-}
-
-function successResponses(operation: Operation): Record<string, Response> {
-  const headers: HeaderName[] = ["x-request-id", ...(tagged.has(operation) ? (["etag"] as const) : [])];
-  if (operation === "download_file") headers.push("x-file-version");
-  const links = operationLinks[operation];
-  const success = {
-    description: "Done.",
-    headers: headerRefs(headers),
-    content: successContent(operation),
-    ...(links && { links }),
-  };
-  if (!tagged.has(operation)) return { 200: success };
-  return { 200: success, 304: { description: "The client has it already.", headers: headerRefs(headers) } };
-}
-
-const ifNoneMatch: HeaderParameter = {
-  name: "if-none-match",
-  in: "header",
-  required: false,
-  description: "Etags of what the client has; it is not sent again.",
-  schema: { type: "string" },
-};
-
-function requestContent(operation: Operation, limits: DocumentLimits): Content {
-  if (operation === "protect_file") return { "multipart/form-data": uploadBody };
-  const schema = toJsonSchema(operationRequests(limits)[operation]);
-  const { request } = operationExamples[operation];
-  return { "application/json": { schema, ...(request && { example: request }) } };
-}
-
-/** An operation as a server of these limits offers it. */
-export function operationItem(operation: Operation, limits: DocumentLimits): OperationItem {
-  const { tag, summary, description } = operationDocs[operation];
-  const parameters = [
-    ...(operation === "protect_file" ? uploadHeaders(limits) : []),
-    ...(tagged.has(operation) ? [ifNoneMatch] : []),
-  ];
+/** Returns the operation as a server with these limits offers it. */
+export function operationItem(definition: OperationDefinition, limits: RequestLimits): OperationItem {
+  const { name, tag, summary, description, authentication, etag } = definition;
+  const [headers, content] = requestOf(definition, limits);
+  const parameters = [...headers, ...(etag ? [ifNoneMatch] : [])];
   return {
-    operationId: operation,
+    operationId: name,
     tags: [tag],
     summary,
     description,
-    security: needsToken(operation) ? [{ accessToken: [] }] : [],
+    security: authentication === "none" ? [] : [{ accessToken: [] }],
     ...(parameters.length > 0 && { parameters }),
-    requestBody: { required: true, content: requestContent(operation, limits) },
-    responses: { ...successResponses(operation), ...errorResponses(operation) },
+    requestBody: { required: true, content },
+    responses: { ...successResponses(definition), ...errorResponses(definition) },
   };
 }

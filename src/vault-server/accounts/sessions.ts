@@ -1,5 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import type { SessionInfo } from "../../protocol/session-operations.ts";
+import type { SessionInfo } from "../../protocol/schemas/session.ts";
 import { newToken, tokenDigest } from "./opaque-token.ts";
 import { countRequest } from "./token-buckets.ts";
 import type { VaultContext } from "../context.ts";

@@ -4,7 +4,7 @@ import { errorResponse, toServiceError } from "../http/error-response.ts";
 import { errors, type ServiceError } from "../errors.ts";
 import type { AuditLog } from "./audit-log.ts";
 import { AuditTrail } from "./audit-trail.ts";
-import { describeRequest, resultOf } from "./describe-request.ts";
+import { resultOf } from "./describe-request.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -34,10 +34,12 @@ export function auditRequests(app: FastifyInstance, log: AuditLog): void {
     const { operation } = request.routeOptions.config;
     if (operation === undefined) return;
     await log.check();
-    request.trail = new AuditTrail(log, { request: request.id, client: request.ip, operation });
-    if (operation === "protect_file") request.trail.describe(describeRequest({ email: request.headers.email }));
+    const { name, audit } = operation;
+    request.trail = new AuditTrail(log, audit, { request: request.id, client: request.ip, operation: name });
+    // An upload has its address in a header.
+    if (typeof operation.request !== "function") request.trail.describeRequest({ email: request.headers.email });
   });
-  app.addHook("preValidation", async (request) => request.trail?.describe(describeRequest(request.body)));
+  app.addHook("preValidation", async (request) => request.trail?.describeRequest(request.body));
   app.addHook("preSerialization", async (request, _reply, payload) => {
     request.trail?.describe(resultOf(payload));
     return payload;

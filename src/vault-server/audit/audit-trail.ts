@@ -1,34 +1,41 @@
+import type { AuditIntent, AuditRule } from "../../protocol/define-operation.ts";
 import { canonicalEmail } from "../../protocol/email-address.ts";
 import type { AuditFields } from "./audit-line.ts";
 import type { AuditLog } from "./audit-log.ts";
-import { intentOf, type IntentMoment } from "./intent.ts";
+import { describeRequest } from "./describe-request.ts";
 import type { ServiceError } from "../errors.ts";
-import type { ServedOperation } from "../../protocol/operation-paths.ts";
 
 export interface Origin {
   readonly request: string;
   /** Address on the network. */
   readonly client: string;
-  readonly operation: ServedOperation;
+  readonly operation: string;
 }
 
 /** What one request leaves in the audit log: for what changes something a line before, and for each a line before its answer. */
 export class AuditTrail {
   readonly #log: AuditLog;
+  readonly #rule: AuditRule;
   readonly #origin: Origin;
   #who: string | undefined;
   #about: AuditFields = {};
   #error: string | undefined;
   #ended: Promise<void> | undefined;
 
-  constructor(log: AuditLog, origin: Origin) {
+  constructor(log: AuditLog, rule: AuditRule, origin: Origin) {
     this.#log = log;
+    this.#rule = rule;
     this.#origin = origin;
   }
 
   /** The request is known to come from this account, by its canonical address. */
   identify(email: string): void {
     this.#who = email;
+  }
+
+  /** Adds the request's own fields that the operation records. */
+  describeRequest(body: unknown): void {
+    this.describe(describeRequest(body, ["email", ...this.#rule.fields]));
   }
 
   /** Adds to what the request is about. */
@@ -43,8 +50,8 @@ export class AuditTrail {
   }
 
   /** The request is about to have an effect, as far as it got: resolves when the intent of an operation that has one now is on the disk. */
-  async begin(moment: IntentMoment): Promise<void> {
-    if (intentOf[this.#origin.operation] !== moment) return;
+  async begin(stage: AuditIntent): Promise<void> {
+    if (this.#rule.intent !== stage) return;
     try {
       await this.#log.append(this.#line("begin", {}));
     } catch (error) {

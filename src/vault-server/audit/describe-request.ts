@@ -1,24 +1,6 @@
 import { z } from "zod";
 import type { AuditFields } from "./audit-line.ts";
 
-/** The fields of requests that say what they are about. Values, metadata, passwords and tokens are not among them. */
-const DESCRIBING = [
-  "email",
-  "key_name",
-  "key_version",
-  "owner",
-  "usr_id_from",
-  "usr_id_to",
-  "group_id_to",
-  "permission",
-  "group_id",
-  "members",
-  "filename",
-  "version",
-  "scope",
-  "expiration_hours",
-] as const;
-
 const TEXT_CHARACTERS = 320;
 const LIST_ENTRIES = 100;
 /** Of all texts of one request together; a list ends before it goes beyond. */
@@ -51,13 +33,13 @@ function lengthOf(value: string | number | readonly string[]): number {
  * What a request says it is about, bounded in length and number, whether or not it is well-formed: only texts, numbers and lists of
  * texts are taken. `of` says how long a list was that was cut.
  */
-export function describeRequest(body: unknown): AuditFields {
+export function describeRequest(body: unknown, fields: readonly string[]): AuditFields {
   if (typeof body !== "object" || body === null) return {};
   const given = new Map(Object.entries(body));
   const about: Record<string, unknown> = {};
   const of: Record<string, number> = {};
   let room = ALL_CHARACTERS;
-  for (const name of DESCRIBING) {
+  for (const name of fields) {
     const value: unknown = given.get(name);
     if (typeof value === "string") about[name] = shortened(value);
     else if (typeof value === "number") about[name] = value;

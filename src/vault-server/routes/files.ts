@@ -1,7 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { operationPath } from "../../protocol/operation-paths.ts";
-import { fileRequests, listRequest } from "../../protocol/requests.ts";
-import { describeRequest } from "../audit/describe-request.ts";
+import { operations } from "../../protocol/operations.ts";
 import { authenticate } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { isKnown, sendList } from "../http/etag.ts";
@@ -36,19 +34,17 @@ function uploadHeaders({ headers }: FastifyRequest, limits: Limits): { email: st
 
 /** The operations on files. Source: the interface, "Files"; the vault contract, "Files". */
 export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
-  const requests = fileRequests(context.limits);
-
   app.route({
     method: "POST",
-    url: operationPath.protect_file,
-    config: { operation: "protect_file" },
+    url: operations.protect_file.path,
+    config: { operation: operations.protect_file },
     onRequest: requireMediaType("multipart/form-data"),
     handler: async (request) => {
       const { email, count, boundary } = uploadHeaders(request, context.limits);
       const caller = await authenticate(context, request, email);
       request.trail?.identify(caller.email);
       const begin = async (filename: string[]): Promise<void> => {
-        request.trail?.describe(describeRequest({ filename }));
+        request.trail?.describeRequest({ filename });
         await request.trail?.begin("authenticated");
       };
       // On a failure the connection stays open and the rest is read away: the client must be able to read the answer.
@@ -61,15 +57,14 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
     },
   });
 
-  authenticatedOperation(app, context, "list_file", listRequest, async ({ caller, request, reply }) =>
+  authenticatedOperation(app, context, operations.list_file, async ({ caller, request, reply }) =>
     sendList(request, reply, { files: await listFiles(context, caller) }),
   );
 
   authenticatedOperation(
     app,
     context,
-    "download_file",
-    requests.file,
+    operations.download_file,
     async ({ body, caller, request, reply }) => {
       const { version, size, sha256, content } = await openDownload(context, caller, body.filename, body.version);
       const etag = `"${sha256}"`;
@@ -84,11 +79,11 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
     { compress: false },
   );
 
-  authenticatedOperation(app, context, "delete_file", requests.file, async ({ body: { filename, version }, caller }) => ({
+  authenticatedOperation(app, context, operations.delete_file, async ({ body: { filename, version }, caller }) => ({
     deleted: { filename, versions: await deleteFile(context, caller, filename, version) },
   }));
 
-  authenticatedOperation(app, context, "delete_all_files", listRequest, async ({ caller }) => ({
+  authenticatedOperation(app, context, operations.delete_all_files, async ({ caller }) => ({
     deleted: await deleteAllFiles(context, caller),
   }));
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { secretRequests } from "../../protocol/requests.ts";
+import { operations } from "../../protocol/operations.ts";
 import type { VaultContext } from "../context.ts";
 import { sendList } from "../http/etag.ts";
 import { sendJson } from "../http/json-stream.ts";
@@ -15,15 +15,13 @@ function linked(body: { readonly key_name: string; readonly owner?: string | und
 
 /** The link family: shared secrets, for their creators and their grantees. Source: the interface, "Shared secrets". */
 export function linkRoutes(app: FastifyInstance, context: VaultContext): void {
-  const requests = secretRequests(context.limits);
+  authenticatedOperation(app, context, operations.expose_link, ({ body, caller }) => expose(context, caller, linked(body)));
 
-  authenticatedOperation(app, context, "expose_link", requests.link, ({ body, caller }) => expose(context, caller, linked(body)));
-
-  authenticatedOperation(app, context, "version_expose_link", requests.linkVersion, ({ body, caller }) =>
+  authenticatedOperation(app, context, operations.version_expose_link, ({ body, caller }) =>
     expose(context, caller, linked(body), body.key_version),
   );
 
-  authenticatedOperation(app, context, "version_list_for_link", requests.link, async ({ body, caller, request, reply }) => {
+  authenticatedOperation(app, context, operations.version_list_for_link, async ({ body, caller, request, reply }) => {
     const versions = await listVersions(context, caller, linked(body));
     return sendList(request, reply, { key_name: body.key_name, versions });
   });
@@ -31,8 +29,7 @@ export function linkRoutes(app: FastifyInstance, context: VaultContext): void {
   authenticatedOperation(
     app,
     context,
-    "protect_link",
-    requests.protectLink,
+    operations.protect_link,
     async ({ body, caller, reply }) => {
       const secret = await protectLinked(context, caller, linked(body), body.key_value);
       if (body.without_list === 1) return { secret };

@@ -1,26 +1,43 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { z } from "zod";
-import { operationPath, sessionOperationPath, type Operation, type ServedOperation } from "../../protocol/operation-paths.ts";
+import type { OperationDefinition, RequestLimits } from "../../protocol/define-operation.ts";
 import { authenticate, type Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 
-const servedPath: Record<ServedOperation, string> = { ...operationPath, ...sessionOperationPath };
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Names the operation in logs and metrics, and says what the audit log records. */
+    operation?: OperationDefinition;
+  }
+}
 
-export interface Call<Body> {
+type ResponseSchema = OperationDefinition["response"];
+
+/** An operation with a JSON body of schema `S`. */
+interface JsonOperation<S extends z.ZodType, R extends ResponseSchema> extends OperationDefinition {
+  readonly request: (limits: RequestLimits) => S;
+  readonly response: R;
+}
+
+/** The response body, or the reply when the route has sent it already. */
+type ResponseBody<R extends ResponseSchema> = (R extends z.ZodType ? z.input<R> : never) | FastifyReply;
+
+interface OperationRequest<Body> {
   readonly body: Body;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }
 
-/** An answer is an object, sent as JSON, or the reply when it was sent already. */
-type Answer<Body, C extends Call<Body>> = (call: C) => Promise<object>;
+interface AuthenticatedRequest<Body> extends OperationRequest<Body> {
+  readonly caller: Caller;
+}
 
 function mediaType(request: FastifyRequest): string {
   return (request.headers["content-type"] ?? "").split(";", 1).join("").trim().toLowerCase();
 }
 
-/** Refuses a body of another kind before anything of it is read. @throws ServiceError `unsupported_media_type` */
+/** Rejects other content types and compressed bodies before reading them. @throws ServiceError `unsupported_media_type` */
 export function requireMediaType(expected: string): (request: FastifyRequest) => Promise<void> {
   return async (request) => {
     const encoding = request.headers["content-encoding"] ?? "identity";
@@ -30,7 +47,7 @@ export function requireMediaType(expected: string): (request: FastifyRequest) =>
   };
 }
 
-/** @throws ServiceError `invalid_request` with a path and a reason for each thing that does not fit */
+/** @throws ServiceError `invalid_request` with path and reason of each issue */
 function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
@@ -38,56 +55,53 @@ function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
   throw errors.invalidBody(details);
 }
 
-/** An operation that needs no access token, or looks after who calls it itself. */
-export function openOperation<S extends z.ZodType>(
+/** Adds the route of an operation that needs no access token or that authenticates the caller itself. */
+export function openOperation<S extends z.ZodType, R extends ResponseSchema>(
   app: FastifyInstance,
-  operation: ServedOperation,
-  schema: S,
-  answer: Answer<z.output<S>, Call<z.output<S>>>,
+  { limits }: VaultContext,
+  operation: JsonOperation<S, R>,
+  respond: (request: OperationRequest<z.output<S>>) => Promise<ResponseBody<R>>,
   route: { readonly compress?: false } = {},
 ): void {
+  const schema = operation.request(limits);
   app.route({
     ...route,
     method: "POST",
-    url: servedPath[operation],
+    url: operation.path,
     config: { operation },
     onRequest: requireMediaType("application/json"),
     handler: async (request, reply) => {
       const body = parseBody(schema, request.body);
       await request.trail?.begin("parsed");
-      return answer({ body, request, reply });
+      return respond({ body, request, reply });
     },
   });
 }
 
-export interface AuthenticatedCall<Body> extends Call<Body> {
-  readonly caller: Caller;
-}
-
 export interface OperationOptions<Body> {
-  /** A further check of the body, before the token's. */
+  /** Checks the body further, before the token. */
   readonly check?: (body: Body) => void;
-  /** `false`: the answer's bytes are sent as they are, whatever encoding was asked for. */
+  /** Sends the response uncompressed, whatever encoding was requested. */
   readonly compress?: false;
 }
 
 /**
- * An operation behind an access token or a session; checks in the contract's order: content type, size, JSON, shape, token, e-mail address.
+ * Adds the route of an operation that needs an access token or a session. Checks run in the order of
+ * docs/design/vault-contract.md#transport: content type, size, JSON, shape, token, email address.
  */
-export function authenticatedOperation<S extends z.ZodType<{ email: string }>>(
+export function authenticatedOperation<S extends z.ZodType<{ email: string }>, R extends ResponseSchema>(
   app: FastifyInstance,
   context: VaultContext,
-  operation: Operation,
-  schema: S,
-  answer: Answer<z.output<S>, AuthenticatedCall<z.output<S>>>,
+  operation: JsonOperation<S, R>,
+  respond: (request: AuthenticatedRequest<z.output<S>>) => Promise<ResponseBody<R>>,
   { check, ...route }: OperationOptions<z.output<S>> = {},
 ): void {
-  const answerChecked = async ({ body, request, reply }: Call<z.output<S>>): Promise<object> => {
+  const respondToCaller = async ({ body, request, reply }: OperationRequest<z.output<S>>): Promise<ResponseBody<R>> => {
     check?.(body);
     const caller = await authenticate(context, request, body.email);
     request.trail?.identify(caller.email);
     await request.trail?.begin("authenticated");
-    return answer({ body, caller, request, reply });
+    return respond({ body, caller, request, reply });
   };
-  openOperation(app, operation, schema, answerChecked, route);
+  openOperation(app, context, operation, respondToCaller, route);
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { givenMetadata } from "../../protocol/metadata.ts";
-import { listRequest, secretRequests } from "../../protocol/requests.ts";
+import { operations } from "../../protocol/operations.ts";
 import type { VaultContext } from "../context.ts";
 import { sendList } from "../http/etag.ts";
 import { authenticatedOperation } from "./operation.ts";
@@ -18,13 +18,10 @@ function unshared(body: { readonly key_name: string }): SecretAddress {
 
 /** The unshared family. Source: the interface, "Secrets (not shared)"; the vault contract, "Secrets". */
 export function secretRoutes(app: FastifyInstance, context: VaultContext): void {
-  const requests = secretRequests(context.limits);
-
   authenticatedOperation(
     app,
     context,
-    "protect",
-    requests.protect,
+    operations.protect,
     async ({ body, caller }) => {
       const { key_name: name, key_value: value, delete_time: deleteMinutes } = body;
       return { secret: await protect(context, caller, { name, value, metadata: givenMetadata(body), deleteMinutes }) };
@@ -33,18 +30,18 @@ export function secretRoutes(app: FastifyInstance, context: VaultContext): void 
   );
 
   const validity = new ListValidityCache();
-  authenticatedOperation(app, context, "list_no_dup", listRequest, ({ caller, request, reply }) =>
+  authenticatedOperation(app, context, operations.list_no_dup, ({ caller, request, reply }) =>
     respondWithList(context, validity, { caller, request, reply }),
   );
 
-  authenticatedOperation(app, context, "expose", requests.secret, ({ body, caller }) => expose(context, caller, unshared(body)));
+  authenticatedOperation(app, context, operations.expose, ({ body, caller }) => expose(context, caller, unshared(body)));
 
-  authenticatedOperation(app, context, "version_list", requests.secret, async ({ body, caller, request, reply }) => {
+  authenticatedOperation(app, context, operations.version_list, async ({ body, caller, request, reply }) => {
     const versions = await listVersions(context, caller, unshared(body));
     return sendList(request, reply, { key_name: body.key_name, versions });
   });
 
-  authenticatedOperation(app, context, "version_expose", requests.secretVersion, ({ body, caller }) =>
+  authenticatedOperation(app, context, operations.version_expose, ({ body, caller }) =>
     expose(context, caller, unshared(body), body.key_version),
   );
 
@@ -53,20 +50,18 @@ export function secretRoutes(app: FastifyInstance, context: VaultContext): void 
 
 /** What works on shared and unshared secrets alike. */
 function changingRoutes(app: FastifyInstance, context: VaultContext): void {
-  const requests = secretRequests(context.limits);
-
-  authenticatedOperation(app, context, "update_key_metadata", requests.updateMetadata, async ({ body, caller }) => {
+  authenticatedOperation(app, context, operations.update_key_metadata, async ({ body, caller }) => {
     const { key_name: name, key_version: version, owner } = body;
     return { secret: await updateMetadata(context, caller, { name, owner, version, changes: givenMetadata(body) }) };
   });
 
-  authenticatedOperation(app, context, "version_delete", requests.secretVersion, async ({ body, caller }) => {
+  authenticatedOperation(app, context, operations.version_delete, async ({ body, caller }) => {
     const { key_name, key_version } = body;
     await deleteVersion(context, caller, key_name, key_version);
     return { deleted: { key_name, key_version } };
   });
 
-  authenticatedOperation(app, context, "delete", requests.delete, async ({ body, caller }) => ({
+  authenticatedOperation(app, context, operations.delete, async ({ body, caller }) => ({
     deleted: await deleteSecrets(context, caller, body.key_name),
   }));
 }

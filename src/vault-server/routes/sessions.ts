@@ -1,12 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { LoginResponse, SessionResponse } from "../../protocol/session-operations.ts";
-import {
-  apiTokenRequest,
-  logInRequest,
-  noFields,
-  requestPasswordRequest,
-  setPasswordRequest,
-} from "../../protocol/session-requests.ts";
+import { sessionOperations, type LoginResponse } from "../../protocol/session-operations.ts";
 import { formatScope } from "../../protocol/format-scope.ts";
 import { unlimitedScope } from "../../protocol/scope.ts";
 import { logIn, requireSamePassword } from "../accounts/login.ts";
@@ -49,36 +42,36 @@ export function sessionRoutes(app: FastifyInstance, context: VaultContext): void
     return { session: describeSession(session) };
   };
 
-  openOperation(app, "app_session", noFields, async ({ request }): Promise<SessionResponse> => {
+  openOperation(app, context, sessionOperations.app_session, async ({ request }) => {
     const session = await currentSession(context, request);
     if (session) request.trail?.identify(session.email);
     return { session: session ? describeSession(session) : null };
   });
 
-  openOperation(app, "app_log_in", logInRequest, async ({ body, request, reply }) => {
+  openOperation(app, context, sessionOperations.app_log_in, async ({ body, request, reply }) => {
     requireOwnOrigin(request.headers, context.appUrl());
     return answerLogIn(reply, await startSession(context, request, body.email, body.password));
   });
 
-  openOperation(app, "app_log_out", noFields, async ({ request, reply }) => {
+  openOperation(app, context, sessionOperations.app_log_out, async ({ request, reply }) => {
     const email = await endSession(context, request);
     if (email !== undefined) request.trail?.identify(email);
     clearSessionCookie(reply, context.appUrl());
     return {};
   });
 
-  openOperation(app, "app_request_password", requestPasswordRequest, async ({ body, request }) => {
+  openOperation(app, context, sessionOperations.app_request_password, async ({ body, request }) => {
     requireOwnOrigin(request.headers, context.appUrl());
     await requestPassword(context, body.email, request.ip);
     return {};
   });
 
-  openOperation(app, "app_set_password", setPasswordRequest, async ({ body, request, reply }) => {
+  openOperation(app, context, sessionOperations.app_set_password, async ({ body, request, reply }) => {
     requireOwnOrigin(request.headers, context.appUrl());
     return answerLogIn(reply, await setPassword(context, body.token, body.password));
   });
 
-  openOperation(app, "app_api_token", apiTokenRequest, async ({ body, request }) => {
+  openOperation(app, context, sessionOperations.app_api_token, async ({ body, request }) => {
     const { email } = await requireSession(context, request);
     request.trail?.identify(email);
     const user = await logIn(context, email, body.password, request.ip);

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { canonicalEmail } from "../../protocol/email-address.ts";
-import { sharingRequests } from "../../protocol/requests.ts";
+import { operations } from "../../protocol/operations.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { authenticatedOperation } from "./operation.ts";
@@ -18,25 +18,23 @@ function requireSharer(caller: Caller, from: string | undefined): void {
 
 /** Grants. Source: the interface, "Sharing"; the vault contract, "Sharing, teams, people". */
 export function sharingRoutes(app: FastifyInstance, context: VaultContext): void {
-  const requests = sharingRequests(context.limits);
-
-  authenticatedOperation(app, context, "share", requests.share, async ({ body, caller }) => {
+  authenticatedOperation(app, context, operations.share, async ({ body, caller }) => {
     requireSharer(caller, body.usr_id_from);
     const { key_name: names, permission, to } = body;
     return { shared: await share(context, caller, { names, permission, to }) };
   });
 
-  authenticatedOperation(app, context, "unshare", requests.unshare, async ({ body, caller }) => {
+  authenticatedOperation(app, context, operations.unshare, async ({ body, caller }) => {
     requireSharer(caller, body.usr_id_from);
     return { unshared: await unshare(context, caller, body.key_name, body.to) };
   });
 
-  authenticatedOperation(app, context, "share_list", requests.list, async ({ body, caller }) => ({
+  authenticatedOperation(app, context, operations.share_list, async ({ body, caller }) => ({
     key_name: body.key_name,
     shares: await listShares(context, caller, body.key_name),
   }));
 
-  authenticatedOperation(app, context, "delete_shared_key_link", requests.leave, async ({ body, caller }) => ({
+  authenticatedOperation(app, context, operations.delete_shared_key_link, async ({ body, caller }) => ({
     removed: { key_name: body.key_name, owner: await dismissShare(context, caller, body.key_name, body.owner) },
   }));
 }

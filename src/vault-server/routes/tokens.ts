@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { InvalidScope, parseScope } from "../../protocol/parse-scope.ts";
-import { generateAccessTokenRequest, refreshTokenRequest } from "../../protocol/requests.ts";
+import { operations } from "../../protocol/operations.ts";
 import { logIn } from "../accounts/login.ts";
 import { issueTokens, refreshTokens } from "../accounts/tokens.ts";
 import type { VaultContext } from "../context.ts";
@@ -19,14 +19,14 @@ function checkScope(scope: string): void {
 
 /** The two token operations. Source: the interface, "Access tokens"; the vault contract, "Tokens". */
 export function tokenRoutes(app: FastifyInstance, context: VaultContext): void {
-  openOperation(app, "generate_access_token", generateAccessTokenRequest, async ({ body, request }) => {
+  openOperation(app, context, operations.generate_access_token, async ({ body, request }) => {
     checkScope(body.scope);
     const user = await logIn(context, body.email, body.password, request.ip);
     request.trail?.identify(user.email);
     return issueTokens(context, user, body.scope, body.expiration_hours);
   });
 
-  openOperation(app, "refresh_token", refreshTokenRequest, async ({ body, request }) => {
+  openOperation(app, context, operations.refresh_token, async ({ body, request }) => {
     const { email, answer } = await refreshTokens(context, body.refresh_token, body.used_access_token);
     request.trail?.identify(email);
     return answer;

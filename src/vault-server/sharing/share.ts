@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Permission, ShareRecord } from "../../protocol/responses.ts";
-import type { Recipients } from "../../protocol/requests.ts";
+import type { Recipients } from "../../protocol/schemas/recipients.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";

@@ -1,5 +1,5 @@
 import type { UnshareRecord } from "../../protocol/responses.ts";
-import type { Recipients } from "../../protocol/requests.ts";
+import type { Recipients } from "../../protocol/schemas/recipients.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";
@@ -14,7 +14,7 @@ function nameOf(grantee: Grantee): string {
 function matches(from: Recipients | undefined, grantee: Grantee): boolean {
   if (!from) return true;
   if (grantee.kind === "team") return from.kind === "team" && from.groupId === grantee.groupId;
-  return from.kind === "people" && from.emails.includes(grantee.email);
+  return from.kind === "users" && from.emails.includes(grantee.email);
 }
 
 /**

@@ -7,7 +7,6 @@ import { pageHeaders } from "./page-headers.ts";
 const contentTypes: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".json": "application/json; charset=utf-8",
-  ".css": "text/css; charset=utf-8",
 };
 
 /** A document that the server keeps in memory. */

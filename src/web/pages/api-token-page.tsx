@@ -82,7 +82,7 @@ function Usage(): VNode {
         {text}
       </pre>
       <p>
-        <a href="/api">API reference</a>
+        <a href="/v1/openapi.json">OpenAPI document</a>
       </p>
     </section>
   );

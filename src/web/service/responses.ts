@@ -1,4 +1,4 @@
-import type { SessionInfo } from "../../protocol/session-operations.ts";
+import type { SessionInfo } from "../../protocol/schemas/session.ts";
 import type {
   ErrorResponse,
   ExposedSecret,

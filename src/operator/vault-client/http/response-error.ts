@@ -1,4 +1,4 @@
-import { errorStatus, type ErrorCode } from "../../../protocol/error-codes.ts";
+import { errorCodes, type ErrorCode } from "../../../protocol/error-codes.ts";
 import type { Operation } from "../../../protocol/operation-paths.ts";
 import {
   AuthError,
@@ -42,7 +42,7 @@ const permanentStatuses: Record<number, PermanentCode> = {
 };
 
 function isErrorCode(value: unknown): value is ErrorCode {
-  return typeof value === "string" && Object.hasOwn(errorStatus, value);
+  return typeof value === "string" && Object.hasOwn(errorCodes, value);
 }
 
 /** Returns the contract's code in an error body, with or without the envelope. Ignores everything else. */

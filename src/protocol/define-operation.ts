@@ -1,0 +1,90 @@
+import type { z } from "zod";
+import type { ErrorCode } from "./error-codes.ts";
+import type { Operation } from "./operation-paths.ts";
+
+/** Limits of one server that shape its requests. */
+export interface RequestLimits {
+  /** Code points of a name. */
+  readonly nameCharacters: number;
+  /** Entries of a list, and grants that one request may create. */
+  readonly entriesPerRequest: number;
+  readonly filesPerRequest: number;
+}
+
+export type OperationTag = "Tokens" | "Secrets" | "Shared secrets" | "Teams" | "Files" | "Web application";
+
+/** The schema that a server with these limits parses the JSON body with. */
+export type JsonRequest = (limits: RequestLimits) => z.ZodType;
+
+/** A multipart body; each part with a filename is a file, the headers replace body fields. */
+export interface UploadRequest {
+  readonly headers: (limits: RequestLimits) => z.ZodObject;
+  readonly form: z.ZodObject;
+}
+
+/** Marks a response that is a file's bytes instead of JSON. */
+export const octetStream = "application/octet-stream";
+
+/** A follow-up request that a success makes possible; values are OpenAPI runtime expressions. */
+export interface OperationLink {
+  readonly operation: Operation;
+  readonly description: string;
+  readonly request: Readonly<Record<string, unknown>>;
+}
+
+/** Request fields that the audit log may record. Values, metadata, passwords and tokens are not among them. */
+export type AuditField =
+  | "key_name"
+  | "key_version"
+  | "owner"
+  | "usr_id_from"
+  | "usr_id_to"
+  | "group_id_to"
+  | "permission"
+  | "group_id"
+  | "members"
+  | "filename"
+  | "version"
+  | "scope"
+  | "expiration_hours";
+
+/**
+ * The stage of a request at which its intent is written to the audit log: before the operation's effect and as late as possible.
+ * `never` for operations that change nothing.
+ */
+export type AuditIntent = "never" | "parsed" | "authenticated";
+
+export interface AuditRule {
+  readonly intent: AuditIntent;
+  /** Recorded in addition to `email`. */
+  readonly fields: readonly AuditField[];
+}
+
+/** Everything that is specific to one operation; all operations are POST. */
+export interface OperationDefinition {
+  /** Operation id in the OpenAPI document, logs, metrics and the audit log. */
+  readonly name: string;
+  readonly path: string;
+  readonly tag: OperationTag;
+  readonly summary: string;
+  readonly description: string;
+  readonly authentication: "access-token" | "session" | "none";
+  readonly request: JsonRequest | UploadRequest;
+  readonly response: z.ZodType | typeof octetStream;
+  /** The response has an etag, and `if-none-match` may turn it into 304. */
+  readonly etag?: true;
+  /** Codes in addition to those of every operation. */
+  readonly errors: readonly ErrorCode[];
+  readonly audit: AuditRule;
+  /** Made-up JSON bodies; no request for uploads, no response for downloads. */
+  readonly example: {
+    readonly request?: Readonly<Record<string, unknown>>;
+    readonly response?: Readonly<Record<string, unknown>>;
+  };
+  readonly links?: readonly OperationLink[];
+}
+
+/** Returns the definition with its literal types. */
+export function defineOperation<const D extends OperationDefinition>(definition: D): D {
+  return definition;
+}

@@ -1,0 +1,70 @@
+import { z } from "zod";
+import { defineOperation, type RequestLimits } from "../define-operation.ts";
+import { canonicalEmail } from "../email-address.ts";
+import { shareRecord } from "../responses.ts";
+import { sample } from "../sample-values.ts";
+import { bothKindsOfRecipient, grantRequest, hasOneKindOfRecipient, recipientsOf } from "../schemas/recipients.ts";
+import { callerEmail } from "../schemas/request-fields.ts";
+
+/** Parses the recipients into `to`. */
+function shareRequest(limits: RequestLimits) {
+  return grantRequest(limits)
+    .extend({
+      usr_id_from: callerEmail,
+      permission: z.enum(["R", "W", "RW"]).meta({ description: "R reads and lists, W changes value and metadata, RW both." }),
+    })
+    .refine(hasOneKindOfRecipient, bothKindsOfRecipient)
+    .transform((body, context) => {
+      const to = recipientsOf(body);
+      const reject = (path: string, message: string): never => {
+        context.addIssue({ code: "custom", path: [path], message });
+        return z.NEVER;
+      };
+      if (!to) return reject("usr_id_to", "send usr_id_to or group_id_to");
+      if (to.kind === "users") {
+        if (to.emails.includes(canonicalEmail(body.email))) return reject("usr_id_to", "names the sharing user");
+        if (body.key_name.length * to.emails.length > limits.entriesPerRequest)
+          return reject("key_name", `at most ${limits.entriesPerRequest} grants in one request`);
+      }
+      return { ...body, to };
+    })
+    .meta({ oneOf: [{ required: ["usr_id_to"] }, { required: ["group_id_to"] }] });
+}
+
+const shared = { email: "$request.body#/email", key_name: "$response.body#/shared/0/key_name" };
+
+export const share = defineOperation({
+  name: "share",
+  path: "/v1/user/secret/share",
+  tag: "Shared secrets",
+  summary: "Share secrets with users or a team",
+  description:
+    "Send either usr_id_to, without the caller, or group_id_to, a team the caller is a member of. Creates all grants or none; " +
+    "sharing again replaces the permission. Invited recipients get an email. Only the creator may do it.",
+  authentication: "access-token",
+  request: shareRequest,
+  response: z.object({ shared: z.array(shareRecord) }),
+  errors: ["secret_not_found", "team_not_found", "out_of_scope", "forbidden"],
+  audit: { intent: "authenticated", fields: ["key_name", "usr_id_from", "usr_id_to", "group_id_to", "permission"] },
+  example: {
+    request: {
+      email: sample.email,
+      key_name: [sample.secret.key_name],
+      permission: "R",
+      usr_id_from: sample.email,
+      usr_id_to: [sample.otherEmail],
+    },
+    response: { shared: [{ key_name: sample.secret.key_name, to: sample.otherEmail, permission: "R", state: "active" }] },
+  },
+  links: [
+    { operation: "expose_link", description: "Read the value.", request: shared },
+    {
+      operation: "protect_link",
+      description: "Create the next version.",
+      request: { ...shared, key_value: "a next value", without_list: 1 },
+    },
+    { operation: "version_list_for_link", description: "List all versions.", request: shared },
+    { operation: "share_list", description: "List the recipients.", request: shared },
+    { operation: "unshare", description: "Revoke the grants.", request: shared },
+  ],
+});

@@ -1,0 +1,39 @@
+import { z } from "zod";
+import type { RequestLimits } from "../define-operation.ts";
+import { nameSchema } from "../names.ts";
+import { oneOrMore } from "./one-or-more.ts";
+import { callerEmail, userEmail } from "./request-fields.ts";
+
+/** Recipients of a grant: users by canonical address, or one team. */
+export type Recipients =
+  | { readonly kind: "users"; readonly emails: readonly string[] }
+  | { readonly kind: "team"; readonly groupId: string };
+
+interface NamedRecipients {
+  readonly usr_id_to?: readonly string[] | undefined;
+  readonly group_id_to?: string | undefined;
+}
+
+/** Body fields that `share` and `unshare` have in common. */
+export function grantRequest({ nameCharacters, entriesPerRequest }: RequestLimits) {
+  const name = nameSchema(nameCharacters);
+  return z.object({
+    email: callerEmail,
+    key_name: oneOrMore(name, entriesPerRequest),
+    usr_id_to: oneOrMore(userEmail, entriesPerRequest).meta({ description: "Addresses of users." }).optional(),
+    group_id_to: name.meta({ description: "Name of a team." }).optional(),
+  });
+}
+
+/** Returns the named recipients, or `undefined` when the request names none. */
+export function recipientsOf({ usr_id_to: emails, group_id_to: groupId }: NamedRecipients): Recipients | undefined {
+  if (groupId !== undefined) return { kind: "team", groupId };
+  return emails && { kind: "users", emails };
+}
+
+/** Reports whether the request names users or a team, not both. */
+export function hasOneKindOfRecipient({ usr_id_to: users, group_id_to: team }: NamedRecipients): boolean {
+  return users === undefined || team === undefined;
+}
+
+export const bothKindsOfRecipient = { path: ["group_id_to"], message: "send usr_id_to or group_id_to, not both" };
