@@ -44,6 +44,14 @@ const inner: Record<string, Record<string, string[]>> = {
     mirror: ["vault-api", "connection", "vault-error"],
     values: ["vault-api", "connection", "vault-error", "observer"],
   },
+  web: {
+    routing: [],
+    text: [],
+    service: [],
+    session: ["service"],
+    parts: ["service", "text"],
+    pages: ["parts", "routing", "service", "session", "text"],
+  },
 };
 
 /** Packages that only these modules may load at run time (types are free). */
@@ -95,12 +103,15 @@ function outwardPatterns(module: string, below: string[]): ImportPattern[] {
   ];
 }
 
-/** Matches an import from a sub-folder into the rest of its module, except into one of `names`. */
+/** Matches an import from a sub-folder, at any depth in it, into the rest of its module, except into one of `names`. */
 function inwardPattern(module: string, folder: string, names: string[]): ImportPattern {
   const closed = readdirSync(`${import.meta.dirname}/src/${module}`)
-    .map((entry) => entry.replace(/\.ts$/, ""))
+    .map((entry) => entry.replace(/\.tsx?$/, ""))
     .filter((entry) => entry !== folder && !names.includes(entry) && !entry.endsWith(".test"));
-  return { regex: `^\\.\\./(?:${closed.join("|")})(?:/|\\.ts$)`, message: `${folder}/ must not import this file of its module.` };
+  return {
+    regex: `^(?:\\.\\./)+(?:${closed.join("|")})(?:/|\\.tsx?$)`,
+    message: `${folder}/ must not import this file of its module.`,
+  };
 }
 
 function restriction(files: string, patterns: ImportPattern[]): OxlintOverride {
@@ -113,7 +124,7 @@ function boundaries([module, below]: [string, string[]]): OxlintOverride[] {
   return [
     restriction(`src/${module}/**/*.{ts,tsx}`, outward),
     ...Object.entries(inner[module] ?? {}).map(([folder, names]) =>
-      restriction(`src/${module}/${folder}/**/*.ts`, [...outward, inwardPattern(module, folder, names)]),
+      restriction(`src/${module}/${folder}/**/*.{ts,tsx}`, [...outward, inwardPattern(module, folder, names)]),
     ),
   ];
 }
