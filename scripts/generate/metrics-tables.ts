@@ -3,7 +3,7 @@ import { operatorMetrics } from "../../src/telemetry/operator-metrics.ts";
 import { VaultMetrics } from "../../src/vault-server/metrics.ts";
 import { code, plain, table } from "./markdown.ts";
 
-const CLIENT_PREFIX = "vaultsync_client_";
+const isClient = ({ name }: MetricDefinition): boolean => name.startsWith("vaultsync_client_");
 
 function metricsTable(definitions: readonly MetricDefinition[]): string {
   return table(
@@ -16,7 +16,6 @@ function metricsTable(definitions: readonly MetricDefinition[]): string {
 export function metricsTables(): Record<string, string> {
   const registry = new MetricsRegistry();
   operatorMetrics(registry, () => ({ connections: 0, resources: {} }));
-  const isClient = ({ name }: MetricDefinition): boolean => name.startsWith(CLIENT_PREFIX);
   return {
     operator: metricsTable(registry.definitions.filter((definition) => !isClient(definition))),
     client: metricsTable(registry.definitions.filter(isClient)),
