@@ -75,8 +75,8 @@ function Usage(): VNode {
         <CopyButton what="example" text={text} />
       </div>
       <p>
-        Send it in the <code>authorization</code> header, without a prefix. This example keeps the token out of the shell history
-        and the process list:
+        Send the token in the <code>authorization</code> header, without a prefix. This example keeps the token out of the shell
+        history and the process list:
       </p>
       <pre class="example" tabIndex={0} role="region" aria-label="Example">
         {text}
