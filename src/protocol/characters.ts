@@ -1,11 +1,11 @@
 import { z } from "zod";
 
-/** Whether a text has at most so many code points: what JSON Schema counts, and what a person would. */
+/** Reports whether a text has at most so many code points, the unit of JSON Schema lengths. */
 export function isAtMost(text: string, maxCharacters: number): boolean {
   return text.length <= maxCharacters || (text.length <= 2 * maxCharacters && Array.from(text).length <= maxCharacters);
 }
 
-/** Text of 1 to `maxCharacters` code points. */
+/** Returns the schema of a text of 1 to `maxCharacters` code points. */
 export function characters(maxCharacters: number): z.ZodType<string> {
   return z
     .string()

@@ -4,11 +4,11 @@ import { formatScope } from "./format-scope.ts";
 import { parseScope } from "./parse-scope.ts";
 import { unlimitedScope } from "./scope.ts";
 
-test("a scope that reaches everything", () => {
+test("formats the unlimited scope", () => {
   expect(formatScope(unlimitedScope)).toBe("cloud_type:*,environment_type:*,application_type:*,classification:*,secret_name:*");
 });
 
-test("several values repeat the attribute, always in the same order", () => {
+test("repeats the attribute for several values, in sorted order", () => {
   const classification = new Set(["top", "low"]);
   expect(formatScope({ ...unlimitedScope, classification })).toContain(",classification:low,classification:top,");
 });
@@ -24,17 +24,17 @@ test.each([
   ["a*", "a*"],
   ["wall", "wall"],
   ["\ud800", "\ufffd"],
-])("a secret named %j is written %j", (name, written) => {
+])("escapes the secret name %j as %j", (name, escaped) => {
   const text = formatScope({ ...unlimitedScope, secret_name: new Set([name]) });
   expect(text).toMatch(/,secret_name:/);
-  expect(text.slice(text.indexOf("secret_name:") + 12)).toBe(written);
+  expect(text.slice(text.indexOf("secret_name:") + 12)).toBe(escaped);
 });
 
-test.each([[[]], [[""]], [["a", ""]]])("values %j say nothing the service could take", (values) => {
+test.each([[[]], [[""]], [["a", ""]]])("rejects the values %j", (values) => {
   expect(() => formatScope({ ...unlimitedScope, secret_name: new Set(values) })).toThrow(RangeError);
 });
 
-test("whatever a scope admits, it is read back the same", () => {
+test("parseScope returns every formatted scope unchanged", () => {
   const values = fc.oneof(
     fc.constant("*" as const),
     fc.array(fc.string({ minLength: 1, unit: "grapheme" }), { minLength: 1 }).map((all) => new Set(all)),

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { isObject } from "../lib/is-object.ts";
 
-/** A version's metadata: the six standard names, always there, and custom ones with any JSON value. */
+/** The metadata of a version: the six standard names, always present, and custom names with any JSON value. */
 export type Metadata = Readonly<Record<string, unknown>>;
 
-/** What a secret created without metadata gets. Source: the interface, "Secret metadata". */
+/** The metadata of a secret that is created without any (docs/design/vault-contract.md#secret-metadata). */
 export const defaultMetadata: Metadata = {
   application_type: "container",
   classification: "top",
@@ -14,7 +14,7 @@ export const defaultMetadata: Metadata = {
   expiration_time: 10,
 };
 
-/** The standard names as a request may spell them. `expiration_time` is in days. */
+/** The standard names as spelled in requests, including the misspelling of the interface. `expiration_time` is in days. */
 export const standardMetadataFields = {
   application_type: z.string().optional(),
   classification: z.string().optional(),
@@ -22,19 +22,19 @@ export const standardMetadataFields = {
   description: z.string().optional(),
   environment_type: z.string().optional(),
   enviroment_type: z.string().optional(),
-  expiration_time: z.int().min(0).optional().meta({ description: "Days until it expires." }),
+  expiration_time: z.int().min(0).optional().meta({ description: "Days until the secret expires." }),
 };
 
 const standardMetadata = z.object(standardMetadataFields);
 const standardNames = Object.keys(standardMetadataFields);
 
-/** JSON can write numbers that a double cannot hold; they would come back as `null`. */
-function holdsOverflow(value: unknown): boolean {
+/** Reports a number beyond the range of a double, which JSON allows but would return as `null`. */
+function hasOverflow(value: unknown): boolean {
   if (typeof value === "number") return !Number.isFinite(value);
-  return typeof value === "object" && value !== null && Object.values(value).some(holdsOverflow);
+  return typeof value === "object" && value !== null && Object.values(value).some(hasOverflow);
 }
 
-/** The `metadata` member of a request. The object passes through untouched, so that a custom name such as `__proto__` stays data. */
+/** The `metadata` member of a request. The object is passed on unchanged, so that a custom name such as `__proto__` stays data. */
 export const metadataObject = z
   .custom<Metadata>(isObject, "expected an object")
   .superRefine((metadata, context) => {
@@ -42,34 +42,34 @@ export const metadataObject = z
     for (const issue of standard.error?.issues ?? [])
       context.addIssue({ code: "custom", path: issue.path, message: issue.message });
     for (const [name, value] of Object.entries(metadata)) {
-      if (holdsOverflow(value)) context.addIssue({ code: "custom", path: [name], message: "holds a number out of range" });
+      if (hasOverflow(value)) context.addIssue({ code: "custom", path: [name], message: "contains a number out of range" });
     }
   })
   .meta({
     type: "object",
     properties: z.toJSONSchema(standardMetadata, { io: "input" }).properties,
     additionalProperties: true,
-    description: "The names given are changed, the others kept; custom names take any JSON value.",
+    description: "Changes the given names and keeps the others. Custom names accept any JSON value.",
   });
 
-/** The right spelling wins over `enviroment_type`; only the right one is kept. */
-function rightSpelling(level: Metadata): [string, unknown][] {
-  const right = Object.hasOwn(level, "environment_type");
+/** Renames `enviroment_type` to `environment_type`, unless the correct spelling is present. */
+function correctSpelling(level: Metadata): [string, unknown][] {
+  const correct = Object.hasOwn(level, "environment_type");
   return Object.entries(level)
-    .filter(([name, value]) => value !== undefined && !(right && name === "enviroment_type"))
+    .filter(([name, value]) => value !== undefined && !(correct && name === "enviroment_type"))
     .map(([name, value]) => [name === "enviroment_type" ? "environment_type" : name, value]);
 }
 
 /**
- * The metadata names a request gives: those inside `metadata` win over standard names at the top level of the body.
- * Source: the vault contract, "Secrets" and "Fine print".
+ * Returns the metadata in a request. Names inside `metadata` take precedence over standard names at the top level of the body
+ * (docs/design/vault-contract.md#secret-metadata).
  */
 export function givenMetadata(body: Readonly<Record<string, unknown>> & { readonly metadata?: Metadata | undefined }): Metadata {
   const top = Object.fromEntries(Object.entries(body).filter(([name]) => standardNames.includes(name)));
-  return Object.fromEntries([...rightSpelling(top), ...rightSpelling(body.metadata ?? {})]);
+  return Object.fromEntries([...correctSpelling(top), ...correctSpelling(body.metadata ?? {})]);
 }
 
-/** `changes` laid over `base`: the names given are changed, the others kept. */
+/** Returns `base` with `changes` applied; other names are kept. */
 export function mergeMetadata(base: Metadata, changes: Metadata): Metadata {
   return Object.fromEntries([...Object.entries(base), ...Object.entries(changes)]);
 }

@@ -2,32 +2,33 @@ import { z } from "zod";
 import { isAtMost } from "./characters.ts";
 
 /** C0, DEL and C1. */
-// oxlint-disable-next-line no-control-regex -- control characters are what it looks for
+// oxlint-disable-next-line no-control-regex -- matches control characters on purpose
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/u;
 
 /**
- * What is wrong with a secret's, file's or team's name, or `undefined`. Lengths are counted in code points.
- * Source: the vault contract, "Transport" and "Fine print".
+ * Returns the problem with the name of a secret, file or team, or `undefined`. Lengths are counted in code points
+ * (docs/design/vault-contract.md#limits).
  */
-export function nameFault(name: string, maxCharacters: number): string | undefined {
+export function nameProblem(name: string, maxCharacters: number): string | undefined {
   if (name === "") return "must not be empty";
-  if (CONTROL.test(name)) return "must not hold a control character";
+  if (CONTROL.test(name)) return "must not contain a control character";
   if (!name.isWellFormed()) return "must be well-formed Unicode";
   if (!isAtMost(name, maxCharacters)) return `must be at most ${maxCharacters} characters`;
   return undefined;
 }
 
+/** Returns the schema of a name of 1 to `maxCharacters` code points. */
 export function nameSchema(maxCharacters: number): z.ZodType<string> {
   return z
     .string()
     .superRefine((name, context) => {
-      const fault = nameFault(name, maxCharacters);
-      if (fault !== undefined) context.addIssue({ code: "custom", message: fault });
+      const problem = nameProblem(name, maxCharacters);
+      if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
     })
     .meta({
       minLength: 1,
       maxLength: maxCharacters,
       pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]*$",
-      description: "Well-formed Unicode without control characters; kept as sent.",
+      description: "Well-formed Unicode without control characters, stored unchanged.",
     });
 }

@@ -1,8 +1,8 @@
 import { scopeAttributes, type Scope, type ScopeAttribute } from "./scope.ts";
 
-/** The scope string breaks the rules; `message` says which, without quoting the string. */
-export class InvalidScope extends Error {
-  override readonly name = "InvalidScope";
+/** The scope string is invalid. The message names the rule and never quotes the string. */
+export class InvalidScopeError extends Error {
+  override readonly name = "InvalidScopeError";
 }
 
 function isScopeAttribute(text: string): text is ScopeAttribute {
@@ -13,37 +13,37 @@ function decode(value: string): string {
   try {
     return decodeURIComponent(value);
   } catch {
-    throw new InvalidScope("a value holds a broken percent-encoding: write a literal % as %25");
+    throw new InvalidScopeError("a value has an invalid percent-encoding; write a literal % as %25");
   }
 }
 
 /**
- * Reads a scope string: `attribute:value` pairs, comma-separated, no spaces, the five attributes each at least once. Only the bare words
- * `*` and `all` mean every value. Source: the interface, "Scope string"; the vault contract, "Tokens" and "Fine print".
- * @throws InvalidScope
+ * Parses a scope string: `attribute:value` pairs, comma-separated, without spaces, each of the five attributes at least once. Only the
+ * bare words `*` and `all` mean every value (docs/design/vault-contract.md#scopes).
+ * @throws InvalidScopeError
  */
 export function parseScope(text: string): Scope {
   if (/\p{Cc}/u.test(text) || !text.isWellFormed()) {
-    throw new InvalidScope("a scope is well-formed Unicode without control characters: write one inside a value percent-encoded");
+    throw new InvalidScopeError("expected well-formed Unicode without control characters; percent-encode one inside a value");
   }
-  if (/\s/u.test(text)) throw new InvalidScope("a scope holds no spaces: write one inside a value as %20");
-  const everything = new Set<ScopeAttribute>();
+  if (/\s/u.test(text)) throw new InvalidScopeError("expected no spaces; write one inside a value as %20");
+  const unlimited = new Set<ScopeAttribute>();
   const values = new Map(scopeAttributes.map((attribute) => [attribute, new Set<string>()]));
   for (const pair of text.split(",")) {
     const colon = pair.indexOf(":");
     const attribute = pair.slice(0, Math.max(0, colon));
     const value = pair.slice(colon + 1);
     if (!isScopeAttribute(attribute)) {
-      throw new InvalidScope(`a scope is a list of attribute:value pairs; the attributes are ${scopeAttributes.join(", ")}`);
+      throw new InvalidScopeError(`expected a list of attribute:value pairs; the attributes are ${scopeAttributes.join(", ")}`);
     }
-    if (value === "") throw new InvalidScope(`${attribute} has an empty value: write * for every value`);
-    if (value === "*" || value === "all") everything.add(attribute);
+    if (value === "") throw new InvalidScopeError(`${attribute} has an empty value; write * for every value`);
+    if (value === "*" || value === "all") unlimited.add(attribute);
     else values.get(attribute)?.add(decode(value));
   }
   const admitted = (attribute: ScopeAttribute): "*" | ReadonlySet<string> => {
-    if (everything.has(attribute)) return "*";
+    if (unlimited.has(attribute)) return "*";
     const named = values.get(attribute) ?? new Set();
-    if (named.size === 0) throw new InvalidScope(`${attribute} is missing: write ${attribute}:* for every value`);
+    if (named.size === 0) throw new InvalidScopeError(`${attribute} is missing; write ${attribute}:* for every value`);
     return named;
   };
   return {
@@ -55,7 +55,7 @@ export function parseScope(text: string): Scope {
   };
 }
 
-/** Whether the scope reaches a secret of this name and metadata: every attribute admits the secret's value. */
+/** Reports whether the scope admits a secret of this name and metadata: every attribute must admit the value of the secret. */
 export function scopeReaches(scope: Scope, name: string, metadata: Readonly<Record<string, unknown>>): boolean {
   return scopeAttributes.every((attribute) => {
     const admitted = scope[attribute];

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { InvalidScope, parseScope } from "../../protocol/parse-scope.ts";
+import { InvalidScopeError, parseScope } from "../../protocol/parse-scope.ts";
 import { operations } from "../../protocol/operations.ts";
 import { logIn } from "../accounts/login.ts";
 import { issueTokens, refreshTokens } from "../accounts/tokens.ts";
@@ -12,7 +12,7 @@ function checkScope(scope: string): void {
   try {
     parseScope(scope);
   } catch (error) {
-    if (error instanceof InvalidScope) throw errors.invalidScope(error.message);
+    if (error instanceof InvalidScopeError) throw errors.invalidScope(error.message);
     throw error;
   }
 }

@@ -32,7 +32,7 @@ function recognized(list: unknown, isRecord: (record: JsonObject) => boolean): L
  * Returns the entries of a list: an array or an object keyed by name, at the root or one level down
  * (docs/design/vault-contract.md#tolerant-reader). An empty list counts only under a known name: a bare `[]` or `{}` may be any
  * response, and would read as "everything was deleted".
- * @param name name of the list in the contract: `secrets`, `files`
+ * @param name name of the list, `secrets` or `files`
  * @returns `undefined` when no list is found, or several could be it
  */
 export function findList(
