@@ -1,7 +1,7 @@
-"""What schemathesis cannot know of this vault: who calls, and what is there to be asked for.
+"""Inserts accounts and names that exist in the vault into the requests that schemathesis generates.
 
-Only requests that fit the document are changed, so that most get past the checks of token, address and look-up; those that
-are meant to be refused go out as they were made.
+Only valid requests are changed, so that most of them pass authentication, the check of the email address and the lookup of the name.
+Invalid requests are sent unchanged.
 """
 
 import json
@@ -12,7 +12,7 @@ import schemathesis
 
 FIXTURE = json.loads(os.environ["VAULT_FIXTURE"])
 
-# Operations on received secrets, own ones, and those that take anything away from others after them.
+# Operations on received secrets and on own secrets. All others use dismissable received secrets.
 RECEIVED = ("expose_link", "protect_link", "version_list_for_link", "version_expose_link", "update_key_metadata")
 OWN = ("expose", "protect", "version_list", "version_expose", "version_delete", "share", "unshare", "share_list", "delete")
 
@@ -22,7 +22,7 @@ def pick(names, seed):
 
 
 def fill(operation, body, seed):
-    """Puts what is really there in place of what was made up, most of the time."""
+    """Replaces most generated values with existing ones."""
     if "password" in body:
         body["email"], body["password"] = FIXTURE["email"], FIXTURE["password"]
     if "refresh_token" in body and seed % 3:
@@ -41,7 +41,7 @@ def fill(operation, body, seed):
             name = pick(FIXTURE["own"], seed)
             body["key_name"] = name if isinstance(body["key_name"], str) else [name]
         else:
-            body["key_name"] = pick(FIXTURE["away"], seed)
+            body["key_name"] = pick(FIXTURE["dismissable"], seed)
             body.pop("owner", None)
     if "key_version" in body and seed % 3:
         body["key_version"] = 1
@@ -59,7 +59,7 @@ def before_call(context, case, kwargs):
         return
     operation = case.operation.definition.raw["operationId"]
     if operation == "protect_file":
-        # The header counts the files; a schema cannot say so.
+        # The header is the number of files, which a schema cannot express.
         case.headers["CountOfFiles"] = "1"
         case.headers["email"] = FIXTURE["email"]
     elif isinstance(case.body, dict):

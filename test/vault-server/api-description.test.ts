@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { schemaCompiler, type Fits } from "../support/assertions/json-schema.ts";
+import { schemaCompiler, type Matcher } from "../support/assertions/json-schema.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { sendRequest, type VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
 import { openApiDocument, type OpenApiDocument } from "../../src/protocol/openapi/document.ts";
@@ -13,7 +13,7 @@ let vault: TestVault;
 let ann: VaultClient;
 let bob: VaultClient;
 let document: OpenApiDocument;
-let compile: (schema: object) => Fits;
+let compile: (schema: object) => Matcher;
 beforeAll(async () => {
   vault = await TestVault.start();
   ann = await vault.client("ann@example.com");

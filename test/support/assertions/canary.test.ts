@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Canaries } from "./canary.ts";
 
-test("a trace is found in any encoding, whole or in part, and nothing where there is none", () => {
+test("tracesIn finds a whole or partial value in any encoding, and nothing else", () => {
   const canaries = new Canaries();
   const value = canaries.text("pw");
   const within = (text: string): string[] => canaries.tracesIn({ log: text });
@@ -11,5 +11,5 @@ test("a trace is found in any encoding, whole or in part, and nothing where ther
   for (const before of ["", "x", "xy"]) {
     expect(within(Buffer.from(`${before}${value} and more`).toString("base64"))).toEqual(["pw in log"]);
   }
-  expect(within("nothing of the kind ".repeat(100))).toEqual([]);
+  expect(within("unrelated text ".repeat(100))).toEqual([]);
 });

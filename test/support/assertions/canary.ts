@@ -1,13 +1,13 @@
 import { randomBytes } from "node:crypto";
 
-/** Characters of a trace. Of hexadecimal ones it takes more until they cannot be anything else. */
+/** Length of a trace in characters. Hexadecimal text needs more to be unambiguous. */
 const WINDOW = 8;
 const HEX_WINDOW = 16;
 
-/** All ways, but hexadecimal, in which a byte string could be written down. */
+/** Returns all text encodings of a byte string except hexadecimal. */
 function encodings(bytes: Buffer): string[] {
   const texts = [bytes.toString("latin1"), bytes.toString("utf8"), encodeURIComponent(bytes.toString("latin1"))];
-  // Base64 looks different at each of three offsets; the first and last characters depend on the neighbours.
+  // Base64 differs at each of three offsets; its first and last characters depend on the neighboring bytes.
   for (const shift of [0, 1, 2]) {
     const shifted = Buffer.concat([Buffer.alloc(shift), bytes]).toString("base64");
     texts.push(shifted.slice(shift + 1, -4));
@@ -15,29 +15,30 @@ function encodings(bytes: Buffer): string[] {
   return texts;
 }
 
-/** Secret test values, each unique and of high entropy, and the search for any trace of them. */
+/** Creates secret test values, each unique and of high entropy, and searches for traces of them. */
 export class Canaries {
   readonly #values: { readonly name: string; readonly bytes: Buffer }[] = [];
 
-  /** A fresh value of 24 characters that stands nowhere else; `wrap` puts it into a longer one. */
+  /** Returns a new, unique value of 24 characters. */
   text(name: string): string {
     const value = randomBytes(18).toString("base64url");
     this.#values.push({ name, bytes: Buffer.from(value) });
     return value;
   }
 
-  /** Looks for a value that somebody else made, a token for one. */
+  /** Registers a value created elsewhere, e.g. a token. */
   known(name: string, value: string): void {
     this.#values.push({ name, bytes: Buffer.from(value) });
   }
 
+  /** Returns new random bytes. Traces of the first 32 bytes are searched for. */
   bytes(name: string, size: number): Buffer {
     const value = randomBytes(size);
     this.#values.push({ name, bytes: value.subarray(0, 32) });
     return value;
   }
 
-  /** `name of the value in name of the place` for each trace, in any encoding and down to eight characters of it. Should be empty. */
+  /** Returns `<value> in <place>` for each trace, in any encoding and from eight characters on. Expected to be empty. */
   tracesIn(places: Readonly<Record<string, string>>): string[] {
     const traces = new Set<string>();
     const parts = this.#parts();
@@ -52,7 +53,7 @@ export class Canaries {
     return [...traces];
   }
 
-  /** Everything that would be a trace, and of which value. */
+  /** Returns every possible trace with the name of its value. */
   #parts(): Map<string, string> {
     const parts = new Map<string, string>();
     for (const { name, bytes } of this.#values) {

@@ -1,8 +1,8 @@
-/** What a promise fails with; itself fails when the promise does not. May be left waiting while a test moves on. */
+/** Returns the rejection reason of a promise; rejects when the promise resolves. May be awaited later without an unhandled rejection. */
 export function failureOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => {
-      throw new Error("did not fail");
+      throw new Error("expected the promise to reject");
     },
     (error: unknown) => error,
   );

@@ -1,16 +1,16 @@
 import { fastify } from "fastify";
 
-/** Whether a value fits a schema. */
-export type Fits = (value: unknown) => boolean;
+/** Reports whether a value matches a schema. */
+export type Matcher = (value: unknown) => boolean;
 
 /**
- * Compiles JSON Schemas that point into an OpenAPI document with a validator that is not ours: the one the HTTP framework brings.
+ * Compiles JSON Schemas that refer to an OpenAPI document, with the independent validator of the HTTP framework.
  */
-export async function schemaCompiler(document: { readonly components: object }): Promise<(schema: object) => Fits> {
+export async function schemaCompiler(document: { readonly components: object }): Promise<(schema: object) => Matcher> {
   const app = fastify({
     ajv: { customOptions: { coerceTypes: false, useDefaults: false, removeAdditional: false, strict: false } },
   });
-  const { promise, resolve } = Promise.withResolvers<(schema: object) => Fits>();
+  const { promise, resolve } = Promise.withResolvers<(schema: object) => Matcher>();
   app.route({
     method: "GET",
     url: "/",

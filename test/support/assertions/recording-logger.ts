@@ -7,7 +7,7 @@ export interface LogLine {
   readonly message: string;
 }
 
-/** A logger that keeps what it would print. */
+/** Returns a logger that records its lines, redacted as in production. */
 export function recordingLogger(): { readonly logger: Logger; readonly lines: LogLine[] } {
   const lines: LogLine[] = [];
   const at =

@@ -142,7 +142,7 @@ async function addWriters(data: string, count: number): Promise<{ email: string;
  */
 export async function killRounds(
   place: StoreLocation,
-  { rounds, writers = 8, told = () => undefined }: { rounds: number; writers?: number; told?: (round: number) => void },
+  { rounds, writers = 8, onRound = () => undefined }: { rounds: number; writers?: number; onRound?: (round: number) => void },
 ): Promise<KillRounds> {
   const sums = { acknowledgedSecrets: 0, acknowledgedFiles: 0, keptWithoutAnswer: 0 };
   const people = await addWriters(place.data, writers);
@@ -170,7 +170,7 @@ export async function killRounds(
         sums.keptWithoutAnswer += kept.reduce((sum, each) => sum + each, 0);
         await Promise.all(clients.map((client, index) => clear(client, ledgers[index]!)));
       }
-      told(round);
+      onRound(round);
     }
     return { rounds, ...sums };
   } finally {

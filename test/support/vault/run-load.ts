@@ -11,7 +11,7 @@ const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
 export interface LoadResult {
   readonly clients: number;
   readonly seconds: number;
-  readonly answers: number;
+  readonly responses: number;
   /** By operation and status. */
   readonly statuses: Readonly<Record<string, number>>;
   /** Answers with another status than 200 or 429, or with something else than what was written; some of them, told. */
@@ -181,7 +181,7 @@ export async function runLoad(
   return {
     clients,
     seconds,
-    answers: [...statuses.values()].reduce((sum, count) => sum + count, 0),
+    responses: [...statuses.values()].reduce((sum, count) => sum + count, 0),
     statuses: sorted,
     wrong,
     examples,
