@@ -6,19 +6,19 @@ import { systemClock } from "../src/lib/clock.ts";
 import { silentLogger } from "../src/lib/logger.ts";
 import { AuditLog } from "../src/vault-server/audit/audit-log.ts";
 import type { Case } from "./measure.ts";
-import { keepResult, measureAll, printTable } from "./report.ts";
+import { saveResult, measureAll, printTable } from "./report.ts";
 
 const { values } = parseArgs({
   options: { seconds: { type: "string", default: "1" }, repeats: { type: "string", default: "5" }, help: { type: "boolean" } },
 });
 if (values.help === true) {
   process.stdout
-    .write(`Lines a second of the audit log alone, on this disk: each with a wait for the disk of its own, and sharing waits.
+    .write(`Measure the throughput of the audit log on this disk: one fsync per line, and fsyncs shared by concurrent lines.
 
 npm run bench:audit -- [--seconds 1] [--repeats 5]
 
-  --seconds  of each case in each repeat
-  --repeats  after one that warms up and does not count
+  --seconds  duration of each case in each repeat (default 1)
+  --repeats  number of repeats after a warm-up (default 5)
 `);
   process.exit(0);
 }
@@ -40,9 +40,9 @@ const openLog = async (name: string, more: { linesPerSync?: number }): Promise<A
 const alone = await openLog("alone", { linesPerSync: 1 });
 const shared = await openLog("shared", {});
 const cases = [1, 32, 200].flatMap((clients): Case[] => [
-  { name: `${clients}, alone`, baseline: `${clients}, alone`, atOnce: clients, run: () => alone.append(line) },
-  { name: `${clients}, sharing`, baseline: `${clients}, alone`, atOnce: clients, run: () => shared.append(line) },
+  { name: `${clients}, alone`, baseline: `${clients}, alone`, concurrency: clients, run: () => alone.append(line) },
+  { name: `${clients}, sharing`, baseline: `${clients}, alone`, concurrency: clients, run: () => shared.append(line) },
 ]);
 const result = await measureAll(cases, settings);
 printTable(result);
-await keepResult("audit-log", settings, result);
+await saveResult("audit-log", settings, result);

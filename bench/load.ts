@@ -16,11 +16,15 @@ const { values } = parseArgs({
 const store = storeKinds.find((kind) => kind === values.store);
 if (values.help === true || store === undefined) {
   process.stdout
-    .write(`Many clients at once on a vault server with its ordinary limits; every answer is compared with what was written.
+    .write(`Run many concurrent clients against a vault server with default limits and compare every response with what was written.
 
 npm run bench:load -- [--store sqlite|postgres] [--clients 200] [--seconds 60]
 
-It fails when an answer is wrong, or has another status than 200 or 429.
+Exits with 1 when a response is wrong or has another status than 200 or 429.
+
+  --store    kind of database (default sqlite)
+  --clients  number of concurrent clients (default 200)
+  --seconds  duration of the run (default 60)
 `);
   process.exit(values.help === true ? 0 : 2);
 }
@@ -28,11 +32,11 @@ It fails when an answer is wrong, or has another status than 200 or 429.
 await using place = await StoreLocation.create(store);
 const result = await runLoad(place, { clients: Number(values.clients), seconds: Number(values.seconds) });
 process.stdout.write(
-  table([["operation, status", "answers"], ...Object.entries(result.statuses).map(([key, count]) => [key, String(count)])]),
+  table([["operation, status", "responses"], ...Object.entries(result.statuses).map(([key, count]) => [key, String(count)])]),
 );
-const rate = (result.answers / result.seconds).toFixed(0);
+const rate = (result.responses / result.seconds).toFixed(0);
 process.stdout.write(
-  `${result.answers} answers in ${result.seconds} s (${rate}/s) to ${result.clients} clients, ${result.wrong} wrong\n`,
+  `${result.responses} responses in ${result.seconds} s (${rate}/s) to ${result.clients} clients, ${result.wrong} wrong\n`,
 );
 for (const example of result.examples) process.stdout.write(`wrong: ${example}\n`);
 const directory = join(import.meta.dirname, "results");

@@ -1,15 +1,17 @@
 import { quantile } from "./statistics.ts";
 
-/** One thing that is measured. `run` does it once, as one of so many at the same time. */
+/** A benchmark case. */
 export interface Case {
   readonly name: string;
-  /** The case whose throughput its own is divided by. */
+  /** Name of the case whose throughput is the divisor of the ratio. */
   readonly baseline: string;
-  readonly atOnce: number;
+  /** Number of concurrent workers. */
+  readonly concurrency: number;
+  /** Runs the measured operation once. */
   readonly run: (worker: number) => Promise<void>;
 }
 
-/** One repeat. Throughput in 1/s, the others in milliseconds. */
+/** The result of one repeat. Throughput in 1/s, latencies in ms. */
 export interface Sample {
   readonly throughput: number;
   readonly p50: number;
@@ -18,18 +20,18 @@ export interface Sample {
   readonly max: number;
 }
 
-/** Does it over and over for so long, each worker again as soon as it is done. */
-export async function measure({ run, atOnce }: Case, forMs: number): Promise<Sample> {
+/** Runs the case repeatedly on all workers for `forMs`. */
+export async function measure({ run, concurrency }: Case, forMs: number): Promise<Sample> {
   const times: number[] = [];
   const start = performance.now();
   const work = async (worker: number): Promise<void> => {
     do {
-      const begun = performance.now();
+      const started = performance.now();
       await run(worker);
-      times.push(performance.now() - begun);
+      times.push(performance.now() - started);
     } while (performance.now() - start < forMs);
   };
-  await Promise.all(Array.from({ length: atOnce }, (_, worker) => work(worker)));
+  await Promise.all(Array.from({ length: concurrency }, (_, worker) => work(worker)));
   const seconds = (performance.now() - start) / 1000;
   times.sort((a, b) => a - b);
   const [p50, p95, p99] = [0.5, 0.95, 0.99].map((share) => quantile(times, share));

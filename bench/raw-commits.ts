@@ -4,11 +4,11 @@ import { Pool } from "pg";
 import type { StoreKind } from "../test/support/vault/store-location.ts";
 
 export interface RawCommits extends AsyncDisposable {
-  /** One row in a transaction of its own. */
+  /** Inserts one row in its own transaction. */
   commit(): Promise<void>;
 }
 
-/** What a durable write costs without a vault: the same database, the same durability, a row as large as a small secret's. */
+/** Opens the baseline of durable writes: the same database and durability without a vault, rows of the size of a small secret. */
 export async function openRawCommits(kind: StoreKind, location: string): Promise<RawCommits> {
   const row = randomBytes(400);
   if (kind === "sqlite") {

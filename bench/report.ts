@@ -6,13 +6,13 @@ import { spreadOf, type Spread } from "./statistics.ts";
 import { table } from "./table.ts";
 
 export interface Settings {
-  /** Of each case in each repeat. */
+  /** Duration of each case in each repeat. */
   readonly seconds: number;
-  /** After one that warms up and does not count. */
+  /** Number of repeats after the warm-up. */
   readonly repeats: number;
 }
 
-/** What all repeats of a case say. Throughput in 1/s, the others in milliseconds. */
+/** The summary of all repeats of a case. Throughput in 1/s, latencies in ms. */
 export interface Measured {
   readonly name: string;
   readonly clients: number;
@@ -22,16 +22,16 @@ export interface Measured {
   readonly p99: number;
   readonly max: number;
   readonly baseline: string;
-  /** Throughput by the baseline's in the same repeat. */
+  /** Throughput divided by that of the baseline in the same repeat. */
   readonly ratio: Spread;
   readonly samples: readonly Sample[];
 }
 
-function summary({ name, baseline, atOnce }: Case, own: readonly Sample[], floor: readonly Sample[]): Measured {
+function summary({ name, baseline, concurrency }: Case, own: readonly Sample[], floor: readonly Sample[]): Measured {
   const median = (of: (sample: Sample) => number): number => spreadOf(own.map(of)).median;
   return {
     name,
-    clients: atOnce,
+    clients: concurrency,
     throughput: spreadOf(own.map((sample) => sample.throughput)),
     p50: median((sample) => sample.p50),
     p95: median((sample) => sample.p95),
@@ -43,7 +43,7 @@ function summary({ name, baseline, atOnce }: Case, own: readonly Sample[], floor
   };
 }
 
-/** Measures all cases in turns, so that what else the machine does meets all of them. */
+/** Measures the cases in turn within each repeat, so that other load on the machine affects all of them. */
 export async function measureAll(cases: readonly Case[], { seconds, repeats }: Settings): Promise<Measured[]> {
   const samples = new Map<string, Sample[]>(cases.map(({ name }) => [name, []]));
   for (let repeat = 0; repeat <= repeats; repeat += 1) {
@@ -58,6 +58,7 @@ export async function measureAll(cases: readonly Case[], { seconds, repeats }: S
 
 const short = (value: number): string => (value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(1) : value.toFixed(3));
 
+/** Prints the results as a table. */
 export function printTable(result: readonly Measured[]): void {
   process.stdout.write(
     table([
@@ -72,8 +73,8 @@ export function printTable(result: readonly Measured[]): void {
   );
 }
 
-/** Keeps the last run of a benchmark, with all samples, as `results/<name>.json`. */
-export async function keepResult(name: string, settings: Settings, result: readonly Measured[]): Promise<void> {
+/** Writes the run with all samples to `results/<name>.json`. */
+export async function saveResult(name: string, settings: Settings, result: readonly Measured[]): Promise<void> {
   const machine = { node: process.version, cpus: cpus().length, model: cpus()[0]?.model };
   const directory = join(import.meta.dirname, "results");
   await mkdir(directory, { recursive: true });

@@ -1,4 +1,4 @@
-/** The value below which this share of the (ascending) values lies. */
+/** Returns the quantile of ascending values by linear interpolation. */
 export function quantile(ascending: readonly number[], share: number): number {
   const position = (ascending.length - 1) * share;
   const [low, high] = [ascending[Math.floor(position)] ?? Number.NaN, ascending[Math.ceil(position)] ?? Number.NaN];
@@ -7,10 +7,11 @@ export function quantile(ascending: readonly number[], share: number): number {
 
 export interface Spread {
   readonly median: number;
-  /** Of the middle half: third quartile less first. */
+  /** Interquartile range: the third quartile minus the first. */
   readonly iqr: number;
 }
 
+/** Returns the median and the interquartile range. */
 export function spreadOf(values: readonly number[]): Spread {
   const ascending = [...values].sort((a, b) => a - b);
   return { median: quantile(ascending, 0.5), iqr: quantile(ascending, 0.75) - quantile(ascending, 0.25) };

@@ -1,4 +1,4 @@
-/** Rows under a header, the first column to the left, the others to the right. */
+/** Formats rows as a table with a header; the first column is left-aligned, the others right-aligned. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const line = (row: readonly string[]): string =>

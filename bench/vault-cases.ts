@@ -19,12 +19,12 @@ async function addAccounts(data: string): Promise<string> {
   return password;
 }
 
-function expectStatus(answer: VaultResponse, status: number): void {
-  if (answer.status !== status)
-    throw new Error(`answered ${answer.status} instead of ${status}: ${answer.bytes.toString().slice(0, 200)}`);
+function expectStatus(response: VaultResponse, status: number): void {
+  if (response.status !== status)
+    throw new Error(`expected status ${status}, received ${response.status}: ${response.bytes.toString().slice(0, 200)}`);
 }
 
-/** A server with data, and what is measured on it. */
+/** Starts a server with data and returns the cases to measure on it. */
 export async function openVaultCases(options: {
   store: StoreKind;
   clients: number;
@@ -39,7 +39,7 @@ export async function openVaultCases(options: {
       : fillPostgresVault(place.data, owner, count, Date.now());
   await fill(accounts.large, 10_000);
   if (options.longList) await fill(accounts.huge, 100_000);
-  // --dev for its wide rate limits.
+  // --dev raises the rate limits.
   const server = owned.use(await VaultServerProcess.start(["--dev", ...place.args]));
   const open = async (email: string, count: number): Promise<VaultClient[]> => {
     const clients = Array.from({ length: count }, () => owned.use(new VaultClient(server.url, email, { keepAlive: true })));
@@ -61,23 +61,23 @@ export async function openVaultCases(options: {
   ): Case => ({
     name,
     baseline: "healthz",
-    atOnce: options.clients,
+    concurrency: options.clients,
     ...more,
     run: async (worker) => expectStatus(await run(worker), more.status ?? 200),
   });
   const cases = [
     each("healthz", (worker) => small[worker]!.send("/healthz", { method: "GET" })),
     each("expose", (worker) => small[worker]!.call("expose", { key_name: `s${worker}` })),
-    { name: "raw commits", baseline: "raw commits", atOnce: options.store === "sqlite" ? 1 : 10, run: () => raw.commit() },
+    { name: "raw commits", baseline: "raw commits", concurrency: options.store === "sqlite" ? 1 : 10, run: () => raw.commit() },
     each("protect", (worker) => small[worker]!.call("protect", { key_name: `s${worker}`, key_value: "v".repeat(64) }), {
       baseline: "raw commits",
     }),
     each("list 10,000, unchanged", (worker) => large[worker]!.call("list_no_dup", {}, { "if-none-match": unchanged }), {
       status: 304,
     }),
-    each("list 10,000, one client", () => large[0]!.call("list_no_dup"), { atOnce: 1 }),
+    each("list 10,000, one client", () => large[0]!.call("list_no_dup"), { concurrency: 1 }),
     each("list 10,000", (worker) => large[worker]!.call("list_no_dup")),
-    ...(options.longList ? [each("list 100,000, one client", () => huge!.call("list_no_dup"), { atOnce: 1 })] : []),
+    ...(options.longList ? [each("list 100,000, one client", () => huge!.call("list_no_dup"), { concurrency: 1 })] : []),
   ];
   const running = owned.move();
   return { cases, [Symbol.asyncDispose]: () => running.disposeAsync() };

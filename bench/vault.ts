@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { storeKinds } from "../test/support/vault/store-location.ts";
-import { keepResult, measureAll, printTable } from "./report.ts";
+import { saveResult, measureAll, printTable } from "./report.ts";
 import { openVaultCases } from "./vault-cases.ts";
 
 const { values } = parseArgs({
@@ -15,13 +15,15 @@ const { values } = parseArgs({
 });
 const store = storeKinds.find((kind) => kind === values.store);
 if (values.help === true || store === undefined) {
-  process.stdout.write(`Throughput and latency of a vault server in a process of its own.
+  process.stdout.write(`Measure the throughput and latency of a vault server in its own process.
 
 npm run bench:vault -- [--store sqlite|postgres] [--clients 16] [--seconds 2] [--repeats 5] [--quick]
 
-  --seconds  of each case in each repeat
-  --repeats  after one that warms up and does not count; each repeat goes through all cases
-  --quick    0.3 s a case, two repeats, no list of 100,000: only to see that it runs; writes no result
+  --store    kind of database (default sqlite)
+  --clients  number of concurrent clients (default 16)
+  --seconds  duration of each case in each repeat (default 2)
+  --repeats  number of repeats of all cases after a warm-up (default 5)
+  --quick    smoke test: 0.3 s per case, two repeats, no list of 100,000; writes no result
 `);
   process.exit(values.help === true ? 0 : 2);
 }
@@ -36,4 +38,4 @@ const settings = {
 await using vault = await openVaultCases({ ...settings, longList: !quick });
 const result = await measureAll(vault.cases, settings);
 printTable(result);
-if (!quick) await keepResult(`vault-${store}`, settings, result);
+if (!quick) await saveResult(`vault-${store}`, settings, result);

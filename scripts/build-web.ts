@@ -7,8 +7,8 @@ const root = join(import.meta.dirname, "../src/web");
 const outDir = join(import.meta.dirname, "../dist/web");
 
 /**
- * Builds the web application from `src/web` into `dist/web`: `index.html` and files under `assets/`, named after their content. Nothing is
- * inlined into the page, which its Content-Security-Policy would refuse. The same sources give the same bytes.
+ * Builds the web application from `src/web` into `dist/web`: `index.html`, and files under `assets/` named after their content. Nothing is
+ * inlined, because the Content-Security-Policy of the page forbids it. The build is reproducible.
  */
 export async function buildWeb(): Promise<void> {
   await build({
@@ -31,7 +31,7 @@ export async function buildWeb(): Promise<void> {
   });
 }
 
-/** One line for each file: its size, and what a browser fetches of it. */
+/** Returns one line per file with its size and compressed size. */
 async function sizes(): Promise<string> {
   const files = (await readdir(outDir, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
   const lines = files.map(async ({ parentPath, name }) => {

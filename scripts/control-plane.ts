@@ -3,19 +3,19 @@ import { once } from "node:events";
 import { terminalProgress } from "../test/control-plane/progress.ts";
 import { startControlPlane } from "../test/control-plane/start.ts";
 
-const help = `Start a Kubernetes control plane (etcd, kube-apiserver, kube-controller-manager; no nodes) on loopback addresses and keep
-it until Ctrl-C, which also removes its data.
+const help = `Start a Kubernetes control plane (etcd, kube-apiserver, kube-controller-manager; no nodes) on loopback addresses. Ctrl-C stops it
+and removes its data.
 
 Usage: npm run control-plane [-- --user NAME]...
 
-  --user NAME   also create a user of this name, without permissions; may be repeated
+  --user NAME   additional user without permissions; may be repeated
   --help        show this help
 
-The binaries come from the first of these that works:
+The binaries come from the first available source:
   1. KUBEBUILDER_ASSETS, a directory with etcd, kube-apiserver, kube-controller-manager and kubectl
   2. the user's cache directory ($XDG_CACHE_HOME or ~/.cache, under vaultsync/control-plane)
-  3. the published archives, where the network allows it
-  4. a k3s container, where a Docker daemon runs
+  3. the published archives, if the network allows it
+  4. a k3s container, if a Docker daemon runs
   5. a build with Go 1.26 or later, once (about ten minutes on two cores)
 `;
 
@@ -29,9 +29,9 @@ if (values.help) {
 async function runUntilInterrupted(users: string[]): Promise<void> {
   const interrupted = Promise.race([once(process, "SIGINT"), once(process, "SIGTERM")]);
   const starting = startControlPlane({ progress: terminalProgress(), users: ["stranger", ...users] });
-  // Ctrl-C during the start ends this process; the supervisor then sees its pipe close and cleans up.
-  const early = interrupted.then(() => "interrupted" as const);
-  const first = await Promise.race([starting, early]);
+  // Ctrl-C during the start ends this process; the supervisor cleans up when its pipe closes.
+  const interruption = interrupted.then(() => "interrupted" as const);
+  const first = await Promise.race([starting, interruption]);
   if (first === "interrupted") process.exit(130);
 
   await using controlPlane = first;
@@ -44,7 +44,7 @@ Ready: ${timings}
   export KUBECONFIG=${controlPlane.kubeconfigPath}
   alias kubectl=${controlPlane.kubectlPath}
 
-Make the tests use this control plane:
+To run the tests against this control plane:
   export VAULTSYNC_CONTROL_PLANE=${controlPlane.directory}
 
 Ctrl-C stops it.

@@ -15,12 +15,13 @@ const rounds = Number(values.rounds);
 
 if (values.help === true || store === undefined || !Number.isSafeInteger(rounds) || rounds < 1) {
   process.stdout
-    .write(`Kills a vault server with SIGKILL under 8 parallel writers, again and again, and looks whether every acknowledged write is there.
+    .write(`Repeatedly kill a vault server with SIGKILL under 8 concurrent writers and verify that every acknowledged write is stored.
 
 npm run kill9 -- [--rounds 200] [--store sqlite|postgres] [--data LOCATION]
 
-  --store   a file, or a PostgreSQL server of its own
-  --data    an existing, empty place instead: a file, or postgres://…
+  --rounds  number of kills (default 200)
+  --store   kind of database: a temporary file or PostgreSQL server (default sqlite)
+  --data    location of an existing, empty database instead: a file, or postgres://…
 `);
   process.exit(values.help === true ? 0 : 2);
 }
@@ -29,6 +30,6 @@ const start = performance.now();
 await using place = await StoreLocation.create(store, values.data);
 const result = await killRounds(place, {
   rounds,
-  told: (round) => void (round % 10 === 0 && process.stderr.write(`${round} of ${rounds} kills\n`)),
+  onRound: (round) => void (round % 10 === 0 && process.stderr.write(`${round} of ${rounds} kills\n`)),
 });
 process.stdout.write(`${JSON.stringify({ store, ...result, seconds: Math.round((performance.now() - start) / 1000) })}\n`);

@@ -3,43 +3,45 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The release that the repository's figures are from. */
+/** The release with which the documented results were produced. */
 const RELEASE = "4.32.5";
 
 const environment = fileURLToPath(new URL("../../node_modules/.cache/schemathesis/", import.meta.url));
 
-/** What is missing, for a person. */
-export class Missing extends Error {
-  override readonly name = "Missing";
+/** Schemathesis cannot be installed. The message names what to install. */
+export class SchemathesisMissingError extends Error {
+  override readonly name = "SchemathesisMissingError";
 }
 
-function runs(command: string, args: readonly string[]): boolean {
+function succeeds(command: string, args: readonly string[]): boolean {
   return spawnSync(command, args, { stdio: "ignore" }).status === 0;
 }
 
-function make(command: string, args: readonly string[]): void {
+function run(command: string, args: readonly string[]): void {
   const { status } = spawnSync(command, args, { stdio: ["ignore", "inherit", "inherit"] });
   if (status !== 0)
-    throw new Missing(`\`${command} ${args.join(" ")}\` failed: python3 needs its venv module, and pip a package index`);
+    throw new SchemathesisMissingError(
+      `\`${command} ${args.join(" ")}\` failed; python3 needs its venv module, and pip access to a package index`,
+    );
 }
 
 /**
- * A command that starts schemathesis: an installed one, through uvx, or from a Python environment made once under node_modules/.cache.
- * @throws Missing
+ * Returns the command that starts schemathesis: the installed one, uvx, or a Python environment created once under node_modules/.cache.
+ * @throws SchemathesisMissingError
  */
 export function getSchemathesis(): readonly [command: string, ...args: string[]] {
-  if (runs("schemathesis", ["--version"])) return ["schemathesis"];
-  if (runs("uvx", ["--version"])) return ["uvx", `schemathesis==${RELEASE}`];
-  if (!runs("python3", ["--version"])) {
-    throw new Missing(
-      "schemathesis is a Python program: install python3 (3.10 or later) with venv and pip, or schemathesis itself",
+  if (succeeds("schemathesis", ["--version"])) return ["schemathesis"];
+  if (succeeds("uvx", ["--version"])) return ["uvx", `schemathesis==${RELEASE}`];
+  if (!succeeds("python3", ["--version"])) {
+    throw new SchemathesisMissingError(
+      "schemathesis requires python3; install python3 (3.10 or later) with venv and pip, or schemathesis itself",
     );
   }
   const installed = join(environment, "bin", "schemathesis");
   if (!existsSync(installed)) {
-    process.stderr.write(`getting schemathesis ${RELEASE} into ${environment}\n`);
-    make("python3", ["-m", "venv", environment]);
-    make(join(environment, "bin", "python"), [
+    process.stderr.write(`installing schemathesis ${RELEASE} into ${environment}\n`);
+    run("python3", ["-m", "venv", environment]);
+    run(join(environment, "bin", "python"), [
       "-m",
       "pip",
       "install",
