@@ -5,14 +5,14 @@ import { Backoff } from "./backoff.ts";
 const least = (): number => 0;
 const most = (): number => 1 - Number.EPSILON;
 
-test("the delay doubles with every failure up to the longest, and jitter takes away at most half of it", () => {
+test("the delay doubles up to the maximum, and jitter shortens it by at most half", () => {
   const low = new Backoff({ baseMs: 1_000, maxMs: 5_000 }, least);
   const high = new Backoff({ baseMs: 1_000, maxMs: 5_000 }, most);
   expect([1, 2, 3, 4, 5].map(() => low.next())).toEqual([500, 1_000, 2_000, 2_500, 2_500]);
   expect([1, 2, 3, 4, 5].map(() => Math.round(high.next()))).toEqual([1_000, 2_000, 4_000, 5_000, 5_000]);
 });
 
-test("counts failures, and starts again after a success", () => {
+test("reset starts the count of failures and the delays again", () => {
   const backoff = new Backoff({ baseMs: 100, maxMs: 1_000, factor: 3 }, least);
   backoff.next();
   backoff.next();
@@ -22,7 +22,7 @@ test("counts failures, and starts again after a success", () => {
   expect([backoff.next(), backoff.next(), backoff.next()]).toEqual([50, 150, 450]);
 });
 
-test("however many failures, the delay is a number between half the base and the longest", () => {
+test("for any number of failures the delay is between half the base and the maximum", () => {
   const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
   fc.assert(
     fc.property(chance, fc.integer({ min: 1, max: 1_000 }), fc.integer({ min: 1, max: 400 }), (random, baseMs, failures) => {

@@ -3,7 +3,7 @@ import { systemClock } from "./clock.ts";
 
 const LONGEST_NODE_TIMER_MS = 2 ** 31 - 1;
 
-test("a sleep that is aborted rejects with the signal's own reason, also when it was aborted before", async () => {
+test("an aborted sleep rejects with the signal's reason, also when aborted before", async () => {
   const reason = new Error("the operator stops");
   const abort = new AbortController();
   const slept = systemClock.sleep(60_000, abort.signal);
@@ -12,12 +12,12 @@ test("a sleep that is aborted rejects with the signal's own reason, also when it
   await expect(systemClock.sleep(60_000, abort.signal)).rejects.toBe(reason);
 });
 
-test("a sleep of nothing, or of less than nothing, ends", async () => {
+test("a sleep of zero or negative milliseconds ends", async () => {
   await expect(systemClock.sleep(0)).resolves.toBeUndefined();
   await expect(systemClock.sleep(-5, new AbortController().signal)).resolves.toBeUndefined();
 });
 
-test("a timer longer than one Node timer can hold fires once, after the whole of its delay", () => {
+test("a timer longer than the maximum of Node fires once after its whole delay", () => {
   vi.useFakeTimers();
   try {
     const fire = vi.fn<() => void>();
@@ -32,7 +32,7 @@ test("a timer longer than one Node timer can hold fires once, after the whole of
   }
 });
 
-test("a disposed timer never fires, also one that is on its second leg; disposing it again does nothing", () => {
+test("a disposed timer never fires, also in its second part, and can be disposed twice", () => {
   vi.useFakeTimers();
   try {
     const fire = vi.fn<() => void>();

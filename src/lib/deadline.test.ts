@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { VirtualClock } from "../../test/support/clock/virtual-clock.ts";
 import { Deadline } from "./deadline.ts";
 
-test("it is over when the time has passed, and says so", async () => {
+test("a deadline aborts its signal and expires when the time has passed", async () => {
   const clock = new VirtualClock();
   using deadline = new Deadline(clock, 100, new AbortController().signal);
   await clock.advance(99);
@@ -12,7 +12,7 @@ test("it is over when the time has passed, and says so", async () => {
   expect(deadline.expired).toBe(true);
 });
 
-test("it is over with its parent, for the parent's reason, and is then not expired", async () => {
+test("a deadline aborts with its parent's reason and is then not expired", async () => {
   const clock = new VirtualClock();
   const parent = new AbortController();
   using deadline = new Deadline(clock, 100, parent.signal);
@@ -25,7 +25,7 @@ test("it is over with its parent, for the parent's reason, and is then not expir
   expect(late.signal.reason).toBe(reason);
 });
 
-test("restarting counts anew", async () => {
+test("restart starts the time again", async () => {
   const clock = new VirtualClock();
   using deadline = new Deadline(clock, 100, new AbortController().signal);
   await clock.advance(99);
@@ -36,7 +36,7 @@ test("restarting counts anew", async () => {
   expect(deadline.expired).toBe(true);
 });
 
-test("disposed, it leaves no timer and ends no more with its parent", () => {
+test("a disposed deadline leaves no timer and no longer follows its parent", () => {
   const clock = new VirtualClock();
   const parent = new AbortController();
   const deadline = new Deadline(clock, 100, parent.signal);

@@ -10,17 +10,17 @@ test.each([
   ["1m1ms", 60_001],
   ["0s", 0],
   ["1s1s", 2_000],
-])("%s is %d milliseconds", (text, ms) => {
+])("parseDuration parses %s as %d milliseconds", (text, ms) => {
   expect(parseDuration(text)).toBe(ms);
 });
 
 test.each(["", "90", "s", "-5s", "+5s", " 5s", "5s ", "5 s", "5S", "1d", ".5s", "1.s", "1e3s", "5s\n", "١s"])(
-  "%j is not a duration",
+  "parseDuration rejects %j",
   (text) => {
     expect(() => parseDuration(text)).toThrow(RangeError);
   },
 );
 
-test("a long text that is almost a duration is refused without trying every way to split it", () => {
+test("parseDuration rejects a long malformed text without backtracking", () => {
   expect(() => parseDuration(`${"1m".repeat(50_000)}1`)).toThrow(RangeError);
 });

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { jitter, systemRandom } from "./random.ts";
 
-test("jitter spreads evenly around the value, by the share and no more", () => {
+test("jitter spreads evenly around the value, at most by the share", () => {
   expect(jitter(() => 0, 100, 0.1)).toBe(90);
   expect(jitter(() => 0.5, 100, 0.1)).toBe(100);
   expect(jitter(() => 0.75, 100, 0.1)).toBeCloseTo(105);
@@ -15,7 +15,7 @@ test("jitter spreads evenly around the value, by the share and no more", () => {
   );
 });
 
-test("chance is in [0, 1) and not always the same", () => {
+test("systemRandom returns varying numbers in [0, 1)", () => {
   const numbers = Array.from({ length: 100 }, systemRandom);
   expect(numbers.every((number) => number >= 0 && number < 1)).toBe(true);
   expect(new Set(numbers).size).toBeGreaterThan(90);

@@ -13,7 +13,7 @@ test.each<[string, (secret: Redacted<unknown>) => string]>([
   ["console formats", (secret) => format("%s %o %O %j", secret, secret, secret, secret)],
   ["an error's message", (secret) => inspect(new Error(`no: ${String(secret)}`, { cause: secret }))],
   ["a copy of its own members", (secret) => JSON.stringify(Object.assign({}, secret)) + Reflect.ownKeys(secret).join()],
-])("%s never shows the value", (_, print) => {
+])("a redacted value is not shown by %s", (_, print) => {
   for (const value of [CANARY, { token: CANARY }, Buffer.from(CANARY)]) {
     const printed = print(new Redacted(value));
     expect(printed).not.toContain(CANARY);
@@ -21,7 +21,7 @@ test.each<[string, (secret: Redacted<unknown>) => string]>([
   }
 });
 
-test("only reveal gives the value", () => {
+test("only reveal returns the value", () => {
   expect(new Redacted(CANARY).reveal()).toBe(CANARY);
   expect(String(new Redacted(CANARY))).toBe("[redacted]");
   expect(inspect(new Redacted(CANARY))).toBe("[redacted]");

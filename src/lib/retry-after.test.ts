@@ -11,10 +11,13 @@ test.each([
   ["1000000000", 600_000],
   ["Sat, 21 Nov 2026 10:00:30 GMT", 30_000],
   ["Sat, 21 Nov 2026 09:00:00 GMT", 1_000],
-])("%j is a wait of %d ms", (header, wait) => {
+])("retryAfterMs parses %j as %d ms", (header, wait) => {
   expect(retryAfterMs(header, NOW)).toBe(wait);
 });
 
-test.each([undefined, "", "soon", "1.5", "NaN", "Sat, 99 Nov 2026 10:00:30 GMT"])("%j means nothing", (header) => {
-  expect(retryAfterMs(header, NOW)).toBeUndefined();
-});
+test.each([undefined, "", "soon", "1.5", "NaN", "Sat, 99 Nov 2026 10:00:30 GMT"])(
+  "retryAfterMs returns undefined for %j",
+  (header) => {
+    expect(retryAfterMs(header, NOW)).toBeUndefined();
+  },
+);

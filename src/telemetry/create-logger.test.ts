@@ -10,7 +10,7 @@ function capture() {
   return { logger, lines, last: () => JSON.parse(lines.at(-1) ?? "") };
 }
 
-test("a line is JSON with time, level, program, the known fields and the message", () => {
+test("a line is JSON with time, level, program, the allowed fields and the message", () => {
   const { logger, last } = capture();
   logger.info({ namespace: "shop", count: 3 }, "synced");
   expect(last()).toEqual({
@@ -23,7 +23,7 @@ test("a line is JSON with time, level, program, the known fields and the message
   });
 });
 
-test("a field nobody has allowed is masked, on the logger and on its children, at any depth", () => {
+test("a field that is not allowed is masked at any depth, also in child loggers", () => {
   const { logger, lines, last } = capture();
   logger.warn({ value: canary, token: canary, key: { password: canary, name: "a" } }, "x");
   expect(last()).toMatchObject({ value: "[redacted]", token: "[redacted]", key: { password: "[redacted]", name: "a" } });
@@ -32,7 +32,7 @@ test("a field nobody has allowed is masked, on the logger and on its children, a
   expect(lines.join("")).not.toContain(canary);
 });
 
-test("redacted values, bytes and errors' messages are never printed, even under an allowed name", () => {
+test("redacted values, bytes and error messages are never printed in allowed fields", () => {
   const { logger, lines, last } = capture();
   const error = Object.assign(new TypeError(`cannot parse ${canary}`), { code: "ERR_X", cause: canary });
   logger.error({ error, name: new Redacted(canary), key: Buffer.from(canary), resource: [new Redacted(canary)] }, "failed");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { MetricsRegistry } from "./metrics-registry.ts";
 
-test("counters, gauges and histograms appear in the exposition text", async () => {
+test("text contains counters, gauges and histograms", async () => {
   const registry = new MetricsRegistry();
   registry.counter({ name: "calls_total", help: "Calls.", labels: ["operation"] }).inc({ operation: "list" }, 2);
   registry.gauge({ name: "depth", help: "Depth." }).set(7);
@@ -11,7 +11,7 @@ test("counters, gauges and histograms appear in the exposition text", async () =
   expect(registry.contentType).toMatch(/^text\/plain/u);
 });
 
-test("two registries know nothing of each other", async () => {
+test("registries are isolated from each other", async () => {
   const [one, other] = [new MetricsRegistry(), new MetricsRegistry()];
   one.counter({ name: "calls_total", help: "Calls." }).inc();
   other.counter({ name: "calls_total", help: "Calls." });

@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { schemaOf, specTable } from "../../../test/support/kube/spec-table.ts";
 import { explainProblems } from "./validation.ts";
 
-test.each(specTable)("$what", ({ kind, spec, refused }) => {
+test.each(specTable)("$what", ({ kind, spec, rejected }) => {
   const parsed = schemaOf.get(kind)?.safeParse(spec);
-  expect(parsed?.success).toBe(refused === undefined);
-  expect(parsed?.error ? explainProblems(parsed.error) : "").toContain(refused?.words ?? "");
+  expect(parsed?.success).toBe(rejected === undefined);
+  expect(parsed?.error ? explainProblems(parsed.error) : "").toContain(rejected?.message ?? "");
 });
 
 test.each(specTable)("what is read of it reads the same again: $what", ({ kind, spec }) => {

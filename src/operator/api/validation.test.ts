@@ -41,7 +41,7 @@ function withCanaries(value: unknown, canary: string): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withCanaries(member, canary)]));
 }
 
-test.each(specTable.filter(({ refused }) => refused !== undefined))(
+test.each(specTable.filter(({ rejected }) => rejected !== undefined))(
   "the value that was found is never quoted: $what",
   ({ kind, spec }) => {
     const canary = "CANARY/explain ";

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { json, LoopbackApiServer, refusal } from "../../../test/support/kube/loopback-api-server.ts";
+import { json, LoopbackApiServer, failureStatus } from "../../../test/support/kube/loopback-api-server.ts";
 import { pump } from "../../../test/support/clock/pump.ts";
 import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
 import { silentLogger } from "../../lib/logger.ts";
@@ -28,7 +28,7 @@ async function start(status = 200): Promise<Scene> {
   const server = await LoopbackApiServer.start(({ body }, response) => {
     const sent: Written = JSON.parse(body);
     written.push(sent);
-    json(response, status, status === 200 ? sent : refusal(status, "Forbidden"));
+    json(response, status, status === 200 ? sent : failureStatus(status, "Forbidden"));
   });
   const api = new KubeClient({ credentials: new Credentials(server.source(), clock), clock, fieldManager: "vaultsync" });
   const recorder = new ApiEventRecorder({
@@ -54,7 +54,7 @@ function event(changes: Partial<EventRecord> = {}): EventRecord {
   return { ...about, type: "Normal", reason: "Synced", action: "Write", note: "wrote version 3", ...changes };
 }
 
-test("an event is written about its object", async () => {
+test("the recorder writes an event that refers to its object", async () => {
   const { clock, recorder, written } = await start();
   recorder.record(event());
   await pump(clock, () => written.length === 1);
@@ -72,7 +72,7 @@ test("an event is written about its object", async () => {
   expect(written[0]).not.toHaveProperty("series");
 });
 
-test("the same event again is counted in the same object, and written once a minute at most", async () => {
+test("a repeated event increases the count of the first one, written at most once a minute", async () => {
   const { clock, recorder, written } = await start();
   for (let n = 0; n < 50; n += 1) recorder.record(event());
   await clock.advance(60_000);
@@ -81,7 +81,7 @@ test("the same event again is counted in the same object, and written once a min
   expect(written[1]).toMatchObject({ metadata: written[0]?.metadata, series: { count: 51 } });
 });
 
-test("long after, the same event is a new one", async () => {
+test("a repetition after the series interval is a new event", async () => {
   const { clock, recorder, written } = await start();
   recorder.record(event());
   await clock.advance(600_000);
@@ -91,7 +91,7 @@ test("long after, the same event is a new one", async () => {
   expect(written[1]).not.toHaveProperty("series");
 });
 
-test("one object cannot flood: 25, then one in five minutes; others are not affected", async () => {
+test("one object is limited to 25 events, then one in five minutes; others are not affected", async () => {
   const { clock, recorder, written } = await start();
   for (let n = 0; n < 100; n += 1) recorder.record(event({ note: `n ${n}` }));
   recorder.record(event({ uid: "u2" }));
@@ -104,7 +104,7 @@ test("one object cannot flood: 25, then one in five minutes; others are not affe
   expect(written.slice(26).map(({ note }) => note)).toEqual(["later", "last"]);
 });
 
-test("a refused event is dropped, and the next one is tried", async () => {
+test("an event that the API server rejects is dropped, and the next one is written", async () => {
   const { clock, recorder, written } = await start(403);
   recorder.record(event());
   recorder.record(event({ uid: "u2" }));
@@ -112,7 +112,7 @@ test("a refused event is dropped, and the next one is tried", async () => {
   expect(written).toHaveLength(2);
 });
 
-test("a long name and note still make a legal event", async () => {
+test("a long name and note are truncated to the limits of an event", async () => {
   const { clock, recorder, written } = await start();
   recorder.record(event({ name: "x".repeat(253), note: "é".repeat(2_000) }));
   await pump(clock, () => written.length === 1);
@@ -120,7 +120,7 @@ test("a long name and note still make a legal event", async () => {
   expect(Buffer.byteLength(written[0]?.note ?? "")).toBeLessThanOrEqual(1_024);
 });
 
-test("stopped, it ends", async () => {
+test("the recorder stops when its signal is aborted", async () => {
   const { stop, running } = await start();
   stop();
   await expect(running).resolves.toBeUndefined();

@@ -28,32 +28,32 @@ function start(reconcile: ControllerOptions["reconcile"], options: Partial<Contr
   return { clock, queue, outcomes, logged, stop: (reason) => stop.abort(reason), running };
 }
 
-test("a reconcile that throws is repeated after its back-off, and a success starts it again", async () => {
-  const moments: number[] = [];
+test("a failed reconciliation is retried with backoff, which a success resets", async () => {
+  const times: number[] = [];
   const { clock, queue, outcomes } = start(async () => {
-    moments.push(clock.monotonic());
-    if (moments.length <= 3) throw new Error("not yet");
+    times.push(clock.monotonic());
+    if (times.length <= 3) throw new Error("not yet");
     return {};
   });
   queue.add("a");
   await clock.advance(10_000);
-  expect(moments).toEqual([0, 5, 15, 35]);
+  expect(times).toEqual([0, 5, 15, 35]);
   expect(outcomes).toEqual(["error", "error", "error", "success"]);
   expect(queue.failures("a")).toBe(0);
 });
 
-test("an error's own retryAfterMs is waited for", async () => {
-  const moments: number[] = [];
+test("a retry waits for the error's own retryAfterMs", async () => {
+  const times: number[] = [];
   const { clock, queue } = start(async () => {
-    moments.push(clock.monotonic());
+    times.push(clock.monotonic());
     throw Object.assign(new Error("busy"), { retryAfterMs: 3_000 });
   });
   queue.add("a");
   await clock.advance(3_000);
-  expect(moments).toEqual([0, 3_000]);
+  expect(times).toEqual([0, 3_000]);
 });
 
-test("a terminal error is not repeated, until something adds the key again", async () => {
+test("a key with a terminal error is not retried until it is added again", async () => {
   const { clock, queue, outcomes } = start(async () => {
     throw new TerminalError("never");
   });
@@ -65,19 +65,19 @@ test("a terminal error is not repeated, until something adds the key again", asy
   expect(outcomes).toEqual(["terminal", "terminal"]);
 });
 
-test("requeueAfterMs looks again at that moment and counts as no failure", async () => {
-  const moments: number[] = [];
+test("requeueAfterMs requeues the key after that time and is not a failure", async () => {
+  const times: number[] = [];
   const { clock, queue } = start(async () => {
-    moments.push(clock.monotonic());
+    times.push(clock.monotonic());
     return { requeueAfterMs: 60_000 };
   });
   queue.add("a");
   await clock.advance(120_000);
-  expect(moments).toEqual([0, 60_000, 120_000]);
+  expect(times).toEqual([0, 60_000, 120_000]);
   expect(queue.failures("a")).toBe(0);
 });
 
-test("a key that panics, even synchronously or with something that is no error, stops nothing", async () => {
+test("a reconcile that throws synchronously, or a non-error, stops no other key", async () => {
   const seen: string[] = [];
   const { clock, queue } = start((key) => {
     seen.push(key);
@@ -91,7 +91,7 @@ test("a key that panics, even synchronously or with something that is no error, 
   expect(seen).toEqual(["bad", "good", "bad"]);
 });
 
-test("as many keys as allowed run at once, and never the same one twice", async () => {
+test("keys run in parallel up to the concurrency, and never the same key twice", async () => {
   const running = new Set<string>();
   let most = 0;
   let twice = 0;
@@ -113,9 +113,9 @@ test("as many keys as allowed run at once, and never the same one twice", async 
   expect(twice).toBe(0);
 });
 
-test("the message of an error, which may hold a value, is not logged", async () => {
+test("the message of an error is not logged, because it may contain a value", async () => {
   const { clock, queue, logged } = start(async () => {
-    throw new Error(`refused value ${CANARY}`);
+    throw new Error(`rejected value ${CANARY}`);
   });
   queue.add("a");
   await clock.advance(0);
@@ -125,7 +125,7 @@ test("the message of an error, which may hold a value, is not logged", async () 
   expect(logged.join("\n")).not.toContain(CANARY);
 });
 
-test("stopping lets a running reconcile finish, and takes no further key", async () => {
+test("a stopped controller finishes running reconciliations and takes no further key", async () => {
   const finished: string[] = [];
   const { clock, queue, running, stop } = start(
     async (key) => {
@@ -146,7 +146,7 @@ test("stopping lets a running reconcile finish, and takes no further key", async
   expect(clock.pending, "timers left").toBe(0);
 });
 
-test("a reconcile that does not finish in the time to drain is aborted", async () => {
+test("a reconciliation that exceeds the drain time is aborted", async () => {
   const { clock, queue, running, stop, outcomes } = start(
     async (_, signal) => {
       await clock.sleep(1_000_000, signal);
@@ -162,7 +162,7 @@ test("a reconcile that does not finish in the time to drain is aborted", async (
   expect(outcomes).toEqual(["aborted"]);
 });
 
-test("a loop that is stopped before it starts resolves at once", async () => {
+test("a controller stopped before it starts resolves immediately", async () => {
   const { running } = start(async () => ({}), { signal: AbortSignal.abort() });
   await expect(running).resolves.toBeUndefined();
 });

@@ -3,14 +3,14 @@ import { expect, test } from "vitest";
 import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
 import { PRIORITIES, WorkQueue } from "./work-queue.ts";
 
-/** What a correct queue owes: keys to hand out, and keys being worked on. */
+/** Model of the queue: keys that are due and keys being processed. */
 class Model {
-  /** Added and not handed out since. */
+  /** Keys added and not taken since. */
   readonly owed = new Set<string>();
   readonly delayed = new Set<string>();
   readonly working = new Set<string>();
 
-  /** How many could be handed out now. */
+  /** Number of keys that can be taken. */
   get ready(): number {
     return [...this.owed].filter((name) => !this.working.has(name)).length;
   }
@@ -43,7 +43,7 @@ const addAfter = fc.tuple(key, priority, fc.integer({ min: 1, max: 100 })).map((
   toString: () => `addAfter(${name}, ${urgency}, ${ms})`,
 }));
 
-/** Everything delayed is due after 100 ms: longer than any delay above. */
+/** Makes every delayed key due: 100 ms is the longest delay above. */
 const wait = fc.constant<Command>({
   check: () => true,
   run: async (model, { clock }) => {
@@ -58,9 +58,9 @@ const take = fc.constant<Command>({
   check: (model) => model.ready > 0,
   run: async (model, { queue }) => {
     const name = await queue.take();
-    if (name === undefined) throw new Error("nothing handed out");
-    if (model.working.has(name)) throw new Error(`${name} handed to two workers at once`);
-    if (!model.owed.has(name)) throw new Error(`${name} handed out without having been added since`);
+    if (name === undefined) throw new Error("no key taken");
+    if (model.working.has(name)) throw new Error(`${name} taken by two workers at the same time`);
+    if (!model.owed.has(name)) throw new Error(`${name} taken without having been added since`);
     model.owed.delete(name);
     model.working.add(name);
   },
@@ -76,16 +76,16 @@ const done = key.map((name): Command => ({
   toString: () => `done(${name})`,
 }));
 
-test("whatever happens, no key is lost, doubled, or worked on twice at once", async () => {
+test("for any sequence of operations no key is lost, duplicated or processed in parallel", async () => {
   await fc.assert(
     fc.asyncProperty(fc.commands([add, addAfter, wait, take, done], { maxCommands: 80, size: "max" }), async (commands) => {
       const model = new Model();
       const real = new Real();
       await fc.asyncModelRun(() => ({ model, real }), commands);
-      expect(real.queue.depth, "what is ready").toBe(model.ready);
-      expect(real.queue.waiting, "what is delayed").toBe(model.delayed.size);
+      expect(real.queue.depth, "ready keys").toBe(model.ready);
+      expect(real.queue.waiting, "delayed keys").toBe(model.delayed.size);
       for (const name of model.working) real.queue.done(name);
-      expect(real.queue.depth, "what is ready when all is done").toBe(model.owed.size);
+      expect(real.queue.depth, "ready keys when all are done").toBe(model.owed.size);
     }),
     { numRuns: 200 },
   );

@@ -7,7 +7,7 @@ function newQueue(random = () => 1): { queue: WorkQueue; clock: VirtualClock } {
   return { queue: new WorkQueue({ clock, random, groupOf: (key) => key.split("/")[0] ?? "" }), clock };
 }
 
-/** What can be taken without waiting; every key is given back. */
+/** Takes all ready keys, marking each as done. */
 async function drain(queue: WorkQueue): Promise<(string | undefined)[]> {
   const taken: (string | undefined)[] = [];
   while (queue.depth > 0) {
@@ -18,13 +18,13 @@ async function drain(queue: WorkQueue): Promise<(string | undefined)[]> {
   return taken;
 }
 
-test("a key added many times before it is taken is handed out once", async () => {
+test("a key added several times before it is taken is taken once", async () => {
   const { queue } = newQueue();
   for (let n = 0; n < 5; n += 1) queue.add("a/1");
   expect(await drain(queue)).toEqual(["a/1"]);
 });
 
-test("a key added while it is worked on is handed out once more, after it is done", async () => {
+test("a key added while it is processed is taken once more after it is done", async () => {
   const { queue } = newQueue();
   queue.add("a/1");
   expect(await queue.take()).toBe("a/1");
@@ -35,14 +35,14 @@ test("a key added while it is worked on is handed out once more, after it is don
   expect(await drain(queue)).toEqual(["a/1"]);
 });
 
-test("a worker that waits gets the key as soon as it is added", async () => {
+test("a waiting worker gets a key immediately after its addition", async () => {
   const { queue } = newQueue();
   const taken = queue.take();
   queue.add("a/1");
   expect(await taken).toBe("a/1");
 });
 
-test("the more urgent goes first, and namespaces take turns within a priority", async () => {
+test("more urgent keys come first, and groups take turns within a priority", async () => {
   const { queue } = newQueue();
   queue.add("a/background");
   queue.add("a/vault", "vault");
@@ -51,7 +51,7 @@ test("the more urgent goes first, and namespaces take turns within a priority", 
   expect(await drain(queue)).toEqual(["a/1", "b/1", "a/2", "a/drift", "a/vault", "a/background"]);
 });
 
-test("a queued key that becomes more urgent moves up, and never down again", async () => {
+test("a queued key moves to a more urgent priority and never back", async () => {
   const { queue } = newQueue();
   for (const key of ["a/1", "b/1"]) queue.add(key, "vault");
   queue.add("b/1", "spec");
@@ -59,7 +59,7 @@ test("a queued key that becomes more urgent moves up, and never down again", asy
   expect(await drain(queue)).toEqual(["b/1", "a/1"]);
 });
 
-test("a key added urgently while it is worked on is urgent afterwards", async () => {
+test("a key added urgently while it is processed is urgent afterwards", async () => {
   const { queue } = newQueue();
   queue.add("a/1");
   await queue.take();
@@ -70,7 +70,7 @@ test("a key added urgently while it is worked on is urgent afterwards", async ()
   expect(await drain(queue)).toEqual(["a/1", "b/1"]);
 });
 
-test("a delayed key waits for the earliest moment asked for, and comes once", async () => {
+test("a delayed key becomes ready once, at the earliest requested time", async () => {
   const { queue, clock } = newQueue();
   queue.addAfter("a/1", 1_000);
   queue.addAfter("a/1", 300, "spec");
@@ -84,13 +84,13 @@ test("a delayed key waits for the earliest moment asked for, and comes once", as
   expect(clock.pending).toBe(0);
 });
 
-test("no delay means now", async () => {
+test("a delay of zero makes the key ready immediately", async () => {
   const { queue } = newQueue();
   queue.addAfter("a/1", 0);
   expect(await drain(queue)).toEqual(["a/1"]);
 });
 
-test("failures wait 5 ms, 10, 20 … up to 1000 s, and forgetting starts again", async () => {
+test("the backoff doubles from 5 ms up to 1000 s, and forget resets it", async () => {
   const { queue, clock } = newQueue();
   const waits: (number | undefined)[] = [];
   for (let n = 0; n < 20; n += 1) {
@@ -107,19 +107,19 @@ test("failures wait 5 ms, 10, 20 … up to 1000 s, and forgetting starts again",
   expect(clock.nextIn).toBe(5);
 });
 
-test("chance shortens a back-off by up to a half, so that keys that failed together do not return together", () => {
+test("jitter shortens a backoff by up to a half", () => {
   const { queue, clock } = newQueue(() => 0);
   queue.addRateLimited("a/1");
   expect(clock.nextIn).toBe(2.5);
 });
 
-test("a failed key does not come back before the time it was told to wait", () => {
+test("a failed key is not ready before its minimum delay", () => {
   const { queue, clock } = newQueue();
   queue.addRateLimited("a/1", 7_000);
   expect(clock.nextIn).toBe(7_000);
 });
 
-test("a failed key is as urgent as it was", async () => {
+test("a failed key keeps its priority", async () => {
   const { queue, clock } = newQueue();
   queue.add("a/1", "spec");
   await queue.take();
@@ -130,7 +130,7 @@ test("a failed key is as urgent as it was", async () => {
   expect(await drain(queue)).toEqual(["a/1", "b/1"]);
 });
 
-test("after a shutdown workers get nothing, nothing is added, and no timer is left", async () => {
+test("after shutdown workers get undefined, additions are ignored, and no timer is left", async () => {
   const { queue, clock } = newQueue();
   queue.add("a/1");
   const waiting = [queue.take(), queue.take()];
@@ -144,4 +144,25 @@ test("after a shutdown workers get nothing, nothing is added, and no timer is le
   expect(await Promise.all([...waiting, queue.take()])).toEqual(["a/1", "a/2", undefined]);
   expect(queue.depth).toBe(0);
   expect(clock.pending).toBe(0);
+});
+
+test("groups take turns, and the keys of one group are first in, first out", async () => {
+  const { queue } = newQueue();
+  for (const key of ["a/1", "a/2", "a/3", "b/1", "c/1", "c/2"]) queue.add(key);
+  expect(await drain(queue)).toEqual(["a/1", "b/1", "c/1", "a/2", "c/2", "a/3"]);
+});
+
+test("a group that had its turn comes before a group added later", async () => {
+  const { queue } = newQueue();
+  for (const key of ["a/1", "a/2", "b/1"]) queue.add(key);
+  expect(await queue.take()).toBe("a/1");
+  queue.add("c/1");
+  expect(await drain(queue)).toEqual(["b/1", "a/2", "c/1"]);
+});
+
+test("a group whose only key moves to another priority has no turn", async () => {
+  const { queue } = newQueue();
+  for (const key of ["a/1", "b/1"]) queue.add(key, "vault");
+  queue.add("a/1", "spec");
+  expect(await drain(queue)).toEqual(["a/1", "b/1"]);
 });

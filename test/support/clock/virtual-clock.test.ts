@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { VirtualClock } from "./virtual-clock.ts";
 
-test("stands still by itself and moves both clocks by what it is told", async () => {
+test("a virtual clock advances both clocks only on request", async () => {
   const clock = new VirtualClock(1_000);
   await clock.advance(250);
   expect([clock.now(), clock.monotonic()]).toEqual([1_250, 250]);
 });
 
-test("fires timers in order, each at its own moment, also those set on the way", async () => {
+test("advance fires timers in order at their deadlines, also those created meanwhile", async () => {
   const clock = new VirtualClock();
   const seen: [string, number][] = [];
   const note = (name: string) => (): void => void seen.push([name, clock.monotonic()]);
@@ -26,7 +26,7 @@ test("fires timers in order, each at its own moment, also those set on the way",
   expect(clock.nextIn).toBe(1);
 });
 
-test("a disposed timer never fires, an aborted sleep rejects with the signal's reason", async () => {
+test("a disposed timer never fires, and an aborted sleep rejects with the signal's reason", async () => {
   const clock = new VirtualClock();
   const timer = clock.timer(10, () => expect.unreachable());
   timer[Symbol.dispose]();
@@ -38,7 +38,7 @@ test("a disposed timer never fires, an aborted sleep rejects with the signal's r
   expect(clock.pending).toBe(0);
 });
 
-test("a sleep ends when its time has come", async () => {
+test("a sleep ends after its time", async () => {
   const clock = new VirtualClock();
   const ends: number[] = [];
   const slept = clock.sleep(10).then(() => ends.push(clock.monotonic()));
@@ -49,7 +49,7 @@ test("a sleep ends when its time has come", async () => {
   expect(ends).toEqual([10]);
 });
 
-test("the wall clock can jump without the monotonic one", () => {
+test("the wall clock can jump without the monotonic clock", () => {
   const clock = new VirtualClock(5_000);
   clock.stepWall(-3_600_000);
   expect([clock.now(), clock.monotonic()]).toEqual([5_000 - 3_600_000, 0]);

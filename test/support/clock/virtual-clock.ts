@@ -6,14 +6,14 @@ interface Pending {
   readonly fire: () => void;
 }
 
-/** Lets everything that is ready run: promise jobs, and I/O that has already arrived. */
+/** Runs everything that is ready: promise jobs, and I/O that has arrived. */
 async function settle(): Promise<void> {
   for (let round = 0; round < 3; round += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
 /**
- * A clock that stands still until told to move. Timers fire in the order of their moments (ties: in the order they were set), each
- * seeing the clock at its own moment; between two timers everything that is ready runs.
+ * A clock that advances only on request. Timers fire in the order of their deadlines (equal ones in the order of creation), each with the
+ * clock at its deadline; between two timers everything that is ready runs.
  */
 export class VirtualClock implements Clock {
   #monotonic = 0;
@@ -58,7 +58,7 @@ export class VirtualClock implements Clock {
     });
   }
 
-  /** How many timers and sleeps are waiting; 0 after everything was disposed. */
+  /** Number of waiting timers and sleeps; 0 after all were disposed. */
   get pending(): number {
     return this.#pending.size;
   }
@@ -69,7 +69,7 @@ export class VirtualClock implements Clock {
     return next && next.at - this.#monotonic;
   }
 
-  /** Moves both clocks on by `ms`, firing what falls due on the way, also what is set on the way. */
+  /** Advances both clocks by `ms` and fires every timer that becomes due, including those created meanwhile. */
   async advance(ms: number): Promise<void> {
     const target = this.#monotonic + ms;
     await settle();
@@ -83,7 +83,7 @@ export class VirtualClock implements Clock {
     await settle();
   }
 
-  /** The wall clock jumps (NTP, a person) while the monotonic one does not. */
+  /** Changes the wall clock only, as NTP or an administrator does. */
   stepWall(ms: number): void {
     this.#wall += ms;
   }

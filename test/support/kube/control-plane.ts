@@ -9,7 +9,7 @@ declare module "vitest" {
   }
 }
 
-/** The control plane that this run's tests share. Work in a namespace of your own (`createNamespace`). */
+/** Returns the control plane that all tests of this run share. Each test works in its own namespace (`createNamespace`). */
 export async function sharedControlPlane(): Promise<ControlPlane> {
   return new ControlPlane(await readHandle(inject("controlPlane")));
 }

@@ -11,27 +11,27 @@ export interface SeenRequest {
   readonly body: string;
 }
 
-export type Answerer = (request: SeenRequest, response: ServerResponse, socket: Socket) => void | Promise<void>;
+export type RequestHandler = (request: SeenRequest, response: ServerResponse, socket: Socket) => void | Promise<void>;
 
 /**
- * A real HTTP server on the loopback that answers as a test tells it to, also as no API server should: resets, half lines, silence.
- * What an API server really does is tested against a real one.
+ * A real HTTP server on loopback whose responses a test defines, including resets, truncated lines and silence. The behavior of a real API
+ * server is tested in test/integration/kube.
  */
 export class LoopbackApiServer implements AsyncDisposable {
   readonly requests: SeenRequest[] = [];
-  /** How many connections were opened. */
+  /** Number of connections that were opened. */
   connections = 0;
-  answer: Answerer;
+  handler: RequestHandler;
   readonly #server;
 
-  private constructor(answer: Answerer) {
-    this.answer = answer;
+  private constructor(handler: RequestHandler) {
+    this.handler = handler;
     this.#server = createServer((request, response) => void this.#serve(request, response));
     this.#server.on("connection", () => (this.connections += 1));
   }
 
-  static async start(answer: Answerer): Promise<LoopbackApiServer> {
-    const server = new LoopbackApiServer(answer);
+  static async start(handler: RequestHandler): Promise<LoopbackApiServer> {
+    const server = new LoopbackApiServer(handler);
     await new Promise<void>((resolve) => server.#server.listen(0, "127.0.0.1", resolve));
     return server;
   }
@@ -42,7 +42,7 @@ export class LoopbackApiServer implements AsyncDisposable {
     return new URL(`http://127.0.0.1:${address.port}`);
   }
 
-  /** Access to this server; `token` is asked for anew at each load. */
+  /** Returns the access to this server; `token` is called on each load. */
   source(token: (fresh: boolean) => string = () => "token"): AccessSource {
     return {
       server: this.url,
@@ -69,16 +69,16 @@ export class LoopbackApiServer implements AsyncDisposable {
     for await (const chunk of request.setEncoding("utf8")) body += String(chunk);
     const seen = { method: request.method ?? "", path: url.pathname, query: url.searchParams, headers: request.headers, body };
     this.requests.push(seen);
-    await this.answer(seen, response, request.socket);
+    await this.handler(seen, response, request.socket);
   }
 }
 
-/** Answers with JSON. */
+/** Responds with JSON. */
 export function json(response: ServerResponse, status: number, body: unknown, headers: Record<string, string> = {}): void {
   response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
 }
 
-/** A `metav1.Status` that refuses. */
-export function refusal(code: number, reason: string, details: object = {}, message = ""): object {
+/** Returns a `metav1.Status` of a failure. */
+export function failureStatus(code: number, reason: string, details: object = {}, message = ""): object {
   return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, details, code };
 }

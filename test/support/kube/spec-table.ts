@@ -4,13 +4,13 @@ import { connectionSpec } from "../../../src/operator/api/vault-connection.ts";
 import { vaultFileSpec } from "../../../src/operator/api/vault-file.ts";
 import { vaultSecretSpec } from "../../../src/operator/api/vault-secret.ts";
 
-/** One spec, and whether it is to be refused: by the CRD at the API server, and again by the operator. */
+/** A spec and whether it is rejected, by the CRD at the API server and again by the operator. */
 export interface SpecRow {
   readonly what: string;
   readonly kind: Kind;
   readonly spec: unknown;
-  /** Words that the operator says of a refused one; with `both` the API server says them too. `undefined`: it is fine. */
-  readonly refused: { readonly words: string; readonly both: boolean } | undefined;
+  /** Part of the operator's message for a rejected spec; with `both` also of the API server's. `undefined` for an accepted one. */
+  readonly rejected: { readonly message: string; readonly both: boolean } | undefined;
 }
 
 export const schemaOf = new Map<Kind, z.ZodType>([
@@ -19,10 +19,10 @@ export const schemaOf = new Map<Kind, z.ZodType>([
   [vaultFileKind, vaultFileSpec],
 ]);
 
-/** Our own rule refuses it, in the same words on both sides. */
-const ruled = (words: string): SpecRow["refused"] => ({ words, both: true });
-/** The schema refuses it; each side has words of its own. */
-const mistyped = (words: string): SpecRow["refused"] => ({ words, both: false });
+/** Rejected by a rule of the project, with the same message on both sides. */
+const rejectedByRule = (message: string): SpecRow["rejected"] => ({ message, both: true });
+/** Rejected by the schema, with a different message on each side. */
+const rejectedBySchema = (message: string): SpecRow["rejected"] => ({ message, both: false });
 
 const entry = (secretKey: string, remoteRef: object = {}): object => ({ secretKey, remoteRef: { key: "shop-db", ...remoteRef } });
 const secret = (changes: object): object => ({ connectionRef: { name: "vault" }, data: [entry("password")], ...changes });
@@ -39,7 +39,7 @@ const connection = (changes: object): object => ({
   ...changes,
 });
 
-type Case = readonly [what: string, spec: unknown, refused?: SpecRow["refused"]];
+type Case = readonly [what: string, spec: unknown, rejected?: SpecRow["rejected"]];
 
 const key = "must consist of letters";
 const name = "must be the name of one";
@@ -50,35 +50,35 @@ const url = "must be the base URL of the vault";
 const email = "must be the email address";
 
 const secrets: readonly Case[] = [
-  ["the least there can be", secret({})],
+  ["the required fields only", secret({})],
   [
-    "everything there is",
+    "every field",
     secret({
       suspend: true,
       data: [entry("a", { version: "latest" }), entry("b", { version: 3, owner: "dba@example.com" })],
       target: { name: "db", type: "kubernetes.io/tls", creationPolicy: "Owner", whenRemoved: "Retain" },
     }),
   ],
-  ["no spec.data", { connectionRef: { name: "vault" } }, ruled("spec.data must have at least one entry")],
-  ["an empty spec.data", secret({ data: [] }), ruled("must have at least one entry, for example {secretKey")],
+  ["no spec.data", { connectionRef: { name: "vault" } }, rejectedByRule("spec.data must have at least one entry")],
+  ["an empty spec.data", secret({ data: [] }), rejectedByRule("must have at least one entry, for example {secretKey")],
   [
     "the same secretKey twice",
     secret({ data: [entry("a"), entry("b"), entry("a")] }),
-    mistyped("two entries have the same secretKey"),
+    rejectedBySchema("two entries have the same secretKey"),
   ],
   ["256 entries", secret({ data: Array.from({ length: 256 }, (_, at) => entry(`k${at}`)) })],
-  ["257 entries", secret({ data: Array.from({ length: 257 }, (_, at) => entry(`k${at}`)) }), mistyped("256")],
-  ["no connection", { data: [entry("a")] }, mistyped("expected object")],
-  ["a connection's name in capitals", secret({ connectionRef: { name: "Vault" } }), ruled(name)],
-  ["a connection's name that is empty", secret({ connectionRef: { name: "" } }), ruled(name)],
-  ["suspend as a text", secret({ suspend: "true" }), mistyped("expected boolean")],
-  ["version 0", secret({ data: [entry("a", { version: 0 })] }), mistyped(version)],
-  ["version -1", secret({ data: [entry("a", { version: -1 })] }), mistyped(version)],
-  ["version 1.5", secret({ data: [entry("a", { version: 1.5 })] }), mistyped(version)],
+  ["257 entries", secret({ data: Array.from({ length: 257 }, (_, at) => entry(`k${at}`)) }), rejectedBySchema("256")],
+  ["no connection", { data: [entry("a")] }, rejectedBySchema("expected object")],
+  ["a connection's name in capitals", secret({ connectionRef: { name: "Vault" } }), rejectedByRule(name)],
+  ["a connection's name that is empty", secret({ connectionRef: { name: "" } }), rejectedByRule(name)],
+  ["suspend as a text", secret({ suspend: "true" }), rejectedBySchema("expected boolean")],
+  ["version 0", secret({ data: [entry("a", { version: 0 })] }), rejectedBySchema(version)],
+  ["version -1", secret({ data: [entry("a", { version: -1 })] }), rejectedBySchema(version)],
+  ["version 1.5", secret({ data: [entry("a", { version: 1.5 })] }), rejectedBySchema(version)],
   ["version 1", secret({ data: [entry("a", { version: 1 })] })],
-  ["a version as a text", secret({ data: [entry("a", { version: "3" })] }), mistyped(version)],
-  ["another word for latest", secret({ data: [entry("a", { version: "newest" })] }), mistyped(version)],
-  ["latest and more", secret({ data: [entry("a", { version: "latest\n" })] }), mistyped(version)],
+  ["a version as a text", secret({ data: [entry("a", { version: "3" })] }), rejectedBySchema(version)],
+  ["another version keyword", secret({ data: [entry("a", { version: "newest" })] }), rejectedBySchema(version)],
+  ["latest with a trailing newline", secret({ data: [entry("a", { version: "latest\n" })] }), rejectedBySchema(version)],
   ...["tls.crt", ".dockerconfigjson", "__proto__", "constructor", "-", "_", "a..b", "A".repeat(253)].map((good): Case => [
     `the key ${good.slice(0, 20)}`,
     secret({ data: [entry(good)] }),
@@ -86,18 +86,22 @@ const secrets: readonly Case[] = [
   ...["a/b", "a b", "ä", "a\n", ".", "..", "..data", "...", ""].map((bad): Case => [
     `the key ${JSON.stringify(bad)}`,
     secret({ data: [entry(bad)] }),
-    ruled(key),
+    rejectedByRule(key),
   ]),
-  ["a key of 254 characters", secret({ data: [entry("a".repeat(254))] }), mistyped("253")],
+  ["a key of 254 characters", secret({ data: [entry("a".repeat(254))] }), rejectedBySchema("253")],
   ["a name in the vault with spaces, slashes and emoji", secret({ data: [entry("a", { key: "shop / db 🔒" })] })],
   ["a name of 256 characters that JavaScript counts twice", secret({ data: [entry("a", { key: "🔒".repeat(256) })] })],
-  ["a name of 257 characters", secret({ data: [entry("a", { key: "x".repeat(257) })] }), mistyped("at most 256 characters")],
-  ["a name with a line end", secret({ data: [entry("a", { key: "shop\ndb" })] }), ruled(control)],
-  ["a name with a C1 control character", secret({ data: [entry("a", { key: "shop\u0085db" })] }), ruled(control)],
-  ["a name with a DEL", secret({ data: [entry("a", { key: "shop\u007f" })] }), ruled(control)],
-  ["no name", secret({ data: [entry("a", { key: "" })] }), mistyped(">=1")],
-  ["an empty owner", secret({ data: [entry("a", { owner: "" })] }), mistyped(">=1")],
-  ["a target's name with a slash", secret({ target: { name: "../other" } }), ruled(name)],
+  [
+    "a name of 257 characters",
+    secret({ data: [entry("a", { key: "x".repeat(257) })] }),
+    rejectedBySchema("at most 256 characters"),
+  ],
+  ["a name with a line end", secret({ data: [entry("a", { key: "shop\ndb" })] }), rejectedByRule(control)],
+  ["a name with a C1 control character", secret({ data: [entry("a", { key: "shop\u0085db" })] }), rejectedByRule(control)],
+  ["a name with a DEL", secret({ data: [entry("a", { key: "shop\u007f" })] }), rejectedByRule(control)],
+  ["no name", secret({ data: [entry("a", { key: "" })] }), rejectedBySchema(">=1")],
+  ["an empty owner", secret({ data: [entry("a", { owner: "" })] }), rejectedBySchema(">=1")],
+  ["a target's name with a slash", secret({ target: { name: "../other" } }), rejectedByRule(name)],
   ...[
     "kubernetes.io/service-account-token",
     "bootstrap.kubernetes.io/token",
@@ -108,51 +112,51 @@ const secrets: readonly Case[] = [
   ].map((type): Case => [
     `a target of the type ${type || "nothing"}`,
     secret({ target: { type } }),
-    ruled("must be one of Opaque"),
+    rejectedByRule("must be one of Opaque"),
   ]),
-  ["another creationPolicy", secret({ target: { creationPolicy: "Merge" } }), mistyped("Owner")],
-  ["another whenRemoved", secret({ target: { whenRemoved: "delete" } }), mistyped("Retain")],
+  ["another creationPolicy", secret({ target: { creationPolicy: "Merge" } }), rejectedBySchema("Owner")],
+  ["another whenRemoved", secret({ target: { whenRemoved: "delete" } }), rejectedBySchema("Retain")],
 ];
 
 const files: readonly Case[] = [
-  ["the least there can be", file({})],
+  ["the required fields only", file({})],
   ["a Secret", file({ target: { kind: "Secret", name: "web", whenRemoved: "Retain" } })],
-  ["no kind of target", file({ target: { name: "web" } }), mistyped("ConfigMap")],
-  ["another kind of target", file({ target: { kind: "Deployment" } }), mistyped("ConfigMap")],
+  ["no kind of target", file({ target: { name: "web" } }), rejectedBySchema("ConfigMap")],
+  ["another kind of target", file({ target: { kind: "Deployment" } }), rejectedBySchema("ConfigMap")],
   [
     "no spec.files",
     { connectionRef: { name: "vault" }, target: { kind: "Secret" } },
-    ruled("spec.files must have at least one entry"),
+    rejectedByRule("spec.files must have at least one entry"),
   ],
-  ["an empty spec.files", file({ files: [] }), ruled("must have at least one entry, for example {filename")],
-  ["129 files", file({ files: Array.from({ length: 129 }, (_, at) => ({ filename: `f${at}` })) }), mistyped("128")],
+  ["an empty spec.files", file({ files: [] }), rejectedByRule("must have at least one entry, for example {filename")],
+  ["129 files", file({ files: Array.from({ length: 129 }, (_, at) => ({ filename: `f${at}` })) }), rejectedBySchema("128")],
   ["the same file under two keys", file({ files: [{ filename: "a" }, { filename: "a", key: "b" }] })],
   [
     "two files under the same key",
     file({ files: [{ filename: "a" }, { filename: "b", key: "a" }] }),
-    ruled("two files have the same key"),
+    rejectedByRule("two files have the same key"),
   ],
-  ["the same file twice", file({ files: [{ filename: "a" }, { filename: "a" }] }), ruled("two files have the same key")],
+  ["the same file twice", file({ files: [{ filename: "a" }, { filename: "a" }] }), rejectedByRule("two files have the same key")],
   ["a path with a key", file({ files: [{ filename: "shop/app.conf", key: "app.conf", version: 2 }] })],
   ...["shop/app.conf", "..", ".", "..data", "a b", "Größe.txt"].map((bad): Case => [
     `the file ${bad} without a key`,
     file({ files: [{ filename: bad }] }),
-    ruled("the filename is not a valid key"),
+    rejectedByRule("the filename is not a valid key"),
   ]),
   [
     "a filename of 254 characters without a key",
     file({ files: [{ filename: "a".repeat(254) }] }),
-    ruled("the filename is not a valid key"),
+    rejectedByRule("the filename is not a valid key"),
   ],
   ["a filename of 256 characters with a key", file({ files: [{ filename: "a".repeat(256), key: "a" }] })],
-  ["a file with an illegal key", file({ files: [{ filename: "a", key: "../a" }] }), ruled(key)],
-  ["a filename with a NUL", file({ files: [{ filename: "a\0", key: "a" }] }), ruled(control)],
+  ["a file with an illegal key", file({ files: [{ filename: "a", key: "../a" }] }), rejectedByRule(key)],
+  ["a filename with a NUL", file({ files: [{ filename: "a\0", key: "a" }] }), rejectedByRule(control)],
 ];
 
 const connections: readonly Case[] = [
-  ["the least there can be", connection({})],
+  ["the required fields only", connection({})],
   [
-    "everything there is",
+    "every field",
     connection({
       auth: { passwordSecretRef: { name: "vault-login", key: "pass.word" } },
       scope: { cloudType: ["aws"], environmentType: ["prod", "stage"], secretName: ["shop-db"] },
@@ -188,31 +192,39 @@ const connections: readonly Case[] = [
     "https://vault.example.com/v1",
     "https://vault.example.com/base/v1/",
     "https://",
-  ].map((bad): Case => [`the address ${JSON.stringify(bad)}`, connection({ url: bad }), ruled(url)]),
+  ].map((bad): Case => [`the address ${JSON.stringify(bad)}`, connection({ url: bad }), rejectedByRule(url)]),
   ...["ops", "@example.com", "ops@", "a@b@c", "ops @example.com", "ops@example.com\r\nX: y", "öps@example.com", ""].map(
-    (bad): Case => [`the e-mail ${JSON.stringify(bad)}`, connection({ email: bad }), ruled(email)],
+    (bad): Case => [`the email ${JSON.stringify(bad)}`, connection({ email: bad }), rejectedByRule(email)],
   ),
   ...["90", "-5s", "5 s", "1d", "", "5s\n", "4.9s", "0s"].map((bad): Case => [
     `a refreshInterval of ${JSON.stringify(bad)}`,
     connection({ refreshInterval: bad }),
-    ruled(duration),
+    rejectedByRule(duration),
   ]),
   ["a refreshInterval of 5000ms", connection({ refreshInterval: "5000ms" })],
-  ["a tokenLifetime of 59m", connection({ tokenLifetime: "59m" }), ruled(duration)],
+  ["a tokenLifetime of 59m", connection({ tokenLifetime: "59m" }), rejectedByRule(duration)],
   ["a tokenLifetime of 60m", connection({ tokenLifetime: "60m" })],
-  ["a tokenLifetime of more than 292 years", connection({ tokenLifetime: "2562048h" }), mistyped(duration)],
+  ["a tokenLifetime of more than 292 years", connection({ tokenLifetime: "2562048h" }), rejectedBySchema(duration)],
   ["a tokenLifetime of 292 years", connection({ tokenLifetime: "2562047h" })],
-  ["a timeout as a number", connection({ timeout: 10 }), mistyped("expected string")],
-  ["no calls at all", connection({ requestsPerSecond: 0 }), mistyped(">=1")],
-  ["half a call", connection({ requestsPerSecond: 0.5 }), mistyped("expected int")],
-  ["a scope that admits nothing", connection({ scope: { cloudType: [] } }), mistyped(">=1")],
-  ["no credentials", connection({ auth: {} }), mistyped("expected object")],
-  ["credentials under an illegal key", connection({ auth: { passwordSecretRef: { name: "login", key: "a/b" } } }), ruled(key)],
-  ["credentials of another namespace", connection({ auth: { passwordSecretRef: { name: "other/login" } } }), ruled(name)],
+  ["a timeout as a number", connection({ timeout: 10 }), rejectedBySchema("expected string")],
+  ["zero requests per second", connection({ requestsPerSecond: 0 }), rejectedBySchema(">=1")],
+  ["half a request per second", connection({ requestsPerSecond: 0.5 }), rejectedBySchema("expected int")],
+  ["an empty scope", connection({ scope: { cloudType: [] } }), rejectedBySchema(">=1")],
+  ["no credentials", connection({ auth: {} }), rejectedBySchema("expected object")],
+  [
+    "credentials under an illegal key",
+    connection({ auth: { passwordSecretRef: { name: "login", key: "a/b" } } }),
+    rejectedByRule(key),
+  ],
+  [
+    "credentials of another namespace",
+    connection({ auth: { passwordSecretRef: { name: "other/login" } } }),
+    rejectedByRule(name),
+  ],
 ];
 
 function rows(kind: Kind, cases: readonly Case[]): SpecRow[] {
-  return cases.map(([what, spec, refused]) => ({ what: `${kind.kind}: ${what}`, kind, spec, refused }));
+  return cases.map(([what, spec, rejected]) => ({ what: `${kind.kind}: ${what}`, kind, spec, rejected }));
 }
 
 export const specTable: readonly SpecRow[] = [

@@ -1,12 +1,12 @@
 import type { Candidate } from "../../../src/operator/sync/resolve.ts";
 import type { SyncItem, SyncResource } from "../../../src/operator/sync/sync-resource.ts";
 
-/** An item that follows the latest version of a secret of the same name as its key, unless told otherwise. */
+/** Returns an item that follows the latest version of the secret with the name of its key, with `changes`. */
 export function syncItem(targetKey: string, changes: Partial<SyncItem> = {}): SyncItem {
   return { targetKey, source: targetKey, owner: undefined, version: "latest", ...changes };
 }
 
-/** A VaultSecret `shop/db` that keeps the Secret `db`, unless told otherwise. */
+/** Returns a VaultSecret `shop/db` with the target Secret `db`, with `changes`. */
 export function syncResource(items: readonly SyncItem[], changes: Partial<SyncResource> = {}): SyncResource {
   return {
     kind: "VaultSecret",
@@ -24,7 +24,7 @@ export function syncResource(items: readonly SyncItem[], changes: Partial<SyncRe
   };
 }
 
-/** An entry of the vault's list: the account's own, without deadlines, unless told otherwise. */
+/** Returns an entry of the vault's list that the account owns and that has no deadlines, with `changes`. */
 export function candidate(latest: number, changes: Partial<Candidate> = {}): Candidate {
   const own = { owner: "ops@example.com", own: true, latest };
   return { ...own, sizes: undefined, expiresAt: undefined, deleteAt: undefined, ...changes };

@@ -77,16 +77,16 @@ describe("the annotation that accepts versions", () => {
 });
 
 describe("a spec that the operator does not understand", () => {
-  const wrong = specTable.filter(({ refused, kind }) => refused !== undefined && kind.kind !== "VaultConnection");
+  const wrong = specTable.filter(({ rejected, kind }) => rejected !== undefined && kind.kind !== "VaultConnection");
 
-  test.each(wrong)("asks for nothing, deletes nothing, and says what is wrong: $what", ({ kind, spec, refused }) => {
+  test.each(wrong)("asks for nothing, deletes nothing, and says what is wrong: $what", ({ kind, spec, rejected }) => {
     const parsed = kind.kind === "VaultFile" ? parseFile(spec) : parseSecret(spec);
     expect(parsed).toMatchObject({
       ok: false,
       resource: { kind: kind.kind, uid: "u1", generation: 4, items: [], whenRemoved: "Retain" },
       readyCondition: { ready: false, reason: "InvalidSpec" },
     });
-    expect(parsed.ok ? "" : parsed.readyCondition.message).toContain(refused?.words);
+    expect(parsed.ok ? "" : parsed.readyCondition.message).toContain(rejected?.message);
   });
 
   test.each([undefined, null, "text", 7, [], {}])("is never an exception: %j", (spec) => {

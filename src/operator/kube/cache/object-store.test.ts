@@ -7,7 +7,7 @@ const state = (uid: string, resourceVersion: string): Stored<string> => ({
   value: `${uid}@${resourceVersion}`,
 });
 
-test("the same state again is no change", () => {
+test("setting an object of the same version is not a change", () => {
   const store = new ObjectStore<string>();
   expect(store.set("a", state("u1", "1"))).toEqual([{ type: "added", key: "a", now: "u1@1" }]);
   expect(store.set("a", state("u1", "1"))).toEqual([]);
@@ -23,7 +23,7 @@ test("a new object under an old name is a deletion and an addition", () => {
   ]);
 });
 
-test("the late deletion of a former object does not remove its successor", () => {
+test("a late deletion of an object does not remove another object of the same name", () => {
   const store = new ObjectStore<string>();
   store.set("a", state("u2", "5"));
   expect(store.delete("a", "u1")).toEqual([]);
@@ -32,7 +32,7 @@ test("the late deletion of a former object does not remove its successor", () =>
   expect(store.size).toBe(0);
 });
 
-test("replacing everything tells exactly the difference", () => {
+test("replaceAll returns exactly the differences", () => {
   const store = new ObjectStore<string>();
   store.set("gone", state("u1", "1"));
   store.set("same", state("u2", "2"));

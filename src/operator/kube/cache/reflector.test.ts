@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { json, LoopbackApiServer, refusal } from "../../../../test/support/kube/loopback-api-server.ts";
+import { json, LoopbackApiServer, failureStatus } from "../../../../test/support/kube/loopback-api-server.ts";
 import { pump } from "../../../../test/support/clock/pump.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
@@ -19,18 +19,18 @@ interface OpenWatch {
   readonly socket: Socket;
 }
 
-/** A collection on a real server, and what the reflector made of it. */
+/** A collection on a loopback server, and the changes that the reflector reports. */
 class Scene {
   readonly clock = new VirtualClock();
   readonly changes: string[] = [];
   readonly logged: string[] = [];
   readonly watches: OpenWatch[] = [];
   readonly lists: number[] = [];
-  /** What a list answers; `null` refuses it with a 500. */
+  /** Items of a list; `null` makes it fail with a 500. */
   items: object[] | null = [];
   listVersion = "100";
-  /** Answers a watch in place of an open stream. */
-  refuseWatch: ((response: ServerResponse) => void) | undefined;
+  /** Responds to a watch instead of opening a stream. */
+  failWatch: ((response: ServerResponse) => void) | undefined;
   readonly server: LoopbackApiServer;
   readonly reflector: Reflector<string>;
   readonly #stop = new AbortController();
@@ -38,7 +38,7 @@ class Scene {
 
   private constructor(server: LoopbackApiServer, project: (object: KubeObject) => string) {
     this.server = server;
-    server.answer = ({ query }, response, socket) => {
+    server.handler = ({ query }, response, socket) => {
       if (query.has("watch")) this.#watch(query, response, socket);
       else this.#list(response);
     };
@@ -80,12 +80,12 @@ class Scene {
 
   #list(response: ServerResponse): void {
     this.lists.push(this.clock.monotonic());
-    if (!this.items) return json(response, 500, refusal(500, "InternalError"));
+    if (!this.items) return json(response, 500, failureStatus(500, "InternalError"));
     json(response, 200, { kind: "SecretList", metadata: { resourceVersion: this.listVersion }, items: this.items });
   }
 
   #watch(query: URLSearchParams, response: ServerResponse, socket: Socket): void {
-    if (this.refuseWatch) return this.refuseWatch(response);
+    if (this.failWatch) return this.failWatch(response);
     response.flushHeaders();
     const timeoutSeconds = Number(query.get("timeoutSeconds"));
     this.watches.push({ from: query.get("resourceVersion"), timeoutSeconds, response, socket });
@@ -102,7 +102,7 @@ function event(type: string, of: object): string {
   return `${JSON.stringify({ type, object: of })}\n`;
 }
 
-test("it lists, is synced, then follows what happens", async () => {
+test("the reflector lists, becomes synced, then follows the watch", async () => {
   const scene = await Scene.start([object("one", "1"), object("two", "2")]);
   const watch = await scene.nextWatch();
   await scene.reflector.synced;
@@ -119,7 +119,7 @@ test("it lists, is synced, then follows what happens", async () => {
   expect(scene.reflector.state).toEqual({ name: "Watching", resourceVersion: "103" });
 });
 
-test("an event told twice is one change", async () => {
+test("a duplicate event is one change", async () => {
   const scene = await Scene.start([object("one", "1")]);
   const watch = await scene.nextWatch();
   for (let n = 0; n < 2; n += 1) watch.response.write(event("MODIFIED", object("one", "101")));
@@ -128,7 +128,7 @@ test("an event told twice is one change", async () => {
   expect(scene.changes).toEqual(["added a/one", "updated a/one", "added a/last"]);
 });
 
-test("a new object under an old name is a deletion and an addition", async () => {
+test("the reflector reports a new object under an old name as a deletion and an addition", async () => {
   const scene = await Scene.start([object("one", "1")]);
   const watch = await scene.nextWatch();
   watch.response.write(event("MODIFIED", object("one", "101", "another")));
@@ -136,7 +136,7 @@ test("a new object under an old name is a deletion and an addition", async () =>
   expect(scene.changes.slice(1)).toEqual(["deleted a/one", "added a/one"]);
 });
 
-test("after a drop it goes on from the last event, without listing again", async () => {
+test("after a disconnect the reflector resumes from the last event without listing again", async () => {
   const scene = await Scene.start([]);
   const first = await scene.nextWatch();
   first.response.write(event("ADDED", object("one", "101")));
@@ -146,7 +146,7 @@ test("after a drop it goes on from the last event, without listing again", async
   expect(scene.lists).toHaveLength(1);
 });
 
-test("after a drop it goes on from the last bookmark", async () => {
+test("after a disconnect the reflector resumes from the last bookmark", async () => {
   const scene = await Scene.start([]);
   const first = await scene.nextWatch();
   first.response.write(event("BOOKMARK", { metadata: { resourceVersion: "150" } }));
@@ -155,7 +155,7 @@ test("after a drop it goes on from the last bookmark", async () => {
   expect((await scene.nextWatch()).from).toBe("150");
 });
 
-test("half a line loses nothing: the event comes again from the last version", async () => {
+test("after a truncated line the reflector receives the event again from the last version", async () => {
   const scene = await Scene.start([]);
   const first = await scene.nextWatch();
   first.response.write(event("ADDED", object("one", "101")));
@@ -167,7 +167,7 @@ test("half a line loses nothing: the event comes again from the last version", a
   expect(scene.changes).toEqual(["added a/one", "added a/two"]);
 });
 
-test("a garbage line is a drop", async () => {
+test("a malformed line is handled like a disconnect", async () => {
   const scene = await Scene.start([]);
   const first = await scene.nextWatch();
   first.response.write("<html>\n");
@@ -175,18 +175,18 @@ test("a garbage line is a drop", async () => {
 });
 
 test.each<[string, (scene: Scene, watch: OpenWatch) => void]>([
-  ["inside the stream", (_, watch) => void watch.response.end(event("ERROR", refusal(410, "Expired")))],
+  ["inside the stream", (_, watch) => void watch.response.end(event("ERROR", failureStatus(410, "Expired")))],
   [
-    "as the answer to a watch",
+    "in response to a watch",
     (scene, watch) => {
-      scene.refuseWatch = (response) => {
-        scene.refuseWatch = undefined;
-        json(response, 410, refusal(410, "Expired"));
+      scene.failWatch = (response) => {
+        scene.failWatch = undefined;
+        json(response, 410, failureStatus(410, "Expired"));
       };
       watch.response.end();
     },
   ],
-])("a 410 %s lists again, and tells the difference, deletions too", async (_, expire) => {
+])("after a 410 %s the reflector lists again and reports differences and deletions", async (_, expire) => {
   const scene = await Scene.start([object("same", "1"), object("gone", "2"), object("changed", "3")]);
   const watch = await scene.nextWatch();
   scene.items = [object("same", "1"), object("changed", "130"), object("new", "131")];
@@ -197,37 +197,37 @@ test.each<[string, (scene: Scene, watch: OpenWatch) => void]>([
   expect(scene.changes.slice(3)).toEqual(["deleted a/gone", "updated a/changed", "added a/new"]);
 });
 
-test("a list that fails is tried again, later each time, and the store stays as it is meanwhile", async () => {
+test("a failing list is retried with growing delays, and the store stays unchanged", async () => {
   const scene = await Scene.start([object("one", "1")]);
   const watch = await scene.nextWatch();
   scene.items = null;
-  watch.response.end(event("ERROR", refusal(410, "Expired")));
+  watch.response.end(event("ERROR", failureStatus(410, "Expired")));
   await scene.until(() => scene.lists.length === 6);
   expect(scene.reflector.store.get("a/one")).toBe("1");
   expect(scene.changes).toEqual(["added a/one"]);
   const waits = scene.lists.slice(2).map((at, n) => at - scene.lists[n + 1]!);
-  // With no luck: 1.6, 3.2, 6.4, 12.8 s after the 0.8 s of the 410; the steps of the test's clock come on top.
+  // Without jitter the delays are 1.6, 3.2, 6.4 and 12.8 s after the 0.8 s of the 410, plus steps of the test's clock.
   expect(waits.map((ms) => Math.floor(ms / 1_000))).toEqual([1, 3, 6, 12]);
   scene.items = [];
   await scene.until(() => scene.changes.length === 2);
   expect(scene.changes[1]).toBe("deleted a/one");
 });
 
-test("a server that asks to wait is given that time", async () => {
+test("the reflector waits for the Retry-After of the server", async () => {
   const scene = await Scene.start([]);
   const watch = await scene.nextWatch();
-  scene.refuseWatch = (response) => {
-    scene.refuseWatch = undefined;
-    json(response, 429, refusal(429, "TooManyRequests"), { "retry-after": "20" });
+  scene.failWatch = (response) => {
+    scene.failWatch = undefined;
+    json(response, 429, failureStatus(429, "TooManyRequests"), { "retry-after": "20" });
   };
   watch.response.end();
-  await scene.until(() => scene.refuseWatch === undefined);
+  await scene.until(() => scene.failWatch === undefined);
   const before = scene.clock.monotonic();
   await scene.nextWatch();
   expect(scene.clock.monotonic() - before).toBeGreaterThanOrEqual(20_000 - 200);
 });
 
-test("an event makes the next failure a first one again", async () => {
+test("an event resets the backoff", async () => {
   const scene = await Scene.start([]);
   for (let n = 0; n < 4; n += 1) (await scene.nextWatch()).socket.resetAndDestroy();
   const steady = await scene.nextWatch();
@@ -239,23 +239,23 @@ test("an event makes the next failure a first one again", async () => {
   expect(scene.clock.monotonic() - before).toBeLessThan(2_000);
 });
 
-test("watches that end at once are not begun again in a tight loop", async () => {
+test("watches that end immediately are retried with backoff", async () => {
   const scene = await Scene.start([]);
   await scene.nextWatch();
-  let refused = 0;
-  scene.refuseWatch = (response) => {
-    refused += 1;
+  let failed = 0;
+  scene.failWatch = (response) => {
+    failed += 1;
     response.end();
   };
   scene.watches[0]?.response.end();
-  await scene.until(() => refused === 1);
+  await scene.until(() => failed === 1);
   await scene.clock.advance(0);
   const begun = scene.clock.monotonic();
-  await scene.until(() => refused === 4);
+  await scene.until(() => failed === 4);
   expect(scene.clock.monotonic() - begun).toBeGreaterThanOrEqual(800 + 1_600 + 3_200 - 300);
 });
 
-test("a watch that is silent for longer than it may last is begun again", async () => {
+test("a watch that is silent beyond its timeout is restarted", async () => {
   const scene = await Scene.start([]);
   const first = await scene.nextWatch();
   expect(first.timeoutSeconds).toBe(300);
@@ -266,7 +266,7 @@ test("a watch that is silent for longer than it may last is begun again", async 
   expect(scene.clock.monotonic() - begun).toBeLessThan(315_000);
 });
 
-test("a server that has sent bookmarks is missed sooner", async () => {
+test("a watch that has sent bookmarks is restarted after a shorter silence", async () => {
   const scene = await Scene.start([]);
   const first = await scene.nextWatch();
   first.response.write(event("BOOKMARK", { metadata: { resourceVersion: "150" } }));
@@ -277,7 +277,7 @@ test("a server that has sent bookmarks is missed sooner", async () => {
   expect(scene.watches[1]?.from).toBe("150");
 });
 
-test("a handler that throws stops neither the others nor the reflector, and its message is not logged", async () => {
+test("a throwing handler stops nothing else, and its message is not logged", async () => {
   const scene = await Scene.start([object("one", "1")]);
   scene.reflector.onChange(() => {
     throw new Error(CANARY);
@@ -291,7 +291,7 @@ test("a handler that throws stops neither the others nor the reflector, and its 
   expect(scene.logged.join()).not.toContain(CANARY);
 });
 
-test("an object that cannot be read is left as it was, and the others are followed", async () => {
+test("an object whose projection fails keeps its stored value; others are updated", async () => {
   const scene = await Scene.start([object("one", "1")], (seen) => {
     if (versionOf(seen) === "101") throw new Error(CANARY);
     return versionOf(seen);
@@ -305,7 +305,7 @@ test("an object that cannot be read is left as it was, and the others are follow
   expect(scene.logged.join()).not.toContain(CANARY);
 });
 
-test("stopped while watching, it ends and leaves no timer", async () => {
+test("a reflector stopped while watching ends and leaves no timer", async () => {
   const scene = await Scene.start([]);
   await scene.nextWatch();
   scene.stop();
@@ -313,7 +313,7 @@ test("stopped while watching, it ends and leaves no timer", async () => {
   expect(scene.clock.pending).toBe(0);
 });
 
-test("stopped before the first list, whoever waits for it learns so", async () => {
+test("synced rejects when the reflector is stopped before the first list", async () => {
   const scene = await Scene.start(null);
   await scene.until(() => scene.lists.length > 1);
   scene.stop();

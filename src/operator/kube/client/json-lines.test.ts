@@ -13,7 +13,7 @@ async function read(...chunks: Uint8Array[]): Promise<unknown[]> {
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-test("lines come out whole however the bytes are cut, also inside a character", async () => {
+test("readJsonLines yields whole lines for any chunking, even within a character", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.jsonValue(), { maxLength: 8 }), fc.integer({ min: 1, max: 9 }), async (values, size) => {
       const all = bytes(values.map((value) => `${JSON.stringify(value)}\n`).join(""));
@@ -23,7 +23,7 @@ test("lines come out whole however the bytes are cut, also inside a character", 
   );
 });
 
-test("what came before a half line is told, then the cut is an error", async () => {
+test("readJsonLines yields the lines before a truncated one, then throws Unavailable", async () => {
   const seen: unknown[] = [];
   const reading = (async () => {
     for await (const value of readJsonLines(ReadableStream.from([bytes('{"a":1}\n{"b":')]), "watch secrets")) seen.push(value);
@@ -32,13 +32,13 @@ test("what came before a half line is told, then the cut is an error", async () 
   expect(seen).toEqual([{ a: 1 }]);
 });
 
-test("a line that is no JSON is an error that does not quote it", async () => {
+test("readJsonLines throws an error that does not quote a malformed line", async () => {
   const error: unknown = await read(bytes(`<html>${CANARY}\n`)).catch((caught: unknown) => caught);
   expect(isKubeError(error, "Unexpected")).toBe(true);
   expect(String(error)).not.toContain(CANARY);
 });
 
-test("a line without an end is given up", async () => {
+test("readJsonLines throws for a line over the length limit", async () => {
   const endless = Array.from({ length: 17 }, () => new Uint8Array(1024 * 1024).fill(120));
   await expect(read(...endless)).rejects.toSatisfy((error) => isKubeError(error, "Unexpected"));
 });

@@ -1,7 +1,12 @@
 import type { ServerResponse } from "node:http";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { json, LoopbackApiServer, refusal, type Answerer } from "../../../../test/support/kube/loopback-api-server.ts";
+import {
+  json,
+  LoopbackApiServer,
+  failureStatus,
+  type RequestHandler,
+} from "../../../../test/support/kube/loopback-api-server.ts";
 import { pump } from "../../../../test/support/clock/pump.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import { systemClock } from "../../../lib/clock.ts";
@@ -21,8 +26,8 @@ interface Pair extends AsyncDisposable {
   readonly client: KubeClient;
 }
 
-async function connect(answer: Answerer, options: Partial<KubeClientOptions> = {}): Promise<Pair> {
-  const server = await LoopbackApiServer.start(answer);
+async function connect(handler: RequestHandler, options: Partial<KubeClientOptions> = {}): Promise<Pair> {
+  const server = await LoopbackApiServer.start(handler);
   const clock = options.clock ?? systemClock;
   const client = new KubeClient({
     credentials: new Credentials(server.source(), clock),
@@ -55,7 +60,7 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
   return all;
 }
 
-test("a read returns the object, with the kind that a metadata-only answer hides", async () => {
+test("a read returns the object with its kind, also for a metadata-only response", async () => {
   await using pair = await connect((_, response) =>
     json(response, 200, { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1", metadata: secret.metadata }),
   );
@@ -67,7 +72,7 @@ test("a read returns the object, with the kind that a metadata-only answer hides
   expect(request?.headers["accept-encoding"]).toBe("identity");
 });
 
-test("each write goes out as the API server wants it", async () => {
+test("each write is sent with the method, path and body that the API server expects", async () => {
   await using pair = await connect((_, response) => json(response, 200, secret));
   const { client, server } = pair;
   await client.create(SECRETS, secret, forever);
@@ -92,14 +97,14 @@ test("each write goes out as the API server wants it", async () => {
   });
 });
 
-test("a replacement that does not say what it replaces is not sent", async () => {
+test("replace without a resourceVersion sends nothing", async () => {
   await using pair = await connect((_, response) => json(response, 200, secret));
   const blind = { ...secret, metadata: ref };
   expect(() => pair.client.replace(SECRETS, blind, forever)).toThrow(RangeError);
   expect(pair.server.requests).toHaveLength(0);
 });
 
-test("a list is read page by page", async () => {
+test("list requests one page after the other", async () => {
   await using pair = await connect(({ query }, response) => {
     const page = query.get("continue") ?? "1";
     const next = page === "3" ? {} : { continue: String(Number(page) + 1) };
@@ -127,7 +132,7 @@ test("a list is read page by page", async () => {
   ]);
 });
 
-test("a watch tells what happens and ends with the server", async () => {
+test("watch yields the events and ends when the server ends it", async () => {
   await using pair = await connect((_, response) => {
     response.write(`${JSON.stringify({ type: "ADDED", object: { metadata: secret.metadata } })}\n`);
     response.end(`${JSON.stringify({ type: "BOOKMARK", object: { metadata: { resourceVersion: "9" } } })}\n`);
@@ -147,16 +152,16 @@ test("a watch tells what happens and ends with the server", async () => {
 
 const watching = { namespace: "a", resourceVersion: "5", timeoutSeconds: 300 };
 
-test.each<[string, Answerer, KubeErrorKind]>([
-  ["a 410", (_, response) => json(response, 410, refusal(410, "Expired")), "Gone"],
+test.each<[string, RequestHandler, KubeErrorKind]>([
+  ["a 410", (_, response) => json(response, 410, failureStatus(410, "Expired")), "Gone"],
   [
     "an ERROR in the stream",
-    (_, response) => void response.end(`${JSON.stringify({ type: "ERROR", object: refusal(410, "Expired") })}\n`),
+    (_, response) => void response.end(`${JSON.stringify({ type: "ERROR", object: failureStatus(410, "Expired") })}\n`),
     "Gone",
   ],
-  ["a 429", (_, response) => json(response, 429, refusal(429, "TooManyRequests")), "TooManyRequests"],
-  ["half a line", (_, response) => void response.end('{"type":"ADDED","obj'), "Unavailable"],
-  ["a garbage line", (_, response) => void response.end("<html>\n"), "Unexpected"],
+  ["a 429", (_, response) => json(response, 429, failureStatus(429, "TooManyRequests")), "TooManyRequests"],
+  ["a truncated line", (_, response) => void response.end('{"type":"ADDED","obj'), "Unavailable"],
+  ["a malformed line", (_, response) => void response.end("<html>\n"), "Unexpected"],
   ["an event without an object", (_, response) => void response.end('{"type":"ADDED"}\n'), "Unexpected"],
   ["an event of no known type", (_, response) => void response.end('{"type":"SHOUTED","object":{}}\n'), "Unexpected"],
   [
@@ -167,13 +172,13 @@ test.each<[string, Answerer, KubeErrorKind]>([
     },
     "Unavailable",
   ],
-])("a watch that meets %s is an error", async (_, answer, kind) => {
-  await using pair = await connect(answer);
+])("watch throws after %s", async (_, handler, kind) => {
+  await using pair = await connect(handler);
   const error = await failure(collect(pair.client.watch(SECRETS, watching, forever)));
   expect(error.kind).toBe(kind);
 });
 
-test("who stops reading a watch closes its connection", async () => {
+test("breaking out of a watch closes its connection", async () => {
   const closed = Promise.withResolvers<void>();
   await using pair = await connect((_, response) => {
     response.on("close", () => closed.resolve());
@@ -186,7 +191,7 @@ test("who stops reading a watch closes its connection", async () => {
   await closed.promise;
 });
 
-test("aborting a silent watch rejects with the signal's reason", async () => {
+test("an aborted watch rejects with the signal's reason", async () => {
   const stop = new AbortController();
   await using pair = await connect((_, response) => {
     response.flushHeaders();
@@ -195,27 +200,27 @@ test("aborting a silent watch rejects with the signal's reason", async () => {
   await expect(collect(pair.client.watch(SECRETS, watching, stop.signal))).rejects.toThrow("shutdown");
 });
 
-test("429 and 503 are repeated after the time asked for", async () => {
+test("429 and 503 are retried after the Retry-After of the server", async () => {
   const clock = new VirtualClock();
-  const moments: number[] = [];
+  const attempts: number[] = [];
   await using pair = await connect(
     (_, response) => {
-      moments.push(clock.monotonic());
-      if (moments.length === 1) json(response, 429, refusal(429, "TooManyRequests"), { "retry-after": "2" });
-      else if (moments.length === 2) json(response, 503, refusal(503, "ServiceUnavailable"), { "retry-after": "1" });
+      attempts.push(clock.monotonic());
+      if (attempts.length === 1) json(response, 429, failureStatus(429, "TooManyRequests"), { "retry-after": "2" });
+      else if (attempts.length === 2) json(response, 503, failureStatus(503, "ServiceUnavailable"), { "retry-after": "1" });
       else json(response, 200, secret);
     },
     { clock },
   );
   expect(await pump(clock, pair.client.replace(SECRETS, secret, forever))).toEqual(secret);
-  expect(moments[1]! - moments[0]!).toBeGreaterThanOrEqual(2_000);
-  expect(moments[2]! - moments[1]!).toBeGreaterThanOrEqual(1_000);
+  expect(attempts[1]! - attempts[0]!).toBeGreaterThanOrEqual(2_000);
+  expect(attempts[2]! - attempts[1]!).toBeGreaterThanOrEqual(1_000);
 });
 
-test("a server that goes on refusing is given up, and says when to come back", async () => {
+test("a request fails with retryAfterMs when every retry is throttled", async () => {
   const clock = new VirtualClock();
   await using pair = await connect(
-    (_, response) => json(response, 429, refusal(429, "TooManyRequests"), { "retry-after": "1" }),
+    (_, response) => json(response, 429, failureStatus(429, "TooManyRequests"), { "retry-after": "1" }),
     { clock },
   );
   const error = await failure(pump(clock, pair.client.get(SECRETS, ref, forever)));
@@ -223,7 +228,7 @@ test("a server that goes on refusing is given up, and says when to come back", a
   expect(pair.server.requests).toHaveLength(4);
 });
 
-test("a long wait is left to the caller, and a create is not repeated after 503", async () => {
+test("a long Retry-After and a create after 503 are not retried by the client", async () => {
   await using pair = await connect(({ method }, response) =>
     json(response, 503, {}, { "retry-after": method === "GET" ? "60" : "1" }),
   );
@@ -232,18 +237,18 @@ test("a long wait is left to the caller, and a create is not repeated after 503"
   expect(pair.server.requests).toHaveLength(2);
 });
 
-test("after a 401 the credentials are loaded again and the call repeated once", async () => {
+test("after a 401 the credentials are loaded again and the request is retried once", async () => {
   const loads: boolean[] = [];
   await using server = await LoopbackApiServer.start(({ headers }, response) =>
     headers.authorization === "Bearer new"
       ? json(response, 200, secret)
-      : json(response, 401, refusal(401, "Unauthorized", {}, "x".repeat(1024 * 1024))),
+      : json(response, 401, failureStatus(401, "Unauthorized", {}, "x".repeat(1024 * 1024))),
   );
   const source = server.source((fresh) => {
     loads.push(fresh);
     return loads.length === 1 ? "old" : "new";
   });
-  // The one connection has to be free again for the repetition.
+  // The one connection has to be free again for the retry.
   await using client = new KubeClient({
     credentials: new Credentials(source, systemClock),
     clock: systemClock,
@@ -256,13 +261,13 @@ test("after a 401 the credentials are loaded again and the call repeated once", 
   expect(server.requests).toHaveLength(3);
 });
 
-test("credentials that stay refused are an error, after two requests", async () => {
-  await using pair = await connect((_, response) => json(response, 401, refusal(401, "Unauthorized")));
+test("credentials that are rejected twice are an Unauthorized error", async () => {
+  await using pair = await connect((_, response) => json(response, 401, failureStatus(401, "Unauthorized")));
   expect((await failure(pair.client.get(SECRETS, ref, forever))).kind).toBe("Unauthorized");
   expect(pair.server.requests).toHaveLength(2);
 });
 
-test("credentials that cannot be loaded are an error that tells nothing of why", async () => {
+test("an error while loading credentials does not contain its cause", async () => {
   await using server = await LoopbackApiServer.start(() => undefined);
   const source = server.source(() => {
     throw new Error(`plugin said ${CANARY}`);
@@ -277,7 +282,7 @@ test("credentials that cannot be loaded are an error that tells nothing of why",
   expect(inspect(error)).not.toContain(CANARY);
 });
 
-test("a server that accepts and never answers is a timeout", async () => {
+test("a server that accepts and never responds is a Timeout", async () => {
   const clock = new VirtualClock();
   await using pair = await connect(() => undefined, { clock, timeoutMs: 10_000 });
   const error = await failure(pump(clock, pair.client.get(SECRETS, ref, forever)));
@@ -285,7 +290,7 @@ test("a server that accepts and never answers is a timeout", async () => {
   expect(clock.pending).toBe(0);
 });
 
-test.each<[string, Answerer, KubeErrorKind]>([
+test.each<[string, RequestHandler, KubeErrorKind]>([
   ["a reset", (_, __, socket) => void socket.resetAndDestroy(), "Unavailable"],
   [
     "a truncated body",
@@ -300,12 +305,12 @@ test.each<[string, Answerer, KubeErrorKind]>([
   ["an object without metadata", (_, response) => json(response, 200, { kind: "Secret" }), "Unexpected"],
   ["a redirect", (_, response) => void response.writeHead(302, { location: "http://127.0.0.1:1/" }).end(), "Unexpected"],
   ["a proxy's 404", (_, response) => void response.writeHead(404).end("404 page not found"), "Unexpected"],
-])("a read that meets %s is an error, and never an object", async (_, answer, kind) => {
-  await using pair = await connect(answer);
+])("a read throws after %s and never returns an object", async (_, handler, kind) => {
+  await using pair = await connect(handler);
   expect((await failure(pair.client.get(SECRETS, ref, forever))).kind).toBe(kind);
 });
 
-test("a server that is not there is unavailable", async () => {
+test("a refused connection is Unavailable", async () => {
   const server = await LoopbackApiServer.start(() => undefined);
   await using client = new KubeClient({
     credentials: new Credentials(server.source(), systemClock),
@@ -316,16 +321,16 @@ test("a server that is not there is unavailable", async () => {
   expect(await failure(client.get(SECRETS, ref, forever))).toMatchObject({ kind: "Unavailable", reason: "ECONNREFUSED" });
 });
 
-test("a refused write tells neither its own value nor the server's words", async () => {
+test("the error of a rejected write contains neither its value nor the server's message", async () => {
   await using pair = await connect(({ body }, response) =>
-    json(response, 422, refusal(422, "Invalid", { causes: [{ field: "data", message: body }] }, body)),
+    json(response, 422, failureStatus(422, "Invalid", { causes: [{ field: "data", message: body }] }, body)),
   );
   const error = await failure(pair.client.create(SECRETS, { ...secret, data: { key: CANARY } }, forever));
   expect(error.kind).toBe("Invalid");
   expect(inspect(error, { depth: 10, showHidden: true })).not.toContain(CANARY);
 });
 
-test("a signal that is already aborted sends nothing", async () => {
+test("a signal that is already aborted prevents the request", async () => {
   await using pair = await connect((_, response) => json(response, 200, secret));
   const reason = new Error("over");
   await expect(pair.client.get(SECRETS, ref, AbortSignal.abort(reason))).rejects.toBe(reason);
@@ -333,7 +338,7 @@ test("a signal that is already aborted sends nothing", async () => {
   expect(pair.server.requests).toHaveLength(0);
 });
 
-test("who may not write sends no write, but reads on", async () => {
+test("a client that may not write sends no write and still reads", async () => {
   await using pair = await connect((_, response) => json(response, 200, secret), { mayWrite: () => false });
   const { client } = pair;
   for (const write of [
@@ -349,7 +354,7 @@ test("who may not write sends no write, but reads on", async () => {
   expect(await client.get(SECRETS, ref, forever)).toEqual(secret);
 });
 
-test("many calls share a few connections, and a watch does not take one of theirs", async () => {
+test("requests share a few connections, and each watch has its own", async () => {
   await using pair = await connect(
     ({ query }, response) => {
       if (query.has("watch")) response.flushHeaders();
@@ -365,14 +370,14 @@ test("many calls share a few connections, and a watch does not take one of their
   await Promise.all(watches);
 });
 
-test("no more than sixteen writes are in flight", async () => {
+test("at most sixteen writes are in flight", async () => {
   const held: ServerResponse[] = [];
   let most = 0;
   await using pair = await connect(
     (_, response) => {
       most = Math.max(most, held.push(response));
       if (held.length < 16) return;
-      // One more that should not be would be there by then.
+      // A seventeenth write would have arrived by now.
       setTimeout(() => held.splice(0).forEach((each) => json(each, 200, secret)), 20);
     },
     { connections: 100 },
@@ -381,11 +386,11 @@ test("no more than sixteen writes are in flight", async () => {
   expect(most).toBe(16);
 });
 
-test("aborting a call while it waits to be repeated rejects with the signal's reason", async () => {
+test("a request aborted while it waits for a retry rejects with the signal's reason", async () => {
   const stop = new AbortController();
   const reason = new Error("shutdown");
   await using pair = await connect((_, response) => {
-    json(response, 429, refusal(429, "TooManyRequests"), { "retry-after": "5" });
+    json(response, 429, failureStatus(429, "TooManyRequests"), { "retry-after": "5" });
     setTimeout(() => stop.abort(reason), 30);
   });
   await expect(pair.client.get(SECRETS, ref, stop.signal)).rejects.toBe(reason);

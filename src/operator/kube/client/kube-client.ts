@@ -47,7 +47,7 @@ type ApiRequest = Pick<KubeRequest, "method" | "path" | "operation" | "signal"> 
 /**
  * Implements `KubeApi` over a few shared connections (`KubeTransport`).
  *
- * In addition to the port's contract: 429, and 503 for anything but POST, are retried up to three times after the server's
+ * In addition to what `KubeApi` guarantees, 429, and 503 for anything but POST, are retried up to three times after the server's
  * `Retry-After`; at most 16 writes are in flight, fewer after a 429.
  */
 export class KubeClient implements KubeApi, AsyncDisposable {

@@ -16,7 +16,7 @@ interface Scene {
   readonly server: Server;
   readonly client: KubeClient;
   readonly clock: VirtualClock;
-  /** Connections that were opened. */
+  /** Number of connections that were opened. */
   readonly connections: { count: number };
 }
 
@@ -62,16 +62,16 @@ async function reasonOf(call: Promise<unknown>): Promise<string> {
   return error.reason;
 }
 
-test("a server of the configured authority is believed, and its connections used again", async () => {
+test("a server of the configured CA is trusted, and its connections are reused", async () => {
   const ca = authority();
   const { client, connections } = await start(serverOptions(ca), () => ca);
   for (let n = 0; n < 10; n += 1) expect((await client.get(NAMESPACES, ref, forever)).metadata).toEqual(ref);
-  // A second one where a call begins before the end of the last answer has been noticed.
+  // A second connection is opened when a request starts before the end of the previous response is noticed.
   expect(connections.count).toBeLessThanOrEqual(2);
 });
 
 test.each<[string, () => Promise<Scene>, string]>([
-  ["of another authority", () => start(serverOptions(authority()), authority), "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
+  ["of another CA", () => start(serverOptions(authority()), authority), "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
   [
     "for another host",
     () => {
@@ -80,12 +80,12 @@ test.each<[string, () => Promise<Scene>, string]>([
     },
     "ERR_TLS_CERT_ALTNAME_INVALID",
   ],
-])("a certificate %s is refused, each time anew", async (_, begin, reason) => {
+])("a certificate %s is rejected on every request", async (_, begin, reason) => {
   const { client } = await begin();
   for (let n = 0; n < 2; n += 1) expect(await reasonOf(client.get(NAMESPACES, ref, forever))).toBe(reason);
 });
 
-test("a rotated authority is believed once its file says so, without a restart", async () => {
+test("a rotated CA is trusted after its file changes, without a restart", async () => {
   const [old, next] = [authority(), authority()];
   let file = old;
   const { client, clock, connections } = await start(serverOptions(next), () => file);
@@ -96,7 +96,7 @@ test("a rotated authority is believed once its file says so, without a restart",
   expect(connections.count).toBe(1);
 });
 
-test("after a refused certificate the authority is read again at once, also where it is remembered", async () => {
+test("after a rejected certificate the CA is read again before its cache expires", async () => {
   const [old, next] = [authority(), authority()];
   const { server, client } = await start(serverOptions(old), (fresh) => (fresh ? next : old));
   await client.get(NAMESPACES, ref, forever);

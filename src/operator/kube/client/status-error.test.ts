@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { inspect } from "node:util";
 import { expect, test } from "vitest";
-import { refusal } from "../../../../test/support/kube/loopback-api-server.ts";
+import { failureStatus } from "../../../../test/support/kube/loopback-api-server.ts";
 import type { KubeErrorKind } from "../kube-error.ts";
 import { responseError } from "./status-error.ts";
 
@@ -13,55 +13,60 @@ function kindOf(status: number, body: unknown): KubeErrorKind {
 }
 
 test.each<[string, number, object, KubeErrorKind]>([
-  ["an object that is not there", 404, refusal(404, "NotFound"), "NotFound"],
-  ["a name that is taken", 409, refusal(409, "AlreadyExists"), "AlreadyExists"],
-  ["another resourceVersion", 409, refusal(409, "Conflict"), "Conflict"],
-  ["an old resourceVersion", 410, refusal(410, "Expired"), "Gone"],
-  ["a failed validation", 422, refusal(422, "Invalid"), "Invalid"],
-  ["a malformed object", 400, refusal(400, "BadRequest"), "Invalid"],
-  ["too much data", 422, refusal(422, "Invalid", { causes: [{ reason: "FieldValueTooLong", field: "data" }] }), "TooLarge"],
-  ["too large a body", 413, refusal(413, "RequestEntityTooLarge"), "TooLarge"],
-  ["no right", 403, refusal(403, "Forbidden"), "Forbidden"],
-  ["no quota", 403, refusal(403, "Forbidden", {}, 'secrets "s" is forbidden: exceeded quota: q, used: 1'), "QuotaExceeded"],
+  ["a missing object", 404, failureStatus(404, "NotFound"), "NotFound"],
+  ["a name that is taken", 409, failureStatus(409, "AlreadyExists"), "AlreadyExists"],
+  ["another resourceVersion", 409, failureStatus(409, "Conflict"), "Conflict"],
+  ["an old resourceVersion", 410, failureStatus(410, "Expired"), "Gone"],
+  ["a failed validation", 422, failureStatus(422, "Invalid"), "Invalid"],
+  ["a malformed object", 400, failureStatus(400, "BadRequest"), "Invalid"],
+  ["too much data", 422, failureStatus(422, "Invalid", { causes: [{ reason: "FieldValueTooLong", field: "data" }] }), "TooLarge"],
+  ["too large a body", 413, failureStatus(413, "RequestEntityTooLarge"), "TooLarge"],
+  ["a missing permission", 403, failureStatus(403, "Forbidden"), "Forbidden"],
+  [
+    "an exceeded quota",
+    403,
+    failureStatus(403, "Forbidden", {}, 'secrets "s" is forbidden: exceeded quota: q, used: 1'),
+    "QuotaExceeded",
+  ],
   [
     "a dying namespace",
     403,
-    refusal(403, "Forbidden", { causes: [{ reason: "NamespaceTerminating", field: "metadata.namespace" }] }),
+    failureStatus(403, "Forbidden", { causes: [{ reason: "NamespaceTerminating", field: "metadata.namespace" }] }),
     "NamespaceTerminating",
   ],
-  ["no credentials", 401, refusal(401, "Unauthorized"), "Unauthorized"],
-  ["flow control", 429, refusal(429, "TooManyRequests"), "TooManyRequests"],
-  ["a slow etcd", 500, refusal(500, "ServerTimeout"), "Timeout"],
-  ["a gateway's timeout", 504, refusal(504, "Timeout"), "Timeout"],
-  ["an internal error", 500, refusal(500, "InternalError"), "Unavailable"],
-  ["a server that stops", 503, refusal(503, "ServiceUnavailable"), "Unavailable"],
-])("%s (%i)", (_, status, body, kind) => {
+  ["no credentials", 401, failureStatus(401, "Unauthorized"), "Unauthorized"],
+  ["flow control", 429, failureStatus(429, "TooManyRequests"), "TooManyRequests"],
+  ["a slow etcd", 500, failureStatus(500, "ServerTimeout"), "Timeout"],
+  ["a gateway's timeout", 504, failureStatus(504, "Timeout"), "Timeout"],
+  ["an internal error", 500, failureStatus(500, "InternalError"), "Unavailable"],
+  ["a server that stops", 503, failureStatus(503, "ServiceUnavailable"), "Unavailable"],
+])("maps %s (%i)", (_, status, body, kind) => {
   expect(kindOf(status, body)).toBe(kind);
 });
 
-test("a 404 that the API server did not write does not say that the object is gone", () => {
+test("a 404 without a Status does not mean NotFound", () => {
   for (const body of [undefined, null, [], "404 page not found", { kind: "Error" }]) expect(kindOf(404, body)).toBe("Unexpected");
 });
 
-test("a redirect or any other surprise is unexpected", () => {
+test("a redirect or another unknown status is Unexpected", () => {
   for (const status of [301, 302, 307, 405, 406, 415]) expect(kindOf(status, undefined)).toBe("Unexpected");
 });
 
-test("which field was refused and why is told, the value and the server's words are not", () => {
+test("an error names the rejected field and the reason, not the value or the server's message", () => {
   const causes = [{ reason: "FieldValueInvalid", field: "data[ca.crt]", message: `Invalid value: "${CANARY}"` }];
-  const error = responseError({ operation, status: 422, body: refusal(422, "Invalid", { causes }, CANARY), now: 0 });
+  const error = responseError({ operation, status: 422, body: failureStatus(422, "Invalid", { causes }, CANARY), now: 0 });
   expect(error.causes).toEqual([{ reason: "FieldValueInvalid", field: "data[ca.crt]" }]);
   expect(error.message).toBe("create secrets a/s: Invalid (422 Invalid)");
   expect(inspect(error, { depth: 10 }) + JSON.stringify(error) + String(error.stack)).not.toContain(CANARY);
 });
 
-test("a reason that is no single word is dropped", () => {
-  const error = responseError({ operation, status: 403, body: refusal(403, `because of ${CANARY}`), now: 0 });
+test("a reason of more than one word is dropped", () => {
+  const error = responseError({ operation, status: 403, body: failureStatus(403, `because of ${CANARY}`), now: 0 });
   expect(error.reason).toBe("");
 });
 
-test("the time to wait comes from the header, or else from the Status, and is clamped", () => {
-  const body = refusal(429, "TooManyRequests", { retryAfterSeconds: 7 });
+test("retryAfterMs is read from the header or else from the Status, and is clamped", () => {
+  const body = failureStatus(429, "TooManyRequests", { retryAfterSeconds: 7 });
   const wait = (retryAfter?: string): number | undefined =>
     responseError({ operation, status: 429, body, retryAfter, now: Date.UTC(2026, 0, 1) }).retryAfterMs;
   expect(wait()).toBe(7_000);
@@ -73,7 +78,7 @@ test("the time to wait comes from the header, or else from the Status, and is cl
   expect(wait("soon")).toBeUndefined();
 });
 
-test("any body at all makes an error, never an exception", () => {
+test("responseError returns an error for any body and never throws", () => {
   fc.assert(
     fc.property(fc.integer({ min: 300, max: 599 }), fc.jsonValue(), (status, body) => {
       expect(responseError({ operation, status, body, now: 0 }).status).toBe(status);

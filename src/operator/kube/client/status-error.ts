@@ -19,7 +19,7 @@ const Status = z.object({
 });
 type Status = z.infer<typeof Status>;
 
-/** What a response is made of. */
+/** A response whose status is not 2xx, or an ERROR event of a watch. */
 export interface FailedResponse {
   readonly operation: string;
   /** HTTP status; for an ERROR event, the code of its Status. */

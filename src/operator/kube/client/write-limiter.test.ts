@@ -3,59 +3,59 @@ import { WriteLimiter } from "./write-limiter.ts";
 
 const forever = new AbortController().signal;
 
-/** Lets everything that is ready run. */
+/** Runs everything that is ready. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Tries to enter `count` times and tells how many are inside. */
-async function crowd(gate: WriteLimiter, count: number): Promise<Disposable[]> {
-  const inside: Disposable[] = [];
-  for (let n = 0; n < count; n += 1) void gate.acquire(forever).then((place) => inside.push(place));
+/** Requests `count` slots and returns how many are granted. */
+async function crowd(limiter: WriteLimiter, count: number): Promise<Disposable[]> {
+  const granted: Disposable[] = [];
+  for (let n = 0; n < count; n += 1) void limiter.acquire(forever).then((slot) => granted.push(slot));
   await settle();
-  return inside;
+  return granted;
 }
 
-test("no more are inside than the cap, and each that leaves lets one in", async () => {
-  const gate = new WriteLimiter(3);
-  const inside = await crowd(gate, 5);
-  expect(inside).toHaveLength(3);
-  inside[0]?.[Symbol.dispose]();
+test("the limiter grants slots up to its limit, and a released slot goes to the next waiter", async () => {
+  const limiter = new WriteLimiter(3);
+  const granted = await crowd(limiter, 5);
+  expect(granted).toHaveLength(3);
+  granted[0]?.[Symbol.dispose]();
   await settle();
-  expect(inside).toHaveLength(4);
+  expect(granted).toHaveLength(4);
 });
 
-test("a 429 halves the cap, down to one; successes raise it again, up to the maximum", () => {
-  const gate = new WriteLimiter(16);
-  gate.onThrottled();
-  expect(gate.limit).toBe(8);
-  for (let n = 0; n < 10; n += 1) gate.onThrottled();
-  expect(gate.limit).toBe(1);
-  gate.onSuccess();
-  expect(gate.limit).toBe(2);
-  for (let n = 0; n < 1_000; n += 1) gate.onSuccess();
-  expect(gate.limit).toBe(16);
+test("a 429 halves the limit down to one; successes raise it up to the maximum", () => {
+  const limiter = new WriteLimiter(16);
+  limiter.onThrottled();
+  expect(limiter.limit).toBe(8);
+  for (let n = 0; n < 10; n += 1) limiter.onThrottled();
+  expect(limiter.limit).toBe(1);
+  limiter.onSuccess();
+  expect(limiter.limit).toBe(2);
+  for (let n = 0; n < 1_000; n += 1) limiter.onSuccess();
+  expect(limiter.limit).toBe(16);
 });
 
-test("after a cut nobody enters before enough have left", async () => {
-  const gate = new WriteLimiter(4);
-  const inside = await crowd(gate, 6);
-  gate.onThrottled();
-  inside[0]?.[Symbol.dispose]();
-  inside[1]?.[Symbol.dispose]();
+test("after a lowered limit no slot is granted before enough are released", async () => {
+  const limiter = new WriteLimiter(4);
+  const granted = await crowd(limiter, 6);
+  limiter.onThrottled();
+  granted[0]?.[Symbol.dispose]();
+  granted[1]?.[Symbol.dispose]();
   await settle();
-  expect(inside, "two still inside, which is the cap").toHaveLength(4);
-  inside[2]?.[Symbol.dispose]();
+  expect(granted, "two slots in use, which is the limit").toHaveLength(4);
+  granted[2]?.[Symbol.dispose]();
   await settle();
-  expect(inside).toHaveLength(5);
+  expect(granted).toHaveLength(5);
 });
 
-test("who gives up waiting takes no place", async () => {
-  const gate = new WriteLimiter(1);
-  const [first] = await crowd(gate, 1);
-  const impatient = new AbortController();
-  const waiting = gate.acquire(impatient.signal);
-  impatient.abort(new Error("enough"));
+test("an aborted waiter takes no slot", async () => {
+  const limiter = new WriteLimiter(1);
+  const [first] = await crowd(limiter, 1);
+  const waiter = new AbortController();
+  const waiting = limiter.acquire(waiter.signal);
+  waiter.abort(new Error("enough"));
   await expect(waiting).rejects.toThrow("enough");
-  await expect(gate.acquire(impatient.signal)).rejects.toThrow("enough");
+  await expect(limiter.acquire(waiter.signal)).rejects.toThrow("enough");
   first?.[Symbol.dispose]();
-  expect(await crowd(gate, 1)).toHaveLength(1);
+  expect(await crowd(limiter, 1)).toHaveLength(1);
 });

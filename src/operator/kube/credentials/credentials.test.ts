@@ -37,7 +37,7 @@ async function fromKubeconfig(text: string): Promise<Credentials> {
 
 const inCluster = { KUBERNETES_SERVICE_HOST: "10.0.0.1", KUBERNETES_SERVICE_PORT: "443" };
 
-test("in a cluster: the ServiceAccount's token and CA, read again after they were rotated", async () => {
+test("in a cluster the ServiceAccount's token and CA are read again after their rotation", async () => {
   const path = await directory({ token: "first\n", "ca.crt": "CA", namespace: "vaultsync-system" });
   const clock = new VirtualClock();
   const credentials = await loadCredentials({ env: inCluster, serviceAccountDirectory: path, clock });
@@ -51,7 +51,7 @@ test("in a cluster: the ServiceAccount's token and CA, read again after they wer
   expect(await authorization(credentials)).toBe("Bearer second");
 });
 
-test("a refused token is read again at once; a refusal that comes late changes nothing", async () => {
+test("a rejected token is read again immediately; a late rejection has no effect", async () => {
   const path = await directory({ token: "first", "ca.crt": "CA" });
   const credentials = await loadCredentials({ env: inCluster, serviceAccountDirectory: path, clock: new VirtualClock() });
   const first = await credentials.access();
@@ -63,7 +63,7 @@ test("a refused token is read again at once; a refusal that comes late changes n
   expect(await credentials.access()).toBe(second);
 });
 
-test("a token that cannot be read is tried again at the next call", async () => {
+test("a token that cannot be read is read again on the next request", async () => {
   const path = await directory({ "ca.crt": "CA" });
   const credentials = await loadCredentials({ env: inCluster, serviceAccountDirectory: path, clock: new VirtualClock() });
   await expect(credentials.access()).rejects.toThrow("ENOENT");
@@ -71,12 +71,12 @@ test("a token that cannot be read is tried again at the next call", async () => 
   expect(await authorization(credentials)).toBe("Bearer there");
 });
 
-test("an IPv6 address of the API server is put into brackets", async () => {
+test("an IPv6 address of the API server is written in brackets", async () => {
   const env = { ...inCluster, KUBERNETES_SERVICE_HOST: "fd00::1" };
   expect((await loadCredentials({ env, serviceAccountDirectory: "/nonexistent" })).server.host).toBe("[fd00::1]");
 });
 
-test("a kubeconfig: server, namespace, CA, client certificate and token", async () => {
+test("a kubeconfig provides server, namespace, CA, client certificate and token", async () => {
   const [ca, cert, key] = ["CA", "CERT", "KEY"].map((text) => Buffer.from(text).toString("base64"));
   const credentials = await fromKubeconfig(
     kubeconfig(
@@ -90,7 +90,7 @@ test("a kubeconfig: server, namespace, CA, client certificate and token", async 
   expect((await credentials.access()).tls.reveal()).toEqual({ ca: "CA", cert: "CERT", key: "KEY", servername: "other.example" });
 });
 
-test("a kubeconfig that was rewritten is read again when the server refuses the old one", async () => {
+test("a rewritten kubeconfig is read again after the server rejects the old credentials", async () => {
   const path = join(await directory({ config: kubeconfig('{server: "https://k.example"}', "{token: old}") }), "config");
   const credentials = await loadCredentials({ kubeconfig: path });
   const old = await credentials.access();
@@ -99,7 +99,7 @@ test("a kubeconfig that was rewritten is read again when the server refuses the 
   expect(await authorization(credentials)).toBe("Bearer new");
 });
 
-test("basic authentication and impersonation of a kubeconfig are kept", async () => {
+test("basic authentication and impersonation of a kubeconfig are supported", async () => {
   const credentials = await fromKubeconfig(kubeconfig('{server: "https://k.example"}', "{username: u, password: p, as: boss}"));
   expect((await credentials.access()).headers.reveal()).toEqual({ authorization: "Basic dTpw", "impersonate-user": "boss" });
 });
@@ -112,21 +112,21 @@ test.each([
     "insecure-skip-tls-verify",
   ],
   ["a proxy", '{server: "https://k.example", proxy-url: "http://p.example"}', "proxy-url"],
-])("%s is refused, with a word on what to change", async (_, cluster, message) => {
+])("a kubeconfig with %s is rejected with a message that names the setting", async (_, cluster, message) => {
   await expect(fromKubeconfig(kubeconfig(cluster, "{}"))).rejects.toThrow(message);
 });
 
-test("a kubeconfig that cannot be parsed is refused without quoting it", async () => {
+test("the error for a malformed kubeconfig does not quote it", async () => {
   const error: unknown = await fromKubeconfig(`users: [{name: u, user: {token: ${CANARY}`).catch((caught: unknown) => caught);
   expect(error).toMatchObject({ name: "KubeConfigError" });
   expect(inspect(error, { depth: 10 })).not.toContain(CANARY);
 });
 
-test("a missing kubeconfig is named", async () => {
+test("the error for a missing kubeconfig names its path", async () => {
   await expect(loadCredentials({ kubeconfig: "/nonexistent/config" })).rejects.toThrow("cannot read /nonexistent/config: ENOENT");
 });
 
-test("a token shows itself in no printed form", async () => {
+test("a token appears in no printed form of the credentials", async () => {
   const credentials = await fromKubeconfig(kubeconfig('{server: "https://k.example"}', `{token: ${CANARY}}`));
   const access = await credentials.access();
   expect(

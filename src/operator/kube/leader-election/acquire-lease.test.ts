@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { json, LoopbackApiServer, refusal, type SeenRequest } from "../../../../test/support/kube/loopback-api-server.ts";
+import { json, LoopbackApiServer, failureStatus, type SeenRequest } from "../../../../test/support/kube/loopback-api-server.ts";
 import { pump } from "../../../../test/support/clock/pump.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import { silentLogger } from "../../../lib/logger.ts";
@@ -16,14 +16,14 @@ interface Spec {
   leaseTransitions: number;
 }
 
-/** One Lease on a server that keeps it as an API server does, and fails on demand. */
+/** A loopback API server with one Lease, which fails on demand. */
 class LeaseServer {
   readonly clock = new VirtualClock();
   readonly writes: Spec[] = [];
   spec: Spec | undefined;
   version = 1;
-  /** Not applied; applied, but the answer says otherwise; never answered; answered after 4 s. */
-  fault: "none" | "refuse" | "apply-and-refuse" | "hang" | "slow" = "none";
+  /** The write fails; is applied but reported as failed; gets no response; gets a response after 4 s. */
+  fault: "none" | "fail" | "apply-and-fail" | "hang" | "slow" = "none";
   readonly server: LoopbackApiServer;
   readonly api: KubeClient;
 
@@ -31,12 +31,12 @@ class LeaseServer {
     this.server = server;
     const { clock } = this;
     this.api = new KubeClient({ credentials: new Credentials(server.source(), clock), clock, fieldManager: "vaultsync" });
-    server.answer = async (request, response) => {
+    server.handler = async (request, response) => {
       if (this.fault === "slow") await clock.sleep(4_000);
       if (this.fault === "hang") return;
-      if (this.fault === "refuse") return json(response, 503, {});
+      if (this.fault === "fail") return json(response, 503, {});
       const [status, body] = this.#serve(request);
-      if (this.fault === "apply-and-refuse" && request.method !== "GET") json(response, 500, {});
+      if (this.fault === "apply-and-fail" && request.method !== "GET") json(response, 500, {});
       else json(response, status, body);
     };
     onTestFinished(async () => {
@@ -52,36 +52,36 @@ class LeaseServer {
     return lease;
   }
 
-  /** Another process writes. */
+  /** Writes the Lease as another process. */
   write(spec: Partial<Spec>): void {
     if (this.spec) Object.assign(this.spec, spec);
     this.version += 1;
   }
 
   async acquire(identity = "me"): Promise<Leadership> {
-    const leadership = await pump(this.clock, this.begin(identity));
+    const leadership = await pump(this.clock, this.startAcquiring(identity));
     onTestFinished(async () => {
       await pump(this.clock, leadership.release());
     });
     return leadership;
   }
 
-  begin(identity: string, signal: AbortSignal = new AbortController().signal): Promise<Leadership> {
+  startAcquiring(identity: string, signal: AbortSignal = new AbortController().signal): Promise<Leadership> {
     const { api, clock } = this;
     return acquireLease({ api, namespace: "sys", name: "l", identity, clock, random: () => 0.5, logger: silentLogger }, signal);
   }
 
-  /** Real requests go on between the steps. */
+  /** Advances the clock in steps, with real requests between them. */
   async wait(ms: number): Promise<void> {
     const until = this.clock.monotonic() + ms;
     await pump(this.clock, () => this.clock.monotonic() >= until, 250);
   }
 
   #serve({ method, body }: SeenRequest): [number, object] {
-    if (method === "GET") return this.spec ? [200, this.#object()] : [404, refusal(404, "NotFound")];
+    if (method === "GET") return this.spec ? [200, this.#object()] : [404, failureStatus(404, "NotFound")];
     const { metadata, spec }: { metadata: { resourceVersion?: string }; spec: Spec } = JSON.parse(body);
-    if (method === "POST" && this.spec) return [409, refusal(409, "AlreadyExists")];
-    if (method === "PUT" && metadata.resourceVersion !== String(this.version)) return [409, refusal(409, "Conflict")];
+    if (method === "POST" && this.spec) return [409, failureStatus(409, "AlreadyExists")];
+    if (method === "PUT" && metadata.resourceVersion !== String(this.version)) return [409, failureStatus(409, "Conflict")];
     this.version += 1;
     this.spec = spec;
     this.writes.push(spec);
@@ -93,7 +93,7 @@ class LeaseServer {
   }
 }
 
-test("a Lease that is not there is created, with six digits of a second", async () => {
+test("a missing Lease is created, with timestamps of six fraction digits", async () => {
   const lease = await LeaseServer.start();
   const leadership = await lease.acquire();
   expect(leadership.mayWrite()).toBe(true);
@@ -101,24 +101,24 @@ test("a Lease that is not there is created, with six digits of a second", async 
   expect(lease.writes[0]?.renewTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
 });
 
-test("a Lease that was given back is taken at once", async () => {
+test("a released Lease is taken immediately", async () => {
   const lease = await LeaseServer.start({ holderIdentity: "" });
   await lease.acquire();
   expect(lease.spec).toMatchObject({ holderIdentity: "me", leaseTransitions: 4 });
 });
 
-test("a Lease held by another is taken only after its whole duration without a renewal that we saw", async () => {
-  // Its own time is years ago: the clocks of others are never believed.
+test("a Lease held by another process is taken only after its duration without a renewal", async () => {
+  // The written renewTime is years ago: the holder's clock is never trusted.
   const lease = await LeaseServer.start({ holderIdentity: "other", renewTime: "2001-01-01T00:00:00.000000Z" });
-  const begun = lease.clock.monotonic();
+  const startedAt = lease.clock.monotonic();
   await lease.acquire();
-  expect(lease.clock.monotonic() - begun).toBeGreaterThanOrEqual(15_000);
+  expect(lease.clock.monotonic() - startedAt).toBeGreaterThanOrEqual(15_000);
 });
 
-test("as long as the other renews, it is not taken", async () => {
+test("a Lease that its holder renews is not taken", async () => {
   const lease = await LeaseServer.start({ holderIdentity: "other" });
   const stop = new AbortController();
-  const waiting = lease.begin("me", stop.signal);
+  const waiting = lease.startAcquiring("me", stop.signal);
   for (let n = 0; n < 8; n += 1) {
     await lease.wait(10_000);
     lease.write({ renewTime: "2001-01-01T00:00:00.000000Z" });
@@ -128,7 +128,7 @@ test("as long as the other renews, it is not taken", async () => {
   await expect(waiting).rejects.toThrow("stop");
 });
 
-test("it is renewed for as long as it is held, and counts as one holding", async () => {
+test("the leader renews the Lease without a further transition", async () => {
   const lease = await LeaseServer.start();
   const leadership = await lease.acquire();
   await lease.wait(60_000);
@@ -138,7 +138,7 @@ test("it is renewed for as long as it is held, and counts as one holding", async
   expect(new Set(lease.writes.map(({ acquireTime, leaseTransitions }) => `${acquireTime} ${leaseTransitions}`)).size).toBe(1);
 });
 
-test.each(["refuse", "hang"] as const)(
+test.each(["fail", "hang"] as const)(
   "a server that starts to %s: writing stops 10 s after the last renewal, before 15 s",
   async (fault) => {
     const lease = await LeaseServer.start();
@@ -155,7 +155,7 @@ test.each(["refuse", "hang"] as const)(
   },
 );
 
-test("the time to write counts from when a renewal was sent, not from its answer", async () => {
+test("the renew deadline counts from when a renewal was sent, not from its response", async () => {
   const lease = await LeaseServer.start();
   const leadership = await lease.acquire();
   const sent = lease.clock.monotonic() + 2_000;
@@ -168,29 +168,29 @@ test("the time to write counts from when a renewal was sent, not from its answer
   expect(leadership.mayWrite()).toBe(false);
 });
 
-test("a process that was stopped for longer than the deadline may not write, even before any timer has fired", async () => {
+test("a process suspended beyond the deadline may not write, even before a timer fires", async () => {
   const lease = await LeaseServer.start();
   const leadership = await lease.acquire();
   const now = lease.clock.monotonic();
-  // SIGSTOP: the clock has gone on, and nothing else has run yet.
+  // After a SIGSTOP the clock has advanced and no timer has run yet.
   lease.clock.monotonic = () => now + 11_000;
   expect(leadership.mayWrite()).toBe(false);
 });
 
-test("a short outage is survived", async () => {
+test("the leader survives a short outage of the API server", async () => {
   const lease = await LeaseServer.start();
   const leadership = await lease.acquire();
-  lease.fault = "refuse";
+  lease.fault = "fail";
   await lease.wait(6_000);
   lease.fault = "none";
   await lease.wait(20_000);
   expect(leadership.mayWrite()).toBe(true);
 });
 
-test("a renewal that happened but was reported as failed is found to be ours", async () => {
+test("a renewal that was applied but reported as failed keeps the Lease", async () => {
   const lease = await LeaseServer.start();
   const leadership = await lease.acquire();
-  lease.fault = "apply-and-refuse";
+  lease.fault = "apply-and-fail";
   await lease.wait(3_000);
   lease.fault = "none";
   await lease.wait(20_000);
@@ -199,7 +199,7 @@ test("a renewal that happened but was reported as failed is found to be ours", a
 });
 
 test.each<[string, (lease: LeaseServer) => void]>([
-  ["taken by another", (lease) => lease.write({ holderIdentity: "other" })],
+  ["taken by another process", (lease) => lease.write({ holderIdentity: "other" })],
   [
     "deleted",
     (lease) => {
@@ -216,32 +216,32 @@ test.each<[string, (lease: LeaseServer) => void]>([
   expect(leadership.mayWrite()).toBe(false);
 });
 
-test("released, it is free at once, is not lost, and leaves no timer", async () => {
+test("a released Lease is free immediately, is not lost, and leaves no timer", async () => {
   const lease = await LeaseServer.start();
   const leadership = await lease.acquire();
   const released = leadership.release();
-  expect(leadership.mayWrite(), "from the first moment on").toBe(false);
+  expect(leadership.mayWrite(), "mayWrite during the release").toBe(false);
   await pump(lease.clock, released);
   expect(lease.spec?.holderIdentity).toBe("");
   expect(leadership.lost.aborted).toBe(false);
   expect(lease.clock.pending).toBe(0);
-  const begun = lease.clock.monotonic();
+  const startedAt = lease.clock.monotonic();
   await lease.acquire("next");
-  expect(lease.clock.monotonic() - begun).toBeLessThan(2_000);
+  expect(lease.clock.monotonic() - startedAt).toBeLessThan(2_000);
 });
 
-test("a server that cannot be told of the release does not hold it up", async () => {
+test("an unavailable API server does not block the release", async () => {
   const lease = await LeaseServer.start();
   const leadership = await lease.acquire();
   lease.fault = "hang";
-  const begun = lease.clock.monotonic();
+  const startedAt = lease.clock.monotonic();
   await pump(lease.clock, leadership.release());
-  expect(lease.clock.monotonic() - begun).toBeLessThan(3_000);
+  expect(lease.clock.monotonic() - startedAt).toBeLessThan(3_000);
 });
 
-test("of two candidates exactly one leads at any time, and the other follows", async () => {
+test("of two candidates exactly one is the leader at any time, and the other succeeds it", async () => {
   const lease = await LeaseServer.start();
-  const both = [lease.begin("one"), lease.begin("two")];
+  const both = [lease.startAcquiring("one"), lease.startAcquiring("two")];
   const first = await pump(lease.clock, Promise.race(both));
   await lease.wait(30_000);
   const holder = lease.spec?.holderIdentity;
