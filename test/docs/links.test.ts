@@ -47,7 +47,9 @@ describe("Markdown links", () => {
   });
 
   test("every path of the repository that a page names in code exists", () => {
-    const named = pages.flatMap((page) => pathsNamedIn(read(page)).flatMap((path) => brokenLink(page, path, undefined) ?? []));
+    // The changelog also names what was removed.
+    const current = pages.filter((page) => page !== "CHANGELOG.md");
+    const named = current.flatMap((page) => pathsNamedIn(read(page)).flatMap((path) => brokenLink(page, path, undefined) ?? []));
     expect(named).toEqual([]);
   });
 
