@@ -25,7 +25,7 @@ export const bannedWords: readonly BannedWord[] = [
   { pattern: word("rooms?|doors?"), instead: "module, package" },
   { pattern: word("log-ins?|log-outs?"), instead: "login, logout (noun); log in, log out (verb)" },
   { pattern: word("e-mails?"), instead: "email" },
-  { pattern: word("letters?|senderIdentity"), instead: "email, message" },
+  { pattern: word("letters?|letterhead"), instead: "email, message" },
   { pattern: word("lapse[sd]?"), instead: "expired" },
   { pattern: word("put away|throw-away"), instead: "dismiss; ephemeral" },
   { pattern: word("spoiled"), instead: "corrupted, malformed" },

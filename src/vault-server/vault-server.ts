@@ -107,7 +107,7 @@ function isAddressInfo(address: AddressInfo | string | null): address is Address
 
 function urlOf(app: FastifyInstance, options: VaultServerOptions): string {
   const address = app.server.address();
-  if (!isAddressInfo(address)) throw new Error("the server does not listen on a port");
+  if (!isAddressInfo(address)) throw new Error("the server is not listening on a port");
   const host = options.listen.host.includes(":") ? `[${options.listen.host}]` : options.listen.host;
   return `${options.tls ? "https" : "http"}://${host}:${address.port}`;
 }
@@ -118,7 +118,7 @@ function urlOf(app: FastifyInstance, options: VaultServerOptions): string {
  */
 export async function startVaultServer(options: VaultServerOptions): Promise<VaultServer> {
   const key = options.masterKey ?? (options.dev && generateMasterKey());
-  if (!key) throw new Error("a vault server needs a master key");
+  if (!key) throw new Error("missing master key");
   const keys = key instanceof KeyRing ? key : KeyRing.of(key);
   await using started = new AsyncDisposableStack();
   const store = started.use(await openStore(options.data));

@@ -135,7 +135,7 @@ test("where the log goes: beside a data file by default, nowhere for a throw-awa
   const postgres = await run(["serve", "--data", "postgres://vault@127.0.0.1:1/vault", "--master-key-file", "x"]);
   expect(postgres).toMatchObject({ code: 2, stderr: expect.stringContaining("--audit-log FILE") });
   const small = await run(["serve", "--dev", "--audit-log-max-bytes", "1"]);
-  expect(small).toMatchObject({ code: 2, stderr: expect.stringContaining("from 65536") });
+  expect(small).toMatchObject({ code: 2, stderr: expect.stringContaining("at least 65536") });
   await makeVault();
   await (await serve("--audit-log", "none")).stop();
   await expect(readFile(log)).rejects.toThrow("ENOENT");

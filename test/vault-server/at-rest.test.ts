@@ -66,7 +66,7 @@ test("everything is there after a restart with the same key, tokens too; another
 });
 
 test("a server without a master key does not start, but for development", async () => {
-  await expect(startVaultServer({ listen: { host: "127.0.0.1", port: 0 }, data })).rejects.toThrow("needs a master key");
+  await expect(startVaultServer({ listen: { host: "127.0.0.1", port: 0 }, data })).rejects.toThrow("missing master key");
 });
 
 test("data of a newer release is refused", async () => {

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { systemClock } from "../../lib/clock.ts";
 import { writeBackup } from "../../vault-server/backup/write-backup.ts";
-import { dataOption, openExistingStore, refusePassword } from "./data-option.ts";
-import { givenKeys, masterKeysOption, requireKey } from "./master-keys-option.ts";
+import { dataOption, openExistingStore, rejectPassword } from "./data-option.ts";
+import { masterKeys, masterKeysOption, requireKey } from "./master-keys-option.ts";
 import { progressLine } from "../progress-line.ts";
 
 interface BackupFlags {
@@ -13,18 +13,18 @@ interface BackupFlags {
 }
 
 const HELP = `
-Servers keep running. The file holds accounts, tokens' digests, secrets, files, teams and grants as they are at one moment; values and files
-stay encrypted under the master key, which is not in it: keep both, apart. Left out are web sessions, links that were mailed, and failed
-log-ins. With the master key given, it is checked to be the right one.
+Servers can keep running. The backup is a consistent snapshot of users, token digests, secrets, files, teams and shares. Values and files
+stay encrypted under the master key, which is not part of the backup: store both, separately. Web sessions, emailed links and failed logins
+are omitted. If a master key is given, the command verifies that it is the right one.
 
 Examples:
   vaultsync vault backup --data vault.db --to /backups/vault-2026-11-21
   vaultsync vault backup --data postgres://vault@db.example.com/vault --to latest --force --master-key-file master.key`;
 
 async function backup(flags: BackupFlags, command: Command): Promise<void> {
-  refusePassword(command);
+  rejectPassword(command);
   process.umask(0o077);
-  const keys = givenKeys(flags);
+  const keys = masterKeys(flags);
   await using store = await openExistingStore(flags.data);
   const line = progressLine(systemClock);
   let rows = 0;
@@ -39,15 +39,15 @@ async function backup(flags: BackupFlags, command: Command): Promise<void> {
   process.stderr.write(`backed up ${rows} rows to ${flags.to}\n`);
 }
 
-/** `vaultsync vault backup`: issue 4, point 6. */
+/** Adds `vaultsync vault backup`. */
 export function backupCommand(parent: Command): void {
   parent
     .command("backup")
-    .description("Writes all data as it is at one moment to a file, while servers run.")
+    .description("Write a consistent snapshot of all data to a file, while servers run.")
     .addOption(dataOption().makeOptionMandatory())
-    .requiredOption("--to <file>", "the backup; must not exist yet")
-    .option("--force", "replace the file, once the new backup is whole")
-    .addOption(masterKeysOption("checked to be the right one"))
+    .requiredOption("--to <file>", "backup file; must not exist yet")
+    .option("--force", "replace an existing file once the new backup is complete")
+    .addOption(masterKeysOption("file with the master key of the data, to verify it"))
     .addHelpText("after", HELP)
     .action((flags: BackupFlags, command: Command) => backup(flags, command));
 }

@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { expect, test, vi } from "vitest";
-import { dataOption, refusePassword } from "./data-option.ts";
+import { dataOption, rejectPassword } from "./data-option.ts";
 
 /** What a command says that takes `--data`; nothing when it takes what it was given. */
 function refusal(args: readonly string[], env: Record<string, string> = {}): string {
@@ -10,7 +10,7 @@ function refusal(args: readonly string[], env: Record<string, string> = {}): str
     .exitOverride()
     .configureOutput({ writeErr: (text) => (said += text) })
     .addOption(dataOption());
-  command.action((_flags, self: Command) => refusePassword(self));
+  command.action((_flags, self: Command) => rejectPassword(self));
   try {
     command.parse(args, { from: "user" });
   } catch {
@@ -25,7 +25,7 @@ test("a password on the command line is refused, with what to do instead and wit
   for (const url of ["postgres://vault:canary@db/vault", "postgresql://vault@db/vault?password=canary"]) {
     const said = refusal(["--data", url]);
     expect(said).toContain(
-      "set PGPASSWORD or PGPASSFILE, or give the whole URL in the environment variable VAULTSYNC_VAULT_DATA",
+      "set PGPASSWORD or PGPASSFILE, or pass the whole URL in the environment variable VAULTSYNC_VAULT_DATA",
     );
     expect(said).not.toContain("canary");
   }

@@ -5,23 +5,23 @@ import { containsPassword, isPostgresUrl } from "../../vault-server/store/postgr
 import type { Store } from "../../vault-server/store/store.ts";
 
 export function dataOption(): Option {
-  return new Option("--data <file>", "where everything is kept: one SQLite file, or a PostgreSQL database (postgres://…)").env(
+  return new Option("--data <file>", "SQLite file or PostgreSQL URL (postgres://…) of the vault's data").env(
     "VAULTSYNC_VAULT_DATA",
   );
 }
 
-/** Everybody on the machine can read a command line. */
-export function refusePassword(command: Command): void {
+/** Rejects a password in `--data`: every user of the machine can read a command line. */
+export function rejectPassword(command: Command): void {
   const data: unknown = command.getOptionValue("data");
   if (command.getOptionValueSource("data") !== "cli" || typeof data !== "string" || !containsPassword(data)) return;
   command.error(
-    "error: refusing a password on the command line: leave it out of --data and set PGPASSWORD or PGPASSFILE, or give the whole URL " +
+    "error: --data must not contain a password: set PGPASSWORD or PGPASSFILE, or pass the whole URL " +
       "in the environment variable VAULTSYNC_VAULT_DATA",
   );
 }
 
-/** For commands that work with data there is. @throws Error when there is no such file, instead of making an empty one */
+/** Opens a store that must exist. @throws Error when the file does not exist, instead of creating an empty one */
 export async function openExistingStore(data: string): Promise<Store> {
-  if (!isPostgresUrl(data) && !existsSync(data)) throw new Error(`there is no data file ${data}`);
+  if (!isPostgresUrl(data) && !existsSync(data)) throw new Error(`data file not found: ${data}`);
   return openStore(data);
 }

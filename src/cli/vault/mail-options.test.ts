@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
-import { givenMail } from "./mail-options.ts";
+import { mailOptions } from "./mail-options.ts";
 
 const PASSWORD = "canary-9c17";
 let directory: string;
@@ -22,30 +22,31 @@ async function file(text: string): Promise<string> {
 test("the SMTP server comes from a file or the environment, and never prints its password", async () => {
   const server = { host: "mail.example.com", port: 465, tls: "implicit", user: "u", password: PASSWORD };
   const url = `smtps://u:${PASSWORD}@mail.example.com`;
-  const fromFile = await givenMail({ smtpUrlFile: await file(`${url}\n`), mailFrom: "vault@example.com" });
+  const fromFile = await mailOptions({ smtpUrlFile: await file(`${url}\n`), mailFrom: "vault@example.com" });
   expect([fromFile.smtp?.reveal(), fromFile.from]).toEqual([server, "vault@example.com"]);
   vi.stubEnv("VAULTSYNC_VAULT_SMTP_URL", url);
-  expect((await givenMail({ smtpCaFile: await file("PEM") })).smtpCa).toBe("PEM");
-  const fromEnvironment = await givenMail({});
+  expect((await mailOptions({ smtpCaFile: await file("PEM") })).smtpCa).toBe("PEM");
+  const fromEnvironment = await mailOptions({});
   expect(fromEnvironment.smtp?.reveal()).toEqual(server);
   expect(JSON.stringify(fromEnvironment)).not.toContain(PASSWORD);
 });
 
 test("without an SMTP server letters are files", async () => {
-  expect(await givenMail({})).toEqual({});
-  expect(await givenMail({ mailDir: "letters" })).toEqual({ directory: "letters" });
+  expect(await mailOptions({})).toEqual({});
+  expect(await mailOptions({ mailDir: "emails" })).toEqual({ directory: "emails" });
   vi.stubEnv("VAULTSYNC_VAULT_SMTP_URL", "");
-  expect(await givenMail({})).toEqual({});
+  expect(await mailOptions({})).toEqual({});
 });
 
-const refused = async (flags: Parameters<typeof givenMail>[0]) => String(await givenMail(flags).catch((error: unknown) => error));
+const refused = async (flags: Parameters<typeof mailOptions>[0]) =>
+  String(await mailOptions(flags).catch((error: unknown) => error));
 
 test("what contradicts itself is refused, and the URL is not quoted", async () => {
   const smtpUrlFile = await file(`smtp://u:${PASSWORD}@mail.example.com?requireTLS=false`);
   for (const [flags, why] of [
     [{ smtpUrlFile }, "without TLS"],
-    [{ smtpUrlFile: await file(`smtps://u:${PASSWORD}@mail.example.com`), mailDir: "letters" }, "not both"],
-    [{ smtpCaFile: smtpUrlFile }, "give its URL too"],
+    [{ smtpUrlFile: await file(`smtps://u:${PASSWORD}@mail.example.com`), mailDir: "emails" }, "not both"],
+    [{ smtpCaFile: smtpUrlFile }, "requires an SMTP URL"],
   ] as const) {
     const failure = await refused(flags);
     expect(failure).toContain(why);

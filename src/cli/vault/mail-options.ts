@@ -4,7 +4,7 @@ import { Redacted } from "../../lib/redacted.ts";
 import type { MailOptions } from "../../vault-server/mail/open-mail.ts";
 import { parseSmtpUrl, type SmtpServer } from "../../vault-server/mail/smtp-url.ts";
 
-/** The flags about mail, as commander collects them. The SMTP URL holds a password: it comes from a file or the environment. */
+/** Email flags as commander collects them. The SMTP URL contains a password, so it comes from a file or the environment. */
 export interface MailFlags {
   readonly smtpUrlFile?: string;
   readonly smtpCaFile?: string;
@@ -16,16 +16,16 @@ export function addMailOptions(command: Command): void {
   const options = [
     new Option(
       "--smtp-url-file <file>",
-      "smtp://user:password@host:port that letters leave through (or VAULTSYNC_VAULT_SMTP_URL)",
+      "file with the URL of the SMTP server, smtp://user:password@host:port (or VAULTSYNC_VAULT_SMTP_URL)",
     ).env("VAULTSYNC_VAULT_SMTP_URL_FILE"),
-    new Option("--smtp-ca-file <file>", "certificates, PEM, that vouch for the SMTP server instead of those Node knows").env(
+    new Option("--smtp-ca-file <file>", "PEM file with the CA certificates of the SMTP server (default: those of Node.js)").env(
       "VAULTSYNC_VAULT_SMTP_CA_FILE",
     ),
     new Option(
       "--mail-dir <directory>",
-      "without SMTP: where letters are written as .eml files; beside the data file by default",
+      "directory for emails as .eml files when there is no SMTP server (default: <data>-mail)",
     ).env("VAULTSYNC_VAULT_MAIL_DIR"),
-    new Option("--mail-from <address>", "the sender of letters; vaultsync@ the application's host by default").env(
+    new Option("--mail-from <address>", "sender of emails (default: vaultsync@ and the host of --app-url)").env(
       "VAULTSYNC_VAULT_MAIL_FROM",
     ),
   ];
@@ -37,13 +37,12 @@ async function smtpServer({ smtpUrlFile }: MailFlags): Promise<Redacted<SmtpServ
   return text === undefined || text === "" ? undefined : new Redacted(parseSmtpUrl(text));
 }
 
-/** @throws Error that says what to do; it quotes no part of the SMTP URL */
-export async function givenMail(flags: MailFlags): Promise<MailOptions> {
+/** Returns the email options. @throws Error with a remedy; it quotes no part of the SMTP URL */
+export async function mailOptions(flags: MailFlags): Promise<MailOptions> {
   const { smtpCaFile, mailDir, mailFrom } = flags;
   const smtp = await smtpServer(flags);
-  if (smtp && mailDir !== undefined)
-    throw new Error("letters leave through SMTP or as files: give an SMTP URL or --mail-dir, not both");
-  if (!smtp && smtpCaFile !== undefined) throw new Error("--smtp-ca-file is about an SMTP server: give its URL too");
+  if (smtp && mailDir !== undefined) throw new Error("conflicting email options: specify an SMTP URL or --mail-dir, not both");
+  if (!smtp && smtpCaFile !== undefined) throw new Error("--smtp-ca-file requires an SMTP URL: add --smtp-url-file");
   return {
     ...(smtp && { smtp }),
     ...(smtpCaFile !== undefined && { smtpCa: await readFile(smtpCaFile, "utf8") }),

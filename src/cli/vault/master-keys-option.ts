@@ -8,14 +8,14 @@ export function masterKeysOption(description: string): Option {
   );
 }
 
-/** From a file, which may get others while a server runs, or from the environment. @throws Error that says what to do */
-export function givenKeys(flags: { readonly masterKeyFile?: string }): KeyRing | undefined {
+/** Returns the master keys of a file, which may change while a server runs, or of the environment. @throws Error with a remedy */
+export function masterKeys(flags: { readonly masterKeyFile?: string }): KeyRing | undefined {
   if (flags.masterKeyFile !== undefined) return new KeyRing(new KeyFile(flags.masterKeyFile));
   const text = process.env.VAULTSYNC_VAULT_MASTER_KEY;
   return text === undefined ? undefined : new KeyRing({ read: () => parseMasterKeys(text) });
 }
 
-/** @throws Error when keys were given and this one is not among them */
+/** @throws Error when keys are given and this one is missing */
 export function requireKey(keys: KeyRing | undefined, id: string): void {
-  if (keys && !keys.find(id)) throw new Error(`the data is under another master key, ${id}, than those given`);
+  if (keys && !keys.find(id)) throw new Error(`the data is encrypted under another master key, ${id}, than the given ones`);
 }

@@ -3,8 +3,8 @@ import { systemClock } from "../../lib/clock.ts";
 import { BackupFile, type BackupSummary } from "../../vault-server/backup/backup-file.ts";
 import { restoreBackup } from "../../vault-server/backup/restore-backup.ts";
 import { openStore } from "../../vault-server/store/open-store.ts";
-import { dataOption, refusePassword } from "./data-option.ts";
-import { givenKeys, masterKeysOption, requireKey } from "./master-keys-option.ts";
+import { dataOption, rejectPassword } from "./data-option.ts";
+import { masterKeys, masterKeysOption, requireKey } from "./master-keys-option.ts";
 import { progressLine } from "../progress-line.ts";
 
 interface RestoreFlags {
@@ -15,8 +15,8 @@ interface RestoreFlags {
 }
 
 const HELP = `
-The whole file is checked first. It is restored all or nothing, and only into empty data: a new file, or a PostgreSQL database without
-tables or without rows. It does not matter which of the two was backed up. Start the server with the master key of that time.
+The whole file is verified first. The restore is atomic and requires an empty store: a new file, or a PostgreSQL database without tables
+or without rows. A backup of one kind of store can be restored into the other. Start the server with the master key of the backup.
 
 Examples:
   vaultsync vault restore --from /backups/vault-2026-11-21 --verify
@@ -28,17 +28,18 @@ function total({ end }: BackupSummary): number {
 }
 
 async function restore(flags: RestoreFlags, command: Command): Promise<void> {
-  refusePassword(command);
+  rejectPassword(command);
   process.umask(0o077);
   const { data, from, verify } = flags;
-  if (data === undefined && verify !== true) return command.error("error: say where to restore to with --data, or add --verify");
-  const keys = givenKeys(flags);
+  if (data === undefined && verify !== true)
+    return command.error("error: specify the store to restore into with --data, or add --verify");
+  const keys = masterKeys(flags);
   await using backup = await BackupFile.open(from);
   const summary = await backup.read(() => undefined);
   requireKey(keys, summary.head.key);
   const others = summary.end.keys.filter((id) => id !== summary.head.key);
   process.stderr.write(`${from}: made at ${summary.head.made_at}, ${total(summary)} rows, master key ${summary.head.key}\n`);
-  if (others.length > 0) process.stderr.write(`some records are under other master keys: ${others.join(", ")}\n`);
+  if (others.length > 0) process.stderr.write(`some records are encrypted under other master keys: ${others.join(", ")}\n`);
   if (verify === true || data === undefined) return;
   const line = progressLine(systemClock);
   await using store = await openStore(data);
@@ -46,15 +47,15 @@ async function restore(flags: RestoreFlags, command: Command): Promise<void> {
   process.stderr.write(`restored ${total(summary)} rows\n`);
 }
 
-/** `vaultsync vault restore`: issue 4, point 6. */
+/** Adds `vaultsync vault restore`. */
 export function restoreCommand(parent: Command): void {
   parent
     .command("restore")
-    .description("Brings a backup into empty data, or only checks it.")
-    .requiredOption("--from <file>", "what `vaultsync vault backup` wrote")
+    .description("Restore a backup into an empty store, or verify it without restoring.")
+    .requiredOption("--from <file>", "backup file, written by `vaultsync vault backup`")
     .addOption(dataOption())
-    .option("--verify", "only check the file")
-    .addOption(masterKeysOption("checked to be the right one"))
+    .option("--verify", "verify the file without restoring it")
+    .addOption(masterKeysOption("file with the master key of the backup, to verify it"))
     .addHelpText("after", HELP)
     .action((flags: RestoreFlags, command: Command) => restore(flags, command));
 }

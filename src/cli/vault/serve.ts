@@ -4,14 +4,14 @@ import { once } from "node:events";
 import { systemClock } from "../../lib/clock.ts";
 import { createLogger, type LogLevel } from "../../telemetry/create-logger.ts";
 import { startVaultServer, type VaultServer, type VaultServerOptions } from "../../vault-server/vault-server.ts";
-import { auditFault, givenAudit, type AuditFlags } from "./audit-options.ts";
+import { auditError, auditOptions, type AuditFlags } from "./audit-options.ts";
 import { isLoopback, type ListenAddress } from "../listen-address.ts";
-import { givenKeys } from "./master-keys-option.ts";
-import { givenMail, type MailFlags } from "./mail-options.ts";
+import { masterKeys } from "./master-keys-option.ts";
+import { mailOptions, type MailFlags } from "./mail-options.ts";
 import { stopSignal } from "../stop-signal.ts";
-import { webAppFault, type WebAppFlags } from "./web-app-options.ts";
+import { webAppError, type WebAppFlags } from "./web-app-options.ts";
 
-/** The flags of `vaultsync vault serve`, as commander collects them. */
+/** Flags of `vaultsync vault serve` as commander collects them. */
 export interface VaultServeFlags extends MailFlags, AuditFlags, WebAppFlags {
   readonly listen: ListenAddress;
   readonly data?: string;
@@ -25,30 +25,30 @@ export interface VaultServeFlags extends MailFlags, AuditFlags, WebAppFlags {
   readonly logLevel: LogLevel;
 }
 
-/** What cannot be right whatever the files hold; `undefined` when nothing is wrong. */
-function flagFault(flags: VaultServeFlags): string | undefined {
+/** Returns the error of contradictory flags, or `undefined`. */
+function flagError(flags: VaultServeFlags): string | undefined {
   const tls = flags.tlsCertFile !== undefined;
-  if (tls !== (flags.tlsKeyFile !== undefined)) return "give --tls-cert-file and --tls-key-file together";
+  if (tls !== (flags.tlsKeyFile !== undefined)) return "--tls-cert-file and --tls-key-file require each other";
   if (!tls && !isLoopback(flags.listen) && flags.allowHttpListen !== true) {
     return (
-      "refusing to serve plain http beyond this machine: listen on 127.0.0.1, give --tls-cert-file and --tls-key-file, " +
-      "or, behind something that terminates TLS, add --allow-http-listen"
+      "refusing to serve plain http on a non-loopback address: listen on 127.0.0.1, add --tls-cert-file and --tls-key-file, " +
+      "or add --allow-http-listen behind a proxy that terminates TLS"
     );
   }
-  const fault = webAppFault(flags);
-  if (fault !== undefined || flags.dev === true) return fault;
-  if (flags.devUsers) return "--dev-users is for a throw-away server: add --dev, or use `vaultsync vault user add`";
-  if (flags.data === undefined) return "say where to keep the data with --data FILE, or start a throw-away server with --dev";
-  return auditFault(flags, flags.data);
+  const error = webAppError(flags);
+  if (error !== undefined || flags.dev === true) return error;
+  if (flags.devUsers) return "--dev-users requires --dev; use `vaultsync vault user add` for other servers";
+  if (flags.data === undefined) return "specify the data file with --data FILE, or start an in-memory server with --dev";
+  return auditError(flags, flags.data);
 }
 
 async function serverOptions(flags: VaultServeFlags, command: Command): Promise<VaultServerOptions> {
-  const fault = flagFault(flags);
-  if (fault !== undefined) return command.error(`error: ${fault}`);
-  const masterKey = givenKeys(flags);
+  const error = flagError(flags);
+  if (error !== undefined) return command.error(`error: ${error}`);
+  const masterKey = masterKeys(flags);
   if (!masterKey && flags.dev !== true) {
     return command.error(
-      "error: refusing to start without a master key: make one with `vaultsync vault key generate FILE` and give it with --master-key-file FILE",
+      "error: refusing to start without a master key: generate one with `vaultsync vault key generate FILE` and pass --master-key-file FILE",
     );
   }
   const { tlsCertFile, tlsKeyFile } = flags;
@@ -56,8 +56,8 @@ async function serverOptions(flags: VaultServeFlags, command: Command): Promise<
     listen: flags.listen,
     data: flags.data ?? ":memory:",
     expired: flags.expired,
-    mail: await givenMail(flags),
-    ...givenAudit(flags, flags.data),
+    mail: await mailOptions(flags),
+    ...auditOptions(flags, flags.data),
     ...(flags.appUrl !== undefined && { appUrl: flags.appUrl }),
     ...(flags.trustProxy && { trustedProxies: flags.trustProxy }),
     logger: createLogger({ name: "vault", level: flags.logLevel }),
@@ -70,24 +70,24 @@ async function serverOptions(flags: VaultServeFlags, command: Command): Promise<
   };
 }
 
-/** The one line that says the server is ready. Passwords are printed here and nowhere else. */
+/** Returns the line that reports readiness. Generated passwords are printed here only. */
 function readyLine(server: VaultServer, dev: boolean): string {
   const { mailDirectory } = server;
   const users = server.users.map(({ email, password }) => ({ email, password: password.reveal() }));
   return `${JSON.stringify({ url: server.url, ...(dev && { users }), ...(mailDirectory !== undefined && { mail_dir: mailDirectory }) })}\n`;
 }
 
-/** What is still under way this long after the signal is cut off. */
+/** Grace period for requests in flight after a stop signal, in milliseconds. */
 const GRACE_MS = 15_000;
 
-/** `vaultsync vault serve`: runs until it is told to stop, then answers what is under way. */
+/** Runs `vaultsync vault serve` until a stop signal, then completes the requests in flight. */
 export async function vaultServe(flags: VaultServeFlags, command: Command): Promise<void> {
   const options = await serverOptions(flags, command);
   if (flags.appUrl === undefined && !isLoopback(flags.listen)) {
-    options.logger?.warn({}, "people cannot log in to the web application, and links in letters lead nowhere, without --app-url");
+    options.logger?.warn({}, "missing --app-url: web application logins and links in emails do not work");
   }
   const stop = stopSignal();
-  // The data file holds other people's secrets, sealed or not.
+  // The data file contains users' secrets, if encrypted.
   process.umask(0o077);
   const server = await startVaultServer(options);
   process.stdout.write(readyLine(server, flags.dev === true));

@@ -3,7 +3,7 @@ import { systemClock } from "../../lib/clock.ts";
 import { openStore } from "../../vault-server/store/open-store.ts";
 import { addUser } from "../../vault-server/accounts/users.ts";
 import { addAuditOptions } from "./audit-options.ts";
-import { dataOption, refusePassword } from "./data-option.ts";
+import { dataOption, rejectPassword } from "./data-option.ts";
 import { parseListenAddress } from "../listen-address.ts";
 import { addMailOptions } from "./mail-options.ts";
 import { masterKeysOption } from "./master-keys-option.ts";
@@ -27,46 +27,47 @@ Examples:
 function serveCommand(parent: Command): void {
   const serve = parent
     .command("serve")
-    .description("Runs the reference vault server; prints one JSON line with its url when it is ready, logs to standard error.")
+    .description("Run the reference vault server. Prints a JSON line with its url when it is ready, and logs to standard error.")
     .addOption(
-      new Option("--listen <host:port>", "where to listen; port 0 takes a free one")
+      new Option("--listen <host:port>", "address to listen on; port 0 selects a free port")
         .env("VAULTSYNC_VAULT_LISTEN")
         .argParser(parseListenAddress)
         .default({ host: "127.0.0.1", port: 8200 }, "127.0.0.1:8200"),
     )
     .addOption(dataOption())
-    .addOption(masterKeysOption("32 bytes in base64 above all keys; several, one a line, while they are rotated"))
-    .addOption(new Option("--dev", "a throw-away server: in memory, with a key of its own").env("VAULTSYNC_VAULT_DEV"))
+    .addOption(masterKeysOption("file with the base64-encoded 32-byte master key; one key per line while rotating"))
+    .addOption(new Option("--dev", "ephemeral server: in memory, with a generated master key").env("VAULTSYNC_VAULT_DEV"))
     .addOption(
-      new Option(
-        "--dev-users <emails>",
-        "accounts of the throw-away server, comma-separated; their passwords are in the JSON line",
-      )
+      new Option("--dev-users <emails>", "users of the ephemeral server, comma-separated; the JSON line contains their passwords")
         .env("VAULTSYNC_VAULT_DEV_USERS")
         .argParser((text) => text.split(",").map((email) => email.trim())),
     )
     .addOption(
-      new Option("--expired <policy>", "what happens to a value whose expiration_time is over")
+      new Option("--expired <policy>", "policy for values whose expiration_time has passed")
         .choices(["serve", "deny"])
         .default("serve")
         .env("VAULTSYNC_VAULT_EXPIRED"),
     )
-    .addOption(new Option("--tls-cert-file <file>", "certificate chain, PEM: serves https").env("VAULTSYNC_VAULT_TLS_CERT_FILE"))
-    .addOption(new Option("--tls-key-file <file>", "its private key, PEM").env("VAULTSYNC_VAULT_TLS_KEY_FILE"))
     .addOption(
-      new Option("--allow-http-listen", "serve plain http beyond this machine, behind something that terminates TLS").env(
+      new Option("--tls-cert-file <file>", "PEM file with the certificate chain; enables https").env(
+        "VAULTSYNC_VAULT_TLS_CERT_FILE",
+      ),
+    )
+    .addOption(new Option("--tls-key-file <file>", "PEM file with the private key").env("VAULTSYNC_VAULT_TLS_KEY_FILE"))
+    .addOption(
+      new Option("--allow-http-listen", "serve plain http on a non-loopback address, behind a proxy that terminates TLS").env(
         "VAULTSYNC_VAULT_ALLOW_HTTP_LISTEN",
       ),
     )
     .addOption(
-      new Option("--log-level <level>", "least important lines to log")
+      new Option("--log-level <level>", "minimum log level")
         .choices(["debug", "info", "warn", "error"])
         .default("info")
         .env("VAULTSYNC_VAULT_LOG_LEVEL"),
     )
     .addHelpText("after", SERVE_EXAMPLES)
     .action((flags: VaultServeFlags, command: Command) => {
-      refusePassword(command);
+      rejectPassword(command);
       return vaultServe(flags, command);
     });
   addMailOptions(serve);
@@ -77,14 +78,14 @@ function serveCommand(parent: Command): void {
 function userCommand(parent: Command): void {
   parent
     .command("user")
-    .description("Accounts of a vault.")
+    .description("Manage the users of a vault.")
     .command("add")
-    .description("Adds an account. The password comes from a file or from standard input, never from the command line.")
-    .argument("<email>", "the account's e-mail address")
+    .description("Add a user. The password is read from a file or from standard input.")
+    .argument("<email>", "email of the user")
     .addOption(dataOption().makeOptionMandatory())
-    .option("--password-file <file>", "its first line is the password; without it, standard input is asked")
+    .option("--password-file <file>", "file with the password in its first line (default: standard input)")
     .action(async (email: string, flags: { readonly data: string; readonly passwordFile?: string }, command: Command) => {
-      refusePassword(command);
+      rejectPassword(command);
       process.umask(0o077);
       const password = await readPassword(flags.passwordFile);
       await using store = await openStore(flags.data);
@@ -93,10 +94,10 @@ function userCommand(parent: Command): void {
     });
 }
 
-/** `vaultsync vault …`. A wrong flag is thrown as CommanderError; whatever else an action throws is fatal. */
+/** Returns the `vaultsync vault` command. A wrong flag throws a CommanderError; any other error of an action is fatal. */
 export function vaultCommand(): Command {
-  // Set before the sub-commands are made: they inherit it.
-  const vault = new Command("vault").description("The reference vault server.").exitOverride();
+  // Set first, because the subcommands inherit it.
+  const vault = new Command("vault").description("Run and administer the reference vault server.").exitOverride();
   serveCommand(vault);
   userCommand(vault);
   keyCommand(vault);

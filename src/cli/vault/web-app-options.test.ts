@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { expect, test } from "vitest";
-import { parseAppUrl, parseTrustedProxies, webAppFault } from "./web-app-options.ts";
+import { parseAppUrl, parseTrustedProxies, webAppError } from "./web-app-options.ts";
 
 test.each([
   ["https://vault.example.com", "https://vault.example.com"],
@@ -47,9 +47,9 @@ test.each([
 
 test("sessions over plain http are for this machine, or for who asks for it", () => {
   for (const appUrl of ["http://127.0.0.1:8200", "http://localhost:8200", "http://[::1]:8200", "https://vault.example.com"]) {
-    expect([appUrl, webAppFault({ appUrl })]).toEqual([appUrl, undefined]);
+    expect([appUrl, webAppError({ appUrl })]).toEqual([appUrl, undefined]);
   }
-  expect(webAppFault({})).toBeUndefined();
-  expect(webAppFault({ appUrl: "http://vault.example.com" })).toContain("https --app-url");
-  expect(webAppFault({ appUrl: "http://vault.example.com", allowHttpListen: true })).toBeUndefined();
+  expect(webAppError({})).toBeUndefined();
+  expect(webAppError({ appUrl: "http://vault.example.com" })).toContain("https --app-url");
+  expect(webAppError({ appUrl: "http://vault.example.com", allowHttpListen: true })).toBeUndefined();
 });

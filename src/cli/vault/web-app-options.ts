@@ -2,23 +2,23 @@ import { isIP } from "node:net";
 import { InvalidArgumentError, Option, type Command } from "commander";
 import { isLoopback } from "../listen-address.ts";
 
-/** The flags about the web application and the people who use it, as commander collects them. */
+/** Web application flags as commander collects them. */
 export interface WebAppFlags {
-  /** An origin: no slash at the end. */
+  /** Origin, without a trailing slash. */
   readonly appUrl?: string;
-  /** Addresses and networks. */
+  /** IP addresses and networks. */
   readonly trustProxy?: readonly string[];
 }
 
-/** The origin of an http or https address without anything after the host. @throws InvalidArgumentError */
+/** Parses the URL of a host and returns its origin. @throws InvalidArgumentError when it has a path, a query or a user */
 export function parseAppUrl(text: string): string {
   const url = URL.parse(text);
-  // A URL that is more than its origin comes out longer than it.
+  // A URL with a path, a query or a user is longer than its origin.
   if (url && /^https?:$/u.test(url.protocol) && url.href === `${url.origin}/`) return url.origin;
-  throw new InvalidArgumentError("write https://HOST or https://HOST:PORT, without a path, a query or a user.");
+  throw new InvalidArgumentError("expected https://HOST or https://HOST:PORT, without a path, a query or a user");
 }
 
-/** IP addresses and networks, comma-separated. @throws InvalidArgumentError */
+/** Parses comma-separated IP addresses and networks. @throws InvalidArgumentError */
 export function parseTrustedProxies(text: string): string[] {
   return text.split(",").map((entry) => {
     const [address = "", digits, more] = entry.trim().split("/");
@@ -27,7 +27,7 @@ export function parseTrustedProxies(text: string): string[] {
     const fits = /^[0-9]{1,3}$/u.test(digits ?? "0") && prefix >= 1 && prefix <= bits;
     if (isIP(address) !== 0 && fits && more === undefined) return entry.trim();
     throw new InvalidArgumentError(
-      "write addresses or networks, comma-separated, for example 10.0.0.0/8,fd00::/8; never everybody (/0).",
+      "expected comma-separated addresses or networks, for example 10.0.0.0/8,fd00::/8; /0 is not allowed",
     );
   });
 }
@@ -35,24 +35,24 @@ export function parseTrustedProxies(text: string): string[] {
 export function addWebAppOptions(command: Command): void {
   command
     .addOption(
-      new Option("--app-url <url>", "where people reach the web application, when not at the address it listens on")
+      new Option("--app-url <url>", "public URL of the web application (default: the address it listens on)")
         .env("VAULTSYNC_VAULT_APP_URL")
         .argParser(parseAppUrl),
     )
     .addOption(
-      new Option("--trust-proxy <cidr,...>", "proxies whose x-forwarded-for says where a request comes from; by default nobody")
+      new Option("--trust-proxy <cidr,...>", "addresses of proxies whose x-forwarded-for is trusted (default: none)")
         .env("VAULTSYNC_VAULT_TRUST_PROXY")
         .argParser(parseTrustedProxies),
     );
 }
 
-/** Sessions over plain http are for this machine alone; `undefined` when nothing is wrong. */
-export function webAppFault({
+/** Returns the error of a plain http address that is not a loopback one, or `undefined`. */
+export function webAppError({
   appUrl,
   allowHttpListen,
 }: WebAppFlags & { readonly allowHttpListen?: boolean }): string | undefined {
   if (appUrl?.startsWith("http://") !== true || allowHttpListen === true) return undefined;
   const host = new URL(appUrl).hostname.replace(/^\[(.*)\]$/u, "$1");
   if (isLoopback({ host, port: 0 })) return undefined;
-  return "refusing sessions over plain http beyond this machine: give an https --app-url, or add --allow-http-listen";
+  return "refusing sessions over plain http on a non-loopback address: specify an https --app-url, or add --allow-http-listen";
 }

@@ -27,5 +27,5 @@ test("what stands for an unknown user has a real hash's shape and cost, and matc
 });
 
 test("a stored text that is no hash is an error, not a mismatch", async () => {
-  await expect(verifyPassword("plain", "plain")).rejects.toThrow("not readable");
+  await expect(verifyPassword("plain", "plain")).rejects.toThrow("malformed stored password hash");
 });

@@ -38,7 +38,7 @@ export async function hashPassword(password: string, cost: PasswordCost = defaul
 export async function verifyPassword(stored: string, password: string): Promise<boolean> {
   const [, memoryKib, passes, lanes, salt = "", hash = ""] = PHC.exec(stored) ?? [];
   const expected = Buffer.from(hash, "base64");
-  if (expected.length === 0) throw new Error("a stored password hash is not readable");
+  if (expected.length === 0) throw new Error("malformed stored password hash");
   const cost = { memoryKib: Number(memoryKib), passes: Number(passes), lanes: Number(lanes) };
   return timingSafeEqual(await derive(password, Buffer.from(salt, "base64"), expected.length, cost), expected);
 }

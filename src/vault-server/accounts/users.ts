@@ -11,7 +11,7 @@ export interface NewUser {
   readonly password: Redacted<string>;
 }
 
-/** @throws Error when the address is no e-mail address or has an account, or the password is empty or too long */
+/** Adds a user. @throws Error when the email is invalid or taken, or the password is empty or too long */
 export async function addUser(
   store: Store,
   email: string,
@@ -19,15 +19,15 @@ export async function addUser(
   now: number,
   cost?: PasswordCost,
 ): Promise<NewUser> {
-  if (!isEmailAddress(email)) throw new Error("that is no e-mail address");
+  if (!isEmailAddress(email)) throw new Error("invalid email address");
   const length = password.reveal().length;
-  if (length === 0 || length > 1024) throw new Error("a password has 1 to 1024 characters");
+  if (length === 0 || length > 1024) throw new Error("invalid password: expected 1 to 1024 characters");
   const user = { email: canonicalEmail(email), passwordHash: await hashPassword(password.reveal(), cost) };
-  if (!(await store.write(({ users }) => users.insert(user, now)))) throw new Error("this address has an account already");
+  if (!(await store.write(({ users }) => users.insert(user, now)))) throw new Error("a user with this email already exists");
   return { email: user.email, password };
 }
 
-/** An account with a password nobody chose, for a throw-away server. */
+/** Adds a user with a random password, for an ephemeral server. */
 export function addGeneratedUser(store: Store, email: string, now: number, cost?: PasswordCost): Promise<NewUser> {
   return addUser(store, email, new Redacted(randomBytes(18).toString("base64url")), now, cost);
 }

@@ -56,13 +56,13 @@ export class AuditFile implements AsyncDisposable {
     const handle = await open(this.path, OPEN_FLAGS, OWNER_ONLY);
     this.#handle = handle;
     const stats = await handle.stat();
-    if (!stats.isFile()) throw new Error(`${this.path} is no regular file`);
+    if (!stats.isFile()) throw new Error(`${this.path} is not a regular file`);
     const same = stats.ino === this.#identity?.ino && stats.dev === this.#identity.dev && stats.size >= this.#bytes;
     const { last, end, torn } = same
       ? { last: undefined, end: this.#bytes, torn: await readFrom(handle, this.#bytes, stats.size - this.#bytes) }
       : await readTail(handle, stats.size);
     if (!same && !last && torn.length > 0 && !Buffer.from(torn).toString("latin1").startsWith('{"seq":'.slice(0, torn.length))) {
-      throw new Error(`${this.path} is no audit log: choose another file`);
+      throw new Error(`${this.path} is not an audit log; choose another file`);
     }
     await handle.chmod(OWNER_ONLY);
     if (torn.length > 0) await handle.truncate(end);
@@ -78,7 +78,7 @@ export class AuditFile implements AsyncDisposable {
     const handle = this.#handle;
     const stats = await stat(this.path);
     const same = stats.ino === this.#identity?.ino && stats.dev === this.#identity.dev && stats.size === this.#bytes;
-    if (!handle || !same) throw new Error(`${this.path} was replaced or changed by somebody else`);
+    if (!handle || !same) throw new Error(`${this.path} was replaced or changed by another program`);
     return handle;
   }
 

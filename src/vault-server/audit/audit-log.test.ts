@@ -118,7 +118,7 @@ test("a first line that was torn is cut off, too; a file that is something else 
   const other = join(directory, "other");
   for (const content of ["precious\n", '{"a":1}\n', "SQLite format 3\0"]) {
     await writeFile(other, content);
-    await expect(opened({ file: other })).rejects.toThrow("is no audit log");
+    await expect(opened({ file: other })).rejects.toThrow("is not an audit log");
     expect(await readFile(other, "utf8")).toBe(content);
   }
 });

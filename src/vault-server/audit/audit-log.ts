@@ -52,7 +52,7 @@ async function lastOfNewestPart(file: string): Promise<ChainHead | undefined> {
   if (newest === undefined) return undefined;
   await using handle = await open(newest);
   const { last } = await readTail(handle, (await handle.stat()).size);
-  if (!last) throw new Error(`the audit log cannot go on behind ${newest}: its last line is damaged`);
+  if (!last) throw new Error(`the audit log cannot continue after ${newest}: its last line is damaged`);
   return last;
 }
 

@@ -48,7 +48,7 @@ async function openDirectory({ directory }: MailOptions, data: string): Promise<
  * @throws Error when the directory cannot be made, or `from` is no address
  */
 export async function openMail(options: MailOptions, data: string, logger: Logger): Promise<OpenedMail> {
-  if (options.from !== undefined && !isDeliverable(options.from)) throw new Error("mail cannot be sent from that address");
+  if (options.from !== undefined && !isDeliverable(options.from)) throw new Error("invalid sender address of emails");
   if (!options.smtp) return openDirectory(options, data);
   const transport = smtpTransport(options.smtp, options.smtpCa);
   transport.verify().catch((error: unknown) => {

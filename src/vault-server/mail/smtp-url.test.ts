@@ -18,16 +18,16 @@ test.each([
 
 const SECRET = "canary-51f0";
 test.each([
-  [`http://u:${SECRET}@mail.example.com`, "cannot be read"],
-  [`u:${SECRET}@mail.example.com`, "cannot be read"],
-  ["", "cannot be read"],
-  [`smtp://u:${SECRET}@`, "cannot be read"],
-  [`smtp://u:${SECRET}@mail.example.com/path`, "cannot be read"],
-  [`smtp://:${SECRET}@mail.example.com`, "a user or a password only"],
-  [`smtp://${SECRET}@mail.example.com`, "a user or a password only"],
+  [`http://u:${SECRET}@mail.example.com`, "expected smtp://HOST:PORT"],
+  [`u:${SECRET}@mail.example.com`, "expected smtp://HOST:PORT"],
+  ["", "expected smtp://HOST:PORT"],
+  [`smtp://u:${SECRET}@`, "expected smtp://HOST:PORT"],
+  [`smtp://u:${SECRET}@mail.example.com/path`, "expected smtp://HOST:PORT"],
+  [`smtp://:${SECRET}@mail.example.com`, "user and password require each other"],
+  [`smtp://${SECRET}@mail.example.com`, "user and password require each other"],
   [`smtp://u:${SECRET}%@mail.example.com`, "percent-encoded"],
   [`smtp://u:${SECRET}@mail.example.com?requireTLS=no`, "true or false"],
-  [`smtp://u:${SECRET}@mail.example.com?tls=${SECRET}`, "no parameter but requireTLS"],
+  [`smtp://u:${SECRET}@mail.example.com?tls=${SECRET}`, "the only parameter is requireTLS"],
   [`smtp://u:${SECRET}@mail.example.com?requireTLS=false`, "without TLS"],
 ])("a URL that does not do is refused without being quoted: %#", (url, why) => {
   const failure = (() => {

@@ -20,7 +20,7 @@ test("an account is added to a database that has no tables yet, by its URL in th
       env: { VAULTSYNC_VAULT_DATA: database.url },
     });
   expect(await add()).toEqual({ code: 0, stdout: "", stderr: "added ann@example.com\n" });
-  expect((await add()).stderr).toContain("has an account already");
+  expect((await add()).stderr).toContain("already exists");
   await using place = await StoreLocation.create("postgres", database.url);
   await using server = await VaultServerProcess.start(place.args);
   using ann = new VaultClient(server.url, "ann@example.com");
