@@ -2,7 +2,7 @@ interface ErrorCodeInfo {
   readonly status: number;
   /** When the vault responds with it. */
   readonly meaning: string;
-  /** What the caller can do. */
+  /** Advice to the caller. */
   readonly remedy: string;
 }
 
