@@ -3,11 +3,12 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { customResources } from "./generate/custom-resources.ts";
 import { withSections } from "./generate/markdown.ts";
+import { operationPaths } from "./generate/operation-paths.ts";
 import { pageSections } from "./generate/pages.ts";
 import { reasonsPage } from "./generate/reasons-page.ts";
 
 /** Content by path from the repository root. */
-const files = new Map<string, string>([...customResources(), ["docs/reasons.md", reasonsPage()]]);
+const files = new Map<string, string>([...customResources(), ["docs/reasons.md", reasonsPage()], ["src/protocol/operation-paths.ts", operationPaths()]]);
 for (const [path, sections] of pageSections()) files.set(path, withSections(path, await readFile(path, "utf8"), sections));
 
 const check = process.argv.includes("--check");

@@ -1,6 +1,8 @@
+import { errorTables } from "./error-tables.ts";
 import { metricsTables } from "./metrics-tables.ts";
 import { operatorFlags } from "./operator-flags.ts";
 import { resourceFields } from "./resource-fields.ts";
+import { vaultApi } from "./vault-api.ts";
 
 /** Returns the generated sections of the hand-written pages, by path and by the name in the section's marker. */
 export function pageSections(): Map<string, Readonly<Record<string, string>>> {
@@ -8,5 +10,7 @@ export function pageSections(): Map<string, Readonly<Record<string, string>>> {
     ["docs/operator.md", { flags: operatorFlags() }],
     ["docs/resources.md", resourceFields()],
     ["docs/metrics.md", metricsTables()],
+    ["docs/vault-api.md", vaultApi()],
+    ["docs/errors.md", errorTables()],
   ]);
 }

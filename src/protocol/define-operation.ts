@@ -6,7 +6,7 @@ import type { Operation } from "./operation-paths.ts";
 export interface RequestLimits {
   /** Code points of a name. */
   readonly nameCharacters: number;
-  /** Entries of a list, and grants that one request may create. */
+  /** Entries of a list, and shares that one request may create. */
   readonly entriesPerRequest: number;
   readonly filesPerRequest: number;
 }

@@ -1,4 +1,9 @@
-/** Path of every operation, relative to the vault's base address. All are POST. */
+// Generated from src/protocol/operations/ and session-operations/ by npm run generate. Do not edit.
+
+/**
+ * Path of every operation, relative to the vault's base address. All are POST. Kept apart from the definitions, so that the operator and
+ * the web application load neither schemas nor texts.
+ */
 export const operationPath = {
   generate_access_token: "/v1/user/generate_access_token",
   refresh_token: "/v1/user/refresh_token",
@@ -10,14 +15,14 @@ export const operationPath = {
   version_delete: "/v1/user/secret/version_delete",
   update_key_metadata: "/v1/user/secret/update_key_metadata",
   delete: "/v1/user/secret/delete",
-  share: "/v1/user/secret/share",
-  unshare: "/v1/user/secret/unshare",
-  share_list: "/v1/user/secret/share_list",
-  delete_shared_key_link: "/v1/user/secret/delete_shared_key_link",
   expose_link: "/v1/user/secret/expose_link",
   protect_link: "/v1/user/secret/protect_link",
   version_list_for_link: "/v1/user/secret/version_list_for_link",
   version_expose_link: "/v1/user/secret/version_expose_link",
+  share: "/v1/user/secret/share",
+  unshare: "/v1/user/secret/unshare",
+  share_list: "/v1/user/secret/share_list",
+  delete_shared_key_link: "/v1/user/secret/delete_shared_key_link",
   team_create: "/v1/user/team/create",
   team_add_members: "/v1/user/team/add_members",
   team_remove_members: "/v1/user/team/remove_members",

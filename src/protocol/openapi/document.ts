@@ -34,7 +34,7 @@ export const tagDescriptions: Readonly<Record<Exclude<OperationTag, "Web applica
   Secrets: "The caller's own secrets, each with versions and metadata. Only the expose operations return values.",
   "Shared secrets":
     "Once a secret is shared, its recipients and its creator read and change it through the _link operations. share, unshare and share_list are the creator's.",
-  Teams: "A grant to a team applies to its members at the time of a request.",
+  Teams: "A share with a team applies to its members at the time of a request.",
   Files: "The caller's own files, each with versions. A token's scope does not limit them.",
 };
 

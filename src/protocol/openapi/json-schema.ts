@@ -19,7 +19,7 @@ export type JsonSchema = z.core.JSONSchema.BaseSchema;
 const shared: Readonly<Record<string, z.ZodType>> = {
   Timestamp: timestamp,
   Error: errorResponse,
-  Tokens: tokenResponse,
+  TokenResponse: tokenResponse,
   SecretRecord: secretRecord,
   ExposedSecret: exposedSecret,
   ShareRecord: shareRecord,

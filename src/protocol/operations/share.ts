@@ -3,12 +3,12 @@ import { defineOperation, type RequestLimits } from "../define-operation.ts";
 import { canonicalEmail } from "../email-address.ts";
 import { shareRecord } from "../responses.ts";
 import { sample } from "../sample-values.ts";
-import { bothKindsOfRecipient, grantRequest, hasOneKindOfRecipient, recipientsOf } from "../schemas/recipients.ts";
+import { bothKindsOfRecipient, recipientsRequest, hasOneKindOfRecipient, recipientsOf } from "../schemas/recipients.ts";
 import { callerEmail } from "../schemas/request-fields.ts";
 
 /** Parses the recipients into `to`. */
 function shareRequest(limits: RequestLimits) {
-  return grantRequest(limits)
+  return recipientsRequest(limits)
     .extend({
       usr_id_from: callerEmail,
       permission: z.enum(["R", "W", "RW"]).meta({ description: "R reads and lists, W changes value and metadata, RW both." }),
@@ -24,7 +24,7 @@ function shareRequest(limits: RequestLimits) {
       if (to.kind === "users") {
         if (to.emails.includes(canonicalEmail(body.email))) return reject("usr_id_to", "names the sharing user");
         if (body.key_name.length * to.emails.length > limits.entriesPerRequest)
-          return reject("key_name", `at most ${limits.entriesPerRequest} grants in one request`);
+          return reject("key_name", `at most ${limits.entriesPerRequest} shares in one request`);
       }
       return { ...body, to };
     })
@@ -39,7 +39,7 @@ export const share = defineOperation({
   tag: "Shared secrets",
   summary: "Share secrets with users or a team",
   description:
-    "Send either usr_id_to, without the caller, or group_id_to, a team the caller is a member of. Creates all grants or none; " +
+    "Send either usr_id_to, without the caller, or group_id_to, a team the caller is a member of. Creates all shares or none; " +
     "sharing again replaces the permission. Invited recipients get an email. Only the creator may do it.",
   authentication: "access-token",
   request: shareRequest,
@@ -65,6 +65,6 @@ export const share = defineOperation({
     },
     { operation: "version_list_for_link", description: "List all versions.", request: shared },
     { operation: "share_list", description: "List the recipients.", request: shared },
-    { operation: "unshare", description: "Revoke the grants.", request: shared },
+    { operation: "unshare", description: "Revoke the shares.", request: shared },
   ],
 });

@@ -2,20 +2,20 @@ import { z } from "zod";
 import { defineOperation } from "../define-operation.ts";
 import { unshareRecord } from "../responses.ts";
 import { sample } from "../sample-values.ts";
-import { bothKindsOfRecipient, grantRequest, hasOneKindOfRecipient, recipientsOf } from "../schemas/recipients.ts";
+import { bothKindsOfRecipient, recipientsRequest, hasOneKindOfRecipient, recipientsOf } from "../schemas/recipients.ts";
 import { callerEmail } from "../schemas/request-fields.ts";
 
 export const unshare = defineOperation({
   name: "unshare",
   path: "/v1/user/secret/unshare",
   tag: "Shared secrets",
-  summary: "Revoke grants",
+  summary: "Revoke shares",
   description:
-    "Revokes the grants of the named recipients, or of all when none is named. The list is empty when there was nothing to revoke. " +
-    "Without any grant left the secret is unshared. Only the creator may do it.",
+    "Revokes the shares of the named recipients, or of all when none is named. The list is empty when there was nothing to revoke. " +
+    "Without any share left the secret is unshared. Only the creator may do it.",
   authentication: "access-token",
   request: (limits) =>
-    grantRequest(limits)
+    recipientsRequest(limits)
       .extend({ usr_id_from: callerEmail.optional() })
       .refine(hasOneKindOfRecipient, bothKindsOfRecipient)
       .transform((body) => ({ ...body, to: recipientsOf(body) }))

@@ -4,7 +4,7 @@ import { nameSchema } from "../names.ts";
 import { oneOrMore } from "./one-or-more.ts";
 import { callerEmail, userEmail } from "./request-fields.ts";
 
-/** Recipients of a grant: users by canonical address, or one team. */
+/** Recipients of a share: users by canonical address, or one team. */
 export type Recipients =
   | { readonly kind: "users"; readonly emails: readonly string[] }
   | { readonly kind: "team"; readonly groupId: string };
@@ -15,7 +15,7 @@ interface NamedRecipients {
 }
 
 /** Body fields that `share` and `unshare` have in common. */
-export function grantRequest({ nameCharacters, entriesPerRequest }: RequestLimits) {
+export function recipientsRequest({ nameCharacters, entriesPerRequest }: RequestLimits) {
   const name = nameSchema(nameCharacters);
   return z.object({
     email: callerEmail,

@@ -1,0 +1,118 @@
+import { errorCodes } from "../../src/protocol/error-codes.ts";
+import type {
+  AuthCode,
+  PermanentCode,
+  RefusedCode,
+  TransientCode,
+  VaultErrorKind,
+} from "../../src/operator/vault-client/vault-error.ts";
+import { code, table } from "./markdown.ts";
+
+interface ClientError {
+  readonly className: string;
+  readonly meaning: string;
+  readonly reaction: string;
+}
+
+const clientErrors: Readonly<Record<VaultErrorKind, ClientError>> = {
+  transient: {
+    className: "TransientError",
+    meaning: "The connection or the vault failed.",
+    reaction: "Retries with backoff, 1 s to 5 min. Five failures in a row open the circuit breaker.",
+  },
+  "rate-limited": {
+    className: "RateLimitedError",
+    meaning: "Too many requests (429).",
+    reaction: "Sends nothing until `retry-after` has passed (1 s to 10 min), then half as many requests.",
+  },
+  auth: {
+    className: "AuthError",
+    meaning: "The vault rejected the credentials or a token.",
+    reaction: "Refreshes the token or logs in, with backoff; new credentials are tried immediately.",
+  },
+  permanent: {
+    className: "PermanentError",
+    meaning: "The request fails until it or the vault's content changes.",
+    reaction: "Reports it on the resource and requeues after a minute.",
+  },
+  "unexpected-response": {
+    className: "UnexpectedResponse",
+    meaning: "The response cannot be read; the message names the field.",
+    reaction: "Changes nothing and retries after a minute.",
+  },
+  refused: {
+    className: "RefusedError",
+    meaning: "The client refused the connection for security; nothing secret was sent.",
+    reaction: "Waits for a change of the VaultConnection or of the vault's certificate.",
+  },
+};
+
+const transientCodes: Readonly<Record<TransientCode, string>> = {
+  unreachable: "No connection: refused, no route, or no such host.",
+  timeout: "The deadline of the request passed.",
+  reset: "The connection broke before the response was complete.",
+  server_error: "Status 5xx, 408 or 425.",
+  circuit_open: "Not sent, because several requests in a row failed.",
+  size_mismatch: "A download's size differs from the list.",
+  digest_mismatch: "A download's SHA-256 differs from the list.",
+};
+
+const authCodes: Readonly<Record<AuthCode, string>> = {
+  credentials: "The vault rejected the login.",
+  token: "The vault rejected the access token, even a new one.",
+  refresh_token: "The vault rejected the refresh token.",
+  email_mismatch: "The email is not that of the token's owner.",
+};
+
+const vaultMeaning = (name: keyof typeof errorCodes): string => errorCodes[name].meaning;
+
+const permanentCodes: Readonly<Record<PermanentCode, string>> = {
+  secret_not_found: vaultMeaning("secret_not_found"),
+  version_not_found: vaultMeaning("version_not_found"),
+  file_not_found: vaultMeaning("file_not_found"),
+  not_found: "Status 404 or 410 without a known code.",
+  ambiguous_name: vaultMeaning("ambiguous_name"),
+  use_link_operation: vaultMeaning("use_link_operation"),
+  use_unshared_operation: vaultMeaning("use_unshared_operation"),
+  out_of_scope: vaultMeaning("out_of_scope"),
+  forbidden: "Status 403 without a known code, or a missing permission.",
+  secret_expired: vaultMeaning("secret_expired"),
+  too_large: vaultMeaning("too_large"),
+  invalid_scope: vaultMeaning("invalid_scope"),
+  invalid_request: "Status 400 or 422: the vault does not accept the client's request.",
+  conflict: "Status 409 without a known code.",
+  unsupported: "Status 405, 415 or any other 4xx without a known code.",
+};
+
+const refusedCodes: Readonly<Record<RefusedCode, string>> = {
+  address: "The host resolves to an address that the policy forbids.",
+  host: "The host is not in the list of allowed hosts.",
+  insecure: "Plain HTTP.",
+  url: "The URL is not a base address.",
+  redirect: "The vault redirected the request.",
+  tls: "The certificate could not be verified.",
+  ca: "The CA bundle cannot be parsed.",
+};
+
+/** Returns the sections of docs/errors.md. */
+export function errorTables(): Record<string, string> {
+  const vault = Object.entries(errorCodes).map(([name, { status, meaning, remedy }]) => [
+    code(name),
+    String(status),
+    meaning,
+    remedy,
+  ]);
+  const client = Object.values(clientErrors).map(({ className, meaning, reaction }) => [code(className), meaning, reaction]);
+  const codes: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+    ["TransientError", transientCodes],
+    ["AuthError", authCodes],
+    ["PermanentError", permanentCodes],
+    ["RefusedError", refusedCodes],
+  ];
+  const rows = codes.flatMap(([name, all]) => Object.entries(all).map(([each, meaning]) => [code(name), code(each), meaning]));
+  return {
+    "vault-codes": table(["Code", "Status", "Meaning", "Remedy"], vault),
+    "client-errors": table(["Class", "Meaning", "What the operator does"], client),
+    "client-codes": table(["Class", "Code", "Meaning"], rows),
+  };
+}
