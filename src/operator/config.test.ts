@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ZodError } from "zod";
 import { operatorConfig, type OperatorFlags } from "./config.ts";
 
-test("nothing said is a safe operator: it elects a leader, refuses plain HTTP and sees every namespace", () => {
+test("operatorConfig defaults to leader election, no plain HTTP and all namespaces", () => {
   expect(operatorConfig({})).toEqual({
     leaderElect: true,
     listen: { host: "0.0.0.0", port: 8080 },
@@ -12,7 +12,7 @@ test("nothing said is a safe operator: it elects a leader, refuses plain HTTP an
   });
 });
 
-test("what is said is kept", () => {
+test("operatorConfig keeps every given setting", () => {
   const flags: OperatorFlags = {
     kubeconfig: "/etc/kubeconfig",
     namespace: "vaultsync",
@@ -27,12 +27,12 @@ test("what is said is kept", () => {
   expect(operatorConfig(flags)).toEqual(flags);
 });
 
-test("nobody changes it afterwards", () => {
+test("operatorConfig returns a frozen object", () => {
   const config = operatorConfig({});
   expect(Object.isFrozen(config)).toBe(true);
 });
 
-describe("what makes no sense is refused by the name of its flag", () => {
+describe("operatorConfig rejects an invalid setting with the name of its flag", () => {
   test.each<[string, OperatorFlags]>([
     ["kubeconfig", { kubeconfig: "" }],
     ["namespace", { namespace: "" }],

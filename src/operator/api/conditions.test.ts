@@ -9,23 +9,24 @@ const before: Condition[] = [
   { type: "Ready", status: "True", reason: "Synced", message: "fine", observedGeneration: 1, lastTransitionTime: EARLIER },
   { type: "Stale", status: "True", reason: "VaultUnreachable", message: "x", observedGeneration: 1, lastTransitionTime: EARLIER },
 ];
-const moments = (conditions: readonly Condition[]): string[] => conditions.map(({ lastTransitionTime }) => lastTransitionTime);
+const transitionTimes = (conditions: readonly Condition[]): string[] =>
+  conditions.map(({ lastTransitionTime }) => lastTransitionTime);
 
-describe("the moment of the last transition", () => {
+describe("mergeConditions sets lastTransitionTime", () => {
   test.each<[string, readonly Condition[] | undefined, ConditionNow, string]>([
-    ["of a first condition is now", undefined, ready, NOW],
-    ["of a condition of a new type is now", before, { ...ready, type: "Stalled" }, NOW],
-    ["of the same status stays", before, ready, EARLIER],
-    ["stays when only reason and message differ", before, { ...ready, reason: "Progressing", message: "y" }, EARLIER],
-    ["of another status is now", before, { ...ready, status: "False" }, NOW],
-    ["from True to Unknown is now", before, { ...ready, status: "Unknown" }, NOW],
-    ["does not come from a condition of another type", before.slice(1), ready, NOW],
-  ])("%s", (_, earlier, condition, moment) => {
-    expect(moments(mergeConditions(earlier, [condition], 2, NOW))).toEqual([moment]);
+    ["to now for a first condition", undefined, ready, NOW],
+    ["to now for a condition of a new type", before, { ...ready, type: "Stalled" }, NOW],
+    ["to the earlier time if the status is the same", before, ready, EARLIER],
+    ["to the earlier time if only reason and message differ", before, { ...ready, reason: "Progressing", message: "y" }, EARLIER],
+    ["to now if the status changes", before, { ...ready, status: "False" }, NOW],
+    ["to now if the status changes from True to Unknown", before, { ...ready, status: "Unknown" }, NOW],
+    ["independently of conditions of other types", before.slice(1), ready, NOW],
+  ])("%s", (_, earlier, condition, timestamp) => {
+    expect(transitionTimes(mergeConditions(earlier, [condition], 2, NOW))).toEqual([timestamp]);
   });
 });
 
-test("exactly the conditions of now are there, in their order, of this generation", () => {
+test("mergeConditions returns exactly the given conditions, in order, with the generation", () => {
   const merged = mergeConditions(before, [{ ...ready, type: "Reconciling" }, ready], 2, NOW);
   expect(merged.map(({ type, observedGeneration }) => [type, observedGeneration])).toEqual([
     ["Reconciling", 2],
@@ -36,13 +37,13 @@ test("exactly the conditions of now are there, in their order, of this generatio
 
 const written = (message: string): string | undefined => mergeConditions([], [{ ...ready, message }], 1, NOW)[0]?.message;
 
-describe("a message", () => {
-  test("of 1024 characters is whole, a longer one is cut", () => {
+describe("mergeConditions with a long message", () => {
+  test("keeps 1024 characters and truncates the rest", () => {
     expect(written("x".repeat(1_024))).toHaveLength(1_024);
     expect(written("x".repeat(1_025))).toHaveLength(1_024);
   });
 
-  test("that is cut in the middle of a character stays well-formed: half of one would come back as another text", () => {
+  test("returns well-formed text when it truncates within a surrogate pair", () => {
     const cut = written(`${"x".repeat(1_023)}🔒`);
     expect(cut?.isWellFormed()).toBe(true);
     expect(cut).toHaveLength(1_024);
@@ -50,7 +51,7 @@ describe("a message", () => {
   });
 });
 
-test("a condition is found by its type", () => {
+test("findCondition returns the condition of a type", () => {
   expect(findCondition(before, "Stale")?.reason).toBe("VaultUnreachable");
   expect(findCondition(before, "Stalled")).toBeUndefined();
   expect(findCondition(undefined, "Ready")).toBeUndefined();

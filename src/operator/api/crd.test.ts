@@ -51,7 +51,7 @@ const at = (path: string): Node => {
 };
 const Rules = z.array(z.object({ rule: z.string(), message: z.string() }));
 
-describe("the schemas are structural, as the API server demands", () => {
+describe("CRD schemas are structural", () => {
   test.each(schemas)("%s", (_, schema) => {
     const typed = typeof schema.type === "string" || schema["x-kubernetes-int-or-string"] === true;
     expect(typed).toBe(true);
@@ -73,30 +73,30 @@ describe("the schemas are structural, as the API server demands", () => {
     expect(["boolean", "integer", "number", "string", "object", "array", undefined]).toContain(schema.type);
   });
 
-  test("version is a number or a text, and has no type of its own", () => {
+  test("version is int-or-string without a type", () => {
     const version = at("VaultSecret.spec.data[].remoteRef.version");
     expect(version).toMatchObject({ "x-kubernetes-int-or-string": true, minimum: 1, pattern: "^latest$" });
     expect(version).not.toHaveProperty("type");
   });
 
-  test("integers are of 64 bits, and no bound only repeats what their type says", () => {
+  test("integers have the format int64 and no bounds that repeat it", () => {
     const integers = schemas.filter(([, { type }]) => type === "integer");
     expect(integers.length).toBeGreaterThan(5);
     expect(integers.filter(([, { format }]) => format !== "int64")).toEqual([]);
     expect(JSON.stringify(integers)).not.toContain(String(Number.MAX_SAFE_INTEGER));
   });
 
-  test("no field refers to another namespace", () => {
+  test("no field of a spec refers to another namespace", () => {
     expect(schemas.filter(([path]) => /namespace/i.test(path))).toEqual([]);
   });
 });
 
-describe("rules", () => {
+describe("CRD validation rules", () => {
   const ruled = schemas.flatMap(([path, schema]) =>
     Rules.parse(schema["x-kubernetes-validations"] ?? []).map(({ rule, message }) => [path, rule, message] as const),
   );
 
-  test.each(ruled)("%s: %s has a message of one line that says what to write", (_, _rule, message) => {
+  test.each(ruled)("%s: the rule %s has a message of one line", (_, _rule, message) => {
     expect(message).toMatch(/^[^\n]{15,2048}$/);
   });
 
@@ -110,11 +110,11 @@ describe("rules", () => {
     ["VaultConnection.spec.url", 1],
     ["VaultConnection.spec.email", 1],
     ["VaultConnection.spec.refreshInterval", 1],
-  ])("%s keeps its own, also beneath optional and described", (path, count) => {
+  ])("%s keeps its rules if it is optional or has a description", (path, count) => {
     expect(ruled.filter(([where]) => where === path)).toHaveLength(count);
   });
 
-  test("what a rule looks through has a bound, so that its cost has one", () => {
+  test("every list or text that a rule inspects has a maximum size", () => {
     const unbounded = schemas.filter(([path, { type, maxLength, maxItems, enum: values }]) => {
       if (!path.includes(".spec.")) return false;
       return (
@@ -124,7 +124,7 @@ describe("rules", () => {
     expect(unbounded.map(([path]) => path)).toEqual([]);
   });
 
-  test("several on one schema add up, in their order, and each is checked", () => {
+  test("several rules on one schema accumulate in order and are all checked", () => {
     const even = { cel: "self % 2 == 0", message: "even", check: (number: number) => number % 2 === 0 };
     const small = { cel: "self < 10", message: "small", check: (number: number) => number < 10 };
     const schema = withRule(withRule(z.number().describe("a number"), even), small);
@@ -140,8 +140,8 @@ describe("rules", () => {
   });
 });
 
-describe("lists that are maps", () => {
-  test("name keys that every entry has", () => {
+describe("CRD lists of type map", () => {
+  test("name keys that every entry requires", () => {
     const maps = schemas.filter(([, schema]) => schema["x-kubernetes-list-type"] === "map");
     expect(maps.map(([path]) => path)).toEqual(
       expect.arrayContaining(["VaultSecret.spec.data", "VaultSecret.status.conditions"]),
@@ -156,34 +156,34 @@ describe("lists that are maps", () => {
 describe.each(definitions)("$file", ({ file, metadata, spec }) => {
   const [version] = spec.versions;
 
-  test("is named after its kind", () => {
+  test("the CRD is named after its kind", () => {
     expect(file).toBe(`vaultsync.dev_${spec.names.plural}.yaml`);
     expect(metadata.name).toBe(`${spec.names.plural}.vaultsync.dev`);
     expect(spec.names).toMatchObject({ singular: spec.names.kind.toLowerCase(), listKind: `${spec.names.kind}List` });
   });
 
-  test("shows whether it is ready and why before anything that wraps a line", () => {
+  test("the columns of the CRD start with readiness and reason", () => {
     const shown = version?.additionalPrinterColumns.filter(({ priority }) => priority === undefined).map(({ name }) => name);
     expect(shown?.slice(0, 2)).toEqual(["Ready", "Reason"]);
     expect(shown?.at(-1)).toBe("Age");
     expect(shown).not.toContain("Message");
   });
 
-  test("says what every field of the spec is for", () => {
+  test("every field of the spec has a description", () => {
     const fields = Object.entries(z.record(z.string(), z.unknown()).parse(at(`${spec.names.kind}.spec`).properties));
     expect(fields.filter(([, field]) => !isNode(field) || typeof field.description !== "string").map(([name]) => name)).toEqual(
       [],
     );
   });
 
-  test("has conditions that hold every type of condition", () => {
+  test("the conditions accept every type of condition", () => {
     const { description: _, ...type } = at(`${spec.names.kind}.status.conditions[].type`);
     expect(type).toEqual({ type: "string" });
     expect(new Set(conditionTypes).size).toBe(conditionTypes.length);
   });
 });
 
-test("no two kinds share a name", () => {
+test("the CRDs have distinct names", () => {
   const names = definitions.flatMap(({ spec }) => [spec.names.plural, spec.names.singular, ...spec.names.shortNames]);
   expect(new Set(names).size).toBe(names.length);
 });

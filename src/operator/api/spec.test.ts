@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 import { schemaOf, specTable } from "../../../test/support/kube/spec-table.ts";
 import { explainProblems } from "./validation.ts";
 
-test.each(specTable)("$what", ({ kind, spec, rejected }) => {
+test.each(specTable)("the schema of $what", ({ kind, spec, rejected }) => {
   const parsed = schemaOf.get(kind)?.safeParse(spec);
   expect(parsed?.success).toBe(rejected === undefined);
   expect(parsed?.error ? explainProblems(parsed.error) : "").toContain(rejected?.message ?? "");
 });
 
-test.each(specTable)("what is read of it reads the same again: $what", ({ kind, spec }) => {
+test.each(specTable)("parsing is idempotent: $what", ({ kind, spec }) => {
   const schema = schemaOf.get(kind);
   const once = schema?.safeParse(spec);
   const again = schema?.safeParse(once?.data ?? spec);

@@ -7,11 +7,11 @@ import { vaultSecretSpec } from "./vault-secret.ts";
 
 function explain(schema: z.ZodType, value: unknown): string {
   const { error } = schema.safeParse(value);
-  if (error === undefined) throw new Error("nothing wrong with it");
+  if (error === undefined) throw new Error("the value is valid");
   return explainProblems(error);
 }
 
-test("a problem is told with the path of its field, as a person would write it", () => {
+test("explainProblems starts each problem with the path of its field", () => {
   const spec = {
     connectionRef: { name: "vault" },
     data: [{ secretKey: "ok", remoteRef: { key: "k", version: "x" } }, { secretKey: "a/b" }],
@@ -22,11 +22,11 @@ test("a problem is told with the path of its field, as a person would write it",
   expect(text).toContain("spec.data[1].remoteRef: ");
 });
 
-test("no spec at all is a problem of spec", () => {
+test("explainProblems reports a missing spec as a problem of spec", () => {
   expect(explain(vaultSecretSpec, undefined)).toBe("spec: Invalid input: expected object, received undefined");
 });
 
-test("three problems are told, and the others counted", () => {
+test("explainProblems lists three problems and counts the rest", () => {
   const five = z.object(Object.fromEntries(["a", "b", "c", "d", "e"].map((name) => [name, z.string()])));
   expect(explain(five, {}).match(/spec\.\w/g)).toEqual(["spec.a", "spec.b", "spec.c"]);
   expect(explain(five, {})).toMatch(/; and 2 more$/);
@@ -42,7 +42,7 @@ function withCanaries(value: unknown, canary: string): unknown {
 }
 
 test.each(specTable.filter(({ rejected }) => rejected !== undefined))(
-  "the value that was found is never quoted: $what",
+  "explainProblems never quotes a value: $what",
   ({ kind, spec }) => {
     const canary = "CANARY/explain ";
     const { error } = schemaOf.get(kind)!.safeParse(withCanaries(spec, canary));
@@ -50,7 +50,7 @@ test.each(specTable.filter(({ rejected }) => rejected !== undefined))(
   },
 );
 
-test("nor is anything that stands where it should not", () => {
+test("explainProblems never quotes parts of an arbitrary spec", () => {
   const canary = fc.stringMatching(/^canary-[a-z0-9]{12}$/);
   const anything = fc.letrec((tie) => ({
     value: fc.oneof(

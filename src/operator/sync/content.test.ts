@@ -46,8 +46,8 @@ const content: fc.Arbitrary<Content> = fc
   })
   .map((entries) => new Map(entries));
 
-describe("what is written comes back byte for byte", () => {
-  test.each(KINDS)("from a %s, under every legal key, over the wire", (kind) => {
+describe("readContent returns the rendered content byte for byte", () => {
+  test.each(KINDS)("for a %s with any valid keys, serialized as JSON", (kind) => {
     fc.assert(
       fc.property(content, (given) => {
         const sent = overTheWire(renderContent(kind, given));
@@ -57,7 +57,7 @@ describe("what is written comes back byte for byte", () => {
     );
   });
 
-  test("also where the bytes are a window on a larger buffer", () => {
+  test("for bytes that are a view of a larger buffer", () => {
     const buffer = Uint8Array.from([1, 2, 3, 255, 5, 6]).subarray(2, 5);
     for (const kind of KINDS) {
       const sent = overTheWire(renderContent(kind, new Map([["k", buffer]])));
@@ -65,7 +65,7 @@ describe("what is written comes back byte for byte", () => {
     }
   });
 
-  test("a megabyte of every byte there is", () => {
+  test("for 1 MiB with all byte values", () => {
     const large = Uint8Array.from({ length: 1024 * 1024 }, (_, at) => at % 251);
     for (const kind of KINDS) {
       const back = readContent(kind, overTheWire(renderContent(kind, new Map([["k", large]])))).get("k");
@@ -74,8 +74,8 @@ describe("what is written comes back byte for byte", () => {
   });
 });
 
-describe("where bytes go", () => {
-  test("in a Secret everything is base64 in data, in the order of the keys", () => {
+describe("renderContent", () => {
+  test("encodes the content of a Secret as base64 in data, ordered by key", () => {
     expect(
       JSON.stringify(
         renderContent(
@@ -89,7 +89,7 @@ describe("where bytes go", () => {
     ).toBe('{"data":{"a":"/w==","b":"Mg=="}}');
   });
 
-  test("in a ConfigMap text goes to data as it is, and what is not UTF-8 to binaryData; both are always there, so that old keys go", () => {
+  test("stores text of a ConfigMap in data and other bytes in binaryData, and always sets both", () => {
     expect(
       overTheWire(
         renderContent(
@@ -107,12 +107,12 @@ describe("where bytes go", () => {
     expect(overTheWire(renderContent("ConfigMap", new Map()))).toEqual({ data: {}, binaryData: {} });
   });
 
-  test("a byte order mark stays in the text", () => {
+  test("keeps a byte order mark in text", () => {
     const rendered = renderContent("ConfigMap", new Map([["t", bytes(0xef, 0xbb, 0xbf, 0x61)]]));
     expect(rendered.data?.t).toBe("\ufeffa");
   });
 
-  test("keys named as members of an object's prototype are ordinary keys", () => {
+  test("treats keys named like members of Object.prototype as ordinary keys", () => {
     for (const kind of KINDS) {
       const rendered = renderContent(
         kind,
@@ -131,11 +131,11 @@ test.each<[string, Record<string, unknown>]>([
   ["null", { data: null, binaryData: null }],
   ["texts", { data: "abc", binaryData: 7 }],
   ["values that are no texts", { data: { a: 1, b: null, c: {} } }],
-])("an object without readable content holds none: %s", (_, object) => {
+])("readContent returns no content for an object with malformed data: %s", (_, object) => {
   for (const kind of KINDS) expect(plain(readContent(kind, object))).toEqual([]);
 });
 
-test("the size is that of the values", () => {
+test("sizeOf returns the size of the values only", () => {
   expect(
     sizeOf(
       new Map([
@@ -148,11 +148,11 @@ test("the size is that of the values", () => {
   expect(sizeOf(new Map())).toBe(0);
 });
 
-describe("the digest", () => {
+describe("contentDigest", () => {
   const key = new Redacted(text("key of the installation"));
   const digest = (given: Content): string => contentDigest(key, given);
 
-  test("is the same for the same content, in whatever order it came", () => {
+  test("is independent of the order of the keys", () => {
     fc.assert(
       fc.property(content, (given) => {
         expect(digest(new Map([...given].toReversed()))).toBe(digest(given));
@@ -161,7 +161,7 @@ describe("the digest", () => {
     );
   });
 
-  test("differs when the content differs", () => {
+  test("differs for different contents", () => {
     fc.assert(
       fc.property(content, content, (one, other) => {
         const same = JSON.stringify(plain(one)) === JSON.stringify(plain(other));
@@ -170,7 +170,7 @@ describe("the digest", () => {
     );
   });
 
-  test("differs when bytes move between a key and its value, or between two values", () => {
+  test("differs if bytes move between a key and its value, or between two values", () => {
     const contents: Content[] = [
       new Map([["ab", text("c")]]),
       new Map([["a", text("bc")]]),
@@ -200,7 +200,7 @@ describe("the digest", () => {
     expect(new Set(contents.map(digest)).size).toBe(contents.length);
   });
 
-  test("differs where an encoding without the lengths would read the same", () => {
+  test("differs for contents that are equal without their length prefixes", () => {
     expect(digest(new Map([["a", text("1:c")]]))).not.toBe(
       digest(
         new Map([
@@ -219,7 +219,7 @@ describe("the digest", () => {
     );
   });
 
-  test("differs under another key, and shows nothing that a plain hash would", () => {
+  test("differs for another HMAC key and from a plain hash", () => {
     const given: Content = new Map([["a", text("hunter2")]]);
     expect(contentDigest(new Redacted(text("another")), given)).not.toBe(digest(given));
     expect(digest(given)).toMatch(/^[\w-]{43}$/);

@@ -84,7 +84,7 @@ const isRemoved = ({ resource, resolutions }: World, targetKey: string): boolean
   resource.whenRemoved === "Delete" &&
   resolutions.some((resolution) => resolution.item.targetKey === targetKey && resolution.state === "removed");
 
-test("I1: no key is lost unless the vault removed its source, or the spec no longer asks for it", () => {
+test("decide drops a key only if the vault removed its source or the spec no longer has it", () => {
   fc.assert(
     fc.property(world, (the) => {
       const { plan } = decide(the.resource, the.resolutions, the.target);
@@ -99,7 +99,7 @@ test("I1: no key is lost unless the vault removed its source, or the spec no lon
   );
 });
 
-test("I1: a target is deleted only when it is ours and the vault removed every one of its sources", () => {
+test("decide deletes a target only if it is owned and the vault removed all its sources", () => {
   fc.assert(
     fc.property(world, (the) => {
       const { plan } = decide(the.resource, the.resolutions, the.target);
@@ -112,7 +112,7 @@ test("I1: a target is deleted only when it is ours and the vault removed every o
   );
 });
 
-test("I4: no lower version of the same entry is fetched than is synced, unless it is pinned or accepted", () => {
+test("decide fetches a lower version of an entry only if it is pinned or accepted", () => {
   fc.assert(
     fc.property(world, (the) => {
       const { plan } = decide(the.resource, the.resolutions, the.target);
@@ -130,7 +130,7 @@ test("I4: no lower version of the same entry is fetched than is synced, unless i
   );
 });
 
-test("a target is born whole: with every key but those whose source the vault removed, or not at all", () => {
+test("decide creates a target with all keys except removed ones, or not at all", () => {
   fc.assert(
     fc.property(world, (the) => {
       if (the.target.state !== "absent") return;
@@ -146,7 +146,7 @@ test("a target is born whole: with every key but those whose source the vault re
   );
 });
 
-test("I8: an object of somebody else's is left alone", () => {
+test("decide keeps a foreign object unchanged", () => {
   fc.assert(
     fc.property(world, (the) => {
       if (the.target.state !== "foreign") return;
@@ -156,7 +156,7 @@ test("I8: an object of somebody else's is left alone", () => {
   );
 });
 
-test("a plan never writes a key twice, nor one that the spec does not name, nor nothing at all", () => {
+test("decide never plans duplicate keys, keys outside the spec, or an empty write", () => {
   fc.assert(
     fc.property(world, (the) => {
       const { plan } = decide(the.resource, the.resolutions, the.target);
@@ -171,7 +171,7 @@ test("a plan never writes a key twice, nor one that the spec does not name, nor 
   );
 });
 
-test("I2: bytes count as synced only when they are of the very version and entry that is meant, or of one that can't be had", () => {
+test("decide reuses bytes only of the desired version and entry, or of an unavailable one", () => {
   fc.assert(
     fc.property(world, (the) => {
       const { plan } = decide(the.resource, the.resolutions, the.target);
@@ -188,7 +188,7 @@ test("I2: bytes count as synced only when they are of the very version and entry
   );
 });
 
-test("I13: Ready is said only when every entry was found, and the plan is to hold all of them", () => {
+test("decide reports Ready only if every entry was found and is part of the plan", () => {
   fc.assert(
     fc.property(world, (the) => {
       const { plan, readyCondition } = decide(the.resource, the.resolutions, the.target);
@@ -200,7 +200,7 @@ test("I13: Ready is said only when every entry was found, and the plan is to hol
   );
 });
 
-test("what was written is only verified at the next look: a decision settles", () => {
+test("decide only verifies a target that was just written", () => {
   fc.assert(
     fc.property(world, (the) => {
       const { plan } = decide(the.resource, the.resolutions, the.target);
@@ -227,7 +227,7 @@ test("what was written is only verified at the next look: a decision settles", (
   );
 });
 
-test("an unchanged target is left as it is for any order of the items in the spec", () => {
+test("decide does not write an unchanged target, whatever the order of the items", () => {
   const items = [syncItem("a"), syncItem("b"), syncItem("c")];
   const synced = new Map(items.map(({ targetKey }) => [targetKey, { version: 1, source: sourceId(targetKey, OWNERS[0]) }]));
   const state: TargetState = {

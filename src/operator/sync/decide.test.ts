@@ -53,41 +53,41 @@ const b = syncItem("b");
 const both = syncResource([a, b]);
 const retaining = syncResource([a, b], { whenRemoved: "Retain" });
 
-describe("a target that is not there", () => {
+describe("decide for an absent target", () => {
   test.each<[string, SyncResource, Resolution[], string, string]>([
-    ["is written whole", both, [found(a, 3), found(b, 4)], "write a=vault@3 b=vault@4", "Synced"],
-    ["is not written while an entry is missing", both, [found(a, 3), missing(b)], "keep", "SourceMissing"],
+    ["writes all keys", both, [found(a, 3), found(b, 4)], "write a=vault@3 b=vault@4", "Synced"],
+    ["keeps it absent while an entry is missing", both, [found(a, 3), missing(b)], "keep", "SourceMissing"],
     [
-      "is not written while a version does not exist",
+      "keeps it absent while a version does not exist",
       both,
       [found(a, 3), { state: "no-version", item: b, candidate: candidate(1), version: 2 }],
       "keep",
       "VersionNotFound",
     ],
     [
-      "is not written while a name is ambiguous",
+      "keeps it absent while a name is ambiguous",
       both,
       [found(a, 3), { state: "ambiguous", item: b, owners: ["x", "y"] }],
       "keep",
       "AmbiguousName",
     ],
     [
-      "is not written while a version has gone back",
+      "keeps it absent while a version has gone back",
       both,
       [found(a, 3), { state: "regressed", item: b, candidate: candidate(1), syncedVersion: 2 }],
       "keep",
       "VersionRegressed",
     ],
-    ["is written without what the vault removed", both, [found(a, 3), removed(b)], "write a=vault@3", "SourceRemoved"],
+    ["writes it without a removed entry", both, [found(a, 3), removed(b)], "write a=vault@3", "SourceRemoved"],
     [
-      "the same where removed bytes are to be retained: there are none",
+      "writes it without a removed entry under Retain, as there are no bytes to retain",
       retaining,
       [found(a, 3), removed(b)],
       "write a=vault@3",
       "SourceRemoved",
     ],
-    ["is not written when everything was removed", both, [removed(a), removed(b)], "keep", "SourceRemoved"],
-    ["is not written when everything is missing", both, [missing(a), missing(b)], "keep", "SourceMissing"],
+    ["keeps it absent if all entries were removed", both, [removed(a), removed(b)], "keep", "SourceRemoved"],
+    ["keeps it absent if all entries are missing", both, [missing(a), missing(b)], "keep", "SourceMissing"],
   ])("%s", (_, resource, resolutions, plan, reason) => {
     const decision = decide(resource, resolutions, absent);
     expect(summary(decision)).toBe(plan);
@@ -96,18 +96,18 @@ describe("a target that is not there", () => {
   });
 });
 
-describe("a target of ours", () => {
+describe("decide for an owned target", () => {
   test.each<[string, SyncResource, Resolution[], TargetState, string]>([
     [
-      "that holds everything is only verified",
+      "only verifies a target that has all keys",
       both,
       [found(a, 3), found(b, 4)],
       owned({ a: 3, b: 4 }),
       "verify a=target@3 b=target@4",
     ],
-    ["follows the one that changed", both, [found(a, 3), found(b, 5)], owned({ a: 3, b: 4 }), "write a=target@3 b=vault@5"],
-    ["gets a key that is new in the spec", both, [found(a, 3), found(b, 1)], owned({ a: 3 }), "write a=target@3 b=vault@1"],
-    ["loses a key that is no longer in the spec", syncResource([a]), [found(a, 3)], owned({ a: 3, b: 4 }), "write a=target@3"],
+    ["fetches only the changed entry", both, [found(a, 3), found(b, 5)], owned({ a: 3, b: 4 }), "write a=target@3 b=vault@5"],
+    ["adds a key that is new in the spec", both, [found(a, 3), found(b, 1)], owned({ a: 3 }), "write a=target@3 b=vault@1"],
+    ["drops a key that is no longer in the spec", syncResource([a]), [found(a, 3)], owned({ a: 3, b: 4 }), "write a=target@3"],
     [
       "keeps the bytes of a missing entry and follows the others",
       both,
@@ -116,21 +116,15 @@ describe("a target of ours", () => {
       "write a=vault@9 b=target@4",
     ],
     [
-      "is only verified when nothing but a missing entry differs",
+      "only verifies it if nothing differs but a missing entry",
       both,
       [found(a, 3), missing(b)],
       owned({ a: 3, b: 4 }),
       "verify a=target@3 b=target@4",
     ],
-    [
-      "goes without a new key that is missing, as it did before",
-      both,
-      [found(a, 9), missing(b)],
-      owned({ a: 3 }),
-      "write a=vault@9",
-    ],
+    ["omits a new key whose entry is missing", both, [found(a, 9), missing(b)], owned({ a: 3 }), "write a=vault@9"],
     ["drops the key of a removed entry", both, [found(a, 3), removed(b)], owned({ a: 3, b: 4 }), "write a=target@3"],
-    ["has nothing more to drop afterwards", both, [found(a, 3), removed(b)], owned({ a: 3 }), "verify a=target@3"],
+    ["only verifies it after a removed key was dropped", both, [found(a, 3), removed(b)], owned({ a: 3 }), "verify a=target@3"],
     [
       "keeps the key of a removed entry under Retain",
       retaining,
@@ -138,35 +132,41 @@ describe("a target of ours", () => {
       owned({ a: 3, b: 4 }),
       "verify a=target@3 b=target@4",
     ],
-    ["goes when everything was removed", both, [removed(a), removed(b)], owned({ a: 3, b: 4 }), "delete"],
+    ["deletes it if all entries were removed", both, [removed(a), removed(b)], owned({ a: 3, b: 4 }), "delete"],
     [
-      "stays when everything was removed under Retain",
+      "keeps it if all entries were removed under Retain",
       retaining,
       [removed(a), removed(b)],
       owned({ a: 3, b: 4 }),
       "verify a=target@3 b=target@4",
     ],
     [
-      "stays when one was removed and the other is missing",
+      "keeps it if one entry was removed and the other is missing",
       both,
       [removed(a), missing(b)],
       owned({ a: 3, b: 4 }),
       "write b=target@4",
     ],
     [
-      "stays when one was removed and the other, never synced, is missing",
+      "keeps it if one entry was removed and the other is missing and was never synced",
       both,
       [removed(a), missing(b)],
       owned({ a: 3 }),
       "keep",
     ],
-    ["stays when everything is missing", both, [missing(a), missing(b)], owned({ a: 3, b: 4 }), "verify a=target@3 b=target@4"],
-    ["stays when the spec asks for nothing", syncResource([]), [], owned({ a: 3 }), "keep"],
+    [
+      "keeps it if all entries are missing",
+      both,
+      [missing(a), missing(b)],
+      owned({ a: 3, b: 4 }),
+      "verify a=target@3 b=target@4",
+    ],
+    ["keeps it if the spec has no items", syncResource([]), [], owned({ a: 3 }), "keep"],
   ])("%s", (_, resource, resolutions, target, plan) => {
     expect(summary(decide(resource, resolutions, target))).toBe(plan);
   });
 
-  test("keeps the version it holds of an entry that went back, that is ambiguous, or whose pinned version does not exist", () => {
+  test("keeps the synced version of an entry that regressed, is ambiguous or lacks its version", () => {
     const others: Resolution[] = [
       { state: "regressed", item: b, candidate: candidate(2), syncedVersion: 4 },
       { state: "ambiguous", item: b, owners: ["x", "y"] },
@@ -177,14 +177,14 @@ describe("a target of ours", () => {
     }
   });
 
-  test("the same version of another entry is fetched: bytes are never taken for another's", () => {
+  test("fetches the same version of another entry instead of reusing the bytes", () => {
     const other = { ...found(a, 3), candidate: candidate(3, { owner: "dba@example.com", own: false }) };
     expect(summary(decide(syncResource([a]), [other], owned({ a: 3 })))).toBe("write a=vault@3");
     const renamed = syncItem("a", { source: "elsewhere" });
     expect(summary(decide(syncResource([renamed]), [found(renamed, 3)], owned({ a: 3 })))).toBe("write a=vault@3");
   });
 
-  test("what it holds can be fetched again where it is listed, and is named as it is synced where it is not", () => {
+  test("marks synced bytes as refetchable only while their entry is listed", () => {
     const { plan } = decide(both, [found(a, 3), missing(b)], owned({ a: 3, b: 4 }));
     expect(plan).toMatchObject({
       entries: [
@@ -194,7 +194,7 @@ describe("a target of ours", () => {
     });
   });
 
-  test("a deletion is of this very state of this very object", () => {
+  test("deletes exactly the uid and resourceVersion it was decided for", () => {
     expect(decide(both, [removed(a), removed(b)], owned({ a: 3 })).plan).toEqual({
       action: "delete",
       uid: "uid-1",
@@ -203,36 +203,36 @@ describe("a target of ours", () => {
   });
 });
 
-describe("a target whose annotations somebody annotationsCorrupted, so that it may hold more than they say", () => {
+describe("decide for an owned target with corrupted annotations", () => {
   const annotationsCorrupted = owned({}, { annotationsCorrupted: true });
 
   test.each<[string, SyncResource, Resolution[], TargetState, string]>([
     [
-      "is made whole where everything can be had",
+      "writes all keys if all entries are available",
       both,
       [found(a, 3), found(b, 4)],
       annotationsCorrupted,
       "write a=vault@3 b=vault@4",
     ],
-    ["keeps its keys while one of them is missing", both, [found(a, 3), missing(b)], annotationsCorrupted, "keep"],
+    ["keeps it while an entry is missing", both, [found(a, 3), missing(b)], annotationsCorrupted, "keep"],
     [
-      "the same when only part of them is unknown",
+      "keeps it while an entry is missing, also if only some keys are unknown",
       both,
       [found(a, 3), missing(b)],
       owned({ a: 3 }, { annotationsCorrupted: true }),
       "keep",
     ],
-    ["loses what the vault removed", both, [found(a, 3), removed(b)], annotationsCorrupted, "write a=vault@3"],
-    ["keeps what the vault removed under Retain", retaining, [found(a, 3), removed(b)], annotationsCorrupted, "keep"],
-    ["is not deleted under Retain", retaining, [removed(a), removed(b)], annotationsCorrupted, "keep"],
-    ["is deleted when everything was removed", both, [removed(a), removed(b)], annotationsCorrupted, "delete"],
+    ["drops a removed entry", both, [found(a, 3), removed(b)], annotationsCorrupted, "write a=vault@3"],
+    ["keeps it under Retain if an entry was removed", retaining, [found(a, 3), removed(b)], annotationsCorrupted, "keep"],
+    ["keeps it under Retain if all entries were removed", retaining, [removed(a), removed(b)], annotationsCorrupted, "keep"],
+    ["deletes it if all entries were removed", both, [removed(a), removed(b)], annotationsCorrupted, "delete"],
   ])("%s", (_, resource, resolutions, target, plan) => {
     expect(summary(decide(resource, resolutions, target))).toBe(plan);
   });
 });
 
-describe("obstacles, which leave the target alone whatever the vault has", () => {
-  test("the target is somebody else's", () => {
+describe("decide for a target that must not be written", () => {
+  test("reports TargetConflict for a foreign target", () => {
     const foreign = (owner: string | undefined) => decide(both, [found(a, 3), removed(b)], { state: "foreign", owner });
     expect(summary(foreign(undefined))).toBe("keep");
     expect(foreign(undefined).readyCondition).toEqual({
@@ -249,7 +249,7 @@ describe("obstacles, which leave the target alone whatever the vault has", () =>
     ["kubernetes.io/dockerconfigjson", [".dockerconfigjson"]],
     ["kubernetes.io/dockercfg", [".dockercfg"]],
     ["kubernetes.io/ssh-auth", ["ssh-privatekey"]],
-  ])("a Secret of type %s needs its keys", (type, keys) => {
+  ])("reports InvalidSpec for a Secret of type %s without its keys", (type, keys) => {
     const target = { kind: "Secret", name: "db", type } as const;
     const with_ = (names: readonly string[]): Decision => {
       const items = [...names.map((name) => syncItem(name)), a];
@@ -267,7 +267,7 @@ describe("obstacles, which leave the target alone whatever the vault has", () =>
     }
   });
 
-  test("files that are too large together are told by the list, before any is fetched", () => {
+  test("reports TooLarge from listed file sizes, before any file is fetched", () => {
     const half = MAX_TARGET_BYTES / 2;
     const exactly = decide(both, [found(a, 1, sized(half)), found(b, 1, sized(half))], absent);
     expect(exactly.plan.action).toBe("write");
@@ -276,7 +276,7 @@ describe("obstacles, which leave the target alone whatever the vault has", () =>
     expect(over.readyCondition.message).toMatch(/1048577 bytes.*1048576/);
   });
 
-  test("it is the size of the version meant that counts", () => {
+  test("counts the size of the desired version only", () => {
     const sizes = new Map([
       [1, 10],
       [2, MAX_TARGET_BYTES + 1],

@@ -25,7 +25,7 @@ function problem(state: Resolution["state"], name = "db"): Resolution {
   }
 }
 
-test("nothing wrong is Ready", () => {
+test("readyConditionOf returns Ready if every item was found", () => {
   expect(readyConditionOf([problem("found"), problem("found", "api")])).toEqual({
     ready: true,
     reason: "Synced",
@@ -56,7 +56,7 @@ test.each<[Resolution["state"], string, string]>([
     "db is not in the vault's list: check its name, its shares and the scope of the VaultConnection; the target keeps its last content",
   ],
   ["removed", "SourceRemoved", "db was removed by the vault at its delete_time (2026-11-20T08:30:00.000Z)"],
-])("%s is %s, and the message says what a person can do", (state, reason, message) => {
+])("readyConditionOf reports %s as %s with a remedy", (state, reason, message) => {
   expect(readyConditionOf([problem("found", "api"), problem(state)])).toEqual({ ready: false, reason, message });
 });
 
@@ -64,27 +64,27 @@ test.each<[Resolution["state"], string, string]>([
 const missing = (count: number): string =>
   readyConditionOf(Array.from({ length: count }, (_, at) => problem("missing", `name-${at}`))).message;
 
-describe("several problems", () => {
+describe("readyConditionOf with several problems", () => {
   const gravestFirst = ["ambiguous", "no-version", "regressed", "missing", "removed"] as const;
 
-  test("the gravest gives the reason, wherever it stands, and only its kind is explained", () => {
+  test("takes reason and message from the most severe kind, whatever its position", () => {
     gravestFirst.forEach((state, at) => {
       const lesser = gravestFirst.slice(at + 1).map((other) => problem(other, `lesser-${other}`));
-      const readyCondition = readyConditionOf([...lesser, problem(state, "gravest")]);
+      const readyCondition = readyConditionOf([...lesser, problem(state, "worst")]);
       expect(readyCondition.reason).toBe(readyConditionOf([problem(state)]).reason);
-      expect(readyCondition.message).toContain("gravest");
+      expect(readyCondition.message).toContain("worst");
       expect(readyCondition.message).not.toContain("lesser");
     });
   });
 
-  test("up to three are named, and the rest is counted", () => {
+  test("names up to three items and counts the rest", () => {
     expect(missing(3).match(/name-\d/g)).toEqual(["name-0", "name-1", "name-2"]);
     expect(missing(3)).not.toContain("more");
     expect(missing(12).match(/name-\d/g)).toEqual(["name-0", "name-1", "name-2"]);
     expect(missing(12)).toMatch(/; and 9 more$/);
   });
 
-  test("the resolutions stay in their order", () => {
+  test("does not reorder the resolutions", () => {
     const resolutions = [problem("removed", "z"), problem("found", "a"), problem("missing", "m")];
     const order = [...resolutions];
     readyConditionOf(resolutions);
@@ -92,6 +92,6 @@ describe("several problems", () => {
   });
 });
 
-test("a deadline that no calendar can write is no reason to fail", () => {
+test("readyConditionOf accepts a deadline outside the range of RFC 3339", () => {
   expect(readyConditionOf([{ state: "removed", item: syncItem("db"), deleteAt: -1e300 }]).message).toContain("long ago");
 });

@@ -18,12 +18,12 @@ const synced = (version: number, owner: string | undefined = "ops@example.com", 
   deleteAt: undefined,
 });
 
-describe("which entry is meant", () => {
-  test("the only one of the name, whoever made it", () => {
+describe("resolveItem selects", () => {
+  test("the only entry of the name, whoever owns it", () => {
     expect(resolve(syncItem("db"), [candidate(3, dba)])).toMatchObject({ state: "found", version: 3, candidate: dba });
   });
 
-  test("not somebody else's that was shared after the one synced was gone, unless its owner is named", () => {
+  test("no entry of another owner after the synced one is gone, unless the spec names its owner", () => {
     const remembered = { ...synced(3), sameName: true };
     expect(resolve(syncItem("db"), [candidate(3, dba)], remembered).state).toBe("other-owner");
     expect(resolve(syncItem("db", { owner: dba.owner }), [candidate(3, dba)], remembered).state).toBe("found");
@@ -33,69 +33,69 @@ describe("which entry is meant", () => {
     expect(resolve(syncItem("db"), [candidate(4)], { ...synced(3, dba.owner), sameName: true }).state).toBe("found");
   });
 
-  test("one's own before any that others shared, wherever it stands in the list", () => {
+  test("the own entry before shared ones, whatever the order of the list", () => {
     const candidates = [candidate(9, dba), candidate(2), candidate(8, dev)];
     expect(resolve(syncItem("db"), candidates)).toMatchObject({ state: "found", version: 2 });
   });
 
-  test("several that others shared are ambiguous, and all of their owners are named", () => {
+  test("no entry if several owners share the name, and returns all owners", () => {
     const found = resolve(syncItem("db"), [candidate(1, dba), candidate(2, dev), candidate(3, { owner: undefined, own: false })]);
     expect(found).toMatchObject({ state: "ambiguous", owners: ["dba@example.com", "dev@example.com", "?"] });
   });
 
-  test("the owner that the spec names decides, also against one's own; capital letters make no difference to the vault", () => {
+  test("the entry of the owner in the spec, even over the own one, ignoring case", () => {
     const candidates = [candidate(1), candidate(5, dba), candidate(6, dev)];
     expect(resolve(syncItem("db", { owner: "dba@example.com" }), candidates)).toMatchObject({ version: 5 });
     expect(resolve(syncItem("db", { owner: "DBA@Example.com" }), candidates)).toMatchObject({ version: 5 });
   });
 
-  test("an owner that has no such entry means that it is missing, not another owner's", () => {
+  test("no entry of another owner if the owner in the spec has none", () => {
     expect(resolve(syncItem("db", { owner: "who@example.com" }), [candidate(1), candidate(5, dba)]).state).toBe("missing");
   });
 });
 
-describe("an entry that the list does not show", () => {
+describe("resolveItem for an entry that is not listed", () => {
   test.each<[string, Remembered, string]>([
-    ["never had a deadline", nothing, "missing"],
-    ["has a deadline that is still to come", { synced: undefined, deleteAt: NOW + 1 }, "missing"],
-    ["has a deadline that has come this moment", { synced: undefined, deleteAt: NOW }, "removed"],
-    ["has a deadline that has passed", { synced: undefined, deleteAt: NOW - 86_400_000 }, "removed"],
+    ["returns missing without a deadline", nothing, "missing"],
+    ["returns missing before its deadline", { synced: undefined, deleteAt: NOW + 1 }, "missing"],
+    ["returns removed at its deadline", { synced: undefined, deleteAt: NOW }, "removed"],
+    ["returns removed after its deadline", { synced: undefined, deleteAt: NOW - 86_400_000 }, "removed"],
   ])("%s", (_, remembered, state) => {
     const found = resolve(syncItem("db"), [], remembered);
     expect(found.state).toBe(state);
     expect(found).toMatchObject({ deleteAt: remembered.deleteAt });
   });
 
-  test("an entry that is listed is there, whatever deadline is remembered of it", () => {
+  test("ignores a remembered deadline if the entry is listed", () => {
     expect(resolve(syncItem("db"), [candidate(4)], { synced: undefined, deleteAt: NOW - 1 }).state).toBe("found");
   });
 });
 
-describe("which version is meant", () => {
-  test("a pinned one stays when there are newer ones", () => {
+describe("resolveItem for a version", () => {
+  test("keeps a pinned version when there are newer ones", () => {
     expect(resolve(syncItem("db", { version: 2 }), [candidate(5)], synced(2))).toMatchObject({ state: "found", version: 2 });
   });
 
-  test("a pinned one is served as asked, also below what the target holds", () => {
+  test("accepts a pinned version below the synced one", () => {
     expect(resolve(syncItem("db", { version: 2 }), [candidate(5)], synced(5))).toMatchObject({ state: "found", version: 2 });
   });
 
-  test("a pinned one above the latest does not exist", () => {
+  test("returns no-version for a pinned version above the latest", () => {
     expect(resolve(syncItem("db", { version: 6 }), [candidate(5)])).toMatchObject({ state: "no-version", version: 6 });
   });
 
-  test("where the list names the versions, one between them does not exist", () => {
+  test("returns no-version for a pinned version that is not listed", () => {
     const file = candidate(5, { sizes: new Map([1, 2, 5].map((version) => [version, 10])) });
     expect(resolve(syncItem("db", { version: 2 }), [file]).state).toBe("found");
     expect(resolve(syncItem("db", { version: 3 }), [file]).state).toBe("no-version");
   });
 
-  test("a latest below what the target holds of the same entry has gone back", () => {
+  test("returns regressed if the latest version is below the synced one", () => {
     expect(resolve(syncItem("db"), [candidate(4)], synced(5))).toMatchObject({ state: "regressed", syncedVersion: 5 });
     expect(resolve(syncItem("db"), [candidate(5)], synced(5)).state).toBe("found");
   });
 
-  test("going back is followed once that very version of that very source is accepted", () => {
+  test("follows a regressed version once exactly that version of that source is accepted", () => {
     const item = syncItem("key", { source: "db" });
     expect(resolve(item, [candidate(4)], synced(5), ["db@4"])).toMatchObject({ state: "found", version: 4 });
     for (const other of ["db@3", "db@5", "key@4", "db", "", "DB@4"]) {
@@ -103,7 +103,7 @@ describe("which version is meant", () => {
     }
   });
 
-  test("a lower version of another entry is no going back: the spec asks for something else", () => {
+  test("follows a lower version of another entry", () => {
     expect(resolve(syncItem("db"), [candidate(1)], synced(5, "dba@example.com")).state).toBe("found");
     expect(resolve(syncItem("db"), [candidate(1)], synced(5, "ops@example.com", "former")).state).toBe("found");
   });

@@ -57,7 +57,7 @@ const anyStatus = fc
     reports.reduce((before, one) => readStatus("VaultSecret", nextStatus(before, one)), readStatus("VaultSecret", {})),
   );
 
-test("the same findings twice make the same status twice: it is not written again", () => {
+test("nextStatus returns an equal status for the same input twice", () => {
   fc.assert(
     fc.property(anyStatus, anyReport, (before, one) => {
       const first = nextStatus(before, one);
@@ -69,7 +69,7 @@ test("the same findings twice make the same status twice: it is not written agai
   );
 });
 
-test("time alone is no news", () => {
+test("nextStatus does not change with the time alone", () => {
   fc.assert(
     fc.property(anyStatus, anyReport, (before, one) => {
       const report_ = { ...one, changed: false, resolutions: one.resolutions?.filter(({ state }) => state !== "found") };
@@ -81,7 +81,7 @@ test("time alone is no news", () => {
   );
 });
 
-test("whatever was found, the status is one that the CRD admits, each condition once and well-formed", () => {
+test("nextStatus always matches the schema, with each condition type once", () => {
   fc.assert(
     fc.property(anyStatus, anyReport, (before, one) => {
       const status = secretStatus.parse(nextStatus(before, one));

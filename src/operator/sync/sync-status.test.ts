@@ -50,7 +50,7 @@ const types = (status: SyncStatus): string[] => (status.conditions ?? []).map(({
 const condition = (status: SyncStatus, type: string) => status.conditions?.find((one) => one.type === type);
 const synced = next({}, { changed: true });
 
-test("the first status of a resource in step", () => {
+test("nextStatus returns the complete first status of a resource that is in sync", () => {
   expect(nextStatus({}, report())).toStrictEqual({
     observedGeneration: 7,
     conditions: [
@@ -69,27 +69,27 @@ test("the first status of a resource in step", () => {
   });
 });
 
-test("a VaultFile's items go by the names of its fields", () => {
+test("nextStatus names the items of a VaultFile after its fields", () => {
   const file = syncResource([a], { kind: "VaultFile", target: { kind: "ConfigMap", name: "web", type: undefined } });
   const status = nextStatus({}, report({ resource: file }));
   expect(status).toMatchObject({ target: { kind: "ConfigMap", name: "web" }, items: [{ key: "a", filename: "a", version: 3 }] });
   expect(fileStatus.parse(status)).toEqual(status);
 });
 
-describe("Ready", () => {
+describe("nextStatus condition Ready", () => {
   test("is True, False, or Unknown while suspended", () => {
     expect(condition(next({}), "Ready")?.status).toBe("True");
     expect(condition(next({}, { readyCondition: notReady("SourceMissing", "x") }), "Ready")?.status).toBe("False");
     expect(condition(next({}, { readyCondition: notReady("Suspended", "x") }), "Ready")?.status).toBe("Unknown");
   });
 
-  test("stays as it was, with its generation, where nothing new is known", () => {
+  test("keeps its status and generation if nothing new is known", () => {
     const later = next(synced, { readyCondition: undefined, resource: syncResource([a], { generation: 8 }), now: NOW + 60_000 });
     expect(condition(later, "Ready")).toEqual(condition(synced, "Ready"));
     expect(later.observedGeneration).toBe(7);
   });
 
-  test("is of the new generation also after a failed attempt", () => {
+  test("has the new generation after a failed reconcile", () => {
     const failed = next(synced, {
       readyCondition: notReady("AmbiguousName", "x"),
       resource: syncResource([a], { generation: 8 }),
@@ -98,7 +98,7 @@ describe("Ready", () => {
     expect(condition(failed, "Ready")?.observedGeneration).toBe(8);
   });
 
-  test("its moment is that of the last change of its status, not of its reason", () => {
+  test("has the time of the last change of its status, not of its reason", () => {
     const later = { now: NOW + 60_000 };
     const failed = next(synced, { ...later, readyCondition: notReady("SourceMissing", "x") });
     expect(condition(failed, "Ready")?.lastTransitionTime).toBe("2026-11-21T12:01:00.000Z");
@@ -107,28 +107,31 @@ describe("Ready", () => {
   });
 });
 
-describe("Stalled", () => {
-  test.each(Object.keys(reasons) as Reason[])("goes with Ready=False for %s exactly when only a person can mend it", (reason) => {
-    const status = next({}, { readyCondition: notReady(reason, "x") });
-    expect(types(status).includes("Stalled")).toBe(reasons[reason].stalled);
-  });
+describe("nextStatus condition Stalled", () => {
+  test.each(Object.keys(reasons) as Reason[])(
+    "accompanies Ready=False for %s exactly if only a user can resolve it",
+    (reason) => {
+      const status = next({}, { readyCondition: notReady(reason, "x") });
+      expect(types(status).includes("Stalled")).toBe(reasons[reason].stalled);
+    },
+  );
 
-  test("goes away once the resource is in step, and never stands beside Ready=True", () => {
+  test("is removed once the resource is in sync", () => {
     const stalled = next({}, { readyCondition: notReady("AmbiguousName", "x") });
     expect(types(next(stalled))).toEqual(["Ready"]);
     expect(types(next({}, { readyCondition: { ready: true, reason: "TooLarge", message: "x" } }))).toEqual(["Ready"]);
   });
 
-  test("stays where nothing new is known", () => {
+  test("stays if nothing new is known", () => {
     const stalled = next({}, { readyCondition: notReady("AmbiguousName", "x") });
     expect(types(next(stalled, { readyCondition: undefined }))).toEqual(["Ready", "Stalled"]);
   });
 });
 
-describe("conditions that are there only while true", () => {
+describe("nextStatus conditions that exist only while true", () => {
   const busy = { reason: "VaultUnreachable", message: "timeout" } as const;
 
-  test("Reconciling, beside a Ready that stays", () => {
+  test("Reconciling is set next to an unchanged Ready", () => {
     const status = next(synced, { readyCondition: undefined, busy });
     expect(condition(status, "Reconciling")).toMatchObject({ status: "True", ...busy });
     expect(condition(status, "Ready")?.status).toBe("True");
@@ -136,14 +139,14 @@ describe("conditions that are there only while true", () => {
     expect(types(next(status, { readyCondition: undefined }))).toEqual(["Ready"]);
   });
 
-  test("Stale, since when", () => {
+  test("Stale contains the time of the last response", () => {
     const status = next(synced, { readyCondition: undefined, resolutions: undefined, staleSince: Date.UTC(2026, 10, 20) });
     expect(condition(status, "Stale")).toMatchObject({ status: "True", reason: "VaultUnreachable" });
     expect(condition(status, "Stale")?.message).toContain("2026-11-20T00:00:00.000Z");
     expect(types(next(status, { readyCondition: undefined, resolutions: undefined }))).toEqual(["Ready"]);
   });
 
-  test("UpdateAvailable, for a pinned version below the latest only", () => {
+  test("UpdateAvailable is set only for a pinned version below the latest", () => {
     const pinned = syncItem("a", { source: "db", version: 2 });
     const update = (latest: number, item = pinned): SyncStatus =>
       next({}, { resolutions: [{ state: "found", item, candidate: candidate(latest), version: 2 }] });
@@ -152,47 +155,51 @@ describe("conditions that are there only while true", () => {
     expect(types(update(3, syncItem("a")))).toEqual(["Ready"]);
   });
 
-  test("ExpiringSoon, from a day before, and after", () => {
+  test("ExpiringSoon is set from 24 hours before the expiry, and after it", () => {
     const moments = [NOW + EXPIRY_NOTICE_MS + 1, NOW + EXPIRY_NOTICE_MS, NOW - 1];
     const statuses = moments.map((expiresAt) => types(next({}, { resolutions: [found({ expiresAt })] })));
     expect(statuses).toEqual([["Ready"], ["Ready", "ExpiringSoon"], ["Ready", "ExpiringSoon"]]);
   });
 
-  test("what the items say stays while the vault's list is unknown, and only then", () => {
+  test("conditions about items stay only while the list of the vault is unknown", () => {
     const expiring = next({}, { resolutions: [found({ expiresAt: NOW })] });
     expect(types(next(expiring, { readyCondition: undefined, resolutions: undefined }))).toContain("ExpiringSoon");
     expect(types(next(expiring))).toEqual(["Ready"]);
   });
 });
 
-describe("items", () => {
-  test("tell deadlines and versions, and leave out what is unknown", () => {
+describe("nextStatus items", () => {
+  test("contain deadlines and versions, and omit unknown fields", () => {
     const deadlines = { expiresAt: Date.UTC(2027, 0, 1), deleteAt: Date.UTC(2027, 1, 1) };
     expect(next({}, { resolutions: [found(deadlines)], versions: new Map() }).items).toEqual([
       { secretKey: "a", key: "a", latest: 3, expiresAt: "2027-01-01T00:00:00.000Z", deleteAt: "2027-02-01T00:00:00.000Z" },
     ]);
   });
 
-  test.each<[Resolution, object]>([
+  const unavailable: [Resolution, object][] = [
     [{ state: "removed", item: a, deleteAt: Date.UTC(2026, 10, 20) }, { deleteAt: "2026-11-20T00:00:00.000Z" }],
     [{ state: "missing", item: a, deleteAt: Date.UTC(2027, 0, 1) }, { deleteAt: "2027-01-01T00:00:00.000Z" }],
     [{ state: "missing", item: a, deleteAt: undefined }, {}],
     [{ state: "ambiguous", item: a, owners: ["x", "y"] }, {}],
     [{ state: "no-version", item: a, candidate: candidate(3), version: 9 }, { latest: 3 }],
     [{ state: "regressed", item: a, candidate: candidate(2), syncedVersion: 3 }, { latest: 2 }],
-  ])("also of an entry that can't be had: %j", (resolution, facts) => {
-    const status = next({}, { resolutions: [resolution], readyCondition: notReady("SourceMissing", "x") });
-    expect(status.items).toEqual([{ secretKey: "a", key: "a", version: 3, ...facts }]);
-  });
+  ];
+  test.each(unavailable.map(([resolution, facts]) => [resolution.state, resolution, facts] as const))(
+    "contain the known fields of an entry that is %s",
+    (_, resolution, facts) => {
+      const status = next({}, { resolutions: [resolution], readyCondition: notReady("SourceMissing", "x") });
+      expect(status.items).toEqual([{ secretKey: "a", key: "a", version: 3, ...facts }]);
+    },
+  );
 
-  test("deadlines that RFC 3339 can't write are left out, so that the status can still be written", () => {
+  test("omit deadlines outside the range of RFC 3339", () => {
     for (const at of [Date.UTC(12_000, 0), -8e15, 1e300, Number.NaN]) {
       const status = next({}, { resolutions: [found({ expiresAt: at, deleteAt: at })] });
       expect(status.items).toEqual([{ secretKey: "a", key: "a", version: 3, latest: 3 }]);
     }
   });
 
-  test("64 are listed and the others counted", () => {
+  test("list 64 entries and count the rest", () => {
     const many = (count: number): SyncStatus =>
       next({}, { resolutions: Array.from({ length: count }, (_, at) => ({ ...found(), item: syncItem(`k${at}`) })) });
     expect(many(64)).toMatchObject({ items: { length: 64 } });
@@ -203,25 +210,25 @@ describe("items", () => {
   });
 });
 
-describe("syncedAt", () => {
-  test("is when the bytes last changed", () => {
+describe("nextStatus syncedAt", () => {
+  test("is the time of the last change of the content", () => {
     const before = { ...synced, syncedAt: EARLIER };
     expect(next(before).syncedAt).toBe(EARLIER);
     expect(next(before, { readyCondition: notReady("SourceMissing", "x") }).syncedAt).toBe(EARLIER);
     expect(next(before, { changed: true }).syncedAt).toBe(MOMENT);
   });
 
-  test("is the moment it was first found in step where it isn't known, and not before", () => {
+  test("is set when the resource is first in sync, and not before", () => {
     expect(next({}).syncedAt).toBe(MOMENT);
     expect(next({}, { readyCondition: notReady("SourceMissing", "x") })).not.toHaveProperty("syncedAt");
     expect(next({}, { readyCondition: undefined })).not.toHaveProperty("syncedAt");
   });
 });
 
-describe("target", () => {
+describe("nextStatus target", () => {
   const elsewhere = syncResource([a], { target: { kind: "Secret", name: "elsewhere", type: "Opaque" } });
 
-  test("is the one that was in step last, until another one is", () => {
+  test("is the last target in sync, until another one is", () => {
     const waiting = next(synced, { resource: elsewhere, readyCondition: notReady("TargetConflict", "x") });
     expect(waiting.target?.name).toBe("db");
     expect(next(waiting, { resource: elsewhere, readyCondition: undefined }).target?.name).toBe("db");
@@ -229,10 +236,10 @@ describe("target", () => {
   });
 });
 
-describe("what an earlier status remembers", () => {
+describe("statusOf and wasReady", () => {
   const remembered = next({}, { resolutions: [found({ deleteAt: NOW + 5 })] });
 
-  test("the deadline of the same source under the same key", () => {
+  test("statusOf returns the deadline of the same source under the same key", () => {
     expect(statusOf(remembered, a)?.deleteAt).toBe(NOW + 5);
     expect(statusOf(remembered, syncItem("a", { source: "other" }))?.deleteAt).toBeUndefined();
     expect(statusOf(remembered, syncItem("b", { source: "a" }))?.deleteAt).toBeUndefined();
@@ -240,17 +247,17 @@ describe("what an earlier status remembers", () => {
     expect(statusOf({}, a)?.deleteAt).toBeUndefined();
   });
 
-  test("that of a file too", () => {
+  test("statusOf returns the deadline of a file", () => {
     const item = { key: "app.conf", filename: "shop/app.conf", deleteAt: MOMENT };
     expect(statusOf({ items: [item] }, syncItem("app.conf", { source: "shop/app.conf" }))?.deleteAt).toBe(NOW);
     expect(statusOf({ items: [item] }, syncItem("app.conf"))?.deleteAt).toBeUndefined();
   });
 
-  test("a moment that somebody annotationsCorrupted is no deadline, so that nothing is deleted for it", () => {
+  test("statusOf ignores a malformed deadline, so that nothing is deleted because of it", () => {
     expect(statusOf({ items: [{ secretKey: "a", key: "a", deleteAt: "yesterday" }] }, a)?.deleteAt).toBeUndefined();
   });
 
-  test("whether the last look, at this very generation, found the target in step", () => {
+  test("wasReady returns true only for a Ready status of the same generation", () => {
     expect(wasReady(synced, 7)).toBe(true);
     expect(wasReady(synced, 8)).toBe(false);
     expect(wasReady(next(synced, { readyCondition: notReady("SourceMissing", "x") }), 7)).toBe(false);
@@ -259,7 +266,7 @@ describe("what an earlier status remembers", () => {
 });
 
 test.each([undefined, null, "text", 7, [], { conditions: "none" }, { items: [{ secretKey: 1 }] }, { observedGeneration: 1.5 }])(
-  "a status that can't be read counts as none: %j",
+  "readStatus returns an empty status for malformed input: %j",
   (status) => {
     expect(readStatus("VaultSecret", status)).toEqual({});
     expect(readStatus("VaultFile", status)).toEqual({});

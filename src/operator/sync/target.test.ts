@@ -21,31 +21,39 @@ function metadata(changes: Partial<TargetMetadata> = {}): TargetMetadata {
   };
 }
 
-describe("whose a target is", () => {
+describe("isOwnedBy", () => {
   test.each<[string, Partial<TargetMetadata>, boolean]>([
-    ["our resource is its controller", { labels: {}, annotations: {} }, true],
+    ["accepts an object whose controller is the resource", { labels: {}, annotations: {} }, true],
     [
-      "our resource is an owner, but not the controller",
+      "rejects an object that the resource owns without being its controller",
       { labels: {}, owners: [{ uid: "uid-of-the-resource", name: "db", controller: false }] },
       false,
     ],
     [
-      "an earlier life of our resource made it: label and owner's name say so",
+      "accepts an object of a deleted resource of the same name, by label and owner annotation",
       { owners: [{ uid: "former", name: "db", controller: true }] },
       true,
     ],
     [
-      "another resource is its controller, whatever the label says",
+      "rejects an object with another controller, whatever its label",
       { owners: [{ uid: "another", name: "other", controller: true }] },
       false,
     ],
-    ["label and owner's name say so, and nobody owns it", { owners: [] }, true],
-    ["the owner's name says so, but the label is missing", { owners: [], labels: {} }, false],
-    ["somebody else's label", { owners: [], labels: { "app.kubernetes.io/managed-by": "Helm" } }, false],
-    ["our label, and no name of an owner", { owners: [], annotations: {} }, false],
-    ["another resource of the same kind", { owners: [], annotations: { "vaultsync.dev/owner": "VaultSecret/other" } }, false],
+    ["accepts an object without owners, by label and owner annotation", { owners: [] }, true],
+    ["rejects an object without the label", { owners: [], labels: {} }, false],
     [
-      "a resource of the same name and another kind",
+      "rejects an object with the label of another manager",
+      { owners: [], labels: { "app.kubernetes.io/managed-by": "Helm" } },
+      false,
+    ],
+    ["rejects an object without the owner annotation", { owners: [], annotations: {} }, false],
+    [
+      "rejects an object of another resource of the same kind",
+      { owners: [], annotations: { "vaultsync.dev/owner": "VaultSecret/other" } },
+      false,
+    ],
+    [
+      "rejects an object of a resource of the same name and another kind",
       { owners: [], annotations: { "vaultsync.dev/owner": "VaultFile/db" } },
       false,
     ],
@@ -54,13 +62,13 @@ describe("whose a target is", () => {
     expect(targetState(resource, metadata(changes)).state).toBe(isOurs ? "owned" : "foreign");
   });
 
-  test("a foreign target's owner is named where it has a name", () => {
+  test("targetState returns the owner of a foreign target if it is known", () => {
     const other = metadata({ owners: [], annotations: { "vaultsync.dev/owner": "VaultFile/web" } });
     expect(targetState(resource, other)).toEqual({ state: "foreign", owner: "VaultFile/web" });
     expect(targetState(resource, metadata({ owners: [], annotations: {} }))).toEqual({ state: "foreign", owner: undefined });
   });
 
-  test("no object is no target", () => {
+  test("targetState returns absent without an object", () => {
     expect(targetState(resource, undefined)).toEqual({ state: "absent" });
   });
 });
@@ -77,8 +85,8 @@ function syncedBy(versions: string | undefined, sources: string | undefined) {
 /** What the key `a`, of version 3, is said to hold with this source. */
 const syncedFrom = (source: string): unknown => syncedBy('{"a":3}', JSON.stringify({ a: source })).synced.a;
 
-describe("what a target says it holds", () => {
-  test("the state is that of the metadata", () => {
+describe("targetState for an owned object", () => {
+  test("returns uid, resourceVersion and digest of the metadata", () => {
     expect(targetState(resource, metadata())).toMatchObject({
       uid: "uid-of-the-target",
       resourceVersion: "41",
@@ -86,7 +94,7 @@ describe("what a target says it holds", () => {
     });
   });
 
-  test("version and source of each key", () => {
+  test("returns version and source of each key", () => {
     expect(syncedBy('{"a":3,"b":1}', '{"a":"x","b":"y"}')).toEqual({
       synced: { a: { version: 3, source: "x" }, b: { version: 1, source: "y" } },
       annotationsCorrupted: false,
@@ -106,20 +114,20 @@ describe("what a target says it holds", () => {
     ["a version missing", '{"a":3}', '{"a":"x","b":"y"}', ["a"]],
     ["a source missing", '{"a":3,"b":1}', '{"a":"x"}', ["a"]],
     ["different keys", '{"a":3}', '{"b":"x"}', []],
-  ])("annotationsCorrupted: %s", (_, versions, sources, keys) => {
+  ])("reports corrupted annotations: %s", (_, versions, sources, keys) => {
     const { synced, annotationsCorrupted } = syncedBy(versions, sources);
     expect(Object.keys(synced)).toEqual(keys);
     expect(annotationsCorrupted).toBe(true);
   });
 
-  test("when the version was made, where the source says so in a way that can be read", () => {
+  test("returns the creation time of a version if the annotation has a valid one", () => {
     expect(syncedFrom("x@1763700000123.456")).toEqual({ version: 3, source: "x", createdAt: 1_763_700_000_123.456 });
     expect(syncedFrom("x")).toEqual({ version: 3, source: "x" });
     expect(syncedFrom("x@yesterday")).toEqual({ version: 3, source: "x" });
   });
 
   test.each(["0", "-1", "1.5", "1e400", "9007199254740993", '"3"', "null", "true", "[3]", "{}"])(
-    "%s is no version",
+    "rejects the version %s",
     (version) => {
       expect(syncedBy(`{"a":3,"b":${version}}`, '{"a":"x","b":"y"}')).toMatchObject({
         synced: { a: { version: 3 } },
@@ -129,7 +137,7 @@ describe("what a target says it holds", () => {
   );
 });
 
-test("the id of a source tells entries apart, and no two pairs of name and owner read the same", () => {
+test("sourceId differs for every pair of name and owner", () => {
   const ids = [
     sourceId("db", "a@b"),
     sourceId("db", undefined),

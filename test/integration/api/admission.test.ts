@@ -15,8 +15,8 @@ const Definition = z.object({ metadata: z.object({ name: z.string() }) });
 let controlPlane: ControlPlane;
 let namespace: string;
 
-/** Has the API server refuse or admit a resource without keeping it. */
-function tryOut({ kind, plural }: Kind, spec: unknown): Promise<{ readonly status: number; readonly body: string }> {
+/** Validates a resource at the API server without storing it. */
+function dryRun({ kind, plural }: Kind, spec: unknown): Promise<{ readonly status: number; readonly body: string }> {
   const path = `/apis/${API_GROUP}/${API_VERSION}/namespaces/${namespace}/${plural}?dryRun=All`;
   return controlPlane.request("POST", path, { apiVersion: `${API_GROUP}/${API_VERSION}`, kind, metadata: { name: "r" }, spec });
 }
@@ -28,15 +28,15 @@ beforeAll(async () => {
     const definition: unknown = parse(await readFile(new URL(`../../../crds/${file}`, import.meta.url), "utf8"));
     const { name } = Definition.parse(definition).metadata;
     const created = await controlPlane.request("POST", DEFINITIONS, definition);
-    // Another file of the same run may have been faster.
+    // Another test file of the same run may have created it.
     if (![201, 409].includes(created.status)) throw new Error(`${name}: ${created.body}`);
   }
   for (const { kind } of specTable)
-    await waitUntil(`the API server serves ${kind.plural}`, async () => (await tryOut(kind, {})).status !== 404);
+    await waitUntil(`the API server serves ${kind.plural}`, async () => (await dryRun(kind, {})).status !== 404);
 });
 
-test.each(specTable)("$what", async ({ kind, spec, rejected }) => {
-  const { status, body } = await tryOut(kind, spec);
+test.each(specTable)("the CRD of $what", async ({ kind, spec, rejected }) => {
+  const { status, body } = await dryRun(kind, spec);
   expect(status, body).toBe(rejected === undefined ? 201 : 422);
   expect(body).toContain(rejected?.both === true ? JSON.stringify(rejected.message).slice(1, -1) : "");
 });

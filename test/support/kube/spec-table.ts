@@ -4,12 +4,12 @@ import { connectionSpec } from "../../../src/operator/api/vault-connection.ts";
 import { vaultFileSpec } from "../../../src/operator/api/vault-file.ts";
 import { vaultSecretSpec } from "../../../src/operator/api/vault-secret.ts";
 
-/** A spec and whether it is rejected, by the CRD at the API server and again by the operator. */
+/** A spec, and whether the CRD and the operator reject it. */
 export interface SpecRow {
   readonly what: string;
   readonly kind: Kind;
   readonly spec: unknown;
-  /** Part of the operator's message for a rejected spec; with `both` also of the API server's. `undefined` for an accepted one. */
+  /** Part of the operator's message; with `both` the API server has it as well. `undefined`: the spec is valid. */
   readonly rejected: { readonly message: string; readonly both: boolean } | undefined;
 }
 
@@ -19,9 +19,9 @@ export const schemaOf = new Map<Kind, z.ZodType>([
   [vaultFileKind, vaultFileSpec],
 ]);
 
-/** Rejected by a rule of the project, with the same message on both sides. */
+/** Rejected by a validation rule, with the same message on both sides. */
 const rejectedByRule = (message: string): SpecRow["rejected"] => ({ message, both: true });
-/** Rejected by the schema, with a different message on each side. */
+/** Rejected by the schema, with a message of its own on each side. */
 const rejectedBySchema = (message: string): SpecRow["rejected"] => ({ message, both: false });
 
 const entry = (secretKey: string, remoteRef: object = {}): object => ({ secretKey, remoteRef: { key: "shop-db", ...remoteRef } });
@@ -50,16 +50,16 @@ const url = "must be the base URL of the vault";
 const email = "must be the email address";
 
 const secrets: readonly Case[] = [
-  ["the required fields only", secret({})],
+  ["a minimal spec", secret({})],
   [
-    "every field",
+    "a complete spec",
     secret({
       suspend: true,
       data: [entry("a", { version: "latest" }), entry("b", { version: 3, owner: "dba@example.com" })],
       target: { name: "db", type: "kubernetes.io/tls", creationPolicy: "Owner", whenRemoved: "Retain" },
     }),
   ],
-  ["no spec.data", { connectionRef: { name: "vault" } }, rejectedByRule("spec.data must have at least one entry")],
+  ["a missing spec.data", { connectionRef: { name: "vault" } }, rejectedByRule("spec.data must have at least one entry")],
   ["an empty spec.data", secret({ data: [] }), rejectedByRule("must have at least one entry, for example {secretKey")],
   [
     "the same secretKey twice",
@@ -68,17 +68,17 @@ const secrets: readonly Case[] = [
   ],
   ["256 entries", secret({ data: Array.from({ length: 256 }, (_, at) => entry(`k${at}`)) })],
   ["257 entries", secret({ data: Array.from({ length: 257 }, (_, at) => entry(`k${at}`)) }), rejectedBySchema("256")],
-  ["no connection", { data: [entry("a")] }, rejectedBySchema("expected object")],
-  ["a connection's name in capitals", secret({ connectionRef: { name: "Vault" } }), rejectedByRule(name)],
-  ["a connection's name that is empty", secret({ connectionRef: { name: "" } }), rejectedByRule(name)],
-  ["suspend as a text", secret({ suspend: "true" }), rejectedBySchema("expected boolean")],
+  ["a missing connectionRef", { data: [entry("a")] }, rejectedBySchema("expected object")],
+  ["a connectionRef name in upper case", secret({ connectionRef: { name: "Vault" } }), rejectedByRule(name)],
+  ["an empty connectionRef name", secret({ connectionRef: { name: "" } }), rejectedByRule(name)],
+  ["a string for suspend", secret({ suspend: "true" }), rejectedBySchema("expected boolean")],
   ["version 0", secret({ data: [entry("a", { version: 0 })] }), rejectedBySchema(version)],
   ["version -1", secret({ data: [entry("a", { version: -1 })] }), rejectedBySchema(version)],
   ["version 1.5", secret({ data: [entry("a", { version: 1.5 })] }), rejectedBySchema(version)],
   ["version 1", secret({ data: [entry("a", { version: 1 })] })],
-  ["a version as a text", secret({ data: [entry("a", { version: "3" })] }), rejectedBySchema(version)],
-  ["another version keyword", secret({ data: [entry("a", { version: "newest" })] }), rejectedBySchema(version)],
-  ["latest with a trailing newline", secret({ data: [entry("a", { version: "latest\n" })] }), rejectedBySchema(version)],
+  ["a version as a string", secret({ data: [entry("a", { version: "3" })] }), rejectedBySchema(version)],
+  ["the version newest", secret({ data: [entry("a", { version: "newest" })] }), rejectedBySchema(version)],
+  ["the version latest with a line break", secret({ data: [entry("a", { version: "latest\n" })] }), rejectedBySchema(version)],
   ...["tls.crt", ".dockerconfigjson", "__proto__", "constructor", "-", "_", "a..b", "A".repeat(253)].map((good): Case => [
     `the key ${good.slice(0, 20)}`,
     secret({ data: [entry(good)] }),
@@ -89,19 +89,19 @@ const secrets: readonly Case[] = [
     rejectedByRule(key),
   ]),
   ["a key of 254 characters", secret({ data: [entry("a".repeat(254))] }), rejectedBySchema("253")],
-  ["a name in the vault with spaces, slashes and emoji", secret({ data: [entry("a", { key: "shop / db 🔒" })] })],
-  ["a name of 256 characters that JavaScript counts twice", secret({ data: [entry("a", { key: "🔒".repeat(256) })] })],
+  ["a vault name with spaces, slashes and emoji", secret({ data: [entry("a", { key: "shop / db 🔒" })] })],
+  ["a vault name of 256 characters outside the BMP", secret({ data: [entry("a", { key: "🔒".repeat(256) })] })],
   [
-    "a name of 257 characters",
+    "a vault name of 257 characters",
     secret({ data: [entry("a", { key: "x".repeat(257) })] }),
     rejectedBySchema("at most 256 characters"),
   ],
-  ["a name with a line end", secret({ data: [entry("a", { key: "shop\ndb" })] }), rejectedByRule(control)],
-  ["a name with a C1 control character", secret({ data: [entry("a", { key: "shop\u0085db" })] }), rejectedByRule(control)],
-  ["a name with a DEL", secret({ data: [entry("a", { key: "shop\u007f" })] }), rejectedByRule(control)],
-  ["no name", secret({ data: [entry("a", { key: "" })] }), rejectedBySchema(">=1")],
+  ["a vault name with a line break", secret({ data: [entry("a", { key: "shop\ndb" })] }), rejectedByRule(control)],
+  ["a vault name with a C1 control character", secret({ data: [entry("a", { key: "shop\u0085db" })] }), rejectedByRule(control)],
+  ["a vault name with DEL", secret({ data: [entry("a", { key: "shop\u007f" })] }), rejectedByRule(control)],
+  ["an empty vault name", secret({ data: [entry("a", { key: "" })] }), rejectedBySchema(">=1")],
   ["an empty owner", secret({ data: [entry("a", { owner: "" })] }), rejectedBySchema(">=1")],
-  ["a target's name with a slash", secret({ target: { name: "../other" } }), rejectedByRule(name)],
+  ["a target name with a slash", secret({ target: { name: "../other" } }), rejectedByRule(name)],
   ...[
     "kubernetes.io/service-account-token",
     "bootstrap.kubernetes.io/token",
@@ -110,21 +110,21 @@ const secrets: readonly Case[] = [
     "opaque",
     "",
   ].map((type): Case => [
-    `a target of the type ${type || "nothing"}`,
+    `the target type ${JSON.stringify(type)}`,
     secret({ target: { type } }),
     rejectedByRule("must be one of Opaque"),
   ]),
-  ["another creationPolicy", secret({ target: { creationPolicy: "Merge" } }), rejectedBySchema("Owner")],
-  ["another whenRemoved", secret({ target: { whenRemoved: "delete" } }), rejectedBySchema("Retain")],
+  ["an unknown creationPolicy", secret({ target: { creationPolicy: "Merge" } }), rejectedBySchema("Owner")],
+  ["an unknown whenRemoved", secret({ target: { whenRemoved: "delete" } }), rejectedBySchema("Retain")],
 ];
 
 const files: readonly Case[] = [
-  ["the required fields only", file({})],
-  ["a Secret", file({ target: { kind: "Secret", name: "web", whenRemoved: "Retain" } })],
-  ["no kind of target", file({ target: { name: "web" } }), rejectedBySchema("ConfigMap")],
-  ["another kind of target", file({ target: { kind: "Deployment" } }), rejectedBySchema("ConfigMap")],
+  ["a minimal spec", file({})],
+  ["a Secret as target", file({ target: { kind: "Secret", name: "web", whenRemoved: "Retain" } })],
+  ["a missing target kind", file({ target: { name: "web" } }), rejectedBySchema("ConfigMap")],
+  ["an unknown target kind", file({ target: { kind: "Deployment" } }), rejectedBySchema("ConfigMap")],
   [
-    "no spec.files",
+    "a missing spec.files",
     { connectionRef: { name: "vault" }, target: { kind: "Secret" } },
     rejectedByRule("spec.files must have at least one entry"),
   ],
@@ -137,7 +137,7 @@ const files: readonly Case[] = [
     rejectedByRule("two files have the same key"),
   ],
   ["the same file twice", file({ files: [{ filename: "a" }, { filename: "a" }] }), rejectedByRule("two files have the same key")],
-  ["a path with a key", file({ files: [{ filename: "shop/app.conf", key: "app.conf", version: 2 }] })],
+  ["a filename with a slash and a key", file({ files: [{ filename: "shop/app.conf", key: "app.conf", version: 2 }] })],
   ...["shop/app.conf", "..", ".", "..data", "a b", "Größe.txt"].map((bad): Case => [
     `the file ${bad} without a key`,
     file({ files: [{ filename: bad }] }),
@@ -149,14 +149,14 @@ const files: readonly Case[] = [
     rejectedByRule("the filename is not a valid key"),
   ],
   ["a filename of 256 characters with a key", file({ files: [{ filename: "a".repeat(256), key: "a" }] })],
-  ["a file with an illegal key", file({ files: [{ filename: "a", key: "../a" }] }), rejectedByRule(key)],
+  ["a file with an invalid key", file({ files: [{ filename: "a", key: "../a" }] }), rejectedByRule(key)],
   ["a filename with a NUL", file({ files: [{ filename: "a\0", key: "a" }] }), rejectedByRule(control)],
 ];
 
 const connections: readonly Case[] = [
-  ["the required fields only", connection({})],
+  ["a minimal spec", connection({})],
   [
-    "every field",
+    "a complete spec",
     connection({
       auth: { passwordSecretRef: { name: "vault-login", key: "pass.word" } },
       scope: { cloudType: ["aws"], environmentType: ["prod", "stage"], secretName: ["shop-db"] },
@@ -172,7 +172,7 @@ const connections: readonly Case[] = [
     "https://vault.example.com/base",
     "https://v.example/v1beta",
     "https://v.example/",
-  ].map((good): Case => [`the address ${good}`, connection({ url: good })]),
+  ].map((good): Case => [`the URL ${good}`, connection({ url: good })]),
   ...[
     "",
     "vault.example.com",
@@ -192,7 +192,7 @@ const connections: readonly Case[] = [
     "https://vault.example.com/v1",
     "https://vault.example.com/base/v1/",
     "https://",
-  ].map((bad): Case => [`the address ${JSON.stringify(bad)}`, connection({ url: bad }), rejectedByRule(url)]),
+  ].map((bad): Case => [`the URL ${JSON.stringify(bad)}`, connection({ url: bad }), rejectedByRule(url)]),
   ...["ops", "@example.com", "ops@", "a@b@c", "ops @example.com", "ops@example.com\r\nX: y", "öps@example.com", ""].map(
     (bad): Case => [`the email ${JSON.stringify(bad)}`, connection({ email: bad }), rejectedByRule(email)],
   ),
@@ -206,25 +206,28 @@ const connections: readonly Case[] = [
   ["a tokenLifetime of 60m", connection({ tokenLifetime: "60m" })],
   ["a tokenLifetime of more than 292 years", connection({ tokenLifetime: "2562048h" }), rejectedBySchema(duration)],
   ["a tokenLifetime of 292 years", connection({ tokenLifetime: "2562047h" })],
-  ["a timeout as a number", connection({ timeout: 10 }), rejectedBySchema("expected string")],
-  ["zero requests per second", connection({ requestsPerSecond: 0 }), rejectedBySchema(">=1")],
-  ["half a request per second", connection({ requestsPerSecond: 0.5 }), rejectedBySchema("expected int")],
-  ["an empty scope", connection({ scope: { cloudType: [] } }), rejectedBySchema(">=1")],
-  ["no credentials", connection({ auth: {} }), rejectedBySchema("expected object")],
+  ["a number for timeout", connection({ timeout: 10 }), rejectedBySchema("expected string")],
+  ["a requestsPerSecond of 0", connection({ requestsPerSecond: 0 }), rejectedBySchema(">=1")],
+  ["a requestsPerSecond of 0.5", connection({ requestsPerSecond: 0.5 }), rejectedBySchema("expected int")],
+  ["an empty scope attribute", connection({ scope: { cloudType: [] } }), rejectedBySchema(">=1")],
+  ["missing credentials", connection({ auth: {} }), rejectedBySchema("expected object")],
   [
-    "credentials under an illegal key",
+    "credentials under an invalid key",
     connection({ auth: { passwordSecretRef: { name: "login", key: "a/b" } } }),
     rejectedByRule(key),
   ],
   [
-    "credentials of another namespace",
+    "credentials in another namespace",
     connection({ auth: { passwordSecretRef: { name: "other/login" } } }),
     rejectedByRule(name),
   ],
 ];
 
 function rows(kind: Kind, cases: readonly Case[]): SpecRow[] {
-  return cases.map(([what, spec, rejected]) => ({ what: `${kind.kind}: ${what}`, kind, spec, rejected }));
+  return cases.map(([what, spec, rejected]) => {
+    const verb = rejected === undefined ? "accepts" : "rejects";
+    return { what: `${kind.kind} ${verb} ${what}`, kind, spec, rejected };
+  });
 }
 
 export const specTable: readonly SpecRow[] = [

@@ -33,20 +33,20 @@ function setUp(exists = true) {
   return { clock, connections, opened, open, staleSince, news };
 }
 
-describe("where resources find their connection", () => {
-  test("nowhere, where there is none of the name; soon, where it is not opened yet", () => {
+describe("ConnectionPool.get", () => {
+  test('returns undefined for an unknown key, and "opening" for one not yet opened', () => {
     expect(setUp(false).connections.get(KEY)).toBeUndefined();
     expect(setUp(true).connections.get(KEY)).toBe("opening");
   });
 
-  test("with the account and the interval, once it is open", async () => {
+  test("returns account and interval of an open connection", async () => {
     const { connections, open } = setUp();
     const connection = await open();
     expect(connections.get(KEY)).toEqual({ connection, account: "ops@example.com", intervalMs: INTERVAL, staleSince: undefined });
     expect(connections.connection(KEY)).toBe(connection);
   });
 
-  test("with the reason, where it can't be opened", async () => {
+  test("returns the reason why a connection cannot be opened", async () => {
     const { connections, open } = setUp();
     const connection = await open();
     await connections.setNotReady(KEY, "spec.url: no");
@@ -56,8 +56,8 @@ describe("where resources find their connection", () => {
   });
 });
 
-describe("opening", () => {
-  test("the same again changes nothing; another spec closes the old connection first", async () => {
+describe("ConnectionPool.ensure", () => {
+  test("keeps a connection with the same fingerprint, and closes it first otherwise", async () => {
     const { opened, open, connections } = setUp();
     await open();
     await open();
@@ -68,14 +68,14 @@ describe("opening", () => {
     expect(connections.size).toBe(1);
   });
 
-  test("after a refusal is possible", async () => {
+  test("opens a connection that could not be opened before", async () => {
     const { connections, open } = setUp();
     await connections.setNotReady(KEY, "no");
     const connection = await open();
     expect(connections.connection(KEY)).toBe(connection);
   });
 
-  test("and closing tell every resource", async () => {
+  test("notifies all resources when it opens or closes a connection", async () => {
     const { connections, open, news } = setUp();
     await open();
     expect(news()).toEqual(["turned"]);
@@ -85,7 +85,7 @@ describe("opening", () => {
     expect(news()).toEqual([]);
   });
 
-  test("a closed connection is not heard any more, and holds no timer", async () => {
+  test("ignores a closed connection and disposes its timer", async () => {
     const { clock, connections, open, news } = setUp();
     const connection = await open();
     await connections.close(KEY);
@@ -97,7 +97,7 @@ describe("opening", () => {
     expect(clock.pending).toBe(0);
   });
 
-  test("disposing closes all of them, and tells nobody", async () => {
+  test("disposing the pool closes all connections without a notification", async () => {
     const { clock, connections, open, news } = setUp();
     const connection = await open();
     news();
@@ -109,8 +109,8 @@ describe("opening", () => {
   });
 });
 
-describe("lists", () => {
-  test("the first concerns every resource, also those whose names it lacks; later ones the names that differ", async () => {
+describe("ConnectionPool after a list", () => {
+  test("notifies all resources of the first list, and of later ones only by changed name", async () => {
     const { open, news } = setUp();
     const connection = await open();
     news();
@@ -122,7 +122,7 @@ describe("lists", () => {
     expect(news()).toEqual([]);
   });
 
-  test("the first with files concerns every resource again, and so does the first without them", async () => {
+  test("notifies all resources when files are included in the list or no longer", async () => {
     const { open, news } = setUp();
     const connection = await open();
     connection.list({ changed: ["db"] });
@@ -135,7 +135,7 @@ describe("lists", () => {
     expect(news()).toEqual(["turned", "news"]);
   });
 
-  test("a vault that fails before it ever listed concerns every resource; afterwards their targets just stay", async () => {
+  test("notifies all resources of a failure only before the first list", async () => {
     const { open, news } = setUp();
     const connection = await open();
     news();
@@ -148,8 +148,8 @@ describe("lists", () => {
   });
 });
 
-describe("staleness", () => {
-  test("begins when nothing was heard for three intervals, and tells every resource once", async () => {
+describe("ConnectionPool staleness", () => {
+  test("starts after three intervals without a response, and notifies all resources once", async () => {
     const { clock, open, staleSince, news } = setUp();
     const connection = await open();
     connection.list({ changed: ["db"] });
@@ -164,7 +164,7 @@ describe("staleness", () => {
     expect(news()).toEqual([]);
   });
 
-  test("counts from the opening where nothing was ever heard", async () => {
+  test("is measured from the opening if the vault never responded", async () => {
     const { clock, open, staleSince } = setUp();
     const opened = clock.now();
     await open();
@@ -172,7 +172,7 @@ describe("staleness", () => {
     expect(staleSince()).toBe(opened);
   });
 
-  test("never begins while lists come, changed or not, and one timer is all it costs", async () => {
+  test("does not start while lists arrive, and uses a single timer", async () => {
     const { clock, open, staleSince, news } = setUp();
     const connection = await open();
     connection.list({ changed: ["db"] });
@@ -186,7 +186,7 @@ describe("staleness", () => {
     expect(news()).toEqual([]);
   });
 
-  test("begins three intervals after the last list, not after the timer was set", async () => {
+  test("starts three intervals after the last list, not after the timer was set", async () => {
     const { clock, open, staleSince } = setUp();
     const connection = await open();
     await clock.advance(2 * INTERVAL);
@@ -197,7 +197,7 @@ describe("staleness", () => {
     expect(staleSince()).toBeDefined();
   });
 
-  test("ends when a vault that failed is heard of again, and can begin again", async () => {
+  test("ends when the vault responds again, and can start again", async () => {
     const { clock, open, staleSince, news } = setUp();
     const connection = await open();
     connection.list({ changed: ["db"] });
@@ -212,7 +212,7 @@ describe("staleness", () => {
     expect(staleSince()).toBeDefined();
   });
 
-  test("ends also when no call ever failed: a list that took long, or a process that was suspended", async () => {
+  test("ends if no request failed, as after a slow list or a suspended process", async () => {
     const { clock, open, staleSince } = setUp();
     const connection = await open();
     connection.list({ changed: ["db"] });
@@ -223,7 +223,7 @@ describe("staleness", () => {
     expect(staleSince()).toBeUndefined();
   });
 
-  test("is counted on the monotonic clock: a wall clock that jumps changes nothing", async () => {
+  test("is measured with the monotonic clock", async () => {
     const { clock, open, staleSince } = setUp();
     const connection = await open();
     connection.list({ changed: ["db"] });
@@ -235,7 +235,7 @@ describe("staleness", () => {
     expect(staleSince()).toBeDefined();
   });
 
-  test("of the connection before is not that of the one opened in its place", async () => {
+  test("of a replaced connection does not affect the new one", async () => {
     const { clock, open, staleSince } = setUp();
     await open();
     await clock.advance(3 * INTERVAL);

@@ -8,7 +8,7 @@ const least: ConnectionSpec = {
   auth: { passwordSecretRef: { name: "login" } },
 };
 
-test("what a spec leaves out has its default", () => {
+test("settingsOf applies the defaults of omitted fields", () => {
   expect(settingsOf(least)).toEqual({
     url: "https://vault.example.com",
     email: "ops@example.com",
@@ -20,7 +20,7 @@ test("what a spec leaves out has its default", () => {
   });
 });
 
-test("what it says is in the client's units", () => {
+test("settingsOf converts durations to milliseconds", () => {
   const said = { tokenLifetime: "1h30m", refreshInterval: "5s", timeout: "1500ms", requestsPerSecond: 3 };
   expect(settingsOf({ ...least, ...said })).toMatchObject({
     tokenLifetimeMs: 5_400_000,
@@ -30,7 +30,7 @@ test("what it says is in the client's units", () => {
   });
 });
 
-test("an attribute of the scope is the set of its values, and * is every one", () => {
+test("settingsOf converts a scope attribute to a set, and * to every value", () => {
   const scope = { cloudType: ["aws", "aws"], environmentType: ["prod", "*"], secretName: ["a", "b"] };
   expect(settingsOf({ ...least, scope }).scope).toEqual({
     cloud_type: new Set(["aws"]),
@@ -44,6 +44,6 @@ test("an attribute of the scope is the set of its values, and * is every one", (
 test.each([
   ["https://vault.example.com/", "https://vault.example.com"],
   ["https://vault.example.com/base//", "https://vault.example.com/base"],
-])("slashes at the end of %s go", (url, base) => {
+])("settingsOf removes trailing slashes from %s", (url, base) => {
   expect(settingsOf({ ...least, url }).url).toBe(base);
 });

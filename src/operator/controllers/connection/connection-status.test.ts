@@ -42,7 +42,7 @@ function next(before: ConnectionStatus, view: ConnectionView, changes: Partial<t
 const types = ({ conditions = [] }: ConnectionStatus): string[] =>
   conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`);
 
-test("a healthy connection tells its token's times and scope, and what it lists", () => {
+test("nextConnectionStatus reports token and counts of a healthy connection", () => {
   expect(nextConnectionStatus({}, open(healthy()), facts)).toStrictEqual({
     observedGeneration: 3,
     conditions: [
@@ -62,11 +62,11 @@ test("a healthy connection tells its token's times and scope, and what it lists"
   });
 });
 
-test("one that starts is neither ready nor not", () => {
+test("nextConnectionStatus reports Ready=Unknown for a starting connection", () => {
   expect(types(next({}, open(connectionOf())))).toEqual(["Ready=Unknown Progressing"]);
 });
 
-describe("one that fails says why, and is Stalled when only a person can mend it", () => {
+describe("nextConnectionStatus for a failing connection", () => {
   test.each<[Error | undefined, string, boolean]>([
     [new TransientError("list_no_dup", "unreachable"), "VaultUnreachable", false],
     [new RateLimitedError("list_no_dup", 5_000), "RateLimited", false],
@@ -78,7 +78,7 @@ describe("one that fails says why, and is Stalled when only a person can mend it
     [new PermanentError("list_no_dup", "not_found"), "UnexpectedResponse", false],
     [new Error("anything else"), "VaultUnreachable", false],
     [undefined, "VaultUnreachable", false],
-  ])("%s: %s", (error, reason, stalled) => {
+  ])("maps %s to %s", (error, reason, stalled) => {
     const connection = healthy();
     connection.setHealth("failing", error);
     const status = next({}, open(connection));
@@ -86,14 +86,14 @@ describe("one that fails says why, and is Stalled when only a person can mend it
     expect(status.conditions?.[0]?.message).toBe(error?.message ?? "the vault does not respond");
   });
 
-  test("what it listed last stays to be seen", () => {
+  test("keeps the counts of the last list", () => {
     const before = next({}, open(healthy()));
     expect(next(before, open(failing(new TransientError("list_no_dup", "timeout"))))).toMatchObject({ secrets: 5, files: 1 });
     expect(next(before, open(connectionOf()))).toMatchObject({ secrets: 5, files: 1 });
   });
 });
 
-test("one that can't be opened says what to correct, and shows no token", () => {
+test("nextConnectionStatus reports InvalidSpec without a token for an invalid spec", () => {
   const status = next(next({}, open(healthy())), { state: "invalid", message: "spec.url: write it" });
   expect(types(status)).toEqual(["Ready=False InvalidSpec", "Stalled=True InvalidSpec"]);
   expect(status.conditions?.map(({ message }) => message)).toEqual(["spec.url: write it", "spec.url: write it"]);
@@ -101,27 +101,27 @@ test("one that can't be opened says what to correct, and shows no token", () => 
   expect(status).toMatchObject({ secrets: 5, users: 2 });
 });
 
-test("one that was not heard of is Stale, since when", () => {
+test("nextConnectionStatus sets Stale with the time of the last response", () => {
   const status = next({}, open(failing(new TransientError("list_no_dup", "timeout")), NOW - 600_000));
   expect(types(status)).toEqual(["Ready=False VaultUnreachable", "Stale=True VaultUnreachable"]);
   expect(status.conditions?.at(-1)?.message).toContain("2026-11-21T11:50:00.000Z");
   expect(types(next(status, open(healthy())))).toEqual(["Ready=True Synced"]);
 });
 
-test("files that are no longer listed are no longer counted", () => {
+test("nextConnectionStatus omits the number of files if they are not listed", () => {
   const before = next({}, open(healthy()));
   const connection = healthy();
   connection.list({ secretCount: 5 });
   expect(next(before, open(connection))).not.toHaveProperty("files");
 });
 
-test("a token that lasts longer than a calendar can write is told with its last day", () => {
+test("nextConnectionStatus limits the expiry of a token to the year 9999", () => {
   const connection = healthy();
   connection.token = { expiresAt: 1e300, refreshedAt: NOW, scope: "" };
   expect(next({}, open(connection)).token?.expiresAt).toBe("9999-12-31T00:00:00.000Z");
 });
 
-describe("what is written is news", () => {
+describe("nextConnectionStatus changes only with its input", () => {
   const views: [string, ConnectionView][] = [
     ["healthy", open(healthy())],
     ["starting", open(connectionOf())],
@@ -129,14 +129,14 @@ describe("what is written is news", () => {
     ["invalid", { state: "invalid", message: "spec.url: no" }],
   ];
 
-  test.each(views)("%s: the same twice, at whatever time, is the same status", (_, view) => {
+  test.each(views)("%s: the same input returns an equal status at any time", (_, view) => {
     for (const [, earlier] of views) {
       const first = next(next({}, earlier, { now: NOW - 86_400_000 }), view);
       expect(nextConnectionStatus(first, view, { ...facts, now: NOW + 3_600_000 })).toStrictEqual(first);
     }
   });
 
-  test("its moment is that of the last change of Ready", () => {
+  test("lastTransitionTime is the time of the last change of Ready", () => {
     const first = next({}, open(healthy()), { now: NOW - 86_400_000 });
     const second = next(first, open(failing(new TransientError("list_no_dup", "timeout"))));
     expect(second.conditions?.[0]?.lastTransitionTime).toBe(MOMENT);
@@ -144,7 +144,7 @@ describe("what is written is news", () => {
     expect(third.conditions?.map(({ lastTransitionTime }) => lastTransitionTime)).toEqual([MOMENT, "2026-11-21T12:00:00.001Z"]);
   });
 
-  test("a change of users or of the generation is", () => {
+  test("a change of users or generation changes the status", () => {
     const first = next({}, open(healthy()));
     expect(next(first, open(healthy()), { users: 0 }).users).toBe(0);
     expect(next(first, open(healthy()), { generation: 4 })).toMatchObject({ observedGeneration: 4 });

@@ -13,8 +13,8 @@ function setUp() {
   return { clock, writes: new OwnWrites<State>(clock) };
 }
 
-describe("after a write of ours", () => {
-  test("what was written counts until the watch shows it", () => {
+describe("OwnWrites after a write", () => {
+  test("returns the written object until the watch shows it", () => {
     const { writes } = setUp();
     writes.recordWrite("k", state("10"));
     expect(writes.newest("k", undefined)).toEqual(state("10"));
@@ -24,7 +24,7 @@ describe("after a write of ours", () => {
     expect(writes.newest("k", undefined)).toBeUndefined();
   });
 
-  test("resourceVersions are compared as numbers, of any length", () => {
+  test("compares resourceVersions as numbers of any length", () => {
     const { writes } = setUp();
     writes.recordWrite("k", state("100"));
     expect(writes.newest("k", state("99"))).toEqual(state("100"));
@@ -32,20 +32,20 @@ describe("after a write of ours", () => {
     expect(writes.newest("l", state("18446744073709551615"))).toEqual(state("18446744073709551616"));
   });
 
-  test("something newer than it is believed, also another object of the name", () => {
+  test("returns a newer object of the watch, also one with another uid", () => {
     const { writes } = setUp();
     writes.recordWrite("k", state("10"));
     expect(writes.newest("k", state("11", "u2"))).toEqual(state("11", "u2"));
     expect(writes.newest("k", state("9"))).toEqual(state("9"));
   });
 
-  test("where resourceVersions are no numbers, the watch is believed", () => {
+  test("trusts the watch if resourceVersions are not numbers", () => {
     const { writes } = setUp();
     writes.recordWrite("k", state("b"));
     expect(writes.newest("k", state("a"))).toEqual(state("a"));
   });
 
-  test("the watch is believed again after a while: the object may have gone in a gap of it", async () => {
+  test("trusts the watch after the lag limit, as the object may have been deleted in a gap", async () => {
     const { clock, writes } = setUp();
     writes.recordWrite("k", state("10"));
     await clock.advance(WATCH_LAG_MS - 1);
@@ -54,14 +54,14 @@ describe("after a write of ours", () => {
     expect(writes.newest("k", undefined)).toBeUndefined();
   });
 
-  test("a wall clock that jumps changes nothing", () => {
+  test("is independent of the wall clock", () => {
     const { clock, writes } = setUp();
     writes.recordWrite("k", state("10"));
     clock.stepWall(10 * WATCH_LAG_MS);
     expect(writes.newest("k", undefined)).toEqual(state("10"));
   });
 
-  test("the watch's word that it is gone ends it", () => {
+  test("forgets the write when the watch shows the deletion", () => {
     const { writes } = setUp();
     writes.recordWrite("k", state("10"));
     writes.forget("k");
@@ -69,21 +69,21 @@ describe("after a write of ours", () => {
   });
 });
 
-describe("after a deletion of ours", () => {
-  test("the object is gone, although the watch still shows it", () => {
+describe("OwnWrites after a deletion", () => {
+  test("returns nothing although the watch still shows the object", () => {
     const { writes } = setUp();
     writes.recordDelete("k", "u1");
     expect(writes.newest("k", state("10"))).toBeUndefined();
     expect(writes.newest("k", state("11"))).toBeUndefined();
   });
 
-  test("another object of the name is there", () => {
+  test("returns a new object of the same name", () => {
     const { writes } = setUp();
     writes.recordDelete("k", "u1");
     expect(writes.newest("k", state("12", "u2"))).toEqual(state("12", "u2"));
   });
 
-  test("the watch is believed again after a while: the deletion may wait for a finalizer", async () => {
+  test("trusts the watch after the lag limit, as the deletion may wait for a finalizer", async () => {
     const { clock, writes } = setUp();
     writes.recordDelete("k", "u1");
     await clock.advance(WATCH_LAG_MS);
@@ -91,7 +91,7 @@ describe("after a deletion of ours", () => {
   });
 });
 
-test("objects do not get in each other's way", () => {
+test("OwnWrites keeps objects apart", () => {
   const { writes } = setUp();
   writes.recordWrite("k", state("10"));
   expect(writes.newest("other", undefined)).toBeUndefined();

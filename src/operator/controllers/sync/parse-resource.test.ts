@@ -13,7 +13,7 @@ const parseSecret = (spec: unknown, annotations?: Record<string, string>) =>
 const parseFile = (spec: unknown) => fileSource.parse(object("VaultFile", spec));
 const connectionRef = { name: "vault" };
 
-test("a VaultSecret is read with its defaults", () => {
+test("parseResource applies the defaults of a VaultSecret", () => {
   expect(parseSecret({ connectionRef, data: [{ secretKey: "a", remoteRef: { key: "shop-db" } }] })).toEqual({
     ok: true,
     resource: {
@@ -32,7 +32,7 @@ test("a VaultSecret is read with its defaults", () => {
   });
 });
 
-test("a VaultSecret is read with all it says", () => {
+test("parseResource reads every field of a VaultSecret", () => {
   const remoteRef = { key: "shop-db", version: 3, owner: "dba@example.com" };
   const target = { name: "other", type: "kubernetes.io/tls", whenRemoved: "Retain" };
   expect(parseSecret({ connectionRef, suspend: true, data: [{ secretKey: "a", remoteRef }], target })).toMatchObject({
@@ -45,7 +45,7 @@ test("a VaultSecret is read with all it says", () => {
   });
 });
 
-test("a VaultFile's key is the filename, unless it says another", () => {
+test("parseResource uses the filename as key of a VaultFile unless a key is set", () => {
   const files = [{ filename: "app.conf" }, { filename: "shop/x", key: "x", version: 2 }];
   expect(parseFile({ connectionRef, files, target: { kind: "ConfigMap" } })).toMatchObject({
     ok: true,
@@ -69,17 +69,17 @@ const accepted = (text: string): string[] => [
     .resource.accepted,
 ];
 
-describe("the annotation that accepts versions", () => {
-  test("is a list with commas, spaces or not", () => {
+describe("parseResource with the accept annotation", () => {
+  test("splits the versions at commas and ignores spaces", () => {
     expect(accepted("db@3")).toEqual(["db@3"]);
     expect(accepted(" db@3 ,\tapi@1,")).toEqual(["db@3", "api@1", ""]);
   });
 });
 
-describe("a spec that the operator does not understand", () => {
+describe("parseResource with an invalid spec", () => {
   const wrong = specTable.filter(({ rejected, kind }) => rejected !== undefined && kind.kind !== "VaultConnection");
 
-  test.each(wrong)("asks for nothing, deletes nothing, and says what is wrong: $what", ({ kind, spec, rejected }) => {
+  test.each(wrong)("returns InvalidSpec without items: $what", ({ kind, spec, rejected }) => {
     const parsed = kind.kind === "VaultFile" ? parseFile(spec) : parseSecret(spec);
     expect(parsed).toMatchObject({
       ok: false,
@@ -89,7 +89,7 @@ describe("a spec that the operator does not understand", () => {
     expect(parsed.ok ? "" : parsed.readyCondition.message).toContain(rejected?.message);
   });
 
-  test.each([undefined, null, "text", 7, [], {}])("is never an exception: %j", (spec) => {
+  test.each([undefined, null, "text", 7, [], {}])("does not throw: %j", (spec) => {
     expect(parseSecret(spec).ok).toBe(false);
     expect(parseFile(spec).ok).toBe(false);
   });

@@ -19,7 +19,7 @@ const synced: SyncStatus = {
 };
 const outcome = (changes: Partial<Outcome>): Outcome => ({ ...unchangedOutcome(ready, new Map([["a", 3]])), ...changes });
 
-function announced(before: SyncStatus, changes: Partial<Outcome>): EventRecord[] {
+function recordedEvents(before: SyncStatus, changes: Partial<Outcome>): EventRecord[] {
   const events: EventRecord[] = [];
   recordEvents({ record: (event) => void events.push(event) }, object, before, outcome(changes));
   return events;
@@ -27,33 +27,33 @@ function announced(before: SyncStatus, changes: Partial<Outcome>): EventRecord[]
 
 const versions = (count: number) => new Map(Array.from({ length: count }, (_, at) => [`k${at}`, at + 1]));
 
-describe("what happened to a target", () => {
+describe("recordEvents for a target", () => {
   test.each([
     ["created", "TargetRecreated"],
     ["updated", "TargetUpdated"],
     ["repaired", "TargetRepaired"],
     ["deleted", "TargetRemoved"],
-  ] as const)("%s: %s", (effect, reason) => {
-    expect(announced(synced, { effect })).toEqual([
+  ] as const)("records a target that was %s as %s", (effect, reason) => {
+    expect(recordedEvents(synced, { effect })).toEqual([
       expect.objectContaining({ type: "Normal", reason, action: "Sync", namespace: "shop", name: "web", uid: "u1" }),
     ]);
   });
 
-  test("nothing, is no event, and neither is its first creation", () => {
-    expect(announced(synced, { effect: "none" })).toEqual([]);
-    expect(announced({}, { effect: "created" })).toEqual([]);
+  test("records no event if nothing changed or on first creation", () => {
+    expect(recordedEvents(synced, { effect: "none" })).toEqual([]);
+    expect(recordedEvents({}, { effect: "created" })).toEqual([]);
   });
 
-  test("is told with the versions, five of them at most", () => {
-    expect(announced(synced, { effect: "updated", versions: versions(5) })[0]?.note).toMatch(
+  test("adds up to five versions to the note", () => {
+    expect(recordedEvents(synced, { effect: "updated", versions: versions(5) })[0]?.note).toMatch(
       /versions: k0=1, k1=2, k2=3, k3=4, k4=5$/,
     );
-    expect(announced(synced, { effect: "updated", versions: versions(6) })[0]?.note).toMatch(/k4=5, …$/);
-    expect(announced(synced, { effect: "deleted", versions: new Map() })[0]?.note).not.toContain("versions");
+    expect(recordedEvents(synced, { effect: "updated", versions: versions(6) })[0]?.note).toMatch(/k4=5, …$/);
+    expect(recordedEvents(synced, { effect: "deleted", versions: new Map() })[0]?.note).not.toContain("versions");
   });
 
-  test("is about the resource, by its kind's own collection", () => {
-    const [event] = announced(synced, { effect: "updated" });
+  test("refers to the resource by the plural of its kind", () => {
+    const [event] = recordedEvents(synced, { effect: "updated" });
     expect(event?.resource).toEqual({
       group: "vaultsync.dev",
       version: "v1alpha1",
@@ -64,25 +64,25 @@ describe("what happened to a target", () => {
   });
 });
 
-describe("a failure", () => {
-  test("is told once, with its reason, and not while it lasts", () => {
+describe("recordEvents for a failure", () => {
+  test("records it once with its reason, and not while it lasts", () => {
     const readyCondition = notReady("SourceMissing", "db is missing");
-    expect(announced(synced, { readyCondition })).toEqual([
+    expect(recordedEvents(synced, { readyCondition })).toEqual([
       expect.objectContaining({ type: "Warning", reason: "SourceMissing", note: "db is missing" }),
     ]);
     const told: SyncStatus = {
       conditions: [{ type: "Ready", status: "False", reason: "SourceMissing", message: "another", lastTransitionTime: MOMENT }],
     };
-    expect(announced(told, { readyCondition })).toEqual([]);
-    expect(announced(told, { readyCondition: notReady("AmbiguousName", "x") })).toHaveLength(1);
+    expect(recordedEvents(told, { readyCondition })).toEqual([]);
+    expect(recordedEvents(told, { readyCondition: notReady("AmbiguousName", "x") })).toHaveLength(1);
   });
 
-  test("of a new resource is told", () => {
-    expect(announced({}, { readyCondition: notReady("InvalidSpec", "x") })).toHaveLength(1);
+  test("records a Warning for a new resource that fails", () => {
+    expect(recordedEvents({}, { readyCondition: notReady("InvalidSpec", "x") })).toHaveLength(1);
   });
 
-  test("that leaves Ready as it was is not told, nor is being suspended", () => {
-    expect(announced(synced, { readyCondition: undefined, busy: { reason: "VaultUnreachable", message: "x" } })).toEqual([]);
-    expect(announced(synced, { readyCondition: notReady("Suspended", "x") })).toEqual([]);
+  test("records no event if Ready is unchanged or the resource is suspended", () => {
+    expect(recordedEvents(synced, { readyCondition: undefined, busy: { reason: "VaultUnreachable", message: "x" } })).toEqual([]);
+    expect(recordedEvents(synced, { readyCondition: notReady("Suspended", "x") })).toEqual([]);
   });
 });

@@ -9,7 +9,7 @@ const references = (changes: Partial<References> = {}): References => ({
   ...changes,
 });
 
-test("a resource is found by its connection, by each of its sources and by its target", () => {
+test("ReferenceIndex finds a resource by connection, source and target", () => {
   const index = new ReferenceIndex();
   index.set("shop/db", references());
   expect([...index.ofConnection("shop/vault")]).toEqual(["shop/db"]);
@@ -19,14 +19,14 @@ test("a resource is found by its connection, by each of its sources and by its t
   expect(index.get("shop/db")).toEqual(references());
 });
 
-test("a source of the same name at another connection concerns nobody here", () => {
+test("ReferenceIndex distinguishes sources of the same name by connection", () => {
   const index = new ReferenceIndex();
   index.set("shop/db", references());
   expect([...index.ofSource("other/vault", "db")]).toEqual([]);
   expect([...index.ofTarget("ConfigMap/shop/db")]).toEqual([]);
 });
 
-test("what a resource no longer refers to forgets it", () => {
+test("ReferenceIndex drops references that a resource no longer has", () => {
   const index = new ReferenceIndex();
   index.set("shop/db", references());
   index.set("shop/db", references({ connection: "shop/other", sources: ["api"], target: "Secret/shop/new" }));
@@ -36,7 +36,7 @@ test("what a resource no longer refers to forgets it", () => {
   expect([...index.ofSource("shop/other", "api")]).toEqual(["shop/db"]);
 });
 
-test("a resource that names a source twice is found once, and forgotten at once", () => {
+test("ReferenceIndex finds and removes a resource once that names a source twice", () => {
   const index = new ReferenceIndex();
   index.set("shop/db", references({ sources: ["db", "db"] }));
   expect([...index.ofSource("shop/vault", "db")]).toEqual(["shop/db"]);
@@ -46,7 +46,7 @@ test("a resource that names a source twice is found once, and forgotten at once"
   expect(index.get("shop/db")).toBeUndefined();
 });
 
-test("whatever is set and removed, it answers as a search through all of them would", () => {
+test("ReferenceIndex returns what a linear search would, after any changes", () => {
   const name = fc.constantFrom("a", "b", "a\nb", "__proto__");
   const step = fc.record({
     resource: fc.constantFrom("n/1", "n/2", "n/3"),

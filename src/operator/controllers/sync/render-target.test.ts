@@ -19,7 +19,7 @@ function rendering(changes: Partial<Parameters<typeof renderTarget>[0]> = {}): P
 const annotationsOf = (synced: ReadonlyMap<string, SyncedKey>) =>
   renderTarget(rendering({ synced }), undefined).metadata.annotations;
 
-test("a first Secret is all ours, and owned by the resource", () => {
+test("renderTarget returns a new Secret owned by the resource", () => {
   expect(JSON.parse(JSON.stringify(renderTarget(rendering(), undefined)))).toEqual({
     apiVersion: "v1",
     kind: "Secret",
@@ -49,15 +49,15 @@ test("a first Secret is all ours, and owned by the resource", () => {
   });
 });
 
-test("a ConfigMap has no type", () => {
+test("renderTarget sets no type for a ConfigMap", () => {
   const target = { kind: "ConfigMap", name: "web", type: undefined } as const;
   const object = renderTarget(rendering({ resource: syncResource([], { target }) }), undefined);
   expect(object).not.toHaveProperty("type");
   expect(object).toMatchObject({ kind: "ConfigMap", data: { a: "x" }, binaryData: {} });
 });
 
-describe("what the target says it holds", () => {
-  test("is read back the same, under every legal key", () => {
+describe("renderTarget annotations", () => {
+  test("are parsed back unchanged for any valid keys", () => {
     const key = fc.oneof(fc.constantFrom("__proto__", "constructor", "toString"), fc.stringMatching(/^[-._a-zA-Z0-9]{1,20}$/));
     // A vault that counts its moments in seconds may give fractions of a millisecond.
     const createdAt = fc.option(
@@ -100,7 +100,7 @@ describe("what the target says it holds", () => {
     );
   });
 
-  test("does not depend on the order in which it was fetched", () => {
+  test("do not depend on the order of the keys", () => {
     const one = new Map<string, SyncedKey>([
       ["b", { version: 1, source: "s" }],
       ["a", { version: 2, source: "t" }],
@@ -110,7 +110,7 @@ describe("what the target says it holds", () => {
   });
 });
 
-describe("an existing object", () => {
+describe("renderTarget for an existing object", () => {
   const current: ObjectMeta = {
     name: "db",
     namespace: "shop",
@@ -128,23 +128,23 @@ describe("an existing object", () => {
       ({ uid }) => uid,
     );
 
-  test("keeps the labels, annotations and finalizers of others, and gets ours back", () => {
+  test("keeps foreign labels, annotations and finalizers, and restores its own", () => {
     const { metadata } = renderTarget(rendering(), current);
     expect(metadata.labels).toEqual({ team: "shop", "app.kubernetes.io/managed-by": "vaultsync" });
     expect(metadata.annotations).toMatchObject({ note: "by hand", "vaultsync.dev/content": "digest" });
     expect(metadata.finalizers).toEqual(["shop.example.com/hold"]);
   });
 
-  test("is written only as the very object and state that was read", () => {
+  test("sets uid and resourceVersion of the object that was read", () => {
     expect(renderTarget(rendering(), current).metadata).toMatchObject({ uid: "uid-of-the-target", resourceVersion: "41" });
     expect(renderTarget(rendering(), undefined).metadata).not.toHaveProperty("resourceVersion");
   });
 
-  test("loses what the API server keeps for itself", () => {
+  test("omits fields that the API server manages", () => {
     expect(renderTarget(rendering(), current).metadata).not.toHaveProperty("managedFields");
   });
 
-  test("keeps owners that others added, but no other controller and no earlier life of the resource", () => {
+  test("keeps foreign owners except controllers and a deleted resource of the same name", () => {
     const owner = { apiVersion: "v1", kind: "ConfigMap", name: "x", uid: "theirs" };
     const former = { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", name: "db", uid: "former" };
     const us = "uid-of-the-resource";
@@ -155,7 +155,7 @@ describe("an existing object", () => {
     expect(ownersAfter([{ ...former, name: "other" }])).toEqual(["former", us]);
   });
 
-  test("keeps no key that is not ours", () => {
+  test("drops foreign keys", () => {
     const object = renderTarget(rendering(), current);
     expect(Object.keys(Object(object.data))).toEqual(["a"]);
   });

@@ -13,21 +13,26 @@ import {
 } from "../../vault-client/vault-error.ts";
 import { vaultFailure, writeFailure } from "./sync-failure.ts";
 
-describe("a vault that does not give what it lists", () => {
+describe("vaultFailure", () => {
   test.each<[string, VaultError, string, number]>([
-    ["is away", new TransientError("expose", "timeout"), "VaultUnreachable", 1_000],
+    ["retries a transient error with backoff", new TransientError("expose", "timeout"), "VaultUnreachable", 1_000],
     [
-      "says when to come back",
+      "retries a transient error after the requested delay",
       new TransientError("expose", "server_error", { status: 503, retryAfterMs: 7_000 }),
       "VaultUnreachable",
       7_000,
     ],
-    ["has enough of us", new RateLimitedError("expose", 90_000), "RateLimited", 90_000],
-    ["does not know us", new AuthError("generate_access_token", "credentials", 300_000), "AuthFailed", 300_000],
-    ["does not know our token", new AuthError("expose", "token"), "AuthFailed", 60_000],
-    ["can't be understood", new UnexpectedResponse("expose", "key_value"), "UnexpectedResponse", 60_000],
-    ["is not to be trusted", new RefusedError("expose", "redirect"), "ConnectionNotReady", 60_000],
-  ])("%s: tried again, with Ready as it is", (_, error, reason, retryAfterMs) => {
+    ["retries a rate-limited request after the requested delay", new RateLimitedError("expose", 90_000), "RateLimited", 90_000],
+    [
+      "retries rejected credentials after the requested delay",
+      new AuthError("generate_access_token", "credentials", 300_000),
+      "AuthFailed",
+      300_000,
+    ],
+    ["retries a rejected token slowly", new AuthError("expose", "token"), "AuthFailed", 60_000],
+    ["retries a malformed response slowly", new UnexpectedResponse("expose", "key_value"), "UnexpectedResponse", 60_000],
+    ["retries an untrusted vault slowly", new RefusedError("expose", "redirect"), "ConnectionNotReady", 60_000],
+  ])("%s and keeps Ready", (_, error, reason, retryAfterMs) => {
     expect(vaultFailure(error, "db")).toEqual({ kind: "retry", reason, message: `db: ${error.message}`, retryAfterMs });
   });
 
@@ -42,24 +47,24 @@ describe("a vault that does not give what it lists", () => {
     ["secret_expired", "Expired"],
     ["too_large", "TooLarge"],
     ["invalid_request", "UnexpectedResponse"],
-  ])("refuses with %s: %s, looked at again seldom", (code, reason) => {
+  ])("maps %s to %s and retries slowly", (code, reason) => {
     const failure = vaultFailure(new PermanentError("expose", code), "db");
     expect(failure).toMatchObject({ kind: "final", readyCondition: { ready: false, reason }, retryAfterMs: 60_000 });
   });
 });
 
-describe("an API server that refuses the target", () => {
+describe("writeFailure", () => {
   const resource = syncResource([syncItem("a")]);
-  const refused = (details: Omit<KubeErrorDetails, "operation">) =>
+  const rejected = (details: Omit<KubeErrorDetails, "operation">) =>
     writeFailure(new KubeError({ operation: "replace secrets shop/db", ...details }), resource);
 
-  test.each(["type", "data", "binaryData", "immutable"])("as immutable in its %s: only a person can mend it", (field) => {
-    const failure = refused({ kind: "Invalid", status: 422, causes: [{ field, reason: "FieldValueForbidden" }] });
+  test.each(["type", "data", "binaryData", "immutable"])("reports TargetImmutable for the field %s", (field) => {
+    const failure = rejected({ kind: "Invalid", status: 422, causes: [{ field, reason: "FieldValueForbidden" }] });
     expect(failure).toMatchObject({ kind: "final", readyCondition: { reason: "TargetImmutable" }, retryAfterMs: undefined });
   });
 
-  test.each(["data[tls.crt]", "metadata.name", "metadata.annotations"])("for its %s", (field) => {
-    const failure = refused({ kind: "Invalid", status: 422, causes: [{ field, reason: "FieldValueInvalid" }] });
+  test.each(["data[tls.crt]", "metadata.name", "metadata.annotations"])("reports TargetRejected for the field %s", (field) => {
+    const failure = rejected({ kind: "Invalid", status: 422, causes: [{ field, reason: "FieldValueInvalid" }] });
     expect(failure).toMatchObject({ kind: "final", readyCondition: { reason: "TargetRejected" }, retryAfterMs: 60_000 });
     expect(failure).toMatchObject({
       readyCondition: { message: `the API server rejected the Secret db: ${field} (FieldValueInvalid)` },
@@ -70,8 +75,8 @@ describe("an API server that refuses the target", () => {
     ["TooLarge", "TooLarge", undefined],
     ["Forbidden", "TargetForbidden", 60_000],
     ["QuotaExceeded", "QuotaExceeded", 60_000],
-  ])("as %s: %s", (kind, reason, retryAfterMs) => {
-    expect(refused({ kind })).toMatchObject({ kind: "final", readyCondition: { ready: false, reason }, retryAfterMs });
+  ])("maps %s to %s", (kind, reason, retryAfterMs) => {
+    expect(rejected({ kind })).toMatchObject({ kind: "final", readyCondition: { ready: false, reason }, retryAfterMs });
   });
 
   test.each<KubeErrorDetails["kind"]>([
@@ -86,11 +91,11 @@ describe("an API server that refuses the target", () => {
     "Unauthorized",
     "Unexpected",
     "Gone",
-  ])("%s is no readyCondition on the target: the attempt is made again", (kind) => {
-    expect(refused({ kind })).toBeUndefined();
+  ])("returns undefined for %s, which the caller handles", (kind) => {
+    expect(rejected({ kind })).toBeUndefined();
   });
 
-  test("neither is what is no answer of the API server at all", () => {
+  test("returns undefined for errors other than KubeError", () => {
     expect(writeFailure(new Error("bug"), resource)).toBeUndefined();
     expect(writeFailure("text", resource)).toBeUndefined();
   });

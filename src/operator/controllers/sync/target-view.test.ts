@@ -17,7 +17,7 @@ function object(resourceVersion: string, uid = "u1"): KubeObject {
 function setUp() {
   const stores = { Secret: new ObjectStore<TargetMetadata>(), ConfigMap: new ObjectStore<TargetMetadata>() };
   const view = new TargetView(stores, new VirtualClock());
-  /** The watch shows a state; answers whether that is news. */
+  /** Passes a state to the watch and reports whether it is an external change. */
   const shows = (state: KubeObject): boolean => {
     const value = targetMetadata(state);
     const { uid, resourceVersion } = value;
@@ -33,8 +33,8 @@ function setUp() {
   return { stores, view, shows, showsGone, versionSeen };
 }
 
-describe("what was written", () => {
-  test("is seen at once, and its echo in the watch is no news", () => {
+describe("TargetView after a write", () => {
+  test("returns the written state immediately and ignores its echo in the watch", () => {
     const { view, shows, versionSeen } = setUp();
     view.recordWrite(resource, object("10"));
     expect(versionSeen()).toBe("10");
@@ -42,14 +42,14 @@ describe("what was written", () => {
     expect(versionSeen()).toBe("10");
   });
 
-  test("an older state that the watch shows afterwards is no news either", () => {
+  test("ignores an older state that the watch shows later", () => {
     const { view, shows, versionSeen } = setUp();
     view.recordWrite(resource, object("10"));
     expect(shows(object("8"))).toBe(false);
     expect(versionSeen()).toBe("10");
   });
 
-  test("anything newer is: somebody changed it", () => {
+  test("reports a newer state as an external change", () => {
     const { view, shows, versionSeen } = setUp();
     view.recordWrite(resource, object("10"));
     shows(object("10"));
@@ -57,7 +57,7 @@ describe("what was written", () => {
     expect(versionSeen()).toBe("11");
   });
 
-  test("is right without being read again, for a resource that asks for the same type", () => {
+  test("treats the written state as verified for a resource of the same type", () => {
     const { view } = setUp();
     view.recordWrite(resource, object("10"));
     expect(view.isVerified(resource, { uid: "u1", resourceVersion: "10" })).toBe(true);
@@ -69,15 +69,15 @@ describe("what was written", () => {
   });
 });
 
-test("what was only read is seen, but not taken for right", () => {
+test("TargetView does not treat a state that was only read as verified", () => {
   const { view, versionSeen } = setUp();
   view.recordRead(resource, object("10"));
   expect(versionSeen()).toBe("10");
   expect(view.isVerified(resource, { uid: "u1", resourceVersion: "10" })).toBe(false);
 });
 
-describe("what was deleted", () => {
-  test("is gone at once, also while the watch still shows it", () => {
+describe("TargetView after a deletion", () => {
+  test("returns no target while the watch still shows it", () => {
     const { view, shows, versionSeen } = setUp();
     shows(object("10"));
     view.recordDelete(resource, "u1");
@@ -85,14 +85,14 @@ describe("what was deleted", () => {
     expect(view.isVerified(resource, { uid: "u1", resourceVersion: "10" })).toBe(false);
   });
 
-  test("is no longer known to be right", () => {
+  test("drops the verified state", () => {
     const { view } = setUp();
     view.recordWrite(resource, object("10"));
     view.recordDelete(resource, "u1");
     expect(view.isVerified(resource, { uid: "u1", resourceVersion: "10" })).toBe(false);
   });
 
-  test("by somebody else before the watch showed our write is gone all the same", () => {
+  test("reports an external deletion before the watch showed the own write", () => {
     const { view, shows, showsGone, versionSeen } = setUp();
     shows(object("9"));
     view.recordWrite(resource, object("10"));
@@ -100,7 +100,7 @@ describe("what was deleted", () => {
     expect(versionSeen()).toBeUndefined();
   });
 
-  test("comes back as another object, which is news", () => {
+  test("reports a recreated object as an external change", () => {
     const { view, shows, versionSeen } = setUp();
     shows(object("10"));
     view.recordDelete(resource, "u1");
@@ -108,7 +108,7 @@ describe("what was deleted", () => {
     expect(versionSeen()).toBe("12");
   });
 
-  test("by somebody else is news, and nothing of it is known any more", () => {
+  test("reports an external deletion and drops all state", () => {
     const { view, shows, showsGone, versionSeen } = setUp();
     view.recordWrite(resource, object("10"));
     shows(object("10"));
@@ -118,7 +118,7 @@ describe("what was deleted", () => {
   });
 });
 
-test("of a target only what says whose it is and what it holds is kept: never a value, a foreign label or annotation", () => {
+test("targetMetadata keeps no value and no foreign label or annotation", () => {
   const canary = "canary-target-view-51ce";
   const metadata = {
     name: "db",
@@ -134,7 +134,7 @@ test("of a target only what says whose it is and what it holds is kept: never a 
   expect(kept).toMatchObject({ owners: [{ uid: "u", controller: false }], deleting: true });
 });
 
-test("a state is known by target, object and resourceVersion, and never by less", () => {
+test("VerifiedStates identifies a state by target, uid and resourceVersion", () => {
   const verified = new VerifiedStates();
   verified.mark("Secret/shop/db", "u1", "5", "Opaque");
   expect(verified.isState("Secret/shop/db", "u1", "5")).toBe(true);
@@ -143,7 +143,7 @@ test("a state is known by target, object and resourceVersion, and never by less"
   expect(verified.isState("ConfigMap/shop/db", "u1", "5")).toBe(false);
 });
 
-test("it is right only for who asks for its type", () => {
+test("VerifiedStates verifies a state only for the same type", () => {
   const verified = new VerifiedStates();
   verified.mark("Secret/shop/db", "u1", "5", "Opaque");
   expect(verified.has("Secret/shop/db", "u1", "5", "Opaque")).toBe(true);
@@ -152,7 +152,7 @@ test("it is right only for who asks for its type", () => {
   expect(verified.has("Secret/shop/db", "u1", "6", "Opaque")).toBe(false);
 });
 
-test("only the last state counts, and none once it is forgotten", () => {
+test("VerifiedStates keeps only the last state of a target, and none after forget", () => {
   const verified = new VerifiedStates();
   verified.mark("t", "u1", "5", undefined);
   verified.mark("t", "u1", "6", undefined);

@@ -3,7 +3,7 @@ import { candidate, syncItem, syncResource } from "../../../test/support/kube/sy
 import { decide } from "./decide.ts";
 import { sourceId, type TargetState } from "./target.ts";
 
-/** A typed Secret that lost a key its type demands would be refused by the API server again and again. */
+/** The API server rejects a typed Secret without a key that its type requires. */
 const items = [syncItem("tls.crt"), syncItem("tls.key")];
 const resource = syncResource(items, { target: { kind: "Secret", name: "tls", type: "kubernetes.io/tls" } });
 const synced = new Map(items.map(({ source }) => [source, { version: 1, source: sourceId(source, "ops@example.com") }]));
@@ -16,7 +16,7 @@ const target: TargetState = {
   annotationsCorrupted: false,
 };
 
-test("a source removed under a key that the type demands leaves the Secret as it is, and says so", () => {
+test("decide keeps a typed Secret unchanged if the source of a required key was removed", () => {
   const [crt, key] = items;
   const found = { state: "found", item: crt!, candidate: candidate(2), version: 2 } as const;
   const removed = { state: "removed", item: key!, deleteAt: 0 } as const;
@@ -25,7 +25,7 @@ test("a source removed under a key that the type demands leaves the Secret as it
   expect(readyCondition.reason).toBe("SourceRemoved");
 });
 
-test("when all its sources were removed it goes", () => {
+test("decide deletes a typed Secret if all its sources were removed", () => {
   const removed = items.map((item) => ({ state: "removed", item, deleteAt: 0 }) as const);
   expect(decide(resource, removed, target).plan.action).toBe("delete");
 });

@@ -4,7 +4,7 @@ import type { Candidate, Resolution } from "./resolve.ts";
 import type { SyncResource } from "./sync-resource.ts";
 import { sourceId, type TargetState } from "./target.ts";
 
-/** A name deleted and made anew in the vault starts again at version 1: the same version, other bytes. */
+/** An entry that is deleted and recreated in the vault starts again at version 1: the same version, other bytes. */
 const item = { targetKey: "password", source: "db", owner: undefined, version: "latest" } as const;
 const resource: SyncResource = {
   kind: "VaultSecret",
@@ -38,11 +38,11 @@ function holding(createdAt: number | undefined): TargetState {
   return { state: "owned", uid: "u", resourceVersion: "1", content: "digest", synced, annotationsCorrupted: false };
 }
 
-test("the same version made at another moment is fetched anew", () => {
+test("decide refetches the same version if it was created at another time", () => {
   expect(decide(resource, [found(2000)], holding(1000)).plan).toMatchObject({ action: "write", entries: [{ from: "vault" }] });
 });
 
-test("the same version made at the same moment, or at one that either side does not know, is synced", () => {
+test("decide reuses the same version if its creation time is equal or unknown", () => {
   for (const [listed, synced] of [
     [1000, 1000],
     [undefined, 1000],
