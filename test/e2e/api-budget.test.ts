@@ -5,7 +5,7 @@ import { waitUntil } from "../support/clock/wait-until.ts";
 import type { OperatorProcess } from "../support/processes/operator-process.ts";
 import { condition, OPERATOR_USER, vaultSecret, World } from "./support/world.ts";
 
-/** What it costs when nothing changes: counted at the vault and at the API server, never taken from our own word. */
+/** Cost of the operator in requests, counted at the vault and at the API server instead of by the operator itself. */
 const RESOURCES = 200;
 const INTERVALS = 5;
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
   await world.apply(...names.map((name) => vaultSecret(name, { password: name })));
   operator = await world.startOperator();
   await waitUntil(
-    "all are Ready",
+    "all resources are Ready",
     async () => {
       const resources = await world.list("VaultSecret");
       return resources.length === RESOURCES && resources.every((one) => condition(one, "Ready")?.status === "True");
@@ -33,7 +33,7 @@ afterAll(async () => {
   await proxy[Symbol.asyncDispose]();
 });
 
-/** Lists answered, whole or as "nothing has changed". */
+/** Returns the number of list responses, complete or 304. */
 async function lists(): Promise<number> {
   const counts = ["200", "304"].map((status) =>
     world.vault.metric(`vaultsync_vault_requests_total{operation="list_no_dup",status="${status}"}`),
@@ -41,7 +41,7 @@ async function lists(): Promise<number> {
   return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
 }
 
-test("each value was fetched once, and each resource took two writes", async () => {
+test("each value takes one fetch and each resource two writes", async () => {
   expect(await world.vault.metric('vaultsync_vault_requests_total{operation="version_expose",status="200"}')).toBe(RESOURCES);
   const writes = { user: OPERATOR_USER, verb: ["create", "update", "patch", "delete"], namespace: world.namespace };
   expect(await world.plane.countRequests({ ...writes, resource: "secrets" })).toBe(RESOURCES);
@@ -49,8 +49,8 @@ test("each value was fetched once, and each resource took two writes", async () 
   expect(await world.plane.countRequests({ ...writes, resource: "events" })).toBe(0);
 });
 
-test("with nothing changing, five intervals cost five list calls at the vault and no write at the API server", async () => {
-  // From just after one list to just after the fifth further one.
+test("five intervals without changes cost five list requests and no request to the API server", async () => {
+  // Counts from just after one list to just after the fifth list that follows.
   const start = await lists();
   await waitUntil("the next list", async () => (await lists()) > start);
   const first = await lists();
@@ -66,17 +66,17 @@ test("with nothing changing, five intervals cost five list calls at the vault an
   expect(operator.exited).toBe(false);
 });
 
-test("a few connections to the API server serve everything", () => {
-  // Six watches, a pool of eight for calls, one for the lease.
+test("the operator opens at most 15 connections to the API server", () => {
+  // Six watches, a pool of eight for requests, one for the lease.
   expect(proxy.accepted).toBeLessThanOrEqual(15);
 });
 
-test("no value is found in logs, events, statuses or metrics", async () => {
+test("no value appears in logs, events, statuses, annotations or metrics", async () => {
   expect(operator.log).toContain("caches synced");
-  expect(world.canaries.tracesIn(await world.writings())).toEqual([]);
+  expect(world.canaries.tracesIn(await world.operatorOutput())).toEqual([]);
 });
 
-/** All calls the vault answered, whatever the operation and the status. */
+/** Returns the number of responses of the vault, for all operations and statuses. */
 async function vaultRequests(): Promise<number> {
   const text = await (await fetch(`${world.vault.url}/metrics`)).text();
   const samples = text.matchAll(/^vaultsync_vault_requests_total\{.*\} (\d+)$/gm);

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { bytesOf, condition, type Seen, vaultFile, vaultSecret, World } from "./support/world.ts";
+import { bytesOf, condition, type ObservedObject, vaultFile, vaultSecret, World } from "./support/world.ts";
 
 let world: World;
 beforeAll(async () => {
@@ -13,13 +13,13 @@ afterAll(async () => {
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-/** The sha256 of each file as the vault lists it. */
+/** Returns the sha256 of each file in the vault's list. */
 async function listed(): Promise<Map<string, string>> {
   const { files } = (await world.caller.call("list_file")).json() as { files: { filename: string; sha256: string }[] };
   return new Map(files.map((file) => [file.filename, file.sha256]));
 }
 
-function inConfigMap(object: Seen, key: string): Buffer | undefined {
+function inConfigMap(object: ObservedObject, key: string): Buffer | undefined {
   const text = object.data[key];
   if (text !== undefined) return Buffer.from(text);
   return object.binaryData[key] === undefined ? undefined : Buffer.from(object.binaryData[key], "base64");
@@ -28,14 +28,14 @@ function inConfigMap(object: Seen, key: string): Buffer | undefined {
 const downloads = (): Promise<number> =>
   world.vault.metric('vaultsync_vault_requests_total{operation="download_file",status="200"}');
 
-test("in a vault without any file or secret, what is asked for is said to be missing", async () => {
+test("resources report SourceMissing for an empty vault", async () => {
   await world.apply(vaultFile("none", [{ filename: "none.txt" }], { kind: "ConfigMap" }), vaultSecret("none", { none: "none" }));
   await world.until("VaultFile", "none", (one) => condition(one, "Ready")?.reason === "SourceMissing");
   await world.until("VaultSecret", "none", (one) => condition(one, "Ready")?.reason === "SourceMissing");
   expect(await world.get("ConfigMap", "none")).toBeUndefined();
 });
 
-test("a text file and a binary one become data and binaryData of a ConfigMap, and keys of a Secret, byte for byte", async () => {
+test("text and binary files are stored in a ConfigMap and in a Secret byte for byte", async () => {
   const text = Buffer.from(`# ${world.canaries.text("text file")}\r\nlisten 80; # ü\n`);
   const binary = Buffer.concat([Buffer.from([0, 0xff, 0xfe, 0x80]), world.canaries.bytes("binary file", 5000)]);
   await world.upload("nginx.conf", text);
@@ -58,17 +58,17 @@ test("a text file and a binary one become data and binaryData of a ConfigMap, an
   expect(sha256(bytesOf(secret, "logo")!)).toBe(atVault.get("logo.png"));
 });
 
-test("a new upload is followed, and only the file that changed is downloaded again", async () => {
+test("a new upload is synced with a single download", async () => {
   const before = await downloads();
   const next = Buffer.from(`# ${world.canaries.text("second upload")}\n`);
   await world.upload("nginx.conf", next);
   await world.until("ConfigMap", "web-conf", (config) => config.data["nginx.conf"] === next.toString());
   await world.until("Secret", "web-secret", (secret) => bytesOf(secret, "nginx.conf")?.equals(next) === true);
-  // Two resources want the same version: it is fetched once.
+  // Two resources use the same version: it is fetched once.
   expect((await downloads()) - before).toBe(1);
 });
 
-test("a hand edit of the ConfigMap is undone", async () => {
+test("an external change of the ConfigMap is reverted", async () => {
   const patch = JSON.stringify({ data: { "nginx.conf": "broken", extra: "x" } });
   await world.plane.kubectl(["patch", "configmap", "web-conf", "--type=merge", "-p", patch], { namespace: world.namespace });
   const atVault = await listed();
@@ -77,7 +77,7 @@ test("a hand edit of the ConfigMap is undone", async () => {
   expect(Object.keys(config.data)).toEqual(["nginx.conf"]);
 });
 
-test("exactly 1 MiB is taken, one byte more is refused with the figures before any download", async () => {
+test("1 MiB is accepted, and one byte more is rejected with both sizes before any download", async () => {
   await world.upload("full.bin", randomBytes(1024 * 1024));
   await world.apply(vaultFile("full", [{ filename: "full.bin" }], { kind: "ConfigMap" }));
   await world.ready("VaultFile", "full");
@@ -91,7 +91,7 @@ test("exactly 1 MiB is taken, one byte more is refused with the figures before a
   expect(await world.get("ConfigMap", "over")).toBeUndefined();
 });
 
-test("a file that is not there is said to be missing, and is followed once it is", async () => {
+test("a missing file is reported and synced once it exists", async () => {
   await world.apply(vaultFile("later", [{ filename: "later.txt" }], { kind: "ConfigMap" }));
   await world.until("VaultFile", "later", (one) => condition(one, "Ready")?.reason === "SourceMissing");
   expect(await world.get("ConfigMap", "later")).toBeUndefined();
@@ -99,6 +99,6 @@ test("a file that is not there is said to be missing, and is followed once it is
   await world.ready("VaultFile", "later");
 });
 
-test("no content of a file is found in anything the operator has written for people", async () => {
-  expect(world.canaries.tracesIn(await world.writings())).toEqual([]);
+test("no file content appears in logs, events, statuses, annotations or metrics", async () => {
+  expect(world.canaries.tracesIn(await world.operatorOutput())).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { bytesOf, condition, vaultSecret, World } from "./support/world.ts";
 
-/** The main job, with the operator as a process of its own that has the rights of deploy/base and no others. */
+/** Synchronization of Secrets by an operator process that has only the permissions of deploy/base. */
 let world: World;
 const values = new Map<string, string>();
 beforeAll(async () => {
@@ -22,7 +22,7 @@ afterAll(async () => {
 const exposes = (): Promise<number> =>
   world.vault.metric('vaultsync_vault_requests_total{operation="version_expose",status="200"}');
 
-test("a Secret appears, follows new versions, and a pinned key stays at its version", async () => {
+test("a Secret is created and follows new versions except for pinned keys", async () => {
   const first = world.canaries.text("first");
   const second = world.canaries.text("second");
   await world.protect("follow", first);
@@ -39,7 +39,7 @@ test("a Secret appears, follows new versions, and a pinned key stays at its vers
   expect(condition(resource, "UpdateAvailable")?.message).toContain("follow 1 → 2");
 });
 
-test("a removal by delete_time drops the key on time, and the Secret with the last key", async () => {
+test("a delete_time removes the key on time, and the Secret with its last key", async () => {
   const started = Date.now();
   await world.protect("short", world.canaries.text("short"), { delete_time: 1 });
   await world.protect("long", world.canaries.text("long"));
@@ -60,8 +60,8 @@ test("a removal by delete_time drops the key on time, and the Secret with the la
   expect(bytesOf(made, "short")?.toString()).toBe(back);
 });
 
-// The two below were last written long ago, so that nothing but the watch of targets can tell the operator what happened.
-test("a hand edit is undone, without a call to the vault", async () => {
+// The targets of the next two tests were written long ago, so that only the watch of targets can notify the operator.
+test("an external change of a Secret is reverted without a request to the vault", async () => {
   const before = await exposes();
   const value = values.get("edited");
   const patch = {
@@ -78,7 +78,7 @@ test("a hand edit is undone, without a call to the vault", async () => {
   expect(await exposes()).toBe(before);
 });
 
-test("a deleted target comes back, without a call to the vault", async () => {
+test("a deleted target is recreated without a request to the vault", async () => {
   const before = await exposes();
   const deleted = await world.until("Secret", "deleted", () => true);
   await world.plane.kubectl(["delete", "secret", "deleted", "--wait=false"], { namespace: world.namespace });
@@ -87,13 +87,13 @@ test("a deleted target comes back, without a call to the vault", async () => {
   expect(await exposes()).toBe(before);
 });
 
-test("a source that goes away otherwise leaves the Secret as it is and says so, while the rest is followed", async () => {
+test("a source that is no longer listed is reported and keeps its key, while other keys are synced", async () => {
   const kept = world.canaries.text("kept");
   await world.protect("leaves", kept, { metadata: { environment_type: "prod" } });
   await world.protect("stays", world.canaries.text("stays 1"));
   await world.apply(vaultSecret("partly", { leaves: "leaves", stays: "stays" }));
   await world.ready("VaultSecret", "partly");
-  // The connection's scope no longer reaches it: the list does not show it any more.
+  // The scope of the connection no longer includes it, so that the list does not contain it.
   await world.plane.kubectl(
     ["patch", "vaultconnection", "vault", "--type=merge", "-p", '{"spec":{"scope":{"environmentType":["dev"]}}}'],
     { namespace: world.namespace },
@@ -109,7 +109,7 @@ test("a source that goes away otherwise leaves the Secret as it is and says so, 
   await world.ready("VaultSecret", "partly");
 });
 
-test("a resource that goes takes its target with it, and a renamed target leaves no orphan", async () => {
+test("a deleted resource removes its target, and a renamed target leaves no orphan", async () => {
   await world.protect("renamed", world.canaries.text("renamed"));
   await world.apply(vaultSecret("renamed", { password: "renamed" }, { name: "before" }));
   await world.ready("VaultSecret", "renamed");
@@ -120,7 +120,7 @@ test("a resource that goes takes its target with it, and a renamed target leaves
   await world.gone("Secret", "after");
 });
 
-test("a target that lost its label, and with it the watch, gets it back and is kept in step", async () => {
+test("a target without its label, which the watch does not show, is repaired and synced", async () => {
   const value = world.canaries.text("unlabelled");
   await world.protect("unlabelled", value);
   await world.apply(vaultSecret("unlabelled", { password: "unlabelled" }));
@@ -133,14 +133,14 @@ test("a target that lost its label, and with it the watch, gets it back and is k
   await world.until("Secret", "unlabelled", (secret) => bytesOf(secret, "password")?.toString() === value);
 });
 
-test("a Secret of somebody else is left alone, and taken up only after it is gone", async () => {
+test("a foreign Secret is left unchanged, and the target is created once it is deleted", async () => {
   await world.apply({ apiVersion: "v1", kind: "Secret", metadata: { name: "theirs" }, stringData: { mine: "kept" } });
   const value = world.canaries.text("theirs");
   await world.protect("theirs", value);
   await world.apply(vaultSecret("theirs", { password: "theirs" }));
   const resource = await world.until("VaultSecret", "theirs", (one) => condition(one, "Ready")?.reason === "TargetConflict");
   expect(condition(resource, "Stalled")?.status).toBe("True");
-  // It has looked more than once.
+  // The operator has reconciled the resource more than once.
   await sleep(35_000);
   expect(Object.keys((await world.get("Secret", "theirs"))?.data ?? {})).toEqual(["mine"]);
   await world.plane.kubectl(["delete", "secret", "theirs"], { namespace: world.namespace });
@@ -148,7 +148,7 @@ test("a Secret of somebody else is left alone, and taken up only after it is gon
   expect(bytesOf(ours, "password")?.toString()).toBe(value);
 });
 
-test("a version that is empty where bytes were is held back until a person accepts it", async () => {
+test("an empty version after a non-empty one is not synced until a user accepts it", async () => {
   const value = world.canaries.text("emptied");
   await world.protect("emptied", value);
   await world.apply(vaultSecret("emptied", { password: "emptied" }));
@@ -163,10 +163,10 @@ test("a version that is empty where bytes were is held back until a person accep
   await world.ready("VaultSecret", "emptied");
 });
 
-test("no value is found in anything the operator has written for people", async () => {
-  const writings = await world.writings();
-  expect(writings["log 0"]).toContain("caches synced");
-  expect(writings["events"]).toContain("TargetUpdated");
-  expect(writings["metrics"]).toContain("vaultsync_reconciles_total");
-  expect(world.canaries.tracesIn(writings)).toEqual([]);
+test("no value appears in logs, events, statuses, annotations or metrics", async () => {
+  const output = await world.operatorOutput();
+  expect(output["log 0"]).toContain("caches synced");
+  expect(output["events"]).toContain("TargetUpdated");
+  expect(output["metrics"]).toContain("vaultsync_reconciles_total");
+  expect(world.canaries.tracesIn(output)).toEqual([]);
 });

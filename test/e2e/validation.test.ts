@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { vaultFile, vaultSecret, World } from "./support/world.ts";
 
-/** What `kubectl apply` says to a wrong spec: which field, and what to write. No operator runs. */
+/** Messages of `kubectl apply` for an invalid spec: the field and the expected value. No operator runs. */
 let world: World;
 beforeAll(async () => {
   world = await World.create();
@@ -25,54 +25,58 @@ const connection = (more: object): object => ({
 });
 
 const cases: [what: string, object: object, message: RegExp][] = [
-  ["no data at all", spec({ data: undefined }), /spec\.data must have at least one entry, for example/],
-  ["an empty list of data", spec({ data: [] }), /spec\.data.*must have at least one entry, for example/],
+  ["a spec without data", spec({ data: undefined }), /spec\.data must have at least one entry, for example/],
+  ["an empty data list", spec({ data: [] }), /spec\.data.*must have at least one entry, for example/],
   ["version 0", vaultSecret("wrong", { a: { key: "a", version: 0 } }), /version in body should be greater than or equal to 1/],
   [
-    "a version that is a word",
+    "a version that is neither a number nor latest",
     vaultSecret("wrong", { a: { key: "a", version: "newest" } }),
     /version.*should match '\^latest\$'/,
   ],
   [
-    "a type that mints tokens",
+    "a target type that makes Kubernetes issue tokens",
     vaultSecret("wrong", { a: "a" }, { type: "kubernetes.io/service-account-token" }),
     /must be one of Opaque, kubernetes\.io\/tls/,
   ],
   ["an unknown type", vaultSecret("wrong", { a: "a" }, { type: "Sealed" }), /spec\.target\.type.*must be one of Opaque/],
-  ["the type of credentials", vaultSecret("wrong", { a: "a" }, { type: "vaultsync.dev/credentials" }), /must be one of Opaque/],
   [
-    "two connections as a list",
+    "the target type of credentials",
+    vaultSecret("wrong", { a: "a" }, { type: "vaultsync.dev/credentials" }),
+    /must be one of Opaque/,
+  ],
+  [
+    "a list of connections",
     spec({ connectionRef: [{ name: "a" }, { name: "b" }] }),
     /unknown field "spec\.connectionRef\[0\]\.name"/,
   ],
   ["two connections in one name", spec({ connectionRef: { name: "a,b" } }), /must be the name of one VaultConnection/],
-  ["a second connection under another name", spec({ connectionRefs: [{ name: "b" }] }), /unknown field "spec\.connectionRefs"/],
-  ["one key twice", spec({ data: ["a", "b"].map((key) => ({ secretKey: "a", remoteRef: { key } })) }), /Duplicate value/],
-  ["a key no Secret can have", vaultSecret("wrong", { "a/b": "a" }), /must consist of letters, digits/],
+  ["an unknown field for a second connection", spec({ connectionRefs: [{ name: "b" }] }), /unknown field "spec\.connectionRefs"/],
+  ["a duplicate secretKey", spec({ data: ["a", "b"].map((key) => ({ secretKey: "a", remoteRef: { key } })) }), /Duplicate value/],
+  ["a secretKey that is not a valid key", vaultSecret("wrong", { "a/b": "a" }), /must consist of letters, digits/],
   [
-    "a filename that is no key",
+    "a filename that is not a valid key",
     vaultFile("wrong", [{ filename: "a/b.conf" }], { kind: "ConfigMap" }),
     /set key, for example key: app\.conf/,
   ],
   [
-    "two files under one key",
+    "two files with the same key",
     vaultFile("wrong", [{ filename: "a" }, { filename: "b", key: "a" }], { kind: "ConfigMap" }),
     /set another key for one of them/,
   ],
-  ["no kind of target", vaultFile("wrong", [{ filename: "a" }], {}), /spec\.target\.kind: Required value/],
-  ["an address with /v1", connection({ url: "https://vault.example.com/v1" }), /must be the base URL of the vault without \/v1/],
-  ["an address with a password", connection({ url: "https://me:pw@vault.example.com" }), /must be the base URL of the vault/],
-  ["an interval of a second", connection({ refreshInterval: "1s" }), /must be a duration of at least 5s/],
-  ["an interval that is no duration", connection({ refreshInterval: "often" }), /must be a duration of at least 5s/],
-  ["no e-mail address", connection({ email: "ops" }), /must be the email address of the vault account/],
+  ["a missing target kind", vaultFile("wrong", [{ filename: "a" }], {}), /spec\.target\.kind: Required value/],
+  ["a URL with /v1", connection({ url: "https://vault.example.com/v1" }), /must be the base URL of the vault without \/v1/],
+  ["a URL with a password", connection({ url: "https://me:pw@vault.example.com" }), /must be the base URL of the vault/],
+  ["an interval of one second", connection({ refreshInterval: "1s" }), /must be a duration of at least 5s/],
+  ["an interval that is not a duration", connection({ refreshInterval: "often" }), /must be a duration of at least 5s/],
+  ["an invalid email address", connection({ email: "ops" }), /must be the email address of the vault account/],
 ];
 
-test.each(cases)("%s is refused", async (_what, object, message) => {
+test.each(cases)("kubectl apply rejects %s", async (_what, object, message) => {
   const { code, stderr } = await world.tryApply(object);
   expect(code).not.toBe(0);
   expect(stderr.replaceAll(/\s+/g, " ")).toMatch(message);
 });
 
-test("the specs these cases are made from are taken", async () => {
+test("kubectl apply accepts the valid specs that the rejected ones are derived from", async () => {
   expect((await world.tryApply(spec({}), connection({}), vaultSecret("right", { a: { key: "a", version: 3 } }))).code).toBe(0);
 });

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { bytesOf, condition, vaultSecret, World } from "./support/world.ts";
 
-/** Values survive byte for byte, and are found nowhere but in the Secret. */
+/** Values are stored byte for byte, and nowhere but in the Secret. */
 let world: World;
 beforeAll(async () => {
   world = await World.create();
@@ -12,27 +12,27 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-/** Each with a canary inside, where it has room for one. */
+/** Values by name, with a canary inside if there is room for one. */
 const shapes: Record<string, (canary: string) => string> = {
   plain: (canary) => canary,
   spaces: (canary) => `  ${canary}\t `,
-  "a-line-end": (canary) => `${canary}\n`,
-  "many-lines": (canary) => `-----BEGIN-----\r\n${canary}\r\n\r\n-----END-----\n`,
+  "trailing-newline": (canary) => `${canary}\n`,
+  "multiple-lines": (canary) => `-----BEGIN-----\r\n${canary}\r\n\r\n-----END-----\n`,
   emoji: (canary) => `🔑 ${canary} 👩‍👩‍👧‍👦 é é`,
   nul: (canary) => `\u0000${canary}\u0000\u0001`,
   "byte-order-mark": (canary) => `\uFEFF${canary}`,
   json: (canary) => JSON.stringify({ __proto__: 1, password: canary, nested: [null, 0, "\u2028"] }),
-  "looks-like-base64": (canary) => `${Buffer.from(canary).toString("base64")}==`,
+  "base64-text": (canary) => `${Buffer.from(canary).toString("base64")}==`,
   "100-kb": (canary) => canary + randomBytes(75_000).toString("base64"),
   "one-space": () => " ",
-  "one-line-end": () => "\n",
+  "one-newline": () => "\n",
   "one-nul": () => "\u0000",
   zero: () => "0",
   null: () => "null",
   empty: () => "",
 };
 
-test("every shape of value arrives as it was protected, each under its key", async () => {
+test("values of every shape are stored unchanged under their keys", async () => {
   const values = new Map<string, string>();
   for (const [name, shape] of Object.entries(shapes)) {
     const value = shape(world.canaries.text(name));
@@ -47,7 +47,7 @@ test("every shape of value arrives as it was protected, each under its key", asy
   expect(Object.keys(secret.data)).toHaveLength(values.size);
 });
 
-test("keys that mean something to JavaScript are keys like any other", async () => {
+test("keys named like members of Object.prototype are ordinary keys", async () => {
   const value = world.canaries.text("proto");
   await world.protect("proto", value);
   await world.apply(vaultSecret("proto", { constructor: "proto", toString: "proto", ["__proto__"]: "proto" }));
@@ -58,7 +58,7 @@ test("keys that mean something to JavaScript are keys like any other", async () 
   for (const encoded of data.values()) expect(Buffer.from(encoded, "base64").toString()).toBe(value);
 });
 
-test("values that together are over 1 MiB are refused, with the figures, and what was there stays", async () => {
+test("values of more than 1 MiB in total are rejected with both sizes, and the target is kept", async () => {
   const half = (name: string): string => world.canaries.text(name) + "x".repeat(600_000);
   const first = half("half 1");
   await world.protect("half-1", first);
@@ -73,7 +73,7 @@ test("values that together are over 1 MiB are refused, with the figures, and wha
   expect(Object.keys(secret.data)).toEqual(["one"]);
 });
 
-test("a Secret that the API server would refuse for its content is reported without any of the content", async () => {
+test("a Secret that the API server rejects is reported without its content", async () => {
   await world.protect("not-a-certificate", world.canaries.text("certificate"));
   await world.protect("not-a-key", world.canaries.text("key"));
   const target = { type: "kubernetes.io/dockerconfigjson" };
@@ -87,6 +87,6 @@ test("a Secret that the API server would refuse for its content is reported with
   expect(condition(invalid, "Ready")?.message).toContain("tls.key");
 });
 
-test("no value is found in logs, events, statuses, metrics or annotations", async () => {
-  expect(world.canaries.tracesIn(await world.writings())).toEqual([]);
+test("no value appears in logs, events, statuses, annotations or metrics", async () => {
+  expect(world.canaries.tracesIn(await world.operatorOutput())).toEqual([]);
 });

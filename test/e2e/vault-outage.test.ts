@@ -2,9 +2,9 @@ import type { ServerResponse } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { waitUntil } from "../support/clock/wait-until.ts";
 import { PersistentVault } from "./support/persistent-vault.ts";
-import { bytesOf, condition, type Seen, vaultSecret, World } from "./support/world.ts";
+import { bytesOf, condition, type ObservedObject, vaultSecret, World } from "./support/world.ts";
 
-/** No fault of the vault changes a Secret: it is kept as it is, said to be stale, and followed again afterwards. */
+/** No fault of the vault changes a Secret: it is kept, reported as stale, and synced again afterwards. */
 const NAMES = Array.from({ length: 10 }, (_, index) => `kept-${index}`);
 
 let persistent: PersistentVault;
@@ -25,27 +25,27 @@ afterAll(async () => {
   await persistent[Symbol.asyncDispose]();
 });
 
-/** Identity, state and content of all targets. */
+/** Returns identity, resourceVersion and content of all targets. */
 async function targets(): Promise<string> {
   const secrets = (await world.list("Secret")).filter(({ metadata }) => NAMES.includes(metadata.name));
   return JSON.stringify(secrets.map(({ metadata, data }) => [metadata.name, metadata.uid, metadata.resourceVersion, data]));
 }
 
-async function allHave(what: string, holds: (resource: Seen) => boolean): Promise<void> {
-  await waitUntil(what, async () => (await world.list("VaultSecret")).every(holds), 60_000);
+async function allHave(what: string, predicate: (resource: ObservedObject) => boolean): Promise<void> {
+  await waitUntil(what, async () => (await world.list("VaultSecret")).every(predicate), 60_000);
 }
 
-const isStale = (resource: Seen): boolean => condition(resource, "Stale")?.status === "True";
-const isReady = (resource: Seen): boolean => condition(resource, "Ready")?.status === "True";
+const isStale = (resource: ObservedObject): boolean => condition(resource, "Stale")?.status === "True";
+const isReady = (resource: ObservedObject): boolean => condition(resource, "Ready")?.status === "True";
 
-async function followsAgain(): Promise<void> {
-  await allHave("nothing is stale any more", (resource) => !isStale(resource));
+async function expectSyncResumes(): Promise<void> {
+  await allHave("nothing is stale", (resource) => !isStale(resource));
   const next = world.canaries.text("after an outage");
   await world.protect("kept-0", next);
   await world.until("Secret", "kept-0", (secret) => bytesOf(secret, "password")?.toString() === next);
 }
 
-test("a vault that is away for several intervals makes the resources stale and changes nothing else", async () => {
+test("a vault outage of several intervals marks resources as stale and changes nothing else", async () => {
   const before = await targets();
   await persistent.stop();
   await allHave("everything is stale", isStale);
@@ -56,58 +56,58 @@ test("a vault that is away for several intervals makes the resources stale and c
   expect(condition(connection, "Ready")?.reason).toBe("VaultUnreachable");
   expect(await targets()).toBe(before);
 
-  await persistent.startAgain();
-  await allHave("nothing is stale any more", (resource) => !isStale(resource));
+  await persistent.restart();
+  await allHave("nothing is stale", (resource) => !isStale(resource));
   expect(await targets()).toBe(before);
-  await followsAgain();
+  await expectSyncResumes();
 });
 
-test("an operator that starts while the vault is away leaves everything as it is", async () => {
+test("an operator that starts during a vault outage changes nothing", async () => {
   const before = await targets();
   await persistent.stop();
-  const operator = await world.startOperatorAgain();
+  const operator = await world.restartOperator();
   await allHave("everything is stale", isStale);
   expect((await world.list("VaultSecret")).every(isReady)).toBe(true);
   expect(await targets()).toBe(before);
   expect(operator.log).not.toContain("reconcile failed");
-  await persistent.startAgain();
-  await followsAgain();
+  await persistent.restart();
+  await expectSyncResumes();
 });
 
 const page = "<html><body>Please log in</body></html>";
-const impostors: [what: string, answer: (response: ServerResponse) => void][] = [
-  ["a log-in page with status 200", (response) => response.writeHead(200, { "content-type": "text/html" }).end(page)],
-  ["404 to everything", (response) => response.writeHead(404, { "content-type": "text/plain" }).end("no such page")],
+const impostors: [what: string, respond: (response: ServerResponse) => void][] = [
+  ["a login page with status 200", (response) => response.writeHead(200, { "content-type": "text/html" }).end(page)],
+  ["status 404 for every request", (response) => response.writeHead(404, { "content-type": "text/plain" }).end("no such page")],
   ["an empty body", (response) => response.writeHead(200, { "content-type": "application/json" }).end()],
-  ["JSON of another kind", (response) => response.writeHead(200, { "content-type": "application/json" }).end("[]")],
-  ["an error 500", (response) => response.writeHead(500).end("oops")],
+  ["JSON of another schema", (response) => response.writeHead(200, { "content-type": "application/json" }).end("[]")],
+  ["status 500", (response) => response.writeHead(500).end("oops")],
   ["a redirect", (response) => response.writeHead(302, { location: "http://127.0.0.1:9/" }).end()],
   [
-    "half an answer",
+    "a truncated response",
     (response) => response.writeHead(200, { "content-length": "100" }).write('{"secrets":[') && response.destroy(),
   ],
 ];
 
-test.each(impostors)("%s in the vault's place changes nothing", async (_what, answer) => {
+test.each(impostors)("%s instead of the vault changes nothing", async (_what, respond) => {
   const before = await targets();
   await persistent.stop();
   {
     let requests = 0;
     await using _impostor = await persistent.impostor((_request, response) => {
       requests += 1;
-      answer(response);
+      respond(response);
     });
-    await waitUntil("the operator has asked several times", () => requests >= 3, 60_000);
+    await waitUntil("the operator has sent several requests", () => requests >= 3, 60_000);
     const connection = await world.until("VaultConnection", "vault", (one) => condition(one, "Ready")?.status === "False");
     expect(condition(connection, "Ready")?.message).not.toContain("Please log in");
     expect(await targets()).toBe(before);
     expect((await world.list("VaultSecret")).every(isReady)).toBe(true);
   }
-  await persistent.startAgain();
+  await persistent.restart();
   await world.until("VaultConnection", "vault", (one) => condition(one, "Ready")?.status === "True", 60_000);
   expect(await targets()).toBe(before);
 });
 
-test("no value is found in anything the operator has written for people", async () => {
-  expect(world.canaries.tracesIn(await world.writings())).toEqual([]);
+test("no value appears in logs, events, statuses, annotations or metrics", async () => {
+  expect(world.canaries.tracesIn(await world.operatorOutput())).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { readFile } from "node:fs/promises";
 import { ACCOUNT, World } from "../support/world.ts";
 
-/** The examples as a person applies them, with kubectl alone to look at what comes of it. */
+/** The examples, applied and inspected with kubectl only. */
 const NAMESPACE = "vaultsync-demo";
 
 let world: World;
@@ -21,7 +21,7 @@ async function kubectl(...args: string[]): Promise<string> {
   return stdout;
 }
 
-test("crds/ and examples/demo/ apply as they are, and everything in them becomes Ready", async () => {
+test("crds/ and examples/demo/ apply unchanged, and all their resources become Ready", async () => {
   await world.protect("shop-db", world.canaries.text("shop-db 1"));
   await world.protect("shop-db", world.canaries.text("shop-db 2"));
   await world.protect("guest-pass", world.canaries.text("guest pass"));
@@ -29,7 +29,7 @@ test("crds/ and examples/demo/ apply as they are, and everything in them becomes
 
   await kubectl("apply", "-f", "crds/");
   await kubectl("apply", "-f", "examples/demo/");
-  // The address of the example is the demo's own; this vault and its account are at another.
+  // The example contains the URL and the account of the demo; this test has others.
   const spec = { url: world.vault.url, email: ACCOUNT };
   await kubectl("patch", "-n", NAMESPACE, "vaultconnection", "vault", "--type=merge", "-p", JSON.stringify({ spec }));
   const password = world.vault.passwords.get(ACCOUNT) ?? "";
@@ -47,7 +47,7 @@ test("crds/ and examples/demo/ apply as they are, and everything in them becomes
   expect(waited.match(/condition met/g)).toHaveLength(4);
 });
 
-test("the columns say what one wants to know", async () => {
+test("kubectl get shows the documented columns", async () => {
   const columns = async (...args: string[]): Promise<string[]> =>
     (await kubectl("get", "-n", NAMESPACE, ...args)).split("\n")[0]?.trim().split(/\s+/) ?? [];
   expect(await columns("vaultsecrets")).toEqual(["NAME", "READY", "REASON", "TARGET", "SYNCED", "AGE"]);

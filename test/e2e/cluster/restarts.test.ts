@@ -8,7 +8,7 @@ import { sharedControlPlane } from "../../support/kube/control-plane.ts";
 import { waitUntil } from "../../support/clock/wait-until.ts";
 import { bytesOf, condition, OPERATOR_USER, vaultSecret, World } from "../support/world.ts";
 
-/** The operator killed, the API server restarted, watches cut: everything goes on by itself. */
+/** The operator recovers without intervention when it is killed, the API server restarts, or connections drop. */
 let proxy: ConnectionProxy;
 let world: World;
 beforeAll(async () => {
@@ -20,7 +20,7 @@ afterAll(async () => {
   await proxy[Symbol.asyncDispose]();
 });
 
-/** Records every content each Secret of the namespace ever has, from its own watch. */
+/** Records every content that each Secret of the namespace has over time, from a watch of its own. */
 async function recordContents(signal: AbortSignal): Promise<Map<string, Set<string>>> {
   const api = new KubeClient({
     credentials: await loadCredentials({ kubeconfig: world.plane.kubeconfigPath }),
@@ -54,7 +54,7 @@ async function record(
   }
 }
 
-test("killed in the middle of 200 first syncs and started again, every Secret is right and none was ever another", async () => {
+test("an operator killed during 200 first syncs writes each Secret correctly after a restart", async () => {
   const watching = new AbortController();
   const contents = await recordContents(watching.signal);
   const values = new Map(Array.from({ length: 200 }, (_, index) => [`crash-${index}`, world.canaries.text(`crash-${index}`)]));
@@ -62,14 +62,14 @@ test("killed in the middle of 200 first syncs and started again, every Secret is
   await world.apply(...[...values.keys()].map((name) => vaultSecret(name, { password: name })));
 
   const first = await world.startClusterOperator();
-  await waitUntil("some are written", () => contents.size >= 40);
+  await waitUntil("some Secrets are written", () => contents.size >= 40);
   await first.stop("SIGKILL");
   const written = contents.size;
   expect(written).toBeLessThan(200);
 
   await world.startClusterOperator();
   await waitUntil(
-    "all are Ready",
+    "all resources are Ready",
     async () => {
       const resources = await world.list("VaultSecret");
       return resources.filter((one) => condition(one, "Ready")?.status === "True").length === values.size;
@@ -83,14 +83,14 @@ test("killed in the middle of 200 first syncs and started again, every Secret is
   watching.abort();
 });
 
-test("with all its connections cut it goes on, and sees what happened meanwhile", async () => {
+test("the operator detects a deletion that happened while its connections were dropped", async () => {
   const before = await world.until("Secret", "crash-0", () => true);
   expect(proxy.dropAll()).toBeGreaterThan(0);
   await world.plane.kubectl(["delete", "secret", "crash-0", "--wait=false"], { namespace: world.namespace });
   await world.until("Secret", "crash-0", (secret) => secret.metadata.uid !== before.metadata.uid);
 });
 
-test("the API server restarts: the operator goes on by itself", async () => {
+test("the operator continues after a restart of the API server", async () => {
   const operator = world.operator;
   await world.plane.restartApiServer();
   const next = world.canaries.text("after a restart");
@@ -99,9 +99,9 @@ test("the API server restarts: the operator goes on by itself", async () => {
   expect(operator.exited).toBe(false);
 });
 
-test("a watch whose place is too old (410) is begun anew, and deletions in the gap are noticed", async () => {
+test("a watch with an expired resourceVersion (410) is restarted and detects deletions in the gap", async () => {
   await world.operator.stop();
-  // Cut off for longer than the lease allows: without a lease this one process may go on.
+  // The outage is longer than the lease allows: without leader election the process may continue.
   const mark = await world.plane.auditMark();
   const gets = (): Promise<number> =>
     world.plane.countRequests(
@@ -109,26 +109,24 @@ test("a watch whose place is too old (410) is begun anew, and deletions in the g
       { since: mark },
     );
   const operator = await world.startClusterOperator(["--no-leader-elect"]);
-  // It has looked at everything once, so that only its watches can tell it anything new.
+  // Everything was reconciled once, so that only watches can trigger another reconcile.
   await waitUntil("every Secret is verified", async () => (await gets()) >= 200);
   const before = await world.until("Secret", "crash-2", () => true);
   proxy.refuse(true);
   proxy.dropAll();
   await world.plane.kubectl(["delete", "secret", "crash-2", "--wait=false"], { namespace: world.namespace });
-  // A restarted API server remembers nothing of the time before.
+  // A restarted API server has no watch history.
   await world.plane.restartApiServer();
   proxy.refuse(false);
   await world.until("Secret", "crash-2", (secret) => secret.metadata.uid !== before.metadata.uid, 60_000);
-  await waitUntil("the watch of targets was told that its place is too old", () =>
-    /watch secrets: Gone \(410/.test(operator.log),
-  );
+  await waitUntil("the watch of targets received 410", () => /watch secrets: Gone \(410/.test(operator.log));
 });
 
-test("told to stop, it gives the lease back and ends with 0; no value is found in what it wrote", async () => {
+test("SIGTERM releases the lease and exits with 0, and no value appears in the output", async () => {
   await world.operator.stop();
   const operator = await world.startClusterOperator();
-  const writings = await world.writings();
+  const output = await world.operatorOutput();
   expect(await operator.stop("SIGTERM")).toBe(0);
   expect(operator.log).toContain("released lease");
-  expect(world.canaries.tracesIn(writings)).toEqual([]);
+  expect(world.canaries.tracesIn(output)).toEqual([]);
 });

@@ -3,8 +3,7 @@ import { ControlPlane } from "../../control-plane/control-plane.ts";
 import { readHandle } from "../../control-plane/handle.ts";
 
 /**
- * Vitest's global setup, after the control plane: the definitions and the operator's rights, once for all tests. The rights are those of
- * deploy/base, and nothing more.
+ * Global setup of vitest, after the control plane: installs the CRDs and RBAC rules of deploy/base, once for all tests.
  */
 export default async function install(project: TestProject): Promise<void> {
   const plane = new ControlPlane(await readHandle(project.getProvidedContext().controlPlane));

@@ -8,7 +8,7 @@ import { Redacted } from "../../../src/lib/redacted.ts";
 import { TestVault } from "../../support/vault/test-vault.ts";
 import { ACCOUNT } from "./world.ts";
 
-/** A vault that can be stopped and started again with its data at the same address, and replaced by something else meanwhile. */
+/** A vault that can be stopped and restarted with its data at the same address, and replaced by another server meanwhile. */
 export class PersistentVault implements AsyncDisposable {
   readonly #directory: string;
   readonly #masterKey = new Redacted<Uint8Array>(randomBytes(32));
@@ -28,13 +28,13 @@ export class PersistentVault implements AsyncDisposable {
     await this.#running?.[Symbol.asyncDispose]();
   }
 
-  async startAgain(): Promise<void> {
+  async restart(): Promise<void> {
     await this.#start([], this.#port);
   }
 
-  /** Something else answers at the vault's address until the answer is disposed. */
-  async impostor(answer: RequestListener): Promise<AsyncDisposable> {
-    const server = createServer(answer);
+  /** Serves another handler at the address of the vault until the returned handle is disposed. */
+  async impostor(respond: RequestListener): Promise<AsyncDisposable> {
+    const server = createServer(respond);
     server.listen(this.#port, "127.0.0.1");
     await once(server, "listening");
     return {

@@ -29,13 +29,13 @@ const objectSchema = z.looseObject({
     })
     .optional(),
 });
-export type Seen = z.output<typeof objectSchema>;
+export type ObservedObject = z.output<typeof objectSchema>;
 
-export function condition(object: Seen, type: string) {
+export function condition(object: ObservedObject, type: string) {
   return object.status?.conditions.find((one) => one.type === type);
 }
 
-export function bytesOf(object: Seen, key: string): Buffer | undefined {
+export function bytesOf(object: ObservedObject, key: string): Buffer | undefined {
   const encoded = object.data[key];
   return encoded === undefined ? undefined : Buffer.from(encoded, "base64");
 }
@@ -51,12 +51,12 @@ function collection(kind: string, namespace: string): string {
 
 export interface WorldOptions {
   readonly refreshInterval?: string;
-  /** Replaces the API server's address for the operator, e.g. by a proxy's. */
+  /** URL of the API server for the operator, for example of a proxy. */
   readonly server?: string;
   readonly vault?: TestVault;
 }
 
-/** A namespace with a VaultConnection to a vault of its own; the operator is started by the test. */
+/** A namespace with a VaultConnection to a vault of its own. The test starts the operator. */
 export class World implements AsyncDisposable {
   readonly plane: ControlPlane;
   readonly vault: TestVault;
@@ -80,12 +80,12 @@ export class World implements AsyncDisposable {
     const namespace = await plane.createNamespace("e2e");
     const kubeconfig = await plane.kubeconfigFor(SERVICE_ACCOUNT, server === undefined ? {} : { server });
     const world = new World(plane, vault, await vault.client(ACCOUNT), namespace, kubeconfig);
-    await world.logIn(refreshInterval);
+    await world.createConnection(refreshInterval);
     return world;
   }
 
-  /** The credentials Secret and the VaultConnection `vault`. */
-  async logIn(refreshInterval: string): Promise<void> {
+  /** Creates the credentials Secret and the VaultConnection `vault`. */
+  async createConnection(refreshInterval: string): Promise<void> {
     await this.apply(
       {
         apiVersion: "v1",
@@ -103,32 +103,32 @@ export class World implements AsyncDisposable {
     );
   }
 
-  /** An operator for this namespace only, so that several tests can have theirs at the same time. */
+  /** Starts an operator for this namespace only, so that test files can run in parallel. */
   startOperator(): Promise<OperatorProcess> {
     return this.startClusterOperator(["--watch-namespace", this.namespace, "--no-leader-elect"]);
   }
 
-  /** An operator as deploy/base runs it: for the whole cluster, with a lease. No other may run meanwhile. */
+  /** Starts an operator for the whole cluster with leader election, as deploy/base does. No other operator may run meanwhile. */
   async startClusterOperator(args: readonly string[] = []): Promise<OperatorProcess> {
     const operator = await OperatorProcess.start(this.kubeconfig, args);
     this.#operators.push(operator);
     return operator;
   }
 
-  /** The operator started last. */
+  /** Returns the operator that was started last. */
   get operator(): OperatorProcess {
     const last = this.#operators.at(-1);
     if (last === undefined) throw new Error("no operator was started");
     return last;
   }
 
-  /** Ends the running operator in order, and starts another. */
-  async startOperatorAgain(): Promise<OperatorProcess> {
+  /** Stops the running operator gracefully and starts another. */
+  async restartOperator(): Promise<OperatorProcess> {
     await this.operator.stop();
     return this.startOperator();
   }
 
-  /** `kubectl apply` of objects in this namespace, as a person would. */
+  /** Applies objects in this namespace with kubectl. */
   async apply(...objects: object[]): Promise<void> {
     const { code, stderr } = await this.tryApply(...objects);
     if (code !== 0) throw new Error(`kubectl apply: ${stderr}`);
@@ -139,34 +139,34 @@ export class World implements AsyncDisposable {
     return this.plane.kubectl(["apply", "-f", "-"], { namespace: this.namespace, input });
   }
 
-  /** Protects a value; answers its version. */
+  /** Protects a value and returns its version. */
   async protect(name: string, value: string, more: object = {}): Promise<number> {
-    const answer = await this.caller.call("protect", { key_name: name, key_value: value, ...more });
-    if (answer.status !== 200) throw new Error(`protect ${name}: ${answer.status} ${answer.code()}`);
-    return z.object({ secret: z.object({ key_version: z.number() }) }).parse(answer.json()).secret.key_version;
+    const response = await this.caller.call("protect", { key_name: name, key_value: value, ...more });
+    if (response.status !== 200) throw new Error(`protect ${name}: ${response.status} ${response.code()}`);
+    return z.object({ secret: z.object({ key_version: z.number() }) }).parse(response.json()).secret.key_version;
   }
 
   async upload(filename: string, bytes: Uint8Array): Promise<void> {
-    const answer = await this.caller.upload([{ filename, bytes }]);
-    if (answer.status !== 200) throw new Error(`upload ${filename}: ${answer.status} ${answer.code()}`);
+    const response = await this.caller.upload([{ filename, bytes }]);
+    if (response.status !== 200) throw new Error(`upload ${filename}: ${response.status} ${response.code()}`);
   }
 
-  /** `undefined` when there is no such object. */
-  async get(kind: string, name: string): Promise<Seen | undefined> {
+  /** Returns `undefined` if there is no such object. */
+  async get(kind: string, name: string): Promise<ObservedObject | undefined> {
     const { status, body } = await this.plane.request("GET", `${collection(kind, this.namespace)}/${name}`);
     if (status === 404) return undefined;
     if (status !== 200) throw new Error(`GET ${kind} ${name}: ${status}`);
     return objectSchema.parse(JSON.parse(body));
   }
 
-  async list(kind: string): Promise<Seen[]> {
+  async list(kind: string): Promise<ObservedObject[]> {
     const { body } = await this.plane.request("GET", collection(kind, this.namespace));
     return z.object({ items: z.array(objectSchema) }).parse(JSON.parse(body)).items;
   }
 
-  /** Waits until the object is there and `test` holds of it. */
-  async until(kind: string, name: string, test: (object: Seen) => boolean, withinMs?: number): Promise<Seen> {
-    let last: Seen | undefined;
+  /** Waits until the object exists and `test` returns true for it. */
+  async until(kind: string, name: string, test: (object: ObservedObject) => boolean, withinMs?: number): Promise<ObservedObject> {
+    let last: ObservedObject | undefined;
     try {
       return await waitUntil(
         `${kind} ${name}`,
@@ -182,7 +182,7 @@ export class World implements AsyncDisposable {
     }
   }
 
-  ready(kind: string, name: string): Promise<Seen> {
+  ready(kind: string, name: string): Promise<ObservedObject> {
     return this.until(kind, name, (object) => condition(object, "Ready")?.status === "True");
   }
 
@@ -190,8 +190,8 @@ export class World implements AsyncDisposable {
     await waitUntil(`${kind} ${name} is gone`, async () => (await this.get(kind, name)) === undefined, withinMs);
   }
 
-  /** Everything the operator has written where people read, by place. Secrets and ConfigMaps themselves are not among it. */
-  async writings(): Promise<Record<string, string>> {
+  /** Returns everything the operator has written, by place, except the content of Secrets and ConfigMaps. */
+  async operatorOutput(): Promise<Record<string, string>> {
     const places: Record<string, string> = {};
     this.#operators.forEach((operator, index) => (places[`log ${index}`] = operator.log));
     for (const kind of ownKinds) {
