@@ -5,52 +5,52 @@ import type { Transaction } from "../store/store.ts";
 import { emailText, PROOF_LIFETIME_MS, type EmailContent } from "./email-text.ts";
 import type { ComposedEmail } from "./email-transport.ts";
 
-/** What a letter's message is made of besides the letter. */
+/** Sender and origin that all emails share. */
 export interface SenderIdentity {
-  /** Of the web application, without a slash at the end. */
+  /** Origin of the web application, without a trailing slash. */
   readonly appUrl: string;
   readonly from: string;
 }
 
-/** The host name mail is from when nothing else is said; an IP address is none. */
+/** Returns the host name for the default sender and for message ids: that of `appUrl`, or `localhost` for an IP address. */
 export function mailDomain(appUrl: string): string {
   const { hostname } = new URL(appUrl);
   return isIP(hostname) !== 0 || hostname.startsWith("[") ? "localhost" : hostname;
 }
 
-/** Keeps a new proof of the letter's recipient, by its digest, and answers the link that carries it, where no server logs it. */
+/** Stores a new proof of the recipient's address by its digest, and returns a link with it in the fragment, which no server logs. */
 async function proofLink({ emailProofs }: Transaction, { kind, to }: EmailMessage, appUrl: string, now: number): Promise<string> {
   const token = newToken();
   await emailProofs.insert({ digest: tokenDigest(token), email: to, expiresAt: now + PROOF_LIFETIME_MS[kind] });
   return `${appUrl}/#/set-password?token=${token}`;
 }
 
-async function contentOf(transaction: Transaction, letter: EmailMessage, appUrl: string, now: number): Promise<EmailContent> {
-  const account = await transaction.users.find(letter.to);
-  switch (letter.kind) {
+async function contentOf(transaction: Transaction, message: EmailMessage, appUrl: string, now: number): Promise<EmailContent> {
+  const account = await transaction.users.find(message.to);
+  switch (message.kind) {
     case "invitation":
       return account
-        ? { about: "shared-log-in", from: letter.from, link: `${appUrl}/#/login` }
-        : { about: "shared-sign-up", from: letter.from, link: await proofLink(transaction, letter, appUrl, now) };
+        ? { about: "shared-login", from: message.from, link: `${appUrl}/#/login` }
+        : { about: "shared-sign-up", from: message.from, link: await proofLink(transaction, message, appUrl, now) };
     case "confirmation":
-      return { about: account ? "new-password" : "sign-up", link: await proofLink(transaction, letter, appUrl, now) };
+      return { about: account ? "new-password" : "sign-up", link: await proofLink(transaction, message, appUrl, now) };
   }
 }
 
-/** The message of a letter as things stand now: who has an account by now is told something else than who has none. */
+/** Composes an email. Its text depends on whether the recipient has an account at this time. */
 export async function composeEmail(
   transaction: Transaction,
-  letter: EmailMessage,
+  message: EmailMessage,
   { appUrl, from }: SenderIdentity,
   now: number,
 ): Promise<ComposedEmail> {
-  const words = emailText(await contentOf(transaction, letter, appUrl, now));
+  const text = emailText(await contentOf(transaction, message, appUrl, now));
   return {
-    name: `${letter.kind}-${letter.id}`,
+    name: `${message.kind}-${message.id}`,
     from,
-    to: letter.to,
-    ...words,
-    messageId: `<${letter.id}@${mailDomain(appUrl)}>`,
+    to: message.to,
+    ...text,
+    messageId: `<${message.id}@${mailDomain(appUrl)}>`,
     date: new Date(now),
   };
 }

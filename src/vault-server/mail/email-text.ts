@@ -1,56 +1,55 @@
 import type { EmailMessage } from "../store/records.ts";
 
-/** What a letter is about by the time it is sent. `link` leads to where the reader goes on; the link of the last two works for a while only. */
+/** Content of an email at the time of sending. `link` is the page to open next; the links of the last three expire. */
 export type EmailContent =
-  | { readonly about: "shared-log-in"; readonly from: string; readonly link: string }
+  | { readonly about: "shared-login"; readonly from: string; readonly link: string }
   | { readonly about: "shared-sign-up"; readonly from: string; readonly link: string }
   | { readonly about: "sign-up"; readonly link: string }
   | { readonly about: "new-password"; readonly link: string };
 
-/** How long a link of each kind of letter proves that its reader gets mail of that address, in milliseconds. Source: issue 4. */
+/** Lifetime of the proof in an email's link, in milliseconds, by the kind of the email. */
 export const PROOF_LIFETIME_MS: Record<EmailMessage["kind"], number> = { invitation: 7 * 86_400_000, confirmation: 3_600_000 };
 
-interface Wording {
+interface EmailWording {
   readonly subject: string;
-  /** Before the link. */
+  /** Text before the link. */
   readonly before: string;
-  /** What following the link does. */
+  /** Label of the link. */
   readonly action: string;
   readonly after: string;
 }
 
-const UNEXPECTED = "If you did not expect this, do nothing: without the link nothing happens.";
+const UNEXPECTED = "If you did not expect this email, you can ignore it.";
 
-function wordingOf(content: EmailContent): Wording {
+function wordingOf(content: EmailContent): EmailWording {
   switch (content.about) {
-    case "shared-log-in":
+    case "shared-login":
       return {
         subject: `${content.from} shared something with you`,
-        before: `${content.from} shared something with you in Vaultsync. It is there when you log in:`,
+        before: `${content.from} shared something with you in Vaultsync. To see it, log in:`,
         action: "Log in",
-        after: "You get this because you are not logged in anywhere.",
+        after: "You receive this email because you are not logged in.",
       };
     case "shared-sign-up":
       return {
         subject: `${content.from} shared something with you`,
-        before: `${content.from} shared something with you in Vaultsync. Choose a password, and it is there:`,
+        before: `${content.from} shared something with you in Vaultsync. To see it, choose a password:`,
         action: "Sign up",
-        after: `The link works for 7 days and once; after that, sign up with this address all the same. ${UNEXPECTED}`,
+        after: `The link expires after 7 days and works once. You can also sign up later with this address. ${UNEXPECTED}`,
       };
     case "sign-up":
       return {
         subject: "Finish signing up",
-        before:
-          "Somebody, hopefully you, asked for a Vaultsync account with this address. Choose a password to finish signing up:",
+        before: "A Vaultsync account was requested for this address. Choose a password to finish signing up:",
         action: "Finish signing up",
-        after: `The link works for one hour and once. ${UNEXPECTED}`,
+        after: `The link expires after one hour and works once. ${UNEXPECTED}`,
       };
     case "new-password":
       return {
         subject: "Set a new password",
-        before: "Somebody, hopefully you, asked for a new password of your Vaultsync account:",
+        before: "A new password was requested for your Vaultsync account:",
         action: "Set a new password",
-        after: `The link works for one hour and once. Setting a new password ends all sessions and tokens of the account. ${UNEXPECTED}`,
+        after: `The link expires after one hour and works once. A new password ends all sessions and tokens of the account. ${UNEXPECTED}`,
       };
   }
 }
@@ -59,7 +58,7 @@ function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }
 
-/** The words of a letter, as plain text and as HTML. They name who shared, never what. Source: issue 4. */
+/** Returns the subject and the text of an email, plain and as HTML. They name who shared, never what, because email is not confidential. */
 export function emailText(content: EmailContent): { readonly subject: string; readonly text: string; readonly html: string } {
   const { subject, before, action, after } = wordingOf(content);
   const paragraphs = [

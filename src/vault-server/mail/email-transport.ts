@@ -1,8 +1,8 @@
 import type { SendMailOptions } from "nodemailer";
 
-/** One message to one person, apart from what the transport adds. Addresses are deliverable, `subject` is one line. */
+/** An email to one recipient, ready to send. Addresses are deliverable; `subject` is one line. */
 export interface ComposedEmail {
-  /** Names files. */
+  /** Part of the name of an `.eml` file. */
   readonly name: string;
   readonly from: string;
   readonly to: string;
@@ -13,27 +13,27 @@ export interface ComposedEmail {
   readonly date: Date;
 }
 
-/** How messages leave. */
+/** Sends emails: by SMTP or as files. */
 export interface EmailTransport extends AsyncDisposable {
   /**
-   * Resolves when somebody else has taken charge of the message. Aborting gives it up.
-   * @throws EmailRejectedError, or whatever went wrong on the way
+   * Resolves when the server has accepted the message, or the file is written. Aborting cancels it.
+   * @throws EmailRejectedError when retrying cannot help; any other error is temporary
    */
   send(message: ComposedEmail, signal: AbortSignal): Promise<void>;
 }
 
-/** A refusal that asking again will not change. `code` says why, without any address. */
+/** A permanent rejection: retrying will not help. `code` is the reason, without any address. */
 export class EmailRejectedError extends Error {
   override readonly name = "EmailRejectedError";
   readonly code: string;
 
   constructor(code: string, options?: ErrorOptions) {
-    super(`the message was refused for good: ${code}`, options);
+    super(`the message was rejected permanently: ${code}`, options);
     this.code = code;
   }
 }
 
-/** A message as nodemailer takes it: addresses as objects, so that none is parsed, and nothing read from files or URLs. */
+/** Returns a message in nodemailer's form: addresses as objects, so that none is parsed, and no access to files or URLs. */
 export function sendOptions({ from, to, subject, text, html, messageId, date }: ComposedEmail): SendMailOptions {
   return {
     from: { name: "Vaultsync", address: from },
@@ -44,7 +44,7 @@ export function sendOptions({ from, to, subject, text, html, messageId, date }: 
     html,
     messageId,
     date,
-    // RFC 3834: no out-of-office answers, please.
+    // RFC 3834: suppresses out-of-office replies.
     headers: { "Auto-Submitted": "auto-generated" },
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -55,12 +55,12 @@ const LABEL = "[\\p{L}\\p{N}\\p{M}](?:[\\p{L}\\p{N}\\p{M}-]{0,61}[\\p{L}\\p{N}\\
 const DOMAIN = new RegExp(`^${LABEL}(?:\\.${LABEL})*$`, "u");
 /** RFC 5322 `dot-atom`, with the characters RFC 6531 adds. */
 const DOT_ATOM = /^[^\s"(),:;<>@[\\\].\p{C}]+(?:\.[^\s"(),:;<>@[\\\].\p{C}]+)*$/u;
-/** A quoted string with nothing in it that would need an escape, or could be taken for an address of its own. */
+/** A quoted string without characters that need an escape or could be parsed as another address. */
 const QUOTED = /^"[^\s"\\<>@\p{C}]+"$/u;
 
 /**
- * Whether mail can be sent to, or from, exactly this address. Accounts may have stranger ones (`isEmailAddress`); those would have to be
- * rewritten on the way, and a proof must reach nobody but the address it is for. Domain literals are not supported.
+ * Reports whether an email can be sent to or from exactly this address. Accounts may have other addresses (`isEmailAddress`); those would
+ * have to be rewritten, and a proof must reach only the address it is for. Domain literals are not supported.
  */
 export function isDeliverable(email: string): boolean {
   const at = email.lastIndexOf("@");

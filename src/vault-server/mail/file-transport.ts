@@ -3,12 +3,12 @@ import { join } from "node:path";
 import { createTransport } from "nodemailer";
 import { type ComposedEmail, type EmailTransport, sendOptions } from "./email-transport.ts";
 
-/** Sorts by time, and has no character that a file system minds. */
+/** Returns a name that sorts by time and is valid on every file system. */
 function fileName({ date, name }: ComposedEmail): string {
   return `${date.toISOString().replace(/[-:]/g, "")}-${name}.eml`;
 }
 
-/** Writes each message to a file of its own, whole or not at all, that only this user can read. Makes the directory. */
+/** Returns a transport that writes each message atomically to a file of its own, readable by this user only. Creates the directory. */
 export async function fileTransport(directory: string): Promise<EmailTransport> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const composer = createTransport({ streamTransport: true, buffer: true, newline: "windows" });

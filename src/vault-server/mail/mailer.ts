@@ -10,7 +10,7 @@ import { isDeliverable, EmailRejectedError, type EmailTransport } from "./email-
 import { codeOf } from "../../lib/error-code.ts";
 import { isObject } from "../../lib/is-object.ts";
 
-/** What the mailer works with. */
+/** Dependencies of the mailer. */
 export interface MailerPorts {
   readonly store: Store;
   readonly clock: Clock;
@@ -18,22 +18,22 @@ export interface MailerPorts {
   readonly logger: Logger;
   readonly metrics: VaultMetrics;
   readonly transport: EmailTransport;
-  /** As of the time of sending. */
+  /** Read at the time of sending. */
   readonly senderIdentity: () => SenderIdentity;
 }
 
 const POLL_MS = 5_000;
-/** Letters sent at the same time. */
-const AT_ONCE = 4;
-/** The longest one attempt may take. */
-const ATTEMPT_MS = 120_000;
-/** How long a claimed letter is nobody else's: longer than an attempt. */
+/** Maximum number of emails in flight. */
+const CONCURRENCY = 4;
+/** Timeout of one attempt, in milliseconds. */
+const ATTEMPT_TIMEOUT_MS = 120_000;
+/** Time in ms for which a claimed email is reserved for this process; longer than an attempt. */
 const LEASE_MS = 300_000;
-/** What is under way may take this long once the mailer is told to stop. */
-const STOP_MS = 5_000;
+/** Grace period for emails in flight on shutdown, in milliseconds. */
+const GRACE_MS = 5_000;
 const RETRY = { baseMs: 60_000, maxMs: 3_600_000 };
 /** About three days of attempts. */
-const ATTEMPTS = 100;
+const MAX_ATTEMPTS = 100;
 
 function failureCodeOf(error: unknown): string {
   const code = codeOf(error);
@@ -48,16 +48,15 @@ function retryDelay(attempts: number, random: Random): number {
 }
 
 /**
- * Takes letters from the outbox and sends them: at least once, to one person by one process at a time. What fails is tried again after a
- * minute, then twice as long, up to an hour, for about three days; what the recipient's server refuses for good is given up at once.
- * Source: issue 4. Logs name letters by id: addresses are personal data.
+ * Sends the emails of the outbox at least once, each by one process at a time. A failed email is retried with backoff, from one minute to one
+ * hour, for about three days; a permanently rejected one is given up immediately. Logs name emails by id: addresses are personal data.
  */
 export class Mailer implements AsyncDisposable {
   readonly #ports: MailerPorts;
-  /** No further letter. */
-  readonly #stop = new AbortController();
-  /** Not even those under way. */
-  readonly #cut = new AbortController();
+  /** Aborted on shutdown: no further emails are sent. */
+  readonly #stopping = new AbortController();
+  /** Aborted to cancel emails in flight. */
+  readonly #cancelled = new AbortController();
   #timer: Timer | undefined;
   #running: Promise<void> | undefined;
   #woken = false;
@@ -66,99 +65,99 @@ export class Mailer implements AsyncDisposable {
     this.#ports = ports;
   }
 
-  /** Starts to look into the outbox, now and every few seconds. */
+  /** Polls the outbox, now and every few seconds. */
   start(): void {
     this.wake();
   }
 
-  /** Says that there is a new letter. Does nothing after disposal. */
+  /** Polls the outbox immediately, because it has a new email. Does nothing after disposal. */
   wake(): void {
     this.#woken = true;
-    if (this.#running || this.#stop.signal.aborted) return;
+    if (this.#running || this.#stopping.signal.aborted) return;
     this.#timer?.[Symbol.dispose]();
     this.#running = this.#run();
   }
 
   async #run(): Promise<void> {
-    while (this.#woken && !this.#stop.signal.aborted) {
+    while (this.#woken && !this.#stopping.signal.aborted) {
       this.#woken = false;
       try {
-        while (await this.#sendSome());
+        while (await this.#sendBatch());
       } catch (error) {
-        this.#ports.logger.error({ error }, "the outbox could not be read");
+        this.#ports.logger.error({ error }, "reading the outbox failed");
       }
     }
     this.#running = undefined;
-    if (!this.#stop.signal.aborted) this.#timer = this.#ports.clock.timer(POLL_MS, () => this.wake());
+    if (!this.#stopping.signal.aborted) this.#timer = this.#ports.clock.timer(POLL_MS, () => this.wake());
   }
 
-  /** Answers whether there may be more to send. */
-  async #sendSome(): Promise<boolean> {
-    if (this.#stop.signal.aborted) return false;
+  /** Sends a batch, and reports whether the outbox may have more. */
+  async #sendBatch(): Promise<boolean> {
+    if (this.#stopping.signal.aborted) return false;
     const { store, clock, metrics } = this.#ports;
     const now = clock.now();
-    const claimed = await store.write(({ outbox }) => outbox.claim(now, now + LEASE_MS, AT_ONCE));
-    await Promise.all(claimed.map((letter) => this.#attempt(letter)));
+    const claimed = await store.write(({ outbox }) => outbox.claim(now, now + LEASE_MS, CONCURRENCY));
+    await Promise.all(claimed.map((message) => this.#attempt(message)));
     metrics.emailsWaiting.set(await store.read(({ outbox }) => outbox.count()));
-    return claimed.length === AT_ONCE;
+    return claimed.length === CONCURRENCY;
   }
 
-  async #attempt(letter: EmailMessage): Promise<void> {
+  async #attempt(message: EmailMessage): Promise<void> {
     const { metrics } = this.#ports;
     try {
-      await this.#send(letter);
+      await this.#send(message);
     } catch (error) {
-      await this.#failed(letter, error);
+      await this.#failed(message, error);
       return;
     }
-    metrics.emails.inc({ kind: letter.kind, outcome: "sent" });
-    await this.#settle(letter, ({ outbox }) => outbox.remove(letter.id));
+    metrics.emails.inc({ kind: message.kind, outcome: "sent" });
+    await this.#settle(message, ({ outbox }) => outbox.remove(message.id));
   }
 
-  async #send(letter: EmailMessage): Promise<void> {
+  async #send(message: EmailMessage): Promise<void> {
     const { store, clock, transport, senderIdentity } = this.#ports;
-    if (!isDeliverable(letter.to)) throw new EmailRejectedError("EADDRESS");
-    const message = await store.write((transaction) => composeEmail(transaction, letter, senderIdentity(), clock.now()));
-    const cut = new AbortController();
-    using _ends = clock.timer(ATTEMPT_MS, () => cut.abort());
-    await transport.send(message, AbortSignal.any([cut.signal, this.#cut.signal]));
+    if (!isDeliverable(message.to)) throw new EmailRejectedError("EADDRESS");
+    const composed = await store.write((transaction) => composeEmail(transaction, message, senderIdentity(), clock.now()));
+    const timeout = new AbortController();
+    using _timer = clock.timer(ATTEMPT_TIMEOUT_MS, () => timeout.abort());
+    await transport.send(composed, AbortSignal.any([timeout.signal, this.#cancelled.signal]));
   }
 
-  async #failed(letter: EmailMessage, error: unknown): Promise<void> {
+  async #failed(message: EmailMessage, error: unknown): Promise<void> {
     const { clock, random, logger, metrics } = this.#ports;
-    const attempts = letter.attempts + 1;
-    const fields = { emailId: letter.id, kind: letter.kind, code: failureCodeOf(error), attempt: attempts };
-    if (this.#cut.signal.aborted) {
-      // Not its fault: whoever runs next tries at once.
-      await this.#settle(letter, ({ outbox }) => outbox.update({ ...letter, dueAt: clock.now() }));
+    const attempts = message.attempts + 1;
+    const fields = { emailId: message.id, kind: message.kind, code: failureCodeOf(error), attempt: attempts };
+    if (this.#cancelled.signal.aborted) {
+      // The shutdown cancelled it: the next process sends it without delay.
+      await this.#settle(message, ({ outbox }) => outbox.update({ ...message, dueAt: clock.now() }));
       return;
     }
-    if (error instanceof EmailRejectedError || attempts >= ATTEMPTS) {
-      metrics.emails.inc({ kind: letter.kind, outcome: "given_up" });
-      logger.error(fields, "a letter could not be delivered and is given up");
-      await this.#settle(letter, ({ outbox }) => outbox.remove(letter.id));
+    if (error instanceof EmailRejectedError || attempts >= MAX_ATTEMPTS) {
+      metrics.emails.inc({ kind: message.kind, outcome: "given_up" });
+      logger.error(fields, "email undeliverable, giving up");
+      await this.#settle(message, ({ outbox }) => outbox.remove(message.id));
       return;
     }
-    metrics.emails.inc({ kind: letter.kind, outcome: "failed" });
-    logger.warn(fields, "a letter could not be sent and is tried again later");
+    metrics.emails.inc({ kind: message.kind, outcome: "failed" });
+    logger.warn(fields, "sending email failed, will retry");
     const dueAt = clock.now() + retryDelay(attempts, random);
-    await this.#settle(letter, ({ outbox }) => outbox.update({ ...letter, attempts, dueAt }));
+    await this.#settle(message, ({ outbox }) => outbox.update({ ...message, attempts, dueAt }));
   }
 
-  /** Failing here leaves the letter to the end of its lease. */
+  /** Records the result. On failure the email is claimable again when its lease ends. */
   async #settle({ id, kind }: EmailMessage, work: (transaction: Transaction) => Promise<void>): Promise<void> {
     try {
       await this.#ports.store.write(work);
     } catch (error) {
-      this.#ports.logger.error({ emailId: id, kind, error }, "the outbox could not be written");
+      this.#ports.logger.error({ emailId: id, kind, error }, "writing the outbox failed");
     }
   }
 
-  /** Finishes what is under way, within a few seconds; the rest stays in the outbox. */
+  /** Completes the emails in flight within a few seconds; the others stay in the outbox. */
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stop.abort();
+    this.#stopping.abort();
     this.#timer?.[Symbol.dispose]();
-    using _ends = this.#ports.clock.timer(STOP_MS, () => this.#cut.abort());
+    using _timer = this.#ports.clock.timer(GRACE_MS, () => this.#cancelled.abort());
     await this.#running;
     await this.#ports.transport[Symbol.asyncDispose]();
   }

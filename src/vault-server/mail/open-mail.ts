@@ -10,42 +10,41 @@ import { smtpTransport } from "./smtp-transport.ts";
 import type { SmtpServer } from "./smtp-url.ts";
 import { codeOf } from "../../lib/error-code.ts";
 
-/** How letters leave: through `smtp`, else as `.eml` files in `directory`. */
+/** Options for sending email: by `smtp`, or as `.eml` files in `directory`. */
 export interface MailOptions {
   readonly smtp?: Redacted<SmtpServer>;
-  /** Certificates in PEM that vouch for the SMTP server, instead of those Node knows. */
+  /** CA certificates of the SMTP server, PEM; by default those of Node.js. */
   readonly smtpCa?: string;
-  /** Beside the data file when it is left out, or where there is none in the system's directory for temporary files. */
+  /** Defaults to a directory next to the data file; without a data file, to a temporary directory. */
   readonly directory?: string;
-  /** The sender's address; `vaultsync@` the application's host when it is left out. */
+  /** Sender address; defaults to `vaultsync@` and the host of the web application. */
   readonly from?: string;
 }
 
 export interface OpenedMail extends AsyncDisposable {
   readonly transport: EmailTransport;
-  /** Where the `.eml` files are, when letters leave as files. */
+  /** Directory of the `.eml` files; `undefined` with SMTP. */
   readonly directory: string | undefined;
 }
 
-/** A server that lives in memory takes its letters along when it goes: their links lead nowhere then. */
+/** Opens the directory. That of an in-memory server is deleted with it, because the links in its emails stop working. */
 async function openDirectory({ directory }: MailOptions, data: string): Promise<OpenedMail> {
-  const throwaway = directory === undefined && data === ":memory:";
-  const temporary = throwaway || isPostgresUrl(data);
+  const ephemeral = directory === undefined && data === ":memory:";
+  const temporary = ephemeral || isPostgresUrl(data);
   const path = directory ?? (temporary ? await mkdtemp(join(tmpdir(), "vaultsync-mail-")) : `${data}-mail`);
   return {
     transport: await fileTransport(path),
     directory: path,
     async [Symbol.asyncDispose]() {
-      if (throwaway) await rm(path, { recursive: true, force: true });
+      if (ephemeral) await rm(path, { recursive: true, force: true });
     },
   };
 }
 
 /**
- * Makes what letters leave through. An SMTP server that does not answer is a warning in the log: it may be back by the time of the first
- * letter.
+ * Opens the email transport. An unreachable SMTP server only logs a warning: it may be available again when the first email is sent.
  * @param data the data file, `":memory:"`, or the URL of a database
- * @throws Error when the directory cannot be made, or `from` is no address
+ * @throws Error when the directory cannot be created, or `from` is not a valid address
  */
 export async function openMail(options: MailOptions, data: string, logger: Logger): Promise<OpenedMail> {
   if (options.from !== undefined && !isDeliverable(options.from)) throw new Error("invalid sender address of emails");
@@ -53,7 +52,7 @@ export async function openMail(options: MailOptions, data: string, logger: Logge
   const transport = smtpTransport(options.smtp, options.smtpCa);
   transport.verify().catch((error: unknown) => {
     const code = codeOf(error) ?? "unknown";
-    logger.warn({ code }, "the SMTP server cannot be used as things stand; letters wait in the outbox");
+    logger.warn({ code }, "SMTP server unavailable; emails wait in the outbox");
   });
   return { transport, directory: undefined, [Symbol.asyncDispose]: async () => undefined };
 }

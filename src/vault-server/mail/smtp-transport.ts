@@ -3,16 +3,16 @@ import type { Redacted } from "../../lib/redacted.ts";
 import { EmailRejectedError, type EmailTransport, sendOptions } from "./email-transport.ts";
 import type { SmtpServer } from "./smtp-url.ts";
 
-/** The server wants a log-in or TLS: about this process, not about the message. */
-const ABOUT_US = [530, 534, 535, 538];
+/** SMTP reply codes about login or TLS: they concern this process, not the message. */
+const LOGIN_REPLIES = [530, 534, 535, 538];
 
 function isNodemailerError(error: unknown): error is NodemailerError {
   return error instanceof Error;
 }
 
-/** Whether this very message to this very person would be refused again: a bad sender or log-in can be mended meanwhile. */
-function isRefusal({ permanent, responseCode = 0, command, code }: NodemailerError): boolean {
-  if (permanent !== true || ABOUT_US.includes(responseCode)) return false;
+/** Reports whether the server would reject the same message to the same recipient again. A bad sender or login can be fixed. */
+function isPermanentRejection({ permanent, responseCode = 0, command, code }: NodemailerError): boolean {
+  if (permanent !== true || LOGIN_REPLIES.includes(responseCode)) return false;
   return command === "RCPT TO" || (code === "EMESSAGE" && command === "DATA");
 }
 
@@ -29,13 +29,13 @@ function tlsOptions(tls: SmtpServer["tls"]): SMTPPoolOptions {
   }
 }
 
-/** An SMTP server as a transport that also can be asked whether it is there. */
+/** Sends emails through an SMTP server. */
 export interface SmtpTransport extends EmailTransport {
-  /** Connects, and logs in. @throws Error when that fails */
+  /** Connects and logs in. @throws Error on failure */
   verify(): Promise<void>;
 }
 
-/** @param ca certificates in PEM that vouch for the server, instead of those Node knows */
+/** @param ca CA certificates of the server, PEM; by default those of Node.js */
 export function smtpTransport(server: Redacted<SmtpServer>, ca: string | undefined): SmtpTransport {
   const { host, port, tls, user, password } = server.reveal();
   const pool = createTransport({
@@ -57,7 +57,7 @@ export function smtpTransport(server: Redacted<SmtpServer>, ca: string | undefin
       try {
         await pool.sendMail({ ...sendOptions(message), signal });
       } catch (error) {
-        if (!isNodemailerError(error) || !isRefusal(error)) throw error;
+        if (!isNodemailerError(error) || !isPermanentRejection(error)) throw error;
         throw new EmailRejectedError(String(error.responseCode), { cause: error });
       }
     },

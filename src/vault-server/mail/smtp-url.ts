@@ -28,7 +28,8 @@ function tlsOf(url: URL, host: string): SmtpServer["tls"] {
   const [unknown] = [...url.searchParams.keys()].filter((name) => name !== "requireTLS");
   if (unknown !== undefined) throw new Error("invalid SMTP URL: the only parameter is requireTLS");
   const asked = url.searchParams.get("requireTLS");
-  if (asked !== null && asked !== "true" && asked !== "false") throw new Error("invalid SMTP URL: requireTLS must be true or false");
+  if (asked !== null && asked !== "true" && asked !== "false")
+    throw new Error("invalid SMTP URL: requireTLS must be true or false");
   if (url.protocol === "smtps:") return "implicit";
   if (asked === "true") return "required";
   // A local server often has a self-signed certificate, and loopback traffic cannot be intercepted.
@@ -50,7 +51,8 @@ export function parseSmtpUrl(text: string): SmtpServer {
   const tls = tlsOf(url, host);
   const port = url.port === "" ? (tls === "implicit" ? 465 : 587) : Number(url.port);
   if (url.username === "" && url.password === "") return { host, port, tls };
-  if (url.username === "" || url.password === "") throw new Error(`invalid SMTP URL: user and password require each other: ${FORM}`);
+  if (url.username === "" || url.password === "")
+    throw new Error(`invalid SMTP URL: user and password require each other: ${FORM}`);
   if (tls === "offered") throw new Error("refusing to send an SMTP password without TLS: remove requireTLS=false");
   return { host, port, tls, user: decoded(url.username), password: decoded(url.password) };
 }
