@@ -36,7 +36,7 @@ async function notReadyMessage(reason: string, name: string): Promise<string> {
   return condition(object, "Ready")?.message ?? "";
 }
 
-test("a Secret of another type is not sent to the vault, and the message has the command to create one", async () => {
+test("a Secret of another type is not sent to the vault, and the message has the remedy", async () => {
   const before = await logins();
   await world.apply(login("opaque", password(), { type: "Opaque" }), connection("opaque", "opaque"));
   expect(await notReadyMessage("AuthFailed", "opaque")).toContain(

@@ -87,7 +87,7 @@ test("a deleted target is recreated without a request to the vault", async () =>
   expect(await exposes()).toBe(before);
 });
 
-test("a source that is no longer listed is reported and keeps its key, while other keys are synced", async () => {
+test("a source that is no longer listed is reported and keeps its key; other keys are synced", async () => {
   const kept = world.canaries.text("kept");
   await world.protect("leaves", kept, { metadata: { environment_type: "prod" } });
   await world.protect("stays", world.canaries.text("stays 1"));

@@ -8,7 +8,7 @@ type Node = { readonly [key: string]: unknown };
 
 const isNode = (value: unknown): value is Node => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Every schema in a schema, with the path to it. */
+/** Returns every schema within a schema, with its path. */
 function* schemasIn(schema: unknown, path: string): Generator<readonly [path: string, schema: Node]> {
   if (!isNode(schema)) return;
   yield [path, schema];

@@ -7,7 +7,7 @@ export type ConditionType = (typeof conditionTypes)[number];
 
 const timestamp = z.string().meta({ format: "date-time" });
 
-export const conditionSchema = z.object({
+const conditionSchema = z.object({
   type: z.string().describe("Type of the condition, unique in the list."),
   status: z.enum(["True", "False", "Unknown"]).describe("Whether the condition applies."),
   reason: z.string().describe("Machine-readable reason, one of a closed list."),

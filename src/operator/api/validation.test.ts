@@ -33,7 +33,7 @@ test("explainProblems lists three problems and counts the rest", () => {
   expect(explain(five, { a: "", b: "" })).not.toContain("more");
 });
 
-/** Every text in a spec becomes a canary; every key stays. */
+/** Prefixes every string in a spec with a canary; keys stay unchanged. */
 function withCanaries(value: unknown, canary: string): unknown {
   if (typeof value === "string") return canary + value;
   if (Array.isArray(value)) return value.map((each) => withCanaries(each, canary));

@@ -17,7 +17,7 @@ import { secretStatus } from "./status.ts";
  * Types of a target Secret. All others are rejected, above all those that Kubernetes or its tools act on (service-account and bootstrap
  * tokens, Helm releases, credentials of the operator); see docs/design/security.md#secret-types.
  */
-export const targetTypes = [
+const targetTypes = [
   "Opaque",
   "kubernetes.io/tls",
   "kubernetes.io/dockerconfigjson",

@@ -8,10 +8,10 @@ const KINDS: readonly TargetKind[] = ["Secret", "ConfigMap"];
 const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);
 const text = (value: string): Uint8Array => new TextEncoder().encode(value);
 
-/** Over the wire and back: what the API server is sent, and what it answers. */
+/** Serializes and parses an object, as a request to the API server and its response do. */
 const overTheWire = (object: object): Record<string, unknown> => JSON.parse(JSON.stringify(object));
 
-/** In a form that compares and prints well: `key=hex`. */
+/** Formats a content as `key=hex`, for comparison and output. */
 const plain = (content: Content): string[] =>
   [...content].sort(byKey).map(([key, value]) => `${key}=${Buffer.from(value).toString("hex")}`);
 

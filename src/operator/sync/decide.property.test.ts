@@ -55,7 +55,7 @@ interface World {
   readonly resolutions: readonly Resolution[];
 }
 
-/** A resource, what the vault lists under each of its names, what is remembered, and a target. */
+/** A resource, the listed entries of its items, their remembered state, and a target. */
 const world: fc.Arbitrary<World> = fc
   .record({
     items: fc.uniqueArray(item, { selector: ({ targetKey }) => targetKey, maxLength: 4 }),

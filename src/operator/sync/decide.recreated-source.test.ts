@@ -33,13 +33,16 @@ function found(createdAt: number | undefined): Resolution {
   return { state: "found", item, candidate, version: 1 };
 }
 
-function holding(createdAt: number | undefined): TargetState {
+function ownedTarget(createdAt: number | undefined): TargetState {
   const synced = new Map([["password", { version: 1, source: sourceId("db", "ops@example.com"), createdAt }]]);
   return { state: "owned", uid: "u", resourceVersion: "1", content: "digest", synced, annotationsCorrupted: false };
 }
 
 test("decide refetches the same version if it was created at another time", () => {
-  expect(decide(resource, [found(2000)], holding(1000)).plan).toMatchObject({ action: "write", entries: [{ from: "vault" }] });
+  expect(decide(resource, [found(2000)], ownedTarget(1000)).plan).toMatchObject({
+    action: "write",
+    entries: [{ from: "vault" }],
+  });
 });
 
 test("decide reuses the same version if its creation time is equal or unknown", () => {
@@ -48,6 +51,6 @@ test("decide reuses the same version if its creation time is equal or unknown", 
     [undefined, 1000],
     [1000, undefined],
   ]) {
-    expect(decide(resource, [found(listed)], holding(synced)).plan.action).toBe("verify");
+    expect(decide(resource, [found(listed)], ownedTarget(synced)).plan.action).toBe("verify");
   }
 });

@@ -37,7 +37,7 @@ function owned(
 const sized = (size: number): ReadonlyMap<number, number> => new Map([[1, size]]);
 const absent: TargetState = { state: "absent" };
 
-/** A plan in one line: `write a=target@3 b=vault@4`. */
+/** Formats a plan in one line: `write a=target@3 b=vault@4`. */
 function summary({ plan }: Decision): string {
   if (plan.action === "keep" || plan.action === "delete") return plan.action;
   const entries = plan.entries.map((entry) =>

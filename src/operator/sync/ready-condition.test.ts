@@ -60,7 +60,7 @@ test.each<[Resolution["state"], string, string]>([
   expect(readyConditionOf([problem("found", "api"), problem(state)])).toEqual({ ready: false, reason, message });
 });
 
-/** The message about so many missing entries. */
+/** Returns the message about this number of missing entries. */
 const missing = (count: number): string =>
   readyConditionOf(Array.from({ length: count }, (_, at) => problem("missing", `name-${at}`))).message;
 

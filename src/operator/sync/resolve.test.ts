@@ -27,9 +27,9 @@ describe("resolveItem selects", () => {
     const remembered = { ...synced(3), sameName: true };
     expect(resolve(syncItem("db"), [candidate(3, dba)], remembered).state).toBe("other-owner");
     expect(resolve(syncItem("db", { owner: dba.owner }), [candidate(3, dba)], remembered).state).toBe("found");
-    // The spec named another entry before: this is what it asks for now.
+    // The spec referred to another entry before, and refers to this one now.
     expect(resolve(syncItem("db"), [candidate(3, dba)], { ...remembered, sameName: false }).state).toBe("found");
-    // The account's own entry takes its place again by itself.
+    // The account's own entry replaces it without consent.
     expect(resolve(syncItem("db"), [candidate(4)], { ...synced(3, dba.owner), sameName: true }).state).toBe("found");
   });
 

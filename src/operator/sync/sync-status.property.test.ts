@@ -17,7 +17,7 @@ const readyCondition = fc.option(
   }),
   { nil: undefined },
 );
-const moment = fc.option(fc.oneof(fc.constantFrom(NOW, NOW - 1, NOW + EXPIRY_NOTICE_MS), fc.integer(), fc.maxSafeInteger()), {
+const timestamp = fc.option(fc.oneof(fc.constantFrom(NOW, NOW - 1, NOW + EXPIRY_NOTICE_MS), fc.integer(), fc.maxSafeInteger()), {
   nil: undefined,
 });
 const name = fc.string({ minLength: 1, maxLength: 5 });
@@ -28,12 +28,12 @@ const item = fc.record({
   version: fc.oneof(fc.constant("latest" as const), fc.integer({ min: 1, max: 3 })),
 });
 const entry = fc
-  .record({ latest: fc.integer({ min: 1, max: 4 }), expiresAt: moment, deleteAt: moment })
+  .record({ latest: fc.integer({ min: 1, max: 4 }), expiresAt: timestamp, deleteAt: timestamp })
   .map((one) => candidate(one.latest, one));
 const resolution: fc.Arbitrary<Resolution> = fc.oneof(
   fc.record({ state: fc.constant("found" as const), item, candidate: entry, version: fc.integer({ min: 1, max: 4 }) }),
   fc.record({ state: fc.constant("removed" as const), item, deleteAt: fc.integer() }),
-  fc.record({ state: fc.constant("missing" as const), item, deleteAt: moment }),
+  fc.record({ state: fc.constant("missing" as const), item, deleteAt: timestamp }),
   fc.record({ state: fc.constant("ambiguous" as const), item, owners: fc.array(name) }),
   fc.record({ state: fc.constant("regressed" as const), item, candidate: entry, syncedVersion: fc.constant(9) }),
 );
@@ -50,7 +50,7 @@ const anyReport: fc.Arbitrary<StatusInput> = fc.record({
   changed: fc.boolean(),
   now: fc.integer({ min: NOW, max: NOW + 10 * EXPIRY_NOTICE_MS }),
 });
-/** A status that came about by looks of all kinds. */
+/** A status that results from arbitrary reconciles. */
 const anyStatus = fc
   .array(anyReport, { maxLength: 3 })
   .map((reports) =>
@@ -90,8 +90,8 @@ test("nextStatus always matches the schema, with each condition type once", () =
       expect(seen.filter((type) => !conditionTypes.some((known) => known === type))).toEqual([]);
       expect(status.conditions?.filter(({ type, status: is }) => type !== "Ready" && is !== "True")).toEqual([]);
       expect(status.conditions?.filter(({ message }) => message.length > 1024 || !message.isWellFormed())).toEqual([]);
-      const moments = (status.items ?? []).flatMap(({ expiresAt, deleteAt }) => [expiresAt, deleteAt]);
-      expect(moments.filter((at) => at !== undefined && !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(at))).toEqual([]);
+      const timestamp = (status.items ?? []).flatMap(({ expiresAt, deleteAt }) => [expiresAt, deleteAt]);
+      expect(timestamp.filter((at) => at !== undefined && !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(at))).toEqual([]);
     }),
     { numRuns: 300 },
   );

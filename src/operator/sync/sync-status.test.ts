@@ -41,7 +41,7 @@ function report(changes: Partial<StatusInput> = {}): StatusInput {
   };
 }
 
-/** The status as the next look reads it back from the API server. */
+/** Returns the status as the next reconcile parses it. */
 function next(before: SyncStatus, changes: Partial<StatusInput> = {}): SyncStatus {
   const status = nextStatus(before, report(changes));
   return readStatus("VaultSecret", JSON.parse(JSON.stringify(status)));
@@ -156,8 +156,8 @@ describe("nextStatus conditions that exist only while true", () => {
   });
 
   test("ExpiringSoon is set from 24 hours before the expiry, and after it", () => {
-    const moments = [NOW + EXPIRY_NOTICE_MS + 1, NOW + EXPIRY_NOTICE_MS, NOW - 1];
-    const statuses = moments.map((expiresAt) => types(next({}, { resolutions: [found({ expiresAt })] })));
+    const expiries = [NOW + EXPIRY_NOTICE_MS + 1, NOW + EXPIRY_NOTICE_MS, NOW - 1];
+    const statuses = expiries.map((expiresAt) => types(next({}, { resolutions: [found({ expiresAt })] })));
     expect(statuses).toEqual([["Ready"], ["Ready", "ExpiringSoon"], ["Ready", "ExpiringSoon"]]);
   });
 

@@ -82,7 +82,7 @@ function syncedBy(versions: string | undefined, sources: string | undefined) {
   return { synced: Object.fromEntries(state.synced), annotationsCorrupted: state.annotationsCorrupted };
 }
 
-/** What the key `a`, of version 3, is said to hold with this source. */
+/** Returns the synced key `a` of version 3 with this source. */
 const syncedFrom = (source: string): unknown => syncedBy('{"a":3}', JSON.stringify({ a: source })).synced.a;
 
 describe("targetState for an owned object", () => {

@@ -99,7 +99,7 @@ test("the operator continues after a restart of the API server", async () => {
   expect(operator.exited).toBe(false);
 });
 
-test("a watch with an expired resourceVersion (410) is restarted and detects deletions in the gap", async () => {
+test("a watch with an expired resourceVersion (410) restarts and detects deletions in the gap", async () => {
   await world.operator.stop();
   // The outage is longer than the lease allows: without leader election the process may continue.
   const mark = await world.plane.auditMark();

@@ -9,7 +9,7 @@ import { OperatorProcess } from "../../support/processes/operator-process.ts";
 
 export const ACCOUNT = "ops@example.com";
 /** The ServiceAccount of deploy/base. */
-export const SERVICE_ACCOUNT = { serviceAccount: "vaultsync", namespace: "vaultsync-system" };
+const SERVICE_ACCOUNT = { serviceAccount: "vaultsync", namespace: "vaultsync-system" };
 export const OPERATOR_USER = `system:serviceaccount:${SERVICE_ACCOUNT.namespace}:${SERVICE_ACCOUNT.serviceAccount}`;
 
 const objectSchema = z.looseObject({

@@ -9,11 +9,11 @@ const wanted = { fingerprint: "1", account: "ops@example.com", intervalMs: INTER
 
 function setUp(exists = true) {
   const clock = new VirtualClock();
-  const told: string[] = [];
+  const calls: string[] = [];
   const connections = new ConnectionPool(clock, () => exists, {
-    onSnapshotChange: (_, { secrets }) => void told.push(`changed ${[...secrets].join()}`),
-    onConnectionStateChange: () => void told.push("turned"),
-    onConnectionStatusChange: () => void told.push("news"),
+    onSnapshotChange: (_, { secrets }) => void calls.push(`changed ${[...secrets].join()}`),
+    onConnectionStateChange: () => void calls.push("state"),
+    onConnectionStatusChange: () => void calls.push("status"),
   });
   const opened: InMemoryConnection[] = [];
   const open = async (changes: Partial<typeof wanted> = {}): Promise<InMemoryConnection> => {
@@ -28,9 +28,9 @@ function setUp(exists = true) {
     const access = connections.get(KEY);
     return typeof access === "object" && "staleSince" in access ? access.staleSince : undefined;
   };
-  /** What was told since the last time it was asked. */
-  const news = (): string[] => told.splice(0);
-  return { clock, connections, opened, open, staleSince, news };
+  /** Returns the listener calls since the last time. */
+  const takeCalls = (): string[] => calls.splice(0);
+  return { clock, connections, opened, open, staleSince, takeCalls };
 }
 
 describe("ConnectionPool.get", () => {
@@ -76,92 +76,92 @@ describe("ConnectionPool.ensure", () => {
   });
 
   test("notifies all resources when it opens or closes a connection", async () => {
-    const { connections, open, news } = setUp();
+    const { connections, open, takeCalls } = setUp();
     await open();
-    expect(news()).toEqual(["turned"]);
+    expect(takeCalls()).toEqual(["state"]);
     await connections.close(KEY);
-    expect(news()).toEqual(["turned"]);
+    expect(takeCalls()).toEqual(["state"]);
     await connections.close(KEY);
-    expect(news()).toEqual([]);
+    expect(takeCalls()).toEqual([]);
   });
 
   test("ignores a closed connection and disposes its timer", async () => {
-    const { clock, connections, open, news } = setUp();
+    const { clock, connections, open, takeCalls } = setUp();
     const connection = await open();
     await connections.close(KEY);
-    news();
+    takeCalls();
     connection.list({ changed: ["db"] });
     connection.setHealth("failing", new Error("x"));
     await clock.advance(10 * INTERVAL);
-    expect(news()).toEqual([]);
+    expect(takeCalls()).toEqual([]);
     expect(clock.pending).toBe(0);
   });
 
   test("disposing the pool closes all connections without a notification", async () => {
-    const { clock, connections, open, news } = setUp();
+    const { clock, connections, open, takeCalls } = setUp();
     const connection = await open();
-    news();
+    takeCalls();
     await connections[Symbol.asyncDispose]();
     expect(connection.closed).toBe(true);
     expect(connections.size).toBe(0);
-    expect(news()).toEqual([]);
+    expect(takeCalls()).toEqual([]);
     expect(clock.pending).toBe(0);
   });
 });
 
 describe("ConnectionPool after a list", () => {
   test("notifies all resources of the first list, and of later ones only by changed name", async () => {
-    const { open, news } = setUp();
+    const { open, takeCalls } = setUp();
     const connection = await open();
-    news();
+    takeCalls();
     connection.list({ changed: ["db"] });
-    expect(news()).toContain("turned");
+    expect(takeCalls()).toContain("state");
     connection.list({ changed: ["api"] });
-    expect(news()).toEqual(["changed api", "news"]);
+    expect(takeCalls()).toEqual(["changed api", "status"]);
     connection.list();
-    expect(news()).toEqual([]);
+    expect(takeCalls()).toEqual([]);
   });
 
   test("notifies all resources when files are included in the list or no longer", async () => {
-    const { open, news } = setUp();
+    const { open, takeCalls } = setUp();
     const connection = await open();
     connection.list({ changed: ["db"] });
-    news();
+    takeCalls();
     connection.list({ changed: ["db"], fileCount: 2 });
-    expect(news()).toEqual(["turned", "news"]);
+    expect(takeCalls()).toEqual(["state", "status"]);
     connection.list({ changed: ["db"], fileCount: 3 });
-    expect(news()).toEqual(["changed db", "news"]);
+    expect(takeCalls()).toEqual(["changed db", "status"]);
     connection.list({ changed: ["db"] });
-    expect(news()).toEqual(["turned", "news"]);
+    expect(takeCalls()).toEqual(["state", "status"]);
   });
 
   test("notifies all resources of a failure only before the first list", async () => {
-    const { open, news } = setUp();
+    const { open, takeCalls } = setUp();
     const connection = await open();
-    news();
-    connection.setHealth("failing", new Error("refused"));
-    expect(news()).toEqual(["turned", "news"]);
+    takeCalls();
+    connection.setHealth("failing", new Error("connection refused"));
+    expect(takeCalls()).toEqual(["state", "status"]);
     connection.list({ changed: ["db"] });
-    news();
-    connection.setHealth("failing", new Error("refused"));
-    expect(news()).toEqual(["news"]);
+    takeCalls();
+    connection.setHealth("failing", new Error("connection refused"));
+    expect(takeCalls()).toEqual(["status"]);
   });
 });
 
 describe("ConnectionPool staleness", () => {
   test("starts after three intervals without a response, and notifies all resources once", async () => {
-    const { clock, open, staleSince, news } = setUp();
+    const { clock, open, staleSince, takeCalls } = setUp();
     const connection = await open();
     connection.list({ changed: ["db"] });
     const heard = clock.now();
-    news();
+    takeCalls();
     await clock.advance(3 * INTERVAL - 1);
     expect(staleSince()).toBeUndefined();
     await clock.advance(1);
     expect(staleSince()).toBe(heard);
-    expect(news()).toEqual(["turned", "news"]);
+    expect(takeCalls()).toEqual(["state", "status"]);
     await clock.advance(100 * INTERVAL);
-    expect(news()).toEqual([]);
+    expect(takeCalls()).toEqual([]);
   });
 
   test("is measured from the opening if the vault never responded", async () => {
@@ -173,17 +173,17 @@ describe("ConnectionPool staleness", () => {
   });
 
   test("does not start while lists arrive, and uses a single timer", async () => {
-    const { clock, open, staleSince, news } = setUp();
+    const { clock, open, staleSince, takeCalls } = setUp();
     const connection = await open();
     connection.list({ changed: ["db"] });
-    news();
+    takeCalls();
     for (let count = 0; count < 20; count += 1) {
       await clock.advance(INTERVAL);
       connection.list();
       expect(staleSince()).toBeUndefined();
       expect(clock.pending).toBe(1);
     }
-    expect(news()).toEqual([]);
+    expect(takeCalls()).toEqual([]);
   });
 
   test("starts three intervals after the last list, not after the timer was set", async () => {
@@ -198,16 +198,16 @@ describe("ConnectionPool staleness", () => {
   });
 
   test("ends when the vault responds again, and can start again", async () => {
-    const { clock, open, staleSince, news } = setUp();
+    const { clock, open, staleSince, takeCalls } = setUp();
     const connection = await open();
     connection.list({ changed: ["db"] });
-    connection.setHealth("failing", new Error("refused"));
+    connection.setHealth("failing", new Error("connection refused"));
     await clock.advance(4 * INTERVAL);
     expect(staleSince()).toBeDefined();
-    news();
+    takeCalls();
     connection.list();
     expect(staleSince()).toBeUndefined();
-    expect(news()).toEqual(["turned", "news"]);
+    expect(takeCalls()).toEqual(["state", "status"]);
     await clock.advance(3 * INTERVAL);
     expect(staleSince()).toBeDefined();
   });

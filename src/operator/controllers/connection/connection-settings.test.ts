@@ -21,8 +21,8 @@ test("settingsOf applies the defaults of omitted fields", () => {
 });
 
 test("settingsOf converts durations to milliseconds", () => {
-  const said = { tokenLifetime: "1h30m", refreshInterval: "5s", timeout: "1500ms", requestsPerSecond: 3 };
-  expect(settingsOf({ ...least, ...said })).toMatchObject({
+  const given = { tokenLifetime: "1h30m", refreshInterval: "5s", timeout: "1500ms", requestsPerSecond: 3 };
+  expect(settingsOf({ ...least, ...given })).toMatchObject({
     tokenLifetimeMs: 5_400_000,
     refreshIntervalMs: 5_000,
     timeoutMs: 1_500,

@@ -35,7 +35,7 @@ function failing(error: Error): InMemoryConnection {
 
 const open = (connection: InMemoryConnection, staleSince?: number): ConnectionView => ({ state: "open", connection, staleSince });
 
-/** The status as the next look reads it back. */
+/** Returns the status as the next reconcile parses it. */
 function next(before: ConnectionStatus, view: ConnectionView, changes: Partial<typeof facts> = {}): ConnectionStatus {
   return connectionStatus.parse(JSON.parse(JSON.stringify(nextConnectionStatus(before, view, { ...facts, ...changes }))));
 }
@@ -71,7 +71,7 @@ describe("nextConnectionStatus for a failing connection", () => {
     [new TransientError("list_no_dup", "unreachable"), "VaultUnreachable", false],
     [new RateLimitedError("list_no_dup", 5_000), "RateLimited", false],
     [new AuthError("generate_access_token", "credentials"), "AuthFailed", true],
-    [new CredentialsError("there is no Secret login"), "AuthFailed", true],
+    [new CredentialsError("Secret login not found"), "AuthFailed", true],
     [new UnexpectedResponse("list_no_dup", "secrets"), "UnexpectedResponse", false],
     [new RefusedError("list_no_dup", "insecure"), "InvalidSpec", true],
     [new PermanentError("generate_access_token", "invalid_scope"), "InvalidSpec", true],

@@ -20,7 +20,7 @@ describe("OwnWrites after a write", () => {
     expect(writes.newest("k", undefined)).toEqual(state("10"));
     expect(writes.newest("k", state("9"))).toEqual(state("10"));
     expect(writes.newest("k", state("10"))).toEqual(state("10"));
-    // The watch has shown it: from now on it is believed, also when it says that the object is gone.
+    // The watch has shown the write: from now on it is trusted, also about a deletion.
     expect(writes.newest("k", undefined)).toBeUndefined();
   });
 

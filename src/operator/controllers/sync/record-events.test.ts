@@ -70,11 +70,11 @@ describe("recordEvents for a failure", () => {
     expect(recordedEvents(synced, { readyCondition })).toEqual([
       expect.objectContaining({ type: "Warning", reason: "SourceMissing", note: "db is missing" }),
     ]);
-    const told: SyncStatus = {
+    const reported: SyncStatus = {
       conditions: [{ type: "Ready", status: "False", reason: "SourceMissing", message: "another", lastTransitionTime: MOMENT }],
     };
-    expect(recordedEvents(told, { readyCondition })).toEqual([]);
-    expect(recordedEvents(told, { readyCondition: notReady("AmbiguousName", "x") })).toHaveLength(1);
+    expect(recordedEvents(reported, { readyCondition })).toEqual([]);
+    expect(recordedEvents(reported, { readyCondition: notReady("AmbiguousName", "x") })).toHaveLength(1);
   });
 
   test("records a Warning for a new resource that fails", () => {

@@ -59,11 +59,11 @@ test("renderTarget sets no type for a ConfigMap", () => {
 describe("renderTarget annotations", () => {
   test("are parsed back unchanged for any valid keys", () => {
     const key = fc.oneof(fc.constantFrom("__proto__", "constructor", "toString"), fc.stringMatching(/^[-._a-zA-Z0-9]{1,20}$/));
-    // A vault that counts its moments in seconds may give fractions of a millisecond.
+    // A vault with timestamps in seconds may return fractions of a millisecond.
     const createdAt = fc.option(
       fc.oneof(
         fc.integer(),
-        fc.double({ noNaN: true, noDefaultInfinity: true }).map((moment) => moment + 0),
+        fc.double({ noNaN: true, noDefaultInfinity: true }).map((timestamp) => timestamp + 0),
       ),
       { nil: undefined },
     );
@@ -117,9 +117,9 @@ describe("renderTarget for an existing object", () => {
     uid: "uid-of-the-target",
     resourceVersion: "41",
     creationTimestamp: "2026-11-01T00:00:00Z",
-    labels: { team: "shop", "app.kubernetes.io/managed-by": "somebody" },
+    labels: { team: "shop", "app.kubernetes.io/managed-by": "another" },
     annotations: { note: "by hand", "vaultsync.dev/content": "annotationsCorrupted" },
-    finalizers: ["shop.example.com/hold"],
+    finalizers: ["shop.example.com/finalizer"],
     managedFields: [{ manager: "kubectl" }],
     ownerReferences: [],
   };
@@ -132,7 +132,7 @@ describe("renderTarget for an existing object", () => {
     const { metadata } = renderTarget(rendering(), current);
     expect(metadata.labels).toEqual({ team: "shop", "app.kubernetes.io/managed-by": "vaultsync" });
     expect(metadata.annotations).toMatchObject({ note: "by hand", "vaultsync.dev/content": "digest" });
-    expect(metadata.finalizers).toEqual(["shop.example.com/hold"]);
+    expect(metadata.finalizers).toEqual(["shop.example.com/finalizer"]);
   });
 
   test("sets uid and resourceVersion of the object that was read", () => {
