@@ -25,18 +25,18 @@ afterAll(() => vault[Symbol.asyncDispose]());
 
 const get = (path: string, headers = {}) => sendRequest(vault.url + path, { method: "GET", headers });
 
-test("the document is served without a token, for this version and these limits, and the client may keep it", async () => {
-  const answer = await get("/v1/openapi.json");
+test("the document is served without a token, with version and limits, and cacheable", async () => {
+  const response = await get("/v1/openapi.json");
   const { version } = JSON.parse(await readFile(new URL("../../package.json", import.meta.url), "utf8"));
-  expect([answer.status, answer.headers["content-type"]]).toEqual([200, "application/json; charset=utf-8"]);
-  expect(answer.json()).toEqual(JSON.parse(JSON.stringify(openApiDocument(version, devLimits))));
-  const etag = answer.headers.etag ?? "";
+  expect([response.status, response.headers["content-type"]]).toEqual([200, "application/json; charset=utf-8"]);
+  expect(response.json()).toEqual(JSON.parse(JSON.stringify(openApiDocument(version, devLimits))));
+  const etag = response.headers.etag ?? "";
   expect(etag).toMatch(/^W\/"[\w-]+"$/u);
   const again = await get("/v1/openapi.json", { "if-none-match": etag });
   expect([again.status, again.bytes.length]).toEqual([304, 0]);
 });
 
-test("the document takes GET and HEAD only and contains no credentials", async () => {
+test("the document allows GET and HEAD only and contains no credentials", async () => {
   const rejected = await sendRequest(vault.url + "/v1/openapi.json", {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -57,28 +57,30 @@ function isWhole(operation: Operation, body: object): boolean {
   return operation === "download_file" || isDeepStrictEqual(operations[operation].response.parse(body), body);
 }
 
-/** Where an answer is not what the document says of the operation: status, headers, type, body. */
-function faultsOf(operation: Operation, answer: VaultResponse): string[] {
-  const response = document.paths[operationPath[operation]]?.post.responses[answer.status];
-  if (!response) return [`${answer.status} is not documented`];
-  const faults = Object.keys(response.headers).flatMap((name) => (answer.headers[name] === undefined ? [`no ${name}`] : []));
-  const type = answer.headers["content-type"]?.split(";", 1).join();
-  const [[documented, media] = [undefined, undefined]] = Object.entries(response.content ?? {});
+/** Returns the differences between a response and the document: status, headers, type, body. */
+function faultsOf(operation: Operation, response: VaultResponse): string[] {
+  const documentedResponse = document.paths[operationPath[operation]]?.post.responses[response.status];
+  if (!documentedResponse) return [`${response.status} is not documented`];
+  const faults = Object.keys(documentedResponse.headers ?? {}).flatMap((name) =>
+    response.headers[name] === undefined ? [`no ${name}`] : [],
+  );
+  const type = response.headers["content-type"]?.split(";", 1).join();
+  const [[documented, media] = [undefined, undefined]] = Object.entries(documentedResponse.content ?? {});
   if (type !== documented) return [...faults, `its type is ${type}`];
   if (media && type === "application/json") {
-    if (!compile(media.schema)(answer.json())) faults.push("its body does not fit");
-    if (answer.status === 200 && !isWhole(operation, answer.json())) faults.push("its body holds more");
+    if (!compile(media.schema)(response.json())) faults.push("its body does not fit");
+    if (response.status === 200 && !isWhole(operation, response.json())) faults.push("its body holds more");
   }
   return faults;
 }
 
-test("what each operation answers, success and refusal, is what the document says", async () => {
+test("successful and error responses of each operation match the document", async () => {
   const seen = new Set<Operation>();
-  const check = (operation: Operation, answer: VaultResponse, status = 200): VaultResponse => {
-    expect([operation, answer.status]).toEqual([operation, status]);
-    expect([operation, faultsOf(operation, answer)]).toEqual([operation, []]);
+  const check = (operation: Operation, response: VaultResponse, status = 200): VaultResponse => {
+    expect([operation, response.status]).toEqual([operation, status]);
+    expect([operation, faultsOf(operation, response)]).toEqual([operation, []]);
     if (status === 200) seen.add(operation);
-    return answer;
+    return response;
   };
   const call = async (caller: VaultClient, operation: Operation, body: object = {}, status = 200) =>
     check(operation, await caller.call(operation, body), status);

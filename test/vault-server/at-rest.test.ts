@@ -27,7 +27,7 @@ async function alter(sql: string, ...values: (string | number | Uint8Array)[]): 
 
 const select = (sql: string) => stored.select(sql);
 
-test("no value, file, password or token is readable in what is written; logs hold none of them either", async () => {
+test("no value, file, password or token is readable in stored data or logs", async () => {
   let log = "";
   const logger = createLogger({ name: "vault", level: "debug", destination: { write: (line) => void (log += line) } });
   await using vault = await TestVault.start({ data, masterKey, logger });
@@ -48,7 +48,7 @@ test("no value, file, password or token is readable in what is written; logs hol
   }
 });
 
-test("everything is there after a restart with the same key, tokens too; another key is refused", async () => {
+test("a restart with the same key keeps all data and tokens; another key is rejected", async () => {
   let token: string;
   {
     await using vault = await TestVault.start({ data, masterKey });
@@ -65,17 +65,17 @@ test("everything is there after a restart with the same key, tokens too; another
   expect((await ann.call("download_file", { filename: "f" })).bytes.toString()).toBe(canary);
 });
 
-test("a server without a master key does not start, but for development", async () => {
+test("a server without a master key starts in development only", async () => {
   await expect(startVaultServer({ listen: { host: "127.0.0.1", port: 0 }, data })).rejects.toThrow("missing master key");
 });
 
-test("data of a newer release is refused", async () => {
+test("data of a newer release is rejected", async () => {
   await (await TestVault.start({ data, masterKey }))[Symbol.asyncDispose]();
   await stored.pretendNewer();
   await expect(TestVault.start({ data, masterKey, dev: { users: [] } })).rejects.toThrow("newer release");
 });
 
-test("rows that were swapped or altered are refused, and the answer says nothing about why", async () => {
+test("swapped or altered rows are rejected with an internal error without a reason", async () => {
   await using vault = await TestVault.start({ data, masterKey });
   const ann = await vault.client("ann@example.com");
   const bob = await vault.client("bob@example.com");
@@ -94,9 +94,9 @@ test("rows that were swapped or altered are refused, and the answer says nothing
       `UPDATE secret_versions SET (key_id, wrapped_key, sealed) = (${row} '${from}')
        WHERE secret_id = (SELECT id FROM secrets WHERE name = 'mine')`,
     );
-    const answer = await ann.call("expose", { key_name: "mine" });
-    expect([answer.status, answer.code()]).toEqual([500, "internal"]);
-    expect(answer.bytes.toString()).not.toContain(canary);
+    const response = await ann.call("expose", { key_name: "mine" });
+    expect([response.status, response.code()]).toEqual([500, "internal"]);
+    expect(response.bytes.toString()).not.toContain(canary);
   }
   await alter("UPDATE secrets SET name = 'renamed' WHERE name = 'other'");
   expect((await ann.call("expose", { key_name: "renamed" })).code()).toBe("internal");
@@ -104,14 +104,14 @@ test("rows that were swapped or altered are refused, and the answer says nothing
   await alter("UPDATE file_versions SET size = size - 1 WHERE file_id = (SELECT id FROM files WHERE name = 'mine')");
   expect((await ann.call("download_file", { filename: "mine" })).code()).toBe("internal");
   await alter("UPDATE file_chunks SET sealed = (SELECT sealed FROM file_chunks ORDER BY sealed DESC LIMIT 1)");
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     ann.call("download_file", { filename: "other" }),
     bob.call("download_file", { filename: "bobs" }),
   ]);
-  expect(answers.filter((answer) => answer.status === 200).length).toBeLessThanOrEqual(1);
+  expect(responses.filter((response) => response.status === 200).length).toBeLessThanOrEqual(1);
 });
 
-test("a file altered behind its first chunk is cut off, never completed with other bytes", async () => {
+test("the download of an altered file is cut off, never completed with other bytes", async () => {
   await using vault = await TestVault.start({ data, masterKey });
   const ann = await vault.client("ann@example.com");
   await ann.upload([{ filename: "long", bytes: randomBytes(700_000) }]);
@@ -122,7 +122,7 @@ test("a file altered behind its first chunk is cut off, never completed with oth
   expect((await ann.call("list_file")).status).toBe(200);
 });
 
-test("the sweeper wipes the bytes of what is past its deadline, and of uploads that never finished", async () => {
+test("the sweeper wipes secrets past their deadline and unfinished uploads", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ data, masterKey, clock });
   const ann = await vault.client("ann@example.com", undefined, 1000);
@@ -144,7 +144,7 @@ test("the sweeper wipes the bytes of what is past its deadline, and of uploads t
   expect(await vault.metric("vaultsync_vault_secrets_removed_total")).toBe(1);
 });
 
-test("what a crash left of an upload is wiped an hour later; finished files stay", async () => {
+test("the sweeper wipes uploads interrupted by a crash after an hour and keeps complete files", async () => {
   const clock = new VirtualClock();
   {
     await using vault = await TestVault.start({ data, masterKey, clock });
@@ -167,7 +167,7 @@ async function rows(): Promise<number[]> {
   return counts;
 }
 
-test("lapsed refresh tokens, expired access tokens without one, and old failures are forgotten; the pair of a living one is kept", async () => {
+test("the sweeper removes expired tokens and old login failures and keeps valid pairs", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ data, masterKey, clock });
   const pair = (await vault.logIn("ann@example.com", { hours: 1 })).json();

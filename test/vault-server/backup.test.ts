@@ -37,8 +37,8 @@ const ring = (): KeyRing => new KeyRing(new KeyFile(path("key")));
 
 type Command = "backup" | "restore";
 
-/** In a process of its own, where others write to the data. */
-function runApart(command: Command, args: readonly string[], location: string): Promise<ProcessResult> {
+/** Runs a command in a child process, while other processes write to the data. */
+function runInChildProcess(command: Command, args: readonly string[], location: string): Promise<ProcessResult> {
   return VaultsyncProcess.run(["vault", command, ...args], { env: { VAULTSYNC_VAULT_DATA: location } });
 }
 
@@ -50,7 +50,7 @@ const backUp = (to: string, ...more: string[]): Promise<ProcessResult> =>
 const verify = (from: string, ...more: string[]): Promise<ProcessResult> =>
   run("restore", ["--from", path(from), "--verify", ...more]);
 
-/** Everything one could have: versions, a gap, deadlines, grants, a team, hidden grants, files of several chunks. */
+/** Fills a vault with versions, a gap, deadlines, grants, a team, dismissed grants and files of several chunks. */
 async function fill(vault: TestVault): Promise<{ ann: VaultClient; bob: VaultClient; file: Buffer }> {
   const ann = await vault.client("ann@example.com");
   const bob = await vault.client("bob@example.com");
@@ -81,7 +81,7 @@ async function dump(location: string): Promise<Record<string, string[]>> {
 }
 const plain = (cell: unknown): unknown => (cell instanceof Uint8Array ? Buffer.from(cell).toString("hex") : cell);
 
-/** Somewhere new to restore to: of the store this run is about, or of the other one. */
+/** Returns an empty location in the store under test or in the other one. */
 async function target(kind: "same" | "other"): Promise<{ location: string } & AsyncDisposable> {
   if (onPostgres() && kind === "same") {
     const database = await PostgresDatabase.create({ empty: true });
@@ -90,7 +90,7 @@ async function target(kind: "same" | "other"): Promise<{ location: string } & As
   return { location: path(`restored-${randomBytes(4).toString("hex")}.db`), [Symbol.asyncDispose]: async () => undefined };
 }
 
-test("every table and column of the schema is kept in backups or left out on purpose", async () => {
+test("every table and column of the schema is in backups or explicitly omitted", async () => {
   await (await openStore(data.location))[Symbol.asyncDispose]();
   const sql = onPostgres()
     ? "SELECT table_name AS name, column_name AS column FROM information_schema.columns WHERE table_schema = 'public'"
@@ -110,22 +110,22 @@ test("every table and column of the schema is kept in backups or left out on pur
 });
 
 async function lists(callers: readonly VaultClient[]): Promise<string[]> {
-  const answers: string[] = [];
+  const responses: string[] = [];
   for (const caller of callers) {
     for (const list of ["list_no_dup", "list_file", "team_list"] as const)
-      answers.push((await caller.call(list)).bytes.toString());
+      responses.push((await caller.call(list)).bytes.toString());
   }
-  return answers;
+  return responses;
 }
 
 test.each(["same", "other"] as const)(
-  "all comes back as it was, in the %s store; values stay sealed on the way",
+  "a backup restores all data in the %s store, and values stay sealed",
   async (kind) => {
     if (kind === "other" && !onPostgres()) return;
     const vault = await TestVault.start({ data: data.location, masterKey: ring() });
     const { ann, bob, file } = await fill(vault);
     const before = await lists([ann, bob]);
-    // Nobody sends what is in the outbox meanwhile.
+    // Stops the server, so that it does not send the outbox meanwhile.
     await vault[Symbol.asyncDispose]();
     expect(await backUp("backup", "--master-key-file", path("key"))).toMatchObject({ code: 0, stdout: "" });
     expect((await stat(path("backup"))).mode & 0o777).toBe(0o600);
@@ -143,7 +143,7 @@ test.each(["same", "other"] as const)(
     expect(restored).toMatchObject({ code: 0, stdout: "" });
     const [there, here] = [await dump(to.location), await dump(data.location)];
     for (const { name } of backedUpTables) expect([name, there[name]]).toEqual([name, here[name]]);
-    // And back again.
+    // Restores a backup of the restored data.
     expect((await run("backup", ["--to", path("back")], to.location)).code).toBe(0);
     await using home = await target("same");
     expect((await run("restore", ["--from", path("back")], home.location)).code).toBe(0);
@@ -164,7 +164,7 @@ test.each(["same", "other"] as const)(
   60_000,
 );
 
-/** Tables of a backup as objects by column. */
+/** Returns the rows of a backup as objects, by table. */
 async function rowsIn(name: string): Promise<Map<string, Record<string, unknown>[]>> {
   const tables = new Map<string, Record<string, unknown>[]>();
   await using backup = await BackupFile.open(path(name));
@@ -175,11 +175,11 @@ async function rowsIn(name: string): Promise<Map<string, Record<string, unknown>
   return tables;
 }
 
-test("while others write, a backup holds what was there at one moment", async () => {
+test("a backup during writes is a consistent snapshot", async () => {
   const limits = { requestsPerSecond: 100_000, requestBurst: 100_000 };
   await using vault = await TestVault.start({ data: data.location, masterKey: ring(), limits });
   const ann = await vault.client("ann@example.com");
-  // What takes a while to read.
+  // Takes a while to read.
   await ann.upload([{ filename: "ballast", bytes: randomBytes(20_000_000) }]);
   const stop = new AbortController();
   const writers = Array.from({ length: 4 }, async (_, writer) => {
@@ -195,7 +195,7 @@ test("while others write, a backup holds what was there at one moment", async ()
   });
   await delay(200);
   for (const name of ["one", "two", "three"]) {
-    expect(await runApart("backup", ["--to", path(name)], data.location)).toMatchObject({ code: 0 });
+    expect(await runInChildProcess("backup", ["--to", path(name)], data.location)).toMatchObject({ code: 0 });
   }
   stop.abort();
   await Promise.all(writers);
@@ -215,13 +215,13 @@ test("while others write, a backup holds what was there at one moment", async ()
   }
 }, 60_000);
 
-/** A backup with this content; its checksum is right. */
+/** Writes a backup with this content and a correct checksum. */
 async function forge(name: string, content: string): Promise<void> {
   const bytes = Buffer.concat([opening, zstdCompressSync(content)]);
   await writeFile(path(name), Buffer.concat([bytes, closing(createHash("sha256").update(bytes).digest())]));
 }
 
-test("a flipped bit, a missing end, or a byte more is found before anything is restored", async () => {
+test("restore rejects flipped bits, truncated and extended files before it writes", async () => {
   await using vault = await TestVault.start({ data: data.location, masterKey: ring() });
   await fill(vault);
   await backUp("good");
@@ -262,7 +262,7 @@ test("a flipped bit, a missing end, or a byte more is found before anything is r
   await expect(stat(location)).rejects.toThrow("ENOENT");
 }, 30_000);
 
-test("what another release made is refused, and so is what does not hold together", async () => {
+test("restore rejects backups of other releases and inconsistent content", async () => {
   const head = { vaultsync_backup: 1, schema: 1, made_at: "2026-11-21T00:00:00.000Z", key: "k" };
   const settings = { table: "settings", columns: ["name", "value"] };
   const end = { rows: { settings: 1 }, keys: [] };
@@ -290,7 +290,7 @@ test("what another release made is refused, and so is what does not hold togethe
   expect(await verify("forged")).toMatchObject({ code: 1, stderr: expect.stringContaining("not a vaultsync backup") });
 });
 
-test("the wrong key, data that is not empty, and a file that exists are refused", async () => {
+test("backup and restore reject a wrong key, an existing file and a non-empty store", async () => {
   const vault = await TestVault.start({ data: data.location, masterKey: ring() });
   await fill(vault);
   await vault[Symbol.asyncDispose]();
@@ -331,8 +331,8 @@ test("when the disk is full half-way, there is no backup and nothing left of it"
   expect((await readdir(directory)).filter((name) => name.startsWith("backup"))).toEqual([]);
 });
 
-/** Resolves while a restore is under way: when SQLite's log grows, or PostgreSQL's tables do. */
-async function begun(location: string, restoring: VaultsyncProcess): Promise<void> {
+/** Resolves while a restore is in progress: when SQLite's log or PostgreSQL's tables grow. */
+async function restoreStarted(location: string, restoring: VaultsyncProcess): Promise<void> {
   const bytes = async (): Promise<number> => {
     if (!onPostgres()) return (await stat(`${location}-wal`).catch(() => ({ size: 0 }))).size;
     const sql = "SELECT coalesce(pg_total_relation_size(to_regclass('file_chunks')), 0)::float8 AS size";
@@ -341,7 +341,7 @@ async function begun(location: string, restoring: VaultsyncProcess): Promise<voi
   while ((await bytes()) < 3_000_000 && !restoring.exited) await delay(5);
 }
 
-test("killed while it restores, the data is still empty, and the next one brings it all", async () => {
+test("a killed restore leaves the store empty, and the next restore completes", async () => {
   await using vault = await TestVault.start({ data: data.location, masterKey: ring() });
   const ann = await vault.client("ann@example.com");
   await ann.upload([{ filename: "big", bytes: randomBytes(30_000_000) }]);
@@ -353,7 +353,7 @@ test("killed while it restores, the data is still empty, and the next one brings
     const restoring = new VaultsyncProcess(["vault", "restore", "--from", path("backup")], {
       env: { VAULTSYNC_VAULT_DATA: to.location },
     });
-    await begun(to.location, restoring);
+    await restoreStarted(to.location, restoring);
     await delay(wait);
     await restoring.stop("SIGKILL");
     const found = await dump(to.location);

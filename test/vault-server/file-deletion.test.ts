@@ -33,14 +33,14 @@ const versions = async (caller: VaultClient, filename: string) =>
     .json()
     .files.find((file: { filename: string }) => file.filename === filename)
     ?.versions.map(({ version }: { version: number }) => version);
-/** How many chunks of files the data holds. */
+/** Returns the number of stored chunks. */
 async function chunks(): Promise<number> {
   return (await data.select("SELECT position FROM file_chunks")).length;
 }
 
 describe("delete_file", () => {
   test.each([{ filename: undefined }, { filename: "" }, { filename: ["a"] }, { version: "1" }, { version: 0 }])(
-    "a body with %j is refused",
+    "rejects a body with %j",
     async (body) => {
       const filename = await fresh(ann, "1");
       expect((await remove(ann, filename, body)).outcome()).toBe("400 invalid_request");
@@ -48,7 +48,7 @@ describe("delete_file", () => {
     },
   );
 
-  test("a name or a version that is not there is not found, and so is another person's file", async () => {
+  test("responds not found for unknown names and versions and for other users' files", async () => {
     const filename = await fresh(ann, "1");
     expect((await remove(ann, "nowhere")).outcome()).toBe("404 file_not_found");
     expect((await remove(bob, filename)).outcome()).toBe("404 file_not_found");
@@ -56,10 +56,10 @@ describe("delete_file", () => {
     expect(await versions(ann, filename)).toEqual([1]);
   });
 
-  test("one version goes, the others stay; without the latest the next lower one is served, and no number comes twice", async () => {
+  test("deletes one version; the next lower one becomes the latest and no number is reused", async () => {
     const filename = await fresh(ann, "one", "two", "three");
-    const answer = await remove(ann, filename, { version: 3 });
-    expect([answer.outcome(), answer.json()]).toEqual(["200", { deleted: { filename, versions: [3] } }]);
+    const response = await remove(ann, filename, { version: 3 });
+    expect([response.outcome(), response.json()]).toEqual(["200", { deleted: { filename, versions: [3] } }]);
     expect((await download(ann, filename)).bytes.toString()).toBe("two");
     expect((await download(ann, filename, { version: 3 })).outcome()).toBe("404 version_not_found");
     expect((await remove(ann, filename, { version: 1 })).outcome()).toBe("200");
@@ -67,7 +67,7 @@ describe("delete_file", () => {
     expect(await versions(ann, filename)).toEqual([2, 4]);
   });
 
-  test("without a version all of them go, and the name starts again at version 1", async () => {
+  test("without a version deletes all versions, and the name restarts at version 1", async () => {
     const filename = await fresh(ann, "one", "two", "three");
     await remove(ann, filename, { version: 2 });
     expect((await remove(ann, filename)).json()).toEqual({ deleted: { filename, versions: [1, 3] } });
@@ -76,7 +76,7 @@ describe("delete_file", () => {
     expect(await versions(ann, filename)).toEqual([1]);
   });
 
-  test("with its only version the file is gone too", async () => {
+  test("deleting the only version deletes the file", async () => {
     const filename = await fresh(ann, "one", "two");
     await remove(ann, filename, { version: 1 });
     expect((await remove(ann, filename, { version: 2 })).json()).toEqual({ deleted: { filename, versions: [2] } });
@@ -85,7 +85,7 @@ describe("delete_file", () => {
     expect(await versions(ann, filename)).toEqual([1]);
   });
 
-  test("the bytes go with it, those of other versions and people stay", async () => {
+  test("removes the bytes of that version only", async () => {
     const filename = await fresh(ann);
     const before = await chunks();
     const bytes = randomBytes(600_000);
@@ -100,7 +100,7 @@ describe("delete_file", () => {
 });
 
 describe("delete_all_files", () => {
-  test("removes every file of the caller and of nobody else, and says how many files they were", async () => {
+  test("removes all files of the caller only and returns their number", async () => {
     await ann.call("delete_all_files");
     const kept = await fresh(bob, "bob's");
     const known = await chunks();

@@ -32,14 +32,14 @@ const rawPart = (disposition: string, headers = "", encoding: BufferEncoding = "
   );
 
 describe("protect_file", () => {
-  test.each([0, 1, 17, 262_143, 262_144, 262_145, 524_288, FILE_LIMIT])("%d bytes come back byte for byte", async (size) => {
+  test.each([0, 1, 17, 262_143, 262_144, 262_145, 524_288, FILE_LIMIT])("returns %d bytes unchanged", async (size) => {
     const [filename, bytes] = [freshName(), randomBytes(size)];
     const uploaded = await ann.upload([{ filename, bytes }]);
     expect([uploaded.status, uploaded.json()]).toEqual([200, { files: [{ filename, version: 1, size, sha256: sha256(bytes) }] }]);
-    const answer = await download(ann, filename);
-    expect(answer.status).toBe(200);
-    expect(answer.bytes.equals(bytes)).toBe(true);
-    expect(answer.headers).toMatchObject({
+    const response = await download(ann, filename);
+    expect(response.status).toBe(200);
+    expect(response.bytes.equals(bytes)).toBe(true);
+    expect(response.headers).toMatchObject({
       "content-type": "application/octet-stream",
       "content-length": String(size),
       etag: `"${sha256(bytes)}"`,
@@ -48,21 +48,21 @@ describe("protect_file", () => {
     });
   });
 
-  test("bytes that look like delimiters are content", async () => {
+  test("keeps content that resembles delimiters", async () => {
     const bytes = Buffer.from("\r\n--test-boundar\r\n--test\r\n\r\n--\r--test-boundary\n--test-boundary--\r\r\n\r");
     const filename = freshName();
     await ann.upload([{ filename, bytes }]);
     expect((await download(ann, filename)).bytes.equals(bytes)).toBe(true);
   });
 
-  test("several files in one request, some new and some known, are each stored", async () => {
+  test("stores several files of one request, new and existing", async () => {
     const [known, fresh] = [freshName(), freshName()];
     await ann.upload([{ filename: known, bytes: Buffer.from("1") }]);
-    const answer = await ann.upload([
+    const response = await ann.upload([
       { filename: known, bytes: Buffer.from("2") },
       { filename: fresh, bytes: Buffer.from("one") },
     ]);
-    expect(answer.json().files).toMatchObject([
+    expect(response.json().files).toMatchObject([
       { filename: known, version: 2 },
       { filename: fresh, version: 1 },
     ]);
@@ -70,18 +70,18 @@ describe("protect_file", () => {
     expect((await download(ann, known, { version: 1 })).bytes.toString()).toBe("1");
   });
 
-  test("what a browser's or fetch's FormData sends is understood, form fields beside the files included", async () => {
+  test("accepts FormData as sent by fetch, including other form fields", async () => {
     const [one, two] = [freshName(), `ünï-💚-${freshName()}`];
     const form = new FormData();
     form.append("note", "not a file");
     form.append("__proto__", new Blob(["first"]), one);
     form.append("toString", new Blob(["second"], { type: "text/plain" }), two);
-    const answer = await fetch(vault.url + operationPath.protect_file, {
+    const response = await fetch(vault.url + operationPath.protect_file, {
       method: "POST",
       headers: { authorization: ann.token, email: "Ann@Example.com", CountOfFiles: "2" },
       body: form,
     });
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
     expect((await download(ann, two)).bytes.toString()).toBe("second");
   });
 
@@ -94,55 +94,55 @@ describe("protect_file", () => {
     ['form-data; name="f"; filename="kept%22as%20sent.txt"', "kept%22as%20sent.txt"],
     ['form-data; name="f"; filename="x"; filename*=UTF-8\'\'r%C3%A4tsel.txt', "rätsel.txt"],
     ['form-data; name="f"; filename="__proto__"', "__proto__"],
-  ])("the part's own base name counts: %s", async (disposition, filename) => {
-    const answer = await ann.upload([], { countoffiles: "1" }, rawPart(disposition));
-    expect([answer.status, answer.json().files[0].filename]).toEqual([200, filename]);
+  ])("uses the base name of the part: %s", async (disposition, filename) => {
+    const response = await ann.upload([], { countoffiles: "1" }, rawPart(disposition));
+    expect([response.status, response.json().files[0].filename]).toEqual([200, filename]);
     expect((await download(ann, filename)).bytes.toString()).toBe("content");
   });
 
   test.each(["", ".", "..", "a/..", "dir/", "a\u0001b", "n".repeat(257)])(
-    "the filename %j is refused, and nothing is stored",
+    "rejects the filename %j and stores nothing",
     async (filename) => {
       const other = freshName();
-      const answer = await ann.upload([
+      const response = await ann.upload([
         { filename: other, bytes: Buffer.from("x") },
         { filename, bytes: Buffer.from("y") },
       ]);
-      expect([answer.status, answer.code()]).toEqual([400, "invalid_request"]);
+      expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
       expect(await filenames(ann)).not.toContain(other);
     },
   );
 
-  test("one filename twice is refused, and nothing is stored", async () => {
+  test("rejects a duplicate filename and stores nothing", async () => {
     const [twice, other] = [freshName(), freshName()];
-    const answer = await ann.upload(
+    const response = await ann.upload(
       [other, twice, `dir/${twice}`].map((filename) => ({ filename, bytes: Buffer.from(filename) })),
     );
-    expect([answer.status, answer.code()]).toEqual([400, "invalid_request"]);
+    expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
     const stored = await filenames(ann);
     expect([stored.includes(twice), stored.includes(other)]).toEqual([false, false]);
   });
 
   test.each(["1", "3", "0", "-1", "1.5", "x", "101", ""])(
-    "two files with CountOfFiles %j are refused, and nothing is stored",
+    "rejects two files with CountOfFiles %j and stores nothing",
     async (count) => {
       const files = [freshName(), freshName()].map((filename) => ({ filename, bytes: Buffer.from("x") }));
-      const answer = await ann.upload(files, { countoffiles: count });
-      expect([answer.status, answer.code()]).toEqual([400, "invalid_request"]);
-      expect(answer.json().error.details[0].path).toBe("CountOfFiles");
+      const response = await ann.upload(files, { countoffiles: count });
+      expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
+      expect(response.json().error.details[0].path).toBe("CountOfFiles");
       const stored = await filenames(ann);
       expect(files.some(({ filename }) => stored.includes(filename))).toBe(false);
     },
   );
 
-  test("a file over the limit is too large, whether announced or found while it streams, and nothing is stored", async () => {
+  test("rejects a file above the limit, announced or while streaming, and stores nothing", async () => {
     const [big, small] = [freshName(), freshName()];
     const files = [
       { filename: small, bytes: Buffer.from("x") },
       { filename: big, bytes: Buffer.alloc(FILE_LIMIT + 1) },
     ];
-    const answer = await ann.upload(files);
-    expect([answer.status, answer.code()]).toEqual([413, "too_large"]);
+    const response = await ann.upload(files);
+    expect([response.status, response.code()]).toEqual([413, "too_large"]);
     const announced = await new Promise((resolve, reject) => {
       const headers = { "content-type": "multipart/form-data; boundary=b", "content-length": "99999999999" };
       const request = httpRequest(vault.url + operationPath.protect_file, { method: "POST", headers }, (response) => {
@@ -179,19 +179,19 @@ describe("protect_file", () => {
     ["a filename that is not UTF-8", {}, rawPart('form-data; filename="\xff"', "", "latin1")],
     ["an endless header", {}, Buffer.from(`--test-boundary\r\nA: ${"x".repeat(100_000)}\r\n\r\n`)],
     [
-      "much that is no file",
+      "too much data that is not a file",
       {},
       Buffer.concat([Buffer.alloc(2_000_000, "x"), multipartBody([{ filename: "a", bytes: Buffer.from("x") }])]),
     ],
     ["a transfer encoding", {}, rawPart('form-data; filename="b64"', "Content-Transfer-Encoding: base64\r\n")],
     ["no file parts", {}, rawPart('form-data; name="field"')],
     ["another disposition", {}, rawPart('attachment; filename="a"')],
-  ])("a multipart body with %s is an invalid request", async (_what, headers, body) => {
-    const answer = await ann.upload([], { countoffiles: "1", ...headers }, body);
-    expect([answer.status, answer.code()]).toEqual([400, "invalid_request"]);
+  ])("rejects a multipart body with %s", async (_what, headers, body) => {
+    const response = await ann.upload([], { countoffiles: "1", ...headers }, body);
+    expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
   });
 
-  test("shape comes before token, token before e-mail; the address is compared case-insensitively", async () => {
+  test("checks shape, then token, then email, which is case-insensitive", async () => {
     const files = [{ filename: freshName(), bytes: Buffer.from("x") }];
     expect((await ann.upload(files, { authorization: "unknown", email: "" })).code()).toBe("invalid_request");
     expect((await ann.upload(files, { authorization: "unknown", email: "bob@example.com" })).code()).toBe("invalid_token");
@@ -199,7 +199,7 @@ describe("protect_file", () => {
     expect((await ann.upload(files, { email: "ANN@EXAMPLE.com" })).status).toBe(200);
   });
 
-  test("a client that goes away in the middle leaves nothing, and the next one is served", async () => {
+  test("stores nothing when the client disconnects, and serves the next request", async () => {
     const filename = freshName();
     await new Promise<void>((resolve) => {
       const headers = {
@@ -217,7 +217,7 @@ describe("protect_file", () => {
     expect(again.json().files).toMatchObject([{ filename, version: 1 }]);
   });
 
-  test("a refused upload leaves its connection usable: the rest of the body is read away", async () => {
+  test("keeps the connection usable after a rejected upload by draining the body", async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     const send = (body: Buffer) =>
       new Promise<number | undefined>((resolve, reject) => {
@@ -243,15 +243,15 @@ describe("protect_file", () => {
     agent.destroy();
   });
 
-  test("uploads of one name at once get versions that never repeat", async () => {
+  test("concurrent uploads of one name get distinct version numbers", async () => {
     const filename = freshName();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 12 }, (_, i) => ann.upload([{ filename, bytes: Buffer.from(`${i}`) }])),
     );
-    const versions = answers.map((answer) => answer.json().files[0].version);
+    const versions = responses.map((response) => response.json().files[0].version);
     expect(versions.sort((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, i) => i + 1));
-    for (const [i, answer] of answers.entries()) {
-      const { version } = answer.json().files[0];
+    for (const [i, response] of responses.entries()) {
+      const { version } = response.json().files[0];
       expect((await download(ann, filename, { version })).bytes.toString()).toBe(String(i));
     }
   });
@@ -265,7 +265,7 @@ const versionRecord = (number: number, content: string) => ({
 });
 
 describe("list_file and download_file", () => {
-  test("the list shows the latest version's figures and all versions, by code point", async () => {
+  test("list_file has the latest version and all versions, in code point order", async () => {
     await using other = await TestVault.start();
     const caller = await other.client("ann@example.com");
     for (const [filename, content] of [
@@ -285,7 +285,7 @@ describe("list_file and download_file", () => {
     });
   });
 
-  test("a download answers 304 to who has the bytes", async () => {
+  test("download_file responds 304 to a matching entity tag", async () => {
     const filename = freshName();
     await ann.upload([{ filename, bytes: Buffer.from("x") }]);
     const { etag = "" } = (await download(ann, filename)).headers;
@@ -295,7 +295,7 @@ describe("list_file and download_file", () => {
     expect((await download(ann, filename, {}, { "if-none-match": etag })).bytes.toString()).toBe("y");
   });
 
-  test("names and versions that are not there are not found; files are per person; scopes do not limit them", async () => {
+  test("unknown names and versions are not found; files are per user and ignore scopes", async () => {
     const filename = freshName();
     await ann.upload([{ filename, bytes: Buffer.from("x") }]);
     expect((await download(ann, "nowhere")).code()).toBe("file_not_found");
@@ -310,11 +310,11 @@ describe("list_file and download_file", () => {
   test("a binary download is never compressed", async () => {
     const filename = freshName();
     await ann.upload([{ filename, bytes: Buffer.alloc(10_000) }]);
-    const answer = await download(ann, filename, {}, { "accept-encoding": "gzip, br" });
-    expect([answer.headers["content-encoding"], answer.headers["content-length"]]).toEqual([undefined, "10000"]);
+    const response = await download(ann, filename, {}, { "accept-encoding": "gzip, br" });
+    expect([response.headers["content-encoding"], response.headers["content-length"]]).toEqual([undefined, "10000"]);
   });
 
-  test("a client that goes away in the middle of a download harms nobody", async () => {
+  test("a client that disconnects during a download does not affect other requests", async () => {
     const filename = freshName();
     await ann.upload([{ filename, bytes: randomBytes(FILE_LIMIT) }]);
     await new Promise<void>((resolve) => {
@@ -329,10 +329,10 @@ describe("list_file and download_file", () => {
   });
 
   test("a body that is not multipart is not read as one", async () => {
-    const answer = await sendRequest(vault.url + operationPath.protect_file, {
+    const response = await sendRequest(vault.url + operationPath.protect_file, {
       headers: { "content-type": "multipart/mixed; boundary=x" },
       body: "x",
     });
-    expect(answer.code()).toBe("unsupported_media_type");
+    expect(response.code()).toBe("unsupported_media_type");
   });
 });

@@ -8,7 +8,7 @@ import { StoreLocation } from "../support/vault/store-location.ts";
 const rounds = Number(process.env.VAULTSYNC_TEST_KILLS ?? 2);
 
 test(
-  "killed at random moments under eight writers, every acknowledged write is there, whole, under a number of its own",
+  "kill -9 under eight writers loses, tears or renumbers no acknowledged write",
   async () => {
     await using stack = new AsyncDisposableStack();
     const data = onPostgres() ? stack.use(await PostgresDatabase.create()).url : undefined;

@@ -39,33 +39,33 @@ const unsharedReads = [
 const linkOperations = [...linkReads, ["protect_link", { key_value: "new" }]] as const;
 const unsharedOperations = [...unsharedReads, ["protect", { key_value: "new" }]] as const;
 
-describe("which family serves a secret", () => {
-  test("a secret that is not there, or not shared with the caller, is not found by link operations, with its owner said or not", async () => {
+describe("link and unshared operations", () => {
+  test("link operations respond not found for unknown secrets and those of other users", async () => {
     await protect(ann, "v");
     for (const [operation, body] of linkOperations) {
-      for (const more of [{}, { owner: ann.email }, { owner: "nobody@example.com" }, { key_name: "nowhere" }]) {
-        const answer = await bob.call(operation, { key_name: name, ...body, ...more });
-        expect([operation, more, answer.outcome()]).toEqual([operation, more, "404 secret_not_found"]);
+      for (const more of [{}, { owner: ann.email }, { owner: "unknown@example.com" }, { key_name: "nowhere" }]) {
+        const response = await bob.call(operation, { key_name: name, ...body, ...more });
+        expect([operation, more, response.outcome()]).toEqual([operation, more, "404 secret_not_found"]);
       }
     }
   });
 
-  test("one's own unshared secret is for unshared operations", async () => {
+  test("link operations on an own unshared secret are use_unshared_operation", async () => {
     await protect(ann, "v");
     for (const [operation, body] of linkOperations) {
       for (const more of [{}, { owner: "Ann@Example.com" }]) {
-        const answer = await ann.call(operation, { key_name: name, ...body, ...more });
-        expect([operation, answer.outcome()]).toEqual([operation, "409 use_unshared_operation"]);
+        const response = await ann.call(operation, { key_name: name, ...body, ...more });
+        expect([operation, response.outcome()]).toEqual([operation, "409 use_unshared_operation"]);
       }
     }
   });
 
-  test("once shared, the creator too uses the link family, until the last grant is gone", async () => {
+  test("the creator needs link operations while the secret has grants", async () => {
     await protect(ann, "v");
     await share(ann, bob, "R");
     for (const [operation, body] of unsharedOperations) {
-      const answer = await ann.call(operation, { key_name: name, ...body });
-      expect([operation, answer.outcome()]).toEqual([operation, "409 use_link_operation"]);
+      const response = await ann.call(operation, { key_name: name, ...body });
+      expect([operation, response.outcome()]).toEqual([operation, "409 use_link_operation"]);
     }
     for (const [operation, body] of linkOperations) {
       expect((await ann.call(operation, { key_name: name, ...body })).outcome()).toBe("200");
@@ -75,19 +75,19 @@ describe("which family serves a secret", () => {
     expect((await ann.call("expose_link", { key_name: name })).outcome()).toBe("409 use_unshared_operation");
   });
 
-  test("reading a received one with unshared operations is refused; protect creates one's own beside it", async () => {
+  test("unshared operations cannot read a received secret; protect creates an own one", async () => {
     await protect(ann, "ann's");
     await share(ann, bob, "RW");
     for (const [operation, body] of unsharedReads) {
-      const answer = await bob.call(operation, { key_name: name, ...body });
-      expect([operation, answer.outcome()]).toEqual([operation, "409 use_link_operation"]);
+      const response = await bob.call(operation, { key_name: name, ...body });
+      expect([operation, response.outcome()]).toEqual([operation, "409 use_link_operation"]);
     }
     expect((await protect(bob, "bob's")).json().secret).toMatchObject({ owner: bob.email, shared: false, key_version: 1 });
     expect((await bob.call("expose", { key_name: name })).json().key_value).toBe("bob's");
     expect((await bob.call("expose_link", { key_name: name })).json().key_value).toBe("ann's");
   });
 
-  test("several shared ones of a name, received or one's own, are ambiguous until an owner is said", async () => {
+  test("several shared secrets of one name are ambiguous_name without owner", async () => {
     for (const caller of [ann, bob]) {
       await protect(caller, caller.email);
       await share(caller, cid, "RW");
@@ -95,8 +95,8 @@ describe("which family serves a secret", () => {
     await share(ann, bob, "RW");
     for (const caller of [cid, bob]) {
       for (const [operation, body] of linkOperations) {
-        const answer = await caller.call(operation, { key_name: name, ...body });
-        expect([operation, answer.outcome()]).toEqual([operation, "409 ambiguous_name"]);
+        const response = await caller.call(operation, { key_name: name, ...body });
+        expect([operation, response.outcome()]).toEqual([operation, "409 ambiguous_name"]);
       }
       for (const owner of [ann.email, bob.email]) {
         expect((await caller.call("expose_link", { key_name: name, owner })).json()).toMatchObject({ key_value: owner, owner });
@@ -106,17 +106,17 @@ describe("which family serves a secret", () => {
 });
 
 describe("reading a shared secret", () => {
-  test("W alone reveals and lists nothing", async () => {
+  test("W alone does not allow reading or listing", async () => {
     await protect(ann, "v");
     await share(ann, bob, "W");
     for (const [operation, body] of linkReads) {
-      const answer = await bob.call(operation, { key_name: name, ...body });
-      expect([operation, answer.outcome()]).toEqual([operation, "403 forbidden"]);
+      const response = await bob.call(operation, { key_name: name, ...body });
+      expect([operation, response.outcome()]).toEqual([operation, "403 forbidden"]);
     }
     expect((await bob.call("list_no_dup")).bytes.toString()).not.toContain(name);
   });
 
-  test("R reveals the value, each version and their list as the creator sees them, but for the permission", async () => {
+  test("R allows reading values and versions as the creator does, with another permission", async () => {
     await protect(ann, "one", { metadata: { note: "n" } });
     await protect(ann, "two");
     await share(ann, bob, "R");
@@ -136,7 +136,7 @@ describe("reading a shared secret", () => {
     expect(listed.versions).toEqual(asBob);
   });
 
-  test("a version that is not there is not found, and no version at all is no request", async () => {
+  test("an unknown version is version_not_found, a missing one invalid_request", async () => {
     await protect(ann, "v");
     await share(ann, bob, "R");
     const reveal = (version: unknown) => bob.call("version_expose_link", { key_name: name, key_version: version });
@@ -145,13 +145,13 @@ describe("reading a shared secret", () => {
     expect((await reveal(undefined)).outcome()).toBe("400 invalid_request");
   });
 
-  test("a narrowed token reaches received secrets as its own: by their metadata and name", async () => {
+  test("scopes apply to received secrets by metadata and name", async () => {
     await protect(ann, "v", { metadata: { cloud_type: "gcp" } });
     await share(ann, bob, "RW");
     const narrow = await vault.client(bob.email, scopeString({ cloud_type: ["aws"] }));
     for (const [operation, body] of linkOperations) {
-      const answer = await narrow.call(operation, { key_name: name, ...body });
-      expect([operation, answer.outcome()]).toEqual([operation, "403 out_of_scope"]);
+      const response = await narrow.call(operation, { key_name: name, ...body });
+      expect([operation, response.outcome()]).toEqual([operation, "403 out_of_scope"]);
     }
     expect((await narrow.call("list_no_dup")).bytes.toString()).not.toContain(name);
     const fitting = await vault.client(bob.email, scopeString({ cloud_type: ["gcp"], secret_name: [name] }));
@@ -159,7 +159,7 @@ describe("reading a shared secret", () => {
     expect((await fitting.call("expose_link", { key_name: name })).json().key_value).toBe("v");
   });
 
-  test("a server that denies expired values denies shared ones too", async () => {
+  test("with --expired deny, expired shared values are secret_expired", async () => {
     const clock = new VirtualClock();
     await using deny = await TestVault.start({ expired: "deny", clock });
     const [creator, reader] = [await deny.client("ann@example.com"), await deny.client("bob@example.com")];
@@ -178,11 +178,11 @@ describe("protect_link", () => {
     { key_value: "v", without_list: "1" },
     { key_value: "v", without_list: true },
     { key_value: "v", owner: ["a"] },
-  ])("a body with %j is refused", async (body) => {
+  ])("rejects a body with %j", async (body) => {
     expect((await ann.call("protect_link", { key_name: name, ...body })).outcome()).toBe("400 invalid_request");
   });
 
-  test("R alone changes nothing, nor does a value that is too large", async () => {
+  test("R alone does not allow writing, and a value above the limit is too_large", async () => {
     await protect(ann, "v");
     await share(ann, bob, "R");
     expect((await bob.call("protect_link", { key_name: name, key_value: "w" })).outcome()).toBe("403 forbidden");
@@ -192,14 +192,14 @@ describe("protect_link", () => {
     expect((await bob.call("expose_link", { key_name: name })).json()).toMatchObject({ key_value: "v", key_version: 1 });
   });
 
-  test("adds a version for everybody, with the metadata and the deadline it had, and answers the caller's list", async () => {
+  test("adds a version with unchanged metadata and deadline and returns the caller's list", async () => {
     await protect(ann, "one", { metadata: { note: "n" }, delete_time: 1000 });
     await share(ann, bob, "RW");
     const before = (await bob.call("list_no_dup"))
       .json()
       .secrets.find((secret: { key_name: string }) => secret.key_name === name);
-    const answer = await bob.call("protect_link", { key_name: name, key_value: "two" });
-    const { secret, secrets } = answer.json();
+    const response = await bob.call("protect_link", { key_name: name, key_value: "two" });
+    const { secret, secrets } = response.json();
     expect(secret).toMatchObject({ key_version: 2, owner: ann.email, shared: true, permission: "RW", metadata: before.metadata });
     expect([secret.delete_time, secret.delete_at]).toEqual([1000, before.delete_at]);
     expect(secrets).toEqual((await bob.call("list_no_dup")).json().secrets);
@@ -207,7 +207,7 @@ describe("protect_link", () => {
     expect((await ann.call("expose_link", { key_name: name })).json()).toMatchObject({ key_value: "two", key_version: 2 });
   });
 
-  test("without_list 1 leaves the list out, any other number does not", async () => {
+  test("without_list 1 omits the list, any other number includes it", async () => {
     await protect(ann, "v");
     await share(ann, bob, "W");
     const members = async (flag: number) =>
@@ -219,7 +219,7 @@ describe("protect_link", () => {
     ]);
   });
 
-  test("a writer learns the version from the record, and finds the secret in no list", async () => {
+  test("a write-only grantee gets the version number but no list entry", async () => {
     await protect(ann, "v");
     await share(ann, bob, "W");
     const { secret, secrets } = (await bob.call("protect_link", { key_name: name, key_value: "w" })).json();
@@ -227,15 +227,15 @@ describe("protect_link", () => {
     expect(secrets.map((record: { key_name: string }) => record.key_name)).not.toContain(name);
   });
 
-  test("versions written at once by both sides never repeat", async () => {
+  test("concurrent writes of creator and grantee get distinct version numbers", async () => {
     await protect(ann, "v");
     await share(ann, bob, "W");
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, i) =>
         (i % 2 === 0 ? ann : bob).call("protect_link", { key_name: name, key_value: `${i}`, without_list: 1 }),
       ),
     );
-    const versions = answers.map((answer) => answer.json().secret.key_version).sort((a, b) => a - b);
+    const versions = responses.map((response) => response.json().secret.key_version).sort((a, b) => a - b);
     expect(versions).toEqual(Array.from({ length: 20 }, (_, i) => i + 2));
   });
 });

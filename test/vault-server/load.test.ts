@@ -4,7 +4,7 @@ import { onPostgres } from "../support/vault/vault-data.ts";
 import { runLoad } from "../support/vault/run-load.ts";
 import { StoreLocation } from "../support/vault/store-location.ts";
 
-test("forty clients doing everything at once get what they wrote, and no other refusal than a limit", async () => {
+test("forty concurrent clients read what they wrote and get no errors except rate limits", async () => {
   await using stack = new AsyncDisposableStack();
   const data = onPostgres() ? stack.use(await PostgresDatabase.create()).url : undefined;
   const place = stack.use(await StoreLocation.create("sqlite", data));

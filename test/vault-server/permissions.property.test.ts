@@ -5,54 +5,54 @@ import {
   createTeam,
   deleteTeam,
   emailOf,
-  isPerson,
-  Model,
+  isUser,
+  PermissionModel,
   names,
-  people,
+  users,
   protect,
   dismissShare,
   remove,
-  shareWithPerson,
+  shareWithUser,
   shareWithTeam,
   teams,
   unshare,
   type From,
   type Name,
   type Permission,
-  type Person,
+  type User,
   type Step,
   type World,
 } from "../support/vault/permission-model.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import type { VaultClient, VaultResponse } from "../support/vault/vault-client.ts";
 
-// Some come up more often, so that steps meet each other.
-const anyPerson = fc.constantFrom(...people, "ann" as const, "ann" as const, "bob" as const);
+// Some are more frequent, so that steps affect each other.
+const anyUser = fc.constantFrom(...users, "ann" as const, "ann" as const, "bob" as const);
 const anyName = fc.constantFrom(...names, "one" as const, "one" as const);
 const anyTeam = fc.constantFrom(...teams, "red" as const, "red" as const);
 const anyPermission = fc.constantFrom<Permission>("R", "W", "RW");
 const anyFrom: fc.Arbitrary<From> = fc.oneof(
   fc.constant<From>("all"),
-  fc.record({ person: anyPerson }),
+  fc.record({ user: anyUser }),
   fc.record({ team: anyTeam }),
 );
 const anyStep: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 2, arbitrary: fc.tuple(anyPerson, anyName).map((args) => protect(...args)) },
-  { weight: 1, arbitrary: fc.tuple(anyPerson, anyName).map((args) => remove(...args)) },
-  { weight: 6, arbitrary: fc.tuple(anyPerson, anyName, anyPerson, anyPermission).map((args) => shareWithPerson(...args)) },
-  { weight: 6, arbitrary: fc.tuple(anyPerson, anyName, anyTeam, anyPermission).map((args) => shareWithTeam(...args)) },
-  { weight: 3, arbitrary: fc.tuple(anyPerson, anyName, anyFrom).map((args) => unshare(...args)) },
-  { weight: 4, arbitrary: fc.tuple(anyPerson, anyName).map((args) => dismissShare(...args)) },
-  { weight: 2, arbitrary: fc.tuple(anyPerson, anyTeam, anyPerson).map((args) => createTeam(...args)) },
+  { weight: 2, arbitrary: fc.tuple(anyUser, anyName).map((args) => protect(...args)) },
+  { weight: 1, arbitrary: fc.tuple(anyUser, anyName).map((args) => remove(...args)) },
+  { weight: 6, arbitrary: fc.tuple(anyUser, anyName, anyUser, anyPermission).map((args) => shareWithUser(...args)) },
+  { weight: 6, arbitrary: fc.tuple(anyUser, anyName, anyTeam, anyPermission).map((args) => shareWithTeam(...args)) },
+  { weight: 3, arbitrary: fc.tuple(anyUser, anyName, anyFrom).map((args) => unshare(...args)) },
+  { weight: 4, arbitrary: fc.tuple(anyUser, anyName).map((args) => dismissShare(...args)) },
+  { weight: 2, arbitrary: fc.tuple(anyUser, anyTeam, anyUser).map((args) => createTeam(...args)) },
   {
     weight: 5,
     arbitrary: fc
-      .tuple(anyPerson, anyTeam, fc.constantFrom("joins" as const, "leaves" as const), anyPerson)
+      .tuple(anyUser, anyTeam, fc.constantFrom("joins" as const, "leaves" as const), anyUser)
       .map((args) => changeTeam(...args)),
   },
-  { weight: 1, arbitrary: fc.tuple(anyPerson, anyTeam).map((args) => deleteTeam(...args)) },
+  { weight: 1, arbitrary: fc.tuple(anyUser, anyTeam).map((args) => deleteTeam(...args)) },
 );
-/** Something to share and somebody to share it with, so that few sequences are about nothing. */
+/** Initial secrets and teams, so that few sequences are without effect. */
 const beginning: Step[] = [
   protect("ann", "one"),
   protect("bob", "one"),
@@ -60,47 +60,47 @@ const beginning: Step[] = [
   createTeam("cid", "blue", "ann"),
 ];
 
-/** What the model says somebody sees of a name: the list, then each operation's outcome by the owner asked for. */
-function predictView(model: Model, person: Person, name: Name): Record<string, unknown> {
-  const readable = people.filter((owner) => model.may(person, owner, name).includes("R"));
-  const own = model.grants(person, name);
+/** Returns the expected view of a name: the list, then the outcome of each operation by requested owner. */
+function predictView(model: PermissionModel, user: User, name: Name): Record<string, unknown> {
+  const readable = users.filter((owner) => model.may(user, owner, name).includes("R"));
+  const own = model.grants(user, name);
   const predicted: Record<string, unknown> = {
-    list: readable.map((owner) => `${owner} ${model.may(person, owner, name)} ${model.isShared(owner, name)}`),
+    list: readable.map((owner) => `${owner} ${model.may(user, owner, name)} ${model.isShared(owner, name)}`),
     expose:
-      own && !model.isShared(person, name)
-        ? `200 ${person}`
-        : own || model.received(person, name).length > 0
+      own && !model.isShared(user, name)
+        ? `200 ${user}`
+        : own || model.received(user, name).length > 0
           ? "409 use_link_operation"
           : "404 secret_not_found",
   };
-  for (const owner of [undefined, ...people]) {
-    const linked = model.linked(person, name, owner);
+  for (const owner of [undefined, ...users]) {
+    const linked = model.linked(user, name, owner);
     const outcome = (letter: string): string => {
-      if (!isPerson(linked)) return linked;
-      return model.may(person, linked, name).includes(letter) ? `200 ${linked}` : "403 forbidden";
+      if (!isUser(linked)) return linked;
+      return model.may(user, linked, name).includes(letter) ? `200 ${linked}` : "403 forbidden";
     };
     predicted[`expose_link of ${owner}`] = outcome("R");
     predicted[`protect_link of ${owner}`] = outcome("W");
   }
-  const held = [...model.received(person, name), ...(own ? [person] : [])];
-  const [only] = held;
+  const accessible = [...model.received(user, name), ...(own ? [user] : [])];
+  const [only] = accessible;
   predicted.update =
     only === undefined
       ? "404 secret_not_found"
-      : held.length > 1
+      : accessible.length > 1
         ? "409 ambiguous_name"
-        : model.may(person, only, name).includes("W")
+        : model.may(user, only, name).includes("W")
           ? `200 ${only}`
           : "403 forbidden";
   return predicted;
 }
 
 const localPart = (email: string): string => email.replace("@example.com", "");
-const outcomeOf = (answer: VaultResponse, owner: string | undefined): string =>
-  owner === undefined ? answer.outcome() : `${answer.outcome()} ${localPart(owner)}`;
+const outcomeOf = (response: VaultResponse, owner: string | undefined): string =>
+  owner === undefined ? response.outcome() : `${response.outcome()} ${localPart(owner)}`;
 
-async function view({ callers, suffix }: World, person: Person, name: Name): Promise<Record<string, unknown>> {
-  const caller = callers[person];
+async function view({ callers, suffix }: World, user: User, name: Name): Promise<Record<string, unknown>> {
+  const caller = callers[user];
   const key_name = name + suffix;
   const { secrets } = (await caller.call("list_no_dup")).json();
   const mine = secrets.filter((secret: { key_name: string }) => secret.key_name === key_name);
@@ -112,10 +112,10 @@ async function view({ callers, suffix }: World, person: Person, name: Name): Pro
     ),
     expose: outcomeOf(exposed, exposed.json().owner),
   };
-  for (const owner of [undefined, ...people]) {
+  for (const owner of [undefined, ...users]) {
     const body = { key_name, ...(owner !== undefined && { owner: emailOf(owner) }) };
     const revealed = await caller.call("expose_link", body);
-    // The metadata says whose it is, so that nobody is shown another secret's without its being seen.
+    // The metadata names the owner, so that a mix-up of secrets is detected.
     const { owner: said, metadata } = revealed.json();
     seen[`expose_link of ${owner}`] =
       said === undefined || metadata.of === localPart(said) ? outcomeOf(revealed, said) : metadata;
@@ -128,28 +128,28 @@ async function view({ callers, suffix }: World, person: Person, name: Name): Pro
 }
 
 let vault: TestVault;
-let callers: Record<Person, VaultClient>;
+let callers: Record<User, VaultClient>;
 let runs = 0;
 beforeAll(async () => {
-  vault = await TestVault.start({ emails: people.map(emailOf), limits: { requestsPerSecond: 1e6, requestBurst: 1e6 } });
-  const log = (person: Person) => vault.client(emailOf(person));
+  vault = await TestVault.start({ emails: users.map(emailOf), limits: { requestsPerSecond: 1e6, requestBurst: 1e6 } });
+  const log = (user: User) => vault.client(emailOf(user));
   callers = { ann: await log("ann"), bob: await log("bob"), cid: await log("cid"), dee: await log("dee") };
 });
 afterAll(() => vault[Symbol.asyncDispose]());
 
-test("after any sequence of shares, teams and their ends, each person may list, reveal and change what the model says", async () => {
+test("after any sequence of shares and team changes, permissions match the model", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { maxLength: 40, size: "max" }), async (steps) => {
       const world: World = { callers, suffix: ` ${(runs += 1)}` };
-      const model = new Model();
+      const model = new PermissionModel();
       for (const step of [...beginning, ...steps]) {
         const outcome = step.predict(model);
         expect([String(step), (await step.run(world)).outcome()]).toEqual([String(step), outcome]);
       }
       for (const name of names) {
-        for (const person of people) {
-          const predicted = predictView(model, person, name);
-          expect([person, name, await view(world, person, name)]).toEqual([person, name, predicted]);
+        for (const user of users) {
+          const predicted = predictView(model, user, name);
+          expect([user, name, await view(world, user, name)]).toEqual([user, name, predicted]);
         }
       }
     }),

@@ -33,7 +33,7 @@ afterEach(async () => {
 const ring = (): KeyRing => new KeyRing(new KeyFile(keyPath));
 const loud = { limits: { requestsPerSecond: 100_000, requestBurst: 100_000 } };
 
-/** A server with Ann, who has so many secrets, `s0` worth `canary-0`, and so on, and two files. */
+/** Starts a server with secrets of Ann, `s0` with the value `canary-0` and so on, and two files. */
 async function filledVault(secrets: number): Promise<{ vault: TestVault; ann: VaultClient }> {
   const vault = await TestVault.start({ data: data.location, masterKey: ring(), ...loud });
   const ann = await vault.client("ann@example.com");
@@ -61,7 +61,7 @@ async function keyIdsInData(): Promise<unknown[]> {
 
 const retiredFiles = async (): Promise<string[]> => (await readdir(directory)).filter((name) => name.endsWith(".retired"));
 
-/** Reads and writes, without a pause, until it is stopped; answers whatever was not as it should be. */
+/** Reads and writes, without a pause, until it is stopped; responses whatever was not as it should be. */
 async function workUntil(stop: AbortSignal, caller: VaultClient, worker: number): Promise<string[]> {
   const faults: string[] = [];
   const check = (what: string, good: boolean, outcome: string): void => void (good || faults.push(`${what}: ${outcome}`));
@@ -82,7 +82,7 @@ async function workUntil(stop: AbortSignal, caller: VaultClient, worker: number)
   return faults;
 }
 
-test("while eight read and write, the master key is changed without an error, a wrong value or a restart", async () => {
+test("rotates the master key under load without errors, wrong values or a restart", async () => {
   const old = parseMasterKeys(await readFile(keyPath, "utf8"));
   const before = new KeyRing({ read: () => old });
   const { vault, ann } = await filledVault(200);
@@ -117,7 +117,7 @@ test("while eight read and write, the master key is changed without an error, a 
   await expectEverything(new VaultClient(again.url, ann.email, { token: ann.token }), 200);
 }, 60_000);
 
-test("killed at any moment, a rotation is finished by the next one, and nothing is lost", async () => {
+test("a killed rotation is completed by the next one without data loss", async () => {
   const { vault, ann } = await filledVault(400);
   await using _vault = vault;
   for (const wait of [0, 3, 15, 40, 90]) {
@@ -138,7 +138,7 @@ test("killed at any moment, a rotation is finished by the next one, and nothing 
 
 type Cut = "before" | "within" | "after";
 
-/** The store, until its so-manyth write: that one fails, before it begins, within, or when it is committed. */
+/** Wraps a store whose n-th write fails: before it starts, within it, or after its commit. */
 function cutAt(store: Store, at: number, cut: Cut): Store {
   let writes = 0;
   return {
@@ -161,12 +161,12 @@ function cutAt(store: Store, at: number, cut: Cut): Store {
 }
 
 test.each<Cut>(["before", "within", "after"])(
-  "cut short %s any of its writes, it can be finished; meanwhile all is readable",
+  "a rotation interrupted %s any write can be completed; data stays readable",
   async (cut) => {
     const { vault, ann } = await filledVault(60);
     await using _vault = vault;
     const turn = async (at: number): Promise<boolean> => {
-      // SQLite's lock is not for two connections of one process at once: nobody else writes here.
+      // SQLite's lock does not separate two connections of one process: there are no other writers.
       await using store = await openStore(data.location);
       const rotation = {
         keys: ring(),
@@ -181,7 +181,7 @@ test.each<Cut>(["before", "within", "after"])(
       await ann.call("protect", { key_name: "between", key_value: `canary-${at}` });
       expect((await ann.call("expose", { key_name: "between" })).json().key_value).toBe(`canary-${at}`);
       await expectEverything(ann, 60);
-      // One that had begun is gone on with; it is not begun again with another key.
+      // A started rotation is resumed, not restarted with another key.
       const settings = new Map(
         (await data.select("SELECT name, value FROM settings")).map((row) => [row["name"], row["value"]] as const),
       );
@@ -204,7 +204,7 @@ test.each<Cut>(["before", "within", "after"])(
 
 const id = (name: string): string => `(SELECT id FROM secrets WHERE name = '${name}')`;
 
-test("versions that were altered or swapped are named and left as they are; all others are done, and the old key stays", async () => {
+test("rotation reports altered or swapped versions, rewraps all others and keeps the old key", async () => {
   const { vault, ann } = await filledVault(5);
   await using _vault = vault;
   const [old] = ring().ids;
@@ -228,7 +228,7 @@ test("versions that were altered or swapped are named and left as they are; all 
   expect(ring().ids).toHaveLength(1);
 }, 30_000);
 
-test("to a key that every server has already: their files stay as they are", async () => {
+test("rotation to an existing key leaves the key file unchanged", async () => {
   const { vault, ann } = await filledVault(3);
   await using _vault = vault;
   const key = Buffer.from(generateMasterKey().reveal()).toString("base64");
@@ -241,7 +241,7 @@ test("to a key that every server has already: their files stay as they are", asy
   expect(await readFile(keyPath, "utf8")).toBe(both);
   const unknown = await rotate(["--to", "0123456789abcdef", "--master-key-file", keyPath]).result;
   expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining("unknown master key 0123456789abcdef") });
-  // By the environment alone.
+  // Configured by the environment only.
   const child = new VaultsyncProcess(["vault", "rotate-key", "--to", ring().ids[0]!], {
     env: {
       VAULTSYNC_VAULT_DATA: data.location,
@@ -251,7 +251,7 @@ test("to a key that every server has already: their files stay as they are", asy
   expect((await child.result).code).toBe(0);
 }, 30_000);
 
-test("keys that are not those of the data, or no data at all, are refused, and the file stays as it is", async () => {
+test("rotation rejects unknown keys and missing data and leaves the key file unchanged", async () => {
   const { vault } = await filledVault(1);
   await using _vault = vault;
   const [current] = ring().ids;

@@ -25,7 +25,7 @@ const written: Record<Attribute, readonly string[]> = {
 const anyPair = fc
   .constantFrom(...attributes)
   .chain((attribute) => fc.constantFrom(...written[attribute]).map((value): Pair => [attribute, value]));
-/** Any pairs; those that an attribute lacks are made up for by `*`, where there is room for doubt about nothing else. */
+/** Generates any pairs; attributes without a pair get `*`, so that the scope is valid. */
 const anyScope = fc
   .array(anyPair, { maxLength: 8 })
   .map((pairs): Pair[] => [
@@ -33,7 +33,7 @@ const anyScope = fc
     ...attributes.filter((attribute) => !pairs.some(([given]) => given === attribute)).map((attribute): Pair => [attribute, "*"]),
   ]);
 
-/** Whether each attribute has a pair that admits the secret's value. */
+/** Reports whether each attribute has a pair that includes the secret's value. */
 function reaches(scope: readonly Pair[], secret: (typeof secrets)[number]): boolean {
   const actual = { ...secret, application_type: "container", classification: "top", secret_name: secret.name };
   return attributes.every((attribute) =>
@@ -57,7 +57,7 @@ afterAll(() => vault[Symbol.asyncDispose]());
 
 const shared = new Set(["two", "all"]);
 
-test("a token lists, reveals and changes what its pairs admit and nothing else, own or received", async () => {
+test("a token lists, reads and changes exactly the secrets its scope includes, own or received", async () => {
   await fc.assert(
     fc.asyncProperty(anyScope, fc.constantFrom("ann@example.com", "bob@example.com"), async (scope, email) => {
       const caller = await vault.client(email, scope.map(([attribute, value]) => `${attribute}:${value}`).join(","));
@@ -73,7 +73,7 @@ test("a token lists, reveals and changes what its pairs admit and nothing else, 
           await caller.call(family ? "version_expose_link" : "version_expose", { key_name, key_version: 1 }),
           await caller.call(family ? "protect_link" : "protect", { key_name, key_value: "again" }),
           await caller.call("update_key_metadata", { key_name, key_version: 1, metadata: { note: 1 } }),
-        ].map((answer) => answer.outcome());
+        ].map((response) => response.outcome());
         const expected = reached.includes(key_name) ? "200" : "403 out_of_scope";
         expect([key_name, outcomes]).toEqual([key_name, outcomes.map(() => expected)]);
       }

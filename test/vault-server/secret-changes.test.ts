@@ -38,7 +38,7 @@ const update = (caller: VaultClient, name: string, body: object) =>
 const remove = (caller: VaultClient, keyName: unknown) => caller.call("delete", { key_name: keyName });
 
 describe("version_delete", () => {
-  test("a name or a version that is not there is not found; the only version is left alone", async () => {
+  test("responds not found for unknown names and versions, and keeps the only version", async () => {
     const name = await fresh();
     expect((await removeVersion(ann, "nowhere", 1)).outcome()).toBe("404 secret_not_found");
     expect((await removeVersion(bob, name, 1)).outcome()).toBe("404 secret_not_found");
@@ -47,20 +47,20 @@ describe("version_delete", () => {
     expect((await exposed(name)).key_value).toBe("v");
   });
 
-  test.each([undefined, null, "1", 0, 1.5])("the version %j is refused", async (version) => {
+  test.each([undefined, null, "1", 0, 1.5])("rejects the version %j", async (version) => {
     expect((await removeVersion(ann, await fresh(["1", "2"]), version)).outcome()).toBe("400 invalid_request");
   });
 
-  test("an older version goes, the others keep their numbers and values", async () => {
+  test("deletes an older version; the others keep their numbers and values", async () => {
     const name = await fresh(["one", "two", "three"]);
-    const answer = await removeVersion(ann, name, 2);
-    expect([answer.outcome(), answer.json()]).toEqual(["200", { deleted: { key_name: name, key_version: 2 } }]);
+    const response = await removeVersion(ann, name, 2);
+    expect([response.outcome(), response.json()]).toEqual(["200", { deleted: { key_name: name, key_version: 2 } }]);
     expect(await versionNumbers(name)).toEqual([1, 3]);
     expect((await ann.call("version_expose", { key_name: name, key_version: 2 })).outcome()).toBe("404 version_not_found");
     expect((await ann.call("version_expose", { key_name: name, key_version: 1 })).json().key_value).toBe("one");
   });
 
-  test("without the latest the next lower one is the latest, and its number is never used again", async () => {
+  test("deleting the latest version makes the next lower one the latest; its number is not reused", async () => {
     const name = await fresh(["one", "two", "three"]);
     await removeVersion(ann, name, 2);
     await removeVersion(ann, name, 3);
@@ -70,7 +70,7 @@ describe("version_delete", () => {
     expect(await versionNumbers(name)).toEqual([1, 4]);
   });
 
-  test("it is the creator's in both families, whatever a grantee may do", async () => {
+  test("is allowed for the creator only, for shared and unshared secrets", async () => {
     const name = await fresh(["one", "two"]);
     await shareWithBob(name, "RW");
     expect((await removeVersion(bob, name, 1)).outcome()).toBe("403 forbidden");
@@ -79,12 +79,12 @@ describe("version_delete", () => {
     expect(await versionNumbers(name, "version_list_for_link")).toEqual([2]);
   });
 
-  test("out of scope, now or once the older version decides, nothing is deleted", async () => {
+  test("is out_of_scope when the secret is outside the scope before or after the deletion", async () => {
     const name = await fresh(["one"], { metadata: { cloud_type: "before" } });
     await ann.call("protect", { key_name: name, key_value: "two", metadata: { cloud_type: "after" } });
     for (const cloud of ["before", "after"]) {
-      const answer = await removeVersion(await scoped({ cloud_type: [cloud] }), name, 2);
-      expect([cloud, answer.outcome()]).toEqual([cloud, "403 out_of_scope"]);
+      const response = await removeVersion(await scoped({ cloud_type: [cloud] }), name, 2);
+      expect([cloud, response.outcome()]).toEqual([cloud, "403 out_of_scope"]);
     }
     expect(await versionNumbers(name)).toEqual([1, 2]);
     expect((await removeVersion(await scoped({ cloud_type: ["after"] }), name, 1)).outcome()).toBe("200");
@@ -102,11 +102,11 @@ describe("update_key_metadata", () => {
     { metadata: {}, key_version: "1" },
     { metadata: {}, key_version: undefined },
     { metadata: {}, owner: 1 },
-  ])("a body with %j is refused", async (body) => {
+  ])("rejects a body with %j", async (body) => {
     expect((await update(ann, await fresh(), body)).outcome()).toBe("400 invalid_request");
   });
 
-  test("a name or a version that is not there is not found", async () => {
+  test("responds not found for unknown names and versions", async () => {
     const name = await fresh();
     expect((await update(ann, "nowhere", { metadata: {} })).outcome()).toBe("404 secret_not_found");
     expect((await update(bob, name, { metadata: {} })).outcome()).toBe("404 secret_not_found");
@@ -114,23 +114,25 @@ describe("update_key_metadata", () => {
     expect((await update(ann, name, { metadata: {}, key_version: 2 })).outcome()).toBe("404 version_not_found");
   });
 
-  test("only the names given are changed, of that version only, and the value and its version stay", async () => {
+  test("changes only the given names of that version; value and version number are unchanged", async () => {
     const name = await fresh(["one", "two"], { metadata: { team: { on: [1] }, note: "kept" } });
     const before = (await ann.call("version_list", { key_name: name })).json().versions;
     clock.stepWall(5000);
-    const answer = await update(ann, name, { metadata: { classification: "low", team: null, added: [{}], expiration_time: 20 } });
+    const response = await update(ann, name, {
+      metadata: { classification: "low", team: null, added: [{}], expiration_time: 20 },
+    });
     const changed = {
       ...before[0],
       metadata: { ...before[0].metadata, classification: "low", team: null, added: [{}], expiration_time: 20 },
       updated_at: new Date(clock.now()).toISOString(),
       expires_at: new Date(Date.parse(before[0].created_at) + 20 * 86_400_000).toISOString(),
     };
-    expect([answer.outcome(), answer.json()]).toEqual(["200", { secret: changed }]);
+    expect([response.outcome(), response.json()]).toEqual(["200", { secret: changed }]);
     expect((await ann.call("version_list", { key_name: name })).json().versions).toEqual([changed, before[1]]);
     expect(await exposed(name)).toMatchObject({ key_value: "two", key_version: 2 });
   });
 
-  test("the other spelling and the top-level form are taken, with the same precedence as in protect", async () => {
+  test("accepts enviroment_type and top-level names with the same precedence as protect", async () => {
     const name = await fresh();
     const environment = async (body: object) => (await update(ann, name, body)).json().secret.metadata.environment_type;
     expect(await environment({ enviroment_type: "a" })).toBe("a");
@@ -140,7 +142,7 @@ describe("update_key_metadata", () => {
     expect((await update(ann, name, { expiration_time: 3 })).json().secret.metadata).not.toHaveProperty("enviroment_type");
   });
 
-  test("a name such as __proto__ is data", async () => {
+  test("treats __proto__ as a plain metadata name", async () => {
     const name = await fresh();
     const headers = { "content-type": "application/json", authorization: ann.token };
     const body = `{"email":"${ann.email}","key_name":"${name}","key_version":1,"metadata":{"__proto__":{"polluted":1}}}`;
@@ -148,30 +150,35 @@ describe("update_key_metadata", () => {
     expect((await ann.call("expose", { key_name: name })).bytes.toString()).toContain(`"__proto__":{"polluted":1}`);
   });
 
-  test("it needs W; a grantee with it changes a shared secret, and may name its owner", async () => {
+  test("requires W; a grantee with W can change a shared secret and set its owner", async () => {
     const name = await fresh();
     await shareWithBob(name, "R");
     expect((await update(bob, name, { metadata: { note: 1 } })).outcome()).toBe("403 forbidden");
     for (const permission of ["W", "RW"]) {
       await shareWithBob(name, permission);
-      const answer = await update(bob, name, { metadata: { note: permission }, owner: "ANN@example.com" });
-      expect(answer.json().secret).toMatchObject({ owner: ann.email, shared: true, permission, metadata: { note: permission } });
+      const response = await update(bob, name, { metadata: { note: permission }, owner: "ANN@example.com" });
+      expect(response.json().secret).toMatchObject({
+        owner: ann.email,
+        shared: true,
+        permission,
+        metadata: { note: permission },
+      });
     }
     expect((await update(ann, name, { metadata: { note: "ann's" } })).json().secret).toMatchObject({ permission: "RW" });
   });
 
-  test("one's own and a received secret of one name are told apart by owner only", async () => {
+  test("requires the owner when the caller has an own and a received secret of that name", async () => {
     const name = await fresh();
     await shareWithBob(name, "W");
     await bob.call("protect", { key_name: name, key_value: "bob's" });
     expect((await update(bob, name, { metadata: { note: 1 } })).outcome()).toBe("409 ambiguous_name");
     for (const owner of [ann.email, bob.email]) {
-      const answer = await update(bob, name, { metadata: { note: owner }, owner });
-      expect(answer.json().secret).toMatchObject({ owner, metadata: { note: owner } });
+      const response = await update(bob, name, { metadata: { note: owner }, owner });
+      expect(response.json().secret).toMatchObject({ owner, metadata: { note: owner } });
     }
   });
 
-  test("it changes at once which scopes reach the secret, and moves nothing outside one's own", async () => {
+  test("changes immediately which scopes include the secret, and never moves it out of scope", async () => {
     const name = await fresh(["one", "two"], { metadata: { cloud_type: "mine" } });
     const mine = await scoped({ cloud_type: ["mine"] });
     const move = (caller: VaultClient, version: number, cloud: string) =>
@@ -187,13 +194,13 @@ describe("update_key_metadata", () => {
 
 describe("delete", () => {
   test.each([undefined, null, [], [""], [1], 7, ["a", ["b"]], Array.from({ length: 10_001 }, (_, i) => `n${i}`)])(
-    "key_name %j is refused",
+    "rejects key_name %j",
     async (key_name) => {
       expect((await remove(ann, key_name)).outcome()).toBe("400 invalid_request");
     },
   );
 
-  test("all or nothing: one name that is not there, not one's own or out of scope saves the others, and is pointed at", async () => {
+  test("deletes nothing when one name is unknown, foreign or out of scope, and names its index", async () => {
     const [kept, foreign] = [await fresh(), `bobs-${freshNumber}`];
     await bob.call("protect", { key_name: foreign, key_value: "v" });
     const unknown = await remove(ann, [kept, "nowhere"]);
@@ -211,7 +218,7 @@ describe("delete", () => {
     expect(await names(ann)).toEqual(expect.arrayContaining([kept, foreign]));
   });
 
-  test("a string and an array are both taken, names said twice count once, and the names start again at version 1", async () => {
+  test("accepts a string or an array, ignores duplicates, and names restart at version 1", async () => {
     const [one, two, three] = [await fresh(["1", "2"]), await fresh(), await fresh()];
     expect((await remove(ann, one)).json()).toEqual({ deleted: [one] });
     expect((await remove(ann, [three, two, three])).json()).toEqual({ deleted: [three, two] });
@@ -222,7 +229,7 @@ describe("delete", () => {
     }
   });
 
-  test("a shared secret goes for everybody, and a new one of its name is shared with nobody", async () => {
+  test("deletes a shared secret for all users; a new secret of the name is unshared", async () => {
     const name = await fresh();
     await shareWithBob(name, "RW");
     expect((await remove(bob, name)).outcome()).toBe("403 forbidden");

@@ -37,11 +37,11 @@ const names = async (caller: VaultClient): Promise<string[]> =>
 const metadataOf = async (body: object) => (await protect(ann, { key_name: freshName(), key_value: "v", ...body })).metadata;
 
 describe("protect", () => {
-  test("creates a secret with the defaults of the interface", async () => {
+  test("creates a secret with default metadata", async () => {
     const name = freshName();
     const start = clock.now();
-    const answer = await ann.call("protect", { key_name: name, key_value: "v" });
-    expect(answer.json()).toEqual({
+    const response = await ann.call("protect", { key_name: name, key_value: "v" });
+    expect(response.json()).toEqual({
       secret: {
         key_name: name,
         key_version: 1,
@@ -59,13 +59,13 @@ describe("protect", () => {
     });
   });
 
-  test("a known name gets a new version even when the value is equal, and old values stay", async () => {
+  test("adds a version for an existing name, even with an equal value, and keeps old values", async () => {
     const name = freshName();
     for (const value of ["one", "two", "two"]) await ann.call("protect", { key_name: name, key_value: value });
     const values = [];
     for (const version of [1, 2, 3]) {
-      const answer = (await ann.call("version_expose", { key_name: name, key_version: version })).json();
-      values.push([answer.key_version, answer.key_value]);
+      const response = (await ann.call("version_expose", { key_name: name, key_version: version })).json();
+      values.push([response.key_version, response.key_value]);
     }
     expect(values).toEqual([
       [1, "one"],
@@ -82,7 +82,7 @@ describe("protect", () => {
     });
   });
 
-  test("versions written at once never repeat", async () => {
+  test("concurrent writes get distinct version numbers", async () => {
     const name = freshName();
     const records = await Promise.all(Array.from({ length: 30 }, (_, i) => protect(ann, { key_name: name, key_value: `v${i}` })));
     expect(records.map((record) => record.key_version).sort((a, b) => a - b)).toEqual(
@@ -90,7 +90,7 @@ describe("protect", () => {
     );
   });
 
-  test("metadata given is changed, the rest kept, and each version has its own", async () => {
+  test("merges metadata into that of the previous version, per version", async () => {
     const name = freshName();
     await protect(ann, {
       key_name: name,
@@ -106,7 +106,7 @@ describe("protect", () => {
     expect(versions.map((record: { key_version: number }) => record.key_version)).toEqual([1, 2, 3]);
   });
 
-  test("standard names count at the top level too; inside metadata, and the right spelling of a level, win", async () => {
+  test("accepts standard metadata at the top level; metadata and correct spellings take precedence", async () => {
     expect(await metadataOf({ cloud_type: "top", expiration_time: 4 })).toEqual({
       ...defaults,
       cloud_type: "top",
@@ -122,15 +122,15 @@ describe("protect", () => {
     expect(await metadataOf({ owner: "x", custom: "y" })).toEqual(defaults);
   });
 
-  test("names like __proto__ and constructor are data, as secret names and as metadata names", async () => {
+  test("treats __proto__ and constructor as plain names of secrets and metadata", async () => {
     for (const name of ["__proto__", "constructor", "toString"]) {
       const metadata = `{"__proto__":{"polluted":1},"constructor":"c","nested":{"__proto__":2}}`;
       const headers = { "content-type": "application/json", authorization: ann.token };
       const body = `{"email":"ann@example.com","key_name":"${name}","key_value":"v","metadata":${metadata}}`;
       expect((await sendRequest(`${vault.url}/v1/user/secret/protect`, { headers, body })).status).toBe(200);
-      const answer = await ann.call("expose", { key_name: name });
-      expect(answer.bytes.toString()).toContain(`"__proto__":{"polluted":1},"constructor":"c","nested":{"__proto__":2}`);
-      expect(Object.keys(answer.json().metadata)).toEqual(expect.arrayContaining(["__proto__", "constructor", "nested"]));
+      const response = await ann.call("expose", { key_name: name });
+      expect(response.bytes.toString()).toContain(`"__proto__":{"polluted":1},"constructor":"c","nested":{"__proto__":2}`);
+      expect(Object.keys(response.json().metadata)).toEqual(expect.arrayContaining(["__proto__", "constructor", "nested"]));
     }
     expect(await names(ann)).toEqual(expect.arrayContaining(["__proto__", "constructor", "toString"]));
     expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
@@ -143,26 +143,26 @@ describe("protect", () => {
     ["many lines", "-----BEGIN X-----\nabc\n-----END X-----\n"],
     ["100 KB", "0123456789".repeat(10_000)],
     ["1 MiB of three-byte characters", "€".repeat(349_525)],
-  ])("a value that is %s comes back byte for byte", async (_what, value) => {
+  ])("returns a value unchanged: %s", async (_what, value) => {
     const name = freshName();
     expect((await ann.call("protect", { key_name: name, key_value: value })).status).toBe(200);
     expect(await exposed(ann, name)).toBe(value);
   });
 
-  test("a value of more than 1 MiB in UTF-8 is too large", async () => {
+  test("rejects a value above 1 MiB in UTF-8 as too_large", async () => {
     const refused = await ann.call("protect", { key_name: freshName(), key_value: "€".repeat(349_526) });
     expect([refused.status, refused.code()]).toEqual([413, "too_large"]);
   });
 
   test.each(["", "a\nb", "a\u0000", "\u007f", "\u0085", "n".repeat(257), "💚".repeat(257), "\ud800"])(
-    "the name %j is refused",
+    "rejects the name %j",
     async (name) => {
-      const answer = await ann.call("protect", { key_name: name, key_value: "v" });
-      expect([answer.status, answer.code()]).toEqual([400, "invalid_request"]);
+      const response = await ann.call("protect", { key_name: name, key_value: "v" });
+      expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
     },
   );
 
-  test("names of 256 characters beyond the first plane, with slashes and spaces, and both normal forms apart, are kept", async () => {
+  test("keeps names of 256 emoji, with slashes and spaces, and in distinct normal forms", async () => {
     for (const name of ["💚".repeat(256), "a/b c:d%2C", "caf\u00e9", "cafe\u0301"]) {
       await protect(ann, { key_name: name, key_value: name });
       expect(await exposed(ann, name)).toBe(name);
@@ -191,20 +191,20 @@ describe("protect", () => {
     { delete_time: "-1" },
     { delete_time: 10 ** 12 + 1 },
     { delete_time: true },
-  ])("a body with %j is refused", async (body) => {
-    const answer = await ann.call("protect", { key_name: "never", key_value: "v", ...body });
-    expect([answer.status, answer.code()]).toEqual([400, "invalid_request"]);
+  ])("rejects a body with %j", async (body) => {
+    const response = await ann.call("protect", { key_name: "never", key_value: "v", ...body });
+    expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
   });
 
-  test("a number that JSON can write and a double cannot is refused, not changed", async () => {
+  test("rejects a JSON number that exceeds a double", async () => {
     const headers = { "content-type": "application/json", authorization: ann.token };
     const body = `{"email":"ann@example.com","key_name":"n","key_value":"v","metadata":{"x":[1e999]}}`;
     expect((await sendRequest(`${vault.url}/v1/user/secret/protect`, { headers, body })).code()).toBe("invalid_request");
   });
 });
 
-describe("reading", () => {
-  test("a name or a version that is not there is not found; another person's secret is as if it were not there", async () => {
+describe("reading secrets", () => {
+  test("responds not found for unknown names and versions and for other users' secrets", async () => {
     const name = freshName();
     await protect(ann, { key_name: name, key_value: "v" });
     for (const [operation, body] of [
@@ -221,20 +221,20 @@ describe("reading", () => {
     expect(await names(bob)).not.toContain(name);
   });
 
-  test("two people's secrets of one name are two secrets", async () => {
+  test("keeps secrets of two users with the same name apart", async () => {
     const name = freshName();
     await protect(ann, { key_name: name, key_value: "ann's" });
     await protect(bob, { key_name: name, key_value: "bob's" });
     expect([await exposed(ann, name), await exposed(bob, name)]).toEqual(["ann's", "bob's"]);
   });
 
-  test("the list names each secret once with its latest version, by code point, and holds no value", async () => {
+  test("list_no_dup has each secret once with its latest version, in code point order, no values", async () => {
     await using other = await TestVault.start();
     const eve = await other.client("ann@example.com");
     const canary = "canary-5d1b7e";
     for (const name of ["\u{10000}", "\uffff", "b", "a", "B", "a"]) await protect(eve, { key_name: name, key_value: canary });
-    const answer = await eve.call("list_no_dup");
-    const listed = answer
+    const response = await eve.call("list_no_dup");
+    const listed = response
       .json()
       .secrets.map((secret: { key_name: string; key_version: number }) => [secret.key_name, secret.key_version]);
     expect(listed).toEqual([
@@ -244,11 +244,11 @@ describe("reading", () => {
       ["\uffff", 1],
       ["\u{10000}", 1],
     ]);
-    expect(answer.bytes.toString()).not.toContain(canary);
+    expect(response.bytes.toString()).not.toContain(canary);
     expect((await eve.call("version_list", { key_name: "a" })).bytes.toString()).not.toContain(canary);
   });
 
-  test("an empty list is a list", async () => {
+  test("list_no_dup responds with an empty array for no secrets", async () => {
     await using other = await TestVault.start();
     expect((await (await other.client("bob@example.com")).call("list_no_dup")).json()).toEqual({ secrets: [] });
   });
@@ -257,7 +257,7 @@ describe("reading", () => {
 const scoped = (narrowed: Record<string, string[]>) => vault.client("ann@example.com", scopeString(narrowed), 1e6);
 
 describe("scopes", () => {
-  test("a narrowed token lists and reveals what every attribute admits, and nothing else", async () => {
+  test("a narrowed token lists and reads exactly the secrets that match all attributes", async () => {
     const tag = freshName();
     const metadata = { cloud_type: tag, classification: "low", application_type: "vm", environment_type: "prod" };
     await protect(ann, { key_name: tag, key_value: "v", metadata });
@@ -285,13 +285,13 @@ describe("scopes", () => {
         ["version_list", {}],
         ["version_expose", { key_version: 1 }],
       ] as const) {
-        const answer = await caller.call(operation, { key_name: tag, ...body });
-        expect([operation, answer.status, answer.code()]).toEqual([operation, 403, "out_of_scope"]);
+        const response = await caller.call(operation, { key_name: tag, ...body });
+        expect([operation, response.status, response.code()]).toEqual([operation, 403, "out_of_scope"]);
       }
     }
   });
 
-  test("the latest version's metadata decides, at once, also for older versions", async () => {
+  test("the metadata of the latest version decides immediately, also for older versions", async () => {
     const name = freshName();
     await protect(ann, { key_name: name, key_value: "1", metadata: { cloud_type: "before" } });
     const before = await scoped({ cloud_type: ["before"], secret_name: [name] });
@@ -303,7 +303,7 @@ describe("scopes", () => {
     expect((await after.call("version_expose", { key_name: name, key_version: 1 })).json().key_value).toBe("1");
   });
 
-  test("a secret can be neither created, nor changed, nor moved outside one's own scope", async () => {
+  test("a secret cannot be created, changed or moved outside the token's scope", async () => {
     const name = freshName();
     const caller = await scoped({ cloud_type: ["mine"] });
     expect((await caller.call("protect", { key_name: name, key_value: "v" })).code()).toBe("out_of_scope");
@@ -319,12 +319,12 @@ describe("scopes", () => {
     expect(await exposed(ann, name)).toBe("x");
   });
 
-  test("a name that does not exist is not found, whatever the scope", async () => {
+  test("an unknown name is secret_not_found for any scope", async () => {
     const caller = await scoped({ secret_name: ["only-this"] });
     expect((await caller.call("expose", { key_name: "nowhere" })).code()).toBe("secret_not_found");
   });
 
-  test("percent-encoded values are literal: a comma, a colon, a star, the word all", async () => {
+  test("percent-encoded values are literal: comma, colon, star and the word all", async () => {
     for (const name of ["a,b", "a:b", "*", "all", "100%"]) {
       await protect(ann, { key_name: name, key_value: name });
       const encoded = encodeURIComponent(name).replace("*", "%2A").replace("all", "%61ll");
@@ -335,7 +335,7 @@ describe("scopes", () => {
 });
 
 describe("deadlines", () => {
-  test("at delete_time the secret is gone for every reader at once, and its name starts again at version 1", async () => {
+  test("at delete_time the secret disappears for all operations; its name restarts at version 1", async () => {
     const name = freshName();
     await protect(ann, { key_name: name, key_value: "1", delete_time: "2" });
     await protect(ann, { key_name: name, key_value: "2" });
@@ -355,7 +355,7 @@ describe("deadlines", () => {
     expect((await ann.call("version_list", { key_name: name })).json().versions).toHaveLength(1);
   });
 
-  test("delete_time counts from the call that set it; a later protect without it, or with null, leaves the deadline", async () => {
+  test("delete_time counts from the request that set it; protect without it keeps the deadline", async () => {
     const name = freshName();
     const first = await protect(ann, { key_name: name, key_value: "1", delete_time: 10 });
     clock.stepWall(MINUTE);
@@ -371,7 +371,7 @@ describe("deadlines", () => {
     expect(record.expires_at).toBe(clock.now() + 8.64e16);
   });
 
-  test("an expired version is still listed and, by default, served", async () => {
+  test("an expired version is listed and, by default, served", async () => {
     const name = freshName();
     await protect(ann, { key_name: name, key_value: "v", expiration_time: 1 });
     const isExpired = async () => [
@@ -387,7 +387,7 @@ describe("deadlines", () => {
     expect((await ann.call("version_expose", { key_name: name, key_version: 1 })).json().expired).toBe(true);
   });
 
-  test("a server that denies expired values answers secret_expired, per version, and lists them all the same", async () => {
+  test("with --expired deny, expired versions are listed but secret_expired when read", async () => {
     const denyClock = new VirtualClock();
     await using deny = await TestVault.start({ expired: "deny", clock: denyClock });
     const caller = await deny.client("ann@example.com", scopeString(), 1000);

@@ -30,7 +30,7 @@ const person = (to: string, permission = "R", state = "active") => ({ to, kind: 
 const team = (to: string, permission = "R", state = "active") => ({ to, kind: "team", permission, state });
 
 describe("share_list", () => {
-  test("names people, then teams, each by code point, with what they may and whether they are there", async () => {
+  test("lists users, then teams, in code point order, with permission and state", async () => {
     const teams = [`${name} 😀`, `${name} \uFFFD`, `${name} Z`];
     for (const group_id of teams) await ann.call("team_create", { group_id, members: [bob.email] });
     await ann.call("team_add_members", { group_id: teams[0], members: ["new@example.com"] });
@@ -40,8 +40,8 @@ describe("share_list", () => {
     await share({ usr_id_to: ["new@example.com", "idle@example.com"] }, "W");
     await share({ usr_id_to: ["BOB@example.com"] }, "RW");
     await share({ usr_id_to: ["_@example.com"] });
-    const answer = await listShares();
-    expect([answer.outcome(), answer.json()]).toEqual([
+    const response = await listShares();
+    expect([response.outcome(), response.json()]).toEqual([
       "200",
       {
         key_name: name,
@@ -58,20 +58,20 @@ describe("share_list", () => {
     ]);
   });
 
-  test("the state is the one that share answers, and follows those who come and go", async () => {
+  test("has the same state as the response of share, and follows team membership", async () => {
     const group_id = `${name} team`;
     await ann.call("team_create", { group_id, members: [bob.email, "later@example.com"] });
-    const answered = [
+    const responded = [
       ...(await share({ usr_id_to: [bob.email, "later@example.com"] })),
       ...(await share({ group_id_to: group_id })),
     ];
-    expect(states(answered)).toEqual(["active", "invited", "invited"]);
-    expect(states(await shares())).toEqual(states(answered));
+    expect(states(responded)).toEqual(["active", "invited", "invited"]);
+    expect(states(await shares())).toEqual(states(responded));
     await ann.call("team_remove_members", { group_id, members: "later@example.com" });
     expect(states(await shares())).toEqual(["active", "invited", "active"]);
   });
 
-  test("sharing again replaces the permission, unsharing ends the entry, deleting a team too", async () => {
+  test("follows changed permissions, unsharing and deleted teams", async () => {
     const group_id = `${name} team`;
     await ann.call("team_create", { group_id });
     expect(await shares()).toEqual([]);
@@ -86,7 +86,7 @@ describe("share_list", () => {
     expect(await shares()).toEqual([]);
   });
 
-  test("what a grantee put away is no longer listed as theirs; what their team has is still", async () => {
+  test("omits a share its grantee dismissed, but not one through the grantee's team", async () => {
     const group_id = `${name} team`;
     await ann.call("team_create", { group_id, members: [bob.email] });
     await share({ usr_id_to: bob.email });
@@ -95,7 +95,7 @@ describe("share_list", () => {
     expect(await shares()).toEqual([team(group_id)]);
   });
 
-  test("a team that its sharer has left is listed to them still", async () => {
+  test("lists a share with a team that the creator has left", async () => {
     const group_id = `${name} team`;
     await bob.call("team_create", { group_id, members: [ann.email] });
     await share({ group_id_to: group_id });
@@ -103,7 +103,7 @@ describe("share_list", () => {
     expect(await shares()).toEqual([team(group_id)]);
   });
 
-  test("it is the creator's alone: a grantee, even one who may only write, is forbidden, anybody else finds nothing", async () => {
+  test("is forbidden for grantees, and secret_not_found for other users", async () => {
     expect((await listShares(bob)).outcome()).toBe("404 secret_not_found");
     for (const permission of ["R", "W", "RW"]) {
       await share({ usr_id_to: bob.email }, permission);
@@ -114,7 +114,7 @@ describe("share_list", () => {
     expect((await listShares(bob)).json()).toEqual({ key_name: name, shares: [] });
   });
 
-  test("a token that does not reach the secret is told nothing", async () => {
+  test("is out_of_scope for a token whose scope does not include the secret", async () => {
     await share({ usr_id_to: bob.email });
     const outside = await vault.client(ann.email, scopeString({ secret_name: ["other"] }));
     expect((await listShares(outside)).outcome()).toBe("403 out_of_scope");
@@ -126,7 +126,7 @@ describe("share_list", () => {
     ["no name", undefined],
     ["several names", ["a", "b"]],
     ["an empty name", ""],
-  ])("%s is refused", async (_what, key_name) => {
+  ])("rejects %s", async (_what, key_name) => {
     expect((await ann.call("share_list", { key_name })).outcome()).toBe("400 invalid_request");
   });
 });

@@ -53,36 +53,33 @@ describe("share", () => {
     ["no recipient", {}],
     ["both kinds of recipient", { usr_id_to: ["bob@example.com"], group_id_to: "team" }],
     ["an empty list", { usr_id_to: [] }],
-    ["an address that is none", { usr_id_to: ["bob"] }],
+    ["an invalid address", { usr_id_to: ["bob"] }],
     ["a list of teams", { group_id_to: ["team"] }],
-    ["oneself", { usr_id_to: ["bob@example.com", "Ann@Example.com"] }],
+    ["the caller as recipient", { usr_id_to: ["bob@example.com", "Ann@Example.com"] }],
     ["no permission", { usr_id_to: ["bob@example.com"], permission: undefined }],
-    ["a permission of another spelling", { usr_id_to: ["bob@example.com"], permission: "WR" }],
+    ["an unknown permission", { usr_id_to: ["bob@example.com"], permission: "WR" }],
     ["no sharing user", { usr_id_to: ["bob@example.com"], usr_id_from: undefined }],
     ["no name", { usr_id_to: ["bob@example.com"], key_name: [] }],
     ["a control character in the team's name", { group_id_to: "a\nb" }],
-    [
-      "more grants than a request may make",
-      { usr_id_to: Array.from({ length: 5001 }, (_, i) => `p${i}@example.com`), key_name: ["a", "b"] },
-    ],
-  ])("%s is refused", async (_what, body) => {
+    ["too many grants", { usr_id_to: Array.from({ length: 5001 }, (_, i) => `p${i}@example.com`), key_name: ["a", "b"] }],
+  ])("rejects %s", async (_what, body) => {
     expect((await share(body)).outcome()).toBe("400 invalid_request");
     expect(await mayReveal(bob)).toBe("404 secret_not_found");
   });
 
-  test("a sharing user other than the caller is refused, compared case-insensitively", async () => {
+  test("requires usr_id_from to be the caller, compared case-insensitively", async () => {
     expect((await share({ usr_id_to: bob.email, usr_id_from: bob.email })).outcome()).toBe("403 email_mismatch");
     expect((await share({ usr_id_to: bob.email, usr_id_from: "ANN@example.com" })).outcome()).toBe("200");
   });
 
-  test("only the creator shares; a grantee, even one who may write, is forbidden, anybody else finds nothing", async () => {
+  test("is forbidden for grantees, and secret_not_found for other users", async () => {
     await shareWith(bob, "RW");
     expect((await share({ usr_id_from: bob.email, usr_id_to: cid.email }, bob)).outcome()).toBe("403 forbidden");
     expect((await share({ usr_id_from: cid.email, usr_id_to: bob.email }, cid)).outcome()).toBe("404 secret_not_found");
     expect(await mayReveal(cid)).toBe("404 secret_not_found");
   });
 
-  test("all or nothing over names and recipients", async () => {
+  test("shares nothing when one name or recipient is rejected", async () => {
     const foreign = `bobs-${freshNumber}`;
     await bob.call("protect", { key_name: foreign, key_value: "v" });
     await bob.call("share", { key_name: foreign, permission: "RW", usr_id_from: bob.email, usr_id_to: ann.email });
@@ -94,15 +91,15 @@ describe("share", () => {
       [ann, foreign, "403 forbidden"],
       [narrow, outside, "403 out_of_scope"],
     ] as const) {
-      const answer = await share({ key_name: [name, other], usr_id_to: cid.email }, caller);
-      expect([other, answer.outcome()]).toEqual([other, outcome]);
-      expect(answer.json().error.details).toMatchObject([{ path: "key_name.1" }]);
+      const response = await share({ key_name: [name, other], usr_id_to: cid.email }, caller);
+      expect([other, response.outcome()]).toEqual([other, outcome]);
+      expect(response.json().error.details).toMatchObject([{ path: "key_name.1" }]);
     }
     expect((await share({ group_id_to: "no such team" })).outcome()).toBe("404 team_not_found");
     expect(await mayReveal(cid)).toBe("404 secret_not_found");
   });
 
-  test("several secrets and several people at once, a string standing for a list of one, each grant said once", async () => {
+  test("shares several secrets with several users in one request, listing each grant once", async () => {
     const other = `${name}-other`;
     await ann.call("protect", { key_name: other, key_value: "v" });
     const many = await share({
@@ -119,7 +116,7 @@ describe("share", () => {
     expect([await mayReveal(bob), await mayReveal(cid)]).toEqual(["200", "200"]);
   });
 
-  test("R lists and reveals, W does neither, RW both; sharing again replaces the permission", async () => {
+  test("R lists and reads, W writes, RW does both; sharing again replaces the permission", async () => {
     for (const [permission, list, reveal, write] of [
       ["R", [[ann.email, "R", true]], "200", "403 forbidden"],
       ["W", [], "403 forbidden", "200"],
@@ -133,7 +130,7 @@ describe("share", () => {
     expect(await listed(ann)).toEqual([[ann.email, "RW", true]]);
   });
 
-  test("the deadline ends the share with the secret, and a new secret of the name is shared with nobody", async () => {
+  test("a share ends with the secret's deadline, and a new secret of the name is unshared", async () => {
     await ann.call("protect", { key_name: name, key_value: "short", delete_time: 5 });
     await shareWith(bob);
     clock.stepWall(5 * MINUTE - 1);
@@ -141,11 +138,11 @@ describe("share", () => {
     clock.stepWall(1);
     expect([await mayReveal(bob), await listed(bob), await listed(ann)]).toEqual(["404 secret_not_found", [], []]);
     for (const operation of ["share", "unshare", "delete", "delete_shared_key_link"] as const) {
-      const answer = await (operation === "delete_shared_key_link" ? bob : ann).call(operation, {
+      const response = await (operation === "delete_shared_key_link" ? bob : ann).call(operation, {
         ...shareBody(),
         usr_id_to: bob.email,
       });
-      expect([operation, answer.outcome()]).toEqual([operation, "404 secret_not_found"]);
+      expect([operation, response.outcome()]).toEqual([operation, "404 secret_not_found"]);
     }
     await ann.call("protect", { key_name: name, key_value: "new" });
     expect([await mayReveal(bob), await listed(ann)]).toEqual(["404 secret_not_found", [[ann.email, "RW", false]]]);
@@ -153,7 +150,7 @@ describe("share", () => {
 });
 
 describe("list_no_dup with received secrets", () => {
-  test("shows own and received ones of a name each once, by creator", async () => {
+  test("lists own and received secrets of a name once each, ordered by creator", async () => {
     for (const caller of [cid, bob]) {
       await caller.call("protect", { key_name: name, key_value: "v" });
       await share({ usr_id_from: caller.email, usr_id_to: [ann.email], permission: "R" }, caller);
@@ -169,16 +166,16 @@ describe("list_no_dup with received secrets", () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  test("a received record is that of the latest version, whoever wrote it, and holds no value", async () => {
+  test("lists a received secret with its latest version, and no value", async () => {
     await shareWith(bob);
     await ann.call("protect_link", { key_name: name, key_value: "canary-shared-77c1" });
-    const answer = await bob.call("list_no_dup");
-    const record = answer.json().secrets.find((secret: { key_name: string }) => secret.key_name === name);
+    const response = await bob.call("list_no_dup");
+    const record = response.json().secrets.find((secret: { key_name: string }) => secret.key_name === name);
     expect(record).toMatchObject({ key_version: 2, owner: ann.email, delete_time: 525_600_000, expired: false });
-    expect(answer.bytes.toString()).not.toContain("canary-shared-77c1");
+    expect(response.bytes.toString()).not.toContain("canary-shared-77c1");
   });
 
-  test("its etag changes with every grant that concerns the caller", async () => {
+  test("has a new entity tag after every grant to the caller", async () => {
     const tag = async () => (await bob.call("list_no_dup")).headers.etag;
     const before = await tag();
     await shareWith(bob);
@@ -195,15 +192,15 @@ describe("unshare", () => {
   test.each([
     ["both kinds of recipient", { usr_id_to: "bob@example.com", group_id_to: "team" }],
     ["an empty list", { usr_id_to: [] }],
-    ["an address that is none", { usr_id_to: "bob" }],
+    ["an invalid address", { usr_id_to: "bob" }],
     ["no name", { key_name: undefined }],
-  ])("%s is refused", async (_what, body) => {
+  ])("rejects %s", async (_what, body) => {
     await shareWith(bob);
     expect((await unshare(body)).outcome()).toBe("400 invalid_request");
     expect(await mayReveal(bob)).toBe("200");
   });
 
-  test("it is the creator's alone, and in the caller's own name", async () => {
+  test("is allowed for the creator only, with the caller as usr_id_from", async () => {
     await shareWith(bob, "RW");
     expect((await unshare({}, bob)).outcome()).toBe("403 forbidden");
     expect((await unshare({}, cid)).outcome()).toBe("404 secret_not_found");
@@ -214,9 +211,9 @@ describe("unshare", () => {
     expect(await mayReveal(bob)).toBe("200");
   });
 
-  test("takes the secret from those named, from everybody when none is; without a grant left it is unshared", async () => {
+  test("revokes the named grants, or all; a secret without grants is unshared", async () => {
     await share({ usr_id_to: [cid.email, bob.email], permission: "RW" });
-    const one = await unshare({ usr_id_from: ann.email, usr_id_to: ["BOB@example.com", "nobody@example.com"] });
+    const one = await unshare({ usr_id_from: ann.email, usr_id_to: ["BOB@example.com", "unknown@example.com"] });
     expect([one.outcome(), one.json()]).toEqual(["200", { unshared: [{ key_name: name, from: bob.email }] }]);
     expect([await mayReveal(bob), await mayReveal(cid)]).toEqual(["404 secret_not_found", "200"]);
     expect(await listed(ann)).toEqual([[ann.email, "RW", true]]);
@@ -228,16 +225,16 @@ describe("unshare", () => {
     expect(await listed(ann)).toEqual([[ann.email, "RW", false]]);
   });
 
-  test("nothing to unshare is an empty list", async () => {
+  test("responds with an empty list when there is nothing to unshare", async () => {
     for (const body of [{}, { usr_id_to: bob.email }, { group_id_to: "no such team" }]) {
-      const answer = await unshare(body);
-      expect([answer.outcome(), answer.json()]).toEqual(["200", { unshared: [] }]);
+      const response = await unshare(body);
+      expect([response.outcome(), response.json()]).toEqual(["200", { unshared: [] }]);
     }
   });
 });
 
 describe("delete_shared_key_link", () => {
-  test("one's own secret, one that isn't shared with the caller, and one that isn't there are not found", async () => {
+  test("is secret_not_found for own secrets and for secrets not shared with the caller", async () => {
     await shareWith(bob);
     expect((await leave(ann)).outcome()).toBe("404 secret_not_found");
     expect((await leave(cid)).outcome()).toBe("404 secret_not_found");
@@ -250,8 +247,8 @@ describe("delete_shared_key_link", () => {
 
   test("removes the secret for the caller only, until it is shared again", async () => {
     await share({ usr_id_to: [bob.email, cid.email] });
-    const answer = await leave(bob);
-    expect([answer.outcome(), answer.json()]).toEqual(["200", { removed: { key_name: name, owner: ann.email } }]);
+    const response = await leave(bob);
+    expect([response.outcome(), response.json()]).toEqual(["200", { removed: { key_name: name, owner: ann.email } }]);
     expect([await mayReveal(bob), await listed(bob)]).toEqual(["404 secret_not_found", []]);
     expect([await mayReveal(cid), await mayReveal(ann)]).toEqual(["200", "200"]);
     expect((await leave(bob)).outcome()).toBe("404 secret_not_found");
@@ -259,14 +256,14 @@ describe("delete_shared_key_link", () => {
     expect(await mayReveal(bob)).toBe("200");
   });
 
-  test("by the last grantee it leaves the secret unshared; a mere writer may do it too", async () => {
+  test("leaves the secret unshared when the last grantee dismisses it, also with W only", async () => {
     await shareWith(bob, "W");
     expect((await leave(bob)).outcome()).toBe("200");
     expect(await listed(ann)).toEqual([[ann.email, "RW", false]]);
     expect((await ann.call("expose", { key_name: name })).outcome()).toBe("200");
   });
 
-  test("of two received ones of a name, the owner says which", async () => {
+  test("requires the owner when two secrets of the name were received", async () => {
     await shareWith(bob);
     await cid.call("protect", { key_name: name, key_value: "cid's" });
     await share({ usr_id_from: cid.email, usr_id_to: bob.email }, cid);
@@ -275,7 +272,7 @@ describe("delete_shared_key_link", () => {
     expect((await bob.call("expose_link", { key_name: name })).json().owner).toBe(ann.email);
   });
 
-  test("one's own secret of the same name stays", async () => {
+  test("keeps the caller's own secret of the same name", async () => {
     await shareWith(bob);
     await bob.call("protect", { key_name: name, key_value: "bob's" });
     expect((await leave(bob)).json()).toEqual({ removed: { key_name: name, owner: ann.email } });
@@ -286,15 +283,15 @@ describe("delete_shared_key_link", () => {
 const states = async (to: readonly string[]) =>
   (await share({ usr_id_to: to })).json().shared.map((each: { state: string }) => each.state);
 
-describe("people who are not there yet", () => {
-  test("who has no account or no live session is invited, and told why; who has one is not", async () => {
+describe("sharing with users who are not logged in", () => {
+  test("invites users without an account or a valid session, and no others", async () => {
     expect(await states([bob.email, "new@example.com", "idle@example.com"])).toEqual(["active", "invited", "invited"]);
     expect((await mailTo(vault.mailDirectory, "new@example.com")).text).toContain("Choose a password");
     expect((await mailTo(vault.mailDirectory, "idle@example.com")).text).toContain("log in");
     expect((await receivedMail(vault.mailDirectory)).map(({ to }) => to)).not.toContain(bob.email);
   });
 
-  test("a session lives as long as an access token or the refresh token's 90 days do", async () => {
+  test("counts a user as active while an access token or the refresh token's 90 days last", async () => {
     const idle = "idle@example.com";
     await vault.client(idle, scopeString(), 1);
     clock.stepWall(2 * HOUR);
@@ -310,14 +307,14 @@ describe("people who are not there yet", () => {
     expect(await states([idle])).toEqual(["invited"]);
   });
 
-  test("a refused request invites nobody", async () => {
+  test("sends no invitation for a rejected request", async () => {
     await share({ key_name: [name, "nowhere"], usr_id_to: "refused@example.com" });
     await share({ usr_id_to: "granted@example.com" });
     await mailTo(vault.mailDirectory, "granted@example.com");
     expect((await receivedMail(vault.mailDirectory)).map(({ to }) => to)).not.toContain("refused@example.com");
   });
 
-  test("what was shared with an address that has no account, directly or through a team, is there after sign-up", async () => {
+  test("shows secrets shared with an address, directly or through a team, after sign-up", async () => {
     await using data = await vaultData();
     const stored = { data: data.location, masterKey: generateMasterKey() };
     {
@@ -329,8 +326,8 @@ describe("people who are not there yet", () => {
         ["by team", { group_id_to: "team" }],
       ] as const) {
         await creator.call("protect", { key_name, key_value: `value ${key_name}` });
-        const answer = await creator.call("share", { ...shareBody(), key_name, ...to });
-        expect(answer.json().shared[0].state).toBe("invited");
+        const response = await creator.call("share", { ...shareBody(), key_name, ...to });
+        expect(response.json().shared[0].state).toBe("invited");
       }
     }
     await using after = await TestVault.start({ ...stored, emails: ["new@example.com"] });

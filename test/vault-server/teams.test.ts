@@ -45,15 +45,15 @@ describe("teams", () => {
     ["an empty name", { group_id: "" }],
     ["a control character", { group_id: "a\tb" }],
     ["257 characters", { group_id: "n".repeat(257) }],
-    ["a member that is no address", { members: ["bob"] }],
-    ["members that are no list", { members: { a: 1 } }],
-  ])("%s is refused", async (_what, body) => {
-    const answer = await ann.call("team_create", { group_id: team, ...body });
-    expect(answer.outcome()).toBe("400 invalid_request");
+    ["an invalid member address", { members: ["bob"] }],
+    ["members that are not a list", { members: { a: 1 } }],
+  ])("rejects %s", async (_what, body) => {
+    const response = await ann.call("team_create", { group_id: team, ...body });
+    expect(response.outcome()).toBe("400 invalid_request");
   });
 
-  test("the creator is a member; members are addresses in one spelling, each once, by code point", async () => {
-    const answer = await create([
+  test("the creator is a member; members are canonical, distinct and in code point order", async () => {
+    const response = await create([
       "cid@example.com",
       "BOB@example.com",
       "bob@example.com",
@@ -61,17 +61,17 @@ describe("teams", () => {
       "later@example.com",
     ]);
     const created = { group_id: team, creator: ann.email, members: [ann.email, bob.email, cid.email, "later@example.com"] };
-    expect([answer.outcome(), answer.json()]).toEqual(["200", { team: created }]);
+    expect([response.outcome(), response.json()]).toEqual(["200", { team: created }]);
     for (const caller of [ann, bob, cid]) expect(await teamsOf(caller)).toEqual([created]);
   });
 
-  test("a team may have nobody else, or one member said as a string", async () => {
+  test("a team may have no other members, or one given as a string", async () => {
     expect((await create()).json().team.members).toEqual([ann.email]);
     expect((await create([], ann, `${team} b`)).json().team.members).toEqual([ann.email]);
     expect((await create("bob@example.com", ann, `${team} c`)).json().team.members).toEqual([ann.email, bob.email]);
   });
 
-  test("names are unique on the server, also for another creator", async () => {
+  test("team names are unique across creators", async () => {
     await create(["bob@example.com"]);
     expect((await create([], cid)).outcome()).toBe("409 team_exists");
     expect((await create()).outcome()).toBe("409 team_exists");
@@ -79,7 +79,7 @@ describe("teams", () => {
     expect((await teamsOf(bob))[0].creator).toBe(ann.email);
   });
 
-  test("the list shows the teams one belongs to, by name", async () => {
+  test("team_list has the caller's teams by name", async () => {
     await using other = await TestVault.start();
     const [one, two] = [await other.client("ann@example.com"), await other.client("bob@example.com")];
     expect((await one.call("team_list")).json()).toEqual({ teams: [] });
@@ -89,7 +89,7 @@ describe("teams", () => {
     expect(await teamNames(one)).toEqual(["a", "ann's", "b", "\uffff", "\u{10000}"]);
   });
 
-  test("the creator alone changes a team, whoever else is a member; a team that is not there is not found", async () => {
+  test("only the creator can change a team; an unknown team is team_not_found", async () => {
     await create(["bob@example.com"]);
     for (const change of [add, remove]) {
       for (const caller of [bob, cid]) expect((await change("bob@example.com", caller)).outcome()).toBe("403 forbidden");
@@ -101,7 +101,7 @@ describe("teams", () => {
     expect((await teamsOf(bob))[0].members).toEqual([ann.email, bob.email]);
   });
 
-  test("adding members keeps those that are there, removing leaves the others, the creator cannot be removed", async () => {
+  test("adding and removing keeps the other members; the creator cannot be removed", async () => {
     await create(["bob@example.com"]);
     expect((await add(["CID@example.com", "bob@example.com"])).json().team.members).toEqual([ann.email, bob.email, cid.email]);
     const removed = await remove(["Bob@example.com", "nobody@example.com"]);
@@ -111,39 +111,39 @@ describe("teams", () => {
     expect(await teamsOf(bob)).toEqual([]);
   });
 
-  test("a deleted team is gone, and its name may be taken by somebody else", async () => {
+  test("the name of a deleted team can be used by another user", async () => {
     await create(["bob@example.com"]);
-    const answer = await removeTeam();
-    expect([answer.outcome(), answer.json()]).toEqual(["200", { deleted: { group_id: team } }]);
+    const response = await removeTeam();
+    expect([response.outcome(), response.json()]).toEqual(["200", { deleted: { group_id: team } }]);
     expect(await teamsOf(bob)).toEqual([]);
     expect((await create([], cid)).json().team).toEqual({ group_id: team, creator: cid.email, members: [cid.email] });
   });
 
-  test("a token's scope limits no team", async () => {
+  test("a token's scope does not restrict teams", async () => {
     const narrow = await vault.client(ann.email, scopeString({ secret_name: ["nothing"] }));
     expect((await create([], narrow)).outcome()).toBe("200");
   });
 });
 
 describe("sharing with a team", () => {
-  test("only a member shares with a team that is there", async () => {
+  test("share requires an existing team and membership", async () => {
     expect((await shareWithTeam()).outcome()).toBe("404 team_not_found");
     await create([], cid);
     expect((await shareWithTeam()).outcome()).toBe("403 forbidden");
     await add(["ann@example.com"], cid);
-    const answer = await shareWithTeam();
-    expect(answer.json()).toEqual({ shared: [{ key_name: name, to: team, permission: "R", state: "active" }] });
+    const response = await shareWithTeam();
+    expect(response.json()).toEqual({ shared: [{ key_name: name, to: team, permission: "R", state: "active" }] });
     expect(await reveal(cid)).toBe("200");
   });
 
-  test("the grant is `invited` while some member has no live session", async () => {
+  test("a share is invited while a member has no valid session", async () => {
     await create(["bob@example.com"]);
     expect((await shareWithTeam()).json().shared[0].state).toBe("active");
     await add("later@example.com");
     expect((await shareWithTeam()).json().shared[0].state).toBe("invited");
   });
 
-  test("reaches who is a member at the time of the call: joining shows it, leaving hides it, coming back shows it again", async () => {
+  test("access follows membership: joining grants it, leaving removes it, rejoining restores it", async () => {
     await create(["bob@example.com"]);
     await shareWithTeam("RW");
     expect([await reveal(bob), await reveal(cid)]).toEqual(["200", "404 secret_not_found"]);
@@ -157,18 +157,18 @@ describe("sharing with a team", () => {
     expect(await reveal(bob)).toBe("200");
   });
 
-  test("a member who shared and then left still owns the share", async () => {
+  test("a user who leaves the team still owns the share", async () => {
     await create(["ann@example.com", "bob@example.com"], cid);
     await shareWithTeam();
     await remove("ann@example.com", cid);
     expect([await reveal(bob), await reveal(ann)]).toEqual(["200", "200"]);
     expect((await shareWithTeam("RW")).outcome()).toBe("403 forbidden");
-    const answer = await ann.call("unshare", { key_name: name, group_id_to: team });
-    expect(answer.json()).toEqual({ unshared: [{ key_name: name, from: team }] });
+    const response = await ann.call("unshare", { key_name: name, group_id_to: team });
+    expect(response.json()).toEqual({ unshared: [{ key_name: name, from: team }] });
     expect([await reveal(bob), await isShared()]).toEqual(["404 secret_not_found", false]);
   });
 
-  test("direct and team grants add up, and each is taken back by itself", async () => {
+  test("direct and team grants add up and are revoked separately", async () => {
     await create(["bob@example.com"]);
     await shareWithTeam("R");
     const direct = { key_name: name, usr_id_from: ann.email, usr_id_to: "bob@example.com" };
@@ -193,13 +193,13 @@ describe("sharing with a team", () => {
     ]);
   });
 
-  test("put away by one member it stays for the others and shared, until it is shared with the team again", async () => {
+  test("a dismissed team share stays for other members, and returns when shared again", async () => {
     await create(["bob@example.com", "cid@example.com"]);
     await shareWithTeam();
     const direct = { key_name: name, permission: "RW", usr_id_from: ann.email, usr_id_to: "bob@example.com" };
     await ann.call("share", direct);
-    const answer = await bob.call("delete_shared_key_link", { key_name: name });
-    expect(answer.json()).toEqual({ removed: { key_name: name, owner: ann.email } });
+    const response = await bob.call("delete_shared_key_link", { key_name: name });
+    expect(response.json()).toEqual({ removed: { key_name: name, owner: ann.email } });
     expect([await reveal(bob), await reveal(cid), await isShared()]).toEqual(["404 secret_not_found", "200", true]);
     await remove("bob@example.com");
     await add("bob@example.com");
@@ -208,7 +208,7 @@ describe("sharing with a team", () => {
     expect(await reveal(bob)).toBe("200");
   });
 
-  test("put away as one team's, it is there for who gets it through another team", async () => {
+  test("a dismissed share of one team is still visible through another team", async () => {
     await create(["bob@example.com"]);
     await shareWithTeam();
     await bob.call("delete_shared_key_link", { key_name: name });
@@ -219,7 +219,7 @@ describe("sharing with a team", () => {
     expect(await reveal(bob)).toBe("200");
   });
 
-  test("deleting the team takes its shares back; a team that takes the name later gets none of them", async () => {
+  test("deleting a team revokes its shares; a new team of that name gets none of them", async () => {
     await create(["bob@example.com"]);
     await shareWithTeam();
     await removeTeam();
@@ -228,7 +228,7 @@ describe("sharing with a team", () => {
     expect(await reveal(bob)).toBe("404 secret_not_found");
   });
 
-  test("a member's own secret in the team is listed once, as their own", async () => {
+  test("a member's own secret shared with the team is listed once, as own", async () => {
     await create(["bob@example.com"]);
     await shareWithTeam("R");
     const own = (await ann.call("list_no_dup")).json().secrets.filter((secret: { key_name: string }) => secret.key_name === name);

@@ -108,16 +108,16 @@ async function run(key_name: string, command: Command, key_value: string): Promi
       return "";
     case "protect": {
       const { deleteTime } = command;
-      const answer = await ann.call("protect", {
+      const response = await ann.call("protect", {
         key_name,
         key_value,
         ...(deleteTime !== undefined && { delete_time: deleteTime }),
       });
-      return `${answer.outcome()} ${answer.json().secret?.key_version ?? ""}`.trim();
+      return `${response.outcome()} ${response.json().secret?.key_version ?? ""}`.trim();
     }
     case "protect_link": {
-      const answer = await ann.call("protect_link", { key_name, key_value, without_list: 1 });
-      return `${answer.outcome()} ${answer.json().secret?.key_version ?? ""}`.trim();
+      const response = await ann.call("protect_link", { key_name, key_value, without_list: 1 });
+      return `${response.outcome()} ${response.json().secret?.key_version ?? ""}`.trim();
     }
     case "version_delete":
       return (await ann.call("version_delete", { key_name, key_version: command.version })).outcome();
@@ -141,8 +141,8 @@ async function seen(key_name: string, shared: boolean): Promise<unknown> {
   const versions = (await ann.call(list, { key_name })).json().versions ?? [];
   const values = [];
   for (const { key_version } of versions) {
-    const answer = await ann.call(exposeVersion, { key_name, key_version });
-    values.push([key_version, answer.json().key_value]);
+    const response = await ann.call(exposeVersion, { key_name, key_version });
+    values.push([key_version, response.json().key_value]);
   }
   const latest = await ann.call(expose, { key_name });
   const listed = (await ann.call("list_no_dup"))
@@ -151,7 +151,7 @@ async function seen(key_name: string, shared: boolean): Promise<unknown> {
   return { values, latest: latest.json().key_value ?? latest.outcome(), listed: listed?.key_version };
 }
 
-test("after any sequence of writes, deletions and deadlines, versions, numbers and values are those of the model", async () => {
+test("after any sequence of writes, deletions and deadlines, versions and values match the model", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyCommand, { minLength: 1, maxLength: 25, size: "max" }), async (commands) => {
       const key_name = `versions ${(runs += 1)}`;
@@ -174,7 +174,7 @@ test("after any sequence of writes, deletions and deadlines, versions, numbers a
   );
 }, 60_000);
 
-test("writes and deletions at once: no number comes twice, and what was acknowledged is what is there", async () => {
+test("concurrent writes and deletions reuse no number and keep every acknowledged value", async () => {
   const anyMix = fc.array(fc.oneof(fc.constant("protect" as const), fc.integer({ min: 1, max: 8 })), {
     minLength: 2,
     maxLength: 16,
@@ -182,7 +182,7 @@ test("writes and deletions at once: no number comes twice, and what was acknowle
   });
   await fc.assert(
     fc.asyncProperty(anyMix, async (mix) => {
-      const key_name = `at once ${(runs += 1)}`;
+      const key_name = `concurrent ${(runs += 1)}`;
       await ann.call("protect", { key_name, key_value: "first" });
       const outcomes = await Promise.all(
         mix.map(async (action, index): Promise<[outcome: string, version: number, value: string]> => {
@@ -190,8 +190,8 @@ test("writes and deletions at once: no number comes twice, and what was acknowle
           if (action !== "protect") {
             return [(await ann.call("version_delete", { key_name, key_version: action })).outcome(), action, "deleted"];
           }
-          const answer = await ann.call("protect", { key_name, key_value: value });
-          return [answer.outcome(), answer.json().secret?.key_version, value];
+          const response = await ann.call("protect", { key_name, key_value: value });
+          return [response.outcome(), response.json().secret?.key_version, value];
         }),
       );
       const refusals = outcomes.map(([outcome]) => outcome).filter((outcome) => outcome !== "200");

@@ -1,197 +1,196 @@
 import type { VaultClient, VaultResponse } from "./vault-client.ts";
 
-/** People, secrets and teams small enough that random steps meet each other. */
-export const people = ["ann", "bob", "cid", "dee"] as const;
-export type Person = (typeof people)[number];
+/** Few users, secrets and teams, so that random steps affect each other. */
+export const users = ["ann", "bob", "cid", "dee"] as const;
+export type User = (typeof users)[number];
 export const names = ["one", "two"] as const;
 export type Name = (typeof names)[number];
 export const teams = ["red", "blue"] as const;
 export type Team = (typeof teams)[number];
 export type Permission = "R" | "W" | "RW";
 
-export const emailOf = (person: Person): string => `${person}@example.com`;
+export const emailOf = (user: User): string => `${user}@example.com`;
 
 interface Grants {
-  readonly people: Map<Person, Permission>;
+  readonly users: Map<User, Permission>;
   readonly teams: Map<Team, Permission>;
-  /** Who has put which team's grant away, as `team person`. */
-  readonly hidden: Set<string>;
+  /** Dismissed team grants, as `team user`. */
+  readonly dismissed: Set<string>;
 }
 
-/** What the contract says of grants, in the plainest way. Answers are outcomes as on the wire. */
-export class Model {
+/** A simple model of grants and permissions (docs/design/vault-contract.md#permissions). Results are outcomes of responses. */
+export class PermissionModel {
   readonly secrets = new Map<string, Grants>();
-  readonly teams = new Map<Team, { creator: Person; members: Set<Person> }>();
+  readonly teams = new Map<Team, { creator: User; members: Set<User> }>();
 
-  grants(owner: Person, name: Name): Grants | undefined {
+  grants(owner: User, name: Name): Grants | undefined {
     return this.secrets.get(`${owner} ${name}`);
   }
 
-  isShared(owner: Person, name: Name): boolean {
+  isShared(owner: User, name: Name): boolean {
     const grants = this.grants(owner, name);
-    return grants !== undefined && grants.people.size + grants.teams.size > 0;
+    return grants !== undefined && grants.users.size + grants.teams.size > 0;
   }
 
-  /** What somebody may do with a secret: letters of R and W; empty when it is nothing to them. */
-  may(person: Person, owner: Person, name: Name): string {
+  /** Returns the permission of a user: `R`, `W`, both or the empty string. */
+  may(user: User, owner: User, name: Name): string {
     const grants = this.grants(owner, name);
     if (!grants) return "";
-    if (person === owner) return "RW";
-    const given = [grants.people.get(person) ?? ""];
+    if (user === owner) return "RW";
+    const given = [grants.users.get(user) ?? ""];
     for (const [team, permission] of grants.teams) {
-      const isMember = this.teams.get(team)?.members.has(person) === true;
-      if (isMember && !grants.hidden.has(`${team} ${person}`)) given.push(permission);
+      const isMember = this.teams.get(team)?.members.has(user) === true;
+      if (isMember && !grants.dismissed.has(`${team} ${user}`)) given.push(permission);
     }
     return ["R", "W"].filter((letter) => given.join("").includes(letter)).join("");
   }
 
-  received(person: Person, name: Name): Person[] {
-    return people.filter((owner) => owner !== person && this.may(person, owner, name) !== "");
+  received(user: User, name: Name): User[] {
+    return users.filter((owner) => owner !== user && this.may(user, owner, name) !== "");
   }
 
-  creatorsAnswer(person: Person, name: Name): string {
-    if (this.grants(person, name)) return "200";
-    return this.received(person, name).length > 0 ? "403 forbidden" : "404 secret_not_found";
+  creatorOutcome(user: User, name: Name): string {
+    if (this.grants(user, name)) return "200";
+    return this.received(user, name).length > 0 ? "403 forbidden" : "404 secret_not_found";
   }
 
-  /** Whose secret a link operation is about, or why it is about none. */
-  linked(person: Person, name: Name, owner?: Person): string {
-    const held = [...this.received(person, name), ...(this.grants(person, name) ? [person] : [])];
-    const asked = held.filter((each) => owner === undefined || each === owner);
-    const linked = asked.filter((each) => this.isShared(each, name));
+  /** Returns the owner of the secret a link operation selects, or the error outcome. */
+  linked(user: User, name: Name, owner?: User): string {
+    const accessible = [...this.received(user, name), ...(this.grants(user, name) ? [user] : [])];
+    const requested = accessible.filter((each) => owner === undefined || each === owner);
+    const linked = requested.filter((each) => this.isShared(each, name));
     if (linked.length > 1) return "409 ambiguous_name";
-    return linked[0] ?? (asked.length > 0 ? "409 use_unshared_operation" : "404 secret_not_found");
+    return linked[0] ?? (requested.length > 0 ? "409 use_unshared_operation" : "404 secret_not_found");
   }
 }
 
 export interface World {
-  readonly callers: Record<Person, VaultClient>;
-  /** Makes a run's names its own. */
+  readonly callers: Record<User, VaultClient>;
+  /** Keeps the names of runs apart. */
   readonly suffix: string;
 }
 
-/** A step: its outcome by the model, which it changes, and on the wire. */
+/** A step: `predict` changes the model and returns the expected outcome, `run` sends the request. */
 export interface Step {
-  readonly predict: (model: Model) => string;
+  readonly predict: (model: PermissionModel) => string;
   readonly run: (world: World) => Promise<VaultResponse>;
   readonly toString: () => string;
 }
 
-export function isPerson(found: string): found is Person {
-  return people.some((person) => person === found);
+export function isUser(found: string): found is User {
+  return users.some((user) => user === found);
 }
 
-export const protect = (person: Person, name: Name): Step => ({
-  toString: () => `${person} protects ${name}`,
+export const protect = (user: User, name: Name): Step => ({
+  toString: () => `${user} protects ${name}`,
   predict: (model) => {
-    if (model.isShared(person, name)) return "409 use_link_operation";
-    if (!model.grants(person, name)) {
-      model.secrets.set(`${person} ${name}`, { people: new Map(), teams: new Map(), hidden: new Set() });
+    if (model.isShared(user, name)) return "409 use_link_operation";
+    if (!model.grants(user, name)) {
+      model.secrets.set(`${user} ${name}`, { users: new Map(), teams: new Map(), dismissed: new Set() });
     }
     return "200";
   },
   run: ({ callers, suffix }) =>
-    callers[person].call("protect", { key_name: name + suffix, key_value: `${person}'s`, metadata: { of: person } }),
+    callers[user].call("protect", { key_name: name + suffix, key_value: `${user}'s`, metadata: { of: user } }),
 });
 
-export const remove = (person: Person, name: Name): Step => ({
-  toString: () => `${person} deletes ${name}`,
+export const remove = (user: User, name: Name): Step => ({
+  toString: () => `${user} deletes ${name}`,
   predict: (model) => {
-    const outcome = model.creatorsAnswer(person, name);
-    model.secrets.delete(`${person} ${name}`);
+    const outcome = model.creatorOutcome(user, name);
+    model.secrets.delete(`${user} ${name}`);
     return outcome;
   },
-  run: ({ callers, suffix }) => callers[person].call("delete", { key_name: name + suffix }),
+  run: ({ callers, suffix }) => callers[user].call("delete", { key_name: name + suffix }),
 });
 
-export const shareWithPerson = (person: Person, name: Name, to: Person, permission: Permission): Step => ({
-  toString: () => `${person} shares ${name} with ${to} for ${permission}`,
+export const shareWithUser = (user: User, name: Name, to: User, permission: Permission): Step => ({
+  toString: () => `${user} shares ${name} with ${to} for ${permission}`,
   predict: (model) => {
-    if (person === to) return "400 invalid_request";
-    model.grants(person, name)?.people.set(to, permission);
-    return model.creatorsAnswer(person, name);
+    if (user === to) return "400 invalid_request";
+    model.grants(user, name)?.users.set(to, permission);
+    return model.creatorOutcome(user, name);
   },
   run: ({ callers, suffix }) => {
-    const usr_id_from = emailOf(person);
-    return callers[person].call("share", { key_name: name + suffix, permission, usr_id_from, usr_id_to: [emailOf(to)] });
+    const usr_id_from = emailOf(user);
+    return callers[user].call("share", { key_name: name + suffix, permission, usr_id_from, usr_id_to: [emailOf(to)] });
   },
 });
 
-export const shareWithTeam = (person: Person, name: Name, team: Team, permission: Permission): Step => ({
-  toString: () => `${person} shares ${name} with the ${team} team for ${permission}`,
+export const shareWithTeam = (user: User, name: Name, team: Team, permission: Permission): Step => ({
+  toString: () => `${user} shares ${name} with the ${team} team for ${permission}`,
   predict: (model) => {
-    const outcome = model.creatorsAnswer(person, name);
-    const grants = model.grants(person, name);
+    const outcome = model.creatorOutcome(user, name);
+    const grants = model.grants(user, name);
     if (!grants) return outcome;
     if (!model.teams.has(team)) return "404 team_not_found";
-    if (!model.teams.get(team)?.members.has(person)) return "403 forbidden";
+    if (!model.teams.get(team)?.members.has(user)) return "403 forbidden";
     grants.teams.set(team, permission);
-    for (const member of people) grants.hidden.delete(`${team} ${member}`);
+    for (const member of users) grants.dismissed.delete(`${team} ${member}`);
     return outcome;
   },
   run: ({ callers, suffix }) => {
-    const more = { usr_id_from: emailOf(person), group_id_to: team + suffix };
-    return callers[person].call("share", { key_name: name + suffix, permission, ...more });
+    const more = { usr_id_from: emailOf(user), group_id_to: team + suffix };
+    return callers[user].call("share", { key_name: name + suffix, permission, ...more });
   },
 });
 
-export type From = { person: Person } | { team: Team } | "all";
+export type From = { user: User } | { team: Team } | "all";
 
-export const unshare = (person: Person, name: Name, from: From): Step => ({
-  toString: () => `${person} takes ${name} back from ${JSON.stringify(from)}`,
+export const unshare = (user: User, name: Name, from: From): Step => ({
+  toString: () => `${user} unshares ${name} from ${JSON.stringify(from)}`,
   predict: (model) => {
-    const grants = model.grants(person, name);
+    const grants = model.grants(user, name);
     if (from === "all") {
-      grants?.people.clear();
+      grants?.users.clear();
       grants?.teams.clear();
-      grants?.hidden.clear();
-    } else if ("person" in from) grants?.people.delete(from.person);
+      grants?.dismissed.clear();
+    } else if ("user" in from) grants?.users.delete(from.user);
     else {
       grants?.teams.delete(from.team);
-      for (const member of people) grants?.hidden.delete(`${from.team} ${member}`);
+      for (const member of users) grants?.dismissed.delete(`${from.team} ${member}`);
     }
-    return model.creatorsAnswer(person, name);
+    return model.creatorOutcome(user, name);
   },
   run: ({ callers, suffix }) => {
-    const fields =
-      from === "all" ? {} : "person" in from ? { usr_id_to: emailOf(from.person) } : { group_id_to: from.team + suffix };
-    return callers[person].call("unshare", { key_name: name + suffix, ...fields });
+    const fields = from === "all" ? {} : "user" in from ? { usr_id_to: emailOf(from.user) } : { group_id_to: from.team + suffix };
+    return callers[user].call("unshare", { key_name: name + suffix, ...fields });
   },
 });
 
-export const dismissShare = (person: Person, name: Name): Step => ({
-  toString: () => `${person} puts ${name} away`,
+export const dismissShare = (user: User, name: Name): Step => ({
+  toString: () => `${user} dismisses ${name}`,
   predict: (model) => {
-    const received = model.received(person, name);
+    const received = model.received(user, name);
     if (received.length > 1) return "409 ambiguous_name";
     const [owner] = received;
     if (owner === undefined) return "404 secret_not_found";
     const grants = model.grants(owner, name);
-    grants?.people.delete(person);
+    grants?.users.delete(user);
     for (const team of grants?.teams.keys() ?? []) {
-      if (model.teams.get(team)?.members.has(person)) grants?.hidden.add(`${team} ${person}`);
+      if (model.teams.get(team)?.members.has(user)) grants?.dismissed.add(`${team} ${user}`);
     }
     return "200";
   },
-  run: ({ callers, suffix }) => callers[person].call("delete_shared_key_link", { key_name: name + suffix }),
+  run: ({ callers, suffix }) => callers[user].call("delete_shared_key_link", { key_name: name + suffix }),
 });
 
-export const createTeam = (person: Person, team: Team, member: Person): Step => ({
-  toString: () => `${person} creates the ${team} team with ${member}`,
+export const createTeam = (user: User, team: Team, member: User): Step => ({
+  toString: () => `${user} creates the ${team} team with ${member}`,
   predict: (model) => {
     if (model.teams.has(team)) return "409 team_exists";
-    model.teams.set(team, { creator: person, members: new Set([person, member]) });
+    model.teams.set(team, { creator: user, members: new Set([user, member]) });
     return "200";
   },
-  run: ({ callers, suffix }) => callers[person].call("team_create", { group_id: team + suffix, members: [emailOf(member)] }),
+  run: ({ callers, suffix }) => callers[user].call("team_create", { group_id: team + suffix, members: [emailOf(member)] }),
 });
 
-export const changeTeam = (person: Person, team: Team, change: "joins" | "leaves", member: Person): Step => ({
-  toString: () => `${person} says that ${member} ${change} the ${team} team`,
+export const changeTeam = (user: User, team: Team, change: "joins" | "leaves", member: User): Step => ({
+  toString: () => `${user} says that ${member} ${change} the ${team} team`,
   predict: (model) => {
     const known = model.teams.get(team);
     if (!known) return "404 team_not_found";
-    if (known.creator !== person) return "403 forbidden";
+    if (known.creator !== user) return "403 forbidden";
     if (change === "joins") known.members.add(member);
     else if (member === known.creator) return "400 invalid_request";
     else known.members.delete(member);
@@ -199,22 +198,22 @@ export const changeTeam = (person: Person, team: Team, change: "joins" | "leaves
   },
   run: ({ callers, suffix }) => {
     const operation = change === "joins" ? "team_add_members" : "team_remove_members";
-    return callers[person].call(operation, { group_id: team + suffix, members: emailOf(member) });
+    return callers[user].call(operation, { group_id: team + suffix, members: emailOf(member) });
   },
 });
 
-export const deleteTeam = (person: Person, team: Team): Step => ({
-  toString: () => `${person} deletes the ${team} team`,
+export const deleteTeam = (user: User, team: Team): Step => ({
+  toString: () => `${user} deletes the ${team} team`,
   predict: (model) => {
     const known = model.teams.get(team);
     if (!known) return "404 team_not_found";
-    if (known.creator !== person) return "403 forbidden";
+    if (known.creator !== user) return "403 forbidden";
     model.teams.delete(team);
     for (const grants of model.secrets.values()) {
       grants.teams.delete(team);
-      for (const member of people) grants.hidden.delete(`${team} ${member}`);
+      for (const member of users) grants.dismissed.delete(`${team} ${member}`);
     }
     return "200";
   },
-  run: ({ callers, suffix }) => callers[person].call("team_delete", { group_id: team + suffix }),
+  run: ({ callers, suffix }) => callers[user].call("team_delete", { group_id: team + suffix }),
 });

@@ -9,7 +9,7 @@ import { everyByte } from "../../support/vault/vault-data.ts";
 
 // What was altered or swapped in the database is refused: test/vault-server/at-rest.test.ts, which runs on this store too.
 
-test("no value, file, password or token is readable in any file of the database's server, its write-ahead log and log included", async () => {
+test("no value, file, password or token is readable in any file of the database server", async () => {
   await using cluster = await PostgresCluster.start();
   const canary = "canary-value-61e0b2d4";
   const secrets: string[] = [canary];
@@ -33,7 +33,7 @@ test("no value, file, password or token is readable in any file of the database'
   }
 });
 
-test("tables with sealed bytes are vacuumed once after something was removed, and else not at all", async () => {
+test("tables with sealed bytes are vacuumed once after a removal, and only then", async () => {
   await using database = await PostgresDatabase.create();
   await using store = await openPostgresStore(database.url);
   await store.write(({ users }) => users.insert({ email: ANN, passwordHash: "hash" }, NOW));

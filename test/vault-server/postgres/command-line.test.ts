@@ -9,7 +9,7 @@ import { StoreLocation } from "../../support/vault/store-location.ts";
 import { VaultServerProcess } from "../../support/processes/vault-server-process.ts";
 import { VaultsyncProcess } from "../../support/processes/vaultsync-process.ts";
 
-test("an account is added to a database that has no tables yet, by its URL in the environment, and logs in at a server on it", async () => {
+test("user add creates the tables of an empty database; the account can log in at a server", async () => {
   await using database = await PostgresDatabase.create({ empty: true });
   const directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
   onTestFinished(() => rm(directory, { recursive: true }));

@@ -19,21 +19,21 @@ const upTo = (count: number): number[] => Array.from({ length: count }, (_, inde
 
 type Acknowledged = [version: number, value: string][];
 
-/** Writes versions of a secret by four writers until told to stop or the server is gone; what is acknowledged is put into the list. */
+/** Writes versions of a secret with four writers until stopped or disconnected; collects acknowledged versions. */
 async function write(client: VaultClient, url: string, stop: AbortSignal, acknowledged: Acknowledged): Promise<void> {
   const writer = async (): Promise<void> => {
     using own = client.at(url);
     while (!stop.aborted) {
       const value = randomUUID();
-      const answer = await own.call("protect", { key_name: "a", key_value: value }).catch(() => undefined);
-      if (answer?.status !== 200) return;
-      acknowledged.push([answer.json().secret.key_version, value]);
+      const response = await own.call("protect", { key_name: "a", key_value: value }).catch(() => undefined);
+      if (response?.status !== 200) return;
+      acknowledged.push([response.json().secret.key_version, value]);
     }
   };
   await Promise.all(upTo(4).map(writer));
 }
 
-test("of two replicas, processes of their own, one is killed in the middle of writes: the other one goes on", async () => {
+test("killing one of two replicas during writes does not affect the other", async () => {
   await using database = await PostgresDatabase.create();
   await using place = await StoreLocation.create("postgres", database.url);
   const password = randomUUID();
@@ -66,7 +66,7 @@ test("of two replicas, processes of their own, one is killed in the middle of wr
   }
 });
 
-test("a database that is restarted under load, even by a crash: requests are told unavailable, then everything goes on by itself", async () => {
+test("requests are unavailable while the database restarts or crashes, then recover", async () => {
   await using cluster = await PostgresCluster.start();
   const data = cluster.url();
   await using vault = await TestVault.start({ data, masterKey: generateMasterKey() });
@@ -76,9 +76,9 @@ test("a database that is restarted under load, even by a crash: requests are tol
   const ended = new AbortController();
   const writers = Array.from({ length: 8 }, async () => {
     while (!ended.signal.aborted) {
-      const answer = await ann.call("protect", { key_name: "a", key_value: "v" });
-      if (answer.status === 200) acknowledged.push(answer.json().secret.key_version);
-      else refused.add(`${answer.outcome()} ${answer.headers["retry-after"]}`);
+      const response = await ann.call("protect", { key_name: "a", key_value: "v" });
+      if (response.status === 200) acknowledged.push(response.json().secret.key_version);
+      else refused.add(`${response.outcome()} ${response.headers["retry-after"]}`);
     }
   });
   for (const mode of ["fast", "immediate"] as const) {
@@ -100,13 +100,13 @@ test("a database that is restarted under load, even by a crash: requests are tol
   expect(new Set(acknowledged).size).toBe(acknowledged.length);
 });
 
-test("what cannot be started with says what to do, and never the password", async () => {
+test("a failed connection says what to do and never shows the password", async () => {
   const local = new URL(inject("postgres").url);
   expect(await message("postgres://u:canary-password@127.0.0.1:1/vault")).toBe(
     "Error: cannot connect to the PostgreSQL database vault at 127.0.0.1:1: check that it is running and that the URL is correct",
   );
   local.pathname = "/missing";
   expect(await message(local.href)).toMatch(/database missing at .* does not exist: create it, with ENCODING 'UTF8'$/u);
-  local.searchParams.set("user", "nobody");
+  local.searchParams.set("user", "unknown");
   expect(await message(local.href)).toMatch(/rejected the user: set PGPASSWORD/u);
 });

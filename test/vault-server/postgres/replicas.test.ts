@@ -9,39 +9,41 @@ import type { VaultResponse } from "../../support/vault/vault-client.ts";
 import { VirtualClock } from "../../support/clock/virtual-clock.ts";
 import { waitUntil } from "../../support/clock/wait-until.ts";
 
-const outcomes = (answers: readonly VaultResponse[]): string[] => answers.map((answer) => answer.outcome());
+const outcomes = (responses: readonly VaultResponse[]): string[] => responses.map((response) => response.outcome());
 const fail = (vault: TestVault): Promise<VaultResponse> => vault.logIn("ann@example.com", { password: "wrong" });
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
-test("versions of one secret, written through both at once, are 1 to n without a repeat", async () => {
+test("concurrent writes through two replicas number versions 1 to n without duplicates", async () => {
   await using replicas = await Replicas.start();
   const callers = await replicas.client("ann@example.com");
-  const answers = await Promise.all(upTo(40).map((n) => callers[n % 2]!.call("protect", { key_name: "a", key_value: `v${n}` })));
-  expect(new Set(outcomes(answers))).toEqual(new Set(["200"]));
-  const numbers = answers.map((answer): number => answer.json().secret.key_version).toSorted((a, b) => a - b);
+  const responses = await Promise.all(
+    upTo(40).map((n) => callers[n % 2]!.call("protect", { key_name: "a", key_value: `v${n}` })),
+  );
+  expect(new Set(outcomes(responses))).toEqual(new Set(["200"]));
+  const numbers = responses.map((response): number => response.json().secret.key_version).toSorted((a, b) => a - b);
   expect(numbers).toEqual(upTo(40));
-  for (const [index, answer] of answers.entries()) {
-    const version = answer.json().secret.key_version;
+  for (const [index, response] of responses.entries()) {
+    const version = response.json().secret.key_version;
     const exposed = await callers[index % 2]!.call("version_expose", { key_name: "a", key_version: version });
     expect(exposed.json().key_value).toBe(`v${index + 1}`);
   }
 });
 
-test("secrets, teams and files of one name, created through both at once, are created once", async () => {
+test("secrets, teams and files of one name created through two replicas exist once", async () => {
   await using replicas = await Replicas.start();
   const callers = await replicas.client("ann@example.com");
   const names = upTo(5).flatMap((n) => [`a${n}`, `a${n}`]);
   const secrets = await Promise.all(names.map((name, n) => callers[n % 2]!.call("protect", { key_name: name, key_value: "x" })));
-  const versions = secrets.map((answer): number => answer.json().secret.key_version);
+  const versions = secrets.map((response): number => response.json().secret.key_version);
   expect(versions.toSorted((a, b) => a - b)).toEqual(names.map((_, n) => (n < 5 ? 1 : 2)));
   expect((await callers[0].call("list_no_dup")).json().secrets).toHaveLength(5);
   const teams = await Promise.all(names.map((name, n) => callers[n % 2]!.call("team_create", { group_id: name, members: [] })));
   expect(outcomes(teams).toSorted()).toEqual(names.map((_, n) => (n < 5 ? "200" : "409 team_exists")));
   const files = await Promise.all(upTo(20).map((n) => callers[n % 2]!.upload([{ filename: "f", bytes: Buffer.from(`${n}`) }])));
-  expect(files.map((answer): number => answer.json().files[0].version).toSorted((a, b) => a - b)).toEqual(upTo(20));
+  expect(files.map((response): number => response.json().files[0].version).toSorted((a, b) => a - b)).toEqual(upTo(20));
 });
 
-test("a token of one works at the other, its refresh too; what one ends is over at the other", async () => {
+test("tokens and refreshes work at both replicas, and so do logouts", async () => {
   await using replicas = await Replicas.start();
   const pair = (await replicas.one.logIn("ann@example.com")).json();
   const refresh = { refresh_token: pair.refresh_token, used_access_token: pair.access_token };
@@ -52,7 +54,7 @@ test("a token of one works at the other, its refresh too; what one ends is over 
   expect([(await list(replicas.one)).outcome(), (await list(replicas.two)).outcome()]).toEqual(["200", "200"]);
 });
 
-test("what is shared, unshared and deleted through one is so at the other at once", async () => {
+test("shares and deletions through one replica apply to the other immediately", async () => {
   await using replicas = await Replicas.start();
   const [annOne, annTwo] = await replicas.client("ann@example.com");
   const [bobOne, bobTwo] = await replicas.client("bob@example.com");
@@ -66,7 +68,7 @@ test("what is shared, unshared and deleted through one is so at the other at onc
   expect((await annOne.call("expose", { key_name: "a" })).outcome()).toBe("404 secret_not_found");
 });
 
-test("failed log-ins count together, and a success at one lets in at the other", async () => {
+test("failed logins are counted across replicas and reset by a success at either", async () => {
   const clock = new VirtualClock();
   await using replicas = await Replicas.start({ clock });
   for (const vault of [replicas.one, replicas.two, replicas.one, replicas.two, replicas.one]) {
@@ -78,7 +80,7 @@ test("failed log-ins count together, and a success at one lets in at the other",
   expect((await fail(replicas.one)).outcome()).toBe("401 invalid_credentials");
 });
 
-test("a deadline set through one holds at both, and of two sweepers one removes it", async () => {
+test("a deadline applies to both replicas, and one sweeper removes the secret", async () => {
   const clock = new VirtualClock();
   await using replicas = await Replicas.start({ clock });
   const [one, two] = await replicas.client("ann@example.com", 1000);
@@ -98,13 +100,13 @@ test("a deadline set through one holds at both, and of two sweepers one removes 
   expect((await replicas.database.run("SELECT 1 FROM secret_versions")).rows).toEqual([]);
 });
 
-test("another master key than the first one's is refused", async () => {
+test("a replica with another master key is rejected", async () => {
   await using replicas = await Replicas.start();
   const other = TestVault.start({ data: replicas.database.url, masterKey: generateMasterKey(), dev: { users: [] } });
   await expect(other).rejects.toThrow("another master key");
 });
 
-test("replicas that start at once on an empty database make its tables once, and all run", async () => {
+test("replicas that start concurrently on an empty database create the tables once", async () => {
   await using database = await PostgresDatabase.create({ empty: true });
   const masterKey = generateMasterKey();
   const starts = upTo(4).map(() => TestVault.start({ data: database.url, masterKey, dev: { users: [] } }));
@@ -113,7 +115,7 @@ test("replicas that start at once on an empty database make its tables once, and
   expect((await database.run("SELECT count(*)::int AS count FROM schema_version")).rows).toEqual([{ count: 1 }]);
 });
 
-test("a database of a newer release is refused, and so is one that does not hold UTF-8", async () => {
+test("a database of a newer release or without UTF-8 is rejected", async () => {
   await using database = await PostgresDatabase.create();
   await database.run("UPDATE schema_version SET version = 999");
   await expect(openPostgresStore(database.url)).rejects.toThrow("newer release");
@@ -127,7 +129,7 @@ test("a database of a newer release is refused, and so is one that does not hold
   }
 });
 
-test("a table that another replica's migration has changed is read and written as before, on every connection", async () => {
+test("every connection can use a table that another replica's migration has changed", async () => {
   await using database = await PostgresDatabase.create();
   await using store = await openPostgresStore(database.url);
   const user = { email: "ann@example.com", passwordHash: "hash" };
