@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { toRequestError, type RequestError } from "../service/request-error.ts";
 
 /** State of a fetched value. The previous value stays while it is fetched again. */
-export type Loaded<T> =
+type Loaded<T> =
   | { readonly kind: "loading" }
   | { readonly kind: "failed"; readonly failure: RequestError }
   | { readonly kind: "ready"; readonly value: T };

@@ -5,7 +5,7 @@ import { toRequestError, type RequestError } from "../service/request-error.ts";
 import { VaultClient } from "../service/vault-client.ts";
 
 /** State of the login. `unknown` means that the vault could not be asked. */
-export type SessionState =
+type SessionState =
   | { readonly kind: "checking" }
   | { readonly kind: "unknown"; readonly failure: RequestError }
   | { readonly kind: "none"; readonly notice?: string }
