@@ -12,10 +12,10 @@ import type { Limits } from "../limits.ts";
 import { authenticatedOperation, requireMediaType } from "./operation.ts";
 import { errors } from "../errors.ts";
 
-/** What a multipart body may hold beside the files' bytes. */
+/** Maximum size of a multipart body in addition to its files. */
 const ENVELOPE_BYTES = 2 * 1024 * 1024;
 
-/** The headers that stand for body fields. @throws ServiceError `invalid_request`, `too_large` */
+/** Returns the headers that replace body fields. @throws ServiceError `invalid_request`, `too_large` */
 function uploadHeaders({ headers }: FastifyRequest, limits: Limits): { email: string; count: number; boundary: string } {
   if (Number(headers["content-length"] ?? 0) > limits.filesPerRequest * limits.fileBytes + ENVELOPE_BYTES) {
     throw errors.bodyTooLarge();
@@ -32,7 +32,7 @@ function uploadHeaders({ headers }: FastifyRequest, limits: Limits): { email: st
   return { email, count, boundary };
 }
 
-/** The operations on files. Source: the interface, "Files"; the vault contract, "Files". */
+/** Adds the operations on files (docs/design/vault-contract.md#files). */
 export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
   app.route({
     method: "POST",
@@ -47,7 +47,7 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
         request.trail?.describeRequest({ filename });
         await request.trail?.begin("authenticated");
       };
-      // On a failure the connection stays open and the rest is read away: the client must be able to read the answer.
+      // After a failure the rest is read and discarded on the open connection, so that the client can read the response.
       const source = request.raw.iterator({ destroyOnReturn: false });
       try {
         return { files: await upload(context, caller, { source, boundary, count }, begin) };
@@ -75,7 +75,7 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
         context.logger.warn({ requestId: request.id, operation: "download_file", error }, "download cut off"),
       );
     },
-    // The length and the strong etag are those of the file's own bytes.
+    // Length and strong etag are those of the uncompressed bytes.
     { compress: false },
   );
 

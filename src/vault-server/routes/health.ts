@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { VaultContext } from "../context.ts";
 
-/** What a platform asks: alive, able to serve, and how it does. GET, without a token. */
+/** Adds liveness, readiness and metrics for the platform. They need no token. */
 export function healthRoutes(app: FastifyInstance, { store, metrics, audit }: VaultContext): void {
   app.get("/healthz", async () => ({ status: "ok" }));
   app.get("/readyz", async () => {

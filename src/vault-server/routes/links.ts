@@ -13,7 +13,7 @@ function linked(body: { readonly key_name: string; readonly owner?: string | und
   return { family: "link", name: body.key_name, owner: body.owner };
 }
 
-/** The link family: shared secrets, for their creators and their grantees. Source: the interface, "Shared secrets". */
+/** Adds the `_link` operations, for shared secrets (docs/design/vault-contract.md#families-of-operations). */
 export function linkRoutes(app: FastifyInstance, context: VaultContext): void {
   authenticatedOperation(app, context, operations.expose_link, ({ body, caller }) => expose(context, caller, linked(body)));
 

@@ -16,7 +16,7 @@ function unshared(body: { readonly key_name: string }): SecretAddress {
   return { family: "unshared", name: body.key_name };
 }
 
-/** The unshared family. Source: the interface, "Secrets (not shared)"; the vault contract, "Secrets". */
+/** Adds the operations on the caller's own secrets (docs/design/vault-contract.md#secrets). */
 export function secretRoutes(app: FastifyInstance, context: VaultContext): void {
   authenticatedOperation(
     app,
@@ -48,7 +48,7 @@ export function secretRoutes(app: FastifyInstance, context: VaultContext): void 
   changingRoutes(app, context);
 }
 
-/** What works on shared and unshared secrets alike. */
+/** Adds the operations that work on shared and unshared secrets alike. */
 function changingRoutes(app: FastifyInstance, context: VaultContext): void {
   authenticatedOperation(app, context, operations.update_key_metadata, async ({ body, caller }) => {
     const { key_name: name, key_version: version, owner } = body;

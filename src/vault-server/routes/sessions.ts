@@ -20,10 +20,10 @@ import {
 } from "../accounts/sessions.ts";
 import { setPassword } from "../accounts/set-password.ts";
 
-/** Of a token copied from the web application. Source: the interface, "Access token". */
+/** Lifetime of an access token that a user copies from the web application. */
 const API_TOKEN_HOURS = 24;
 
-/** A new session for whoever knows the password; the one the browser may have had ends, so none is carried over from before. */
+/** Starts a session after a password check and ends the session that the browser had, so that no session survives a login. */
 async function startSession(context: VaultContext, request: FastifyRequest, email: string, password: string) {
   const user = await logIn(context, email, password, request.ip);
   const former = sentSessionToken(request, context.appUrl());
@@ -34,9 +34,9 @@ async function startSession(context: VaultContext, request: FastifyRequest, emai
   });
 }
 
-/** What only the web application's pages call. Source: the vault contract, "Web application"; issue 4; design, "security", "web token page". */
+/** Adds the operations of the web application (docs/design/vault-contract.md#web-application). */
 export function sessionRoutes(app: FastifyInstance, context: VaultContext): void {
-  const answerLogIn = (reply: FastifyReply, session: LiveSession): LoginResponse => {
+  const respondWithSession = (reply: FastifyReply, session: LiveSession): LoginResponse => {
     reply.request.trail?.identify(session.email);
     setSessionCookie(reply, context.appUrl(), session.token);
     return { session: describeSession(session) };
@@ -50,7 +50,7 @@ export function sessionRoutes(app: FastifyInstance, context: VaultContext): void
 
   openOperation(app, context, sessionOperations.app_log_in, async ({ body, request, reply }) => {
     requireOwnOrigin(request.headers, context.appUrl());
-    return answerLogIn(reply, await startSession(context, request, body.email, body.password));
+    return respondWithSession(reply, await startSession(context, request, body.email, body.password));
   });
 
   openOperation(app, context, sessionOperations.app_log_out, async ({ request, reply }) => {
@@ -68,7 +68,7 @@ export function sessionRoutes(app: FastifyInstance, context: VaultContext): void
 
   openOperation(app, context, sessionOperations.app_set_password, async ({ body, request, reply }) => {
     requireOwnOrigin(request.headers, context.appUrl());
-    return answerLogIn(reply, await setPassword(context, body.token, body.password));
+    return respondWithSession(reply, await setPassword(context, body.token, body.password));
   });
 
   openOperation(app, context, sessionOperations.app_api_token, async ({ body, request }) => {

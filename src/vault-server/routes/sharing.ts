@@ -16,7 +16,7 @@ function requireSharer(caller: Caller, from: string | undefined): void {
   throw errors.emailMismatch("usr_id_from", caller.email);
 }
 
-/** Grants. Source: the interface, "Sharing"; the vault contract, "Sharing, teams, people". */
+/** Adds the operations on shares (docs/design/vault-contract.md#sharing). */
 export function sharingRoutes(app: FastifyInstance, context: VaultContext): void {
   authenticatedOperation(app, context, operations.share, async ({ body, caller }) => {
     requireSharer(caller, body.usr_id_from);

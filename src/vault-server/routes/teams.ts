@@ -5,7 +5,7 @@ import { sendList } from "../http/etag.ts";
 import { authenticatedOperation } from "./operation.ts";
 import { addMembers, createTeam, deleteTeam, listTeams, removeMembers } from "../teams/teams.ts";
 
-/** Teams. Source: the vault contract, "Sharing, teams, people". */
+/** Adds the operations on teams (docs/design/vault-contract.md#teams). */
 export function teamRoutes(app: FastifyInstance, context: VaultContext): void {
   authenticatedOperation(app, context, operations.team_create, async ({ body, caller }) => ({
     team: await createTeam(context, caller, body.group_id, body.members),

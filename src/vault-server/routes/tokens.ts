@@ -17,7 +17,7 @@ function checkScope(scope: string): void {
   }
 }
 
-/** The two token operations. Source: the interface, "Access tokens"; the vault contract, "Tokens". */
+/** Adds the operations that issue tokens (docs/design/vault-contract.md#tokens). */
 export function tokenRoutes(app: FastifyInstance, context: VaultContext): void {
   openOperation(app, context, operations.generate_access_token, async ({ body, request }) => {
     checkScope(body.scope);
