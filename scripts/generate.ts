@@ -8,7 +8,11 @@ import { pageSections } from "./generate/pages.ts";
 import { reasonsPage } from "./generate/reasons-page.ts";
 
 /** Content by path from the repository root. */
-const files = new Map<string, string>([...customResources(), ["docs/reasons.md", reasonsPage()], ["src/protocol/operation-paths.ts", operationPaths()]]);
+const files = new Map<string, string>([
+  ...customResources(),
+  ["docs/reasons.md", reasonsPage()],
+  ["src/protocol/operation-paths.ts", operationPaths()],
+]);
 for (const [path, sections] of pageSections()) files.set(path, withSections(path, await readFile(path, "utf8"), sections));
 
 const check = process.argv.includes("--check");

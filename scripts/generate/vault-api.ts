@@ -94,7 +94,9 @@ function responsePart({ response, etag }: OperationDefinition): string[] {
 const jsonBlock = (value: object): string => `\`\`\`json\n${compactJson(value)}\n\`\`\``;
 
 function examplePart({ example: { request, response } }: OperationDefinition): string[] {
-  const blocks = [request && `Request:\n\n${jsonBlock(request)}`, response && `Response:\n\n${jsonBlock(response)}`].filter(Boolean);
+  const blocks = [request && `Request:\n\n${jsonBlock(request)}`, response && `Response:\n\n${jsonBlock(response)}`].filter(
+    Boolean,
+  );
   return ["<details><summary>Example</summary>", ...blocks.map(String), "</details>"];
 }
 

@@ -4,6 +4,8 @@ import { findProseProblems } from "./find-prose-problems.ts";
 const messages = (path: string, content: string): string[] =>
   findProseProblems(path, content).map(({ line, message }) => `${line}: ${message}`);
 
+const declaration = (length: number): string => `test("${"x".repeat(length)}", () => {});\n`;
+
 describe("findProseProblems", () => {
   test("reports a banned word in a comment, a string and a template", () => {
     const source = '// the vault answers\nconst a = "nobody may";\nconst b = `at once ${a}`;\n';
@@ -33,7 +35,6 @@ describe("findProseProblems", () => {
   });
 
   test("reports a test name over 90 characters and accepts one of 90", () => {
-    const declaration = (length: number): string => `test("${"x".repeat(length)}", () => {});\n`;
     expect(messages("a.test.ts", declaration(90))).toEqual([]);
     expect(messages("a.test.ts", `\n${declaration(91)}`)).toEqual(["2: test name of 91 characters: at most 90"]);
   });

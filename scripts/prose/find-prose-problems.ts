@@ -58,9 +58,11 @@ function offsetsOfLines(lines: readonly string[]): number[] {
   return starts;
 }
 
+/** Replaces text with spaces, so that offsets stay. */
+const blank = (text: string): string => text.replaceAll(/[^\n]/g, " ");
+
 /** Returns a page without its code blocks, inline code and link targets, which quote names that are fixed elsewhere. */
 function markdownProse(content: string): Prose[] {
-  const blank = (match: string): string => match.replaceAll(/[^\n]/g, " ");
   const text = content
     .replaceAll(/^```[\s\S]*?^```/gm, blank)
     .replaceAll(/`[^`\n]*`/g, blank)
@@ -77,7 +79,7 @@ function sourceProse(content: string): Prose[] {
   return [...content.matchAll(tokens)].flatMap((match): Prose[] => {
     const [text] = match;
     if (text.startsWith("/*") || text.startsWith("//")) {
-      return [{ kind: "comment", text: text.replaceAll(/`[^`\n]*`/g, (code) => " ".repeat(code.length)), offset: match.index }];
+      return [{ kind: "comment", text: text.replaceAll(/`[^`\n]*`/g, blank), offset: match.index }];
     }
     return text.includes(" ") ? [{ kind: "string", text, offset: match.index }] : [];
   });

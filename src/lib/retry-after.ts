@@ -1,5 +1,5 @@
 export const MIN_RETRY_AFTER_MS = 1_000;
-export const MAX_RETRY_AFTER_MS = 600_000;
+const MAX_RETRY_AFTER_MS = 600_000;
 
 const SECONDS = /^-?\d+$/;
 const HTTP_DATE = /^[A-Z][a-z]{2,8}, /;

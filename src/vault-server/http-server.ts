@@ -22,7 +22,7 @@ import { StoreUnavailableError } from "./store/store.ts";
 import { staticFileRoutes } from "./web-app/static-files.ts";
 
 /** Certificate chain and private key, PEM. */
-export interface ServerTls {
+interface ServerTls {
   readonly cert: string;
   readonly key: string;
 }

@@ -11,7 +11,7 @@ const STAGED_FOR_MS = 3_600_000;
  * Wipes what readers no longer see: secrets past their deadline, lapsed tokens and sessions, old log-in failures, unfinished uploads.
  * Source: the vault contract, "Secrets".
  */
-export async function sweep({ store, clock, limits, metrics, requestRate, audit }: VaultContext): Promise<void> {
+async function sweep({ store, clock, limits, metrics, requestRate, audit }: VaultContext): Promise<void> {
   const now = clock.now();
   const due = await store.write(async ({ secrets, tokens, sessions, emailProofs, loginFailures, files }) => {
     await tokens.removeExpired(now - REFRESH_IDLE_MS, now);

@@ -57,7 +57,7 @@ export interface SnapshotChange {
   readonly files: ReadonlySet<string>;
 }
 
-export type HealthState = "starting" | "healthy" | "failing";
+type HealthState = "starting" | "healthy" | "failing";
 
 export interface Health {
   readonly state: HealthState;

@@ -16,7 +16,7 @@ import type { VaultRequest, VaultResponse } from "./http/vault-transport.ts";
 const MIB = 1024 * 1024;
 const MAX_LIST_BYTES = 64 * MIB;
 const MAX_VALUE_BYTES = 2 * MIB;
-export const MAX_FILE_BYTES = 64 * MIB;
+const MAX_FILE_BYTES = 64 * MIB;
 /** Minimum rate of a download; its time at this rate extends the deadline. */
 const SLOWEST_BYTES_PER_MS = MIB / 1000;
 const ETAG = /^(W\/)?"[\x21\x23-\x7e]{0,256}"$/;

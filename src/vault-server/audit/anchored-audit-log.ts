@@ -37,7 +37,7 @@ export async function storeAnchor(store: Store, { head }: AuditLog): Promise<voi
 }
 
 /** A log that ended before where it once was has lost lines: says so, in the log for good, and goes on. */
-export async function compareAnchor(store: Store, log: AuditLog, logger: Logger): Promise<void> {
+async function compareAnchor(store: Store, log: AuditLog, logger: Logger): Promise<void> {
   const { found } = log;
   const anchor = found && (await readAnchor(store, found.log));
   if (!anchor || !found) return;

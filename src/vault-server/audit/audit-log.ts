@@ -9,7 +9,7 @@ import { NO_HASH, sealLine, type AuditFields, type ChainHead } from "./audit-lin
 import { readTail } from "./read-lines.ts";
 import { codeOf } from "../../lib/error-code.ts";
 
-export const DEFAULT_AUDIT_FILE_BYTES = 256 * 1024 * 1024;
+const DEFAULT_AUDIT_FILE_BYTES = 256 * 1024 * 1024;
 /** While lines cannot be written, it is tried again this often, and everything in between is refused at once. */
 const RETRY_MS = 1000;
 /** Of what was cut off, how much the record of it quotes. */

@@ -1,7 +1,7 @@
 import { openLine, NO_HASH, type AuditLine, type ChainHead } from "./audit-line.ts";
 import { readLines } from "./read-lines.ts";
 
-export type DamageKind = "altered" | "missing" | "reordered" | "rewritten" | "truncated" | "torn" | "foreign" | "lost";
+type DamageKind = "altered" | "missing" | "reordered" | "rewritten" | "truncated" | "torn" | "foreign" | "lost";
 
 /** The first thing that is wrong. */
 export interface AuditDamage {

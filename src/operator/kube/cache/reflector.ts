@@ -16,17 +16,12 @@ export interface ReflectorOptions<T> {
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
   readonly metadataOnly?: boolean | undefined;
-  /**
-   * Returns the part of an object to store (`wholeObject` stores all of it). If it throws, the stored value remains unchanged.
-   */
+  /** Returns the part of an object to store. If it throws, the stored value remains unchanged. */
   readonly project: (object: KubeObject) => T;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
 }
-
-/** The projection that stores the whole object. */
-export const wholeObject = (object: KubeObject): KubeObject => object;
 
 /** The state of a reflector, which advances from one to the next and returns to an earlier one after a failure. */
 export type ReflectorState =
