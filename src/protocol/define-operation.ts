@@ -17,7 +17,7 @@ export type OperationTag = "Tokens" | "Secrets" | "Shared secrets" | "Teams" | "
 export type JsonRequest = (limits: RequestLimits) => z.ZodType;
 
 /** A multipart body; each part with a filename is a file, the headers replace body fields. */
-export interface UploadRequest {
+interface UploadRequest {
   readonly headers: (limits: RequestLimits) => z.ZodObject;
   readonly form: z.ZodObject;
 }
@@ -33,7 +33,7 @@ export interface OperationLink {
 }
 
 /** Request fields that the audit log may record. Values, metadata, passwords and tokens are not among them. */
-export type AuditField =
+type AuditField =
   | "key_name"
   | "key_version"
   | "owner"

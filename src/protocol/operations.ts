@@ -1,4 +1,3 @@
-import type { z } from "zod";
 import type { JsonRequest, OperationDefinition } from "./define-operation.ts";
 import type { Operation } from "./operation-paths.ts";
 import { deleteAllFiles } from "./operations/delete-all-files.ts";
@@ -66,6 +65,3 @@ type Definitions = typeof operations;
 
 /** An operation whose request is a JSON body: all but `protect_file`. */
 export type JsonRequestOperation = { [O in Operation]: Definitions[O]["request"] extends JsonRequest ? O : never }[Operation];
-
-/** An operation whose response is JSON: all but `download_file`. */
-export type JsonResponseOperation = { [O in Operation]: Definitions[O]["response"] extends z.ZodType ? O : never }[Operation];

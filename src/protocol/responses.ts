@@ -17,7 +17,7 @@ export type Timestamp = z.infer<typeof timestamp>;
 /** Response of the operations that issue tokens. */
 export const tokenResponse = z.object({
   access_token: z.string(),
-  // No maximum, so it may lie beyond the integers that a double tells apart.
+  // No maximum, so it may lie beyond the integers that a double represents exactly.
   expires_in: z.number().min(3600).meta({ type: "integer", description: "Seconds until the access token expires." }),
   id_token: z.string().meta({ description: "Grants nothing." }),
   refresh_token: z.string(),

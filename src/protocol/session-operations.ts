@@ -21,10 +21,5 @@ export const sessionOperations = {
   app_api_token: apiTokenOperation,
 } satisfies { readonly [Name in SessionOperation]: OperationDefinition & { readonly name: Name } };
 
-type Definitions = typeof sessionOperations;
-
-/** Response of `app_session`: `null` without a live session. */
-export type SessionResponse = Readonly<z.output<Definitions["app_session"]["response"]>>;
-
 /** Response of `app_log_in` and `app_set_password`, with the cookie of a new session. */
-export type LoginResponse = Readonly<z.output<Definitions["app_log_in"]["response"]>>;
+export type LoginResponse = Readonly<z.output<(typeof sessionOperations)["app_log_in"]["response"]>>;

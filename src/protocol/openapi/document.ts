@@ -29,7 +29,7 @@ export interface OpenApiDocument {
 }
 
 /** Description of each group of operations that the document has. */
-export const tagDescriptions: Readonly<Record<Exclude<OperationTag, "Web application">, string>> = {
+const tagDescriptions: Readonly<Record<Exclude<OperationTag, "Web application">, string>> = {
   Tokens: "An access token stands for an account, limited by its scope.",
   Secrets: "The caller's own secrets, each with versions and metadata. Only the expose operations return values.",
   "Shared secrets":

@@ -4,7 +4,7 @@ import { errorsOf } from "./errors-of.ts";
 import { toJsonSchema, type JsonSchema } from "./json-schema.ts";
 import { headerRefs, type HeaderName, type HeaderRef } from "./response-headers.ts";
 
-export interface MediaType {
+interface MediaType {
   readonly schema: JsonSchema;
   readonly example?: unknown;
   readonly encoding?: Readonly<Record<string, object>>;
@@ -12,7 +12,7 @@ export interface MediaType {
 
 type Content = Readonly<Record<string, MediaType>>;
 
-export interface HeaderParameter {
+interface HeaderParameter {
   readonly name: string;
   readonly in: "header";
   readonly required: boolean;
@@ -26,7 +26,7 @@ interface Link {
   readonly requestBody: OperationLink["request"];
 }
 
-export interface Response {
+interface Response {
   readonly description: string;
   readonly headers: Readonly<Record<string, HeaderRef>>;
   readonly content?: Content;

@@ -4,7 +4,7 @@ import { sample } from "../sample-values.ts";
 import { session } from "../schemas/session.ts";
 
 /** Characters of a new password: shorter ones are too easily guessed, longer ones add nothing. */
-export const passwordLength = { min: 12, max: 1024 } as const;
+const passwordLength = { min: 12, max: 1024 } as const;
 
 export const setPasswordOperation = defineOperation({
   name: "app_set_password",
