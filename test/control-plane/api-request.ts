@@ -1,6 +1,6 @@
 import { request } from "node:https";
 
-/** Where an API server is and how to be known to it. */
+/** Address and credentials of an API server. */
 export interface ApiAccess {
   readonly server: string;
   /** PEM of the certificate authority. */
@@ -8,26 +8,26 @@ export interface ApiAccess {
   readonly token: string;
 }
 
-export interface ApiAnswer {
+export interface ApiResponse {
   readonly status: number;
   readonly body: string;
 }
 
 /**
- * One JSON call on a connection of its own. Any HTTP status is an answer.
- * @throws Error when there is no whole answer within `timeoutMs`.
+ * Sends one JSON request on a connection of its own and returns the response, whatever its status.
+ * @throws Error without a complete response within `timeoutMs`
  */
 export function apiRequest(
   access: ApiAccess,
-  call: { method?: string; path: string; body?: unknown; timeoutMs?: number },
-): Promise<ApiAnswer> {
-  const payload = call.body === undefined ? undefined : JSON.stringify(call.body);
+  options: { method?: string; path: string; body?: unknown; timeoutMs?: number },
+): Promise<ApiResponse> {
+  const payload = options.body === undefined ? undefined : JSON.stringify(options.body);
   return new Promise((resolve, reject) => {
-    const sent = request(new URL(call.path, access.server), {
-      method: call.method ?? "GET",
+    const sent = request(new URL(options.path, access.server), {
+      method: options.method ?? "GET",
       ca: access.ca,
       agent: false,
-      signal: AbortSignal.timeout(call.timeoutMs ?? 10_000),
+      signal: AbortSignal.timeout(options.timeoutMs ?? 10_000),
       headers: {
         authorization: `Bearer ${access.token}`,
         accept: "application/json",

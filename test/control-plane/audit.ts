@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { z } from "zod";
 
-/** The part of an audit event (audit.k8s.io/v1, Metadata level) that tests look at. */
+/** The fields of an audit event (audit.k8s.io/v1, Metadata level) that tests use. */
 export const AuditEvent = z.object({
   auditID: z.string(),
   stage: z.string(),
@@ -23,12 +23,12 @@ export const AuditEvent = z.object({
 });
 export type AuditEvent = z.infer<typeof AuditEvent>;
 
-/** What must hold of a request to be counted; what is absent does not matter. `resource` is e.g. `secrets`, `leases`. */
+/** Selects requests by the fields that are set. `resource` is e.g. `secrets` or `leases`. */
 export interface RequestFilter {
   readonly user?: string;
   readonly verb?: string | readonly string[];
   readonly resource?: string;
-  /** `""` for requests to the resource itself, e.g. `status` for its subresource. */
+  /** A subresource, e.g. `status`; `""` selects requests to the resource itself. */
   readonly subresource?: string;
   readonly namespace?: string;
   readonly name?: string;
@@ -54,8 +54,8 @@ function same(wanted: string | undefined, actual: string | undefined): boolean {
 }
 
 /**
- * The requests in an audit log from byte `since` on, one event a request (its latest stage: a watch that still runs has
- * `ResponseStarted`, everything else `ResponseComplete`), and the byte up to which was read.
+ * Reads the requests in an audit log from byte `since` and returns one event per request, and the position after the last one. The
+ * event is the latest stage: `ResponseStarted` for a running watch, otherwise `ResponseComplete`.
  */
 export async function readAuditLog(file: string, since: number): Promise<{ events: AuditEvent[]; end: number }> {
   await using log = await open(file);

@@ -1,6 +1,6 @@
 import { Agent, get } from "node:https";
 import { text } from "node:stream/consumers";
-import { beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { sharedControlPlane } from "../support/kube/control-plane.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
@@ -19,7 +19,7 @@ function version(server: string, agent: Agent): Promise<string> {
   });
 }
 
-it("counts connections, not requests", async () => {
+test("the proxy counts connections, not requests", async () => {
   await using proxy = await controlPlane.connectionProxy();
   const agent = new Agent({ keepAlive: true });
   for (let i = 0; i < 3; i++) expect(await version(proxy.server, agent)).toContain("gitVersion");
@@ -28,7 +28,7 @@ it("counts connections, not requests", async () => {
   await expect.poll(() => proxy.open).toBe(0);
 });
 
-it("cuts what is open and takes new connections", async () => {
+test("dropAll resets open connections, and new ones are accepted", async () => {
   await using proxy = await controlPlane.connectionProxy();
   const agent = new Agent({ keepAlive: true });
   await version(proxy.server, agent);
@@ -38,7 +38,7 @@ it("cuts what is open and takes new connections", async () => {
   expect(proxy.accepted).toBe(2);
 });
 
-it("resets new connections while it refuses", async () => {
+test("the proxy resets new connections while refuse is true", async () => {
   await using proxy = await controlPlane.connectionProxy();
   proxy.refuse(true);
   await expect(version(proxy.server, new Agent())).rejects.toThrow(/ECONNRESET|disconnected/);
@@ -47,7 +47,7 @@ it("resets new connections while it refuses", async () => {
   expect(proxy.accepted).toBe(1);
 });
 
-it("serves kubectl by a kubeconfig that points at it", async () => {
+test("kubectl works through the proxy with its kubeconfig", async () => {
   await using proxy = await controlPlane.connectionProxy();
   const kubeconfig = await controlPlane.kubeconfigFor({ user: "admin" }, { server: proxy.server });
   const listed = await controlPlane.kubectl(["get", "namespace", "default", "--output=name"], { kubeconfig });

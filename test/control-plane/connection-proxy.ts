@@ -1,17 +1,17 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
-/** A TCP relay on loopback in front of an API server: it counts connections and can cut them. TLS goes through untouched. */
+/** A TCP relay on loopback in front of an API server, which counts connections and can reset them. It does not terminate TLS. */
 export interface ConnectionProxy extends AsyncDisposable {
-  /** To use instead of the API server's own; its certificate is valid here too. */
+  /** URL to use instead of the API server's; the server's certificate is valid for it. */
   readonly server: string;
-  /** Connections accepted since the proxy began. */
+  /** Number of connections accepted since the start. */
   readonly accepted: number;
-  /** Connections open now. */
+  /** Number of open connections. */
   readonly open: number;
-  /** Resets every open connection; new ones are accepted. Gives how many there were. */
+  /** Resets every open connection and returns their number; new ones are accepted. */
   dropAll(): number;
-  /** While true, a new connection is reset at once. */
+  /** While true, new connections are reset immediately. */
   refuse(refusing: boolean): void;
 }
 
@@ -41,7 +41,7 @@ export async function startConnectionProxy(target: string): Promise<ConnectionPr
   listener.listen(0, "127.0.0.1");
   await once(listener, "listening");
   const address = listener.address();
-  if (address === null || typeof address === "string") throw new Error("The proxy has no port.");
+  if (address === null || typeof address === "string") throw new Error("the proxy has no port");
 
   const dropAll = (): number => {
     const count = clients.size;

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { sharedControlPlane } from "../support/kube/control-plane.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
@@ -7,14 +7,14 @@ beforeAll(async () => {
   controlPlane = await sharedControlPlane();
 });
 
-describe("the shared control plane", () => {
-  it("is ready and of the version that is built", async () => {
+describe("ControlPlane", () => {
+  test("is ready and has the built version", async () => {
     expect((await controlPlane.request("GET", "/readyz")).body).toBe("ok");
     const version = await controlPlane.kubectl(["version", "--output=json"]);
     expect(JSON.parse(version.stdout)).toMatchObject({ serverVersion: { major: "1", minor: "36" } });
   });
 
-  it("gives every namespace a default ServiceAccount whose token the API server accepts", async () => {
+  test("createNamespace waits for a default ServiceAccount whose token is valid", async () => {
     const namespace = await controlPlane.createNamespace("account");
     const kubeconfig = await controlPlane.kubeconfigFor({ serviceAccount: "default", namespace });
     const whoami = await controlPlane.kubectl(["auth", "whoami", "--output=jsonpath={.status.userInfo.username}"], {
@@ -23,7 +23,7 @@ describe("the shared control plane", () => {
     expect(whoami).toEqual({ stdout: `system:serviceaccount:${namespace}:default`, stderr: "", code: 0 });
   });
 
-  it("collects what a deleted owner leaves", async () => {
+  test("garbage-collects the dependents of a deleted owner", async () => {
     const namespace = await controlPlane.createNamespace("garbage");
     const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
     const owner = await controlPlane.request("POST", configMaps, { metadata: { name: "owner" } });
@@ -38,25 +38,27 @@ describe("the shared control plane", () => {
       .toBe(404);
   });
 
-  it("ends a deleted namespace with what is in it", async () => {
+  test("deletes a namespace with its content", async () => {
     const namespace = await controlPlane.createNamespace("ending");
     expect((await controlPlane.kubectl(["create", "configmap", "left"], { namespace })).code).toBe(0);
     expect((await controlPlane.kubectl(["delete", "namespace", namespace, "--timeout=50s"])).code).toBe(0);
     expect((await controlPlane.request("GET", `/api/v1/namespaces/${namespace}`)).status).toBe(404);
   });
 
-  it("refuses a stranger by RBAC and names what was refused", async () => {
+  test("denies an unprivileged user by RBAC and names the denied request", async () => {
     const kubeconfig = await controlPlane.kubeconfigFor({ user: "stranger" });
-    const refused = await controlPlane.kubectl(["get", "secrets"], { kubeconfig, namespace: "default" });
-    expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain('User "stranger" cannot list resource "secrets"');
+    const denied = await controlPlane.kubectl(["get", "secrets"], { kubeconfig, namespace: "default" });
+    expect(denied.code).toBe(1);
+    expect(denied.stderr).toContain('User "stranger" cannot list resource "secrets"');
   });
 
-  it("names the users there are when asked for another", async () => {
-    await expect(controlPlane.kubeconfigFor({ user: "nobody" })).rejects.toThrow(/No user "nobody"; there are admin, .*stranger/);
+  test("kubeconfigFor lists the users when the requested one is unknown", async () => {
+    await expect(controlPlane.kubeconfigFor({ user: "unknown" })).rejects.toThrow(
+      /unknown user "unknown", expected one of admin, .*stranger/,
+    );
   });
 
-  it("hands input to kubectl and gives its complaint and exit code back", async () => {
+  test("kubectl passes input and returns the error output and exit code", async () => {
     const namespace = await controlPlane.createNamespace("input");
     const manifest = JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "applied" }, data: { a: "1" } });
     const applied = await controlPlane.kubectl(["apply", "--filename=-"], { input: manifest, namespace });
@@ -67,8 +69,8 @@ describe("the shared control plane", () => {
   });
 });
 
-describe("the audit log", () => {
-  it("counts requests by user, verb, resource and namespace", async () => {
+describe("audit log", () => {
+  test("counts requests by user, verb, resource and namespace", async () => {
     const namespace = await controlPlane.createNamespace("audit");
     const kubeconfig = await controlPlane.kubeconfigFor({ serviceAccount: "default", namespace });
     const user = `system:serviceaccount:${namespace}:default`;
@@ -82,7 +84,7 @@ describe("the audit log", () => {
     expect(await controlPlane.countRequests({ namespace, user, subresource: "" }, since)).toBe(4);
   });
 
-  it("counts a watch once, while it runs and when it has ended", async () => {
+  test("counts a watch once, while it runs and after its end", async () => {
     const namespace = await controlPlane.createNamespace("watch");
     const watch = { verb: "watch", resource: "configmaps", namespace };
     const path = `/api/v1/namespaces/${namespace}/configmaps?watch=1&timeoutSeconds=2`;
@@ -92,7 +94,7 @@ describe("the audit log", () => {
     expect(await controlPlane.countRequests(watch)).toBe(1);
   });
 
-  it("holds no body of a Secret", async () => {
+  test("contains no body of a Secret", async () => {
     const namespace = await controlPlane.createNamespace("metadata");
     const canary = "canary-5f0c2e9b7d";
     const secret = { metadata: { name: "kept" }, stringData: { key: canary } };

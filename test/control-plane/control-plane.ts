@@ -5,15 +5,16 @@ import { mkdir, stat, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import { apiRequest, type ApiAccess, type ApiAnswer } from "./api-request.ts";
+import { apiRequest, type ApiAccess, type ApiResponse } from "./api-request.ts";
 import { matches, readAuditLog, type AuditEvent, type RequestFilter } from "./audit.ts";
 import { startConnectionProxy, type ConnectionProxy } from "./connection-proxy.ts";
 import type { Handle, Timings } from "./handle.ts";
 import { kubeconfig } from "./kubeconfig.ts";
+import { tokenOf } from "./supervisor/identities.ts";
+import { waitUntil } from "../support/clock/wait-until.ts";
 
-/** Who a kubeconfig is for: a user named when the control plane was started, or any ServiceAccount. */
+/** The user of a kubeconfig: one named at the start of the control plane, or any ServiceAccount. */
 export type Identity = { readonly user: string } | { readonly serviceAccount: string; readonly namespace: string };
 
 export interface KubectlResult {
@@ -23,17 +24,16 @@ export interface KubectlResult {
 }
 
 const tokenSeconds = 24 * 3600;
-const Created = z.object({ metadata: z.object({ name: z.string() }) });
 const TokenResponse = z.object({ status: z.object({ token: z.string() }) });
 
-/** A running control plane, seen from any process of the same user. It holds no connection and needs no disposal. */
+/** A running control plane, for any process of the same user. It has no open connection and needs no disposal. */
 export class ControlPlane {
-  /** For the administrator (group system:masters). */
+  /** Path of the kubeconfig of the administrator (group system:masters). */
   readonly kubeconfigPath: string;
   readonly kubectlPath: string;
   readonly directory: string;
   readonly timings: Timings;
-  /** The administrator's access, for raw requests. */
+  /** The administrator's credentials, for raw requests. */
   readonly access: ApiAccess;
   private readonly handle: Handle;
 
@@ -46,7 +46,7 @@ export class ControlPlane {
     this.access = { server: handle.server, ca: handle.ca, token: this.userToken("admin") };
   }
 
-  /** Runs kubectl as the administrator, or with another `kubeconfig`. It resolves whatever the exit code; look at `code`. */
+  /** Runs kubectl as the administrator, or with another `kubeconfig`, and returns its output and exit code. */
   async kubectl(
     args: readonly string[],
     options: { input?: string; namespace?: string; kubeconfig?: string } = {},
@@ -63,27 +63,25 @@ export class ControlPlane {
     return { stdout, stderr, code: typeof code === "number" ? code : 1 };
   }
 
-  /** One raw request as the administrator; any status is an answer. */
-  request(method: string, path: string, body?: unknown): Promise<ApiAnswer> {
+  /** Sends a raw request as the administrator and returns the response, whatever its status. */
+  request(method: string, path: string, body?: unknown): Promise<ApiResponse> {
     return apiRequest(this.access, { method, path, body });
   }
 
-  /** Makes a namespace of a new name, `<prefix>-<random>`, and waits for its default ServiceAccount. */
+  /** Creates a namespace `<prefix>-<random>` and waits for its default ServiceAccount. */
   async createNamespace(prefix: string): Promise<string> {
     const name = `${prefix}-${randomBytes(4).toString("hex")}`;
     const created = await this.request("POST", "/api/v1/namespaces", { metadata: { name } });
-    if (created.status !== 201) throw new Error(`Namespace ${name}: the API server answers ${created.status}.`);
+    if (created.status !== 201) throw new Error(`cannot create namespace ${name}: status ${created.status}`);
     const path = `/api/v1/namespaces/${name}/serviceaccounts/default`;
-    for (let attempt = 0; attempt < 300; attempt++) {
-      if ((await this.request("GET", path)).status === 200) return Created.parse(JSON.parse(created.body)).metadata.name;
-      await sleep(50);
-    }
-    throw new Error(`Namespace ${name} has no default ServiceAccount after 15 s.`);
+    const exists = async (): Promise<boolean> => (await this.request("GET", path)).status === 200;
+    await waitUntil(`namespace ${name} has its default ServiceAccount`, exists, 15_000, 50);
+    return name;
   }
 
   /**
-   * Writes a kubeconfig for `identity` and gives its path; it goes with the control plane. A ServiceAccount's token comes from a
-   * TokenRequest and is good for a day. `server` replaces the API server's address, e.g. by a proxy's.
+   * Writes a kubeconfig for `identity` and returns its path; it is removed with the control plane. The token of a ServiceAccount comes
+   * from a TokenRequest and is valid for a day. `server` replaces the API server's address, e.g. by that of a proxy.
    */
   async kubeconfigFor(identity: Identity, options: { server?: string } = {}): Promise<string> {
     const named = "user" in identity;
@@ -98,17 +96,17 @@ export class ControlPlane {
     return path;
   }
 
-  /** A counting, droppable relay in front of the API server, in this process. Its owner disposes it. */
+  /** Starts a relay in front of the API server, in this process, which counts and resets connections. The caller disposes it. */
   connectionProxy(): Promise<ConnectionProxy> {
     return startConnectionProxy(this.access.server);
   }
 
-  /** Stops the API server gracefully; etcd and its data stay. Every other user of this control plane notices. */
+  /** Stops the API server gracefully, for all users of this control plane; etcd and its data remain. */
   stopApiServer(): Promise<void> {
     return this.control("stop");
   }
 
-  /** Starts it again on the same port and waits until it is ready. */
+  /** Starts the API server again on the same port and waits until it is ready. */
   startApiServer(): Promise<void> {
     return this.control("start");
   }
@@ -117,13 +115,13 @@ export class ControlPlane {
     return this.control("restart");
   }
 
-  /** A place in the audit log: `auditEvents` and `countRequests` can begin there. */
+  /** Returns the current position in the audit log, at which `auditEvents` and `countRequests` can start. */
   async auditMark(): Promise<number> {
     await this.settleAudit();
     return (await stat(this.handle.auditLog)).size;
   }
 
-  /** Every request since `since` (an `auditMark`) or the start, in the order of the log. Requests already answered are in it. */
+  /** Returns every request since `since` (an `auditMark`) or the start, in the order of the log, including all completed ones. */
   async auditEvents(options: { since?: number } = {}): Promise<AuditEvent[]> {
     await this.settleAudit();
     return (await readAuditLog(this.handle.auditLog, options.since ?? 0)).events;
@@ -133,28 +131,24 @@ export class ControlPlane {
     return (await this.auditEvents(options)).filter((event) => matches(event, filter)).length;
   }
 
-  /** An event is written just after its answer: a request of our own, once logged, shows that what came before it is there. */
+  /** Waits until the log contains all previous requests. An event is written after its response, so a logged marker request shows that. */
   private async settleAudit(): Promise<void> {
     const marker = `/version?marker=${randomUUID()}`;
     const { size } = await stat(this.handle.auditLog);
     try {
       await this.request("GET", marker);
     } catch {
-      return; // The API server is down: nothing is on its way.
+      return; // The API server is stopped, so no event is pending.
     }
-    for (let attempt = 0; attempt < 200; attempt++) {
+    const isLogged = async (): Promise<boolean> => {
       const { events } = await readAuditLog(this.handle.auditLog, size);
-      if (events.some((event) => event.requestURI === marker)) return;
-      await sleep(10);
-    }
-    throw new Error("The audit log does not show a request that was answered two seconds ago.");
+      return events.some((event) => event.requestURI === marker);
+    };
+    await waitUntil("the audit log contains the marker request", isLogged, 2_000, 10);
   }
 
   private userToken(name: string): string {
-    const user = this.handle.users.find((candidate) => candidate.name === name);
-    if (user === undefined)
-      throw new Error(`No user "${name}"; there are ${this.handle.users.map((one) => one.name).join(", ")}.`);
-    return user.token;
+    return tokenOf(this.handle.users, name);
   }
 
   private async serviceAccountToken(account: { serviceAccount: string; namespace: string }): Promise<string> {
@@ -164,7 +158,10 @@ export class ControlPlane {
       kind: "TokenRequest",
       spec: { expirationSeconds: tokenSeconds },
     });
-    if (status !== 201) throw new Error(`No token for ServiceAccount ${account.namespace}/${account.serviceAccount}: ${status}.`);
+    if (status !== 201)
+      throw new Error(
+        `cannot create a token for ServiceAccount ${account.namespace}/${account.serviceAccount}: status ${status}`,
+      );
     return TokenResponse.parse(JSON.parse(body)).status.token;
   }
 
@@ -173,6 +170,6 @@ export class ControlPlane {
     sent.end();
     const [response] = await once(sent, "response");
     const body = await text(response);
-    if (response.statusCode !== 204) throw new Error(`The API server does not ${action}: ${body}`);
+    if (response.statusCode !== 204) throw new Error(`cannot ${action} the API server: ${body}`);
   }
 }

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { sharedControlPlane } from "../support/kube/control-plane.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
@@ -18,7 +18,7 @@ async function may(verb: string, resource: string, ...more: string[]): Promise<s
 }
 
 describe("deploy/base", () => {
-  it("can be applied again and changes nothing", async () => {
+  test("applying the manifests again changes nothing", async () => {
     const again = await controlPlane.kubectl(["apply", "--kustomize", base]);
     expect(again.code).toBe(0);
     expect(
@@ -29,26 +29,26 @@ describe("deploy/base", () => {
     ).toEqual([]);
   });
 
-  it("gives a pod that its own namespace admits, under Pod Security restricted", async () => {
+  test("the pod is admitted by its namespace under Pod Security restricted", async () => {
     const pods = ["get", "pods", "--namespace=vaultsync-system", "--output=jsonpath={.items[*].status.phase}"];
     await expect.poll(async () => (await controlPlane.kubectl(pods)).stdout, { timeout: 20_000 }).toBe("Pending");
     const bad = { metadata: { name: "privileged" }, spec: { containers: [{ name: "c", image: "i" }] } };
-    const refused = await controlPlane.request("POST", "/api/v1/namespaces/vaultsync-system/pods", bad);
-    expect(refused.body).toContain('violates PodSecurity \\"restricted:latest\\"');
+    const denied = await controlPlane.request("POST", "/api/v1/namespaces/vaultsync-system/pods", bad);
+    expect(denied.body).toContain('violates PodSecurity \\"restricted:latest\\"');
   });
 
-  it.each([
+  test.each([
     ["list", "vaultsecrets", "--all-namespaces"],
     ["watch", "secrets", "--all-namespaces"],
     ["update", "vaultsecrets", "--subresource=status", "--namespace=default"],
     ["create", "configmaps", "--namespace=default"],
     ["patch", "events.events.k8s.io", "--namespace=default"],
     ["update", "leases/vaultsync", "--namespace=vaultsync-system"],
-  ])("lets the operator %s %s", async (verb, resource, ...more) => {
+  ])("RBAC allows the operator to %s %s", async (verb, resource, ...more) => {
     expect(await may(verb, resource, ...more)).toBe("yes");
   });
 
-  it.each([
+  test.each([
     ["update", "vaultsecrets", "--namespace=default"],
     ["patch", "secrets", "--namespace=default"],
     ["delete", "vaultconnections", "--namespace=default"],
@@ -62,11 +62,11 @@ describe("deploy/base", () => {
     ["escalate", "clusterroles"],
     ["bind", "clusterroles"],
     ["*", "*"],
-  ])("does not let the operator %s %s", async (verb, resource, ...more) => {
+  ])("RBAC denies the operator to %s %s", async (verb, resource, ...more) => {
     expect(await may(verb, resource, ...more)).toBe("no");
   });
 
-  it("sends the lease's calls to the leader-election level", async () => {
+  test("requests for the lease have the leader-election priority level", async () => {
     const level = ["get", "flowschema", "vaultsync-lease", "--output=jsonpath={.spec.priorityLevelConfiguration.name}"];
     expect((await controlPlane.kubectl(level)).stdout).toBe("leader-election");
   });

@@ -4,22 +4,22 @@ import { z } from "zod";
 
 const milliseconds = z.number();
 
-/** How long each part of a start took, in milliseconds. */
+/** Durations of the parts of a start, in milliseconds. */
 export const Timings = z.object({
-  /** To find, download or build the binaries. */
+  /** Finding, downloading or building the binaries. */
   binaries: milliseconds,
   etcd: milliseconds,
-  /** To `/readyz`. */
+  /** From its start until `/readyz` succeeds. */
   apiserver: milliseconds,
-  /** From its start until the default ServiceAccount is there, its first visible work. */
+  /** From its start until the default ServiceAccount exists, its first visible effect. */
   controllerManager: milliseconds,
-  /** From the beginning of the start, binaries apart, to a default ServiceAccount: pods and tests can begin. */
+  /** From the start, without the binaries, until the default ServiceAccount exists: pods and tests can start. */
   defaultServiceAccount: milliseconds,
   total: milliseconds,
 });
 export type Timings = z.infer<typeof Timings>;
 
-/** A running control plane as its directory describes it; enough for any process of the same user to work with it. */
+/** Description of a running control plane in its directory, with which any process of the same user can use it. */
 export const Handle = z.object({
   directory: z.string(),
   /** The supervisor's process id, which is also its process group. */
@@ -39,8 +39,8 @@ export type Handle = z.infer<typeof Handle>;
 export const handleFileName = "handle.json";
 
 /**
- * Reads the handle of the control plane at `path`, its directory or its handle file.
- * @throws Error when there is none or when its supervisor has gone.
+ * Reads the handle of the control plane at `path`, which is its directory or its handle file.
+ * @throws Error when there is no handle or the supervisor is not running
  */
 export async function readHandle(path: string): Promise<Handle> {
   const file = (await stat(path)).isDirectory() ? join(path, handleFileName) : path;
@@ -48,7 +48,7 @@ export async function readHandle(path: string): Promise<Handle> {
   try {
     process.kill(handle.pid, 0);
   } catch {
-    throw new Error(`The control plane of ${file} is not running any more (process ${handle.pid}).`);
+    throw new Error(`the control plane of ${file} is not running (process ${handle.pid})`);
   }
   return handle;
 }

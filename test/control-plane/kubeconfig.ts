@@ -1,4 +1,4 @@
-/** A kubeconfig with one cluster and one user. It is JSON, which every reader of YAML takes. */
+/** Returns a kubeconfig with one cluster and one user, as JSON, which is valid YAML. */
 export function kubeconfig(access: { server: string; ca: string; token: string; user: string; namespace?: string }): string {
   const { server, ca, token, user, namespace } = access;
   return JSON.stringify(

@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { access, readFile, readdir, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ControlPlane } from "./control-plane.ts";
 import { readHandle } from "./handle.ts";
 import { startControlPlane, type OwnedControlPlane } from "./start.ts";
 
-/** Process ids of a group, from /proc. */
+/** Returns the process ids of a group, from /proc. */
 async function groupMembers(group: number): Promise<number[]> {
   const members: number[] = [];
   for (const entry of await readdir("/proc")) {
@@ -27,12 +27,12 @@ function exists(path: string): Promise<boolean> {
   );
 }
 
-async function nothingIsLeft(directory: string, group: number): Promise<void> {
+async function expectNoRemains(directory: string, group: number): Promise<void> {
   await expect.poll(() => groupMembers(group), { timeout: 20_000 }).toEqual([]);
   await expect.poll(() => exists(directory), { timeout: 20_000 }).toBe(false);
 }
 
-describe("a control plane of one's own", { timeout: 120_000 }, () => {
+describe("startControlPlane", { timeout: 120_000 }, () => {
   let owned: OwnedControlPlane;
   let group: number;
   beforeAll(async () => {
@@ -53,7 +53,7 @@ describe("a control plane of one's own", { timeout: 120_000 }, () => {
 
   const readiness = async (): Promise<number> => (await owned.request("GET", "/readyz").catch(() => ({ status: 0 }))).status;
 
-  it("keeps its data, its port and its tokens over a restart of the API server, asked for through the handle", async () => {
+  test("a restarted API server keeps its data, port and tokens", async () => {
     const remote = new ControlPlane(await readHandle(owned.directory));
     const namespace = await owned.createNamespace("restart");
     const kubeconfig = await owned.kubeconfigFor({ serviceAccount: "default", namespace });
@@ -68,7 +68,7 @@ describe("a control plane of one's own", { timeout: 120_000 }, () => {
     expect((await owned.kubectl(["auth", "whoami"], { kubeconfig })).code).toBe(0);
   });
 
-  it("starts a server again that died by itself", async () => {
+  test("a server that died is restarted", async () => {
     const victim = (await commands()).get("kube-apiserver");
     if (victim === undefined) throw new Error("no kube-apiserver in the group");
     process.kill(victim, "SIGKILL");
@@ -77,7 +77,7 @@ describe("a control plane of one's own", { timeout: 120_000 }, () => {
     expect((await commands()).get("kube-apiserver")).not.toBe(victim);
   });
 
-  it("leaves no process and no directory when it is disposed", async () => {
+  test("disposing leaves no process and no directory", async () => {
     expect(await groupMembers(group)).toHaveLength(4);
     await owned[Symbol.asyncDispose]();
     expect(await groupMembers(group)).toEqual([]);
@@ -86,9 +86,9 @@ describe("a control plane of one's own", { timeout: 120_000 }, () => {
   });
 });
 
-describe("a control plane whose owner ends", { timeout: 120_000 }, () => {
+describe("a control plane whose owner dies", { timeout: 120_000 }, () => {
   const script = join(import.meta.dirname, "..", "..", "scripts", "control-plane.ts");
-  it.each(["SIGKILL", "SIGINT"] as const)("leaves nothing after a %s", async (signal) => {
+  test.each(["SIGKILL", "SIGINT"] as const)("leaves no process and no directory after %s", async (signal) => {
     const owner = spawn(process.execPath, [script], { stdio: ["ignore", "pipe", "ignore"] });
     let directory = "";
     for await (const line of createInterface({ input: owner.stdout })) {
@@ -100,10 +100,10 @@ describe("a control plane whose owner ends", { timeout: 120_000 }, () => {
     const ended = once(owner, "exit");
     owner.kill(signal);
     await ended;
-    await nothingIsLeft(directory, pid);
+    await expectNoRemains(directory, pid);
   });
 
-  it("leaves nothing after a SIGKILL in the middle of the start", async () => {
+  test("leaves no process and no directory after SIGKILL during the start", async () => {
     const owner = spawn(process.execPath, [script], { stdio: ["ignore", "ignore", "pipe"] });
     let supervisor = 0;
     for await (const line of createInterface({ input: owner.stderr })) {
@@ -115,6 +115,6 @@ describe("a control plane whose owner ends", { timeout: 120_000 }, () => {
     const directory = await readlink(`/proc/${supervisor}/cwd`);
     expect((await groupMembers(supervisor)).length).toBeGreaterThanOrEqual(2);
     owner.kill("SIGKILL");
-    await nothingIsLeft(directory, supervisor);
+    await expectNoRemains(directory, supervisor);
   });
 });

@@ -1,16 +1,16 @@
 import { clearLine, cursorTo } from "node:readline";
 
-/** How a long preparation speaks to whoever waits for it. */
+/** Reports the progress of a long preparation. */
 export interface Progress {
-  /** A fact worth keeping on the screen. */
+  /** Prints a line that stays on the screen. */
   note(line: string): void;
-  /** Where things stand; a terminal shows only the latest. */
+  /** Prints the current state; a terminal shows only the latest one. */
   update(line: string): void;
 }
 
 const quietSeconds = 10;
 
-/** On a terminal one line that is rewritten; elsewhere (CI logs) at most one line in ten seconds. */
+/** Prints updates on one rewritten line of a terminal; elsewhere (CI logs) at most one line in ten seconds. */
 export function terminalProgress(stream: NodeJS.WriteStream = process.stderr): Progress {
   let open = false;
   let lastUpdate = 0;

@@ -11,25 +11,25 @@ import { silentProgress, type Progress } from "./progress.ts";
 import { Message, type Settings } from "./supervisor/settings.ts";
 
 export interface StartOptions {
-  /** Users without rights, beside the administrator; `stranger` when absent. */
+  /** Users without permissions, in addition to the administrator; `stranger` by default. */
   readonly users?: readonly string[];
   readonly progress?: Progress;
 }
 
-/** A control plane of our own: disposing it, or the end of this process in whatever way, ends it and removes its directory. */
+/** A control plane of this process. Disposing it, or any end of this process, stops it and removes its directory. */
 export type OwnedControlPlane = ControlPlane & AsyncDisposable;
 
 /**
  * Starts a real etcd, kube-apiserver and kube-controller-manager on loopback, in a temporary directory.
- * @throws Error naming every source of binaries when none works, or with the end of a server's log when it does not start.
+ * @throws Error that lists every source of binaries when none works, or with the end of a server's log when it does not start
  */
 export async function startControlPlane(options: StartOptions = {}): Promise<OwnedControlPlane> {
   const progress = options.progress ?? silentProgress;
-  const began = performance.now();
+  const startedAt = performance.now();
   const provision = await provide({ environment: process.env, cache: cacheDirectory(), progress });
   const settings: Settings = {
     provision,
-    binariesMs: performance.now() - began,
+    binariesMs: performance.now() - startedAt,
     users: [...(options.users ?? ["stranger"])],
   };
   const supervisor = superviseDetached(settings);
@@ -45,7 +45,7 @@ export async function startControlPlane(options: StartOptions = {}): Promise<Own
 
 type Supervisor = ReturnType<typeof superviseDetached>;
 
-/** The pipe to its standard input is what ties its life to ours. */
+/** Starts the supervisor. The pipe to its standard input ends it together with this process. */
 function superviseDetached(settings: Settings) {
   const program = join(import.meta.dirname, "supervisor", "main.ts");
   const child = spawn(process.execPath, [program, JSON.stringify(settings)], {
@@ -66,10 +66,10 @@ async function readiness(supervisor: Supervisor, progress: Progress): Promise<st
       case "ready":
         return message.directory;
       case "failed":
-        throw new Error(`The control plane does not start: ${message.message}`);
+        throw new Error(`cannot start the control plane: ${message.message}`);
     }
   }
-  throw new Error("The control plane's supervisor ended before it was ready.");
+  throw new Error("the supervisor of the control plane ended before the control plane was ready");
 }
 
 async function endSupervisor(supervisor: Supervisor, directory?: string): Promise<void> {
@@ -77,11 +77,11 @@ async function endSupervisor(supervisor: Supervisor, directory?: string): Promis
   const ended = running ? once(supervisor, "exit") : undefined;
   supervisor.stdin.end();
   await ended;
-  // Had the supervisor itself been killed, its group and its directory would be left.
+  // A killed supervisor leaves its process group and its directory.
   try {
     if (supervisor.pid !== undefined) process.kill(-supervisor.pid, "SIGKILL");
   } catch {
-    // Nobody is left, as it should be.
+    // No process is left, as expected.
   }
   if (directory !== undefined) await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
 }

@@ -1,7 +1,7 @@
 import { missingComponents } from "./missing-components.ts";
 import { unavailable, type Source } from "./source.ts";
 
-/** Envtest's convention. Its own archives lack the controller manager, so such a directory is used only when it is whole. */
+/** The convention of envtest. Its own archives lack the controller manager, so an incomplete directory is not used. */
 export const assetsVariable: Source = {
   name: "KUBEBUILDER_ASSETS, a directory with the binaries",
   async find({ environment }) {

@@ -18,7 +18,7 @@ const packages = {
   etcd: "go.etcd.io/etcd/server/v3",
 };
 
-/** The build of last resort: needs only Go and its module proxy. About ten minutes on two cores, once. */
+/** The last source: a build that requires only Go and its module proxy, and takes about ten minutes on two cores, once. */
 export const goBuild: Source = {
   name: `a build from source with Go 1.${minimumMinor} or later`,
   async find({ environment, cache, progress }) {
@@ -34,7 +34,7 @@ export const goBuild: Source = {
   },
 };
 
-/** A workspace, another target platform or cgo in the caller's environment must not change what is built. */
+/** Returns an environment in which the caller's workspace, target platform or cgo settings do not affect the build. */
 function buildEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { os, arch } = goPlatform();
   return { ...environment, CGO_ENABLED: "0", GOWORK: "off", GO111MODULE: "on", GOOS: os, GOARCH: arch };
@@ -45,10 +45,10 @@ async function goVersion(env: NodeJS.ProcessEnv): Promise<string | { why: string
     const { stdout } = await run("go", ["env", "GOVERSION"], { cwd: import.meta.dirname, env });
     const minor = /go1\.(\d+)/.exec(stdout)?.[1];
     if (Number(minor) >= minimumMinor) return stdout.trim();
-    return { why: `it is ${stdout.trim() || "unknown"}` };
+    return { why: `found ${stdout.trim() || "an unknown version"}` };
   } catch (error) {
     const missing = codeOf(error) === "ENOENT";
-    return { why: missing ? "no go command" : `go does not run: ${lastLine(error)}` };
+    return { why: missing ? "no go command" : `cannot run go: ${lastLine(error)}` };
   }
 }
 
@@ -58,7 +58,7 @@ async function build(directory: string, env: NodeJS.ProcessEnv, version: string,
   );
   const started = performance.now();
   progress.update("Fetching the modules");
-  // -mod=readonly overrides a -mod in GOFLAGS, which may ask for a vendor directory that does not exist.
+  // -mod=readonly overrides a -mod in GOFLAGS, which may require a missing vendor directory.
   const list = ["list", "-mod=readonly", "-deps", ...Object.values(packages)];
   const { stdout } = await run("go", list, { cwd: import.meta.dirname, env, maxBuffer: 1 << 26 });
   const total = stdout.trim().split("\n").length;
@@ -79,18 +79,18 @@ async function build(directory: string, env: NodeJS.ProcessEnv, version: string,
 async function compile(target: string[], env: NodeJS.ProcessEnv, onPackage: (path: string) => void): Promise<void> {
   const stamp = "k8s.io/component-base/version";
   const [major, minor] = kubernetesVersion.slice(1).split(".");
-  // Without the stamp the server calls itself v0.0.0 and clients complain.
+  // Without the stamp the server reports v0.0.0, which clients reject.
   const ldflags = `-s -w -X ${stamp}.gitVersion=${kubernetesVersion} -X ${stamp}.gitMajor=${major} -X ${stamp}.gitMinor=${minor}`;
   const args = ["build", "-mod=readonly", "-trimpath", "-v", "-ldflags", ldflags, ...target];
   const child = spawn("go", args, { cwd: import.meta.dirname, env, stdio: ["ignore", "ignore", "pipe"] });
-  const complaints: string[] = [];
+  const errors: string[] = [];
   const lines = createInterface({ input: child.stderr });
   lines.on("line", (line) => {
     if (/^[\w.\-/]+$/.test(line)) onPackage(line);
-    else if (!line.startsWith("go: downloading")) complaints.push(line);
+    else if (!line.startsWith("go: downloading")) errors.push(line);
   });
   const [code] = await once(child, "close");
-  if (code !== 0) throw new Error(`go build failed: ${complaints.slice(-5).join(" / ")}`);
+  if (code !== 0) throw new Error(`go build failed: ${errors.slice(-5).join(" / ")}`);
 }
 
 function lastLine(error: unknown): string {

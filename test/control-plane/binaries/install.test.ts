@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentProgress } from "../progress.ts";
 import { install } from "./install.ts";
 import { missingComponents } from "./missing-components.ts";
@@ -27,48 +27,48 @@ async function leftovers(): Promise<string[]> {
   return (await readdir(root)).filter((name) => name.includes(".tmp-"));
 }
 
-it("makes the cache once and finds it afterwards", async () => {
+test("install fills the cache once and uses it afterwards", async () => {
   await install(cache, silentProgress, makeAll);
-  await install(cache, silentProgress, () => Promise.reject(new Error("made twice")));
+  await install(cache, silentProgress, () => Promise.reject(new Error("called twice")));
   expect(await readFile(join(cache, "etcd"), "utf8")).toBe("etcd");
   expect(await leftovers()).toEqual([]);
 });
 
-it("lets one of two work and the other take its result", async () => {
-  let made = 0;
+test("of two concurrent installs one runs and the other uses its result", async () => {
+  let runs = 0;
   const make = async (directory: string): Promise<void> => {
-    made++;
+    runs++;
     await makeAll(directory);
   };
   await Promise.all([install(cache, silentProgress, make), install(cache, silentProgress, make)]);
-  expect(made).toBe(1);
+  expect(runs).toBe(1);
 });
 
-it("leaves no cache and no remains when the making fails, and can be tried again", async () => {
+test("a failed install leaves no cache and no temporary files, and can be retried", async () => {
   const broken = install(cache, silentProgress, async (directory) => {
     await writeFile(join(directory, "etcd"), "", { mode: 0o755 });
-    throw new Error("no more disk");
+    throw new Error("disk full");
   });
-  await expect(broken).rejects.toThrow("no more disk");
+  await expect(broken).rejects.toThrow("disk full");
   expect(await leftovers()).toEqual([]);
   await install(cache, silentProgress, makeAll);
   expect(await missingComponents(cache)).toEqual([]);
 });
 
-it("refuses a result that is not whole", async () => {
+test("install rejects an incomplete result", async () => {
   const partial = install(cache, silentProgress, (directory) => writeFile(join(directory, "etcd"), "", { mode: 0o755 }));
-  await expect(partial).rejects.toThrow("it did not give kube-apiserver, kube-controller-manager, kubectl");
+  await expect(partial).rejects.toThrow("missing from the result: kube-apiserver, kube-controller-manager, kubectl");
   expect(await missingComponents(cache)).toHaveLength(components.length);
 });
 
-it("replaces a cache that is not whole", async () => {
+test("install replaces an incomplete cache", async () => {
   await mkdir(cache);
-  await writeFile(join(cache, "etcd"), "half");
+  await writeFile(join(cache, "etcd"), "incomplete");
   await install(cache, silentProgress, makeAll);
   expect(await readFile(join(cache, "etcd"), "utf8")).toBe("etcd");
 });
 
-it("goes on after another process was killed while it held the lock, and removes what that one left", async () => {
+test("install continues after the lock holder was killed and removes its temporary files", async () => {
   const program = `
     import { install } from ${JSON.stringify(join(import.meta.dirname, "install.ts"))};
     const progress = { note() {}, update() {} };

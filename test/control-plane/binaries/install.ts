@@ -6,9 +6,8 @@ import type { Progress } from "../progress.ts";
 import { missingComponents } from "./missing-components.ts";
 
 /**
- * Fills `cache` by `make`, which writes the binaries into the directory it is given. The cache appears whole or not at all
- * (one rename), and of two processes that want it at once one works while the other waits and then finds it done.
- * Whatever kills the process on the way leaves at worst a temporary directory that the next one removes.
+ * Fills `cache` with `make`, which writes the binaries into a given directory. The cache appears complete, by one rename. Of two processes
+ * one works while the other waits and then uses the result. A killed process leaves a temporary directory that the next one removes.
  */
 export async function install(cache: string, progress: Progress, make: (directory: string) => Promise<void>): Promise<void> {
   const parent = dirname(cache);
@@ -23,7 +22,7 @@ export async function install(cache: string, progress: Progress, make: (director
   try {
     await make(temporary);
     const missing = await missingComponents(temporary);
-    if (missing.length > 0) throw new Error(`it did not give ${missing.join(", ")}`);
+    if (missing.length > 0) throw new Error(`missing from the result: ${missing.join(", ")}`);
     await rm(cache, { recursive: true, force: true });
     await rename(temporary, cache);
   } finally {
@@ -31,18 +30,18 @@ export async function install(cache: string, progress: Progress, make: (director
   }
 }
 
-/** A lock that the operating system frees when its holder dies: SQLite's, because Node has no flock. */
+/** Acquires a lock that is released when its holder dies. It is a lock of SQLite, because Node has no flock. */
 async function exclusiveLock(file: string, progress: Progress): Promise<Disposable> {
   const database = new DatabaseSync(file);
-  let told = false;
+  let reported = false;
   for (;;) {
     try {
       database.exec("BEGIN EXCLUSIVE");
       return { [Symbol.dispose]: () => database.close() };
     } catch (error) {
       if (!(error instanceof Error) || !error.message.includes("locked")) throw error;
-      if (!told) progress.note("Another process is preparing the control plane; waiting for it.");
-      told = true;
+      if (!reported) progress.note("Waiting for another process that prepares the control plane.");
+      reported = true;
       await sleep(500);
     }
   }

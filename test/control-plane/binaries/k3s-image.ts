@@ -7,20 +7,20 @@ import { kubernetesVersion } from "./version.ts";
 
 const run = promisify(execFile);
 const image = `rancher/k3s:${kubernetesVersion}-k3s1`;
-const daemonAnswerMs = 3000;
+const daemonTimeoutMs = 3000;
 const pullMs = 300_000;
 
-/** One container instead of three processes (see the supervisor's k3s cluster), and a kubectl from the path or the image. */
+/** One container instead of three processes (see supervisor/k3s-cluster.ts), with kubectl from the path or the image. */
 export const k3sImage: Source = {
   name: "a k3s container",
   async find({ environment, cache, progress }) {
     try {
-      await run("docker", ["info", "--format", "{{.ServerVersion}}"], { timeout: daemonAnswerMs });
+      await run("docker", ["info", "--format", "{{.ServerVersion}}"], { timeout: daemonTimeoutMs });
     } catch {
-      return unavailable("no Docker daemon answers");
+      return unavailable("no Docker daemon is running");
     }
     try {
-      await run("docker", ["image", "inspect", image], { timeout: daemonAnswerMs });
+      await run("docker", ["image", "inspect", image], { timeout: daemonTimeoutMs });
     } catch {
       progress.note(`Pulling ${image}.`);
       try {
@@ -46,7 +46,7 @@ async function onPath(name: string, path: string): Promise<string | undefined> {
   return undefined;
 }
 
-/** The one binary of k3s is kubectl when it is called so. It runs on Linux only, as the image does. */
+/** Copies the binary of k3s, which is kubectl under that name. It runs on Linux only. */
 async function kubectlFromImage(directory: string): Promise<string | undefined> {
   if (process.platform !== "linux") return undefined;
   const kubectl = join(directory, "kubectl");

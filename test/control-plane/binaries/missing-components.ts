@@ -2,7 +2,7 @@ import { access, constants } from "node:fs/promises";
 import { join } from "node:path";
 import { components } from "./version.ts";
 
-/** The components that are not executable files in `directory`; empty when it is whole. */
+/** Returns the components that are not executable files in `directory`; empty if it is complete. */
 export async function missingComponents(directory: string): Promise<string[]> {
   const missing: string[] = [];
   for (const name of components) {

@@ -1,7 +1,7 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, test } from "vitest";
 import { silentProgress } from "../progress.ts";
 import { assetsVariable } from "./assets-variable.ts";
 import { provide, sources } from "./provide.ts";
@@ -32,13 +32,13 @@ function context(environment: NodeJS.ProcessEnv = {}): SourceContext {
 }
 
 const never: Source = {
-  name: "one that must not be asked",
+  name: "a source that must not be used",
   find: async () => {
-    throw new Error("asked");
+    throw new Error("used");
   },
 };
 
-it("asks the variable, the cache, the archive, k3s and the Go build, in this order", () => {
+test("the sources are the variable, the cache, the archive, k3s and the Go build", () => {
   expect(sources.map((source) => source.name)).toEqual([
     "KUBEBUILDER_ASSETS, a directory with the binaries",
     "the user's cache directory",
@@ -48,27 +48,27 @@ it("asks the variable, the cache, the archive, k3s and the Go build, in this ord
   ]);
 });
 
-it("prefers KUBEBUILDER_ASSETS to the cache and asks no further", async () => {
+test("provide prefers KUBEBUILDER_ASSETS and tries no other source", async () => {
   const assets = await fakeBinaries("assets");
   await fakeBinaries("cache");
   const found = await provide(context({ KUBEBUILDER_ASSETS: assets }), [assetsVariable, userCache, never]);
   expect(found).toEqual({ kind: "binaries", directory: assets });
 });
 
-it("takes the cache when KUBEBUILDER_ASSETS lacks the controller manager, as envtest's own directories do", async () => {
+test("provide uses the cache when KUBEBUILDER_ASSETS lacks the controller manager", async () => {
   const assets = await fakeBinaries("assets", ["etcd", "kube-apiserver", "kubectl"]);
   const cache = await fakeBinaries("cache");
   const found = await provide(context({ KUBEBUILDER_ASSETS: assets }), [assetsVariable, userCache, never]);
   expect(found).toEqual({ kind: "binaries", directory: cache });
 });
 
-it("does not take a cache with a file that cannot be executed", async () => {
+test("userCache is unavailable when a file is not executable", async () => {
   const cache = await fakeBinaries("cache");
   await chmod(join(cache, "etcd"), 0o644);
   expect(await userCache.find(context())).toMatchObject({ kind: "unavailable" });
 });
 
-it("says which source it took", async () => {
+test("provide reports the source it uses", async () => {
   const cache = await fakeBinaries("cache");
   const notes: string[] = [];
   const progress = { note: (line: string) => notes.push(line), update: () => {} };
@@ -76,12 +76,12 @@ it("says which source it took", async () => {
   expect(notes).toEqual([`Control plane from the user's cache directory: ${cache}`]);
 });
 
-it("names every source and its reason when none works", async () => {
+test("provide lists every source with its reason when none works", async () => {
   const offline: Source = { name: "a download", find: async () => unavailable("no network") };
   const failure = provide(context({ KUBEBUILDER_ASSETS: join(root, "nowhere") }), [assetsVariable, userCache, offline]);
   await expect(failure).rejects.toThrow(
     [
-      "No source of a Kubernetes control plane works here. Any one of these would do:",
+      "no source of a Kubernetes control plane is available; provide one of these:",
       `  1. KUBEBUILDER_ASSETS, a directory with the binaries: ${join(root, "nowhere")} lacks etcd, kube-apiserver, kube-controller-manager, kubectl`,
       `  2. the user's cache directory: ${join(root, "cache")} is empty`,
       "  3. a download: no network",
@@ -89,7 +89,7 @@ it("names every source and its reason when none works", async () => {
   );
 });
 
-it("keeps the cache under XDG_CACHE_HOME, else under ~/.cache, by version and platform", () => {
+test("cacheDirectory is under XDG_CACHE_HOME or ~/.cache, by version and platform", () => {
   expect(cacheDirectory({ XDG_CACHE_HOME: "/x", HOME: "/h" })).toMatch(
     /^\/x\/vaultsync\/control-plane\/v1\.36\.3-[a-z]+-[a-z0-9]+$/,
   );

@@ -5,12 +5,12 @@ import { publishedArchive } from "./published-archive.ts";
 import type { Provision, Source, SourceContext } from "./source.ts";
 import { userCache } from "./user-cache.ts";
 
-/** In the order in which they are asked: cheapest first. */
+/** The sources in the order of their cost. */
 export const sources: readonly Source[] = [assetsVariable, userCache, publishedArchive, k3sImage, goBuild];
 
 /**
- * The first of `candidates` that works, which it names in a progress note.
- * @throws Error that lists every source and why it does not work.
+ * Returns the result of the first available source, and names the source in a progress note.
+ * @throws Error that lists every source and why it is not available
  */
 export async function provide(context: SourceContext, candidates: readonly Source[] = sources): Promise<Provision> {
   const failures: string[] = [];
@@ -23,5 +23,5 @@ export async function provide(context: SourceContext, candidates: readonly Sourc
     }
     failures.push(`  ${failures.length + 1}. ${source.name}: ${outcome.why}`);
   }
-  throw new Error(`No source of a Kubernetes control plane works here. Any one of these would do:\n${failures.join("\n")}`);
+  throw new Error(`no source of a Kubernetes control plane is available; provide one of these:\n${failures.join("\n")}`);
 }

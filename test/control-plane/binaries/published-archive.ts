@@ -16,9 +16,9 @@ import { goPlatform, kubernetesVersion } from "./version.ts";
 const run = promisify(execFile);
 const index = "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml";
 const releases = "https://dl.k8s.io";
-/** Where these hosts cannot be reached, that must show at once: the next source is waiting. */
-const firstAnswerMs = 5000;
-const downloadMs = 600_000;
+/** Time limit of a small request, short so that the next source is tried soon when these hosts are not reachable. */
+const requestTimeoutMs = 5000;
+const downloadTimeoutMs = 600_000;
 
 const Index = z.object({
   releases: z.record(z.string(), z.record(z.string(), z.object({ hash: z.string(), selfLink: z.url() }))),
@@ -29,7 +29,7 @@ interface Archive {
   readonly url: string;
 }
 
-/** Envtest's archive (etcd, kube-apiserver, kubectl) and, which it lacks, the controller manager of the same release. */
+/** The archive of envtest (etcd, kube-apiserver, kubectl) and the controller manager of the same release, which it lacks. */
 export const publishedArchive: Source = {
   name: "the published envtest archive",
   async find({ cache, progress }) {
@@ -43,10 +43,10 @@ export const publishedArchive: Source = {
   },
 };
 
-/** Not every patch release has an archive; within one minor the behaviour is the same. */
+/** Finds the newest archive of the minor release: not every patch release has one. */
 async function newestPatch(): Promise<Archive> {
   const { os, arch } = goPlatform();
-  const response = await get(index, firstAnswerMs);
+  const response = await get(index, requestTimeoutMs);
   const published = Index.parse(parse(await response.text())).releases;
   const minor = kubernetesVersion.slice(0, kubernetesVersion.lastIndexOf(".") + 1);
   const patches = Object.keys(published).filter(
@@ -62,7 +62,7 @@ async function newestPatch(): Promise<Archive> {
 async function download(archive: Archive, directory: string, progress: Progress): Promise<void> {
   const { os, arch } = goPlatform();
   const manager = `${releases}/release/${archive.version}/bin/${os}/${arch}/kube-controller-manager`;
-  const managerHash = (await (await get(`${manager}.sha256`, firstAnswerMs)).text()).trim();
+  const managerHash = (await (await get(`${manager}.sha256`, requestTimeoutMs)).text()).trim();
   progress.note(`Downloading Kubernetes ${archive.version}, once.`);
 
   const packed = join(directory, "envtest.tar.gz");
@@ -76,13 +76,13 @@ async function download(archive: Archive, directory: string, progress: Progress)
 }
 
 async function fetchVerified(url: string, file: string, algorithm: string, expected: string): Promise<void> {
-  const response = await get(url, downloadMs);
-  if (response.body === null) throw new Error("an empty answer");
+  const response = await get(url, downloadTimeoutMs);
+  if (response.body === null) throw new Error("empty response");
   const hash = createHash(algorithm);
   const body = Readable.fromWeb(response.body);
   body.on("data", (chunk: Buffer) => hash.update(chunk));
   await pipeline(body, createWriteStream(file));
-  if (hash.digest("hex") !== expected) throw new Error(`a wrong ${algorithm} sum of ${new URL(url).pathname}`);
+  if (hash.digest("hex") !== expected) throw new Error(`wrong ${algorithm} digest of ${new URL(url).pathname}`);
 }
 
 async function get(url: string, timeoutMs: number): Promise<Response> {

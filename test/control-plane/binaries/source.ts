@@ -1,6 +1,6 @@
 import type { Progress } from "../progress.ts";
 
-/** What a source gives: a directory with all of `components`, or an image of k3s that the local Docker has. */
+/** The result of a source: a directory with all of `components`, or an image of k3s in the local Docker. */
 export type Provision =
   | { readonly kind: "binaries"; readonly directory: string }
   | { readonly kind: "k3s"; readonly image: string; readonly kubectl: string };
@@ -9,14 +9,14 @@ export type Outcome = Provision | { readonly kind: "unavailable"; readonly why: 
 
 export interface SourceContext {
   readonly environment: NodeJS.ProcessEnv;
-  /** Where a source that makes binaries puts them (see `install`). */
+  /** Directory for downloaded or built binaries (see `install`). */
   readonly cache: string;
   readonly progress: Progress;
 }
 
-/** One way to come by a control plane. It says why it cannot instead of throwing; a throw is a defect. */
+/** A source of a control plane. It returns the reason when it is not available and does not throw. */
 export interface Source {
-  /** What a reader can do about it, e.g. "KUBEBUILDER_ASSETS names a directory with the binaries". */
+  /** Description for the user, e.g. "KUBEBUILDER_ASSETS, a directory with the binaries". */
   readonly name: string;
   find(context: SourceContext): Promise<Outcome>;
 }

@@ -1,7 +1,7 @@
 import { missingComponents } from "./missing-components.ts";
 import { unavailable, type Source } from "./source.ts";
 
-/** What an earlier run downloaded or built. */
+/** The binaries that an earlier run downloaded or built. */
 export const userCache: Source = {
   name: "the user's cache directory",
   async find({ cache }) {

@@ -1,6 +1,6 @@
 /**
- * Every request at Metadata level: who, what, when and the answer's code, never a body. The API server's own loopback requests
- * are left out; they are no client's.
+ * Logs every request at Metadata level: user, verb, object, time and status, never a body. Loopback requests of the API server itself are
+ * omitted.
  */
 export const auditPolicy = JSON.stringify({
   apiVersion: "audit.k8s.io/v1",

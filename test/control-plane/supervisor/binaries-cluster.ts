@@ -10,7 +10,7 @@ import { Component } from "./component.ts";
 import { freePort } from "./free-port.ts";
 import { administrator, controllerManager, tokenOf, type Identities } from "./identities.ts";
 
-/** etcd listens on a Unix socket of this name in the directory; it wants the form of a host and a port. */
+/** Name of etcd's Unix socket in the directory; etcd requires the form of a host and a port. */
 const etcdSocket = "etcd:1";
 const peerSocket = "etcd:2";
 
@@ -71,7 +71,7 @@ async function startOnFreePort(apiServer: Component, directory: string, identiti
   }
 }
 
-/** Another process may hold the port for a moment: that is waited for. */
+/** Starts the API server again and retries while another process uses its port. */
 async function startAgain(apiServer: Component, args: readonly string[], access: ApiAccess): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -98,13 +98,13 @@ function etcdArguments(): string[] {
   ];
 }
 
-/** Paths are relative to the directory, which is every component's working directory. */
+/** Returns the arguments of kube-apiserver. Paths are relative to the directory, which is the working directory of every component. */
 function apiServerArguments(directory: string, port: number, identities: Identities): string[] {
   return [
     `--etcd-servers=unix://${directory}/${etcdSocket}`,
     `--secure-port=${port}`,
     "--bind-address=127.0.0.1",
-    // Nothing routes to this server, and a machine without a network has no other address to advertise.
+    // A machine without a network has no other address, and no request is routed to this one.
     "--advertise-address=127.0.0.1",
     "--endpoint-reconciler-type=none",
     "--cert-dir=certificates",
@@ -155,7 +155,7 @@ async function accessOnceWritten(port: number, certificates: string, token: stri
   }
 }
 
-async function answers(access: ApiAccess, path: string): Promise<boolean> {
+async function succeeds(access: ApiAccess, path: string): Promise<boolean> {
   try {
     return (await apiRequest(access, { path, timeoutMs: 2000 })).status === 200;
   } catch {
@@ -163,9 +163,9 @@ async function answers(access: ApiAccess, path: string): Promise<boolean> {
   }
 }
 
-const isReady = (access: ApiAccess): Promise<boolean> => answers(access, "/readyz");
+const isReady = (access: ApiAccess): Promise<boolean> => succeeds(access, "/readyz");
 const hasDefaultServiceAccount = (access: ApiAccess): Promise<boolean> =>
-  answers(access, "/api/v1/namespaces/default/serviceaccounts/default");
+  succeeds(access, "/api/v1/namespaces/default/serviceaccounts/default");
 
 function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`;

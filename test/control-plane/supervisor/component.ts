@@ -3,59 +3,57 @@ import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { waitUntil } from "../../support/clock/wait-until.ts";
 
 const restartDelayMs = 1000;
-/** An API server waits a minute for its watches to end by themselves, which they do not. */
+/** Time between SIGTERM and SIGKILL. An API server would wait a minute for its watches, which do not end by themselves. */
 const gracePeriodMs = 2000;
-const readyDeadlineMs = 120_000;
+const readyTimeoutMs = 120_000;
 
-export interface ComponentPlace {
-  /** Where the executable is. */
+export interface ComponentOptions {
+  /** Directory of the executable. */
   readonly binaries: string;
-  /** Working directory and place of `<name>.log`. */
+  /** Working directory, which also contains `<name>.log`. */
   readonly directory: string;
-  /** When it aborts, the process is killed: at the end nothing that it could save is wanted. */
+  /** Kills the process when aborted; its data is not needed any more. */
   readonly signal: AbortSignal;
 }
 
-/** One server of the control plane, kept running while it is wanted. */
+/** One server of the control plane, restarted when it dies unexpectedly. */
 export class Component {
   private readonly name: string;
-  private readonly place: ComponentPlace;
+  private readonly options: ComponentOptions;
   private child: ChildProcess | undefined;
   private supervised = false;
 
-  constructor(name: string, place: ComponentPlace) {
+  constructor(name: string, options: ComponentOptions) {
     this.name = name;
-    this.place = place;
+    this.options = options;
   }
 
   /**
-   * Starts it and waits until `ready` answers true. Once that was so, it is started again whenever it dies by itself.
-   * @throws Error with the end of its log when it dies first or takes two minutes.
+   * Starts the server and waits until `ready` returns true. Afterwards it is restarted whenever it dies by itself.
+   * @throws Error with the end of its log when it dies first or is not ready after two minutes
    */
   async start(args: readonly string[], ready: () => Promise<boolean>): Promise<void> {
     const child = this.spawn(args);
-    const deadline = performance.now() + readyDeadlineMs;
-    while (!(await ready())) {
-      if (hasEnded(child)) throw new Error(`${this.name} ended:\n${await this.logTail()}`);
-      if (performance.now() > deadline) throw new Error(`${this.name} is not ready after two minutes:\n${await this.logTail()}`);
-      await sleep(50);
-    }
+    const settled = async (): Promise<boolean> => hasEnded(child) || (await ready());
+    const inTime = await waitUntil(`${this.name} is ready`, settled, readyTimeoutMs, 50).catch(() => false);
+    if (hasEnded(child)) throw new Error(`${this.name} ended:\n${await this.logTail()}`);
+    if (!inTime) throw new Error(`${this.name} is not ready after two minutes:\n${await this.logTail()}`);
     this.supervised = true;
   }
 
-  /** Ends it and lets it stay so. */
+  /** Stops the server and does not restart it. */
   async stop(): Promise<void> {
     this.supervised = false;
     const child = this.child;
     if (child === undefined || hasEnded(child)) return;
     const ended = once(child, "exit");
     child.kill("SIGTERM");
-    const impatience = setTimeout(() => child.kill("SIGKILL"), gracePeriodMs);
+    const timeout = setTimeout(() => child.kill("SIGKILL"), gracePeriodMs);
     await ended;
-    clearTimeout(impatience);
+    clearTimeout(timeout);
   }
 
   private async logTail(): Promise<string> {
@@ -64,17 +62,17 @@ export class Component {
   }
 
   private logFile(): string {
-    return join(this.place.directory, `${this.name}.log`);
+    return join(this.options.directory, `${this.name}.log`);
   }
 
   private spawn(args: readonly string[]): ChildProcess {
-    const { binaries, directory, signal } = this.place;
+    const { binaries, directory, signal } = this.options;
     const log = openSync(this.logFile(), "a", 0o600);
     const stdio: ["ignore", number, number] = ["ignore", log, log];
     const child = spawn(join(binaries, this.name), args, { cwd: directory, stdio, signal, killSignal: "SIGKILL" });
     closeSync(log);
     this.child = child;
-    // A file that cannot be executed shows in `hasEnded`; an abort is meant.
+    // `hasEnded` reports a file that is not executable; an abort is intended.
     child.on("error", () => {});
     child.on("exit", () => {
       setTimeout(() => {

@@ -4,7 +4,7 @@ import type { Cluster } from "./cluster.ts";
 
 /**
  * Lets other processes stop and start the API server: `POST /apiserver/stop|start|restart` over HTTP on a Unix socket.
- * Answers 204 when it is done (ready again, for the last two), 500 with the reason as text when it failed. One at a time.
+ * Responds with 204 when the action is complete (for the last two: ready again), or with 500 and the reason. Actions run one at a time.
  */
 export async function openControlSocket(path: string, cluster: Cluster): Promise<void> {
   let last: Promise<void> = Promise.resolve();

@@ -15,7 +15,7 @@ export interface Identities {
 export const administrator = "admin";
 export const controllerManager = "system:kube-controller-manager";
 
-/** Writes the static token file and the key pair that signs ServiceAccount tokens. Made anew for every control plane. */
+/** Writes the static token file and the key pair that signs ServiceAccount tokens. Each control plane has its own. */
 export async function createIdentities(directory: string, plainUsers: readonly string[]): Promise<Identities> {
   const users: User[] = [
     { name: administrator, groups: ["system:masters"], token: newToken() },
@@ -38,9 +38,9 @@ function newToken(): string {
   return randomBytes(32).toString("hex");
 }
 
-/** @throws Error when there is no such user; the token file is read once, so users are named at the start. */
+/** Returns the token of a user. The token file is read once, so users are named at the start. @throws Error for an unknown user */
 export function tokenOf(users: readonly User[], name: string): string {
   const user = users.find((candidate) => candidate.name === name);
-  if (user === undefined) throw new Error(`No user "${name}"; there are ${users.map((one) => one.name).join(", ")}.`);
+  if (user === undefined) throw new Error(`unknown user "${name}", expected one of ${users.map((each) => each.name).join(", ")}`);
   return user.token;
 }

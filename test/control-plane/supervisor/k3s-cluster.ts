@@ -2,21 +2,21 @@ import { execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { apiRequest, type ApiAccess } from "../api-request.ts";
 import { auditPolicy } from "./audit-policy.ts";
 import type { Cluster } from "./cluster.ts";
+import { waitUntil } from "../../support/clock/wait-until.ts";
 import { freePort } from "./free-port.ts";
 import { administrator, tokenOf, type Identities } from "./identities.ts";
 
 const run = promisify(execFile);
 const mount = "/vaultsync";
-const readyDeadlineMs = 180_000;
+const readyTimeoutMs = 180_000;
 
 /**
- * Starts a k3s server without its agent in a container: one process for what are three elsewhere, as the calling user, with the
- * directory mounted so that its certificates and audit log can be read. Its parts cannot be timed apart.
+ * Starts a k3s server without its agent in a container. It is one process instead of three, runs as the calling user, and has the
+ * directory mounted for its certificates and audit log. Its parts are not timed separately.
  */
 export async function startK3sCluster(options: {
   directory: string;
@@ -30,7 +30,7 @@ export async function startK3sCluster(options: {
   const name = `vaultsync-control-plane-${randomBytes(6).toString("hex")}`;
   await mkdir(join(directory, "k3s"));
   await writeFile(join(directory, "audit-policy.yaml"), auditPolicy);
-  // In a process group of its own, so that it outlives the group's end.
+  // In its own process group, so that it outlives the end of this one.
   const remove = (): void =>
     void spawn("docker", ["rm", "--force", "--volumes", name], { detached: true, stdio: "ignore" }).on("error", () => {});
   signal.addEventListener("abort", remove);
@@ -39,9 +39,13 @@ export async function startK3sCluster(options: {
   const port = await freePort();
   await run("docker", ["run", "--detach", "--name", name, ...containerArguments(directory, port), image, ...serverArguments()]);
   const access = { server: `https://127.0.0.1:${port}`, ca: "", token: tokenOf(identities.users, administrator) };
-  const ca = await waitFor(signal, () => readFile(join(directory, "k3s/server/tls/server-ca.crt"), "utf8"));
+  const ca = await waitUntil(
+    "k3s writes its CA",
+    () => readFile(join(directory, "k3s/server/tls/server-ca.crt"), "utf8"),
+    readyTimeoutMs,
+  );
   const trusted: ApiAccess = { ...access, ca };
-  const ready = (path: string) => waitFor(signal, () => expectOk(trusted, path));
+  const ready = (path: string) => waitUntil(`k3s serves ${path}`, () => isOk(trusted, path), readyTimeoutMs);
   await ready("/readyz");
   const apiServerUp = performance.now();
   await ready("/api/v1/namespaces/default/serviceaccounts/default");
@@ -82,19 +86,6 @@ function serverArguments(): string[] {
   ];
 }
 
-async function expectOk(access: ApiAccess, path: string): Promise<void> {
-  const { status } = await apiRequest(access, { path, timeoutMs: 2000 });
-  if (status !== 200) throw new Error(`${path} answers ${status}`);
-}
-
-async function waitFor<T>(signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + readyDeadlineMs;
-  for (;;) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (performance.now() > deadline) throw new Error("k3s is not ready after three minutes", { cause: error });
-      await sleep(200, undefined, { signal });
-    }
-  }
+async function isOk(access: ApiAccess, path: string): Promise<boolean> {
+  return (await apiRequest(access, { path, timeoutMs: 2000 })).status === 200;
 }

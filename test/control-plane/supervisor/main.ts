@@ -10,15 +10,15 @@ import { startK3sCluster } from "./k3s-cluster.ts";
 import { Settings, type Message } from "./settings.ts";
 
 /**
- * Owns one control plane for as long as its standard input is open. The other end of that pipe closes with the process that
- * started it, however that ends, kill -9 included; then everything is stopped and the directory removed. It leads a process
- * group of its own, so a Ctrl-C at the terminal does not reach the servers before their owner has decided.
+ * Owns one control plane while its standard input is open. The other end of that pipe closes with the process that started it, even after
+ * kill -9; then all servers are stopped and the directory is removed. It has its own process group, so that Ctrl-C at the terminal reaches
+ * the owner only.
  */
 const settings = Settings.parse(JSON.parse(process.argv[2] ?? ""));
 const directory = await mkdtemp(join(tmpdir(), "vaultsync-control-plane-"));
 process.chdir(directory);
 
-function say(message: Message): void {
+function send(message: Message): void {
   process.stdout.write(`${JSON.stringify(message)}\n`);
 }
 
@@ -34,11 +34,11 @@ function startCluster(options: { directory: string; identities: Identities; note
 
 const lifetime = new AbortController();
 
-/** Also ends a start that is under way: its children die with the signal, and what waits for them fails. */
+/** Ends the process, also during the start: the signal kills its children, and the start fails. */
 function end(code: number): void {
   if (lifetime.signal.aborted) return;
   lifetime.abort();
-  // The killed processes may still hold files for a moment.
+  // The killed processes may have open files for a short time.
   const gone = rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 20 });
   void gone.finally(() => process.exit(code));
 }
@@ -53,7 +53,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal
 try {
   const started = performance.now();
   const identities = await createIdentities(directory, settings.users);
-  const note = (line: string): void => say({ event: "note", line });
+  const note = (line: string): void => send({ event: "note", line });
   const options = { directory, identities, note, signal: lifetime.signal };
   const cluster = await startCluster(options);
   const defaultServiceAccount = performance.now() - started;
@@ -82,8 +82,8 @@ try {
   const file = join(directory, handleFileName);
   await writeFile(`${file}.tmp`, JSON.stringify(handle, undefined, 2), { mode: 0o600 });
   await rename(`${file}.tmp`, file);
-  say({ event: "ready", directory });
+  send({ event: "ready", directory });
 } catch (error) {
-  say({ event: "failed", message: error instanceof Error ? error.message : String(error) });
+  send({ event: "failed", message: error instanceof Error ? error.message : String(error) });
   end(1);
 }

@@ -39,7 +39,7 @@ function secret(fields: object = {}, metadata: object = {}): KubeObject {
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** The error of a call that must fail; no form of it may show what was sent. */
+/** Returns the error of a request that must fail, after checking that no form of it contains what was sent. */
 async function failure(call: Promise<unknown>): Promise<KubeError> {
   const error: unknown = await call.then(
     () => new Error("it succeeded"),
@@ -50,7 +50,7 @@ async function failure(call: Promise<unknown>): Promise<KubeError> {
   return error;
 }
 
-test("an object is created once: the second time its name is taken", async () => {
+test("creating an object twice is AlreadyExists", async () => {
   const object = secret({ data: { key: base64("v") } });
   const created = await client.create(SECRETS, object, forever);
   expect(created).toMatchObject({ apiVersion: "v1", kind: "Secret", data: { key: base64("v") } });
@@ -58,14 +58,14 @@ test("an object is created once: the second time its name is taken", async () =>
   expect((await failure(client.create(SECRETS, object, forever))).kind).toBe("AlreadyExists");
 });
 
-test("a replacement of what has changed since is a conflict, and changes nothing", async () => {
+test("replacing an outdated version is a Conflict and changes nothing", async () => {
   const created = await client.create(SECRETS, secret({ data: { key: base64("1") } }), forever);
   const second = await client.replace(SECRETS, { ...created, data: { key: base64("2") } }, forever);
   expect((await failure(client.replace(SECRETS, { ...created, data: { key: base64("3") } }, forever))).kind).toBe("Conflict");
   expect(await client.get(SECRETS, second.metadata, forever)).toMatchObject({ data: { key: base64("2") } });
 });
 
-test("a replacement of another object under the same name is a conflict", async () => {
+test("replacing another object of the same name is a Conflict", async () => {
   const first = await client.create(SECRETS, secret(), forever);
   await client.delete(SECRETS, first.metadata, {}, forever);
   const second = await client.create(SECRETS, secret({}, { name: first.metadata.name }), forever);
@@ -74,7 +74,7 @@ test("a replacement of another object under the same name is a conflict", async 
   expect((await failure(client.replace(SECRETS, stale, forever))).kind).toBe("Conflict");
 });
 
-test("a deletion meant for another object or another state of it is a conflict", async () => {
+test("deleting with another uid or resourceVersion is a Conflict", async () => {
   const created = await client.create(SECRETS, secret(), forever);
   const { name, uid } = created.metadata;
   expect(
@@ -88,7 +88,7 @@ test("a deletion meant for another object or another state of it is a conflict",
   expect((await failure(client.delete(SECRETS, { namespace, name }, {}, forever))).kind).toBe("NotFound");
 });
 
-test("an apply owns its keys only: it takes none of another's without force, and drops its own", async () => {
+test("apply owns its keys only, needs force for those of others, and removes its own", async () => {
   const mine = secret({ data: { mine: base64("1"), later: base64("gone") } });
   await client.apply(SECRETS, mine, { force: false }, forever);
   await using other = await connect(controlPlane.kubeconfigPath, { fieldManager: "someone" });
@@ -101,14 +101,14 @@ test("an apply owns its keys only: it takes none of another's without force, and
   expect(applied["data"]).toEqual({ mine: base64("1"), theirs: base64("2") });
 });
 
-test("a metadata-only read brings no value", async () => {
+test("a metadata-only read returns no value", async () => {
   const created = await client.create(SECRETS, secret({ data: { key: base64(CANARY) } }, { labels: { a: "b" } }), forever);
   const read = await client.getMetadata(SECRETS, created.metadata, forever);
   expect(read).toMatchObject({ apiVersion: "v1", kind: "Secret", metadata: { uid: created.metadata.uid, labels: { a: "b" } } });
   expect(JSON.stringify(read)).not.toContain(base64(CANARY).slice(0, 16));
 });
 
-test("a long list comes in pages, whole, with or without the rest of the objects", async () => {
+test("a long list is complete over several pages, also metadata-only", async () => {
   const crowded = await controlPlane.createNamespace("kube-list");
   const names = Array.from({ length: 510 }, (_, n) => `c${n}`);
   await Promise.all(
@@ -139,11 +139,11 @@ test.each<[string, () => KubeObject, KubeErrorKind]>([
   ["more than a Secret may hold", () => secret({ stringData: { key: CANARY.repeat(40_000) } }), "TooLarge"],
   ["more than a request may hold", () => secret({ stringData: { key: CANARY.repeat(120_000) } }), "TooLarge"],
   ["a namespace that is not there", () => secret({}, { namespace: "no-such-namespace" }), "NotFound"],
-])("%s is refused in kind, and without a word of it", async (_, object, kind) => {
+])("%s is rejected with its kind, without quoting it", async (_, object, kind) => {
   expect((await failure(client.create(SECRETS, object(), forever))).kind).toBe(kind);
 });
 
-test("the type of a Secret cannot be changed, nor what is immutable", async () => {
+test("changing the type of a Secret or an immutable one is Invalid", async () => {
   const typed = await client.create(SECRETS, secret({ type: "Opaque", immutable: true, stringData: { key: "v" } }), forever);
   for (const change of [{ type: "example.com/other" }, { data: { key: base64(CANARY) } }]) {
     const error = await failure(client.replace(SECRETS, { ...typed, ...change }, forever));
@@ -152,13 +152,13 @@ test("the type of a Secret cannot be changed, nor what is immutable", async () =
   }
 });
 
-test("a quota that is used up is told apart from a missing right", async () => {
+test("an exhausted quota is distinguished from a missing permission", async () => {
   const poor = await controlPlane.createNamespace("kube-quota");
   await controlPlane.request("POST", `/api/v1/namespaces/${poor}/resourcequotas`, {
     metadata: { name: "none" },
     spec: { hard: { "count/secrets": "0" } },
   });
-  // The admission plugin learns of a new quota, and of its usage, a moment later.
+  // The admission plugin sees a new quota and its usage with a delay.
   const attempt = (): Promise<KubeError> =>
     failure(client.create(SECRETS, secret({}, { namespace: poor, generateName: "x" }), forever));
   await expect.poll(async () => (await attempt().catch(() => undefined))?.kind, { timeout: 20_000 }).toBe("QuotaExceeded");
@@ -167,7 +167,7 @@ test("a quota that is used up is told apart from a missing right", async () => {
   await stranger[Symbol.asyncDispose]();
 });
 
-test("a namespace that is going away takes nothing more", async () => {
+test("creating an object in a terminating namespace is NamespaceTerminating", async () => {
   const dying = await controlPlane.createNamespace("kube-dying");
   const held = await client.create(SECRETS, secret({}, { namespace: dying, finalizers: ["test.vaultsync.dev/hold"] }), forever);
   await client.delete(NAMESPACES, { name: dying }, {}, forever);
@@ -176,7 +176,7 @@ test("a namespace that is going away takes nothing more", async () => {
   await client.replace(SECRETS, { ...now, metadata: { ...now.metadata, finalizers: [] } }, forever);
 });
 
-test("credentials that mean nothing to the server are refused as such", async () => {
+test("unknown credentials are Unauthorized", async () => {
   const path = await controlPlane.kubeconfigFor({ user: "stranger" });
   const credentials = await loadCredentials({ kubeconfig: path });
   const real = await credentials.access();
@@ -185,7 +185,7 @@ test("credentials that mean nothing to the server are refused as such", async ()
   expect((await failure(nobody.get(SECRETS, { namespace, name: "any" }, forever))).kind).toBe("Unauthorized");
 });
 
-test("a resource that is not served does not look like an object that is gone", async () => {
+test("a resource that is not served is not NotFound", async () => {
   const nothing: ResourceDescriptor = {
     group: "no.such.group",
     version: "v1",
@@ -196,7 +196,7 @@ test("a resource that is not served does not look like an object that is gone", 
   expect((await failure(client.get(nothing, { namespace, name: "any" }, forever))).kind).toBe("Unexpected");
 });
 
-test("hundreds of calls share a few TLS connections", async () => {
+test("hundreds of requests share a few TLS connections", async () => {
   await using proxy = await controlPlane.connectionProxy();
   const kubeconfig = await controlPlane.kubeconfigFor({ user: "admin" }, { server: proxy.server });
   await using through = await connect(kubeconfig);

@@ -2,7 +2,7 @@ import { KubeClient, type KubeClientOptions } from "../../../src/operator/kube/c
 import { loadCredentials } from "../../../src/operator/kube/credentials/load-credentials.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 
-/** A client for a kubeconfig, as the operator makes one. */
+/** Creates a client for a kubeconfig, as the operator does. */
 export async function connect(kubeconfig: string, options: Partial<KubeClientOptions> = {}): Promise<KubeClient> {
   return new KubeClient({
     credentials: await loadCredentials({ kubeconfig }),

@@ -8,7 +8,7 @@ import { connect } from "./connect.ts";
 
 const forever = new AbortController().signal;
 
-test("events are taken by a real server, counted in one object, and shown by kubectl", async () => {
+test("a real API server accepts events, counts a series, and kubectl shows them", async () => {
   const controlPlane = await sharedControlPlane();
   const namespace = await controlPlane.createNamespace("kube-events");
   await using client = await connect(controlPlane.kubeconfigPath);

@@ -12,7 +12,7 @@ import { sharedControlPlane } from "../../support/kube/control-plane.ts";
 import { connect } from "./connect.ts";
 
 const forever = new AbortController().signal;
-/** A fifth of the real times. */
+/** A fifth of the default times. */
 const timing: LeaseTiming = { durationMs: 3_000, renewDeadlineMs: 2_000, retryMs: 400 };
 
 let controlPlane: ControlPlane;
@@ -38,7 +38,7 @@ async function holder(name: string): Promise<unknown> {
   return (await client.get(LEASES, { namespace, name }, forever))["spec"];
 }
 
-test("of several candidates exactly one leads; when it gives the Lease back, exactly one other does", async () => {
+test("of several candidates exactly one leads, and one other after its release", async () => {
   const won: Leadership[] = [];
   for (const identity of ["a", "b", "c"]) void candidate("many", identity).then((leadership) => won.push(leadership));
   await expect.poll(() => won.length).toBe(1);
@@ -52,7 +52,7 @@ test("of several candidates exactly one leads; when it gives the Lease back, exa
   await expect.poll(() => won.length).toBe(3);
 });
 
-test("a leader cut off from the API server has stopped writing when another one takes over", async () => {
+test("a disconnected leader stops writing before another one takes over", async () => {
   await using proxy = await controlPlane.connectionProxy();
   await using through = await connect(await controlPlane.kubeconfigFor({ user: "admin" }, { server: proxy.server }));
   const cutOff = await candidate("cut-off", "first", through);
@@ -67,7 +67,7 @@ test("a leader cut off from the API server has stopped writing when another one 
   expect(await holder("cut-off")).toMatchObject({ holderIdentity: "second", leaseTransitions: 1 });
 });
 
-test("the server takes what is written, through many renewals", async () => {
+test("a real API server accepts many renewals", async () => {
   const leadership = await candidate("renewed", "me");
   const first = await holder("renewed");
   await systemClock.sleep(timing.durationMs * 1.5);

@@ -61,7 +61,7 @@ function secret(namespace: string, name: string, labels: Record<string, string> 
   };
 }
 
-test("a metadata watch sees edits, deletions and rebirths, of its label only, and no value", async () => {
+test("a metadata watch sees changes, deletions and recreations of its label, no value", async () => {
   const { namespace, reflector, changes } = await watchSecrets();
   await client.create(SECRETS, secret(namespace, "unrelated", {}), forever);
   const second = await client.create(SECRETS, secret(namespace, "second"), forever);
@@ -77,7 +77,7 @@ test("a metadata watch sees edits, deletions and rebirths, of its label only, an
   expect(kept).not.toContain(Buffer.from("canary-4b8d1f60ce93a275").toString("base64").slice(0, 16));
 });
 
-test("a cut connection loses nothing, and costs no second list", async () => {
+test("a reset connection loses no event and causes no second list", async () => {
   await using proxy = await controlPlane.connectionProxy();
   const kubeconfig = await controlPlane.kubeconfigFor({ user: "admin" }, { server: proxy.server });
   await using through = await connect(kubeconfig);

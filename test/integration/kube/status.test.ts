@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { KubeClient } from "../../../src/operator/kube/client/kube-client.ts";
 import { isKubeError, type KubeErrorKind } from "../../../src/operator/kube/kube-error.ts";
 import type { KubeObject, ResourceDescriptor } from "../../../src/operator/kube/resource.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
+import { waitUntil } from "../../support/clock/wait-until.ts";
 import { sharedControlPlane } from "../../support/kube/control-plane.ts";
 import { connect } from "./connect.ts";
 
@@ -34,13 +34,12 @@ afterAll(async () => {
   await client[Symbol.asyncDispose]();
 });
 
-/** A new kind is served a moment after its definition. */
+/** Waits until the API server serves the new kind. */
 async function served(): Promise<void> {
-  for (;;) {
-    const asked = client.get(WIDGETS, { namespace, name: "none" }, forever);
-    if ((await kindOf(asked)) === "NotFound") return;
-    await systemClock.sleep(100);
-  }
+  await waitUntil("the API server serves widgets", async () => {
+    const reading = client.get(WIDGETS, { namespace, name: "none" }, forever);
+    return (await kindOf(reading)) === "NotFound";
+  });
 }
 
 function definition(): KubeObject {
@@ -68,7 +67,7 @@ async function kindOf(call: Promise<unknown>): Promise<KubeErrorKind | undefined
   return isKubeError(error) ? error.kind : undefined;
 }
 
-test("a status is replaced whole, and nothing else of the object is touched", async () => {
+test("replaceStatus replaces the whole status and nothing else", async () => {
   const created = await create("whole");
   const first = await client.replaceStatus(WIDGETS, created.metadata, { ready: true, old: 1 }, forever);
   const second = await client.replaceStatus(WIDGETS, first.metadata, { ready: false }, forever);
@@ -77,7 +76,7 @@ test("a status is replaced whole, and nothing else of the object is touched", as
   expect(second.metadata).toMatchObject({ generation: 1, labels: { a: "b" }, finalizers: ["vaultsync.test/hold"] });
 });
 
-test("a status for a state or an object that is no more is a conflict", async () => {
+test("replaceStatus for another version or another object is a Conflict", async () => {
   const created = await create("conflict");
   const { name, uid, resourceVersion } = created.metadata;
   await client.replace(WIDGETS, { ...created, spec: { size: 2 } }, forever);
@@ -89,7 +88,7 @@ test("a status for a state or an object that is no more is a conflict", async ()
   expect((await client.get(WIDGETS, created.metadata, forever))["status"]).toBeUndefined();
 });
 
-test("a status that says the same again is no write: the resourceVersion stays", async () => {
+test("replaceStatus with an equal status keeps the resourceVersion", async () => {
   const created = await create("same");
   const first = await client.replaceStatus(WIDGETS, created.metadata, { ready: true }, forever);
   const second = await client.replaceStatus(WIDGETS, first.metadata, { ready: true }, forever);

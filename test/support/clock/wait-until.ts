@@ -6,7 +6,12 @@ import { setTimeout as sleep } from "node:timers/promises";
  * @param description the awaited condition, for the error message
  * @throws Error after `withinMs`, with the description and the last value or error
  */
-export async function waitUntil<T>(description: string, check: () => T | Promise<T>, withinMs = 30_000): Promise<NonNullable<T>> {
+export async function waitUntil<T>(
+  description: string,
+  check: () => T | Promise<T>,
+  withinMs = 30_000,
+  intervalMs = 100,
+): Promise<NonNullable<T>> {
   const end = performance.now() + withinMs;
   let last: unknown;
   for (;;) {
@@ -21,6 +26,6 @@ export async function waitUntil<T>(description: string, check: () => T | Promise
       const seen = last instanceof Error ? last.message : JSON.stringify(last);
       throw new Error(`timed out after ${withinMs} ms waiting for: ${description}; last value: ${seen}`, { cause: last });
     }
-    await sleep(100);
+    await sleep(intervalMs);
   }
 }
