@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { listNames, protectSecret, readValue } from "../support/vault/secret-requests.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
+import { startVaultWithClients } from "../support/vault/vault-with-clients.ts";
+
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+
+const clock = new VirtualClock();
+let vault: TestVault;
+let ann: VaultClient;
+let freshNumber = 0;
+const freshName = (): string => `secret-${(freshNumber += 1)}`;
+beforeAll(async () => {
+  ({ vault, ann } = await startVaultWithClients({ clock }));
+});
+afterAll(() => vault[Symbol.asyncDispose]());
+
+describe("deadlines and expiry", () => {
+  test("at delete_time the secret disappears for all operations; its name restarts at version 1", async () => {
+    const name = freshName();
+    await protectSecret(ann, { key_name: name, key_value: "1", delete_time: "2" });
+    await protectSecret(ann, { key_name: name, key_value: "2" });
+    clock.stepWall(2 * MINUTE - 1);
+    expect([await readValue(ann, name), await listNames(ann)]).toEqual(["2", expect.arrayContaining([name])]);
+    clock.stepWall(1);
+    expect(await listNames(ann)).not.toContain(name);
+    for (const [operation, body] of [
+      ["expose", {}],
+      ["version_list", {}],
+      ["version_expose", { key_version: 1 }],
+    ] as const) {
+      expect((await ann.call(operation, { key_name: name, ...body })).code()).toBe("secret_not_found");
+    }
+    const again = await protectSecret(ann, { key_name: name, key_value: "new" });
+    expect([again.key_version, again.delete_time]).toEqual([1, 525_600_000]);
+    expect((await ann.call("version_list", { key_name: name })).json().versions).toHaveLength(1);
+  });
+
+  test("delete_time counts from the request that set it; protect without it keeps the deadline", async () => {
+    const name = freshName();
+    const first = await protectSecret(ann, { key_name: name, key_value: "1", delete_time: 10 });
+    clock.stepWall(MINUTE);
+    const kept = await protectSecret(ann, { key_name: name, key_value: "2", delete_time: null });
+    expect([kept.delete_time, kept.delete_at]).toEqual([10, first.delete_at]);
+    const moved = await protectSecret(ann, { key_name: name, key_value: "3", delete_time: "20" });
+    expect([moved.delete_time, moved.delete_at]).toEqual([20, new Date(clock.now() + 20 * MINUTE).toISOString()]);
+  });
+
+  test("a deadline beyond JavaScript's dates is a number of milliseconds", async () => {
+    const record = await protectSecret(ann, {
+      key_name: freshName(),
+      key_value: "v",
+      delete_time: 10 ** 12,
+      expiration_time: 10 ** 9,
+    });
+    expect(record.delete_at).toBe(clock.now() + 6e16);
+    expect(record.expires_at).toBe(clock.now() + 8.64e16);
+  });
+
+  test("an expired version is listed and, by default, served", async () => {
+    const name = freshName();
+    await protectSecret(ann, { key_name: name, key_value: "v", expiration_time: 1 });
+    const isExpired = async () => [
+      (await ann.call("list_no_dup")).json().secrets.find((secret: { key_name: string }) => secret.key_name === name).expired,
+      (await ann.call("expose", { key_name: name })).json().expired,
+    ];
+    clock.stepWall(DAY - 1);
+    expect(await isExpired()).toEqual([false, false]);
+    clock.stepWall(1);
+    expect(await isExpired()).toEqual([true, true]);
+    await protectSecret(ann, { key_name: name, key_value: "w" });
+    expect(await isExpired()).toEqual([false, false]);
+    expect((await ann.call("version_expose", { key_name: name, key_version: 1 })).json().expired).toBe(true);
+  });
+
+  test("with --expired deny, expired versions are listed but secret_expired when read", async () => {
+    const denyClock = new VirtualClock();
+    await using deny = await TestVault.start({ expired: "deny", clock: denyClock });
+    const caller = await deny.client("ann@example.com", scopeString(), 1000);
+    await protectSecret(caller, { key_name: "x", key_value: "1", expiration_time: 0 });
+    const refused = await caller.call("expose", { key_name: "x" });
+    expect([refused.status, refused.code()]).toEqual([403, "secret_expired"]);
+    await protectSecret(caller, { key_name: "x", key_value: "2", expiration_time: 1 });
+    expect(await readValue(caller, "x")).toBe("2");
+    expect((await caller.call("version_expose", { key_name: "x", key_version: 1 })).code()).toBe("secret_expired");
+    expect(await listNames(caller)).toEqual(["x"]);
+    const narrow = await deny.client("ann@example.com", scopeString({ secret_name: ["other"] }));
+    expect((await narrow.call("version_expose", { key_name: "x", key_version: 1 })).code()).toBe("out_of_scope");
+  });
+});

@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
+import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { mailTo, receivedMail } from "../support/mail/mailbox.ts";
+import { SharedSecret } from "../support/vault/shared-secret.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
+import { vaultData } from "../support/vault/vault-data.ts";
+import { startVaultWithClients } from "../support/vault/vault-with-clients.ts";
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+const clock = new VirtualClock();
+let vault: TestVault;
+let ann: VaultClient;
+let bob: VaultClient;
+let secret: SharedSecret;
+beforeAll(async () => {
+  ({ vault, ann, bob } = await startVaultWithClients({ clock, more: ["idle@example.com"] }));
+});
+afterAll(() => vault[Symbol.asyncDispose]());
+beforeEach(async () => {
+  secret = await SharedSecret.create(ann);
+});
+
+const states = async (to: readonly string[]) =>
+  (await secret.share({ usr_id_to: to })).json().shared.map((each: { state: string }) => each.state);
+
+describe("sharing with users who are not logged in", () => {
+  test("invites users without an account or a valid session, and no others", async () => {
+    expect(await states([bob.email, "new@example.com", "idle@example.com"])).toEqual(["active", "invited", "invited"]);
+    expect((await mailTo(vault.mailDirectory, "new@example.com")).text).toContain("choose a password");
+    expect((await mailTo(vault.mailDirectory, "idle@example.com")).text).toContain("log in");
+    expect((await receivedMail(vault.mailDirectory)).map(({ to }) => to)).not.toContain(bob.email);
+  });
+
+  test("counts a user as active while an access token or the refresh token's 90 days last", async () => {
+    const idle = "idle@example.com";
+    await vault.client(idle, scopeString(), 1);
+    clock.stepWall(2 * HOUR);
+    expect(await states([idle])).toEqual(["active"]);
+    clock.stepWall(90 * DAY - 2 * HOUR - 1);
+    expect(await states([idle])).toEqual(["active"]);
+    clock.stepWall(1);
+    expect(await states([idle])).toEqual(["invited"]);
+    await vault.client(idle, scopeString(), 100 * 24);
+    clock.stepWall(100 * DAY - 1);
+    expect(await states([idle])).toEqual(["active"]);
+    clock.stepWall(1);
+    expect(await states([idle])).toEqual(["invited"]);
+  });
+
+  test("sends no invitation for a rejected request", async () => {
+    await secret.share({ key_name: [secret.name, "nowhere"], usr_id_to: "refused@example.com" });
+    await secret.share({ usr_id_to: "granted@example.com" });
+    await mailTo(vault.mailDirectory, "granted@example.com");
+    expect((await receivedMail(vault.mailDirectory)).map(({ to }) => to)).not.toContain("refused@example.com");
+  });
+
+  test("shows secrets shared with an address, directly or through a team, after sign-up", async () => {
+    await using data = await vaultData();
+    const stored = { data: data.location, masterKey: generateMasterKey() };
+    {
+      await using before = await TestVault.start({ ...stored, emails: ["ann@example.com"] });
+      const creator = await before.client("ann@example.com");
+      await creator.call("team_create", { group_id: "team", members: ["New@Example.com"] });
+      for (const [key_name, to] of [
+        ["direct", { usr_id_to: "NEW@example.com" }],
+        ["by team", { group_id_to: "team" }],
+      ] as const) {
+        await creator.call("protect", { key_name, key_value: `value ${key_name}` });
+        const response = await creator.call("share", { usr_id_from: ann.email, permission: "R", key_name, ...to });
+        expect(response.json().shared[0].state).toBe("invited");
+      }
+    }
+    await using after = await TestVault.start({ ...stored, emails: ["new@example.com"] });
+    const reader = await after.client("new@example.com");
+    const seen = (await reader.call("list_no_dup")).json().secrets.map((each: { key_name: string }) => each.key_name);
+    expect(seen).toEqual(["by team", "direct"]);
+    expect((await reader.call("expose_link", { key_name: "direct" })).json().key_value).toBe("value direct");
+  });
+});
