@@ -53,7 +53,7 @@ test.each<[Resolution["state"], string, string]>([
   [
     "missing",
     "SourceMissing",
-    "db is not in the vault's list: check its name, its shares and the scope of the VaultConnection; the target keeps its last content",
+    "db is not in the vault's list: check its name, its shares and the scope of the VaultConnection; existing content is kept",
   ],
   ["removed", "SourceRemoved", "db was removed by the vault at its delete_time (2026-11-20T08:30:00.000Z)"],
 ])("readyConditionOf reports %s as %s with a remedy", (state, reason, message) => {

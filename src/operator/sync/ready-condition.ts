@@ -40,7 +40,7 @@ function explain(problem: Problem): string {
         `To accept version ${problem.candidate.latest}, set the annotation vaultsync.dev/accept=${source}@${problem.candidate.latest}`
       );
     case "missing":
-      return `${source} is not in the vault's list: check its name, its shares and the scope of the VaultConnection; the target keeps its last content`;
+      return `${source} is not in the vault's list: check its name, its shares and the scope of the VaultConnection; existing content is kept`;
     case "removed":
       return `${source} was removed by the vault at its delete_time (${formatTimestamp(problem.deleteAt) ?? "long ago"})`;
   }
