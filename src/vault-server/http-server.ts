@@ -27,25 +27,25 @@ interface ServerTls {
   readonly key: string;
 }
 
-/** How the application is reached, and what it shows to browsers. */
+/** Options of the HTTP server. */
 export interface HttpServerOptions {
-  /** https instead of http. */
+  /** Enables https. */
   readonly tls?: ServerTls;
-  /** Addresses and networks (CIDR) of proxies whose `x-forwarded-for` says where a request comes from; by default nobody's. */
+  /** Addresses and networks (CIDR) of proxies whose `x-forwarded-for` is trusted; none by default. */
   readonly trustedProxies?: readonly string[];
-  /** Where the built web application is, when not in the package's own `dist/web`. */
+  /** Directory of the built web application; defaults to `dist/web` of the package. */
   readonly webDirectory?: URL;
 }
 
-/** Answers above this are compressed when asked. Source: the vault contract, "Transport". */
+/** Minimum size of compressed responses (docs/design/vault-contract.md#compression). */
 const COMPRESSION_THRESHOLD_BYTES = 1024;
-/** The longest a request's headers may take to arrive. */
+/** Timeout for the headers of a request, in milliseconds. */
 const HEADERS_TIMEOUT_MS = 60_000;
-/** How often requests are looked for that take too long to arrive. */
+/** Interval of the check for requests that exceed a timeout, in milliseconds. */
 const TIMEOUT_CHECK_MS = 30_000;
 
-/** What does not even parse as HTTP gets the contract's error body too. */
-function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+/** Responds with the error body of the protocol to input that is not HTTP. */
+function respondToClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const status = error.code === "HPE_HEADER_OVERFLOW" ? 431 : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
   const body = JSON.stringify(errorResponse(errors.malformedHttp()));
@@ -55,7 +55,7 @@ function answerClientError(error: Error & { code?: string }, socket: Socket): vo
   );
 }
 
-/** Adds what every answer carries, and refuses unknown paths and methods before anything is read. */
+/** Adds the headers of every response, and rejects unknown paths and methods before the body is read. */
 function addTransportRules(app: FastifyInstance): void {
   app.addHook("onRequest", async (request, reply) => {
     reply.headers({ "x-request-id": request.id, "x-content-type-options": "nosniff", "cache-control": "no-store" });
@@ -72,7 +72,7 @@ function addObservation(app: FastifyInstance, { metrics, logger }: VaultContext)
   app.addHook("onResponse", async (request, reply) => {
     const operation = request.routeOptions.config?.operation?.name;
     const fields = { requestId: request.id, operation, status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) };
-    logger.debug(fields, "answered");
+    logger.debug(fields, "completed request");
     if (request.routeOptions.url === "/metrics") return;
     metrics.requests.inc({ operation: operation ?? "none", status: String(reply.statusCode) });
     metrics.duration.observe({ operation: operation ?? "none" }, reply.elapsedTime / 1000);
@@ -81,21 +81,21 @@ function addObservation(app: FastifyInstance, { metrics, logger }: VaultContext)
 
 function addErrorHandling(app: FastifyInstance, { logger }: VaultContext): void {
   app.setErrorHandler((error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
-    const answer = toServiceError(error);
-    if (answer.code === "internal" || error instanceof StoreUnavailableError) {
+    const response = toServiceError(error);
+    if (response.code === "internal" || error instanceof StoreUnavailableError) {
       logger.error({ requestId: request.id, operation: request.routeOptions.config.operation?.name, error }, "request failed");
     }
-    return sendError(reply, answer);
+    return sendError(reply, response);
   });
 }
 
-/** The HTTP application: all routes, not yet listening. */
+/** Creates the HTTP server with all routes; it is not listening yet. */
 export async function createHttpServer(context: VaultContext, options: HttpServerOptions): Promise<FastifyInstance> {
   const { limits } = context;
   const { tls, trustedProxies = [] } = options;
   const timeouts = {
     connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_MS, limits.requestTimeoutMs),
-    // Longer than the whole request may take, it would be taken for that.
+    // Node.js would otherwise use the longer one for the whole request.
     headersTimeout: Math.min(HEADERS_TIMEOUT_MS, limits.requestTimeoutMs),
   };
   const app: FastifyInstance = fastify({
@@ -106,7 +106,7 @@ export async function createHttpServer(context: VaultContext, options: HttpServe
     forceCloseConnections: "idle",
     return503OnClosing: false,
     requestTimeout: limits.requestTimeoutMs,
-    clientErrorHandler: answerClientError,
+    clientErrorHandler: respondToClientError,
     frameworkErrors: (_error, request, reply) => {
       reply.headers({ "x-request-id": request.id });
       void sendError(reply, errors.pathNotFound());
@@ -116,7 +116,7 @@ export async function createHttpServer(context: VaultContext, options: HttpServe
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (_request: FastifyRequest, body: Buffer) =>
     parseJsonBody(body, limits.jsonDepth),
   );
-  // Left unread here: the route streams it.
+  // Not parsed here: the route streams it.
   app.addContentTypeParser("multipart/form-data", (_request, _payload, done) => done(null));
   addErrorHandling(app, context);
   addObservation(app, context);

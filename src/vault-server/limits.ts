@@ -1,30 +1,30 @@
-/** What one server accepts. Sources: the vault contract, "Transport" and "Fine print". */
+/** Limits of a server (docs/design/vault-contract.md#limits). */
 export interface Limits {
   readonly jsonBodyBytes: number;
-  /** Levels of nesting in a JSON body, the body itself counted. */
+  /** Maximum nesting of a JSON body, including the body itself. */
   readonly jsonDepth: number;
-  /** Of one secret value, in UTF-8. */
+  /** Maximum size of a secret value in UTF-8. */
   readonly secretValueBytes: number;
   readonly fileBytes: number;
   readonly filesPerRequest: number;
-  /** Code points of a secret's, file's or team's name. */
+  /** Maximum length of the name of a secret, file or team, in code points. */
   readonly nameCharacters: number;
-  /** Entries of a list in a request, and grants that one request may make. */
+  /** Maximum number of entries of a list in a request, and of shares that one request creates. */
   readonly entriesPerRequest: number;
-  /** Sustained rate per token, and how many may come at once. */
+  /** Sustained request rate per token; `requestBurst` requests may arrive simultaneously. */
   readonly requestsPerSecond: number;
   readonly requestBurst: number;
-  /** Failed log-ins within the window after which further ones are slowed. */
+  /** Failed logins within `loginWindowMs` after which further logins are throttled. */
   readonly loginFailuresPerAccount: number;
   readonly loginFailuresPerAddress: number;
   readonly loginWindowMs: number;
-  /** Letters for setting a password that one address on the network may ask for within that window. */
+  /** Maximum number of password emails that one IP address may request within `loginWindowMs`. */
   readonly emailsPerAddress: number;
-  /** Between two such letters to one recipient. */
+  /** Minimum interval between password emails to one recipient, in milliseconds. */
   readonly emailIntervalMs: number;
-  /** The longest a whole request, a slow upload for one, may take to arrive. */
+  /** Timeout for a whole request, for example a slow upload, in milliseconds. */
   readonly requestTimeoutMs: number;
-  /** Log-ins that may wait for their turn at hashing; more are told to come back. */
+  /** Maximum number of logins waiting for password hashing; further ones are rejected with `rate_limited`. */
   readonly loginQueue: number;
 }
 
@@ -47,7 +47,7 @@ export const defaultLimits: Limits = {
   loginQueue: 500,
 };
 
-/** A throw-away server for development is ten times as wide, failed log-ins excepted. */
+/** Limits of an ephemeral server: ten times the request rate, the same login throttling. */
 export const devLimits: Limits = { ...defaultLimits, requestsPerSecond: 500, requestBurst: 2000 };
 
 /** Cost of one argon2id hash. */

@@ -4,12 +4,12 @@ import { REFRESH_IDLE_MS } from "./accounts/tokens.ts";
 import type { VaultContext } from "./context.ts";
 
 const INTERVAL_MS = 10_000;
-/** Longer than any upload may take. */
-const STAGED_FOR_MS = 3_600_000;
+/** Age in ms of unfinished uploads to delete; longer than any upload may take. */
+const STAGED_MAX_AGE_MS = 3_600_000;
 
 /**
- * Wipes what readers no longer see: secrets past their deadline, lapsed tokens and sessions, old log-in failures, unfinished uploads.
- * Source: the vault contract, "Secrets".
+ * Deletes what is no longer served: secrets past their delete_time, expired tokens and sessions, old failed logins, unfinished uploads
+ * (docs/design/vault-contract.md#removal-and-expiry).
  */
 async function sweep({ store, clock, limits, metrics, requestRate, audit }: VaultContext): Promise<void> {
   const now = clock.now();
@@ -18,7 +18,7 @@ async function sweep({ store, clock, limits, metrics, requestRate, audit }: Vaul
     await sessions.removeExpired(now);
     await emailProofs.removeExpired(now);
     await loginFailures.removeBefore(now - limits.loginWindowMs);
-    await files.discardStagedBefore(now - STAGED_FOR_MS);
+    await files.discardStagedBefore(now - STAGED_MAX_AGE_MS);
     return secrets.removeDue(now);
   });
   requestRate.prune();
@@ -27,7 +27,7 @@ async function sweep({ store, clock, limits, metrics, requestRate, audit }: Vaul
   await store.scrub();
 }
 
-/** Sweeps now and then every ten seconds, until disposed; a failed sweep is logged and tried again. */
+/** Sweeps immediately and then every ten seconds, until disposed; a failed sweep is logged and retried. */
 export function startSweeper(context: VaultContext): AsyncDisposable {
   let stopped = false;
   let timer: Timer | undefined;
@@ -36,7 +36,7 @@ export function startSweeper(context: VaultContext): AsyncDisposable {
     try {
       await sweep(context);
     } catch (error) {
-      context.logger.error({ error }, "sweeping failed");
+      context.logger.error({ error }, "sweep failed");
     }
     if (!stopped) timer = context.clock.timer(INTERVAL_MS, next);
   };

@@ -28,42 +28,42 @@ import { addGeneratedUser, type NewUser } from "./accounts/users.ts";
 import { VaultMetrics } from "./metrics.ts";
 
 export interface VaultServerOptions extends HttpServerOptions {
-  /** Port 0 takes a free one. */
+  /** Port 0 selects a free port. */
   readonly listen: { readonly host: string; readonly port: number };
   /** The data file, `":memory:"`, or the URL of a PostgreSQL database (`openStore`). */
   readonly data: string;
-  /** 32 bytes, or all there are; may only be left out with `dev`, which then makes one that nobody knows. */
+  /** A 32-byte key or all keys; optional with `dev`, which generates an ephemeral one. */
   readonly masterKey?: Redacted<Uint8Array> | KeyRing;
-  /** A throw-away server: these accounts get generated passwords, and rates are ten times as wide. */
+  /** Starts an ephemeral server: these users get generated passwords, and rate limits are ten times as high. */
   readonly dev?: { readonly users: readonly string[] };
   readonly expired?: ExpiredPolicy;
-  /** Where people reach the web application, when that is not the address the server listens on. */
+  /** Public URL of the web application; defaults to the address the server listens on. */
   readonly appUrl?: string;
   readonly limits?: Partial<Limits>;
-  /** How letters leave; as `.eml` files by default. */
+  /** Email options; emails are written as `.eml` files by default. */
   readonly mail?: MailOptions;
-  /** Of new accounts' passwords; never less than the default but in tests. */
+  /** Cost of new password hashes; lower than the default in tests only. */
   readonly passwordCost?: PasswordCost;
-  /** The file that every operation leaves its lines in; without one, no audit log is kept. */
+  /** Audit log of all operations; none by default. */
   readonly auditLog?: { readonly file: string; readonly maxBytes?: number };
   readonly clock?: Clock;
   readonly logger?: Logger;
 }
 
-/** A running server. Disposing it answers what is under way, then stops. */
+/** A running server. Disposing it completes the requests in flight, then stops. */
 export interface VaultServer extends AsyncDisposable {
-  /** The base address, without a slash at the end. */
+  /** Base URL, without a trailing slash. */
   readonly url: string;
-  /** The accounts made because of `dev`. */
+  /** Users created because of `dev`. */
   readonly users: readonly NewUser[];
-  /** Where letters are, when they leave as `.eml` files. */
+  /** Directory of the `.eml` files; `undefined` with SMTP. */
   readonly mailDirectory: string | undefined;
 }
 
-/** Hashings at once: each takes 19 MiB and a thread. */
-const HASHINGS_AT_ONCE = 2;
+/** Maximum number of concurrent password hashings; each takes 19 MiB and a thread. */
+const CONCURRENT_HASHINGS = 2;
 
-/** What only the starting of the server knows. */
+/** Resources opened on start. */
 interface Opened {
   readonly store: Store;
   readonly keys: KeyRing;
@@ -91,7 +91,7 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
     logger,
     metrics,
     expired: options.expired ?? "serve",
-    hashing: new HashingLimiter(HASHINGS_AT_ONCE, limits.loginQueue, () => errors.tooManyLogins(1000)),
+    hashing: new HashingLimiter(CONCURRENT_HASHINGS, limits.loginQueue, () => errors.tooManyLogins(1000)),
     passwordCost,
     unmatchableHash: unmatchableHash(passwordCost),
     requestRate: new TokenBuckets(clock, limits.requestsPerSecond, limits.requestBurst),
@@ -113,8 +113,8 @@ function urlOf(app: FastifyInstance, options: VaultServerOptions): string {
 }
 
 /**
- * Starts a vault server in this process. Source: the interface and the vault contract.
- * @throws Error when there is no master key, the data cannot be opened or belongs to another one, or the address is taken
+ * Starts a vault server in this process.
+ * @throws Error when the master key is missing or does not fit the data, the data cannot be opened, or the address is in use
  */
 export async function startVaultServer(options: VaultServerOptions): Promise<VaultServer> {
   const key = options.masterKey ?? (options.dev && generateMasterKey());
@@ -136,10 +136,10 @@ export async function startVaultServer(options: VaultServerOptions): Promise<Vau
   const app = started.adopt(await createHttpServer(context, options), (built) => built.close());
   await app.listen(options.listen);
   const url = urlOf(app, options);
-  // As browsers write it: in lower case, without the port that goes without saying.
+  // Normalized like the `origin` header of browsers: lower case, without the default port.
   appUrl ||= new URL(url).origin;
   started.use(context.mailer).start();
-  context.logger.info({ event: "listening", url, mailDir: mail.directory }, "vault server is listening");
+  context.logger.info({ event: "listening", url, mailDir: mail.directory }, "vault server listening");
   const running = started.move();
   return { url, users, mailDirectory: mail.directory, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }

@@ -40,7 +40,7 @@ test("no value, file, password or token is readable in stored data or logs", asy
   const letters = await everyByte(vault.mailDirectory ?? "");
   const written = Buffer.concat([await stored.written(), letters]);
   expect(written.length).toBeGreaterThan(10_000);
-  expect(log).toContain("answered");
+  expect(log).toContain("completed request");
   for (const text of [canary, ann.token, vault.passwords.get("ann@example.com") ?? ""]) {
     for (const encoded of [text, Buffer.from(text).toString("base64").slice(0, -4), Buffer.from(text).toString("hex")]) {
       expect([written.includes(encoded), log.includes(encoded)]).toEqual([false, false]);

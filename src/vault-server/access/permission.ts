@@ -9,30 +9,30 @@ export function mayRead({ permission }: Pick<SecretAccess, "permission">): boole
   return permission !== "W";
 }
 
-/** @throws ServiceError `forbidden` */
-export function requireRead(holding: SecretAccess): void {
-  if (!mayRead(holding)) throw errors.writeOnly();
+/** Requires permission to read. @throws ServiceError `forbidden` */
+export function requireRead(access: SecretAccess): void {
+  if (!mayRead(access)) throw errors.writeOnly();
 }
 
-/** @throws ServiceError `forbidden` */
+/** Requires permission to write. @throws ServiceError `forbidden` */
 export function requireWrite({ permission }: SecretAccess): void {
   if (permission === "R") throw errors.readOnly();
 }
 
 /**
- * The caller's own secret, for what only its creator may do. Source: the interface, "Share grant".
+ * Returns the caller's own secret, for operations of the creator only.
  * @throws ServiceError `secret_not_found`; `out_of_scope`; `forbidden` when only received ones have the name
  */
-export function requireCreator({ email, held }: Candidates, scope: Scope): SecretAccess {
-  const own = held.find((holding) => isOwn(email, holding));
-  const candidates = own ? [own] : held;
+export function requireCreator({ email, accessible }: Candidates, scope: Scope): SecretAccess {
+  const own = accessible.find((access) => isOwn(email, access));
+  const candidates = own ? [own] : accessible;
   if (candidates.length === 0) throw errors.secretNotFound();
   if (!candidates.some(({ secret, latest }) => scopeReaches(scope, secret.name, latest.metadata))) throw errors.outOfScope();
   if (!own) throw errors.creatorOnly();
   return own;
 }
 
-/** @throws ServiceError `out_of_scope` unless the scope includes a secret of this name whose latest version has this metadata */
+/** Requires that the scope includes a secret of this name whose latest version has this metadata. @throws ServiceError `out_of_scope` */
 export function requireReach(scope: Scope, name: string, latest: Metadata): void {
   if (!scopeReaches(scope, name, latest)) throw errors.outOfScope();
 }

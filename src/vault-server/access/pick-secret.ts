@@ -1,66 +1,66 @@
 import { errors } from "../errors.ts";
 import type { SecretAccess } from "../store/records.ts";
 
-/** What somebody has by one name, from which an operation picks the secret it is about. */
+/** Secrets of one name that the caller can access, own and received ones. */
 export interface Candidates {
-  /** Of the caller, canonical. */
+  /** The caller's canonical email. */
   readonly email: string;
-  readonly held: readonly SecretAccess[];
+  readonly accessible: readonly SecretAccess[];
 }
 
 export function isOwn(email: string, { secret }: SecretAccess): boolean {
   return secret.owner === email;
 }
 
-function onlyOne(held: readonly SecretAccess[]): SecretAccess | undefined {
-  if (held.length > 1) throw errors.ambiguousName();
-  return held[0];
+function onlyOne(accessible: readonly SecretAccess[]): SecretAccess | undefined {
+  if (accessible.length > 1) throw errors.ambiguousName();
+  return accessible[0];
 }
 
-function ofOwner(held: readonly SecretAccess[], owner: string | undefined): readonly SecretAccess[] {
-  return owner === undefined ? held : held.filter(({ secret }) => secret.owner === owner);
+function ofOwner(accessible: readonly SecretAccess[], owner: string | undefined): readonly SecretAccess[] {
+  return owner === undefined ? accessible : accessible.filter(({ secret }) => secret.owner === owner);
 }
 
 /**
- * The caller's own secret for an unshared operation that makes one where there is none yet.
+ * Returns the caller's own secret for an unshared operation that creates a missing one.
  * @throws ServiceError `use_link_operation` when it is shared
  */
-export function pickOwnUnshared({ email, held }: Candidates): SecretAccess | undefined {
-  const own = held.find((holding) => isOwn(email, holding));
+export function pickOwnUnshared({ email, accessible }: Candidates): SecretAccess | undefined {
+  const own = accessible.find((access) => isOwn(email, access));
   if (own?.shared) throw errors.useLinkOperation();
   return own;
 }
 
 /**
- * The caller's own secret for a reading unshared operation. Source: the vault contract, "Fine print", "Sharing".
+ * Returns the caller's own secret for an unshared operation that reads (docs/design/vault-contract.md#families-of-operations).
  * @throws ServiceError `use_link_operation` when it is shared, or only a received one has the name; `secret_not_found`
  */
 export function pickUnshared(candidates: Candidates): SecretAccess {
   const own = pickOwnUnshared(candidates);
   if (own) return own;
-  throw candidates.held.length > 0 ? errors.useLinkOperation() : errors.secretNotFound();
+  throw candidates.accessible.length > 0 ? errors.useLinkOperation() : errors.secretNotFound();
 }
 
 /**
- * The received or own shared secret for a link operation. Source: the vault contract, "Fine print", "Sharing".
+ * Returns the received or own shared secret for a link operation (docs/design/vault-contract.md#families-of-operations).
  * @throws ServiceError `ambiguous_name` when several have the name and no owner is given; `use_unshared_operation`; `secret_not_found`
  */
-export function pickLinked({ held }: Candidates, owner: string | undefined): SecretAccess {
-  const asked = ofOwner(held, owner);
-  const linked = onlyOne(asked.filter((holding) => holding.shared));
+export function pickLinked({ accessible }: Candidates, owner: string | undefined): SecretAccess {
+  const asked = ofOwner(accessible, owner);
+  const linked = onlyOne(asked.filter((access) => access.shared));
   if (linked) return linked;
   if (asked.length === 0) throw errors.secretNotFound();
   throw errors.useUnsharedOperation();
 }
 
-/** Shared or not, own or received. @throws ServiceError `ambiguous_name`, `secret_not_found` */
-export function pickAny({ held }: Candidates, owner: string | undefined): SecretAccess {
-  const picked = onlyOne(ofOwner(held, owner));
+/** Returns the secret, shared or not, own or received. @throws ServiceError `ambiguous_name`, `secret_not_found` */
+export function pickAny({ accessible }: Candidates, owner: string | undefined): SecretAccess {
+  const picked = onlyOne(ofOwner(accessible, owner));
   if (!picked) throw errors.secretNotFound();
   return picked;
 }
 
-/** One that somebody else created. @throws ServiceError `ambiguous_name`, `secret_not_found` */
-export function pickReceived({ email, held }: Candidates, owner: string | undefined): SecretAccess {
-  return pickAny({ email, held: held.filter((holding) => !isOwn(email, holding)) }, owner);
+/** Returns the secret that another user created. @throws ServiceError `ambiguous_name`, `secret_not_found` */
+export function pickReceived({ email, accessible }: Candidates, owner: string | undefined): SecretAccess {
+  return pickAny({ email, accessible: accessible.filter((access) => !isOwn(email, access)) }, owner);
 }

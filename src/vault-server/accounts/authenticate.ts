@@ -8,14 +8,14 @@ import { requireSession, type SessionRequest } from "./sessions.ts";
 import { tokenDigest } from "./opaque-token.ts";
 import { countRequest } from "./token-buckets.ts";
 
-/** Whom a request comes from, by its token or session. */
+/** Authenticated user of a request and the scope of the token. */
 export interface Caller {
-  /** Canonical. */
+  /** Canonical email. */
   readonly email: string;
   readonly scope: Scope;
 }
 
-/** Whom the request's credentials stand for. @throws ServiceError `invalid_token`, `csrf_failed`, `rate_limited`, in this order */
+/** Resolves the credentials of a request. @throws ServiceError `invalid_token`, `csrf_failed`, `rate_limited`, in this order */
 async function identify(context: VaultContext, request: SessionRequest): Promise<Caller> {
   if (request.headers.authorization === undefined && sentSessionToken(request, context.appUrl()) !== undefined) {
     return { email: (await requireSession(context, request)).email, scope: unlimitedScope };
@@ -30,8 +30,8 @@ async function identify(context: VaultContext, request: SessionRequest): Promise
 }
 
 /**
- * The owner of the bare access token in `authorization` or, without that header, of the web application's session; they must be the one
- * the request names.
+ * Authenticates a request by the access token in `authorization` or, without that header, by the session cookie. `email` must be the
+ * email of that user.
  * @throws ServiceError `invalid_token`, `csrf_failed`, `rate_limited` or `email_mismatch`, in this order
  */
 export async function authenticate(context: VaultContext, request: SessionRequest, email: string): Promise<Caller> {

@@ -1,21 +1,21 @@
-/** So many jobs at once, the others in order; `overflow` is thrown when too many already wait. */
+/** Runs up to `concurrency` jobs at a time and queues the others in order; throws `overflow()` when `maxWaiting` jobs are queued. */
 export class HashingLimiter {
-  readonly #atOnce: number;
+  readonly #concurrency: number;
   readonly #maxWaiting: number;
   readonly #overflow: () => Error;
   #running = 0;
   readonly #waiting: (() => void)[] = [];
 
-  constructor(atOnce: number, maxWaiting: number, overflow: () => Error) {
-    this.#atOnce = atOnce;
+  constructor(concurrency: number, maxWaiting: number, overflow: () => Error) {
+    this.#concurrency = concurrency;
     this.#maxWaiting = maxWaiting;
     this.#overflow = overflow;
   }
 
   async run<T>(job: () => Promise<T>): Promise<T> {
-    if (this.#running >= this.#atOnce) {
+    if (this.#running >= this.#concurrency) {
       if (this.#waiting.length >= this.#maxWaiting) throw this.#overflow();
-      // Whoever finishes hands over the place, so the count stays.
+      // A finished job hands its slot over, so the count is unchanged.
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     } else {
       this.#running += 1;

@@ -7,14 +7,15 @@ import { canonicalEmail } from "../../protocol/email-address.ts";
 import { verifyPassword } from "./password.ts";
 
 /**
- * Part of the transaction that makes a token or a session for whom `logIn` let in: their password may have been replaced meanwhile, which
- * ends everything that the old one gave. @throws ServiceError `invalid_credentials`
+ * Verifies, in the transaction that creates a token or session after `logIn`, that the password is unchanged: setting a new one ends all
+ * tokens and sessions of the old one.
+ * @throws ServiceError `invalid_credentials`
  */
 export async function requireSamePassword({ users }: Transaction, { email, passwordHash }: User): Promise<void> {
   if ((await users.find(email))?.passwordHash !== passwordHash) throw errors.invalidCredentials();
 }
 
-/** What log-ins of an account are counted under. */
+/** Returns the subject under which failed logins of an account are counted. */
 export function accountSubject(email: string): string {
   return `account:${email}`;
 }
@@ -37,8 +38,8 @@ async function rejectWhileThrottled({ store, clock, limits }: VaultContext, { ac
 }
 
 /**
- * Checks a password and answers the account. Known and unknown accounts get the same answers in the same time, and
- * both are slowed after failures. Source: the vault contract, "Fine print"; design, "security", "enumeration" and "lockout".
+ * Verifies a password and returns the user. Known and unknown emails get the same response in the same time, and both are throttled after
+ * failures (docs/design/security.md#account-enumeration).
  * @throws ServiceError `invalid_credentials` or `rate_limited`
  */
 export async function logIn(context: VaultContext, email: string, password: string, address: string): Promise<User> {
@@ -47,7 +48,7 @@ export async function logIn(context: VaultContext, email: string, password: stri
   const subjects = { account: accountSubject(canonical), address: `address:${address}` };
   await rejectWhileThrottled(context, subjects);
   return context.hashing.run(async () => {
-    // Again: those that waited for hashing in front of this one may have failed meanwhile.
+    // Checked again: logins queued before this one may have failed meanwhile.
     await rejectWhileThrottled(context, subjects);
     const user = await store.read(({ users }) => users.find(canonical));
     const matches = await verifyPassword(user?.passwordHash ?? context.unmatchableHash, password);

@@ -1,11 +1,11 @@
 import { createHash, randomBytes } from "node:crypto";
 
-/** A new 256-bit token. Source: the vault contract, "Tokens". */
+/** Returns a random 256-bit token. */
 export function newToken(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** The only form in which a token is kept. */
+/** Returns the digest of a token, the only form in which it is stored. */
 export function tokenDigest(token: string): string {
   return createHash("sha256").update(token).digest("hex");
 }

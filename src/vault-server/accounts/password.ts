@@ -28,13 +28,13 @@ function phc(salt: Uint8Array, hash: Uint8Array, { memoryKib, passes, lanes }: P
   return `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes}$${unpadded(salt)}$${unpadded(hash)}`;
 }
 
-/** The password's hash as a PHC string. */
+/** Hashes a password into a PHC string. */
 export async function hashPassword(password: string, cost: PasswordCost = defaultPasswordCost): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   return phc(salt, await derive(password, salt, HASH_BYTES, cost), cost);
 }
 
-/** @throws Error when the stored text is no argon2id PHC string */
+/** Reports whether a password has the stored hash. @throws Error when the stored hash is not an argon2id PHC string */
 export async function verifyPassword(stored: string, password: string): Promise<boolean> {
   const [, memoryKib, passes, lanes, salt = "", hash = ""] = PHC.exec(stored) ?? [];
   const expected = Buffer.from(hash, "base64");
@@ -43,7 +43,7 @@ export async function verifyPassword(stored: string, password: string): Promise<
   return timingSafeEqual(await derive(password, Buffer.from(salt, "base64"), expected.length, cost), expected);
 }
 
-/** A hash no password has; verifying against it takes as long as against a real one, so unknown users cannot be told apart. */
+/** Returns a hash that no password has. Verifying it takes as long as a real one, so that unknown users are indistinguishable. */
 export function unmatchableHash(cost: PasswordCost): string {
   return phc(randomBytes(SALT_BYTES), randomBytes(HASH_BYTES), cost);
 }

@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 
-const SOON_MS = 60_000;
+const RETRY_AFTER_MS = 60_000;
 
 /**
- * Sends a letter with a link for setting the password of this (canonical) address. Whether it has an account makes no difference here,
- * neither to the answer nor to the work. `client` is the address on the network that asks.
- * @throws ServiceError `rate_limited` when too many letters were asked for, to this recipient or by this client, whoever they are
+ * Queues an email with a link for setting the password of this canonical email. Response and work are the same with and without an account.
+ * @param client IP address of the request
+ * @throws ServiceError `rate_limited` when too many emails were requested for this recipient or by this client
  */
 export async function requestPassword(
   { store, clock, limits, mailer }: VaultContext,
@@ -15,13 +15,13 @@ export async function requestPassword(
   client: string,
 ): Promise<void> {
   const now = clock.now();
-  const [recipient, sender] = [`letter-to:${email}`, `letter-by:${client}`];
+  const [recipient, sender] = [`email-to:${email}`, `email-by:${client}`];
   await store.write(async ({ loginFailures, outbox }) => {
     const received = await loginFailures.since(recipient, now - limits.emailIntervalMs);
     const sent = await loginFailures.since(sender, now - limits.loginWindowMs);
     const waitMs = Math.max(
       received.count > 0 ? received.lastAt + limits.emailIntervalMs - now : 0,
-      sent.count >= limits.emailsPerAddress ? SOON_MS : 0,
+      sent.count >= limits.emailsPerAddress ? RETRY_AFTER_MS : 0,
     );
     if (waitMs > 0) throw errors.tooManyEmails(waitMs);
     await loginFailures.add(recipient, now);

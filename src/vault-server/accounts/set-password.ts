@@ -6,7 +6,7 @@ import { errors } from "../errors.ts";
 import type { Transaction } from "../store/store.ts";
 import { openSession, type LiveSession } from "./sessions.ts";
 
-/** Whose proof it is. @throws ServiceError `invalid_confirmation` */
+/** Returns the email that a proof is for. @throws ServiceError `invalid_confirmation` */
 async function provenAddress({ emailProofs }: Transaction, digest: string, now: number): Promise<string> {
   const proof = await emailProofs.find(digest);
   if (proof && proof.expiresAt > now) return proof.email;
@@ -14,14 +14,14 @@ async function provenAddress({ emailProofs }: Transaction, digest: string, now: 
 }
 
 /**
- * Makes the account of a proven address, or replaces its password, which ends all its sessions and tokens. The proof is used up with all
- * others of the address: of several that come at once, one wins. Source: issue 4.
- * @throws ServiceError `invalid_confirmation`; `rate_limited` when too many wait for hashing
+ * Creates the account of a proven email, or replaces its password and ends all its sessions and tokens. All proofs of the email are used up,
+ * so that one of several concurrent requests succeeds.
+ * @throws ServiceError `invalid_confirmation`; `rate_limited` when the hashing queue is full
  */
 export async function setPassword(context: VaultContext, token: string, password: string): Promise<LiveSession> {
   const { store, clock, hashing, passwordCost } = context;
   const digest = tokenDigest(token);
-  // Hashing is dear: it is for those only who have a proof.
+  // Checked before hashing, which is expensive.
   await store.read((transaction) => provenAddress(transaction, digest, clock.now()));
   const passwordHash = await hashing.run(() => hashPassword(password, passwordCost));
   return store.write(async (transaction) => {

@@ -7,7 +7,7 @@ interface Bucket {
   filledAt: number;
 }
 
-/** One token bucket a key: `perSecond` sustained, `burst` at once. */
+/** Rate limiter with one token bucket per key: `perSecond` sustained, bursts of `burst`. */
 export class TokenBuckets {
   readonly #clock: Clock;
   readonly #perSecond: number;
@@ -24,7 +24,7 @@ export class TokenBuckets {
     return Math.min(this.#burst, bucket.level + ((now - bucket.filledAt) / 1000) * this.#perSecond);
   }
 
-  /** Takes one; answers 0, or the seconds until there is one again. */
+  /** Takes a token and returns 0, or returns the seconds until the next one. */
   take(key: string): number {
     const now = this.#clock.monotonic();
     const bucket = this.#buckets.get(key) ?? { level: this.#burst, filledAt: now };
@@ -34,14 +34,14 @@ export class TokenBuckets {
     return 0;
   }
 
-  /** Forgets the full ones, which are as good as new. */
+  /** Deletes the full buckets, which are equal to new ones. */
   prune(): void {
     const now = this.#clock.monotonic();
     for (const [key, bucket] of this.#buckets) if (this.#levelOf(bucket, now) >= this.#burst) this.#buckets.delete(key);
   }
 }
 
-/** Counts a request of a valid token. @throws ServiceError `rate_limited` when it has sent too many */
+/** Counts a request of a valid token or session. @throws ServiceError `rate_limited` when there are too many */
 export function countRequest(context: VaultContext, digest: string): void {
   const wait = context.requestRate.take(digest);
   if (wait === 0) return;

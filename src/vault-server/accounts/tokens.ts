@@ -9,7 +9,7 @@ import { countRequest } from "./token-buckets.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** A refresh token unused for this long is lapsed. Source: the interface, "Limits". */
+/** A refresh token expires this long after its last use, in milliseconds. */
 export const REFRESH_IDLE_MS = 90 * 24 * HOUR_MS;
 
 async function issueAccess(
@@ -29,7 +29,7 @@ async function issueAccess(
   return {
     access_token: accessToken,
     expires_in: refresh.hours * 3600,
-    // The interface lets clients ignore it; it gives no access to anything.
+    // Part of the interface; it grants no access.
     id_token: newToken(),
     refresh_token: refreshToken,
     scope: refresh.scope,
@@ -38,7 +38,7 @@ async function issueAccess(
 }
 
 /**
- * A new pair of tokens with a life of their own, for whom `logIn` let in. `scope` is a valid scope string.
+ * Issues a new pair of tokens after `logIn`. `scope` is a valid scope string.
  * @throws ServiceError `invalid_credentials` when the password was replaced meanwhile
  */
 export async function issueTokens(context: VaultContext, user: User, scope: string, hours: number): Promise<TokenResponse> {
@@ -53,8 +53,8 @@ export async function issueTokens(context: VaultContext, user: User, scope: stri
 }
 
 /**
- * A new access token of the same scope and lifetime; the refresh token is kept and its 90 days start again.
- * @throws ServiceError `invalid_refresh_token` when it is unknown, lapsed, or not of one pair with the access token; `rate_limited`
+ * Issues a new access token of the same scope and lifetime. The refresh token is unchanged and its 90 days restart.
+ * @throws ServiceError `invalid_refresh_token` when it is unknown, expired, or not of the same pair as the access token; `rate_limited`
  */
 export async function refreshTokens(
   context: VaultContext,
@@ -70,7 +70,7 @@ export async function refreshTokens(
     if (!refresh || refresh.lastUsedAt + REFRESH_IDLE_MS <= now || used?.refreshDigest !== digest) {
       throw errors.invalidRefreshToken();
     }
-    // Once, however often the transaction is run.
+    // Once per request: the store may retry the transaction.
     if (!counted) countRequest(context, digest);
     counted = true;
     await transaction.tokens.touchRefresh(digest, now);

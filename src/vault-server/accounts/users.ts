@@ -6,7 +6,7 @@ import type { PasswordCost } from "../limits.ts";
 import type { Store } from "../store/store.ts";
 
 export interface NewUser {
-  /** Canonical. */
+  /** Canonical email. */
   readonly email: string;
   readonly password: Redacted<string>;
 }

@@ -10,20 +10,20 @@ function settingOf(log: string): string {
   return `audit_log.${log}`;
 }
 
-/** How far a log once was, as the database remembers: whoever cuts the file, or writes it anew, does not reach this. */
+/** Returns the last recorded end of a log. It is stored in the database, out of reach of a change to the file. */
 export async function readAnchor(store: Store, log: string): Promise<ChainHead | undefined> {
   const [, seq, hash] =
     /^([0-9]+) ([0-9a-f]{64})$/u.exec((await store.read(({ settings }) => settings.get(settingOf(log)))) ?? "") ?? [];
   return seq === undefined || hash === undefined ? undefined : { log, seq: Number(seq), hash };
 }
 
-/** Every log that this data was ever served with. */
+/** Returns the names of all logs that this store was served with. */
 export async function knownLogs(store: Store): Promise<string[]> {
   const known = await store.read(({ settings }) => settings.get(KNOWN_LOGS));
   return known === undefined ? [] : known.split(" ");
 }
 
-/** Makes the database remember where the log ends now. */
+/** Records the current end of the log in the database. */
 export async function storeAnchor(store: Store, { head }: AuditLog): Promise<void> {
   const anchor = `${head.seq} ${head.hash}`;
   const known = await store.read(({ settings }) => settings.get(settingOf(head.log)));
@@ -36,13 +36,13 @@ export async function storeAnchor(store: Store, { head }: AuditLog): Promise<voi
   });
 }
 
-/** A log that ended before where it once was has lost lines: says so, in the log for good, and goes on. */
+/** Compares the end of the log with the recorded one. If lines were lost, logs an error and appends a permanent record of the loss. */
 async function compareAnchor(store: Store, log: AuditLog, logger: Logger): Promise<void> {
   const { found } = log;
   const anchor = found && (await readAnchor(store, found.log));
   if (!anchor || !found) return;
   if (anchor.seq < found.seq || (anchor.seq === found.seq && anchor.hash === found.hash)) return;
-  logger.error({ event: "audit_lost", seq: anchor.seq, found: found.seq }, "the audit log lost lines that it once had");
+  logger.error({ event: "audit_lost", seq: anchor.seq, found: found.seq }, "audit log lost lines");
   await log.append({ event: "lost", known: anchor.seq, known_hash: anchor.hash, found: found.seq });
 }
 
@@ -51,7 +51,7 @@ export interface AuditLogFile {
   readonly maxBytes?: number;
 }
 
-/** Opens the log, compares it with what the database remembers of it, and makes that remember anew. */
+/** Opens the log, compares its end with the recorded one, and records it again. */
 export async function openAuditLog(
   { clock = systemClock, logger = silentLogger }: { readonly clock?: Clock; readonly logger?: Logger },
   options: AuditLogFile,
@@ -68,7 +68,7 @@ export async function openAuditLog(
   }
 }
 
-/** Ends the log; the database remembers the end. */
+/** Closes the log and records its end in the database. */
 export async function closeAuditLog(log: AuditLog, store: Store): Promise<void> {
   await log[Symbol.asyncDispose]();
   await storeAnchor(store, log);

@@ -8,11 +8,11 @@ import { readTail } from "./read-lines.ts";
 const OPEN_FLAGS = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
 const OWNER_ONLY = 0o600;
 
-/** How the file was found when it was opened. */
-export interface Found {
-  /** Its last whole line; `undefined` for an empty file. */
+/** State of the file when it was opened. */
+export interface OpenedFile {
+  /** Last complete line; `undefined` for an empty file. */
   readonly last: AuditLine | undefined;
-  /** What stood behind that, and was cut off. */
+  /** Bytes after it, which were truncated. */
   readonly torn: Uint8Array;
 }
 
@@ -30,7 +30,7 @@ async function readFrom(handle: FileHandle, position: number, length: number): P
   return buffer.subarray(0, bytesRead);
 }
 
-/** The file that lines are appended to. It knows how far its bytes are surely on the disk, and whether it is still the one at its path. */
+/** File that lines are appended to. It tracks how many bytes are on the disk and detects that its path was replaced. */
 export class AuditFile implements AsyncDisposable {
   readonly path: string;
   #handle: FileHandle | undefined;
@@ -41,17 +41,17 @@ export class AuditFile implements AsyncDisposable {
     this.path = path;
   }
 
-  /** What is surely on the disk. */
+  /** Number of bytes that are on the disk. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /**
-   * Opens the file, makes it when it is not there, and cuts off what is not surely on the disk: behind the last whole line or, in the
-   * same file once more, behind what was appended so far.
-   * @throws Error when it cannot be opened, or holds something else than lines of an audit log
+   * Opens or creates the file, and truncates what may not be on the disk: after the last complete line or, when the same file is opened
+   * again, after the bytes appended so far.
+   * @throws Error when it cannot be opened or is not an audit log
    */
-  async open(): Promise<Found> {
+  async open(): Promise<OpenedFile> {
     await this.#close();
     const handle = await open(this.path, OPEN_FLAGS, OWNER_ONLY);
     this.#handle = handle;
@@ -73,7 +73,7 @@ export class AuditFile implements AsyncDisposable {
     return { last, torn };
   }
 
-  /** @throws Error when the file at the path is another one, or not as long as it was left */
+  /** @throws Error when the file at the path was replaced, or its length changed */
   async #check(): Promise<FileHandle> {
     const handle = this.#handle;
     const stats = await stat(this.path);
@@ -82,7 +82,7 @@ export class AuditFile implements AsyncDisposable {
     return handle;
   }
 
-  /** Resolves when the bytes are on the disk. After it failed, `open` again. */
+  /** Resolves when the bytes are on the disk. After a failure, call `open` again. */
   async append(bytes: Uint8Array): Promise<void> {
     const handle = await this.#check();
     for (let written = 0; written < bytes.length;) {
@@ -92,7 +92,7 @@ export class AuditFile implements AsyncDisposable {
     this.#bytes += bytes.length;
   }
 
-  /** Number of the first line, as the file says it. */
+  /** Returns the seq of the first line. */
   async firstSeq(): Promise<number | undefined> {
     if (!this.#handle) return undefined;
     const start = (await readFrom(this.#handle, 0, 64)).toString("latin1");
@@ -100,10 +100,10 @@ export class AuditFile implements AsyncDisposable {
     return seq === undefined ? undefined : Number(seq);
   }
 
-  /** Gives the file another name and opens a new one in its place. */
-  async replace(aside: string): Promise<void> {
+  /** Renames the file and opens a new one in its place. */
+  async rotate(segment: string): Promise<void> {
     await this.#check();
-    await rename(this.path, aside);
+    await rename(this.path, segment);
     await this.open();
   }
 
@@ -119,9 +119,9 @@ export class AuditFile implements AsyncDisposable {
 }
 
 /**
- * Makes this process the only one that writes to a file, for as long as it lives or until disposed. The lock is SQLite's on an empty
- * database beside the file: the system lets go of it however the process ends, so it is never stale.
- * @throws Error when another process has it
+ * Locks a file for this process until disposed. The lock is that of SQLite on an empty database next to the file: the operating system
+ * releases it when the process ends, so it is never stale.
+ * @throws Error when another process holds it
  */
 export function lockFile(path: string): Disposable {
   const lock = new DatabaseSync(`${path}.lock`);
@@ -134,7 +134,7 @@ export function lockFile(path: string): Disposable {
   return { [Symbol.dispose]: () => lock.close() };
 }
 
-/** The full files that were put aside of a log, the oldest first: `<file>.<number of its first line>`. */
+/** Returns the rotated segments of a log, the oldest first: `<file>.<seq of its first line>`. */
 export async function rotatedSegments(file: string): Promise<string[]> {
   const prefix = `${basename(file)}.`;
   const names = await readdir(dirname(file));

@@ -1,33 +1,33 @@
 import { createHash } from "node:crypto";
 import { isObject } from "../../lib/is-object.ts";
 
-/** What one line says beside its place in the chain: values that JSON can hold. */
+/** JSON fields of a line in addition to its place in the chain. */
 export type AuditFields = Readonly<Record<string, unknown>>;
 
-/** Where a chain ends: the next line has `seq + 1`, and `hash` as its `prev`. */
+/** End of a chain: the next line has `seq + 1`, and `hash` as its `prev`. */
 export interface ChainHead {
-  /** Names the chain, in each of its lines. */
+  /** Name of the chain, repeated in each line. */
   readonly log: string;
-  /** Counts from 1; 0 before the first line. */
+  /** Number of the last line, from 1; 0 before the first line. */
   readonly seq: number;
   /** Hexadecimal SHA-256. */
   readonly hash: string;
 }
 
-/** A line as it was read. */
+/** A parsed line. */
 export interface AuditLine extends ChainHead {
   readonly prev: string;
-  /** When it was written: ISO 8601 in UTC. */
+  /** Time of writing, ISO 8601 in UTC. */
   readonly time: string;
   readonly fields: AuditFields;
 }
 
-/** What the first line of a chain has as its `prev`. */
+/** `prev` of the first line of a chain. */
 export const NO_HASH = "0".repeat(64);
 
 const HASH_MEMBER = /^,"hash":"([0-9a-f]{64})"\}$/u;
 const HASH_MEMBER_BYTES = `,"hash":"${NO_HASH}"}`.length;
-/** Whatever a terminal or another reader of lines could take for more than text. */
+/** Characters that a terminal or another reader of lines could interpret. */
 const UNPRINTABLE = /[\p{C}\u2028\u2029]/gu;
 
 function escaped(character: string): string {
@@ -40,7 +40,7 @@ function sha256(bytes: string | Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** One line without its end: JSON whose last member is the SHA-256 of the line without that member. Answers the chain's new end, too. */
+/** Returns a line without its newline, JSON whose last member is the SHA-256 of the line without that member, and the new end of the chain. */
 export function sealLine(
   head: ChainHead,
   time: string,
@@ -52,7 +52,7 @@ export function sealLine(
   return { text: `${body.slice(0, -1)},"hash":"${hash}"}`, head: { log: head.log, seq, hash } };
 }
 
-/** The line in these bytes, its end left off; `undefined` when it is none, or not as it was sealed. */
+/** Parses a line without its newline; returns `undefined` when it is malformed or was altered. */
 export function openLine(bytes: Uint8Array): AuditLine | undefined {
   const split = bytes.length - HASH_MEMBER_BYTES;
   if (split < 1) return undefined;

@@ -10,16 +10,16 @@ import { readTail } from "./read-lines.ts";
 import { codeOf } from "../../lib/error-code.ts";
 
 const DEFAULT_AUDIT_FILE_BYTES = 256 * 1024 * 1024;
-/** While lines cannot be written, it is tried again this often, and everything in between is refused at once. */
+/** Interval of write attempts while the log is not writable, in ms; requests in between are rejected immediately. */
 const RETRY_MS = 1000;
-/** Of what was cut off, how much the record of it quotes. */
+/** Maximum number of truncated bytes that their record quotes. */
 const QUOTED_BYTES = 1024;
 
 export interface AuditLogOptions {
   readonly file: string;
-  /** A file that would grow beyond is put aside first. */
+  /** Size at which the file is rotated. */
   readonly maxBytes?: number;
-  /** How many lines may share one wait for the disk. */
+  /** Maximum number of lines per write to the disk. */
   readonly linesPerSync?: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -27,7 +27,7 @@ export interface AuditLogOptions {
 
 interface Entry {
   readonly time: string;
-  /** Without any, nothing is written: it is only found out whether something could be. */
+  /** Fields of the line; `undefined` only checks that the log is writable. */
   readonly fields: AuditFields | undefined;
   readonly resolve: () => void;
   readonly reject: (reason: Error) => void;
@@ -35,19 +35,19 @@ interface Entry {
 
 interface Failure {
   readonly reason: string;
-  /** On the monotonic clock. */
+  /** Time of the next attempt on the monotonic clock, in milliseconds. */
   retryAt: number;
   refused: number;
 }
 
-/** What a record of something cut off says about it. */
-function cutOff(torn: Uint8Array): AuditFields {
+/** Returns the fields that record truncated bytes. */
+function truncationRecord(torn: Uint8Array): AuditFields {
   if (torn.length === 0) return {};
   const text = Buffer.from(torn.subarray(0, QUOTED_BYTES)).toString("utf8");
   return { cut: { bytes: torn.length, sha256: createHash("sha256").update(torn).digest("hex"), text } };
 }
 
-async function lastOfNewestPart(file: string): Promise<ChainHead | undefined> {
+async function lastOfNewestSegment(file: string): Promise<ChainHead | undefined> {
   const newest = (await rotatedSegments(file)).at(-1);
   if (newest === undefined) return undefined;
   await using handle = await open(newest);
@@ -57,8 +57,8 @@ async function lastOfNewestPart(file: string): Promise<ChainHead | undefined> {
 }
 
 /**
- * An append-only, hash-chained file of lines (design, "security"; issue 4). Lines that come while one waits for the disk share the next
- * wait, in the order they came. While it cannot be written, every `append` is refused, and writing is tried again once a second.
+ * An append-only, hash-chained file of lines (docs/design/security.md#audit-log). Lines that arrive during a write share the next write, in
+ * order of arrival. While the file is not writable, every `append` is rejected and writing is retried once a second.
  */
 export class AuditLog implements AsyncDisposable {
   readonly #file: AuditFile;
@@ -83,8 +83,8 @@ export class AuditLog implements AsyncDisposable {
   }
 
   /**
-   * Goes on with the file's chain, or starts one.
-   * @throws Error when the file cannot be written, is another process's, or is no audit log
+   * Continues the chain of the file, or starts one.
+   * @throws Error when the file cannot be written, is locked by another process, or is not an audit log
    */
   static async open(options: AuditLogOptions): Promise<AuditLog> {
     const path = existsSync(options.file) ? await realpath(options.file) : options.file;
@@ -100,22 +100,22 @@ export class AuditLog implements AsyncDisposable {
 
   async #start(): Promise<void> {
     const { last, torn } = await this.#file.open();
-    const known = last ?? (await lastOfNewestPart(this.#file.path));
+    const known = last ?? (await lastOfNewestSegment(this.#file.path));
     this.#found = known && { log: known.log, seq: known.seq, hash: known.hash };
     this.#head = this.#found ?? this.#head;
-    await this.#store([{ time: this.#time(), fields: { event: known ? "started" : "opened", ...cutOff(torn) } }]);
+    await this.#store([{ time: this.#time(), fields: { event: known ? "started" : "opened", ...truncationRecord(torn) } }]);
   }
 
   #time(): string {
     return new Date(this.#clock.now()).toISOString();
   }
 
-  /** Where the chain ended when the file was opened; `undefined` when it begins here. */
+  /** End of the chain when the file was opened; `undefined` for a new chain. */
   get found(): ChainHead | undefined {
     return this.#found;
   }
 
-  /** The last line that is surely on the disk. */
+  /** Last line that is on the disk. */
   get head(): ChainHead {
     return this.#head;
   }
@@ -124,12 +124,12 @@ export class AuditLog implements AsyncDisposable {
     return this.#failure === undefined;
   }
 
-  /** Resolves when the line is on the disk. @throws ServiceError `unavailable` when it is not */
+  /** Resolves when the line is on the disk. @throws ServiceError `unavailable` when it cannot be written */
   append(fields: AuditFields): Promise<void> {
     return this.#enter(fields);
   }
 
-  /** @throws ServiceError `unavailable` while lines cannot be written */
+  /** Requires that the log is writable. @throws ServiceError `unavailable` */
   async check(): Promise<void> {
     if (this.#failure) await this.#enter(undefined);
   }
@@ -161,14 +161,15 @@ export class AuditLog implements AsyncDisposable {
   }
 
   #fail(error: unknown, refused: number): void {
-    if (!this.#failure) this.#logger.error({ event: "audit_unavailable", error }, "the audit log cannot be written");
+    if (!this.#failure)
+      this.#logger.error({ event: "audit_unavailable", error }, "writing the audit log failed, rejecting requests");
     const reason = codeOf(error) ?? "changed";
     this.#failure ??= { reason, retryAt: 0, refused: 0 };
     this.#failure.refused += refused;
     this.#failure.retryAt = this.#clock.monotonic() + RETRY_MS;
   }
 
-  /** Writes one batch: all of it, or as far as the chain goes nothing. */
+  /** Writes one batch atomically: on failure the chain is unchanged. */
   async #store(batch: readonly Pick<Entry, "time" | "fields">[]): Promise<void> {
     const failure = this.#failure;
     const before = failure ? [await this.#recover(failure)] : [];
@@ -180,7 +181,7 @@ export class AuditLog implements AsyncDisposable {
     this.#head = sealed.head;
     if (!failure) return;
     this.#failure = undefined;
-    this.#logger.info({ event: "audit_available" }, "the audit log can be written again");
+    this.#logger.info({ event: "audit_available" }, "audit log writable again");
   }
 
   #seal(batch: readonly Pick<Entry, "time" | "fields">[]): { bytes: Buffer; head: ChainHead } {
@@ -194,28 +195,28 @@ export class AuditLog implements AsyncDisposable {
     return { bytes: Buffer.from(lines.join("")), head };
   }
 
-  /** Opens the file again after a failure; answers the record of it. */
+  /** Opens the file again after a failure, and returns the record of it. */
   async #recover({ reason, refused }: Failure): Promise<Pick<Entry, "time" | "fields">> {
     const { torn } = await this.#file.open();
-    return { time: this.#time(), fields: { event: "recovered", reason, refused, ...cutOff(torn) } };
+    return { time: this.#time(), fields: { event: "recovered", reason, refused, ...truncationRecord(torn) } };
   }
 
   async #rotate(): Promise<boolean> {
-    const aside = `${this.#file.path}.${await this.#file.firstSeq()}`;
-    if (existsSync(aside)) {
-      this.#logger.warn({ event: "audit_not_rotated" }, "the audit log is not rotated: there is a file of the part's name");
+    const segment = `${this.#file.path}.${await this.#file.firstSeq()}`;
+    if (existsSync(segment)) {
+      this.#logger.warn({ event: "audit_not_rotated" }, "audit log not rotated: a file with the name of the segment exists");
       return false;
     }
-    await this.#file.replace(aside);
+    await this.#file.rotate(segment);
     return true;
   }
 
-  /** Ends with a line that says so. */
+  /** Appends a last line and closes the file. */
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       await this.append({ event: "stopped" });
     } catch {
-      // It was logged when it began to fail.
+      // The failure is already logged.
     }
     await this.#running;
     await this.#resources.disposeAsync();

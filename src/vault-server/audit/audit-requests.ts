@@ -8,15 +8,15 @@ import { resultOf } from "./describe-request.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Of a request that is an operation, when the server keeps an audit log. */
+    /** Set for operations when the server keeps an audit log. */
     trail?: AuditTrail;
   }
 }
 
-/** What an answer keeps when another one takes its place. */
+/** Headers that a withheld response keeps. */
 const KEPT_HEADERS = new Set(["x-request-id", "x-content-type-options"]);
 
-/** Makes an answer that is ready to be sent a refusal; answers its body. */
+/** Replaces a response that is ready to be sent by an error, and returns its body. */
 function withhold(reply: FastifyReply, error: ServiceError): string {
   for (const name of Object.keys(reply.getHeaders())) if (!KEPT_HEADERS.has(name)) reply.removeHeader(name);
   const headers = { "cache-control": "no-store", "content-type": "application/json; charset=utf-8" };
@@ -25,8 +25,8 @@ function withhold(reply: FastifyReply, error: ServiceError): string {
 }
 
 /**
- * Every operation leaves its lines in the log, also when it is refused, and none is served while lines cannot be written. Only an answer
- * that is sent past the framework has to call `trail.end` itself.
+ * Logs every operation, also rejected ones, and serves none while the log is not writable. Only a route that bypasses the framework to send
+ * its response must call `trail.end` itself.
  */
 export function auditRequests(app: FastifyInstance, log: AuditLog): void {
   app.decorateRequest("trail");

@@ -7,12 +7,12 @@ import type { ServiceError } from "../errors.ts";
 
 export interface Origin {
   readonly request: string;
-  /** Address on the network. */
+  /** IP address of the client. */
   readonly client: string;
   readonly operation: string;
 }
 
-/** What one request leaves in the audit log: for what changes something a line before, and for each a line before its answer. */
+/** Audit log lines of one request: one before the effect of an operation that changes data, and one before every response. */
 export class AuditTrail {
   readonly #log: AuditLog;
   readonly #rule: AuditRule;
@@ -28,7 +28,7 @@ export class AuditTrail {
     this.#origin = origin;
   }
 
-  /** The request is known to come from this account, by its canonical address. */
+  /** Records the authenticated user by the canonical email. */
   identify(email: string): void {
     this.#who = email;
   }
@@ -38,30 +38,30 @@ export class AuditTrail {
     this.describe(describeRequest(body, ["email", ...this.#rule.fields]));
   }
 
-  /** Adds to what the request is about. */
+  /** Adds fields that describe the request. */
   describe(about: AuditFields): void {
     this.#about = { ...this.#about, ...about };
   }
 
-  /** The answer is a refusal. */
-  refuse({ code, user }: ServiceError): void {
+  /** Records the error of the response. */
+  reject({ code, user }: ServiceError): void {
     this.#error = code;
     this.#who ??= user;
   }
 
-  /** The request is about to have an effect, as far as it got: resolves when the intent of an operation that has one now is on the disk. */
+  /** Resolves when the line before the effect is on the disk, if the operation has one at this stage. */
   async begin(stage: AuditIntent): Promise<void> {
     if (this.#rule.intent !== stage) return;
     try {
       await this.#log.append(this.#line("begin", {}));
     } catch (error) {
-      // The refusal of what could not begin is counted by the log itself.
+      // The log counts rejected lines itself.
       this.#ended = Promise.resolve();
       throw error;
     }
   }
 
-  /** Resolves when the outcome is on the disk; a second call changes nothing, also when the first one failed. */
+  /** Resolves when the outcome is on the disk. Further calls do nothing, even when the first one failed. */
   end(status: number): Promise<void> {
     if (this.#ended) return Promise.resolve();
     this.#ended = this.#log.append(this.#line("end", { status, error: this.#error ?? null }));

@@ -3,19 +3,19 @@ import type { FileHandle } from "node:fs/promises";
 import { openLine, type AuditLine } from "./audit-line.ts";
 
 const NEWLINE = 0x0a;
-/** No line of an audit log is longer. */
-const LONGEST_LINE_BYTES = 1024 * 1024;
+/** Maximum length of a line of an audit log. */
+const MAX_LINE_BYTES = 1024 * 1024;
 
-/** One line of a file, its end left off. */
+/** A line of a file without its newline. */
 export interface RawLine {
   readonly bytes: Uint8Array;
-  /** Where the next one begins, in bytes. */
+  /** Offset of the next line, in bytes. */
   readonly end: number;
-  /** Without an end: the file stops within it, or it is longer than any can be. */
+  /** The newline is missing: the file ends within the line, or the line is too long. */
   readonly torn: boolean;
 }
 
-/** The lines of a file of any size, in constant memory; ends behind a torn one. */
+/** Reads the lines of a file of any size in constant memory; ends after a torn one. */
 export async function* readLines(file: string): AsyncGenerator<RawLine> {
   let rest = Buffer.alloc(0);
   let end = 0;
@@ -29,20 +29,20 @@ export async function* readLines(file: string): AsyncGenerator<RawLine> {
       from = at + 1;
     }
     rest = bytes.subarray(from);
-    if (rest.length > LONGEST_LINE_BYTES) break;
+    if (rest.length > MAX_LINE_BYTES) break;
   }
   if (rest.length > 0) yield { bytes: rest, end: end + rest.length, torn: true };
 }
 
 const FIRST_WINDOW_BYTES = 128 * 1024;
 
-/** How a file of lines ends. */
+/** End of a file of lines. */
 export interface AuditTail {
-  /** The last whole line, if there is one. */
+  /** Last complete line. */
   readonly last: AuditLine | undefined;
-  /** Where it ends, in bytes from the file's start. */
+  /** Offset of its end, in bytes. */
   readonly end: number;
-  /** What comes after it: the rest of a write that a crash cut short. */
+  /** Bytes after it: the rest of a write that a crash interrupted. */
   readonly torn: Uint8Array;
 }
 
@@ -57,7 +57,7 @@ async function readAt(file: FileHandle, position: number, length: number): Promi
   return bytes.subarray(0, filled);
 }
 
-/** The last whole line that ends in these bytes, and where; `from` is where they stand in the file. */
+/** Returns the last complete line that ends in these bytes, and its end; `from` is their offset in the file. */
 function lastLine(bytes: Buffer, from: number): { line: AuditLine; end: number } | undefined {
   let newline = bytes.lastIndexOf(NEWLINE);
   while (newline > 0) {
@@ -70,7 +70,7 @@ function lastLine(bytes: Buffer, from: number): { line: AuditLine; end: number }
   return undefined;
 }
 
-/** Reads a file from behind until a whole line is found. */
+/** Reads a file backwards to the last complete line. */
 export async function readTail(file: FileHandle, size: number): Promise<AuditTail> {
   for (let window = FIRST_WINDOW_BYTES; ; window *= 8) {
     const from = Math.max(0, size - window);

@@ -4,18 +4,18 @@ import { openLine, type AuditFields, type AuditLine } from "./audit-line.ts";
 import { readLines } from "./read-lines.ts";
 import { inOrder } from "./verify-audit-log.ts";
 
-/** Each that is given must hold. */
+/** Conditions on entries; all that are set must match. */
 export interface EntryFilter {
-  /** The account, or who claimed to be it. */
+  /** User of the request, authenticated or claimed. */
   readonly who?: string;
   readonly operation?: string;
-  /** Of a secret, a file or a team. */
+  /** Name of a secret, a file or a team. */
   readonly name?: string;
-  /** Milliseconds since the epoch. */
+  /** Earliest time, in milliseconds since the epoch. */
   readonly since?: number;
 }
 
-/** Fields that hold names. */
+/** Fields that contain names. */
 const NAMING = ["key_name", "filename", "group_id", "group_id_to"];
 const named = z.object({ about: z.record(z.string(), z.unknown()) });
 
@@ -28,7 +28,7 @@ function isOf(fields: AuditFields, who: string): boolean {
   return [fields.who, fields.claimed].some((email) => typeof email === "string" && canonicalEmail(email) === canonicalEmail(who));
 }
 
-function fits({ fields, time }: AuditLine, { who, operation, name, since }: EntryFilter): boolean {
+function matches({ fields, time }: AuditLine, { who, operation, name, since }: EntryFilter): boolean {
   return (
     (who === undefined || isOf(fields, who)) &&
     (operation === undefined || fields.operation === operation) &&
@@ -37,20 +37,20 @@ function fits({ fields, time }: AuditLine, { who, operation, name, since }: Entr
   );
 }
 
-/** The sound lines of a log that fit, in order. */
+/** Returns the valid entries of a log that match, in order. */
 export async function* selectEntries(files: readonly string[], filter: EntryFilter): AsyncGenerator<AuditFields> {
   for (const file of await inOrder(files)) {
     for await (const { bytes } of readLines(file)) {
       const line = openLine(bytes);
-      if (line && fits(line, filter)) yield line.fields;
+      if (line && matches(line, filter)) yield line.fields;
     }
   }
 }
 
-/** Whatever a terminal could take for more than text, as JSON would write it; control characters are in the log itself never. */
+/** Characters that a terminal could interpret; the log itself contains no control characters. */
 const UNPRINTABLE = /[\p{C}\u2028\u2029]/gu;
 
-/** One entry as a line for a person. */
+/** Formats an entry as a readable line. */
 export function describeEntry({
   time,
   event,

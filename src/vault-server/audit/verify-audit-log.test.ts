@@ -103,7 +103,7 @@ test("an end cut off shows only to who knows how far the log was", async () => {
   expect(await damageOf(cut)).toBeUndefined();
   expect(await damageOf(cut, { anchored: true })).toMatchObject({
     kind: "truncated",
-    message: "the log ends with entry 6, and the database remembers entry 9",
+    message: "the log ends with entry 6, but the database recorded entry 9",
   });
 });
 

@@ -3,13 +3,12 @@ import { readLines } from "./read-lines.ts";
 
 type DamageKind = "altered" | "missing" | "reordered" | "rewritten" | "truncated" | "torn" | "foreign" | "lost";
 
-/** The first thing that is wrong. */
+/** First damage of a log. */
 export interface AuditDamage {
   readonly kind: DamageKind;
   readonly file: string;
-  /** Of the file, from 1. */
+  /** Line number in the file, from 1. */
   readonly line: number;
-  /** For a person. */
   readonly message: string;
 }
 
@@ -23,11 +22,11 @@ export interface AuditReport {
 }
 
 export interface VerifyOptions {
-  /** Where the log once was, as the database knows, by the log's name. */
+  /** Returns the recorded end of a log from the database. */
   readonly anchorOf?: (log: string) => Promise<ChainHead | undefined>;
-  /** Whether the log may begin later than with its first line, older parts having been put away. */
+  /** Accepts a log whose oldest segments were removed. */
   readonly partial?: boolean;
-  /** Told now and then how many lines were read. */
+  /** Called periodically with the number of entries read. */
   readonly progress?: (entries: number) => void;
 }
 
@@ -44,32 +43,35 @@ function rangeText(from: number, to: number): string {
   return from === to ? `entry ${from} is` : `entries ${from} to ${to} are`;
 }
 
-/** What keeps a sound line from following the one before. */
+/** Returns why a valid line cannot follow the previous one, or `undefined`. */
 function breakOf(line: AuditLine, before: AuditLine | undefined, partial: boolean): Finding | undefined {
   const message = (text: string): string => `entry ${line.seq}: ${text}`;
   if (!before) {
     if (line.seq === 1)
-      return line.prev === NO_HASH ? undefined : { kind: "rewritten", message: message("is no beginning of a log") };
+      return line.prev === NO_HASH ? undefined : { kind: "rewritten", message: message("is not the first entry of a log") };
     return partial
       ? undefined
       : { kind: "missing", message: `${rangeText(1, line.seq - 1)} missing: the log begins with entry ${line.seq}` };
   }
-  if (line.log !== before.log) return { kind: "foreign", message: message(`is of another log, ${line.log}`) };
+  if (line.log !== before.log) return { kind: "foreign", message: message(`belongs to another log, ${line.log}`) };
   if (line.seq > before.seq + 1) return { kind: "missing", message: `${rangeText(before.seq + 1, line.seq - 1)} missing` };
-  if (line.seq <= before.seq) return { kind: "reordered", message: message(`stands behind entry ${before.seq}`) };
+  if (line.seq <= before.seq) return { kind: "reordered", message: message(`follows entry ${before.seq}`) };
   if (line.prev !== before.hash) {
     return {
       kind: "rewritten",
-      message: message(`does not follow entry ${before.seq} as that is now: one of the two was written by somebody else`),
+      message: message(`does not follow the current entry ${before.seq}: one of the two was rewritten`),
     };
   }
   return undefined;
 }
 
-/** What a sound line that follows the one before admits itself. */
+/** Returns the loss that a valid line records, or `undefined`. */
 function admissionOf({ seq, fields }: AuditLine): Finding | undefined {
   if (fields.event !== "lost") return undefined;
-  return { kind: "lost", message: `entry ${seq}: the server found entries up to ${String(fields.known)} gone when it started` };
+  return {
+    kind: "lost",
+    message: `entry ${seq}: the server found entries up to ${String(fields.known)} missing when it started`,
+  };
 }
 
 class Verification {
@@ -80,7 +82,7 @@ class Verification {
   first: AuditLine | undefined;
   last: AuditLine | undefined;
   damage: AuditDamage | undefined;
-  /** The entry that was not where it belongs; it may come later. */
+  /** seq of a missing entry, which may follow later. */
   #sought: number | undefined;
 
   constructor(options: VerifyOptions) {
@@ -104,11 +106,11 @@ class Verification {
   async #take(line: AuditLine | undefined, torn: boolean, place: Place): Promise<void> {
     if (this.#sought !== undefined) return this.#seek(line);
     if (!line) {
-      const named = `what stands behind entry ${this.last?.seq ?? 0}`;
+      const named = `the line after entry ${this.last?.seq ?? 0}`;
       this.#found(
         torn
-          ? { kind: "torn", message: `${named} stops in the middle; a server that starts cuts it off and says so` }
-          : { kind: "altered", message: `${named} is not as it was written` },
+          ? { kind: "torn", message: `${named} is incomplete; a starting server truncates and records it` }
+          : { kind: "altered", message: `${named} was altered` },
         place,
       );
       return;
@@ -130,15 +132,15 @@ class Verification {
     this.damage = { ...finding, ...place };
   }
 
-  /** A gap is something else when what is missing comes later. */
+  /** Turns a gap into reordered entries when the missing one follows later. */
   #seek(line: AuditLine | undefined): void {
     if (!this.damage || line?.seq !== this.#sought || line?.log !== this.last?.log) return;
-    this.damage = { ...this.damage, kind: "reordered", message: `entry ${line?.seq ?? 0} comes later than it was written` };
+    this.damage = { ...this.damage, kind: "reordered", message: `entry ${line?.seq ?? 0} is out of order` };
     this.#sought = undefined;
   }
 
   async anchorOf(log: string): Promise<ChainHead | undefined> {
-    // Once, and before the lines are read: a log that grows meanwhile gets beyond it, never the other way round.
+    // Read once, before the lines: a log in use only grows beyond its anchor.
     if (!this.#anchors.has(log)) this.#anchors.set(log, await this.#options.anchorOf?.(log));
     return this.#anchors.get(log);
   }
@@ -146,24 +148,25 @@ class Verification {
   async #strayed(line: AuditLine): Promise<Finding | undefined> {
     const anchor = await this.anchorOf(line.log);
     if (anchor?.seq !== line.seq || anchor.hash === line.hash) return undefined;
-    return { kind: "rewritten", message: `entry ${line.seq} is not the one that the database remembers` };
+    return { kind: "rewritten", message: `entry ${line.seq} differs from the one recorded in the database` };
   }
 
-  /** What the lines cannot tell about themselves. */
+  /** Checks what the lines alone cannot show: an empty, unknown or truncated log. */
   async end(): Promise<void> {
     if (this.damage) return;
-    if (!this.last) return this.#found({ kind: "truncated", message: "there is not one entry" }, this.#place);
+    if (!this.last) return this.#found({ kind: "truncated", message: "the log has no entries" }, this.#place);
     if (!this.#options.anchorOf) return;
     const anchor = await this.anchorOf(this.last.log);
-    if (!anchor) this.#found({ kind: "foreign", message: `the database does not know the log ${this.last.log}` }, this.#place);
+    if (!anchor)
+      this.#found({ kind: "foreign", message: `the log ${this.last.log} is not recorded in the database` }, this.#place);
     else if (anchor.seq > this.last.seq) {
-      const message = `the log ends with entry ${this.last.seq}, and the database remembers entry ${anchor.seq}`;
+      const message = `the log ends with entry ${this.last.seq}, but the database recorded entry ${anchor.seq}`;
       this.#found({ kind: "truncated", message }, this.#place);
     }
   }
 }
 
-/** Number of the first line, as the file says it; files that don't say come last. */
+/** Returns the seq of the first line, or infinity when the file has none. */
 async function firstNumber(file: string): Promise<number> {
   for await (const { bytes } of readLines(file)) {
     const [, seq] = /^\{"seq":([0-9]{1,15}),/u.exec(Buffer.from(bytes.subarray(0, 32)).toString("latin1")) ?? [];
@@ -172,15 +175,15 @@ async function firstNumber(file: string): Promise<number> {
   return Infinity;
 }
 
-/** Files of one log in the order they were written. */
+/** Sorts the files of one log by their first seq. */
 export async function inOrder(files: readonly string[]): Promise<string[]> {
   const numbered = await Promise.all(files.map(async (file) => ({ file, number: await firstNumber(file) })));
   return numbered.sort((a, b) => (a.number === b.number ? 0 : a.number - b.number)).map(({ file }) => file);
 }
 
 /**
- * Reads all parts of a log, in whatever order they are named, and says what the chain tells: whether a line was altered, taken away, put
- * in or moved, and with the database's memory also whether its end was cut off or the whole written anew.
+ * Verifies all segments of a log, in any order: that no line was altered, removed, inserted or moved and, with the anchors of the database,
+ * that the log was not truncated or rewritten.
  * @throws Error when a file cannot be read
  */
 export async function verifyAuditLog(files: readonly string[], options: VerifyOptions = {}): Promise<AuditReport> {

@@ -3,7 +3,7 @@ import type { ErrorResponse } from "../../protocol/responses.ts";
 import { errors, ServiceError } from "../errors.ts";
 import { StoreUnavailableError } from "../store/store.ts";
 
-/** What the HTTP framework found wrong, as the contract's codes. */
+/** Maps an error of the HTTP framework to an error of the protocol. */
 function fromFramework(error: FastifyError): ServiceError | undefined {
   switch (error.statusCode) {
     case 413:
@@ -17,7 +17,7 @@ function fromFramework(error: FastifyError): ServiceError | undefined {
   }
 }
 
-/** Every failure as a ServiceError: what is not foreseen is `internal`, without a word about why. */
+/** Maps any error to a ServiceError; unexpected ones become `internal` without details. */
 export function toServiceError(error: FastifyError | Error): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error instanceof StoreUnavailableError) return errors.storeUnavailable();
@@ -30,8 +30,8 @@ export function errorResponse(error: ServiceError): ErrorResponse {
 }
 
 export function sendError(reply: FastifyReply, error: ServiceError): FastifyReply {
-  reply.request.trail?.refuse(error);
-  // Of the answer that a failure takes the place of.
+  reply.request.trail?.reject(error);
+  // The route may have set it for the response that the error replaces.
   reply.removeHeader("etag");
   if (error.retryAfter !== undefined) reply.header("retry-after", String(error.retryAfter));
   return reply.status(error.status).header("cache-control", "no-store").send(errorResponse(error));

@@ -5,19 +5,19 @@ function opaque(tag: string): string {
   return tag.trim().replace(/^W\//u, "");
 }
 
-/** The quoted tags in `if-none-match`, weak or not. */
+/** Returns the quoted tags in `if-none-match`, weak or not. */
 export function knownTags({ headers }: FastifyRequest): string[] {
   return (headers["if-none-match"] ?? "").split(",").map(opaque);
 }
 
-/** Whether `if-none-match` names this tag; weak comparison, as RFC 9110 section 13.1.2 says. */
+/** Reports whether `if-none-match` has this tag, by weak comparison (RFC 9110, section 13.1.2). */
 export function isKnown(request: FastifyRequest, etag: string): boolean {
   const header = request.headers["if-none-match"];
   if (header === undefined) return false;
   return header.trim() === "*" || header.split(",").some((tag) => opaque(tag) === opaque(etag));
 }
 
-/** A listing with its etag, or 304 without a body when the client has it already. The tag is weak: compressed or not, it is the same list. */
+/** Sends a list with its etag, or 304 when the client has it. The tag is weak, because the compressed and the plain list share it. */
 export function sendList(request: FastifyRequest, reply: FastifyReply, answer: object): FastifyReply {
   const body = JSON.stringify(answer);
   const etag = `W/"${createHash("sha256").update(body).digest("base64url")}"`;

@@ -11,7 +11,7 @@ export type SecretAddress =
 
 /** Returns all secrets of this name the caller has access to. */
 export async function candidates({ secrets }: Transaction, caller: Caller, name: string, now: number): Promise<Candidates> {
-  return { email: caller.email, held: await secrets.accessByName(caller.email, name, now) };
+  return { email: caller.email, accessible: await secrets.accessByName(caller.email, name, now) };
 }
 
 /** @throws ServiceError `secret_not_found`, `use_link_operation`, `use_unshared_operation`, `ambiguous_name`, then `out_of_scope` */

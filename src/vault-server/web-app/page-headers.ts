@@ -1,6 +1,6 @@
 import { isHttps } from "../accounts/session-cookie.ts";
 
-/** Nothing but the application's own files and operations; nothing inline. Source: design, "security", "web token page". */
+/** Allows the application's own files and operations only, nothing inline (docs/design/security.md#web-session). */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -15,7 +15,7 @@ const CONTENT_SECURITY_POLICY = [
 
 const UNUSED_FEATURES = ["camera", "display-capture", "geolocation", "microphone", "payment", "usb"];
 
-/** What keeps a page of the web application to itself. The clipboard stays allowed: tokens and values are copied. */
+/** Returns the headers that isolate a page of the web application. The clipboard is allowed, for copying tokens and values. */
 export function pageHeaders(appUrl: string): Record<string, string> {
   return {
     "content-security-policy": CONTENT_SECURITY_POLICY,
