@@ -59,7 +59,7 @@ export default defineConfig({
       },
       {
         test: {
-          // Each test file has an operator for its own namespace, so several run at once.
+          // Each test file has an operator for its own namespace, so that files run in parallel.
           name: "e2e",
           expect: expectOptions,
           include: ["test/e2e/**/*.test.ts"],

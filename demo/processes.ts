@@ -8,6 +8,7 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { Redacted } from "../src/lib/redacted.ts";
+import { codeOf } from "../src/lib/error-code.ts";
 
 const main = join(import.meta.dirname, "..", "src", "main.ts");
 /** Both programs stop within this time after SIGTERM. */
@@ -128,7 +129,7 @@ export async function checkPortIsFree(port: number): Promise<void> {
     probe.listen(port, "127.0.0.1");
     await listening;
   } catch (error) {
-    const inUse = error instanceof Error && "code" in error && error.code === "EADDRINUSE";
+    const inUse = codeOf(error) === "EADDRINUSE";
     throw new Error(
       `port ${port} of 127.0.0.1, the vault's, ${inUse ? "is in use" : "is not available"}: stop the program that uses it, ` +
         "or choose another port: npm run demo -- --vault-port 8201",

@@ -1,19 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
+import { isObject, type JsonObject } from "../../lib/is-object.ts";
 import { conditionTypes } from "./status.ts";
 import { customResourceDefinitions } from "./crd.ts";
 import { withRule } from "./validation.ts";
 
-type Node = { readonly [key: string]: unknown };
-
-const isNode = (value: unknown): value is Node => typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** Returns every schema within a schema, with its path. */
-function* schemasIn(schema: unknown, path: string): Generator<readonly [path: string, schema: Node]> {
-  if (!isNode(schema)) return;
+function* schemasIn(schema: unknown, path: string): Generator<readonly [path: string, schema: JsonObject]> {
+  if (!isObject(schema)) return;
   yield [path, schema];
   const { properties, items, additionalProperties } = schema;
-  for (const [name, property] of isNode(properties) ? Object.entries(properties) : [])
+  for (const [name, property] of isObject(properties) ? Object.entries(properties) : [])
     yield* schemasIn(property, `${path}.${name}`);
   yield* schemasIn(items, `${path}[]`);
   yield* schemasIn(additionalProperties, `${path}{}`);
@@ -44,7 +41,7 @@ const Definition = z.object({
 
 const definitions = [...customResourceDefinitions()].map(([file, definition]) => ({ file, ...Definition.parse(definition) }));
 const schemas = definitions.flatMap(({ spec }) => [...schemasIn(spec.versions[0]?.schema.openAPIV3Schema, spec.names.kind)]);
-const at = (path: string): Node => {
+const at = (path: string): JsonObject => {
   const found = schemas.find(([where]) => where === path);
   if (found === undefined) throw new Error(`no schema at ${path}`);
   return found[1];
@@ -171,7 +168,7 @@ describe.each(definitions)("$file", ({ file, metadata, spec }) => {
 
   test("every field of the spec has a description", () => {
     const fields = Object.entries(z.record(z.string(), z.unknown()).parse(at(`${spec.names.kind}.spec`).properties));
-    expect(fields.filter(([, field]) => !isNode(field) || typeof field.description !== "string").map(([name]) => name)).toEqual(
+    expect(fields.filter(([, field]) => !isObject(field) || typeof field.description !== "string").map(([name]) => name)).toEqual(
       [],
     );
   });

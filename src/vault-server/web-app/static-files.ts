@@ -5,6 +5,7 @@ import type { FastifyInstance } from "fastify";
 import type { VaultContext } from "../context.ts";
 import { pageOf, servePage } from "./page.ts";
 import { pageHeaders } from "./page-headers.ts";
+import { codeOf } from "../../lib/error-code.ts";
 
 /** Output directory of `npm run build:web`, relative to the sources and to the build alike. */
 const builtDirectory = new URL("../../../dist/web/", import.meta.url);
@@ -14,7 +15,7 @@ async function readIndex(directory: URL): Promise<Buffer | undefined> {
   try {
     return await readFile(new URL("index.html", directory));
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+    if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   }
 }

@@ -1,98 +1,9 @@
-import type { ServerResponse } from "node:http";
-import type { Socket } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
-import { json, LoopbackApiServer, failureStatus } from "../../../../test/support/kube/loopback-api-server.ts";
+import { expect, test } from "vitest";
+import { failureStatus, json } from "../../../../test/support/kube/loopback-api-server.ts";
+import { ReflectorScene, versionOf, type OpenWatch } from "../../../../test/support/kube/reflector-scene.ts";
 import { pump } from "../../../../test/support/clock/pump.ts";
-import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
-import type { Logger } from "../../../lib/logger.ts";
-import { KubeClient } from "../client/kube-client.ts";
-import { Credentials } from "../credentials/credentials.ts";
-import { Reflector } from "./reflector.ts";
-import { SECRETS, type KubeObject } from "../resource.ts";
 
 const CANARY = "canary-77e2a90cd13f5b48";
-
-interface OpenWatch {
-  readonly from: string | null;
-  readonly timeoutSeconds: number;
-  readonly response: ServerResponse;
-  readonly socket: Socket;
-}
-
-/** A collection on a loopback server, and the changes that the reflector reports. */
-class Scene {
-  readonly clock = new VirtualClock();
-  readonly changes: string[] = [];
-  readonly logged: string[] = [];
-  readonly watches: OpenWatch[] = [];
-  readonly lists: number[] = [];
-  /** Items of a list; `null` makes it fail with a 500. */
-  items: object[] | null = [];
-  listVersion = "100";
-  /** Responds to a watch instead of opening a stream. */
-  failWatch: ((response: ServerResponse) => void) | undefined;
-  readonly server: LoopbackApiServer;
-  readonly reflector: Reflector<string>;
-  readonly #stop = new AbortController();
-  readonly running: Promise<void>;
-
-  private constructor(server: LoopbackApiServer, project: (object: KubeObject) => string) {
-    this.server = server;
-    server.handler = ({ query }, response, socket) => {
-      if (query.has("watch")) this.#watch(query, response, socket);
-      else this.#list(response);
-    };
-    const log = (fields: object, message: string): void => void this.logged.push(JSON.stringify({ ...fields, message }));
-    const logger: Logger = { debug: () => undefined, info: log, warn: log, error: log, child: () => logger };
-    const { clock } = this;
-    const api = new KubeClient({ credentials: new Credentials(server.source(), clock), clock, fieldManager: "vaultsync" });
-    const base = { api, clock, logger, resource: SECRETS, namespace: "a", random: () => 0 };
-    this.reflector = new Reflector({ ...base, project });
-    this.reflector.onChange(({ type, key }) => void this.changes.push(`${type} ${key}`));
-    this.running = this.reflector.run(this.#stop.signal);
-    onTestFinished(async () => {
-      this.stop();
-      await this.running;
-      await api[Symbol.asyncDispose]();
-      await server[Symbol.asyncDispose]();
-    });
-  }
-
-  static async start(items: object[] | null = [], project: (object: KubeObject) => string = versionOf): Promise<Scene> {
-    const scene = new Scene(await LoopbackApiServer.start(() => undefined), project);
-    scene.items = items;
-    return scene;
-  }
-
-  stop(): void {
-    this.#stop.abort(new Error("stop"));
-  }
-
-  until(isSo: () => boolean): Promise<void> {
-    return pump(this.clock, isSo);
-  }
-
-  async nextWatch(): Promise<OpenWatch> {
-    const count = this.watches.length;
-    await this.until(() => this.watches.length > count);
-    return this.watches[count]!;
-  }
-
-  #list(response: ServerResponse): void {
-    this.lists.push(this.clock.monotonic());
-    if (!this.items) return json(response, 500, failureStatus(500, "InternalError"));
-    json(response, 200, { kind: "SecretList", metadata: { resourceVersion: this.listVersion }, items: this.items });
-  }
-
-  #watch(query: URLSearchParams, response: ServerResponse, socket: Socket): void {
-    if (this.failWatch) return this.failWatch(response);
-    response.flushHeaders();
-    const timeoutSeconds = Number(query.get("timeoutSeconds"));
-    this.watches.push({ from: query.get("resourceVersion"), timeoutSeconds, response, socket });
-  }
-}
-
-const versionOf = ({ metadata }: KubeObject): string => metadata.resourceVersion ?? "";
 
 function object(name: string, resourceVersion: string, uid = `uid-${name}`): object {
   return { metadata: { namespace: "a", name, uid, resourceVersion } };
@@ -103,7 +14,7 @@ function event(type: string, of: object): string {
 }
 
 test("the reflector lists, becomes synced, then follows the watch", async () => {
-  const scene = await Scene.start([object("one", "1"), object("two", "2")]);
+  const scene = await ReflectorScene.start([object("one", "1"), object("two", "2")]);
   const watch = await scene.nextWatch();
   await scene.reflector.synced;
   expect(watch.from).toBe("100");
@@ -120,7 +31,7 @@ test("the reflector lists, becomes synced, then follows the watch", async () => 
 });
 
 test("a duplicate event is one change", async () => {
-  const scene = await Scene.start([object("one", "1")]);
+  const scene = await ReflectorScene.start([object("one", "1")]);
   const watch = await scene.nextWatch();
   for (let n = 0; n < 2; n += 1) watch.response.write(event("MODIFIED", object("one", "101")));
   watch.response.write(event("ADDED", object("last", "102")));
@@ -129,7 +40,7 @@ test("a duplicate event is one change", async () => {
 });
 
 test("the reflector reports a new object under an old name as a deletion and an addition", async () => {
-  const scene = await Scene.start([object("one", "1")]);
+  const scene = await ReflectorScene.start([object("one", "1")]);
   const watch = await scene.nextWatch();
   watch.response.write(event("MODIFIED", object("one", "101", "another")));
   await scene.until(() => scene.changes.length === 3);
@@ -137,7 +48,7 @@ test("the reflector reports a new object under an old name as a deletion and an 
 });
 
 test("after a disconnect the reflector resumes from the last event without listing again", async () => {
-  const scene = await Scene.start([]);
+  const scene = await ReflectorScene.start([]);
   const first = await scene.nextWatch();
   first.response.write(event("ADDED", object("one", "101")));
   await scene.until(() => scene.changes.length === 1);
@@ -147,7 +58,7 @@ test("after a disconnect the reflector resumes from the last event without listi
 });
 
 test("after a disconnect the reflector resumes from the last bookmark", async () => {
-  const scene = await Scene.start([]);
+  const scene = await ReflectorScene.start([]);
   const first = await scene.nextWatch();
   first.response.write(event("BOOKMARK", { metadata: { resourceVersion: "150" } }));
   await scene.until(() => JSON.stringify(scene.reflector.state).includes("150"));
@@ -156,7 +67,7 @@ test("after a disconnect the reflector resumes from the last bookmark", async ()
 });
 
 test("after a truncated line the reflector receives the event again from the last version", async () => {
-  const scene = await Scene.start([]);
+  const scene = await ReflectorScene.start([]);
   const first = await scene.nextWatch();
   first.response.write(event("ADDED", object("one", "101")));
   first.response.end(event("ADDED", object("two", "102")).slice(0, 30));
@@ -168,13 +79,13 @@ test("after a truncated line the reflector receives the event again from the las
 });
 
 test("a malformed line is handled like a disconnect", async () => {
-  const scene = await Scene.start([]);
+  const scene = await ReflectorScene.start([]);
   const first = await scene.nextWatch();
   first.response.write("<html>\n");
   expect((await scene.nextWatch()).from).toBe("100");
 });
 
-test.each<[string, (scene: Scene, watch: OpenWatch) => void]>([
+test.each<[string, (scene: ReflectorScene, watch: OpenWatch) => void]>([
   ["inside the stream", (_, watch) => void watch.response.end(event("ERROR", failureStatus(410, "Expired")))],
   [
     "in response to a watch",
@@ -187,7 +98,7 @@ test.each<[string, (scene: Scene, watch: OpenWatch) => void]>([
     },
   ],
 ])("after a 410 %s the reflector lists again and reports differences and deletions", async (_, expire) => {
-  const scene = await Scene.start([object("same", "1"), object("gone", "2"), object("changed", "3")]);
+  const scene = await ReflectorScene.start([object("same", "1"), object("gone", "2"), object("changed", "3")]);
   const watch = await scene.nextWatch();
   scene.items = [object("same", "1"), object("changed", "130"), object("new", "131")];
   scene.listVersion = "140";
@@ -198,7 +109,7 @@ test.each<[string, (scene: Scene, watch: OpenWatch) => void]>([
 });
 
 test("a failing list is retried with growing delays, and the store stays unchanged", async () => {
-  const scene = await Scene.start([object("one", "1")]);
+  const scene = await ReflectorScene.start([object("one", "1")]);
   const watch = await scene.nextWatch();
   scene.items = null;
   watch.response.end(event("ERROR", failureStatus(410, "Expired")));
@@ -214,7 +125,7 @@ test("a failing list is retried with growing delays, and the store stays unchang
 });
 
 test("the reflector waits for the Retry-After of the server", async () => {
-  const scene = await Scene.start([]);
+  const scene = await ReflectorScene.start([]);
   const watch = await scene.nextWatch();
   scene.failWatch = (response) => {
     scene.failWatch = undefined;
@@ -228,7 +139,7 @@ test("the reflector waits for the Retry-After of the server", async () => {
 });
 
 test("an event resets the backoff", async () => {
-  const scene = await Scene.start([]);
+  const scene = await ReflectorScene.start([]);
   for (let n = 0; n < 4; n += 1) (await scene.nextWatch()).socket.resetAndDestroy();
   const steady = await scene.nextWatch();
   steady.response.write(event("ADDED", object("one", "101")));
@@ -240,7 +151,7 @@ test("an event resets the backoff", async () => {
 });
 
 test("watches that end immediately are retried with backoff", async () => {
-  const scene = await Scene.start([]);
+  const scene = await ReflectorScene.start([]);
   await scene.nextWatch();
   let failed = 0;
   scene.failWatch = (response) => {
@@ -256,7 +167,7 @@ test("watches that end immediately are retried with backoff", async () => {
 });
 
 test("a watch that is silent beyond its timeout is restarted", async () => {
-  const scene = await Scene.start([]);
+  const scene = await ReflectorScene.start([]);
   const first = await scene.nextWatch();
   expect(first.timeoutSeconds).toBe(300);
   const begun = scene.clock.monotonic();
@@ -267,7 +178,7 @@ test("a watch that is silent beyond its timeout is restarted", async () => {
 });
 
 test("a watch that has sent bookmarks is restarted after a shorter silence", async () => {
-  const scene = await Scene.start([]);
+  const scene = await ReflectorScene.start([]);
   const first = await scene.nextWatch();
   first.response.write(event("BOOKMARK", { metadata: { resourceVersion: "150" } }));
   await scene.until(() => JSON.stringify(scene.reflector.state).includes("150"));
@@ -278,7 +189,7 @@ test("a watch that has sent bookmarks is restarted after a shorter silence", asy
 });
 
 test("a throwing handler stops nothing else, and its message is not logged", async () => {
-  const scene = await Scene.start([object("one", "1")]);
+  const scene = await ReflectorScene.start([object("one", "1")]);
   scene.reflector.onChange(() => {
     throw new Error(CANARY);
   });
@@ -292,7 +203,7 @@ test("a throwing handler stops nothing else, and its message is not logged", asy
 });
 
 test("an object whose projection fails keeps its stored value; others are updated", async () => {
-  const scene = await Scene.start([object("one", "1")], (seen) => {
+  const scene = await ReflectorScene.start([object("one", "1")], (seen) => {
     if (versionOf(seen) === "101") throw new Error(CANARY);
     return versionOf(seen);
   });
@@ -306,7 +217,7 @@ test("an object whose projection fails keeps its stored value; others are update
 });
 
 test("a reflector stopped while watching ends and leaves no timer", async () => {
-  const scene = await Scene.start([]);
+  const scene = await ReflectorScene.start([]);
   await scene.nextWatch();
   scene.stop();
   await scene.running;
@@ -314,7 +225,7 @@ test("a reflector stopped while watching ends and leaves no timer", async () => 
 });
 
 test("synced rejects when the reflector is stopped before the first list", async () => {
-  const scene = await Scene.start(null);
+  const scene = await ReflectorScene.start(null);
   await scene.until(() => scene.lists.length > 1);
   scene.stop();
   await expect(scene.reflector.synced).rejects.toThrow("stop");
