@@ -7,6 +7,7 @@ import {
   listResponse,
   nextList,
   recordOf,
+  requestsEnded,
   ScriptedVault,
   textOf,
   tokenResponse,
@@ -199,14 +200,14 @@ test("a rejected login is retried after 1, 5, 15, 60 minutes or new credentials"
   const observed = vault.connect();
   const waits: (number | undefined)[] = [];
   for (let attempt = 1; attempt <= 5; attempt += 1) {
-    await expect.poll(() => vault.count("generate_access_token")).toBe(attempt);
+    await requestsEnded(observed, "generate_access_token", attempt);
     await expect.poll(() => observed.clock.pending).toBe(1);
     waits.push(observed.clock.nextIn);
     await observed.clock.advance(observed.clock.nextIn ?? 0);
   }
   expect(waits.map((wait) => (wait ?? 0) / 60_000)).toEqual([1, 5, 15, 60, 60]);
   expect(observed.connection.health.error).toMatchObject({ kind: "auth", code: "credentials" });
-  await expect.poll(() => vault.count("generate_access_token")).toBe(6);
+  await requestsEnded(observed, "generate_access_token", 6);
   await expect.poll(() => observed.clock.pending).toBe(1);
   observed.connection.pollSoon();
   await observed.clock.advance(1_000);

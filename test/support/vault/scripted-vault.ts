@@ -71,6 +71,11 @@ export async function textOf(observed: ObservedConnection, name: string, version
   return [Buffer.from(read.value.reveal()).toString(), read.version];
 }
 
+/** Waits until so many requests of an operation have ended, so that none of them has a deadline on the clock. */
+export async function requestsEnded({ requests }: ObservedConnection, operation: Operation, count: number): Promise<void> {
+  await expect.poll(() => requests.filter((request) => request.startsWith(`${operation} `)).length).toBe(count);
+}
+
 /** Advances the clock by `ms` and waits for the list that follows. */
 export async function nextList({ clock, requests }: ObservedConnection, ms: number): Promise<void> {
   const before = requests.length;
