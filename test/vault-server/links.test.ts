@@ -2,8 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
+import { startVaultWithClients } from "../support/vault/vault-with-clients.ts";
 
-const emails = ["ann@example.com", "bob@example.com", "cid@example.com"];
 let vault: TestVault;
 let ann: VaultClient;
 let bob: VaultClient;
@@ -11,10 +11,7 @@ let cid: VaultClient;
 let name: string;
 let freshNumber = 0;
 beforeAll(async () => {
-  vault = await TestVault.start({ emails, limits: { requestsPerSecond: 1e6, requestBurst: 1e6 } });
-  ann = await vault.client("ann@example.com");
-  bob = await vault.client("bob@example.com");
-  cid = await vault.client("cid@example.com");
+  ({ vault, ann, bob, cid } = await startVaultWithClients());
 });
 afterAll(() => vault[Symbol.asyncDispose]());
 beforeEach(() => {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
+import type { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
+import { startVaultWithClients } from "../support/vault/vault-with-clients.ts";
 
 let clock: VirtualClock;
 let vault: TestVault;
@@ -10,9 +11,7 @@ let bob: VaultClient;
 let freshNumber = 0;
 beforeAll(async () => {
   clock = new VirtualClock();
-  vault = await TestVault.start({ clock, limits: { requestsPerSecond: 1e6, requestBurst: 1e6 } });
-  ann = await vault.client("ann@example.com", scopeString(), 1e6);
-  bob = await vault.client("bob@example.com", scopeString(), 1e6);
+  ({ vault, ann, bob } = await startVaultWithClients({ clock }));
 });
 afterAll(() => vault[Symbol.asyncDispose]());
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { defaultMetadata, listNames, protectSecret, readValue } from "../support/vault/secret-requests.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
+import type { TestVault } from "../support/vault/test-vault.ts";
 import { sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
 import { startVaultWithClients } from "../support/vault/vault-with-clients.ts";
 

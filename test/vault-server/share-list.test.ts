@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { TestVault } from "../support/vault/test-vault.ts";
+import type { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
+import { startVaultWithClients } from "../support/vault/vault-with-clients.ts";
 
 let vault: TestVault;
 let ann: VaultClient;
@@ -8,12 +9,7 @@ let bob: VaultClient;
 let name: string;
 let freshNumber = 0;
 beforeAll(async () => {
-  vault = await TestVault.start({
-    emails: ["ann@example.com", "bob@example.com", "idle@example.com"],
-    limits: { requestsPerSecond: 1e6, requestBurst: 1e6 },
-  });
-  ann = await vault.client("ann@example.com");
-  bob = await vault.client("bob@example.com");
+  ({ vault, ann, bob } = await startVaultWithClients({ more: ["idle@example.com"] }));
 });
 afterAll(() => vault[Symbol.asyncDispose]());
 beforeEach(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { SharedSecret } from "../support/vault/shared-secret.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
+import type { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
 import { startVaultWithClients } from "../support/vault/vault-with-clients.ts";
 

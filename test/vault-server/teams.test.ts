@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
+import { startVaultWithClients } from "../support/vault/vault-with-clients.ts";
 
 let vault: TestVault;
 let ann: VaultClient;
@@ -10,13 +11,7 @@ let team: string;
 let name: string;
 let freshNumber = 0;
 beforeAll(async () => {
-  vault = await TestVault.start({
-    emails: ["ann@example.com", "bob@example.com", "cid@example.com"],
-    limits: { requestsPerSecond: 1e6, requestBurst: 1e6 },
-  });
-  ann = await vault.client("ann@example.com");
-  bob = await vault.client("bob@example.com");
-  cid = await vault.client("cid@example.com");
+  ({ vault, ann, bob, cid } = await startVaultWithClients());
 });
 afterAll(() => vault[Symbol.asyncDispose]());
 beforeEach(async () => {

@@ -1,0 +1,172 @@
+import { randomBytes } from "node:crypto";
+import { Agent, request as httpRequest } from "node:http";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { multipartBody, type VaultClient } from "../support/vault/vault-client.ts";
+import { operationPath } from "../../src/protocol/operation-paths.ts";
+
+const FILE_LIMIT = 700_000;
+
+let vault: TestVault;
+let ann: VaultClient;
+let freshNumber = 0;
+const freshName = (): string => `file-${(freshNumber += 1)}.bin`;
+beforeAll(async () => {
+  vault = await TestVault.start({ limits: { fileBytes: FILE_LIMIT } });
+  ann = await vault.client("ann@example.com");
+});
+afterAll(() => vault[Symbol.asyncDispose]());
+
+const filenames = async (caller: VaultClient): Promise<string[]> =>
+  (await caller.call("list_file")).json().files.map((file: { filename: string }) => file.filename);
+
+const rawPart = (disposition: string, headers = "", encoding: BufferEncoding = "utf8"): Buffer =>
+  Buffer.from(
+    `--test-boundary\r\nContent-Disposition: ${disposition}\r\n${headers}\r\ncontent\r\n--test-boundary--\r\n`,
+    encoding,
+  );
+
+describe("protect_file with invalid requests", () => {
+  test.each(["", ".", "..", "a/..", "dir/", "a\u0001b", "n".repeat(257)])(
+    "rejects the filename %j and stores nothing",
+    async (filename) => {
+      const other = freshName();
+      const response = await ann.upload([
+        { filename: other, bytes: Buffer.from("x") },
+        { filename, bytes: Buffer.from("y") },
+      ]);
+      expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
+      expect(await filenames(ann)).not.toContain(other);
+    },
+  );
+
+  test("rejects a duplicate filename and stores nothing", async () => {
+    const [twice, other] = [freshName(), freshName()];
+    const response = await ann.upload(
+      [other, twice, `dir/${twice}`].map((filename) => ({ filename, bytes: Buffer.from(filename) })),
+    );
+    expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
+    const stored = await filenames(ann);
+    expect([stored.includes(twice), stored.includes(other)]).toEqual([false, false]);
+  });
+
+  test.each(["1", "3", "0", "-1", "1.5", "x", "101", ""])(
+    "rejects two files with CountOfFiles %j and stores nothing",
+    async (count) => {
+      const files = [freshName(), freshName()].map((filename) => ({ filename, bytes: Buffer.from("x") }));
+      const response = await ann.upload(files, { countoffiles: count });
+      expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
+      expect(response.json().error.details[0].path).toBe("CountOfFiles");
+      const stored = await filenames(ann);
+      expect(files.some(({ filename }) => stored.includes(filename))).toBe(false);
+    },
+  );
+
+  test("rejects a file above the limit, announced or while streaming, and stores nothing", async () => {
+    const [big, small] = [freshName(), freshName()];
+    const files = [
+      { filename: small, bytes: Buffer.from("x") },
+      { filename: big, bytes: Buffer.alloc(FILE_LIMIT + 1) },
+    ];
+    const response = await ann.upload(files);
+    expect([response.status, response.code()]).toEqual([413, "too_large"]);
+    const announced = await new Promise((resolve, reject) => {
+      const headers = { "content-type": "multipart/form-data; boundary=b", "content-length": "99999999999" };
+      const request = httpRequest(vault.url + operationPath.protect_file, { method: "POST", headers }, ({ statusCode }) => {
+        resolve(statusCode);
+        request.destroy();
+      });
+      request.on("error", reject);
+      request.flushHeaders();
+    });
+    expect(announced).toBe(413);
+    expect(await filenames(ann)).not.toContain(small);
+  });
+
+  test.each([
+    ["no boundary in the header", { "content-type": "multipart/form-data" }, multipartBody([])],
+    [
+      "another boundary",
+      { "content-type": "multipart/form-data; boundary=other" },
+      multipartBody([{ filename: "a", bytes: Buffer.from("x") }]),
+    ],
+    ["nothing", {}, Buffer.alloc(0)],
+    ["no closing delimiter", {}, Buffer.from('--test-boundary\r\nContent-Disposition: form-data; filename="cut"\r\n\r\nabc')],
+    ["an end inside a header", {}, Buffer.from("--test-boundary\r\nContent-Dispo")],
+    ["an end after a delimiter", {}, Buffer.from("--test-boundary")],
+    ["a header without a colon", {}, Buffer.from("--test-boundary\r\nnonsense\r\n\r\nabc\r\n--test-boundary--\r\n")],
+    [
+      "text after a delimiter",
+      {},
+      Buffer.from(
+        '--test-boundary\r\nContent-Disposition: form-data; filename="cut"\r\n\r\nabc\r\n--test-boundary-x\r\ndef\r\n--test-boundary--\r\n',
+      ),
+    ],
+    ["a header without a colon after the filename", {}, rawPart('form-data; filename="a"', "nonsense\r\n")],
+    ["a filename that is not UTF-8", {}, rawPart('form-data; filename="\xff"', "", "latin1")],
+    ["an endless header", {}, Buffer.from(`--test-boundary\r\nA: ${"x".repeat(100_000)}\r\n\r\n`)],
+    [
+      "too much data that is not a file",
+      {},
+      Buffer.concat([Buffer.alloc(2_000_000, "x"), multipartBody([{ filename: "a", bytes: Buffer.from("x") }])]),
+    ],
+    ["a transfer encoding", {}, rawPart('form-data; filename="b64"', "Content-Transfer-Encoding: base64\r\n")],
+    ["no file parts", {}, rawPart('form-data; name="field"')],
+    ["another disposition", {}, rawPart('attachment; filename="a"')],
+  ])("rejects a multipart body with %s", async (_what, headers, body) => {
+    const response = await ann.upload([], { countoffiles: "1", ...headers }, body);
+    expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
+  });
+
+  test("checks shape, then token, then email, which is case-insensitive", async () => {
+    const files = [{ filename: freshName(), bytes: Buffer.from("x") }];
+    expect((await ann.upload(files, { authorization: "unknown", email: "" })).code()).toBe("invalid_request");
+    expect((await ann.upload(files, { authorization: "unknown", email: "bob@example.com" })).code()).toBe("invalid_token");
+    expect((await ann.upload(files, { email: "bob@example.com" })).code()).toBe("email_mismatch");
+    expect((await ann.upload(files, { email: "ANN@EXAMPLE.com" })).status).toBe(200);
+  });
+
+  test("stores nothing when the client disconnects, and serves the next request", async () => {
+    const filename = freshName();
+    await new Promise<void>((resolve) => {
+      const headers = {
+        "content-type": "multipart/form-data; boundary=test-boundary",
+        authorization: ann.token,
+        email: ann.email,
+        countoffiles: "1",
+      };
+      const request = httpRequest(vault.url + operationPath.protect_file, { method: "POST", headers });
+      request.on("error", () => undefined).on("close", resolve);
+      request.write(multipartBody([{ filename, bytes: randomBytes(400_000) }]).subarray(0, 300_000), () => request.destroy());
+    });
+    expect(await filenames(ann)).not.toContain(filename);
+    const again = await ann.upload([{ filename, bytes: Buffer.from("whole") }]);
+    expect(again.json().files).toMatchObject([{ filename, version: 1 }]);
+  });
+
+  test("keeps the connection usable after a rejected upload by draining the body", async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const send = (body: Buffer) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const headers = {
+          "content-type": "multipart/form-data; boundary=test-boundary",
+          authorization: ann.token,
+          email: ann.email,
+          countoffiles: "1",
+          "content-length": body.length,
+        };
+        const request = httpRequest(vault.url + operationPath.protect_file, { method: "POST", headers, agent }, (response) => {
+          response.resume().on("end", () => resolve(response.statusCode));
+        });
+        request.on("error", reject);
+        request.end(body);
+      });
+    const refused = multipartBody([
+      { filename: "..", bytes: Buffer.alloc(600_000) },
+      { filename: "b", bytes: Buffer.alloc(600_000) },
+    ]);
+    expect(await send(refused)).toBe(400);
+    expect(await send(multipartBody([{ filename: freshName(), bytes: Buffer.from("x") }]))).toBe(200);
+    agent.destroy();
+  });
+});

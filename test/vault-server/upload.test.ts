@@ -1,0 +1,110 @@
+import { createHash, randomBytes } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { TestVault } from "../support/vault/test-vault.ts";
+import type { VaultClient } from "../support/vault/vault-client.ts";
+import { operationPath } from "../../src/protocol/operation-paths.ts";
+
+const FILE_LIMIT = 700_000;
+
+let vault: TestVault;
+let ann: VaultClient;
+let freshNumber = 0;
+const freshName = (): string => `file-${(freshNumber += 1)}.bin`;
+beforeAll(async () => {
+  vault = await TestVault.start({ limits: { fileBytes: FILE_LIMIT } });
+  ann = await vault.client("ann@example.com");
+});
+afterAll(() => vault[Symbol.asyncDispose]());
+
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+const download = (caller: VaultClient, filename: string, more = {}, headers = {}) =>
+  caller.call("download_file", { filename, ...more }, headers);
+
+const rawPart = (disposition: string, headers = "", encoding: BufferEncoding = "utf8"): Buffer =>
+  Buffer.from(
+    `--test-boundary\r\nContent-Disposition: ${disposition}\r\n${headers}\r\ncontent\r\n--test-boundary--\r\n`,
+    encoding,
+  );
+
+describe("protect_file", () => {
+  test.each([0, 1, 17, 262_143, 262_144, 262_145, 524_288, FILE_LIMIT])("returns %d bytes unchanged", async (size) => {
+    const [filename, bytes] = [freshName(), randomBytes(size)];
+    const uploaded = await ann.upload([{ filename, bytes }]);
+    expect([uploaded.status, uploaded.json()]).toEqual([200, { files: [{ filename, version: 1, size, sha256: sha256(bytes) }] }]);
+    const response = await download(ann, filename);
+    expect(response.status).toBe(200);
+    expect(response.bytes.equals(bytes)).toBe(true);
+    expect(response.headers).toMatchObject({
+      "content-type": "application/octet-stream",
+      "content-length": String(size),
+      etag: `"${sha256(bytes)}"`,
+      "x-file-version": "1",
+      "cache-control": "no-store",
+    });
+  });
+
+  test("keeps content that resembles delimiters", async () => {
+    const bytes = Buffer.from("\r\n--test-boundar\r\n--test\r\n\r\n--\r--test-boundary\n--test-boundary--\r\r\n\r");
+    const filename = freshName();
+    await ann.upload([{ filename, bytes }]);
+    expect((await download(ann, filename)).bytes.equals(bytes)).toBe(true);
+  });
+
+  test("stores several files of one request, new and existing", async () => {
+    const [known, fresh] = [freshName(), freshName()];
+    await ann.upload([{ filename: known, bytes: Buffer.from("1") }]);
+    const response = await ann.upload([
+      { filename: known, bytes: Buffer.from("2") },
+      { filename: fresh, bytes: Buffer.from("one") },
+    ]);
+    expect(response.json().files).toMatchObject([
+      { filename: known, version: 2 },
+      { filename: fresh, version: 1 },
+    ]);
+    expect((await download(ann, known)).bytes.toString()).toBe("2");
+    expect((await download(ann, known, { version: 1 })).bytes.toString()).toBe("1");
+  });
+
+  test("accepts FormData as sent by fetch, including other form fields", async () => {
+    const [one, two] = [freshName(), `ünï-💚-${freshName()}`];
+    const form = new FormData();
+    form.append("note", "not a file");
+    form.append("__proto__", new Blob(["first"]), one);
+    form.append("toString", new Blob(["second"], { type: "text/plain" }), two);
+    const response = await fetch(vault.url + operationPath.protect_file, {
+      method: "POST",
+      headers: { authorization: ann.token, email: "Ann@Example.com", CountOfFiles: "2" },
+      body: form,
+    });
+    expect(response.status).toBe(200);
+    expect((await download(ann, two)).bytes.toString()).toBe("second");
+  });
+
+  test.each([
+    ['form-data; name="f"; filename="/etc/dir/base-1.txt"', "base-1.txt"],
+    ['form-data; name="f"; filename="C:\\\\dir\\\\base-2.txt"', "base-2.txt"],
+    ["form-data; name=f; filename=bare.txt", "bare.txt"],
+    ['form-data; filename="quo\\"ted.txt"', 'quo"ted.txt'],
+    ['form-data; name="f"; filename="semi;colon.txt"', "semi;colon.txt"],
+    ['form-data; name="f"; filename="kept%22as%20sent.txt"', "kept%22as%20sent.txt"],
+    ['form-data; name="f"; filename="x"; filename*=UTF-8\'\'r%C3%A4tsel.txt', "rätsel.txt"],
+    ['form-data; name="f"; filename="__proto__"', "__proto__"],
+  ])("uses the base name of the part: %s", async (disposition, filename) => {
+    const response = await ann.upload([], { countoffiles: "1" }, rawPart(disposition));
+    expect([response.status, response.json().files[0].filename]).toEqual([200, filename]);
+    expect((await download(ann, filename)).bytes.toString()).toBe("content");
+  });
+
+  test("concurrent uploads of one name get distinct version numbers", async () => {
+    const filename = freshName();
+    const responses = await Promise.all(
+      Array.from({ length: 12 }, (_, i) => ann.upload([{ filename, bytes: Buffer.from(`${i}`) }])),
+    );
+    const versions = responses.map((response) => response.json().files[0].version);
+    expect(versions.sort((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, i) => i + 1));
+    for (const [i, response] of responses.entries()) {
+      const { version } = response.json().files[0];
+      expect((await download(ann, filename, { version })).bytes.toString()).toBe(String(i));
+    }
+  });
+});
