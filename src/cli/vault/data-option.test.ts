@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { expect, test, vi } from "vitest";
 import { dataOption, rejectPassword } from "./data-option.ts";
 
-/** What a command says that takes `--data`; nothing when it takes what it was given. */
+/** Returns the error of a command with `--data`; empty when it accepts the arguments. */
 function refusal(args: readonly string[], env: Record<string, string> = {}): string {
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   let said = "";
@@ -14,14 +14,14 @@ function refusal(args: readonly string[], env: Record<string, string> = {}): str
   try {
     command.parse(args, { from: "user" });
   } catch {
-    // It is said.
+    // The error was written.
   } finally {
     vi.unstubAllEnvs();
   }
   return said;
 }
 
-test("a password on the command line is refused, with what to do instead and without repeating it", () => {
+test("rejects a password on the command line with a remedy and without repeating it", () => {
   for (const url of ["postgres://vault:canary@db/vault", "postgresql://vault@db/vault?password=canary"]) {
     const said = refusal(["--data", url]);
     expect(said).toContain(
@@ -31,7 +31,7 @@ test("a password on the command line is refused, with what to do instead and wit
   }
 });
 
-test("a password in the environment, a URL without one, and a file are taken", () => {
+test("accepts a password in the environment, a URL without one, and a file", () => {
   expect(refusal([], { VAULTSYNC_VAULT_DATA: "postgres://vault:canary@db/vault" })).toBe("");
   expect(refusal(["--data", "postgres://vault@db/vault"])).toBe("");
   expect(refusal(["--data", "vault.db"])).toBe("");

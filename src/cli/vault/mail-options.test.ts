@@ -31,7 +31,7 @@ test("the SMTP server comes from a file or the environment, and never prints its
   expect(JSON.stringify(fromEnvironment)).not.toContain(PASSWORD);
 });
 
-test("without an SMTP server letters are files", async () => {
+test("emails are files without an SMTP server", async () => {
   expect(await mailOptions({})).toEqual({});
   expect(await mailOptions({ mailDir: "emails" })).toEqual({ directory: "emails" });
   vi.stubEnv("VAULTSYNC_VAULT_SMTP_URL", "");
@@ -41,7 +41,7 @@ test("without an SMTP server letters are files", async () => {
 const refused = async (flags: Parameters<typeof mailOptions>[0]) =>
   String(await mailOptions(flags).catch((error: unknown) => error));
 
-test("what contradicts itself is refused, and the URL is not quoted", async () => {
+test("rejects contradictory options without quoting the URL", async () => {
   const smtpUrlFile = await file(`smtp://u:${PASSWORD}@mail.example.com?requireTLS=false`);
   for (const [flags, why] of [
     [{ smtpUrlFile }, "without TLS"],

@@ -8,7 +8,7 @@ test.each([
   ["https://vault.example.com:443", "https://vault.example.com"],
   ["http://127.0.0.1:8200", "http://127.0.0.1:8200"],
   ["http://[::1]:8200/", "http://[::1]:8200"],
-])("the application's address %s is %s, as browsers write it", (text, origin) => {
+])("parses the application URL %s as the origin %s", (text, origin) => {
   expect(parseAppUrl(text)).toBe(origin);
 });
 
@@ -22,11 +22,11 @@ test.each([
   "https://vault.example.com/#/login",
   "https://user:password@vault.example.com",
   "https://",
-])("%j is no address of the application", (text) => {
+])("rejects %j as the URL of the application", (text) => {
   expect(() => parseAppUrl(text)).toThrow(InvalidArgumentError);
 });
 
-test("proxies are addresses and networks", () => {
+test("parses proxies as addresses and networks", () => {
   expect(parseTrustedProxies("10.0.0.0/8, 192.0.2.7,fd00::/8,::1")).toEqual(["10.0.0.0/8", "192.0.2.7", "fd00::/8", "::1"]);
 });
 
@@ -41,11 +41,11 @@ test.each([
   "0.0.0.0/0",
   "::/0",
   "loopback",
-])("%j is no list of proxies", (text) => {
+])("rejects %j as a list of proxies", (text) => {
   expect(() => parseTrustedProxies(text)).toThrow(/10\.0\.0\.0\/8/u);
 });
 
-test("sessions over plain http are for this machine, or for who asks for it", () => {
+test("rejects sessions over plain http on non-loopback addresses unless allowed", () => {
   for (const appUrl of ["http://127.0.0.1:8200", "http://localhost:8200", "http://[::1]:8200", "https://vault.example.com"]) {
     expect([appUrl, webAppError({ appUrl })]).toEqual([appUrl, undefined]);
   }

@@ -3,7 +3,7 @@ import { HashingLimiter } from "./hashing-limiter.ts";
 
 const overflow = () => new Error("too many");
 
-test("no more than so many jobs run at once, the others in order", async () => {
+test("runs at most two jobs concurrently, the others in order", async () => {
   const gate = new HashingLimiter(2, 10, overflow);
   const started: number[] = [];
   const finish: (() => void)[] = [];
@@ -25,13 +25,13 @@ test("no more than so many jobs run at once, the others in order", async () => {
   await Promise.all(jobs);
 });
 
-test("a job that fails frees its place", async () => {
+test("a failed job releases its slot", async () => {
   const gate = new HashingLimiter(1, 10, overflow);
   await expect(gate.run(() => Promise.reject(new Error("job")))).rejects.toThrow("job");
   expect(await gate.run(() => Promise.resolve("next"))).toBe("next");
 });
 
-test("who comes when too many wait is turned away", async () => {
+test("rejects a job when the queue is full", async () => {
   const gate = new HashingLimiter(1, 1, overflow);
   const { promise, resolve } = Promise.withResolvers<void>();
   const running = gate.run(() => promise);

@@ -40,7 +40,7 @@ async function damage(): Promise<string | undefined> {
 
 const refused = { code: "unavailable", retryAfter: 1 };
 
-test("each line has its number, time and place in the chain; only its owner may read the file; a restart goes on", async () => {
+test("numbers and chains lines in an owner-only file, and continues after a restart", async () => {
   {
     await using log = await opened();
     await log.append({ n: "a" });
@@ -57,7 +57,7 @@ test("each line has its number, time and place in the chain; only its owner may 
   expect(await damage()).toBeUndefined();
 });
 
-test("what comes together stands in the order it came, whatever shares a wait for the disk", async () => {
+test("keeps the order of arrival when lines share a write", async () => {
   for (const linesPerSync of [1, 7, 1000]) {
     await rm(file, { force: true });
     await using log = await opened({ linesPerSync });
@@ -67,7 +67,7 @@ test("what comes together stands in the order it came, whatever shares a wait fo
   }
 });
 
-test("a line is there before its append is done", async () => {
+test("append resolves after the line is on the disk", async () => {
   await using log = await opened();
   for (let n = 0; n < 20; n += 1) {
     await log.append({ n });
@@ -75,7 +75,7 @@ test("a line is there before its append is done", async () => {
   }
 });
 
-test("whatever a name holds, it stays within its line", async () => {
+test("a name with any character stays within its line", async () => {
   await using log = await opened();
   const names = ["a\nb", 'x","hash":"', "\r\u2028\u2029\u0085\u001b[2J", "\ud800", "\u202egnp.exe", "𝔘𝔫𝔦", '\n{"seq":3}\n'];
   for (const name of names) await log.append({ name });
@@ -111,7 +111,7 @@ test.each([1, 30, 200])(
   },
 );
 
-test("a first line that was torn is cut off, too; a file that is something else is left alone", async () => {
+test("truncates a torn first line and leaves a foreign file unchanged", async () => {
   await writeFile(file, '{"seq":1,"lo');
   await (await opened())[Symbol.asyncDispose]();
   expect(await said()).toEqual(["opened", "stopped"]);
@@ -123,7 +123,7 @@ test("a first line that was torn is cut off, too; a file that is something else 
   }
 });
 
-test("two writers never share a file, and the lock of one that is gone is none", async () => {
+test("locks the file for one writer and releases the lock when the process dies", async () => {
   const first = await opened();
   await expect(opened()).rejects.toThrow("in use by another process");
   await first[Symbol.asyncDispose]();
@@ -131,7 +131,7 @@ test("two writers never share a file, and the lock of one that is gone is none",
   expect(await damage()).toBeUndefined();
 });
 
-test("a file that would grow too large is put aside, and the chain goes on in a new one", async () => {
+test("rotates a file at its maximum size and continues the chain in a new one", async () => {
   const options = { maxBytes: 4000 };
   {
     await using log = await opened(options);
@@ -159,7 +159,7 @@ test("a file that would grow too large is put aside, and the chain goes on in a 
   expect(await damage()).toBe("missing");
 });
 
-test("a file that was removed refuses the next lines, then the log goes on in a new one: what is missing is seen", async () => {
+test("rejects lines after the file was removed, then continues in a new file", async () => {
   await using log = await opened();
   await log.append({ n: 1 });
   await unlink(file);
@@ -175,7 +175,7 @@ test("a file that was removed refuses the next lines, then the log goes on in a 
   expect(await damage()).toBe("missing");
 });
 
-test("a file that somebody moved away is gone on with: both parts make one chain", async () => {
+test("continues the chain when the file was moved away", async () => {
   await using log = await opened();
   await log.append({ n: 1 });
   await rename(file, `${file}.1`);
@@ -186,7 +186,7 @@ test("a file that somebody moved away is gone on with: both parts make one chain
   expect(await damage()).toBeUndefined();
 });
 
-test("bytes that somebody else appended or cut off are noticed before the next line", async () => {
+test("notices bytes appended or truncated by another program before the next line", async () => {
   await using log = await opened();
   await log.append({ n: 1 });
   await appendFile(file, "forged\n");

@@ -45,12 +45,12 @@ function resealed(from: number, change: (fields: AuditFields) => AuditFields): s
   return kept;
 }
 
-test("an untouched log is intact, with and without the database's memory", async () => {
+test("an unchanged log is intact, with and without an anchor", async () => {
   expect(await damageOf(lines)).toBeUndefined();
   expect(await damageOf(lines, { anchored: true })).toBeUndefined();
 });
 
-test("every single byte counts: whichever is altered, the line is found", async () => {
+test("finds the line of any altered byte", async () => {
   const original = Buffer.from(`${lines.slice(0, 3).join("\n")}\n`);
   const unnoticed: number[] = [];
   for (let at = 0; at < original.length; at += 1) {
@@ -64,7 +64,7 @@ test("every single byte counts: whichever is altered, the line is found", async 
   expect(unnoticed).toEqual([]);
 });
 
-describe("what somebody did to it, and the first line that shows it", () => {
+describe("tampering", () => {
   const cases: [string, () => string[], AuditDamage["kind"], number][] = [
     [
       "altered an entry",
@@ -93,12 +93,12 @@ describe("what somebody did to it, and the first line that shows it", () => {
   });
 });
 
-test("what is missing is named", async () => {
+test("names the missing entries", async () => {
   expect((await damageOf(lines.toSpliced(2, 5)))?.message).toBe("entries 3 to 7 are missing");
   expect((await damageOf(lines.toSpliced(2, 1)))?.message).toBe("entry 3 is missing");
 });
 
-test("an end cut off shows only to who knows how far the log was", async () => {
+test("finds a truncated end with an anchor only", async () => {
   const cut = lines.slice(0, 6);
   expect(await damageOf(cut)).toBeUndefined();
   expect(await damageOf(cut, { anchored: true })).toMatchObject({
@@ -107,7 +107,7 @@ test("an end cut off shows only to who knows how far the log was", async () => {
   });
 });
 
-test("a whole chain made anew shows only to who knows what it was", async () => {
+test("finds a rewritten chain with an anchor only", async () => {
   for (const from of [0, 4, 8]) {
     const anew = resealed(from, (fields) => ({ ...fields, who: "somebody else" }));
     expect(await damageOf(anew)).toBeUndefined();
@@ -115,12 +115,12 @@ test("a whole chain made anew shows only to who knows what it was", async () => 
   }
 });
 
-test("a log that the database never heard of is no log of its server", async () => {
+test("reports a log that the database does not know as foreign", async () => {
   anchor = { ...anchor, log: "another" };
   expect(await damageOf(lines, { anchored: true })).toMatchObject({ kind: "foreign" });
 });
 
-test("a forged line at the end, sealed as it should be, passes until the database remembers another", async () => {
+test("accepts a well-formed forged last line until the anchor differs", async () => {
   const last = JSON.parse(lines.at(-1) ?? "");
   const forged = sealLine({ log: last.log, seq: last.seq, hash: last.hash }, last.time, { who: "ann@example.com" }).text;
   expect(await damageOf([...lines, forged])).toBeUndefined();
@@ -128,7 +128,7 @@ test("a forged line at the end, sealed as it should be, passes until the databas
   expect(await damageOf([...lines, forged], { anchored: true })).toMatchObject({ kind: "rewritten", line: lines.length + 1 });
 });
 
-test("a line without its end is torn, and what a server says it lost is damage for good", async () => {
+test("reports a line without a newline as torn, and a recorded loss as damage", async () => {
   expect(await damageOf([...lines.slice(0, -1), lines.at(-1)!.slice(0, 50)], { end: "" })).toMatchObject({
     kind: "torn",
     line: 10,
@@ -141,7 +141,7 @@ test("a line without its end is torn, and what a server says it lost is damage f
   });
 });
 
-test("without its oldest parts a log is intact to who says that they were put away", async () => {
+test("accepts missing oldest segments with partial only", async () => {
   await writeFile(file, `${lines.slice(3).join("\n")}\n`);
   expect((await verifyAuditLog([file], { partial: true })).damage).toBeUndefined();
   expect((await verifyAuditLog([file])).damage).toMatchObject({
@@ -150,7 +150,7 @@ test("without its oldest parts a log is intact to who says that they were put aw
   });
 });
 
-test("parts of two logs do not make one", async () => {
+test("rejects segments of two logs", async () => {
   const other = join(directory, "other.jsonl");
   await (await AuditLog.open({ file: other, clock: systemClock, logger: silentLogger }))[Symbol.asyncDispose]();
   expect((await verifyAuditLog([file, other])).damage).toMatchObject({ kind: "foreign" });

@@ -2,7 +2,7 @@ import { assert, integer, property } from "fast-check";
 import { expect, test } from "vitest";
 import { moment } from "./timestamp.ts";
 
-test("a moment is printed as dates print themselves, from before the epoch to their end", () => {
+test("formats a timestamp like Date, from before the epoch to the last date", () => {
   const anyMoment = integer({ min: -8.64e15, max: 8.64e15 });
   assert(
     property(anyMoment, (ms) => moment(ms) === new Date(ms).toISOString()),
@@ -13,6 +13,6 @@ test("a moment is printed as dates print themselves, from before the epoch to th
   }
 });
 
-test("beyond the end of dates it stays a number", () => {
+test("returns a number beyond the last date", () => {
   expect([moment(8.64e15 + 1), moment(1e18)]).toEqual([8.64e15 + 1, 1e18]);
 });

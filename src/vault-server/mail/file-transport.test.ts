@@ -13,7 +13,7 @@ let parent: string;
 let directory: string;
 beforeEach(async () => {
   parent = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
-  directory = join(parent, "letters");
+  directory = join(parent, "emails");
   onTestFinished(() => rm(parent, { recursive: true }));
 });
 
@@ -28,7 +28,7 @@ const message = (more: Partial<ComposedEmail> = {}): ComposedEmail => ({
   ...more,
 });
 
-test("each message is a file of its own that only its owner can read, by name in the order of time", async () => {
+test("writes each message to an owner-only file whose name sorts by time", async () => {
   await using transport = await fileTransport(directory);
   for (const [name, date] of [
     ["c", Date.UTC(2026, 10, 21, 10)],
@@ -43,7 +43,7 @@ test("each message is a file of its own that only its owner can read, by name in
   expect((await stat(directory)).mode & 0o777).toBe(0o700);
 });
 
-test("a directory that is gone fails the sending, and nothing half-written is left when it is back", async () => {
+test("fails when the directory is missing and leaves no incomplete file behind", async () => {
   await using transport = await fileTransport(directory);
   await rm(directory, { recursive: true });
   await expect(transport.send(message(), never)).rejects.toMatchObject({ code: "ENOENT" });
@@ -54,7 +54,7 @@ const FIELDS = ["auto-submitted", "from", "to", "subject", "message-id", "date",
 const local = (characters: string) =>
   fc.string({ unit: fc.constantFrom(...Array.from(characters)), minLength: 1, maxLength: 90 });
 
-test("no address can add a header, a recipient or a part, whoever shares and whoever receives", async () => {
+test("no sender or recipient address can add a header, a recipient or a part", async () => {
   await using transport = await fileTransport(directory);
   const address = fc
     .oneof(

@@ -19,7 +19,7 @@ beforeEach(async () => {
   onTestFinished(() => rm(directory, { recursive: true }));
 });
 
-test("beside a data file letters are in its own directory, and stay", async () => {
+test("writes emails next to a data file and keeps them", async () => {
   const data = join(directory, "vault.db");
   const mail = await openMail({}, data, silentLogger);
   await mail[Symbol.asyncDispose]();
@@ -27,7 +27,7 @@ test("beside a data file letters are in its own directory, and stay", async () =
   await expect(access(`${data}-mail`)).resolves.toBeUndefined();
 });
 
-test("for data in memory they are in a directory for temporary files, which goes with the server", async () => {
+test("writes emails of an in-memory server to a temporary directory and deletes it", async () => {
   const mail = await openMail({}, ":memory:", silentLogger);
   const opened = mail.directory ?? "";
   expect([dirname(opened), basename(opened)]).toEqual([tmpdir(), expect.stringMatching(/^vaultsync-mail-/)]);
@@ -36,7 +36,7 @@ test("for data in memory they are in a directory for temporary files, which goes
   await expect(access(opened)).rejects.toMatchObject({ code: "ENOENT" });
 });
 
-test("for a database elsewhere they are there too, and stay", async () => {
+test("writes emails of a PostgreSQL server to a temporary directory and keeps it", async () => {
   const mail = await openMail({}, "postgres://db.example.com/vault", silentLogger);
   const opened = mail.directory ?? "";
   onTestFinished(() => rm(opened, { recursive: true }));
@@ -44,14 +44,14 @@ test("for a database elsewhere they are there too, and stay", async () => {
   await expect(access(opened)).resolves.toBeUndefined();
 });
 
-test("a directory one names is made, and stays even for data in memory", async () => {
-  const named = join(directory, "deep", "letters");
+test("creates a given directory and keeps it, even for an in-memory server", async () => {
+  const named = join(directory, "deep", "emails");
   const mail = await openMail({ directory: named }, ":memory:", silentLogger);
   await mail[Symbol.asyncDispose]();
   await expect(access(named)).resolves.toBeUndefined();
 });
 
-test("an SMTP server that is not there, or refuses the log-in, is a warning without any password", async () => {
+test("warns without a password when the SMTP server is down or rejects the login", async () => {
   await using smtp = await TestSmtpServer.start({ login: { user: "u", password: "right-8c11" } });
   const { logger, lines } = recordingLogger();
   const open = (url: string) => openMail({ smtp: new Redacted(parseSmtpUrl(url)), smtpCa: smtp.ca }, ":memory:", logger);
@@ -63,7 +63,7 @@ test("an SMTP server that is not there, or refuses the log-in, is a warning with
   expect(JSON.stringify(lines)).not.toContain("wrong-77d0");
 });
 
-test("the data file holds the proof in a letter by its digest only", async () => {
+test("the data file contains only the digest of the proof in an email", async () => {
   const data = join(directory, "vault.db");
   const canaries = new Canaries();
   await using vault = await TestVault.start({ data });
