@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { Redacted } from "../src/lib/redacted.ts";
 import { openStore } from "../src/vault-server/store/open-store.ts";
 import { addUser } from "../src/vault-server/accounts/users.ts";
-import { fillPostgresVault, fillVault } from "../test/support/vault/fill-vault.ts";
+import { insertPostgresSecrets, insertSecrets } from "../test/support/vault/insert-secrets.ts";
 import { VaultClient, type VaultResponse } from "../test/support/vault/vault-client.ts";
 import { StoreLocation, type StoreKind } from "../test/support/vault/store-location.ts";
 import { VaultServerProcess } from "../test/support/processes/vault-server-process.ts";
@@ -35,8 +35,8 @@ export async function openVaultCases(options: {
   const password = await addAccounts(place.data);
   const fill = async (owner: string, count: number): Promise<void> =>
     options.store === "sqlite"
-      ? fillVault(place.data, owner, count, Date.now())
-      : fillPostgresVault(place.data, owner, count, Date.now());
+      ? insertSecrets(place.data, owner, count, Date.now())
+      : insertPostgresSecrets(place.data, owner, count, Date.now());
   await fill(accounts.large, 10_000);
   if (options.longList) await fill(accounts.huge, 100_000);
   // --dev raises the rate limits.

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { VaultClient } from "../support/vault/vault-client.ts";
-import { everyByte, vaultData, type VaultData } from "../support/vault/vault-data.ts";
+import { everyByte, createVaultData, type VaultData } from "../support/vault/vault-data.ts";
 import { waitUntil } from "../support/clock/wait-until.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { createLogger } from "../../src/telemetry/create-logger.ts";
@@ -16,7 +16,7 @@ const masterKey = generateMasterKey();
 let stored: VaultData;
 let data: string;
 beforeEach(async () => {
-  stored = await vaultData();
+  stored = await createVaultData();
   data = stored.location;
 });
 afterEach(() => stored[Symbol.asyncDispose]());

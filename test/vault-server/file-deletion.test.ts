@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TestVault } from "../support/vault/test-vault.ts";
 import type { VaultClient } from "../support/vault/vault-client.ts";
-import { vaultData, type VaultData } from "../support/vault/vault-data.ts";
+import { createVaultData, type VaultData } from "../support/vault/vault-data.ts";
 import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
 
 let data: VaultData;
@@ -11,7 +11,7 @@ let ann: VaultClient;
 let bob: VaultClient;
 let freshNumber = 0;
 beforeAll(async () => {
-  data = await vaultData();
+  data = await createVaultData();
   vault = await TestVault.start({ data: data.location, masterKey: generateMasterKey() });
   ann = await vault.client("ann@example.com");
   bob = await vault.client("bob@example.com");

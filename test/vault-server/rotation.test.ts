@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { onPostgres, vaultData, type VaultData } from "../support/vault/vault-data.ts";
+import { onPostgres, createVaultData, type VaultData } from "../support/vault/vault-data.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { VaultClient } from "../support/vault/vault-client.ts";
 import { VaultsyncProcess } from "../support/processes/vaultsync-process.ts";
@@ -23,7 +23,7 @@ beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
   keyPath = join(directory, "master.key");
   await writeFile(keyPath, `# the vault's\n${Buffer.from(generateMasterKey().reveal()).toString("base64")}\n`, { mode: 0o600 });
-  data = await vaultData();
+  data = await createVaultData();
 });
 afterEach(async () => {
   await data[Symbol.asyncDispose]();

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { mailTo } from "../support/mail/mailbox.ts";
-import { vaultData } from "../support/vault/vault-data.ts";
+import { createVaultData } from "../support/vault/vault-data.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import type { VaultResponse } from "../support/vault/vault-client.ts";
 import { cookieOf, WebSession } from "../support/vault/web-session.ts";
@@ -15,7 +15,7 @@ const running = new AsyncDisposableStack();
 let one: TestVault;
 let two: TestVault;
 beforeAll(async () => {
-  const data = running.use(await vaultData());
+  const data = running.use(await createVaultData());
   const directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
   running.defer(() => rm(directory, { recursive: true }));
   const shared = { data: data.location, masterKey: generateMasterKey(), mail: { directory } };

@@ -5,7 +5,7 @@ import { mailTo, receivedMail } from "../support/mail/mailbox.ts";
 import { SharedSecret } from "../support/vault/shared-secret.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
-import { vaultData } from "../support/vault/vault-data.ts";
+import { createVaultData } from "../support/vault/vault-data.ts";
 import { startVaultWithClients } from "../support/vault/vault-with-clients.ts";
 
 const MINUTE = 60_000;
@@ -60,7 +60,7 @@ describe("sharing with users who are not logged in", () => {
   });
 
   test("shows secrets shared with an address, directly or through a team, after sign-up", async () => {
-    await using data = await vaultData();
+    await using data = await createVaultData();
     const stored = { data: data.location, masterKey: generateMasterKey() };
     {
       await using before = await TestVault.start({ ...stored, emails: ["ann@example.com"] });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fillVault } from "../support/vault/fill-vault.ts";
+import { insertSecrets } from "../support/vault/insert-secrets.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { AnnAndBob, ann, bob } from "./support/ann-and-bob.ts";
 import { TestBrowser } from "./support/browser.ts";
@@ -63,7 +63,7 @@ describe("secrets list", () => {
     browser.keep({ [Symbol.asyncDispose]: () => rm(directory, { recursive: true }) });
     const data = join(directory, "vault.db");
     const large = browser.keep(await TestVault.start({ data, emails: [ann] }));
-    fillVault(data, ann, 10_000, Date.now());
+    insertSecrets(data, ann, 10_000, Date.now());
     const { page, go } = await browser.visit(large, { as: ann });
     await go("/secrets");
     await page.getByText("1 to 50 of 10,000").waitFor();

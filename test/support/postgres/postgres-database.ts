@@ -3,7 +3,7 @@ import { Client, type QueryResult } from "pg";
 import { inject } from "vitest";
 import { columnTypes } from "../../../src/vault-server/store/postgres/postgres-connection.ts";
 
-/** One statement on a connection of its own. */
+/** Runs one statement on a new connection. */
 export async function onDatabase(url: string, sql: string, values: readonly unknown[] = []): Promise<QueryResult> {
   const client = new Client({ connectionString: url, types: columnTypes });
   await client.connect();
@@ -14,7 +14,7 @@ export async function onDatabase(url: string, sql: string, values: readonly unkn
   }
 }
 
-/** A fresh database with the schema, or with nothing, dropped when disposed; only in the project `postgres`. */
+/** A new database, with the schema or empty, dropped when disposed; only in the project `postgres`. */
 export class PostgresDatabase implements AsyncDisposable {
   readonly url: string;
   readonly #server: string;

@@ -5,7 +5,7 @@ import { PostgresCluster } from "./postgres-cluster.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Where tests make databases: a URL of the server, and the name of a database that holds the schema and nothing else. */
+    /** Server for test databases: its URL, and the name of a template database with the schema only. */
     postgres: { readonly url: string; readonly template: string };
   }
 }
@@ -21,15 +21,15 @@ async function withAdmin(url: string, ...statements: string[]): Promise<void> {
 }
 
 /**
- * Vitest's global setup: one PostgreSQL for all tests of a run, from npm packages alone. VAULTSYNC_TEST_POSTGRES=postgres://… takes a
- * server that is there instead, with a user who may create databases.
+ * Global set-up of Vitest: starts one PostgreSQL server from npm packages for all tests of a run. VAULTSYNC_TEST_POSTGRES=postgres://…
+ * selects an existing server instead; its user must be allowed to create databases.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await using starting = new AsyncDisposableStack();
   const given = process.env["VAULTSYNC_TEST_POSTGRES"];
   const url = given ?? starting.use(await PostgresCluster.start()).url();
   const template = `vaultsync_template_${process.pid}`;
-  // Its own order is a language's, so that what is by code point is so because the tables say it.
+  // The database sorts by a language, so that code point order can only come from the tables.
   const language = "LOCALE_PROVIDER icu ICU_LOCALE 'en' LOCALE 'C'";
   await withAdmin(url, `CREATE DATABASE ${template} TEMPLATE template0 ENCODING 'UTF8' ${language}`);
   starting.defer(() => withAdmin(url, `DROP DATABASE ${template} WITH (FORCE)`));

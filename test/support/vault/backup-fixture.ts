@@ -12,7 +12,7 @@ import { runInProcess } from "../processes/run-in-process.ts";
 import { VaultsyncProcess, type ProcessResult } from "../processes/vaultsync-process.ts";
 import type { TestVault } from "./test-vault.ts";
 import type { VaultClient } from "./vault-client.ts";
-import { onPostgres, vaultData, type VaultData } from "./vault-data.ts";
+import { onPostgres, createVaultData, type VaultData } from "./vault-data.ts";
 
 type Command = "backup" | "restore";
 
@@ -30,7 +30,7 @@ export class BackupFixture implements AsyncDisposable {
   }
 
   static async create(): Promise<BackupFixture> {
-    const fixture = new BackupFixture(await vaultData(), await mkdtemp(join(tmpdir(), "vaultsync-test-")));
+    const fixture = new BackupFixture(await createVaultData(), await mkdtemp(join(tmpdir(), "vaultsync-test-")));
     await writeFile(fixture.path("key"), Buffer.from(generateMasterKey().reveal()).toString("base64"));
     return fixture;
   }

@@ -11,24 +11,24 @@ import { codeOf } from "../../../src/lib/error-code.ts";
 const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-/** What one writer has sent: acknowledged versions by number, and what was under way when the server died. */
+/** Writes of one client: acknowledged versions by number, and those in flight when the server was killed. */
 class Ledger {
   /** Resolves at the next acknowledgement. */
   next = Promise.withResolvers<void>();
   readonly secrets = new Map<string, Map<number, string>>();
   readonly files = new Map<string, Map<number, string>>();
-  readonly unanswered = new Set<string>();
+  readonly unacknowledged = new Set<string>();
 
   send(kind: "secrets" | "files", name: string, what: string): void {
     if (!this[kind].has(name)) this[kind].set(name, new Map());
-    this.unanswered.add(what);
+    this.unacknowledged.add(what);
   }
 
   acknowledge(kind: "secrets" | "files", name: string, version: number, what: string): void {
     const versions = this[kind].get(name);
     if (versions?.has(version) !== false) throw new Error(`version ${version} of ${name} was acknowledged twice`);
     versions.set(version, what);
-    this.unanswered.delete(what);
+    this.unacknowledged.delete(what);
     this.next.resolve();
   }
 }
@@ -37,8 +37,8 @@ export interface KillRounds {
   readonly rounds: number;
   readonly acknowledgedSecrets: number;
   readonly acknowledgedFiles: number;
-  /** Writes without an answer that are there, whole, all the same. */
-  readonly keptWithoutAnswer: number;
+  /** Writes that were stored completely but never acknowledged. */
+  readonly storedUnacknowledged: number;
 }
 
 /** Writes until the server is gone. */
@@ -49,15 +49,15 @@ async function write(client: VaultClient, ledger: Ledger): Promise<void> {
       if (count % 5 === 4) {
         const bytes = randomBytes(randomInt(1, 600_000));
         ledger.send("files", name, sha256(bytes));
-        const answer = await client.upload([{ filename: name, bytes }]);
-        if (answer.status === 200) ledger.acknowledge("files", name, answer.json().files[0].version, sha256(bytes));
+        const response = await client.upload([{ filename: name, bytes }]);
+        if (response.status === 200) ledger.acknowledge("files", name, response.json().files[0].version, sha256(bytes));
       } else {
         const value = randomBytes(randomInt(1, 10_000)).toString("hex");
         ledger.send("secrets", name, value);
-        const answer = await client.call("protect", { key_name: name, key_value: value });
-        if (answer.status === 200) ledger.acknowledge("secrets", name, answer.json().secret.key_version, value);
-        else if (answer.status === 429) await sleep(20);
-        else throw new Error(`protect answered ${answer.status}`);
+        const response = await client.call("protect", { key_name: name, key_value: value });
+        if (response.status === 200) ledger.acknowledge("secrets", name, response.json().secret.key_version, value);
+        else if (response.status === 429) await sleep(20);
+        else throw new Error(`protect responded ${response.status}`);
       }
     } catch (error) {
       if (codeOf(error) !== undefined) return;
@@ -66,27 +66,26 @@ async function write(client: VaultClient, ledger: Ledger): Promise<void> {
   }
 }
 
-/** What is there, and must be what was sent. Answers how many of its versions were never acknowledged. */
+/** Compares stored versions with those sent; returns the number of stored versions that were never acknowledged. */
 function compare(
   name: string,
   acknowledged: ReadonlyMap<number, string>,
   found: ReadonlyMap<number, string>,
-  unanswered: Set<string>,
+  unacknowledged: Set<string>,
 ) {
   for (const [version, what] of acknowledged) {
-    if (found.get(version) !== what)
-      throw new Error(`version ${version} of ${name} was acknowledged and is not there as it was sent`);
+    if (found.get(version) !== what) throw new Error(`version ${version} of ${name} was acknowledged but is missing or altered`);
   }
   const others = [...found].filter(([version]) => !acknowledged.has(version));
-  for (const [version, what] of others) if (!unanswered.has(what)) throw new Error(`version ${version} of ${name} is torn`);
+  for (const [version, what] of others) if (!unacknowledged.has(what)) throw new Error(`version ${version} of ${name} is torn`);
   return others.length;
 }
 
-/** Asks again while it asks too often. */
-async function patiently(ask: () => ReturnType<VaultClient["call"]>): ReturnType<VaultClient["call"]> {
+/** Repeats a request while it is rate-limited. */
+async function retryRateLimited(send: () => ReturnType<VaultClient["call"]>): ReturnType<VaultClient["call"]> {
   for (;;) {
-    const answer = await ask();
-    if (answer.status !== 429) return answer;
+    const response = await send();
+    if (response.status !== 429) return response;
     await sleep(100);
   }
 }
@@ -94,36 +93,36 @@ async function patiently(ask: () => ReturnType<VaultClient["call"]>): ReturnType
 async function verify(client: VaultClient, ledger: Ledger): Promise<number> {
   let kept = 0;
   for (const [name, acknowledged] of ledger.secrets) {
-    // Absent altogether when nothing of it was committed: no less than what was acknowledged is looked for.
-    const { versions = [] } = (await patiently(() => client.call("version_list", { key_name: name }))).json();
+    // Missing when no version was committed; acknowledged versions must exist.
+    const { versions = [] } = (await retryRateLimited(() => client.call("version_list", { key_name: name }))).json();
     const found = new Map<number, string>();
     for (const { key_version } of versions) {
-      const exposed = await patiently(() => client.call("version_expose", { key_name: name, key_version }));
+      const exposed = await retryRateLimited(() => client.call("version_expose", { key_name: name, key_version }));
       found.set(key_version, exposed.json().key_value);
     }
     if (found.size !== versions.length) throw new Error(`a version of ${name} is listed twice`);
-    kept += compare(name, acknowledged, found, ledger.unanswered);
+    kept += compare(name, acknowledged, found, ledger.unacknowledged);
   }
   for (const [filename, acknowledged] of ledger.files) {
-    const { files } = (await patiently(() => client.call("list_file"))).json();
+    const { files } = (await retryRateLimited(() => client.call("list_file"))).json();
     const found = new Map<number, string>();
     const file = files.find((each: { filename: string }) => each.filename === filename);
     for (const { version } of file?.versions ?? []) {
-      const { bytes } = await patiently(() => client.call("download_file", { filename, version }));
+      const { bytes } = await retryRateLimited(() => client.call("download_file", { filename, version }));
       found.set(version, sha256(bytes));
     }
-    kept += compare(filename, acknowledged, found, ledger.unanswered);
+    kept += compare(filename, acknowledged, found, ledger.unacknowledged);
   }
   return kept;
 }
 
-/** Removes what was looked at, so that the next rounds do not look at it again; numbers start anew. */
+/** Removes verified secrets and files, so that the next rounds do not verify them again. */
 async function clear(client: VaultClient, ledger: Ledger): Promise<void> {
-  for (const key_name of ledger.secrets.keys()) await patiently(() => client.call("delete", { key_name }));
-  await patiently(() => client.call("delete_all_files"));
+  for (const key_name of ledger.secrets.keys()) await retryRateLimited(() => client.call("delete", { key_name }));
+  await retryRateLimited(() => client.call("delete_all_files"));
   ledger.secrets.clear();
   ledger.files.clear();
-  ledger.unanswered.clear();
+  ledger.unacknowledged.clear();
 }
 
 async function addWriters(data: string, count: number): Promise<{ email: string; password: string }[]> {
@@ -137,19 +136,19 @@ async function addWriters(data: string, count: number): Promise<{ email: string;
 }
 
 /**
- * Kills the server with SIGKILL at a random moment under parallel writers, starts it again and looks at everything, so many times. Every
- * fifth round what was written is left for the next ones to write on. @throws Error when a write is lost, torn, or numbered twice
+ * Repeatedly kills the server with SIGKILL at a random time under parallel writers, restarts it and verifies all data. Data is cleared
+ * every fifth round only, so that rounds continue with it. @throws Error when a write is lost, torn or numbered twice
  */
 export async function killRounds(
   place: StoreLocation,
   { rounds, writers = 8, onRound = () => undefined }: { rounds: number; writers?: number; onRound?: (round: number) => void },
 ): Promise<KillRounds> {
-  const sums = { acknowledgedSecrets: 0, acknowledgedFiles: 0, keptWithoutAnswer: 0 };
-  const people = await addWriters(place.data, writers);
+  const sums = { acknowledgedSecrets: 0, acknowledgedFiles: 0, storedUnacknowledged: 0 };
+  const accounts = await addWriters(place.data, writers);
   let server = await VaultServerProcess.start(place.args);
   try {
-    let clients = people.map(({ email }) => new VaultClient(server.url, email, { keepAlive: true }));
-    for (const [index, client] of clients.entries()) await client.logIn(people[index]!.password);
+    let clients = accounts.map(({ email }) => new VaultClient(server.url, email, { keepAlive: true }));
+    for (const [index, client] of clients.entries()) await client.logIn(accounts[index]!.password);
     const ledgers = clients.map(() => new Ledger());
     const count = (kind: "secrets" | "files") =>
       ledgers.flatMap((ledger) => [...ledger[kind].values()]).reduce((sum, { size }) => sum + size, 0);
@@ -167,7 +166,7 @@ export async function killRounds(
       clients = clients.map((client) => client.at(server.url));
       const kept = await Promise.all(clients.map((client, index) => verify(client, ledgers[index]!)));
       if (round % 5 === 0 || round === rounds) {
-        sums.keptWithoutAnswer += kept.reduce((sum, each) => sum + each, 0);
+        sums.storedUnacknowledged += kept.reduce((sum, each) => sum + each, 0);
         await Promise.all(clients.map((client, index) => clear(client, ledgers[index]!)));
       }
       onRound(round);

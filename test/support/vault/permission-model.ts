@@ -42,7 +42,7 @@ export class PermissionModel {
       const isMember = this.teams.get(team)?.members.has(user) === true;
       if (isMember && !grants.dismissed.has(`${team} ${user}`)) given.push(permission);
     }
-    return ["R", "W"].filter((letter) => given.join("").includes(letter)).join("");
+    return ["R", "W"].filter((flag) => given.join("").includes(flag)).join("");
   }
 
   received(user: User, name: Name): User[] {

@@ -11,7 +11,7 @@ import { operationPath, type Operation } from "../../../src/protocol/operation-p
 
 const errorBody = z.object({ error: z.object({ code: z.string() }) });
 
-/** A response as it was received: not decompressed, redirects not followed. */
+/** A raw response: not decompressed, redirects not followed. */
 export interface VaultResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;

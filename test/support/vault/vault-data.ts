@@ -6,30 +6,30 @@ import { inject } from "vitest";
 import { z } from "zod";
 import { PostgresDatabase } from "../postgres/postgres-database.ts";
 
-/** All files below a directory, one after another. */
+/** Returns the concatenated bytes of all files below a directory. */
 export async function everyByte(directory: string): Promise<Buffer> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
   return Buffer.concat(await Promise.all(files.map((file) => readFile(file))));
 }
 
-/** Whether this run keeps vaults' data in PostgreSQL: the project `postgres` does. */
+/** Reports whether vaults store their data in PostgreSQL, as in the project `postgres`. */
 export function onPostgres(): boolean {
   return z.object({ url: z.string() }).optional().parse(inject("postgres")) !== undefined;
 }
 
-/** Where a vault keeps its data, so that a test can look into it, change it, and start another vault on it. */
+/** The data of a vault, for tests that inspect it, change it or start another vault on it. */
 export interface VaultData extends AsyncDisposable {
-  /** For the option `data`. */
+  /** Value of the option `data`. */
   readonly location: string;
   select(sql: string): Promise<Record<string, unknown>[]>;
-  /** One statement with `$1`, `$2`, …; answers how many rows it changed. */
+  /** One statement with `$1`, `$2`, …; returns the number of changed rows. */
   change(sql: string, ...values: (string | number | Uint8Array)[]): Promise<number>;
-  /** Every byte of the data as it lies on disk, logs of changes that are shared with other databases excepted. */
+  /** Returns all bytes of the data on disk, except logs that are shared with other databases. */
   written(): Promise<Buffer>;
-  /** Marks it as written by a newer release. */
+  /** Marks the data as written by a newer release. */
   pretendNewer(): Promise<unknown>;
-  /** Whether removed bytes are overwritten, or only given free: PostgreSQL writes over them when it needs the place. */
+  /** True when removed bytes are overwritten immediately; PostgreSQL overwrites them when it reuses the space. */
   readonly overwrites: boolean;
 }
 
@@ -45,7 +45,7 @@ class SqliteData implements VaultData {
     return join(this.#directory, "vault.db");
   }
 
-  /** A server may be at work on it. */
+  /** Opens the file, which a server may be using. */
   #open(): DatabaseSync {
     return new DatabaseSync(this.location, { timeout: 30_000 });
   }
@@ -111,8 +111,8 @@ class PostgresData implements VaultData {
   }
 }
 
-/** Fresh data for a vault, of the store this run is about: a file in a directory of its own, or a database. */
-export async function vaultData(): Promise<VaultData> {
+/** Creates empty data in the store under test: a file in a new directory, or a database. */
+export async function createVaultData(): Promise<VaultData> {
   return onPostgres()
     ? new PostgresData(await PostgresDatabase.create())
     : new SqliteData(await mkdtemp(join(tmpdir(), "vaultsync-test-")));

@@ -20,7 +20,7 @@ export function fileConformance(open: OpenStore): void {
       await files.putChunk(blobId, 1, Buffer.from(`${blobId} 1`));
     });
 
-  test("a staged blob becomes a version; its chunks come back by their numbers", async () => {
+  test("a staged blob becomes a version; its chunks are read by index", async () => {
     await stage("b1");
     await write(async ({ files }) => {
       await files.insert({ id: "f", owner: ANN, name: "a", nextVersion: 1 });
@@ -39,7 +39,7 @@ export function fileConformance(open: OpenStore): void {
     expect(await chunk("b1", 0)).toBe("b1 0");
   });
 
-  test("what was staged and never used is discarded, by its id or its age", async () => {
+  test("staged blobs without a version are discarded by id or age", async () => {
     for (const [blobId, at] of [
       ["old", NOW - 2],
       ["new", NOW],
@@ -52,7 +52,7 @@ export function fileConformance(open: OpenStore): void {
     expect(await write(({ files }) => files.discard([]))).toBe(0);
   });
 
-  test("files are listed by code point with versions ascending; versions and files go with their bytes", async () => {
+  test("files are listed in code point order; versions and files are removed with their bytes", async () => {
     await write(async ({ files }) => {
       for (const name of SORTED_NAMES.toReversed()) await files.insert({ id: `id ${name}`, owner: ANN, name, nextVersion: 1 });
     });

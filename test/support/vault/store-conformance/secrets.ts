@@ -26,7 +26,7 @@ export function secretConformance(open: OpenStore): void {
   const { write, read } = storeFixture(open);
 
   describe("secrets", () => {
-    test("a secret and its versions come back as they were", async () => {
+    test("a secret and its versions are returned unchanged", async () => {
       const secret = secretOf(ANN, "nämé 💚", { nextVersion: 2 ** 40, deleteMinutes: 1e12 });
       await write(async ({ secrets }) => {
         await secrets.insert(secret);
@@ -45,7 +45,7 @@ export function secretConformance(open: OpenStore): void {
       expect([value?.keyId, textOf(value?.wrappedKey), textOf(value?.sealed)]).toEqual(["key-1", "key of v", "v"]);
     });
 
-    test("bytes of every value and length come back", async () => {
+    test("bytes of every value and length are returned unchanged", async () => {
       for (const bytes of [
         new Uint8Array(),
         Uint8Array.from({ length: 256 }, (_, i) => i),
@@ -66,7 +66,7 @@ export function secretConformance(open: OpenStore): void {
       }
     });
 
-    test("versions: ascending, the latest, one that is not there, updated and removed", async () => {
+    test("versions are ascending and can be read, updated and removed", async () => {
       const { id } = await write(async (transaction) => {
         const secret = await addSecret(transaction, ANN, "a");
         for (const version of [10, 9, 2])
@@ -92,7 +92,7 @@ export function secretConformance(open: OpenStore): void {
       expect(await read(({ secrets }) => secrets.versions("none"))).toEqual([]);
     });
 
-    test("lists are by name, then owner, by code point; nothing is an empty list", async () => {
+    test("lists are by name, then owner, in code point order; an empty list is possible", async () => {
       const names = SORTED_NAMES.toReversed();
       await write(async (transaction) => {
         for (const owner of [EVE, BOB]) {
@@ -118,13 +118,13 @@ export function secretConformance(open: OpenStore): void {
       expect(await read(({ secrets }) => secrets.accessByName(ANN, "none", NOW))).toEqual([]);
     });
 
-    test("a name is its owner's once", async () => {
+    test("secret names are unique per owner", async () => {
       await write((transaction) => addSecret(transaction, ANN, "a"));
       await expect(write(({ secrets }) => secrets.insert({ ...secretOf(ANN, "a"), id: "other" }))).rejects.toThrow(/unique/iu);
       expect(await read((transaction) => listOf(transaction, ANN))).toHaveLength(1);
     });
 
-    test("what is past its deadline is in no answer, then removed with all that hangs on it", async () => {
+    test("secrets past their deadline are omitted, then removed with versions and grants", async () => {
       await write(async (transaction) => {
         const { id } = await addSecret(transaction, ANN, "due", { deleteAt: NOW });
         await addSecret(transaction, ANN, "later", { deleteAt: NOW + 1 });
@@ -144,7 +144,7 @@ export function secretConformance(open: OpenStore): void {
       expect(await read(({ grants }) => grants.grantees(id))).toEqual([]);
     });
 
-    test("the deadline and the next number can change, nothing else", async () => {
+    test("update changes the deadline and the next version only", async () => {
       const secret = await write((transaction) => addSecret(transaction, ANN, "a"));
       await write(({ secrets }) => secrets.update({ ...secret, name: "b", nextVersion: 7, deleteMinutes: 1, deleteAt: NOW + 1 }));
       const [held] = await read(({ secrets }) => secrets.accessByName(ANN, "a", NOW));
@@ -152,7 +152,7 @@ export function secretConformance(open: OpenStore): void {
     });
   });
 
-  test("keys to wrap anew come in order and in parts; one that changed meanwhile is left", async () => {
+  test("keys to rewrap are returned in order and in pages; a changed one is not replaced", async () => {
     await write(async (transaction) => {
       for (const name of ["a", "b", "c"]) await addSecret(transaction, ANN, name);
       await transaction.files.insert({ id: "f", owner: ANN, name: "f", nextVersion: 2 });

@@ -2,13 +2,13 @@ import { expect, test } from "vitest";
 import type { Grant, Grantee } from "../../../../src/vault-server/store/records.ts";
 import { addSecret, ANN, BOB, EVE, listOf, NOW, SORTED_NAMES, storeFixture, type OpenStore } from "./fixture.ts";
 
-const person = (email: string): Grantee => ({ kind: "person", email });
-const team = (groupId: string): Grantee => ({ kind: "team", groupId });
+const toUser = (email: string): Grantee => ({ kind: "person", email });
+const toTeam = (groupId: string): Grantee => ({ kind: "team", groupId });
 const granted = (grantee: Grantee, permission: Grant["permission"]): Grant => ({ ...grantee, permission });
 
 export function sharingConformance(open: OpenStore): void {
   const { write, read } = storeFixture(open);
-  const held = async (email: string) => {
+  const accessOf = async (email: string) => {
     const [found] = await read((transaction) => listOf(transaction, email));
     return found && `${found.permission}${found.shared ? " shared" : ""}`;
   };
@@ -23,52 +23,52 @@ export function sharingConformance(open: OpenStore): void {
     return after.map((revision, index) => revision !== before[index]);
   };
 
-  test("direct and team grants add up, are replaced and revoked; grantees come in order, each with its permission", async () => {
+  test("direct and team grants add up, are replaced and revoked; grantees are ordered", async () => {
     const { id } = await write((transaction) => addSecret(transaction, ANN, "a"));
     await write(({ teams }) => teams.insert({ groupId: "t", creator: ANN, members: [ANN, BOB] }));
-    expect([await held(ANN), await held(BOB)]).toEqual(["RW", undefined]);
-    await write(({ grants }) => grants.grant(id, person(BOB), "R"));
-    expect([await held(ANN), await held(BOB)]).toEqual(["RW shared", "R shared"]);
-    await write(({ grants }) => grants.grant(id, team("t"), "W"));
-    expect(await held(BOB)).toBe("RW shared");
-    await write(({ grants }) => grants.grant(id, person(BOB), "W"));
-    expect(await held(BOB)).toBe("W shared");
-    await write(({ grants }) => grants.grant(id, person("new@example.com"), "RW"));
+    expect([await accessOf(ANN), await accessOf(BOB)]).toEqual(["RW", undefined]);
+    await write(({ grants }) => grants.grant(id, toUser(BOB), "R"));
+    expect([await accessOf(ANN), await accessOf(BOB)]).toEqual(["RW shared", "R shared"]);
+    await write(({ grants }) => grants.grant(id, toTeam("t"), "W"));
+    expect(await accessOf(BOB)).toBe("RW shared");
+    await write(({ grants }) => grants.grant(id, toUser(BOB), "W"));
+    expect(await accessOf(BOB)).toBe("W shared");
+    await write(({ grants }) => grants.grant(id, toUser("new@example.com"), "RW"));
     await write(({ teams }) => teams.insert({ groupId: "r", creator: ANN, members: [ANN] }));
-    await write(({ grants }) => grants.grant(id, team("r"), "R"));
+    await write(({ grants }) => grants.grant(id, toTeam("r"), "R"));
     expect(await read(({ grants }) => grants.grantees(id))).toEqual([
-      granted(person(BOB), "W"),
-      granted(person("new@example.com"), "RW"),
-      granted(team("r"), "R"),
-      granted(team("t"), "W"),
+      granted(toUser(BOB), "W"),
+      granted(toUser("new@example.com"), "RW"),
+      granted(toTeam("r"), "R"),
+      granted(toTeam("t"), "W"),
     ]);
     const revoked = [];
-    for (const grantee of [person(BOB), person(BOB), team("t"), team("r"), person("new@example.com"), team("none")]) {
+    for (const grantee of [toUser(BOB), toUser(BOB), toTeam("t"), toTeam("r"), toUser("new@example.com"), toTeam("none")]) {
       revoked.push(await write(({ grants }) => grants.revoke(id, grantee)));
     }
     expect(revoked).toEqual([true, false, true, true, true, false]);
-    expect([await held(ANN), await held(BOB)]).toEqual(["RW", undefined]);
+    expect([await accessOf(ANN), await accessOf(BOB)]).toEqual(["RW", undefined]);
   });
 
-  test("what somebody puts away is gone for them alone, until the team has it anew", async () => {
+  test("a dismissed share is hidden for that user only, until it is shared again", async () => {
     const { id } = await write((transaction) => addSecret(transaction, ANN, "a"));
     await write(async ({ teams, grants }) => {
       await teams.insert({ groupId: "t", creator: ANN, members: [ANN, BOB, EVE] });
-      await grants.grant(id, team("t"), "R");
-      await grants.grant(id, person(BOB), "RW");
+      await grants.grant(id, toTeam("t"), "R");
+      await grants.grant(id, toUser(BOB), "RW");
       await grants.dismissShare(id, BOB);
       await grants.dismissShare(id, BOB);
     });
-    expect([await held(BOB), await held(EVE), await read(({ grants }) => grants.grantees(id))]).toEqual([
+    expect([await accessOf(BOB), await accessOf(EVE), await read(({ grants }) => grants.grantees(id))]).toEqual([
       undefined,
       "R shared",
-      [granted(team("t"), "R")],
+      [granted(toTeam("t"), "R")],
     ]);
-    await write(({ grants }) => grants.grant(id, team("t"), "W"));
-    expect(await held(BOB)).toBe("W shared");
+    await write(({ grants }) => grants.grant(id, toTeam("t"), "W"));
+    expect(await accessOf(BOB)).toBe("W shared");
   });
 
-  test("a team's name is taken once; members by code point, each once; teams by name", async () => {
+  test("team names are unique; members are distinct and in code point order; teams are by name", async () => {
     const insert = (groupId: string, creator: string, members: string[]) =>
       write(({ teams }) => teams.insert({ groupId, creator, members }));
     expect(await insert("t", ANN, [BOB, ANN])).toBe(true);
@@ -86,34 +86,34 @@ export function sharingConformance(open: OpenStore): void {
     expect(await read(({ teams }) => teams.find("none"))).toBeUndefined();
   });
 
-  test("a team goes with its grants, a secret with all of its own", async () => {
+  test("removing a team removes its grants, removing a secret all of its grants", async () => {
     const { id } = await write((transaction) => addSecret(transaction, ANN, "a"));
     await write(async ({ teams, grants }) => {
       for (const groupId of ["t", "u"]) {
         await teams.insert({ groupId, creator: ANN, members: [ANN, BOB] });
-        await grants.grant(id, team(groupId), "R");
+        await grants.grant(id, toTeam(groupId), "R");
         await grants.dismissShare(id, BOB);
       }
       await teams.remove("t");
     });
-    expect(await read(({ grants }) => grants.grantees(id))).toEqual([granted(team("u"), "R")]);
+    expect(await read(({ grants }) => grants.grantees(id))).toEqual([granted(toTeam("u"), "R")]);
     await write(({ secrets }) => secrets.remove(id));
     expect(await read(({ grants }) => grants.grantees(id))).toEqual([]);
     expect(await read(({ secrets }) => secrets.listIds(ANN, NOW))).toEqual([]);
     await write((transaction) => addSecret(transaction, ANN, "a"));
-    expect([await held(ANN), await held(BOB)]).toEqual(["RW", undefined]);
+    expect([await accessOf(ANN), await accessOf(BOB)]).toEqual(["RW", undefined]);
   });
 
-  test("a list's revision changes with what it shows, for whoever has it, and for nobody else", async () => {
+  test("a list revision changes with the list's content, for affected users only", async () => {
     const id = "id-of-ann@example.com-a";
     expect(await changed((transaction) => addSecret(transaction, ANN, "a"))).toEqual([true, false, false]);
-    expect(await changed(({ grants }) => grants.grant(id, person(BOB), "R"))).toEqual([true, true, false]);
+    expect(await changed(({ grants }) => grants.grant(id, toUser(BOB), "R"))).toEqual([true, true, false]);
     expect(await changed(({ teams }) => teams.insert({ groupId: "t", creator: EVE, members: [EVE] }))).toEqual([
       false,
       false,
       true,
     ]);
-    expect(await changed(({ grants }) => grants.grant(id, team("t"), "R"))).toEqual([true, true, true]);
+    expect(await changed(({ grants }) => grants.grant(id, toTeam("t"), "R"))).toEqual([true, true, true]);
     expect(await changed(({ settings }) => settings.set("x", "y"))).toEqual([false, false, false]);
     expect(await changed(({ secrets }) => secrets.remove(id))).toEqual([true, true, true]);
   });

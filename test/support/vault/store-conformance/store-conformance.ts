@@ -1,19 +1,19 @@
 import { describe } from "vitest";
 import { fileConformance } from "./files.ts";
 import type { OpenStore } from "./fixture.ts";
-import { accountConformance, passingConformance } from "./users.ts";
+import { accountConformance, expiryConformance } from "./users.ts";
 import { secretConformance } from "./secrets.ts";
 import { sharingConformance } from "./sharing.ts";
 import { transactionConformance } from "./transactions.ts";
 
-/** What every store does alike: each method of each table, and what transactions promise. Source: store.ts; issue 4, point 4. */
+/** Tests that every store passes: each method of each table, and the guarantees of transactions. */
 export function storeConformance(name: string, open: OpenStore): void {
   describe(`a store in ${name}`, () => {
-    describe("people", () => {
+    describe("users", () => {
       accountConformance(open);
     });
-    describe("what passes", () => {
-      passingConformance(open);
+    describe("records that expire", () => {
+      expiryConformance(open);
     });
     describe("secrets", () => {
       secretConformance(open);

@@ -9,7 +9,7 @@ export function transactionConformance(open: OpenStore): void {
       if ((await settings.get(others)) === "held") await settings.set(mine, "given up");
     });
 
-  test("what fails leaves nothing, and rejects as it failed", async () => {
+  test("a failed transaction is rolled back and rejects with its error", async () => {
     const failure = new Error("on purpose");
     const failed = write(async (transaction) => {
       await addSecret(transaction, ANN, "a");
@@ -21,7 +21,7 @@ export function transactionConformance(open: OpenStore): void {
     expect(await read((transaction) => listOf(transaction, ANN))).toHaveLength(1);
   });
 
-  test("a refused statement leaves nothing of its transaction, and the next one works", async () => {
+  test("a rejected statement rolls back its transaction, and the next one works", async () => {
     await expect(
       write(async (transaction) => {
         await transaction.settings.set("x", "1");
@@ -31,7 +31,7 @@ export function transactionConformance(open: OpenStore): void {
     expect(await read(({ settings }) => settings.get("x"))).toBeUndefined();
   });
 
-  test("reading what it wrote itself", async () => {
+  test("a transaction reads its own writes", async () => {
     const seen = await write(async (transaction) => {
       await addSecret(transaction, ANN, "a");
       return listOf(transaction, ANN);
@@ -39,7 +39,7 @@ export function transactionConformance(open: OpenStore): void {
     expect(seen).toHaveLength(1);
   });
 
-  test("writers of one secret at once: every number comes once, without a gap", async () => {
+  test("concurrent writers of a secret get consecutive version numbers", async () => {
     await write((transaction) => addSecret(transaction, ANN, "a"));
     const numbers = await Promise.all(
       Array.from({ length: 40 }, () =>
@@ -55,7 +55,7 @@ export function transactionConformance(open: OpenStore): void {
     expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, index) => index + 2));
   });
 
-  test("the same name created at once is created once", async () => {
+  test("a name created concurrently is created once", async () => {
     const created = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         write(async (transaction) => {
@@ -68,7 +68,7 @@ export function transactionConformance(open: OpenStore): void {
     expect(created.reduce<number>((sum, one) => sum + one, 0)).toBe(1);
   });
 
-  test("one address, one account, however many ask at once; so with teams", async () => {
+  test("concurrent inserts create one account per address and one team per name", async () => {
     const inserted = await Promise.all(
       Array.from({ length: 10 }, () =>
         write(async ({ users, teams }) => [
@@ -81,7 +81,7 @@ export function transactionConformance(open: OpenStore): void {
     expect(inserted.filter(([, team]) => team)).toHaveLength(1);
   });
 
-  test("two that each read what the other writes: as if one came after the other", async () => {
+  test("two transactions that read each other's writes are serialized", async () => {
     // Write skew: each sees the other's permission and gives its own away; one must be left.
     for (let round = 0; round < 10; round += 1) {
       await write(async ({ settings }) => {
@@ -93,7 +93,7 @@ export function transactionConformance(open: OpenStore): void {
     }
   });
 
-  test("a reader sees one state while others write", async () => {
+  test("a reader sees one snapshot during writes", async () => {
     const counts: number[] = [];
     const writers = Array.from({ length: 10 }, (_, index) =>
       write(async (transaction) => {
@@ -112,7 +112,7 @@ export function transactionConformance(open: OpenStore): void {
     expect(counts).toEqual(Array.from({ length: 10 }, () => 0));
   });
 
-  test("scrubbing after removals leaves what is there", async () => {
+  test("scrub after removals keeps the remaining data", async () => {
     await write(async (transaction) => {
       await addSecret(transaction, ANN, "gone", { deleteAt: NOW });
       await addSecret(transaction, ANN, "kept", { deleteAt: FAR });

@@ -9,15 +9,15 @@ export function accountConformance(open: OpenStore): void {
   const { write, read } = storeFixture(open);
 
   describe("accounts", () => {
-    test("an address has one account; its password can change", async () => {
+    test("an address has one account, whose password can change", async () => {
       expect(await write(({ users }) => users.insert({ email: ANN, passwordHash: "other" }, NOW))).toBe(false);
       expect(await read(({ users }) => users.find(ANN))).toEqual({ email: ANN, passwordHash: `hash of ${ANN}` });
       await write(({ users }) => users.setPasswordHash({ email: ANN, passwordHash: "new" }));
       expect(await read(({ users }) => users.find(ANN))).toEqual({ email: ANN, passwordHash: "new" });
-      expect(await read(({ users }) => users.find("nobody@example.com"))).toBeUndefined();
+      expect(await read(({ users }) => users.find("unknown@example.com"))).toBeUndefined();
     });
 
-    test("an address with any character is looked for, and not found", async () => {
+    test("finds no account for unknown addresses with special characters", async () => {
       for (const email of ["\0", "a\0b", "\uFFFF", "\uFFFF0", "%", "'", "\\", "$1", "?", "💚".repeat(150)]) {
         expect(await read(({ users }) => users.find(email))).toBeUndefined();
       }
@@ -25,7 +25,7 @@ export function accountConformance(open: OpenStore): void {
   });
 
   describe("tokens", () => {
-    test("come back as they were, times beyond all dates too", async () => {
+    test("tokens are returned unchanged, including times beyond JavaScript's dates", async () => {
       await write(async ({ tokens }) => {
         await tokens.insertRefresh(refresh);
         await tokens.insertAccess(access);
@@ -37,7 +37,7 @@ export function accountConformance(open: OpenStore): void {
       expect(await read(({ tokens }) => tokens.findRefresh("a1"))).toBeUndefined();
     });
 
-    test("lapsed refresh tokens go; expired access tokens only without one", async () => {
+    test("removeExpired keeps expired access tokens that have a refresh token", async () => {
       const kept = await write(async ({ tokens }) => {
         await tokens.insertRefresh(refresh);
         await tokens.insertRefresh({ ...refresh, digest: "r2", lastUsedAt: NOW + 1 });
@@ -58,7 +58,7 @@ export function accountConformance(open: OpenStore): void {
       expect(kept).toEqual([false, true, true, false, true]);
     });
 
-    test("somebody is live by an access token, a refresh token or a session, each until it is over", async () => {
+    test("hasLive is true until the last access token, refresh token or session expires", async () => {
       const live = (at = NOW, usedAfter = NOW) => read(({ tokens }) => tokens.hasLive(ANN, usedAfter, at));
       expect(await live()).toBe(false);
       await write(({ tokens }) => tokens.insertRefresh({ ...refresh, lastUsedAt: NOW + 1 }));
@@ -72,25 +72,25 @@ export function accountConformance(open: OpenStore): void {
       expect(await read(({ tokens }) => tokens.hasLive(BOB, NOW, NOW))).toBe(false);
     });
 
-    test("a token of nobody is refused", async () => {
-      await expect(write(({ tokens }) => tokens.insertRefresh({ ...refresh, email: "nobody@example.com" }))).rejects.toThrow(
+    test("a token of an unknown user is rejected", async () => {
+      await expect(write(({ tokens }) => tokens.insertRefresh({ ...refresh, email: "unknown@example.com" }))).rejects.toThrow(
         /foreign key/iu,
       );
     });
   });
 }
 
-function letterOf(id: string, dueAt: number): EmailMessage {
+function messageOf(id: string, dueAt: number): EmailMessage {
   return { id, kind: "invitation", to: `${id}@example.com`, from: ANN, attempts: 0, dueAt };
 }
 
-export function passingConformance(open: OpenStore): void {
+export function expiryConformance(open: OpenStore): void {
   const { write, read } = storeFixture(open);
   const found = (digest: string) => read(({ sessions }) => sessions.find(digest));
   const since = (subject: string, from: number) => read(({ loginFailures }) => loginFailures.since(subject, from));
   const session = { digest: "s1", email: ANN, createdAt: NOW, expiresAt: NOW + 10 };
 
-  test("sessions are found, prolonged, ended one by one, all of one account, and when they are over", async () => {
+  test("sessions are found, extended, and removed by digest, by account and on expiry", async () => {
     await write(async ({ sessions }) => {
       for (const digest of ["s1", "s2", "s3"]) await sessions.insert({ ...session, digest });
       await sessions.insert({ ...session, digest: "bobs", email: BOB });
@@ -106,7 +106,7 @@ export function passingConformance(open: OpenStore): void {
     expect([await found("s1"), (await found("bobs-other"))?.email]).toEqual([undefined, BOB]);
   });
 
-  test("proofs are of addresses without accounts too; all of one go at once", async () => {
+  test("email proofs need no account and are removed by address and on expiry", async () => {
     const proof = { digest: "p1", email: "new@example.com", expiresAt: NOW + 1 };
     await write(async ({ emailProofs }) => {
       await emailProofs.insert(proof);
@@ -121,7 +121,7 @@ export function passingConformance(open: OpenStore): void {
     expect(await read(({ emailProofs }) => emailProofs.find("p3"))).toBeUndefined();
   });
 
-  test("failed log-ins count within a window, for each subject, whatever characters it has", async () => {
+  test("failed logins are counted per subject within a window", async () => {
     expect(await since("a", 0)).toEqual({ count: 0, lastAt: 0 });
     await write(async ({ loginFailures }) => {
       for (const at of [NOW, NOW + 1, NOW + 1, NOW + 2.5]) await loginFailures.add("a\0💚", at);
@@ -145,7 +145,7 @@ export function passingConformance(open: OpenStore): void {
     }
   });
 
-  test("letters that are due are claimed oldest first, by one only, until they are due again", async () => {
+  test("due messages are claimed once, oldest first, until they are due again", async () => {
     await write(async ({ outbox }) => {
       for (const [id, dueAt] of [
         ["late", NOW + 9],
@@ -153,25 +153,25 @@ export function passingConformance(open: OpenStore): void {
         ["a", NOW],
         ["old", NOW - 1],
       ] as const) {
-        await outbox.insert(letterOf(id, dueAt));
+        await outbox.insert(messageOf(id, dueAt));
       }
     });
     const claim = (now: number, atMost: number) => write(({ outbox }) => outbox.claim(now, now + 5, atMost));
     expect((await claim(NOW, 2)).map(({ id }) => id)).toEqual(["old", "a"]);
-    expect(await claim(NOW, 10)).toEqual([letterOf("b", NOW)]);
+    expect(await claim(NOW, 10)).toEqual([messageOf("b", NOW)]);
     expect(await claim(NOW, 10)).toEqual([]);
     await write(async ({ outbox }) => {
-      await outbox.update({ ...letterOf("a", NOW + 6), attempts: 1 });
+      await outbox.update({ ...messageOf("a", NOW + 6), attempts: 1 });
       await outbox.remove("b");
     });
     expect((await claim(NOW + 5, 10)).map(({ id }) => id)).toEqual(["old"]);
-    expect(await claim(NOW + 6, 10)).toEqual([{ ...letterOf("a", NOW + 6), attempts: 1 }]);
+    expect(await claim(NOW + 6, 10)).toEqual([{ ...messageOf("a", NOW + 6), attempts: 1 }]);
     expect(await read(({ outbox }) => outbox.count())).toBe(3);
   });
 
-  test("one letter of a kind waits for somebody from somebody; another one is not put beside it", async () => {
-    const insert = (letter: EmailMessage) => write(({ outbox }) => outbox.insert(letter));
-    const first = letterOf("a", NOW);
+  test("the outbox accepts one message per kind, sender and recipient", async () => {
+    const insert = (message: EmailMessage) => write(({ outbox }) => outbox.insert(message));
+    const first = messageOf("a", NOW);
     expect(await insert(first)).toBe(true);
     expect(await insert({ ...first, id: "again", dueAt: NOW - 1 })).toBe(false);
     expect([

@@ -11,11 +11,11 @@ const metadata = JSON.stringify({
 });
 
 /**
- * Gives somebody so many secrets in a SQLite data file at once, named `listed-000000` and on, as `protect` leaves them but for their
- * values, which cannot be exposed.
+ * Inserts many secrets of one user into a SQLite data file, named `listed-000000` and so on. They equal those of `protect`, except that
+ * their values cannot be read.
  */
-export function fillVault(location: string, owner: string, count: number, now: number): void {
-  // A server may be at work on it.
+export function insertSecrets(location: string, owner: string, count: number, now: number): void {
+  // A server may be using the file.
   using database = new DatabaseSync(location, { timeout: 30_000 });
   const counted = "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)";
   const id = "printf('%08x-%s', (i * 2654435761) & 4294967295, ?2)";
@@ -35,8 +35,8 @@ export function fillVault(location: string, owner: string, count: number, now: n
   database.exec("COMMIT");
 }
 
-/** The same in PostgreSQL. */
-export async function fillPostgresVault(location: string, owner: string, count: number, now: number): Promise<void> {
+/** Inserts the same secrets into a PostgreSQL database. */
+export async function insertPostgresSecrets(location: string, owner: string, count: number, now: number): Promise<void> {
   const client = new Client({ connectionString: location });
   await client.connect();
   const id = "md5(i || $1) AS id";
