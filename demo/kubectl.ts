@@ -5,7 +5,10 @@ import type { ControlPlane } from "../test/control-plane/control-plane.ts";
 /** The namespace of examples/demo. */
 export const demoNamespace = "vaultsync-demo";
 
-/** Runs kubectl as the administrator with `input` as standard input. Returns standard output. @throws Error with kubectl's message */
+/**
+ * Runs kubectl as the administrator with `input` as standard input. Returns standard output.
+ * @throws Error with kubectl's message
+ */
 export async function kubectl(controlPlane: ControlPlane, args: readonly string[], input?: string): Promise<string> {
   const limited = ["--request-timeout=20s", ...args];
   const { code, stdout, stderr } = await controlPlane.kubectl(limited, input === undefined ? {} : { input });

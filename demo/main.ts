@@ -16,7 +16,9 @@ function fromCommandLine(): DemoArguments | string {
   }
 }
 
-/** Runs the demo and removes what it started. Returns the exit code: 0, 1 after a failure, 130 when interrupted during the story. */
+/**
+ * Runs the demo and removes what it started. Returns the exit code: 0, 1 after a failure, 130 when interrupted during the story.
+ */
 async function runDemo(options: DemoArguments): Promise<number> {
   const stop = interruption();
   const preparation = new Preparation(stop);

@@ -15,7 +15,9 @@ const main = join(import.meta.dirname, "..", "src", "main.ts");
 const graceMs = 20_000;
 const keptLines = 400;
 
-/** A `vaultsync …` child process tied to the demo's life. Its log (standard error) goes to a file; the last lines stay in memory. */
+/**
+ * A `vaultsync …` child process tied to the demo's life. Its log (standard error) goes to a file; the last lines stay in memory.
+ */
 export class ChildProgram implements AsyncDisposable {
   readonly name: string;
   readonly logFile: string;
@@ -50,7 +52,10 @@ export class ChildProgram implements AsyncDisposable {
     );
   }
 
-  /** Resolves with the first defined result of `parse` over the lines printed after this call. @throws Error when the process ends */
+  /**
+   * Resolves with the first defined result of `parse` over the lines printed after this call.
+   * @throws Error when the process ends
+   */
   async firstLine<T>(stream: "stdout" | "stderr", parse: (line: string) => T | undefined): Promise<T> {
     const found = Promise.withResolvers<T>();
     const reader = {

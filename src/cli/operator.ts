@@ -54,8 +54,8 @@ function operatorOptions(): Option[] {
 }
 
 /**
- * Returns the definition of `vaultsync operator`, which has no side effects until its action runs. The action runs the operator until it
- * is stopped, and throws when the lease was lost.
+ * Returns the definition of `vaultsync operator`, which has no side effects until its action runs. The action runs the operator
+ * until it is stopped, and throws when the lease was lost.
  */
 export function operatorCommand(): Command {
   const command = new Command("operator").description("Run the operator, in a cluster or with a kubeconfig.");

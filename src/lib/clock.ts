@@ -6,9 +6,9 @@ export interface Timer extends Disposable {
 }
 
 /**
- * The port for time (docs/design/engine.md#ports). `now` is wall-clock time in milliseconds since the epoch and may jump; `monotonic` is
- * in milliseconds from an arbitrary start and never goes back. Lifetimes and backoffs are counted with `monotonic`; timestamps of the
- * vault are compared with `now`.
+ * The port for time (docs/design/engine.md#ports). `now` is wall-clock time in milliseconds since the epoch and may jump;
+ * `monotonic` is in milliseconds from an arbitrary start and never goes back. Lifetimes and backoffs are counted with
+ * `monotonic`; timestamps of the vault are compared with `now`.
  */
 export interface Clock {
   now(): number;

@@ -5,8 +5,8 @@ interface Flight<T> {
 }
 
 /**
- * Runs one piece of work for all concurrent callers of one key. Each caller may abort its own wait; the work is aborted when the last
- * caller has left. Neither results nor errors are cached.
+ * Runs one piece of work for all concurrent callers of one key. Each caller may abort its own wait; the work is aborted when the
+ * last caller has left. Neither results nor errors are cached.
  */
 export class SingleFlight<T> {
   readonly #flights = new Map<string, Flight<T>>();

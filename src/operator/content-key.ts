@@ -20,8 +20,8 @@ function keyIn(secret: KubeObject): Redacted<Uint8Array> {
 }
 
 /**
- * Returns the HMAC key for the content of targets (docs/design/engine.md#identity-of-target-bytes). It is stored in a Secret in the
- * namespace of the operator, which creates it on its first start. If it is lost, each value is read from the vault once more.
+ * Returns the HMAC key for the content of targets (docs/design/engine.md#identity-of-target-bytes). It is stored in a Secret in
+ * the namespace of the operator, which creates it on its first start. If it is lost, each value is read from the vault once more.
  * @throws Error when the namespace is missing or the Secret is malformed
  */
 export async function contentKey(api: KubeApi, namespace: string, signal: AbortSignal): Promise<Redacted<Uint8Array>> {

@@ -141,7 +141,10 @@ class Background implements AsyncDisposable {
   }
 }
 
-/** Waits for the initial list of every reflector and returns `true`, or `false` if the signal was aborted first. Logs a slow start. */
+/**
+ * Waits for the initial list of every reflector and returns `true`, or `false` if the signal was aborted first. Logs a slow
+ * start.
+ */
 async function waitForInitialLists(
   reflectors: Reflectors,
   { clock, logger }: OperatorDependencies,

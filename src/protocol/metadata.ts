@@ -34,7 +34,9 @@ function hasOverflow(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.values(value).some(hasOverflow);
 }
 
-/** The `metadata` member of a request. The object is passed on unchanged, so that a custom name such as `__proto__` stays data. */
+/**
+ * The `metadata` member of a request. The object is passed on unchanged, so that a custom name such as `__proto__` stays data.
+ */
 export const metadataObject = z
   .custom<Metadata>(isObject, "expected an object")
   .superRefine((metadata, context) => {

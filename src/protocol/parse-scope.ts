@@ -18,8 +18,8 @@ function decode(value: string): string {
 }
 
 /**
- * Parses a scope string: `attribute:value` pairs, comma-separated, without spaces, each of the five attributes at least once. Only the
- * bare words `*` and `all` mean every value (docs/design/vault-contract.md#scopes).
+ * Parses a scope string: `attribute:value` pairs, comma-separated, without spaces, each of the five attributes at least once.
+ * Only the bare words `*` and `all` mean every value (docs/design/vault-contract.md#scopes).
  * @throws InvalidScopeError
  */
 export function parseScope(text: string): Scope {

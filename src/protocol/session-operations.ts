@@ -9,8 +9,8 @@ import { sessionOperation } from "./session-operations/session.ts";
 import { setPasswordOperation } from "./session-operations/set-password.ts";
 
 /**
- * Operations that only the web application has. For everything else it sends its session instead of an access token to the vault's
- * operations.
+ * Operations that only the web application has. For everything else it sends its session instead of an access token to the
+ * vault's operations.
  */
 export const sessionOperations = {
   app_session: sessionOperation,

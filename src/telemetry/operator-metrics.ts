@@ -11,8 +11,8 @@ export interface OperatorSizes {
 }
 
 /**
- * Registers every metric of the operator. Names and labels are API: dashboards and alerts read them. The values of each label are a
- * small closed set.
+ * Registers every metric of the operator. Names and labels are API: dashboards and alerts read them. The values of each label are
+ * a small closed set.
  */
 export function operatorMetrics(registry: MetricsRegistry, sizes: () => OperatorSizes) {
   return {

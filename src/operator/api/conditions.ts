@@ -12,12 +12,15 @@ export interface ConditionNow {
 /** Maximum length of a message in characters. The API server enforces a similar limit for the conditions of its own kinds. */
 const MAX_MESSAGE = 1024;
 
-/** Truncates a message and replaces lone surrogates: the API server would return a different text, and every reconcile would write it again. */
+/**
+ * Truncates a message and replaces lone surrogates: the API server would return a different text, and every reconcile would write
+ * it again.
+ */
 const bounded = (message: string): string => message.slice(0, MAX_MESSAGE).toWellFormed();
 
 /**
- * Returns the conditions to write: exactly those of `now` (one that is no longer true is omitted), each with the time of the last change
- * of its status. `timestamp` is RFC 3339.
+ * Returns the conditions to write: exactly those of `now` (one that is no longer true is omitted), each with the time of the last
+ * change of its status. `timestamp` is RFC 3339.
  */
 export function mergeConditions(
   before: readonly Condition[] | undefined,

@@ -44,7 +44,10 @@ const connectionColumns: Column[] = [
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
-/** Converts JSON Schema to the structural form of the API server: no `anyOf` next to int-or-string, and no bounds that only repeat the type. */
+/**
+ * Converts JSON Schema to the structural form of the API server: no `anyOf` next to int-or-string, and no bounds that only repeat
+ * the type.
+ */
 function structural(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(structural);
   if (schema === null || typeof schema !== "object") return schema;

@@ -5,7 +5,10 @@ import { withRule } from "./validation.ts";
 /** Fields that several kinds share. */
 
 const DNS_NAME = /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/;
-/** Letters, digits, '-', '_' and '.', but neither '.' nor a leading '..': such a key could point outside the directory of a volume. */
+/**
+ * Letters, digits, '-', '_' and '.', but neither '.' nor a leading '..': such a key could point outside the directory of a
+ * volume.
+ */
 export const OBJECT_KEY_PATTERN = "^[.]?[-_a-zA-Z0-9][-._a-zA-Z0-9]*$";
 export const MAX_KEY_LENGTH = 253;
 
@@ -34,8 +37,8 @@ const MAX_NAME_CHARACTERS = 256;
 const CONTROL = "[\\x00-\\x1f\\x7f-\\x9f]";
 
 /**
- * The name of a secret or file in the vault: 1 to 256 characters without control characters. The vault and the API server count code
- * points, while the `max` of zod counts UTF-16 code units.
+ * The name of a secret or file in the vault: 1 to 256 characters without control characters. The vault and the API server count
+ * code points, while the `max` of zod counts UTF-16 code units.
  */
 export const vaultName: z.ZodString = withRule(
   z
@@ -72,7 +75,8 @@ export const version = z
   .union([z.literal("latest"), z.int().min(1, VERSION_MESSAGE)], VERSION_MESSAGE)
   .meta({
     "x-kubernetes-int-or-string": true,
-    // Each of the two constrains its own type only. A CEL rule on a string of unknown length would exceed the cost budget of the API server.
+    // Each of the two constrains its own type only. A CEL rule on a string of unknown length would exceed the cost budget of the
+    // API server.
     minimum: 1,
     pattern: "^latest$",
   })

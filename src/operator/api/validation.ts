@@ -1,8 +1,8 @@
 import type { z } from "zod";
 
 /**
- * Attaches one validation rule twice: as CEL for the API server, and as a check for the reconciler, because the installed CRD may be
- * older than the operator. Rules accumulate on a schema; see docs/design/status.md#schemas.
+ * Attaches one validation rule twice: as CEL for the API server, and as a check for the reconciler, because the installed CRD may
+ * be older than the operator. Rules accumulate on a schema; see docs/design/status.md#schemas.
  */
 export function withRule<T extends z.ZodType>(
   schema: T,

@@ -14,8 +14,8 @@ import { withRule } from "./validation.ts";
 import { secretStatus } from "./status.ts";
 
 /**
- * Types of a target Secret. All others are rejected, above all those that Kubernetes or its tools act on (service-account and bootstrap
- * tokens, Helm releases, credentials of the operator); see docs/design/security.md#secret-types.
+ * Types of a target Secret. All others are rejected, above all those that Kubernetes or its tools act on (service-account and
+ * bootstrap tokens, Helm releases, credentials of the operator); see docs/design/security.md#secret-types.
  */
 const targetTypes = [
   "Opaque",

@@ -59,9 +59,9 @@ const MAX_QUEUE_LENGTH = 1_000;
 const MAX_TRACKED = 10_000;
 
 /**
- * Writes `events.k8s.io/v1` events one after the other by server-side apply, which requires the verbs `create` and `patch`. A repeated
- * event increases the count of the first one. Events beyond the limit of an object or of the queue are dropped: they are informational,
- * and the status is authoritative.
+ * Writes `events.k8s.io/v1` events one after the other by server-side apply, which requires the verbs `create` and `patch`. A
+ * repeated event increases the count of the first one. Events beyond the limit of an object or of the queue are dropped: they are
+ * informational, and the status is authoritative.
  */
 export class ApiEventRecorder implements EventRecorder {
   readonly #options: EventRecorderOptions;

@@ -56,8 +56,8 @@ export interface KubeErrorDetails {
 }
 
 /**
- * The only error that this package rejects with, apart from the reason of an aborted signal. Its message names the operation, the kind
- * and the code. It never contains the server's message or body, which can quote secret values
+ * The only error that this package rejects with, apart from the reason of an aborted signal. Its message names the operation, the
+ * kind and the code. It never contains the server's message or body, which can quote secret values
  * (docs/design/security.md#api-server-messages).
  */
 export class KubeError extends Error {

@@ -59,8 +59,8 @@ export interface ObjectRef {
 }
 
 /**
- * Selects all namespaces in a list or watch; the only scope of a cluster-scoped resource. It is explicit, so that a missing namespace is
- * an error and not a read of the whole cluster (docs/design/security.md#namespaces).
+ * Selects all namespaces in a list or watch; the only scope of a cluster-scoped resource. It is explicit, so that a missing
+ * namespace is an error and not a read of the whole cluster (docs/design/security.md#namespaces).
  */
 export const ALL_NAMESPACES = "*";
 

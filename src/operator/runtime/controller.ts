@@ -4,8 +4,8 @@ import type { Logger } from "../../lib/logger.ts";
 import type { WorkQueue } from "./work-queue.ts";
 
 /**
- * A failure that a retry cannot resolve. The controller does not requeue the key, which is reconciled again only when it is added to the
- * queue.
+ * A failure that a retry cannot resolve. The controller does not requeue the key, which is reconciled again only when it is added
+ * to the queue.
  */
 export class TerminalError extends Error {
   constructor(message: string, options?: ErrorOptions) {
@@ -44,7 +44,8 @@ export interface ControllerOptions {
 }
 
 /**
- * Takes keys from the queue and reconciles them until `signal` is aborted; resolves when the last reconciliation has ended. Never rejects.
+ * Takes keys from the queue and reconciles them until `signal` is aborted; resolves when the last reconciliation has ended. Never
+ * rejects.
  *
  * A reconciliation that rejects is retried after the key's backoff or the error's own `retryAfterMs`, whichever is longer; a
  * `TerminalError` is not retried. A failure of one key never affects another.

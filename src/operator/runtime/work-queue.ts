@@ -29,8 +29,8 @@ const RETRY = { baseMs: 5, maxMs: 1_000_000 };
 /**
  * A queue of keys with client-go's semantics, and priorities.
  *
- * Guarantees: one worker at a time has a key; a key added several times before it is taken is processed once; a key added while it is
- * processed is processed once more afterwards; no key added before `shutdown` is lost.
+ * Guarantees: one worker at a time has a key; a key added several times before it is taken is processed once; a key added while
+ * it is processed is processed once more afterwards; no key added before `shutdown` is lost.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
@@ -98,8 +98,9 @@ export class WorkQueue {
   }
 
   /**
-   * Adds the key after its backoff, and not before `atLeastMs`. The backoff is 5 ms after the first failure, doubles with each further one
-   * up to 1000 s, and is shortened by a random part of up to a half. A key being processed keeps its priority. `forget` resets it.
+   * Adds the key after its backoff, and not before `atLeastMs`. The backoff is 5 ms after the first failure, doubles with each
+   * further one up to 1000 s, and is shortened by a random part of up to a half. A key being processed keeps its priority.
+   * `forget` resets it.
    */
   addRateLimited(key: string, atLeastMs = 0): void {
     const backoff = this.#failures.get(key) ?? new Backoff(RETRY, this.#options.random);
@@ -133,8 +134,8 @@ export class WorkQueue {
   }
 
   /**
-   * Closes the queue: workers get `undefined` instead of a key, and additions are ignored. Keys that were not taken are dropped, because
-   * the next leader queues all resources again.
+   * Closes the queue: workers get `undefined` instead of a key, and additions are ignored. Keys that were not taken are dropped,
+   * because the next leader queues all resources again.
    */
   shutdown(): void {
     this.#closed = true;

@@ -9,8 +9,9 @@ export type Content = ReadonlyMap<string, Uint8Array>;
 export const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /**
- * Returns the base64url HMAC-SHA256 of a content under the key of the installation. Each key and value is prefixed with its length, so
- * that different contents never produce the same input. A plain hash would let a reader of the metadata guess short values.
+ * Returns the base64url HMAC-SHA256 of a content under the key of the installation. Each key and value is prefixed with its
+ * length, so that different contents never produce the same input. A plain hash would let a reader of the metadata guess short
+ * values.
  */
 export function contentDigest(key: Redacted<Uint8Array>, content: Content): string {
   const hmac = createHmac("sha256", key.reveal());

@@ -115,10 +115,10 @@ function obstacle(resource: SyncResource, resolutions: readonly Resolution[], ta
 }
 
 /**
- * Decides the plan for one resource. Pure and total. `resolutions` has one entry per item, in the order of the spec.
- * A target is only created complete: none is written while an item is unavailable. An existing target keeps the bytes of unavailable
- * items and follows the others; if its annotations no longer identify those bytes, it is left unchanged.
- * See docs/design/engine.md#target-writes and docs/design/engine.md#removals.
+ * Decides the plan for one resource. Pure and total. `resolutions` has one entry per item, in the order of the spec. A target is
+ * only created complete: none is written while an item is unavailable. An existing target keeps the bytes of unavailable items
+ * and follows the others; if its annotations no longer identify those bytes, it is left unchanged. See
+ * docs/design/engine.md#target-writes and docs/design/engine.md#removals.
  */
 export function decide<C extends Candidate>(
   resource: SyncResource,
@@ -135,7 +135,8 @@ export function decide<C extends Candidate>(
     if (target.state !== "owned" || !allDropped) return { plan: { action: "keep" }, readyCondition };
     return { plan: { action: "delete", uid: target.uid, resourceVersion: target.resourceVersion }, readyCondition };
   }
-  // The API server would reject a Secret without a key that its type requires: keep it until the key is back, or all keys are removed.
+  // The API server would reject a Secret without a key that its type requires: keep it until the key is back, or all keys are
+  // removed.
   if (missingKeys(resource, entries).length > 0) return { plan: { action: "keep" }, readyCondition };
   if (target.state === "absent") {
     const complete = resolutions.every(({ state }) => state === "found" || state === "removed");

@@ -46,7 +46,9 @@ function explain(problem: Problem): string {
   }
 }
 
-/** Returns the Ready condition of all items of a resource: the most severe kind of problem, and up to three items that have it. */
+/**
+ * Returns the Ready condition of all items of a resource: the most severe kind of problem, and up to three items that have it.
+ */
 export function readyConditionOf(resolutions: readonly Resolution[]): ReadyCondition {
   const problems = resolutions.filter((resolution) => resolution.state !== "found");
   const [worst] = problems.sort((a, b) => severity.indexOf(a.state) - severity.indexOf(b.state));

@@ -1,7 +1,9 @@
 import { isAccepted, type SyncItem, type SyncResource } from "./sync-resource.ts";
 import { type SyncedKey, sourceId } from "./target.ts";
 
-/** An entry of the vault's list that matches the name of an item. Timestamps are in milliseconds since the epoch, sizes in bytes. */
+/**
+ * An entry of the vault's list that matches the name of an item. Timestamps are in milliseconds since the epoch, sizes in bytes.
+ */
 export interface Candidate {
   readonly owner: string | undefined;
   /** Created by the account of the connection itself. */
@@ -9,7 +11,9 @@ export interface Candidate {
   readonly latest: number;
   /** Sizes of the existing versions; `undefined` if the list does not contain them. */
   readonly sizes: ReadonlyMap<number, number> | undefined;
-  /** Creation times of versions, as far as listed. An entry that was deleted and recreated has the same versions with other bytes. */
+  /**
+   * Creation times of versions, as far as listed. An entry that was deleted and recreated has the same versions with other bytes.
+   */
   readonly createdAt?: ReadonlyMap<number, number> | undefined;
   readonly expiresAt: number | undefined;
   readonly deleteAt: number | undefined;
@@ -34,7 +38,10 @@ export type Resolution<C extends Candidate = Candidate> =
   | { readonly state: "no-version"; readonly item: SyncItem; readonly candidate: C; readonly version: number }
   | { readonly state: "regressed"; readonly item: SyncItem; readonly candidate: C; readonly syncedVersion: number };
 
-/** Prefers an own entry over a shared one of the same name, so that no other user can break a resource by sharing a secret with it. */
+/**
+ * Prefers an own entry over a shared one of the same name, so that no other user can break a resource by sharing a secret with
+ * it.
+ */
 function choose<C extends Candidate>(item: SyncItem, candidates: readonly C[]): C | "none" | "several" {
   const wanted = item.owner?.toLowerCase();
   const matching = wanted === undefined ? candidates : candidates.filter(({ owner }) => owner?.toLowerCase() === wanted);
@@ -45,9 +52,9 @@ function choose<C extends Candidate>(item: SyncItem, candidates: readonly C[]): 
 }
 
 /**
- * Returns which version of which entry of the vault an item refers to. Pure and total.
- * "Removed" requires evidence: the entry is absent from a complete list and its own deadline has passed; otherwise it is "missing".
- * A `latest` below the synced version is "regressed" and only followed if a user accepted it; see docs/design/engine.md#removals.
+ * Returns which version of which entry of the vault an item refers to. Pure and total. "Removed" requires evidence: the entry is
+ * absent from a complete list and its own deadline has passed; otherwise it is "missing". A `latest` below the synced version is
+ * "regressed" and only followed if a user accepted it; see docs/design/engine.md#removals.
  */
 export function resolveItem<C extends Candidate>(
   resource: SyncResource,

@@ -97,12 +97,14 @@ function syncedKeys(annotations: Readonly<Record<string, string>>): {
 }
 
 /**
- * Reports whether an existing object belongs to this resource: the resource is its controller, or the object has the operator's label and
- * names the resource as its owner, because the resource was deleted and recreated. See docs/design/security.md#target-takeover.
+ * Reports whether an existing object belongs to this resource: the resource is its controller, or the object has the operator's
+ * label and names the resource as its owner, because the resource was deleted and recreated. See
+ * docs/design/security.md#target-takeover.
  */
 export function isOwnedBy(resource: SyncResource, metadata: TargetMetadata): boolean {
   if (metadata.owners.some((owner) => owner.controller && owner.uid === resource.uid)) return true;
-  // An object with another controller belongs to that one, whatever its labels. A deleted resource of the same name does not count.
+  // An object with another controller belongs to that one, whatever its labels. A deleted resource of the same name does not
+  // count.
   if (metadata.owners.some((owner) => owner.controller && owner.name !== resource.name)) return false;
   return metadata.labels[MANAGED_BY_LABEL] === MANAGED_BY && metadata.annotations[OWNER_ANNOTATION] === ownerName(resource);
 }

@@ -34,8 +34,8 @@ export interface ConnectionOptions {
   readonly logger: Logger;
   readonly observer?: VaultObserver | undefined;
   /**
-   * Called after the first list, and after each list that differs from the previous one in a name or in whether files are listed. The
-   * new snapshot is already available. Must not throw.
+   * Called after the first list, and after each list that differs from the previous one in a name or in whether files are listed.
+   * The new snapshot is already available. Must not throw.
    */
   readonly onChange: (change: SnapshotChange) => void;
   /** Called when the health state or the kind of failure changes. Must not throw. */

@@ -62,8 +62,8 @@ type HealthState = "starting" | "healthy" | "failing";
 export interface Health {
   readonly state: HealthState;
   /**
-   * The last failure while `failing`: a VaultError, or the error of the credential source. Contains no text from the server. A failure
-   * of `list_file` alone does not affect the secrets of the snapshot.
+   * The last failure while `failing`: a VaultError, or the error of the credential source. Contains no text from the server. A
+   * failure of `list_file` alone does not affect the secrets of the snapshot.
    */
   readonly error: Error | undefined;
   /** Wall-clock time at which this state began. */
@@ -98,8 +98,8 @@ export interface Connection extends AsyncDisposable {
   /** Makes new sockets trust this PEM bundle (`undefined`: the public authorities) and lists immediately. */
   updateCa(ca: string | undefined): void;
   /**
-   * Returns the bytes of one version. Callers share them and must not modify them. If the response names another version than requested,
-   * the value has the version of the response.
+   * Returns the bytes of one version. Callers share them and must not modify them. If the response names another version than
+   * requested, the value has the version of the response.
    * @throws a VaultError, or the reason of `signal`
    */
   secretValue(record: SecretRecord, version: number, signal: AbortSignal): Promise<SecretValue>;

@@ -1,8 +1,8 @@
 import type { Operation } from "../../protocol/operation-paths.ts";
 
 /**
- * The closed set of failures of a vault request, discriminated by `kind` (docs/design/engine.md#vault-failures). A message consists of
- * fixed words, the operation, codes and numbers: never of the server's text, a value, a name or a token.
+ * The closed set of failures of a vault request, discriminated by `kind` (docs/design/engine.md#vault-failures). A message
+ * consists of fixed words, the operation, codes and numbers: never of the server's text, a value, a name or a token.
  */
 export type VaultError = TransientError | AuthError | RateLimitedError | PermanentError | UnexpectedResponse | RefusedError;
 export type VaultErrorKind = VaultError["kind"];
@@ -19,8 +19,9 @@ class VaultErrorBase extends Error {
 
 /**
  * `unreachable`: no connection (refused, no route, unknown host, connect timeout). `timeout`: the deadline of the request passed.
- * `reset`: the connection broke before the response was complete. `server_error`: 5xx, 408 or 425. `circuit_open`: not sent, because
- * several requests in a row failed. `size_mismatch`, `digest_mismatch`: a download differs from its listed size or digest.
+ * `reset`: the connection broke before the response was complete. `server_error`: 5xx, 408 or 425. `circuit_open`: not sent,
+ * because several requests in a row failed. `size_mismatch`, `digest_mismatch`: a download differs from its listed size or
+ * digest.
  */
 export type TransientCode =
   | "unreachable"
@@ -56,7 +57,10 @@ export class TransientError extends VaultErrorBase {
   }
 }
 
-/** The part that the vault rejected: the `credentials` at login, the access `token` (also a fresh one), the `refresh_token`, or the email. */
+/**
+ * The part that the vault rejected: the `credentials` at login, the access `token` (also a fresh one), the `refresh_token`, or
+ * the email.
+ */
 export type AuthCode = "credentials" | "token" | "refresh_token" | "email_mismatch";
 
 /** The vault rejected our identity. */

@@ -33,7 +33,10 @@ interface Opened {
 
 type Entry = Opened | { readonly notReady: string };
 
-/** Number of refresh intervals without a response after which the resources of a connection are `Stale`; see docs/design/engine.md#vault-failures. */
+/**
+ * Number of refresh intervals without a response after which the resources of a connection are `Stale`; see
+ * docs/design/engine.md#vault-failures.
+ */
 const STALE_AFTER_INTERVALS = 3;
 
 /** Holds the open connections and tracks whether each vault still responds. */
@@ -128,7 +131,9 @@ export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
     return entry !== undefined && "connection" in entry ? entry : undefined;
   }
 
-  /** The first list concerns all resources, including those whose names it does not contain; later ones only the changed names. */
+  /**
+   * The first list concerns all resources, including those whose names it does not contain; later ones only the changed names.
+   */
   #onSnapshotChange(key: string, change: SnapshotChange): void {
     const entry = this.#opened(key);
     if (entry === undefined) return;

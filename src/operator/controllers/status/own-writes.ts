@@ -16,8 +16,8 @@ function isOlder(a: string, b: string): boolean {
 }
 
 /**
- * Stores the writes of this process that the watch has not shown yet, so that a reconcile right after a write sees it.
- * An entry is dropped when the watch shows it or something newer, and after {@link WATCH_LAG_MS} in any case: the object may have been
+ * Stores the writes of this process that the watch has not shown yet, so that a reconcile right after a write sees it. An entry
+ * is dropped when the watch shows it or something newer, and after {@link WATCH_LAG_MS} in any case: the object may have been
  * deleted during a gap of the watch.
  */
 export class OwnWrites<T extends Versioned> {

@@ -13,6 +13,8 @@ export interface ConnectionAccess {
 
 /** Port through which resources find their connection. Keys are `namespace/name`. */
 export interface ConnectionDirectory {
-  /** Returns `opening` if the connection is not open yet; its resources are requeued then. `notReady` is why it cannot be opened. */
+  /**
+   * Returns `opening` if the connection is not open yet; its resources are requeued then. `notReady` is why it cannot be opened.
+   */
   get(key: string): ConnectionAccess | { readonly notReady: string } | "opening" | undefined;
 }

@@ -7,8 +7,8 @@ import type { Outcome } from "./outcome.ts";
 const CONFLICT_RETRY_MS = 30_000;
 
 /**
- * Returns the delay in milliseconds until a resource has to be reconciled without any change: its own retry, the next deadline of a
- * source, or the time by which the watch must have shown a write. `undefined`: reconcile on the next change only.
+ * Returns the delay in milliseconds until a resource has to be reconciled without any change: its own retry, the next deadline of
+ * a source, or the time by which the watch must have shown a write. `undefined`: reconcile on the next change only.
  */
 export function nextRequeue(outcome: Outcome, resolutions: readonly Resolution[], now: number): number | undefined {
   const delays = resolutions.flatMap((resolution) => {

@@ -31,8 +31,8 @@ export function mergeUnreported(now: Outcome, earlier: Outcome | undefined): Out
 }
 
 /**
- * Returns the outcome of a failed reconcile. A failure that is retried leaves Ready unchanged if there is a target; without a target,
- * Ready reports the failure.
+ * Returns the outcome of a failed reconcile. A failure that is retried leaves Ready unchanged if there is a target; without a
+ * target, Ready reports the failure.
  */
 export function failedOutcome(failure: SyncFailure, versions: ReadonlyMap<string, number>, hasTarget: boolean): Outcome {
   const requeueAfterMs = failure.retryAfterMs;

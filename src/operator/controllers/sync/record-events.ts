@@ -19,8 +19,8 @@ function versions(outcome: Outcome): string {
 }
 
 /**
- * Records the events of one reconcile. The first creation of a target is no event: the status contains it, and a cold start of many
- * resources should cost two writes each. A failure is recorded once; see docs/design/status.md#events.
+ * Records the events of one reconcile. The first creation of a target is no event: the status contains it, and a cold start of
+ * many resources should cost two writes each. A failure is recorded once; see docs/design/status.md#events.
  */
 export function recordEvents(events: EventRecorder, { kind, metadata }: KubeObject, before: SyncStatus, outcome: Outcome): void {
   const regarding = {

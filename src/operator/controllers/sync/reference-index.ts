@@ -31,7 +31,9 @@ class Groups {
 
 const sourceKey = (connection: string, source: string): string => `${connection}\n${source}`;
 
-/** Finds the resources that a change concerns: by connection, by the name of a source, and by target. Keys are `namespace/name`. */
+/**
+ * Finds the resources that a change concerns: by connection, by the name of a source, and by target. Keys are `namespace/name`.
+ */
 export class ReferenceIndex {
   readonly #references = new Map<string, References>();
   readonly #byConnection = new Groups();

@@ -52,7 +52,9 @@ function annotations({ resource, digest, synced }: Rendering): Record<string, st
   };
 }
 
-/** Returns the owners that others added, without controllers (an object has at most one) and deleted resources of the same name. */
+/**
+ * Returns the owners that others added, without controllers (an object has at most one) and deleted resources of the same name.
+ */
 function foreignOwners(current: ObjectMeta | undefined, { resource, owner }: Rendering): OwnerReference[] {
   return (current?.ownerReferences ?? []).filter(
     (reference) => reference.controller !== true && !(reference.kind === owner.kind && reference.name === resource.name),
@@ -60,8 +62,8 @@ function foreignOwners(current: ObjectMeta | undefined, { resource, owner }: Ren
 }
 
 /**
- * Returns the complete target. Foreign labels, annotations, finalizers and owners of `current` are preserved; the content belongs to the
- * operator, so keys that others added are removed. The resourceVersion of `current` is the precondition of the write.
+ * Returns the complete target. Foreign labels, annotations, finalizers and owners of `current` are preserved; the content belongs
+ * to the operator, so keys that others added are removed. The resourceVersion of `current` is the precondition of the write.
  */
 export function renderTarget(rendering: Rendering, current: ObjectMeta | undefined): KubeObject {
   const { resource, content } = rendering;

@@ -30,8 +30,8 @@ export interface SyncControllerOptions<C extends Candidate> {
 }
 
 /**
- * Maps changes of specs, targets and the vault to keys of the work queue. It decides nothing: every key goes through the same reconcile;
- * see docs/design/engine.md#wake-ups.
+ * Maps changes of specs, targets and the vault to keys of the work queue. It decides nothing: every key goes through the same
+ * reconcile; see docs/design/engine.md#wake-ups.
  */
 export class SyncController<C extends Candidate> {
   readonly references = new ReferenceIndex();

@@ -61,7 +61,10 @@ export function vaultFailure(error: VaultError, source: string): SyncFailure {
   }
 }
 
-/** Returns the fields that the API server names, and nothing else: its messages may quote values. See docs/design/security.md#api-server-messages. */
+/**
+ * Returns the fields that the API server names, and nothing else: its messages may quote values. See
+ * docs/design/security.md#api-server-messages.
+ */
 function fields(error: KubeError): string {
   return error.causes.map(({ field, reason }) => `${field} (${reason})`).join(", ") || error.reason || error.kind;
 }

@@ -60,8 +60,9 @@ const statusOnly = (readyCondition: ReadyCondition | undefined): SyncResult => (
 });
 
 /**
- * Reconciles VaultSecrets and VaultFiles, level-triggered: gathers what is known (the own store, the mirror of the vault, the metadata of
- * the target), decides without I/O, applies the plan, and writes the status if it changed; see docs/design/engine.md#data-flow.
+ * Reconciles VaultSecrets and VaultFiles, level-triggered: gathers what is known (the own store, the mirror of the vault, the
+ * metadata of the target), decides without I/O, applies the plan, and writes the status if it changed; see
+ * docs/design/engine.md#data-flow.
  */
 export class SyncReconciler<C extends Candidate> {
   readonly #options: SyncReconcilerOptions<C>;
@@ -127,7 +128,9 @@ export class SyncReconciler<C extends Candidate> {
     return this.#syncFromSnapshot(context, access, snapshot);
   }
 
-  /** The vault was not listed yet. A target that was in sync stays Ready; the first list of the connection requeues the resource. */
+  /**
+   * The vault was not listed yet. A target that was in sync stays Ready; the first list of the connection requeues the resource.
+   */
   #awaitSnapshot(resource: SyncResource, before: SyncStatus, access: ConnectionAccess): SyncResult | undefined {
     const { state, error } = access.connection.health;
     if (state !== "failing" && access.staleSince === undefined) return undefined;

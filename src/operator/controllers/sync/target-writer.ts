@@ -172,7 +172,10 @@ export class TargetWriter<C extends Candidate> {
   }
 }
 
-/** Reports whether the watch can see the object (it selects by label) and whether its type, which is immutable, is the requested one. */
+/**
+ * Reports whether the watch can see the object (it selects by label) and whether its type, which is immutable, is the requested
+ * one.
+ */
 function hasRequiredMetadata({ target }: SyncResource, object: KubeObject): boolean {
   const hasType = target.kind !== "Secret" || object.type === (target.type ?? "Opaque");
   return hasType && object.metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY;

@@ -51,8 +51,9 @@ export interface KubeApi {
   /** Lists the whole collection in pages of 500 objects. Rejects with `Gone` when it took too long and has to start again. */
   list(resource: ResourceDescriptor, options: ListOptions, signal: AbortSignal): AsyncIterable<ListPage>;
   /**
-   * Yields the events after `resourceVersion`. Ends when the server ends the watch or closes the connection between two events. Throws
-   * for an ERROR event, a reset, or an unreadable line. A dead peer is silent, so the caller has to limit the time without an event.
+   * Yields the events after `resourceVersion`. Ends when the server ends the watch or closes the connection between two events.
+   * Throws for an ERROR event, a reset, or an unreadable line. A dead peer is silent, so the caller has to limit the time without
+   * an event.
    */
   watch(resource: ResourceDescriptor, options: WatchOptions, signal: AbortSignal): AsyncIterable<WatchEvent>;
   /** Creates the object by POST; `AlreadyExists` when the name is taken. */
@@ -60,13 +61,13 @@ export interface KubeApi {
   /** Replaces the whole object by PUT. Requires `metadata.resourceVersion`; `Conflict` when the object has changed since. */
   replace(resource: ResourceDescriptor, object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
   /**
-   * Applies exactly the fields in `object` on the server, under the client's field manager; creates the object if it does not exist.
-   * Without `force`, a field of another manager is a `Conflict`.
+   * Applies exactly the fields in `object` on the server, under the client's field manager; creates the object if it does not
+   * exist. Without `force`, a field of another manager is a `Conflict`.
    */
   apply(resource: ResourceDescriptor, object: KubeObject, options: { force: boolean }, signal: AbortSignal): Promise<KubeObject>;
   /**
-   * Replaces only the status, by PUT on the status subresource. With `resourceVersion` and `uid` in `ref`, another state of the object
-   * is a `Conflict`. For custom resources only: the API server ignores the rest of the object for them.
+   * Replaces only the status, by PUT on the status subresource. With `resourceVersion` and `uid` in `ref`, another state of the
+   * object is a `Conflict`. For custom resources only: the API server ignores the rest of the object for them.
    */
   replaceStatus(resource: ResourceDescriptor, ref: StateRef, status: object, signal: AbortSignal): Promise<KubeObject>;
   /** Deletes the object; with `uid` or `resourceVersion` in `ref`, another object or state is a `Conflict`. */

@@ -236,7 +236,10 @@ function selectors(options: ListOptions): URLSearchParams {
   return query;
 }
 
-/** Returns the delay before a retry, if one is safe: the server did not start a request rejected with 429, but may have started one that ends with 503. */
+/**
+ * Returns the delay before a retry, if one is safe: the server did not start a request rejected with 429, but may have started
+ * one that ends with 503.
+ */
 function retryDelay(error: KubeError, request: ApiRequest): number | undefined {
   if (error.kind === "TooManyRequests") return error.retryAfterMs ?? 1_000;
   return error.status === 503 && request.method !== "POST" ? error.retryAfterMs : undefined;

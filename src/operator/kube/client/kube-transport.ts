@@ -29,8 +29,9 @@ const KEEP_ALIVE_MS = 45_000;
 const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
 
 /**
- * Sends requests to one API server over HTTP/1.1, with one connection pool for requests and one for watches. HTTP/2 would use a single
- * connection, and its pings do not detect a dead peer. New TLS material creates new pools; requests on the old ones finish there.
+ * Sends requests to one API server over HTTP/1.1, with one connection pool for requests and one for watches. HTTP/2 would use a
+ * single connection, and its pings do not detect a dead peer. New TLS material creates new pools; requests on the old ones finish
+ * there.
  */
 export class KubeTransport implements AsyncDisposable {
   readonly #credentials: Credentials;

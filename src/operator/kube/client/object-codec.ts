@@ -10,8 +10,8 @@ export interface DecodedList {
 }
 
 /**
- * Decodes an object of the API server. Checks only the metadata that this package uses; the caller parses the rest. Sets `apiVersion` and
- * `kind`, which items of built-in lists and metadata-only responses lack.
+ * Decodes an object of the API server. Checks only the metadata that this package uses; the caller parses the rest. Sets
+ * `apiVersion` and `kind`, which items of built-in lists and metadata-only responses lack.
  * @throws KubeError `Unexpected` when the metadata is missing
  */
 export function decodeObject(resource: ResourceDescriptor, value: unknown, operation: string): KubeObject {

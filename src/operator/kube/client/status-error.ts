@@ -4,7 +4,10 @@ import { retryAfterMs } from "../../../lib/retry-after.ts";
 
 const Cause = z.object({ field: z.string().catch(""), reason: z.string().catch("") });
 
-/** The fields of `metav1.Status` that are used here. `message` never leaves this file (docs/design/security.md#api-server-messages). */
+/**
+ * The fields of `metav1.Status` that are used here. `message` never leaves this file
+ * (docs/design/security.md#api-server-messages).
+ */
 const Status = z.object({
   kind: z.literal("Status"),
   code: z.number().optional().catch(undefined),
@@ -72,7 +75,10 @@ function kindOf(code: number, status: Status): KubeErrorKind {
   }
 }
 
-/** Maps a status code without a readable Status. The response may come from a proxy, whose 404 does not mean that the object is gone. */
+/**
+ * Maps a status code without a readable Status. The response may come from a proxy, whose 404 does not mean that the object is
+ * gone.
+ */
 function kindOfBareCode(code: number): KubeErrorKind {
   if (code === 401) return "Unauthorized";
   if (code === 403) return "Forbidden";

@@ -3,8 +3,8 @@ interface Waiter {
 }
 
 /**
- * Limits the number of writes in flight. A 429 halves the limit and a success raises it slightly (additive increase, multiplicative
- * decrease), between 1 and `max`.
+ * Limits the number of writes in flight. A 429 halves the limit and a success raises it slightly (additive increase,
+ * multiplicative decrease), between 1 and `max`.
  */
 export class WriteLimiter {
   readonly #max: number;

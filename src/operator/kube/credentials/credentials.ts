@@ -26,7 +26,10 @@ export interface AccessSource {
   load(fresh: boolean): Promise<Access>;
 }
 
-/** Time after which a rotated token or CA is read. client-go reads a token once a minute; the kubelet rotates it long before it expires. */
+/**
+ * Time after which a rotated token or CA is read. client-go reads a token once a minute; the kubelet rotates it long before it
+ * expires.
+ */
 const CACHE_MS = 10_000;
 
 /** Caches the access of one source for a short time and shares it among all requests. */

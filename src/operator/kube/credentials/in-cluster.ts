@@ -8,7 +8,8 @@ import type { Access, AccessSource } from "./credentials.ts";
 export const SERVICE_ACCOUNT_DIRECTORY = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /**
- * Returns the access of the pod's own ServiceAccount. It needs no client library: loading @kubernetes/client-node costs some 80 MB.
+ * Returns the access of the pod's own ServiceAccount. It needs no client library: loading @kubernetes/client-node costs some 80
+ * MB.
  *
  * @param server host and port from `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`
  */

@@ -11,8 +11,8 @@ export interface CredentialsOptions {
 }
 
 /**
- * Loads the credentials for the API server from the first available source, in the order of controller-runtime: the given kubeconfig,
- * `KUBECONFIG`, the pod's own ServiceAccount, the kubeconfig in the home directory.
+ * Loads the credentials for the API server from the first available source, in the order of controller-runtime: the given
+ * kubeconfig, `KUBECONFIG`, the pod's own ServiceAccount, the kubeconfig in the home directory.
  *
  * @throws KubeConfigError when no source is available or the kubeconfig is not usable
  */

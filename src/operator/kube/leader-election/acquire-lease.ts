@@ -7,9 +7,9 @@ import { Leadership } from "./leadership.ts";
 import { LEASES } from "../resource.ts";
 
 /**
- * Waits until this process holds the Lease. A holder has lost it when no renewal was observed for the Lease's duration, counted on the
- * monotonic clock of this process from the first observation of the last renewal. The times written in the Lease are never compared with
- * local time, because clocks differ.
+ * Waits until this process holds the Lease. A holder has lost it when no renewal was observed for the Lease's duration, counted
+ * on the monotonic clock of this process from the first observation of the last renewal. The times written in the Lease are never
+ * compared with local time, because clocks differ.
  *
  * No error of the API server ends the wait; it rejects only with the signal's reason. The caller has to watch `Leadership.lost`.
  */
@@ -51,7 +51,10 @@ class Candidate {
     this.#timing = timing;
   }
 
-  /** Tries once to take the Lease. Returns it and the monotonic time at which the request was sent, or `undefined` if another process holds it. */
+  /**
+   * Tries once to take the Lease. Returns it and the monotonic time at which the request was sent, or `undefined` if another
+   * process holds it.
+   */
   async tryAcquire(signal: AbortSignal): Promise<{ record: LeaseRecord; sentAt: number } | undefined> {
     const { api, namespace, name, identity, clock } = this.#options;
     const { durationMs, renewDeadlineMs } = this.#timing;

@@ -8,8 +8,8 @@ import { LEASES } from "../resource.ts";
 /**
  * Holds the Lease: renews it until it is released or lost.
  *
- * `mayWrite` is the fence. It returns false from `renewDeadlineMs` after the last renewal was *sent*, well before another process may take
- * the Lease, even if this process was suspended meanwhile. `lost` is aborted no later. A lost Lease is never regained.
+ * `mayWrite` is the fence. It returns false from `renewDeadlineMs` after the last renewal was *sent*, well before another process
+ * may take the Lease, even if this process was suspended meanwhile. `lost` is aborted no later. A lost Lease is never regained.
  */
 export class Leadership implements AsyncDisposable {
   readonly #options: LeaseOptions & { readonly timing: LeaseTiming };
@@ -40,8 +40,8 @@ export class Leadership implements AsyncDisposable {
   }
 
   /**
-   * Releases the Lease, so that the next leader does not wait until it expires. Call it when no write is in flight: `mayWrite` returns
-   * false from now on. Never rejects; if the API server is unavailable, the Lease expires by itself.
+   * Releases the Lease, so that the next leader does not wait until it expires. Call it when no write is in flight: `mayWrite`
+   * returns false from now on. Never rejects; if the API server is unavailable, the Lease expires by itself.
    */
   async release(): Promise<void> {
     if (this.#ended.signal.aborted) return;

@@ -33,7 +33,10 @@ export function readLease(object: KubeObject): LeaseRecord {
   };
 }
 
-/** Returns the Lease to write when `holder` takes or renews it. `now` is wall-clock time and informational: expiry is never derived from it. */
+/**
+ * Returns the Lease to write when `holder` takes or renews it. `now` is wall-clock time and informational: expiry is never
+ * derived from it.
+ */
 export function heldLease(
   before: LeaseRecord | undefined,
   name: LeaseName,

@@ -57,7 +57,10 @@ export class TokenManager {
     return this.#token;
   }
 
-  /** Returns a token that is valid as far as known. @throws a VaultError, an error of the credential source, or the signal's reason */
+  /**
+   * Returns a token that is valid as far as known.
+   * @throws a VaultError, an error of the credential source, or the signal's reason
+   */
   async getToken(signal: AbortSignal): Promise<Token> {
     const token = this.#token;
     if (!token || !this.#isValid(token)) return this.#refreshOrLogin(signal);

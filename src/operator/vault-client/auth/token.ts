@@ -32,8 +32,8 @@ export interface TokenDefaults {
 }
 
 /**
- * Returns the token of a response that has just arrived. Its lifetime starts at the arrival and is clamped to 1 minute … 100 years; a
- * refresh is due after 2/3 of it ± 10 %, at the latest after 45 days.
+ * Returns the token of a response that has just arrived. Its lifetime starts at the arrival and is clamped to 1 minute … 100
+ * years; a refresh is due after 2/3 of it ± 10 %, at the latest after 45 days.
  */
 export function tokenFrom(response: TokenResponse, defaults: TokenDefaults, clock: Clock, random: Random): Token {
   const requested = response.expiresInSeconds === undefined ? defaults.lifetimeMs : response.expiresInSeconds * 1000;

@@ -14,9 +14,9 @@ type BreakerState =
   | { readonly kind: "limited"; readonly until: number };
 
 /**
- * Protects a failing vault: after 5 transient failures in a row, requests fail immediately. After 1 s … 5 min a single request probes
- * the vault; any response that is not a transient failure closes the circuit breaker. A 429 rejects all requests for the time that it
- * names.
+ * Protects a failing vault: after 5 transient failures in a row, requests fail immediately. After 1 s … 5 min a single request
+ * probes the vault; any response that is not a transient failure closes the circuit breaker. A 429 rejects all requests for the
+ * time that it names.
  */
 export class CircuitBreaker {
   readonly #clock: Clock;

@@ -83,8 +83,8 @@ export type LookupAll = (
 ) => void;
 
 /**
- * Returns a lookup function for `net.connect`, so that the checked addresses are those that the socket connects to: a second lookup
- * could return others. One forbidden address refuses the name.
+ * Returns a lookup function for `net.connect`, so that the checked addresses are those that the socket connects to: a second
+ * lookup could return others. One forbidden address refuses the name.
  */
 export function policyLookup(policy: HostPolicy, lookup: LookupAll = systemLookup): LookupFunction {
   return (hostname, options, callback) => {

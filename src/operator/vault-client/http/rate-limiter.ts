@@ -4,7 +4,10 @@ import type { Clock } from "../../../lib/clock.ts";
 const SLOWEST_SHARE = 1 / 16;
 const RECOVERY_SHARE = 1 / 20;
 
-/** A token bucket for requests: `perSecond` per second, bursts of twice that, in order of arrival (docs/design/engine.md#vault-failures). */
+/**
+ * A token bucket for requests: `perSecond` per second, bursts of twice that, in order of arrival
+ * (docs/design/engine.md#vault-failures).
+ */
 export class RateLimiter {
   readonly #clock: Clock;
   readonly #full: number;

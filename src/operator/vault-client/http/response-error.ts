@@ -64,8 +64,8 @@ function authError(operation: Operation, status: number, code: ErrorCode | undef
 }
 
 /**
- * Maps an unsuccessful response to an error: by status, refined by the contract's code if the body has one. A "not found" that is not
- * JSON comes from a proxy, and is an unexpected response.
+ * Maps an unsuccessful response to an error: by status, refined by the contract's code if the body has one. A "not found" that is
+ * not JSON comes from a proxy, and is an unexpected response.
  * @param now wall-clock time
  */
 export function responseError(operation: Operation, response: VaultResponse, now: number): VaultError {

@@ -15,8 +15,8 @@ export interface VaultHttpOptions {
 }
 
 /**
- * Sends requests through the rate limiter and the circuit breaker, maps responses to `VaultError`s and reports them to the observer.
- * Time spent waiting for the limiter does not count against the deadline.
+ * Sends requests through the rate limiter and the circuit breaker, maps responses to `VaultError`s and reports them to the
+ * observer. Time spent waiting for the limiter does not count against the deadline.
  */
 export class VaultHttp {
   readonly #options: VaultHttpOptions;

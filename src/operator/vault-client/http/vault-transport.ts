@@ -43,8 +43,8 @@ export interface VaultResponse {
 }
 
 /**
- * Sends one POST and reads one whole response within its limits. Never follows a redirect, requests compression, retries or uses a
- * proxy. Does not interpret the status.
+ * Sends one POST and reads one whole response within its limits. Never follows a redirect, requests compression, retries or uses
+ * a proxy. Does not interpret the status.
  */
 export class VaultTransport implements AsyncDisposable {
   readonly #options: VaultTransportOptions;
@@ -115,7 +115,8 @@ function open({ url: address, policy }: VaultTransportOptions, ca: string | unde
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /**
- * Returns a context for TLS 1.2 or later that trusts the PEM bundle *instead of* the public authorities, or these without a bundle.
+ * Returns a context for TLS 1.2 or later that trusts the PEM bundle *instead of* the public authorities, or these without a
+ * bundle.
  * @throws Error when the bundle has no certificate or an unreadable one (`createSecureContext` would silently trust nothing)
  */
 function trust(ca: string | undefined): SecureContext {

@@ -33,7 +33,9 @@ export interface ListOutcome {
   readonly filesFailure: Error | undefined;
 }
 
-/** Keeps the latest complete list of a connection and reports its differences from the previous one. Each list creates a snapshot. */
+/**
+ * Keeps the latest complete list of a connection and reports its differences from the previous one. Each list creates a snapshot.
+ */
 export class Mirror {
   readonly #options: MirrorOptions;
   readonly #removalRetry: Backoff;
@@ -63,8 +65,8 @@ export class Mirror {
   }
 
   /**
-   * Lists and replaces the snapshot as a whole. Secrets do not depend on files: if only the list of files fails, the previous files are
-   * kept.
+   * Lists and replaces the snapshot as a whole. Secrets do not depend on files: if only the list of files fails, the previous
+   * files are kept.
    * @throws the error of listing secrets
    */
   async list(signal: AbortSignal): Promise<ListOutcome> {

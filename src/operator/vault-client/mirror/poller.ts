@@ -18,7 +18,10 @@ type PollerState =
   | { readonly kind: "polling"; readonly again: boolean }
   | { readonly kind: "stopped" };
 
-/** Polls once per interval, immediately on request, and 1 s … 5 min with jitter after a failure. Never runs two polls concurrently. */
+/**
+ * Polls once per interval, immediately on request, and 1 s … 5 min with jitter after a failure. Never runs two polls
+ * concurrently.
+ */
 export class Poller implements AsyncDisposable {
   readonly #options: PollerOptions;
   readonly #backoff: Backoff;

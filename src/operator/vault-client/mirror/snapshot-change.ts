@@ -32,8 +32,8 @@ function same(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Returns those of the changed names whose version numbers may now refer to other bytes: removed, back at a lower version, or the same
- * version with another creation time. A recreated name starts again at version 1 (docs/design/vault-contract.md#versions).
+ * Returns those of the changed names whose version numbers may now refer to other bytes: removed, back at a lower version, or the
+ * same version with another creation time. A recreated name starts again at version 1 (docs/design/vault-contract.md#versions).
  */
 export function recreatedNames(before: ListSnapshot, after: ListSnapshot, change: SnapshotChange): SnapshotChange {
   const secrets = [...change.secrets].filter((name) => before.secrets(name).some((old) => !continues(old, after.secrets(name))));

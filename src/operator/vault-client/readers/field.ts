@@ -3,7 +3,10 @@ import type { JsonObject } from "../../../lib/is-object.ts";
 /** Numbers from here on are milliseconds since the epoch, smaller ones seconds: 10¹¹ s is the year 5138, 10¹¹ ms is 1973. */
 const MILLISECONDS_FROM = 1e11;
 
-/** Returns the first of these fields that is present and not `null`. Reads own properties only, so that no name reaches a prototype. */
+/**
+ * Returns the first of these fields that is present and not `null`. Reads own properties only, so that no name reaches a
+ * prototype.
+ */
 export function field(object: JsonObject, ...names: readonly string[]): unknown {
   for (const name of names) {
     if (!Object.hasOwn(object, name)) continue;

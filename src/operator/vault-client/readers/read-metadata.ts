@@ -11,8 +11,8 @@ const STANDARD = [
 ] as const;
 
 /**
- * Returns the metadata of a listed secret: nested under `metadata`, or flat on the record under the standard names; nested values take
- * precedence. The misspelling `enviroment_type` of the interface counts as `environment_type`.
+ * Returns the metadata of a listed secret: nested under `metadata`, or flat on the record under the standard names; nested values
+ * take precedence. The misspelling `enviroment_type` of the interface counts as `environment_type`.
  */
 export function readMetadata(record: JsonObject): JsonObject {
   const flat = STANDARD.filter((name) => Object.hasOwn(record, name)).map((name) => [name, record[name]] as const);

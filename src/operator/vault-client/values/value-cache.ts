@@ -20,8 +20,8 @@ interface Entry {
 }
 
 /**
- * Caches fetched bytes in memory, at most `maxBytes` for all connections together; evicts the least recently used first. A version is
- * immutable, so an entry is valid until the caller forgets it: when its name is recreated or its connection ends.
+ * Caches fetched bytes in memory, at most `maxBytes` for all connections together; evicts the least recently used first. A
+ * version is immutable, so an entry is valid until the caller forgets it: when its name is recreated or its connection ends.
  */
 export class ValueCache {
   readonly #maxBytes: number;
