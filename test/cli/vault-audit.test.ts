@@ -44,14 +44,14 @@ async function makeVault(): Promise<void> {
 
 async function callerAt(url: string): Promise<VaultClient> {
   const body = JSON.stringify({ email: ann, password, scope: scopeString(), expiration_hours: 1 });
-  const answer = await sendRequest(url + operationPath.generate_access_token, {
+  const response = await sendRequest(url + operationPath.generate_access_token, {
     headers: { "content-type": "application/json" },
     body,
   });
-  return new VaultClient(url, ann, { token: answer.json().access_token });
+  return new VaultClient(url, ann, { token: response.json().access_token });
 }
 
-test("killed at any moment under load, every answer somebody got has its lines, and the chain is whole after the restart", async () => {
+test("after kill -9 under load every response is logged and the chain is intact", async () => {
   await makeVault();
   const answered: VaultResponse[] = [];
   for (let round = 0; round < 3; round += 1) {
@@ -64,7 +64,7 @@ test("killed at any moment under load, every answer somebody got has its lines, 
     };
     const cutOff = Promise.allSettled(Array.from({ length: 8 }, (_, worker) => write(worker)));
     const enough = answered.length + 40 + round * 37;
-    await waitUntil("some answers", () => answered.length > enough);
+    await waitUntil("some responses", () => answered.length > enough);
     await server.stop("SIGKILL");
     await cutOff;
   }
@@ -76,17 +76,17 @@ test("killed at any moment under load, every answer somebody got has its lines, 
   const ended = new Map(lines.filter(({ phase }) => phase === "end").map((line) => [line.request, line]));
   const begun = new Set(lines.filter(({ phase }) => phase === "begin").map(({ request }) => request));
   expect(answered.length).toBeGreaterThan(200);
-  for (const answer of answered) {
-    const id = answer.headers["x-request-id"];
+  for (const response of answered) {
+    const id = response.headers["x-request-id"];
     const line = ended.get(id);
-    expect(line?.status).toBe(answer.status);
+    expect(line?.status).toBe(response.status);
     expect(begun.has(id)).toBe(line?.operation === "protect");
   }
   const verified = await audit("verify", log, "--data", data);
   expect([verified.code, verified.stdout]).toEqual([0, expect.stringMatching(/^intact\n/u)]);
 }, 120_000);
 
-test("verify: 0 intact, 1 damaged with the line, 2 wrong usage; the data tells of a cut end; show finds entries", async () => {
+test("verify exits 0, 1 or 2 and finds a truncated log with --data; show selects entries", async () => {
   await makeVault();
   const server = await serve("--audit-log-max-bytes", "65536");
   const caller = await callerAt(server.url);
@@ -113,7 +113,7 @@ test("verify: 0 intact, 1 damaged with the line, 2 wrong usage; the data tells o
   expect((await audit("verify", log)).code).toBe(0);
   const cut = await audit("verify", log, "--data", data);
   expect(cut).toMatchObject({ code: 1, stdout: expect.stringContaining("DAMAGED (truncated)") });
-  // A server that goes on with it says so for good.
+  // A server that continues the log records the loss permanently.
   await (await serve()).stop();
   const after = await audit("verify", log, "--data", data);
   expect(after).toMatchObject({ code: 1, stdout: expect.stringContaining("DAMAGED (lost)") });
@@ -131,7 +131,7 @@ test("verify: 0 intact, 1 damaged with the line, 2 wrong usage; the data tells o
   }
 }, 120_000);
 
-test("where the log goes: beside a data file by default, nowhere for a throw-away server, said for PostgreSQL", async () => {
+test("the audit log is next to the data file, off with --dev, required with PostgreSQL", async () => {
   const postgres = await run(["serve", "--data", "postgres://vault@127.0.0.1:1/vault", "--master-key-file", "x"]);
   expect(postgres).toMatchObject({ code: 2, stderr: expect.stringContaining("--audit-log FILE") });
   const small = await run(["serve", "--dev", "--audit-log-max-bytes", "1"]);

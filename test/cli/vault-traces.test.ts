@@ -19,7 +19,7 @@ let directory: string;
 const at = (name: string): string => join(directory, name);
 /** Everything that may hold no value: commands' output, refusals, lists, metrics. */
 const places: Record<string, string> = {};
-/** What holds values by its nature: the search has to find them there. */
+/** Places that contain values by design: the search must find them. */
 let exposed = "";
 
 beforeAll(async () => {
@@ -35,34 +35,34 @@ async function command(name: string, ...args: string[]): Promise<ProcessResult> 
   return ended;
 }
 
-function searched(name: string, answer: VaultResponse): VaultResponse {
-  places[name] = JSON.stringify(answer.headers) + answer.bytes.toString();
-  return answer;
+function searched(name: string, response: VaultResponse): VaultResponse {
+  places[name] = JSON.stringify(response.headers) + response.bytes.toString();
+  return response;
 }
 
-async function letterTo(address: string): Promise<string> {
-  return waitUntil(`a letter to ${address}`, async () => {
+async function emailTo(address: string): Promise<string> {
+  return waitUntil(`an email to ${address}`, async () => {
     for (const name of await readdir(at("vault.db-mail"))) {
-      const letter = await readFile(at(`vault.db-mail/${name}`), "utf8");
-      if (letter.includes(`To: ${address}`)) return letter;
+      const email = await readFile(at(`vault.db-mail/${name}`), "utf8");
+      if (email.includes(`To: ${address}`)) return email;
     }
     return undefined;
   });
 }
 
 /** The link's token, out of a quoted-printable text. */
-function proofIn(letter: string): string {
-  const [, proof] = /#\/set-password\?token=([\w-]+)/u.exec(letter.replace(/=\r?\n/gu, "").replaceAll("=3D", "=")) ?? [];
-  if (proof === undefined) throw new Error("the letter has no link");
+function proofIn(email: string): string {
+  const [, proof] = /#\/set-password\?token=([\w-]+)/u.exec(email.replace(/=\r?\n/gu, "").replaceAll("=3D", "=")) ?? [];
+  if (proof === undefined) throw new Error("the email has no link");
   return proof;
 }
 
 async function logIn(url: string, password: string): Promise<VaultClient> {
   const body = { email: ann, password, scope: scopeString(), expiration_hours: 1 };
-  const answer = await sendRequest(url + operationPath.generate_access_token, { headers: json, body: JSON.stringify(body) });
-  const tokens = answer.json();
+  const response = await sendRequest(url + operationPath.generate_access_token, { headers: json, body: JSON.stringify(body) });
+  const tokens = response.json();
   for (const name of ["access_token", "refresh_token", "id_token"]) canaries.known(name, tokens[name]);
-  exposed += answer.bytes.toString();
+  exposed += response.bytes.toString();
   return new VaultClient(url, ann, { token: tokens.access_token });
 }
 
@@ -93,8 +93,8 @@ async function workWith(url: string, caller: VaultClient): Promise<void> {
 /** Values where the server did not want them. */
 async function refusals(url: string, caller: VaultClient): Promise<void> {
   const refused = async (name: string, headers: Record<string, string>, body: string): Promise<void> => {
-    const answer = searched(name, await sendRequest(url + operationPath.protect, { headers: { ...json, ...headers }, body }));
-    expect(answer.status, name).toBeGreaterThan(399);
+    const response = searched(name, await sendRequest(url + operationPath.protect, { headers: { ...json, ...headers }, body }));
+    expect(response.status, name).toBeGreaterThan(399);
   };
   const token = { authorization: caller.token };
   const value = canaries.text("a refused value");
@@ -106,21 +106,21 @@ async function refusals(url: string, caller: VaultClient): Promise<void> {
     { authorization: `Bearer ${caller.token}` },
     JSON.stringify({ email: ann, key_name: "x", key_value: value }),
   );
-  await refused("foreign e-mail", token, JSON.stringify({ email: bob, key_name: "x", key_value: value }));
+  await refused("foreign email", token, JSON.stringify({ email: bob, key_name: "x", key_value: value }));
   const body = JSON.stringify({
     email: ann,
     password: canaries.text("a wrong password"),
     scope: scopeString(),
     expiration_hours: 1,
   });
-  searched("failed log-in", await sendRequest(url + operationPath.generate_access_token, { headers: json, body }));
+  searched("failed login", await sendRequest(url + operationPath.generate_access_token, { headers: json, body }));
   const refresh = JSON.stringify({ refresh_token: canaries.text("a wrong token"), used_access_token: caller.token });
   searched("failed refresh", await sendRequest(url + operationPath.refresh_token, { headers: json, body: refresh }));
 }
 
 /** Bob follows the link of his invitation, and gets a token from the web application. */
 async function signUp(url: string): Promise<void> {
-  const proof = proofIn(await letterTo(bob));
+  const proof = proofIn(await emailTo(bob));
   const password = canaries.text("bob's password");
   const app = (path: string, body: object, headers = {}): Promise<VaultResponse> =>
     sendRequest(url + path, { headers: { ...json, ...headers }, body: JSON.stringify(body) });
@@ -140,17 +140,15 @@ async function readFiles(): Promise<void> {
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile() || entry.name.startsWith("master.key")) continue;
     const bytes = await readFile(join(entry.parentPath, entry.name));
-    const isLetter = entry.name.endsWith(".eml");
+    const isEmail = entry.name.endsWith(".eml");
     // The one place where the proof belongs.
-    const text = isLetter
-      ? bytes.toString("latin1").replaceAll(/token=3D[\w-]+(?:=\r\n[\w-]+)*/gu, "")
-      : bytes.toString("latin1");
-    places[`the file ${isLetter ? "of a letter" : entry.name}`] = text;
+    const text = isEmail ? bytes.toString("latin1").replaceAll(/token=3D[\w-]+(?:=\r\n[\w-]+)*/gu, "") : bytes.toString("latin1");
+    places[`the file ${isEmail ? "of an email" : entry.name}`] = text;
   }
   places["the backup, unpacked"] = zstdDecompressSync(await readFile(at("backup"))).toString("latin1");
 }
 
-test("no value, password, token or key is left in a file, a log, a letter, an answer or an output", async () => {
+test("no value, password, token or key is in a file, log, email, response or output", async () => {
   const password = canaries.text("the password");
   await writeFile(at("password"), password);
   await command("key generate", "key", "generate", at("master.key"));
@@ -175,7 +173,7 @@ test("no value, password, token or key is left in a file, a log, a letter, an an
   await command("audit show", "audit", "show", at("vault.db-audit.jsonl"), "--json");
   await readFiles();
   expect(Object.keys(places)).toEqual(
-    expect.arrayContaining(["the file vault.db", "the file vault.db-audit.jsonl", "the file of a letter"]),
+    expect.arrayContaining(["the file vault.db", "the file vault.db-audit.jsonl", "the file of an email"]),
   );
   expect(canaries.tracesIn({ exposed }), "the search finds what is there").toContain("a value in exposed");
   expect(canaries.tracesIn(places)).toEqual([]);

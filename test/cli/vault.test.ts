@@ -45,21 +45,21 @@ const logIn = (url: string, email: string, password: string) =>
     body: JSON.stringify({ email, password, scope: scopeString(), expiration_hours: 1 }),
   });
 
-test("a throw-away server says its url and accounts in one line, and ends well when told to", async () => {
+test("serve --dev prints its url and users in one line and exits 0 on SIGTERM", async () => {
   const server = await serve(["--dev", "--dev-users", "Ann@example.com, bob@example.com"]);
   expect([...server.passwords.keys()]).toEqual(["ann@example.com", "bob@example.com"]);
   const [[email, password] = ["", ""]] = server.passwords;
-  const answer = await logIn(server.url, email, password);
-  expect(answer.status).toBe(200);
+  const response = await logIn(server.url, email, password);
+  expect(response.status).toBe(200);
   // A client that keeps its connection does not keep the server from stopping.
   await fetch(`${server.url}/healthz`);
   expect(await server.stop("SIGTERM")).toBe(0);
   expect(server.stdout.trimEnd().split("\n")).toHaveLength(1);
-  for (const secret of [password, answer.json().access_token]) expect(server.stderr).not.toContain(secret);
+  for (const secret of [password, response.json().access_token]) expect(server.stderr).not.toContain(secret);
   expect(JSON.parse(server.stderr.split("\n")[0] ?? "")).toMatchObject({ program: "vault", level: "info" });
 });
 
-test("a lasting server: make a key, add accounts from a file or standard input, serve, stop, serve again", async () => {
+test("serves, stops and serves again with a generated key and added users", async () => {
   const [key, data] = [path("master.key"), path("vault.db")];
   await inProcess(["vault", "key", "generate", key]);
   expect((await stat(key)).mode & 0o777).toBe(0o600);
@@ -84,11 +84,11 @@ test("a lasting server: make a key, add accounts from a file or standard input, 
     VAULTSYNC_VAULT_MASTER_KEY: await readFile(key, "utf8"),
     VAULTSYNC_VAULT_LISTEN: "127.0.0.1:0",
   });
-  const answer = await new VaultClient(second.url, "ann@example.com", { token }).call("expose", { key_name: "a" });
-  expect(answer.json().key_value).toBe("kept");
+  const response = await new VaultClient(second.url, "ann@example.com", { token }).call("expose", { key_name: "a" });
+  expect(response.json().key_value).toBe("kept");
 }, 30_000);
 
-test("exit codes: 2 for wrong usage, 1 for what fails, with nothing on standard output", async () => {
+test("exits 2 on wrong usage and 1 on failure, with nothing on standard output", async () => {
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
   const address = taken.address();
@@ -102,7 +102,7 @@ test("exit codes: 2 for wrong usage, 1 for what fails, with nothing on standard 
   expect(failed).toEqual({ code: 1, stdout: "", stderr: expect.stringContaining("EADDRINUSE") });
 }, 30_000);
 
-test("an account that exists, an empty password, or what is no address is not added", async () => {
+test("user add rejects an existing user, an empty password and an invalid email", async () => {
   const data = path("vault.db");
   const add = async (email: string, password: string) => {
     await writeFile(path("password"), password);
@@ -126,30 +126,30 @@ test.each([
   ["a port out of range", ["--dev", "--listen", "localhost:65536"], "HOST:PORT"],
   ["a password on the command line", ["--dev", "--password", "x"], "unknown option"],
   ["an unknown policy", ["--dev", "--expired", "maybe"], "serve, deny"],
-])("wrong usage is refused and says what to do: %s", async (_what, args, advice) => {
+])("rejects wrong usage with a remedy: %s", async (_what, args, advice) => {
   const result = await runInProcess(["vault", "serve", ...args]);
   expect(result).toMatchObject({ code: 2, stderr: expect.stringContaining(advice) });
 });
 
-test("a master key file that is missing or holds something else is refused", async () => {
+test("rejects a missing or malformed master key file", async () => {
   await writeFile(path("bad.key"), "short");
   const serveWith = (key: string) => inProcess(["vault", "serve", "--data", path("v.db"), "--master-key-file", key]);
   await expect(serveWith(path("bad.key"))).rejects.toThrow("32 bytes in base64");
   await expect(serveWith(path("none.key"))).rejects.toThrow("ENOENT");
 });
 
-test("an existing key file is never overwritten", async () => {
+test("key generate never overwrites a file", async () => {
   await writeFile(path("master.key"), "precious");
   await expect(inProcess(["vault", "key", "generate", path("master.key")])).rejects.toThrow("EEXIST");
   expect(await readFile(path("master.key"), "utf8")).toBe("precious");
 });
 
-test("--help explains itself", async () => {
+test("--help lists options, variables and examples", async () => {
   const printed = await inProcess(["vault", "serve", "--help"]);
   for (const word of ["--listen", "--master-key-file", "VAULTSYNC_VAULT_DATA", "Examples:"]) expect(printed).toContain(word);
 });
 
-test("with a certificate it serves https, uploads included", async () => {
+test("serves https with a certificate, uploads included", async () => {
   const ca = certificate("Test CA");
   const { cert, keyPem } = certificate("vault", { issuer: ca, hosts: ["127.0.0.1"] });
   await Promise.all([writeFile(path("cert.pem"), cert), writeFile(path("key.pem"), keyPem)]);
@@ -186,7 +186,7 @@ test("with a certificate it serves https, uploads included", async () => {
 }, 30_000);
 
 test.skipIf(process.platform !== "linux")(
-  "a 64 MiB file goes up and down with less than 40 MiB added to the server's memory",
+  "uploads and downloads of 64 MiB add less than 40 MiB to the memory of the server",
   async () => {
     const server = await serve(["--dev", "--dev-users", "ann@example.com"]);
     const password = server.passwords.get("ann@example.com") ?? "";
@@ -197,8 +197,8 @@ test.skipIf(process.platform !== "linux")(
     const bytes = randomBytes(64 * 1024 * 1024);
     for (let round = 0; round < 2; round += 1) {
       expect((await ann.upload([{ filename: "big", bytes }])).status).toBe(200);
-      const answer = await ann.call("download_file", { filename: "big" });
-      expect(answer.bytes.equals(bytes)).toBe(true);
+      const response = await ann.call("download_file", { filename: "big" });
+      expect(response.bytes.equals(bytes)).toBe(true);
     }
     expect((await server.peakMemory()) - before).toBeLessThan(40 * 1024 * 1024);
   },

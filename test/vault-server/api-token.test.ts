@@ -7,7 +7,7 @@ import { sessionOperationPath, operationPath } from "../../src/protocol/operatio
 
 const HOUR = 3_600_000;
 
-describe("the access token that a person copies from the web application", () => {
+describe("access token copied from the web application", () => {
   let clock: VirtualClock;
   let vault: TestVault;
   beforeAll(async () => {
@@ -24,14 +24,14 @@ describe("the access token that a person copies from the web application", () =>
   const isAccepted = async (token: string) =>
     (await new VaultClient(vault.url, "ann@example.com", { token }).call("list_no_dup")).status === 200;
 
-  test("it is unlimited, lives for 24 hours and comes with a refresh token", async () => {
-    const answer = await issue();
-    expect([answer.outcome(), answer.headers["cache-control"], answer.headers["set-cookie"]]).toEqual([
+  test("is unlimited, lives for 24 hours and has a refresh token", async () => {
+    const response = await issue();
+    expect([response.outcome(), response.headers["cache-control"], response.headers["set-cookie"]]).toEqual([
       "200",
       "no-store",
       undefined,
     ]);
-    const pair = answer.json();
+    const pair = response.json();
     expect(pair).toEqual({
       access_token: expect.stringMatching(/^[\w-]{43}$/u),
       expires_in: 86_400,
@@ -49,16 +49,16 @@ describe("the access token that a person copies from the web application", () =>
     expect([again.expires_in, await isAccepted(again.access_token)]).toEqual([86_400, true]);
   });
 
-  test("it outlives the session", async () => {
+  test("outlives the session", async () => {
     const session = await WebSession.logIn(vault, "ann@example.com");
     const { access_token: token } = (await session.app("app_api_token", { password: password() })).json();
     await session.app("app_log_out");
     expect(await isAccepted(token)).toBe(true);
   });
 
-  test("without a session there is none, whoever knows the password", async () => {
-    const answer = await vault.post(sessionOperationPath.app_api_token, { password: password() });
-    expect(answer.outcome()).toBe("401 invalid_token");
+  test("requires a session in addition to the password", async () => {
+    const response = await vault.post(sessionOperationPath.app_api_token, { password: password() });
+    expect(response.outcome()).toBe("401 invalid_token");
     const { access_token: token } = (await issue()).json();
     const path = vault.url + sessionOperationPath.app_api_token;
     const headers = { "content-type": "application/json", authorization: token };
@@ -67,7 +67,7 @@ describe("the access token that a person copies from the web application", () =>
     );
   });
 
-  test("a session alone is not enough: a wrong password is a failed log-in", async () => {
+  test("requires the password; a wrong one counts as a failed login", async () => {
     const guarded = await TestVault.start({ clock: new VirtualClock() });
     await using _stop = guarded;
     const session = await WebSession.logIn(guarded, "ann@example.com");

@@ -1,15 +1,13 @@
-import { mkdtemp, readFile, rename, rm, unlink } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Canaries } from "../support/assertions/canary.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { sessionOperationPath, operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
 import { operations } from "../../src/protocol/operations.ts";
 import { sessionOperations } from "../../src/protocol/session-operations.ts";
-import { verifyAuditLog } from "../../src/vault-server/audit/verify-audit-log.ts";
 import type { VaultServerOptions } from "../../src/vault-server/vault-server.ts";
 
 let directory: string;
@@ -32,9 +30,9 @@ async function entries(): Promise<any[]> {
     .map((line) => JSON.parse(line));
 }
 
-/** What a request that was just answered left, by its id. */
-async function leftBy(answer: { readonly headers: { readonly [name: string]: unknown } }) {
-  const id = answer.headers["x-request-id"];
+/** Returns the lines of a completed request, by its id. */
+async function leftBy(response: { readonly headers: { readonly [name: string]: unknown } }) {
+  const id = response.headers["x-request-id"];
   return (await entries()).filter(({ request }) => request === id);
 }
 
@@ -110,18 +108,18 @@ const cases: Record<Exclude<Operation, "generate_access_token" | "refresh_token"
   delete_all_files: { before: uploadIt },
 };
 
-describe("each operation leaves what it was about, whose it was and how it was answered", () => {
+describe("operations are logged with their subject, their user and their outcome", () => {
   test.each(Object.keys(cases) as (keyof typeof cases)[])("%s", async (operation) => {
     const { body = {}, before, about = {}, result } = cases[operation];
     await using vault = await start();
     const caller = await vault.client(ann);
     await before?.(caller, await vault.client(bob));
-    const answer = await caller.call(operation, body);
-    expect(answer.status).toBe(200);
+    const response = await caller.call(operation, body);
+    expect(response.status).toBe(200);
     const common = { operation, client: "127.0.0.1", who: ann, about };
     const begin = { ...common, phase: "begin" };
     const end = { ...common, phase: "end", status: 200, error: null, ...(result && { result }) };
-    const left = await leftBy(answer);
+    const left = await leftBy(response);
     expect(left).toMatchObject(operations[operation].audit.intent === "never" ? [end] : [begin, end]);
     for (const entry of left) expect([entry.about, entry.claimed]).toEqual([about, undefined]);
 
@@ -137,9 +135,9 @@ describe("each operation leaves what it was about, whose it was and how it was a
 
   test("generate_access_token and refresh_token", async () => {
     await using vault = await start();
-    const answer = await vault.logIn("Ann@example.com", { password: vault.passwords.get(ann) ?? "" });
+    const response = await vault.logIn("Ann@example.com", { password: vault.passwords.get(ann) ?? "" });
     const about = { scope: scopeString(), expiration_hours: 1 };
-    expect(await leftBy(answer)).toMatchObject([
+    expect(await leftBy(response)).toMatchObject([
       { phase: "begin", who: null, claimed: "Ann@example.com", about },
       { operation: "generate_access_token", phase: "end", who: ann, about, status: 200 },
     ]);
@@ -150,7 +148,7 @@ describe("each operation leaves what it was about, whose it was and how it was a
         { phase: "end", who: null, claimed: email, status: 401, error: "invalid_credentials" },
       ]);
     }
-    const pair = answer.json();
+    const pair = response.json();
     const refresh = await vault.post(operationPath.refresh_token, {
       refresh_token: pair.refresh_token,
       used_access_token: pair.access_token,
@@ -161,7 +159,7 @@ describe("each operation leaves what it was about, whose it was and how it was a
     ]);
   });
 
-  test("protect_file: the names before they are there, the versions with the answer", async () => {
+  test("protect_file logs the names before the effect and the versions with the response", async () => {
     await using vault = await start();
     const caller = await vault.client(ann);
     const files = ["f", "g"].map((filename) => ({ filename, bytes: Buffer.from("x") }));
@@ -181,25 +179,25 @@ describe("each operation leaves what it was about, whose it was and how it was a
 
   test.each(Object.keys(sessionOperationPath) as (keyof typeof sessionOperationPath)[])("%s", async (operation) => {
     await using vault = await start();
-    const answer = await vault.post(sessionOperationPath[operation], {
+    const response = await vault.post(sessionOperationPath[operation], {
       email: ann,
       password: "wrong password",
       token: "unknown",
     });
-    const left = await leftBy(answer);
+    const left = await leftBy(response);
     expect(left.at(-1)).toMatchObject({
       operation,
       phase: "end",
       who: null,
-      status: answer.status,
-      error: answer.code() ?? null,
+      status: response.status,
+      error: response.code() ?? null,
     });
-    const hasIntent = answer.status !== 400 && sessionOperations[operation].audit.intent !== "never";
+    const hasIntent = response.status !== 400 && sessionOperations[operation].audit.intent !== "never";
     expect(left.map(({ phase }) => phase)).toEqual(hasIntent ? ["begin", "end"] : ["end"]);
   });
 });
 
-test("what is refused before it is read leaves its line, too; what is no operation leaves none", async () => {
+test("requests rejected unread are logged; requests that are no operation are not", async () => {
   await using vault = await start();
   const caller = await vault.client(ann);
   const url = vault.url + operationPath.protect;
@@ -209,9 +207,9 @@ test("what is refused before it is read leaves its line, too; what is no operati
     sendRequest(url, { headers: { "content-type": "application/json" }, body: `"${"x".repeat(3_000_000)}"` }),
     caller.call("protect", { key_name: 3, key_value: "x" }),
   ]);
-  for (const answer of refusals) {
-    expect(await leftBy(answer)).toMatchObject([
-      { operation: "protect", phase: "end", status: answer.status, error: answer.code() },
+  for (const response of refusals) {
+    expect(await leftBy(response)).toMatchObject([
+      { operation: "protect", phase: "end", status: response.status, error: response.code() },
     ]);
   }
   expect(refusals.map(({ status }) => status)).toEqual([415, 400, 413, 400]);
@@ -222,7 +220,7 @@ test("what is refused before it is read leaves its line, too; what is no operati
   expect(await entries()).toHaveLength(before);
 });
 
-test("a list that is not changed since, and a file the client has, are read all the same", async () => {
+test("an unchanged list and a cached file are logged as reads", async () => {
   await using vault = await start();
   const caller = await vault.client(ann);
   await uploadIt(caller);
@@ -231,12 +229,12 @@ test("a list that is not changed since, and a file the client has, are read all 
     ["download_file", { filename: "f" }],
   ] as const) {
     const { etag } = (await caller.call(operation, body)).headers;
-    const answer = await caller.call(operation, body, { "if-none-match": etag });
-    expect(await leftBy(answer)).toMatchObject([{ operation, who: ann, status: 304 }]);
+    const response = await caller.call(operation, body, { "if-none-match": etag });
+    expect(await leftBy(response)).toMatchObject([{ operation, who: ann, status: 304 }]);
   }
 });
 
-test("no value, file, metadata, password or token is in the log, in any encoding", async () => {
+test("the log contains no value, file, metadata, password or token in any encoding", async () => {
   const canaries = new Canaries();
   await using vault = await start();
   const caller = await vault.client(ann);
@@ -277,7 +275,7 @@ test("no value, file, metadata, password or token is in the log, in any encoding
   for (const word of known) expect(text).not.toContain(word);
 });
 
-test("names are bounded in length and number, and no name makes a line of its own", async () => {
+test("names are bounded in length and number, and none forges a line", async () => {
   await using vault = await start();
   const caller = await vault.client(ann);
   const many = await caller.call("delete", { key_name: Array.from({ length: 10_000 }, (_, n) => `name-${n}`) });
@@ -292,47 +290,4 @@ test("names are bounded in length and number, and no name makes a line of its ow
   const forged = `x"}\n{"seq":${count + 1},"who":"bob@example.com"}\n`;
   expect(await leftBy(await caller.call("expose", { key_name: forged }))).toMatchObject([{ about: { key_name: forged } }]);
   expect(await entries()).toHaveLength(count + 1);
-});
-
-test("without its log nothing is served and the server is not ready; when lines can be written again it goes on by itself", async () => {
-  const clock = new VirtualClock();
-  await using vault = await start({ clock });
-  const caller = await vault.client(ann);
-  await rename(file, `${file}.1`);
-  const ready = async (): Promise<number> => (await sendRequest(`${vault.url}/readyz`, { method: "GET" })).status;
-  // Found out with its first line: the request is refused before it has an effect.
-  const refused = await caller.call("protect", { key_name: "a", key_value: "x" });
-  expect(refused.outcome()).toBe("503 unavailable");
-  expect(refused.headers["retry-after"]).toBe("1");
-  expect((await caller.call("list_no_dup")).outcome()).toBe("503 unavailable");
-  expect((await uploadIt(caller)).outcome()).toBe("503 unavailable");
-  expect((await vault.logIn(ann)).outcome()).toBe("503 unavailable");
-  expect([await ready(), (await sendRequest(`${vault.url}/healthz`, { method: "GET" })).status]).toEqual([503, 200]);
-  await clock.advance(1000);
-  expect(await ready()).toBe(200);
-  expect((await caller.call("list_no_dup")).json()).toEqual({ secrets: [] });
-  expect((await verifyAuditLog([`${file}.1`, file])).damage).toBeUndefined();
-});
-
-test("a read that cannot be written down gives nothing away, also where bytes are streamed", async () => {
-  const clock = new VirtualClock();
-  await using vault = await start({ clock });
-  const caller = await vault.client(ann);
-  await protectIt(caller);
-  await caller.upload([{ filename: "f", bytes: Buffer.from("precious") }]);
-  for (const [operation, body, usual] of [
-    ["expose", { key_name: "a" }, "200"],
-    ["download_file", { filename: "f" }, "200"],
-    ["list_no_dup", {}, "200"],
-    ["expose", { key_name: "missing" }, "404 secret_not_found"],
-  ] as const) {
-    await clock.advance(1000);
-    expect((await caller.call(operation, body)).outcome()).toBe(usual);
-    await unlink(file);
-    const answer = await caller.call(operation, body);
-    expect([operation, answer.outcome(), answer.headers["retry-after"]]).toEqual([operation, "503 unavailable", "1"]);
-    expect(answer.headers.etag).toBeUndefined();
-    expect(answer.bytes.toString()).not.toContain("precious");
-    expect(answer.headers["content-type"]).toContain("application/json");
-  }
 });

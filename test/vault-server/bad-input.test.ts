@@ -6,11 +6,11 @@ import { TestVault } from "../support/vault/test-vault.ts";
 import { sendRequest, type VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
 import { operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
 
-/** What the raw answer of a connection says: status and error code. */
-function outcomeOf(answer: string): string {
-  const body: unknown = JSON.parse(answer.slice(answer.indexOf("\r\n\r\n")));
+/** Returns status and error code of a raw response. */
+function outcomeOf(response: string): string {
+  const body: unknown = JSON.parse(response.slice(response.indexOf("\r\n\r\n")));
   const { error } = body as { error?: { code?: string } };
-  return [answer.split(" ", 2)[1], error?.code].join(" ");
+  return [response.split(" ", 2)[1], error?.code].join(" ");
 }
 
 /** A request for a list with something odd in it. */
@@ -31,7 +31,7 @@ describe("bad input", () => {
   });
   afterAll(() => vault[Symbol.asyncDispose]());
 
-  /** A body as it is, with ann's token. */
+  /** Sends a raw body with ann's token. */
   const raw = (operation: Operation, body: string | Uint8Array, headers = {}): Promise<VaultResponse> =>
     sendRequest(vault.url + operationPath[operation], {
       headers: { "content-type": "application/json", authorization: ann.token, ...headers },
@@ -40,7 +40,7 @@ describe("bad input", () => {
   /** Sends bytes on a connection of its own and reads until the server ends it. */
   const speak = async (...pieces: (string | Buffer)[]): Promise<string> => {
     const socket = connect(Number(new URL(vault.url).port), "127.0.0.1");
-    // The server may answer and hang up before everything is said.
+    // The server may respond and close the connection before everything is sent.
     socket.on("error", () => undefined);
     for (const piece of pieces) socket.write(piece);
     return text(socket);
@@ -63,13 +63,13 @@ describe("bad input", () => {
       ["a member twice deep inside", `,"x":[{"a":{"b":1,"c":[],"b":2}}]`],
       ["__proto__ twice", `,"__proto__":1,"__proto__":2`],
       ["an empty name twice", `,"":1,"":1`],
-    ])("with %s is refused, whatever one would have made of it", async (_what, more) => {
-      const answer = await raw("list_no_dup", list(more));
-      expect(answer.outcome()).toBe("400 invalid_request");
-      expect(answer.json().error.details).toEqual([{ path: "", reason: "an object has two members of one name" }]);
+    ])("with %s is rejected", async (_what, more) => {
+      const response = await raw("list_no_dup", list(more));
+      expect(response.outcome()).toBe("400 invalid_request");
+      expect(response.json().error.details).toEqual([{ path: "", reason: "an object has two members of one name" }]);
     });
 
-    test("may have one name in several objects, in strings, and as a value", async () => {
+    test("may repeat a name in other objects, in strings, and as a value", async () => {
       const more = `,"a":{"email":1},"b":[{"email":2},{"email":3},"email"],"c":"{\\"email\\":1,\\"email\\":2}","d":"email"`;
       expect((await raw("list_no_dup", list(more))).status).toBe(200);
     });
@@ -89,10 +89,10 @@ describe("bad input", () => {
       ["something behind it", Buffer.concat([list(), Buffer.from("{}")])],
       ["an open string", list(`,"x":"`)],
       ["brackets that do not match", list(`,"x":[1}`)],
-    ])("with %s is no JSON in UTF-8", async (_what, body) => {
-      const answer = await raw("list_no_dup", body);
-      expect(answer.outcome()).toBe("400 invalid_request");
-      expect(answer.json().error.details).toEqual([{ path: "", reason: "not valid JSON in UTF-8" }]);
+    ])("with %s is rejected as not JSON in UTF-8", async (_what, body) => {
+      const response = await raw("list_no_dup", body);
+      expect(response.outcome()).toBe("400 invalid_request");
+      expect(response.json().error.details).toEqual([{ path: "", reason: "not valid JSON in UTF-8" }]);
     });
 
     test.each([
@@ -100,7 +100,7 @@ describe("bad input", () => {
       ["a number", "7"],
       ["a string", `"x"`],
       ["a list of the right thing", `[{"email":"ann@example.com"}]`],
-    ])("that is %s is no request", async (_what, body) => {
+    ])("that is %s is rejected", async (_what, body) => {
       expect((await raw("list_no_dup", body)).outcome()).toBe("400 invalid_request");
     });
   });
@@ -128,10 +128,10 @@ describe("bad input", () => {
       ["a version beyond what doubles tell apart", "version_expose", { key_name: "n", key_version: 2 ** 53 }, "key_version"],
       ["a word for a count of minutes", "protect", { key_name: "n", key_value: "v", delete_time: "soon" }, "delete_time"],
       ["a truth for a switch", "protect_link", { key_name: "n", key_value: "v", without_list: true }, "without_list"],
-    ])("%s is refused, and the answer says where", async (_what, operation, body, path) => {
-      const answer = await ann.call(operation, body);
-      expect(answer.outcome()).toBe("400 invalid_request");
-      expect(answer.json().error.details.map((detail: { path: string }) => detail.path)).toEqual([path]);
+    ])("%s is rejected with its path", async (_what, operation, body, path) => {
+      const response = await ann.call(operation, body);
+      expect(response.outcome()).toBe("400 invalid_request");
+      expect(response.json().error.details.map((detail: { path: string }) => detail.path)).toEqual([path]);
     });
 
     test.each([
@@ -139,15 +139,15 @@ describe("bad input", () => {
       ["a count of minutes", "protect", `,"key_name":"n","key_value":"v","delete_time":1e400`, "delete_time"],
       ["metadata", "protect", `,"key_name":"n","key_value":"v","metadata":{"x":[-1e400]}`, "metadata.x"],
       ["a version of many digits", "version_expose", `,"key_name":"n","key_version":${"9".repeat(400)}`, "key_version"],
-    ] as const)("a number no double holds is refused: %s", async (_what, operation, more, path) => {
-      const answer = await raw(operation, list(more));
-      expect(answer.outcome()).toBe("400 invalid_request");
-      expect(answer.json().error.details[0].path).toBe(path);
+    ] as const)("a number beyond a double is rejected: %s", async (_what, operation, more, path) => {
+      const response = await raw(operation, list(more));
+      expect(response.outcome()).toBe("400 invalid_request");
+      expect(response.json().error.details[0].path).toBe(path);
     });
 
-    test.each(["1e400", "1e308", "-1", "0", "1.5", '"1"'])("a token for %s hours is refused", async (hours) => {
-      const answer = await raw("generate_access_token", list(`,"password":"p","scope":"s","expiration_hours":${hours}`));
-      expect(answer.outcome()).toBe("400 invalid_request");
+    test.each(["1e400", "1e308", "-1", "0", "1.5", '"1"'])("a token for %s hours is rejected", async (hours) => {
+      const response = await raw("generate_access_token", list(`,"password":"p","scope":"s","expiration_hours":${hours}`));
+      expect(response.outcome()).toBe("400 invalid_request");
     });
 
     test.each([
@@ -155,19 +155,16 @@ describe("bad input", () => {
       ["a lone surrogate", "secret_name:\ud800"],
       ["a line break", "secret_name:a\nb"],
       ["an escape that is no UTF-8", "secret_name:%ff"],
-    ])("a scope with %s is refused", async (_what, pair) => {
+    ])("a scope with %s is rejected", async (_what, pair) => {
       const others = "cloud_type:*,environment_type:*,application_type:*,classification:*,";
       expect((await vault.logIn(ann.email, { scope: others + pair })).outcome()).toBe("400 invalid_scope");
     });
 
-    test.each(["\u0000", "\ud800", "ann\u0000@example.com"])(
-      "a log-in as %j is refused before anything is looked up",
-      async (email) => {
-        expect((await vault.logIn(email, { password: "p" })).outcome()).toBe("400 invalid_request");
-      },
-    );
+    test.each(["\u0000", "\ud800", "ann\u0000@example.com"])("a login as %j is rejected without a lookup", async (email) => {
+      expect((await vault.logIn(email, { password: "p" })).outcome()).toBe("400 invalid_request");
+    });
 
-    test("what metadata may hold comes back as it was, odd as it is", async () => {
+    test("unusual metadata is returned unchanged", async () => {
       const odd = `{"__proto__":{"__proto__":null},"":"","\\u0000":"\\u0000","\\ud800":"\\udfff","n":1e308,"deep":[[[[]]]]}`;
       await raw("protect", list(`,"key_name":"odd","key_value":"\\u0000","metadata":${odd}`));
       const { metadata, key_value: value } = (await ann.call("expose", { key_name: "odd" })).json();
@@ -176,7 +173,7 @@ describe("bad input", () => {
       expect(Object.fromEntries(kept)).toEqual(JSON.parse(odd));
     });
 
-    test("__proto__ is a name like any other, of a secret, a file, a team and in lists", async () => {
+    test("__proto__ is a valid name of a secret, a file and a team", async () => {
       const name = "__proto__";
       await ann.call("protect", { key_name: name, key_value: "v" });
       expect((await ann.upload([{ filename: name, bytes: Buffer.from("bytes") }])).status).toBe(200);
@@ -191,16 +188,16 @@ describe("bad input", () => {
   });
 
   describe("HTTP", () => {
-    test("a chunked body is read like any other", async () => {
+    test("accepts a chunked body", async () => {
       const half = list().length >> 1;
       const pieces = [chunk(list().subarray(0, half)), chunk(list().subarray(half)), "0\r\n\r\n"];
       expect(await speak(head("transfer-encoding: chunked"), ...pieces)).toMatch(/^HTTP\/1\.1 200 /u);
     });
 
-    test("a chunked body is too large once it is, without an announced length", async () => {
+    test("rejects a chunked body once it is too large", async () => {
       const mebibyte = chunk(Buffer.alloc(0x100000, "x"));
-      const answer = await speak(head("transfer-encoding: chunked"), mebibyte, mebibyte, mebibyte, "0\r\n\r\n");
-      expect(outcomeOf(answer)).toBe("413 too_large");
+      const response = await speak(head("transfer-encoding: chunked"), mebibyte, mebibyte, mebibyte, "0\r\n\r\n");
+      expect(outcomeOf(response)).toBe("413 too_large");
     });
 
     test.each([
@@ -210,29 +207,29 @@ describe("bad input", () => {
       ["a chunk without a size", ["transfer-encoding: chunked"], "x\r\n"],
       ["a control character in a header", ["x-odd: a\u0001b"], ""],
       ["a header without a name", [": x"], ""],
-    ])("%s is not readable as HTTP", async (_what, lines, body) => {
+    ])("rejects %s as malformed HTTP", async (_what, lines, body) => {
       expect(outcomeOf(await speak(head(...lines), body))).toBe("400 invalid_request");
     });
 
     test.each([
       ["one long header", [`x-long: ${"x".repeat(20_000)}`]],
       ["many headers", Array.from({ length: 3000 }, (_, index) => `x-${index}: y`)],
-    ])("%s is too much, and the answer says so", async (_what, lines) => {
+    ])("rejects %s with 431", async (_what, lines) => {
       expect(outcomeOf(await speak(head(...lines)))).toBe("431 invalid_request");
     });
 
-    test("an empty body is no JSON, announced or not", async () => {
+    test("rejects an empty body, with and without content-length", async () => {
       for (const lines of [[], ["content-length: 0"]]) {
         expect(outcomeOf(await speak(head(...lines)))).toBe("400 invalid_request");
       }
     });
   });
 
-  describe("requests that take for ever", () => {
+  describe("slow requests", () => {
     test.each([
       ["in its headers", (start: string) => start.slice(0, 40)],
       ["in its body", (start: string) => `${start}{"email":`],
-    ])("one that stops %s is told so and let go; others are served", async (_what, cut) => {
+    ])("a request that stalls %s is rejected with 408 while others are served", async (_what, cut) => {
       await using slow = await TestVault.start({ limits: { requestTimeoutMs: 200 } });
       const socket: Socket = connect(Number(new URL(slow.url).port), "127.0.0.1");
       await once(socket, "connect");
@@ -242,7 +239,7 @@ describe("bad input", () => {
       expect(outcomeOf(await text(socket))).toBe("408 invalid_request");
     });
 
-    test("an upload that stops leaves nothing", async () => {
+    test("a stalled upload stores nothing", async () => {
       await using slow = await TestVault.start({ limits: { requestTimeoutMs: 300 } });
       const caller = await slow.client("ann@example.com");
       const socket: Socket = connect(Number(new URL(slow.url).port), "127.0.0.1");

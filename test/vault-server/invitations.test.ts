@@ -29,7 +29,7 @@ async function share(caller: VaultClient, key_name: string, to: object) {
   return caller.call("share", { key_name, permission: "R", usr_id_from: caller.email, ...to });
 }
 
-test("what was shared with an address without an account is theirs after the letter's link, with nothing more to do", async () => {
+test("a recipient without an account sees the share after following the email's link", async () => {
   const { vault, ann } = await vaultOf();
   await ann.call("protect", { key_name: "shop-db", key_value: "the value" });
   expect((await share(ann, "shop-db", { usr_id_to: "New@Example.com" })).json().shared[0].state).toBe("invited");
@@ -39,8 +39,8 @@ test("what was shared with an address without an account is theirs after the let
   expect((await vault.post(sessionOperationPath.app_set_password, { token: mail.token, password: PASSWORD })).outcome()).toBe(
     "200",
   );
-  const answer = await vault.logIn("new@example.com", { password: PASSWORD });
-  const reader = { email: "new@example.com", authorization: answer.json().access_token };
+  const response = await vault.logIn("new@example.com", { password: PASSWORD });
+  const reader = { email: "new@example.com", authorization: response.json().access_token };
   const body = { email: reader.email, key_name: "shop-db" };
   const seen = await vault.post("/v1/user/secret/expose_link", body, { authorization: reader.authorization });
   expect(seen.json().key_value).toBe("the value");
@@ -61,12 +61,12 @@ test("an invitation's link works for seven days", async () => {
     await share(caller, "a", { usr_id_to: email });
     const { token } = await mailTo(vault.mailDirectory, email);
     clock.stepWall(days * 86_400_000);
-    const answer = await vault.post(sessionOperationPath.app_set_password, { token, password: PASSWORD });
-    expect([days, answer.outcome()]).toEqual([days, outcome]);
+    const response = await vault.post(sessionOperationPath.app_set_password, { token, password: PASSWORD });
+    expect([days, response.outcome()]).toEqual([days, outcome]);
   }
 });
 
-test("a link points to the address people are told, by a sender of its host", async () => {
+test("a link points to --app-url, and the sender has its host", async () => {
   const { vault, ann } = await vaultOf({ appUrl: "https://vault.example.com/" });
   await ann.call("protect", { key_name: "a", key_value: "v" });
   await share(ann, "a", { usr_id_to: ["new@example.com", "bob@example.com"] });
@@ -80,7 +80,7 @@ test("a link points to the address people are told, by a sender of its host", as
   expect(signUp.headers.get("message-id")).toMatch(/^<[\w-]{36}@vault\.example\.com>$/);
 });
 
-test("a share to a team tells each member without a live session once, however many secrets", async () => {
+test("a share to a team emails each member without a session once for all secrets", async () => {
   const emails = [ANN, "live@example.com", "idle@example.com"];
   const { vault, ann } = await vaultOf({ emails });
   await vault.client("live@example.com");
@@ -92,7 +92,7 @@ test("a share to a team tells each member without a live session once, however m
   expect(told.toSorted()).toEqual(["idle@example.com", "new@example.com"]);
 });
 
-test("while the mail server is slow shares are answered, and more of them add no letter that waits already", async () => {
+test("shares succeed while the mail server is slow and queue no duplicate email", async () => {
   const held = Promise.withResolvers<void>();
   await using smtp = await TestSmtpServer.start({ data: () => held.promise });
   const { ann } = await vaultOf({ mail: smtpOf(smtp) });
@@ -108,7 +108,7 @@ test("while the mail server is slow shares are answered, and more of them add no
   expect(smtp.deliveries).toHaveLength(2);
 });
 
-test("a share with nowhere to send letters succeeds, and the letter leaves once there is", async () => {
+test("a share succeeds while SMTP is down, and the email is sent afterwards", async () => {
   await using smtp = await TestSmtpServer.start();
   await smtp.goAway();
   const { logger, lines } = recordingLogger();
@@ -125,7 +125,7 @@ test("a share with nowhere to send letters succeeds, and the letter leaves once 
   await expect.poll(later, { timeout: 20_000 }).toEqual([["new@example.com"]]);
 });
 
-test("where letters are is said to who started the server and in its log", async () => {
+test("the server reports the directory of emails in its log and result", async () => {
   const { logger, lines } = recordingLogger();
   const directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
   onTestFinished(() => rm(directory, { recursive: true }));
@@ -133,11 +133,11 @@ test("where letters are is said to who started the server and in its log", async
   expect([named.mailDirectory, lines.find(({ fields }) => "url" in fields)?.fields["mailDir"]]).toEqual([directory, directory]);
 });
 
-test("a sender that mail cannot be sent from is refused at the start", async () => {
+test("the server refuses to start with an invalid sender", async () => {
   await expect(TestVault.start({ mail: { from: "vault\r\nBcc: eve@example.com" } })).rejects.toThrow("invalid sender address");
 });
 
-test("neither letters nor logs nor metrics hold a value, a name of a secret, a password, a token or a proof of somebody else", async () => {
+test("emails, logs and metrics contain no value, name, password, token or others' proof", async () => {
   const canaries = new Canaries();
   const [value, secretName, description] = [canaries.text("value"), canaries.text("secret name"), canaries.text("metadata")];
   const { logger, lines } = recordingLogger();
@@ -146,13 +146,13 @@ test("neither letters nor logs nor metrics hold a value, a name of a secret, a p
   await ann.call("protect", { key_name: secretName, key_value: value, metadata: { description } });
   await share(ann, secretName, { usr_id_to: ["new@example.com", "bob@example.com"] });
   await vault.post(sessionOperationPath.app_request_password, { email: ANN });
-  const letters = await Promise.all(["new@example.com", "bob@example.com", ANN].map((to) => mailTo(vault.mailDirectory, to)));
-  const mails = letters.map(({ raw, text, html }) => raw + text + html).join("\n");
+  const emails = await Promise.all(["new@example.com", "bob@example.com", ANN].map((to) => mailTo(vault.mailDirectory, to)));
+  const mails = emails.map(({ raw, text, html }) => raw + text + html).join("\n");
   const metrics = (await sendRequest(`${vault.url}/metrics`, { method: "GET" })).bytes.toString();
   const log = JSON.stringify(lines);
   expect(canaries.tracesIn({ mails, metrics, log })).toEqual([]);
   for (const secret of known) expect([mails, metrics, log].some((text) => text.includes(secret))).toBe(false);
-  const [proof = ""] = letters.map(({ token }) => token);
+  const [proof = ""] = emails.map(({ token }) => token);
   expect(proof).toMatch(/^[\w-]{43}$/);
   expect([metrics, log].some((text) => text.includes(proof))).toBe(false);
   expect(log).not.toMatch(/new@example|bob@example/);

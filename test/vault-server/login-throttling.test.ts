@@ -12,7 +12,7 @@ async function failures(vault: TestVault, email: string, count: number): Promise
   return codes;
 }
 
-test("after five failures an account's log-ins wait, twice as long after each further one, at most a minute", async () => {
+test("five failures throttle an account, for twice as long after each, up to a minute", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock });
   expect(await failures(vault, "ann@example.com", 5)).toEqual(Array.from({ length: 5 }, () => "invalid_credentials"));
@@ -26,7 +26,7 @@ test("after five failures an account's log-ins wait, twice as long after each fu
   }
 });
 
-test("a success clears the account's count; another account is not slowed", async () => {
+test("a success resets the account's count; another account is not throttled", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock });
   await failures(vault, "ann@example.com", 5);
@@ -45,7 +45,7 @@ test("failures older than fifteen minutes do not count", async () => {
   expect((await vault.logIn("ann@example.com")).status).toBe(200);
 });
 
-test("after twenty failures an address waits for every account", async () => {
+test("twenty failures throttle an IP address for every account", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock, emails });
   for (const email of emails.slice(0, 5)) await failures(vault, email, 4);
@@ -55,34 +55,34 @@ test("after twenty failures an address waits for every account", async () => {
   expect((await vault.logIn("user6@example.com")).status).toBe(200);
 });
 
-test("an account that does not exist is slowed like one that does", async () => {
+test("a missing account is throttled like an existing one", async () => {
   await using vault = await TestVault.start({ clock: new VirtualClock() });
   const [known, unknown] = [await failures(vault, "ann@example.com", 7), await failures(vault, "nobody@example.com", 7)];
   expect(unknown).toEqual(known);
 });
 
-test("guesses sent all at once are slowed like guesses one after another", async () => {
+test("concurrent guesses are throttled like sequential ones", async () => {
   await using vault = await TestVault.start({ clock: new VirtualClock() });
-  const answers = await Promise.all(Array.from({ length: 40 }, () => vault.logIn("ann@example.com", { password: "wrong" })));
-  const tried = answers.filter((answer) => answer.code() === "invalid_credentials").length;
-  // Two are hashed at once, so one more than the threshold can be under way.
+  const responses = await Promise.all(Array.from({ length: 40 }, () => vault.logIn("ann@example.com", { password: "wrong" })));
+  const tried = responses.filter((response) => response.code() === "invalid_credentials").length;
+  // Two are hashed concurrently, so one more than the threshold can be in flight.
   expect(tried).toBeLessThanOrEqual(6);
-  expect(answers.filter((answer) => answer.code() === "rate_limited")).toHaveLength(40 - tried);
+  expect(responses.filter((response) => response.code() === "rate_limited")).toHaveLength(40 - tried);
 });
 
-test("more log-ins than may wait for hashing are told to come back", async () => {
+test("logins beyond the hashing queue are rejected with rate_limited", async () => {
   await using vault = await TestVault.start({ limits: { loginQueue: 0 }, passwordCost: defaultPasswordCost });
-  const answers = await Promise.all(Array.from({ length: 12 }, () => vault.logIn("ann@example.com")));
-  const codes = new Set(answers.map((answer) => answer.code()));
+  const responses = await Promise.all(Array.from({ length: 12 }, () => vault.logIn("ann@example.com")));
+  const codes = new Set(responses.map((response) => response.code()));
   expect(codes).toEqual(new Set([undefined, "rate_limited"]));
 });
 
-test("requests of one token are limited to 50 a second in bursts of 200; another token's are not", async () => {
+test("the request rate is 50 per second in bursts of 200 per token", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock, limits: { requestsPerSecond: 50, requestBurst: 200 } });
   const [one, other] = [await vault.client("ann@example.com"), await vault.client("ann@example.com")];
   const burst = await Promise.all(Array.from({ length: 200 }, () => one.call("list_file")));
-  expect(burst.every((answer) => answer.status === 200)).toBe(true);
+  expect(burst.every((response) => response.status === 200)).toBe(true);
   const refused = await one.call("list_file");
   expect([refused.status, refused.code(), refused.headers["retry-after"]]).toEqual([429, "rate_limited", "1"]);
   expect((await other.call("list_file")).status).toBe(200);

@@ -24,7 +24,7 @@ function logIn(vault: TestVault, email: string, password: string): Promise<Vault
   return vault.post(sessionOperationPath.app_log_in, { email, password });
 }
 
-/** Asks for a letter and reads the token in its link. */
+/** Requests an email and returns the token in its link. */
 async function confirmation(vault: TestVault, email: string): Promise<string> {
   expect((await requestPassword(vault, email)).outcome()).toBe("200");
   return (await mailTo(vault.mailDirectory, email.toLowerCase())).token;
@@ -39,18 +39,18 @@ describe("signing up and setting passwords", () => {
   });
   afterAll(() => vault[Symbol.asyncDispose]());
 
-  test("whoever reads the mail of an address makes its account, and is logged in", async () => {
+  test("the link in an email creates the account and logs in", async () => {
     const token = await confirmation(vault, "New@Example.com");
-    const answer = await setPassword(vault, token, "a password of one's own");
-    expect(answer.json()).toEqual({ session: { email: "new@example.com", csrf_token: expect.any(String) } });
-    expect(await new WebSession(vault.url, answer).isLive()).toBe(true);
+    const response = await setPassword(vault, token, "a password of one's own");
+    expect(response.json()).toEqual({ session: { email: "new@example.com", csrf_token: expect.any(String) } });
+    expect(await new WebSession(vault.url, response).isLive()).toBe(true);
     expect((await logIn(vault, "new@example.com", "a password of one's own")).outcome()).toBe("200");
     expect((await vault.logIn("new@example.com", { password: "a password of one's own" })).outcome()).toBe("200");
   });
 
-  test("a known and an unknown address get the same answer", async () => {
-    const answers = [await requestPassword(vault, "ann@example.com"), await requestPassword(vault, "nobody@example.com")];
-    const [known, unknown] = answers.map(({ status, bytes, headers }) => {
+  test("a known and an unknown email get the same response", async () => {
+    const responses = [await requestPassword(vault, "ann@example.com"), await requestPassword(vault, "nobody@example.com")];
+    const [known, unknown] = responses.map(({ status, bytes, headers }) => {
       const { date: _date, "x-request-id": _id, ...others } = headers;
       return { status, body: bytes.toString(), headers: others };
     });
@@ -61,11 +61,11 @@ describe("signing up and setting passwords", () => {
     }
   });
 
-  test.each(["", "nobody", "a b@example.com", "@example.com"])("%j is no address to write to", async (email) => {
+  test.each(["", "nobody", "a b@example.com", "@example.com"])("%j is rejected as an email", async (email) => {
     expect((await requestPassword(vault, email)).outcome()).toBe("400 invalid_request");
   });
 
-  test("a new password ends every session and token of the account, and of no other", async () => {
+  test("a new password ends all sessions and tokens of its account only", async () => {
     const [session, other] = [await WebSession.logIn(vault, "bob@example.com"), await WebSession.logIn(vault, "ann@example.com")];
     const pair = (await vault.logIn("bob@example.com")).json();
     const caller = new VaultClient(vault.url, "bob@example.com", { token: pair.access_token });
@@ -74,30 +74,30 @@ describe("signing up and setting passwords", () => {
     await caller.call("protect", { key_name: "kept", key_value: "v" });
     expect([await session.isLive(), (await refresh()).outcome()]).toEqual([true, "200"]);
 
-    const answer = await setPassword(vault, await confirmation(vault, "bob@example.com"), "another password");
+    const response = await setPassword(vault, await confirmation(vault, "bob@example.com"), "another password");
     expect(await session.isLive()).toBe(false);
     expect((await caller.call("list_no_dup")).outcome()).toBe("401 invalid_token");
     expect((await refresh()).outcome()).toBe("401 invalid_refresh_token");
     const former = vault.passwords.get("bob@example.com") ?? "";
     expect((await logIn(vault, "bob@example.com", former)).outcome()).toBe("401 invalid_credentials");
     expect((await logIn(vault, "bob@example.com", "another password")).outcome()).toBe("200");
-    const renewed = new WebSession(vault.url, answer);
+    const renewed = new WebSession(vault.url, response);
     expect((await renewed.call("expose", { key_name: "kept" })).json().key_value).toBe("v");
     expect(await other.isLive()).toBe(true);
   });
 
-  test("a link works once, also when it is followed several times at once", async () => {
+  test("a link works once, even for concurrent requests", async () => {
     const token = await confirmation(vault, "twice@example.com");
     const attempts = ["first password", "second password", "third password", "fourth password"];
-    const answers = await Promise.all(attempts.map((password) => setPassword(vault, token, password)));
-    const outcomes = answers.map((answer) => answer.outcome());
+    const responses = await Promise.all(attempts.map((password) => setPassword(vault, token, password)));
+    const outcomes = responses.map((response) => response.outcome());
     expect(outcomes.toSorted()).toEqual(["200", ...Array.from({ length: 3 }, () => "401 invalid_confirmation")]);
     const winner = attempts[outcomes.indexOf("200")] ?? "";
     expect((await logIn(vault, "twice@example.com", winner)).outcome()).toBe("200");
     expect((await setPassword(vault, token, "fifth password")).outcome()).toBe("401 invalid_confirmation");
   });
 
-  test("a link uses up all others of its address, and none of another's", async () => {
+  test("a link invalidates the other links of its email only", async () => {
     const former = await confirmation(vault, "carl@example.com");
     const others = await confirmation(vault, "dora@example.com");
     clock.stepWall(MINUTE);
@@ -119,17 +119,17 @@ describe("signing up and setting passwords", () => {
     expect((await logIn(vault, "late@example.com", "a little late")).outcome()).toBe("401 invalid_credentials");
   });
 
-  test("a token that nobody was sent is no confirmation", async () => {
+  test("an unknown token is rejected", async () => {
     expect((await setPassword(vault, "A".repeat(43), "a long password")).outcome()).toBe("401 invalid_confirmation");
     const { access_token: token } = (await vault.logIn("ann@example.com")).json();
     expect((await setPassword(vault, token, "a long password")).outcome()).toBe("401 invalid_confirmation");
   });
 
-  test("a password has 12 to 1024 characters; one that has not leaves the link as it was", async () => {
+  test("a password has 12 to 1024 characters; another one leaves the link valid", async () => {
     const token = await confirmation(vault, "length@example.com");
     for (const password of ["", "x".repeat(11), "x".repeat(1025), "\ud800".repeat(12), 12]) {
-      const answer = await vault.post(sessionOperationPath.app_set_password, { token, password });
-      expect([answer.outcome(), answer.json().error.details]).toEqual([
+      const response = await vault.post(sessionOperationPath.app_set_password, { token, password });
+      expect([response.outcome(), response.json().error.details]).toEqual([
         "400 invalid_request",
         [{ path: "password", reason: expect.any(String) }],
       ]);
@@ -138,7 +138,7 @@ describe("signing up and setting passwords", () => {
     expect((await logIn(vault, "length@example.com", "x".repeat(1024))).outcome()).toBe("200");
   });
 
-  test("a new password frees an account whose log-ins are slowed", async () => {
+  test("a new password ends the throttling of its account", async () => {
     const token = await confirmation(vault, "emil@example.com");
     for (let i = 0; i < 6; i += 1) await logIn(vault, "emil@example.com", "wrong");
     expect((await logIn(vault, "emil@example.com", "wrong")).outcome()).toBe("429 rate_limited");
@@ -147,28 +147,28 @@ describe("signing up and setting passwords", () => {
   });
 });
 
-test("a log-in with the former password that is under way while a new one is set gets nothing that lasts", async () => {
+test("a login in flight with the old password gets no lasting token or session", async () => {
   await using vault = await TestVault.start({ clock: new VirtualClock(), passwordCost: defaultPasswordCost });
   const former = vault.passwords.get("ann@example.com") ?? "";
   const token = await confirmation(vault, "ann@example.com");
-  const [replaced, ...answers] = await Promise.all([
+  const [replaced, ...responses] = await Promise.all([
     setPassword(vault, token, "a new password"),
     ...Array.from({ length: 16 }, (_, index) =>
       index % 2 === 0 ? logIn(vault, "ann@example.com", former) : vault.logIn("ann@example.com", { password: former }),
     ),
   ]);
   expect(replaced?.outcome()).toBe("200");
-  for (const answer of answers.filter(({ status }) => status === 200)) {
-    const isToken = "access_token" in answer.json();
+  for (const response of responses.filter(({ status }) => status === 200)) {
+    const isToken = "access_token" in response.json();
     const live = isToken
-      ? (await new VaultClient(vault.url, "ann@example.com", { token: answer.json().access_token }).call("list_no_dup"))
+      ? (await new VaultClient(vault.url, "ann@example.com", { token: response.json().access_token }).call("list_no_dup"))
           .status === 200
-      : await new WebSession(vault.url, answer).isLive();
+      : await new WebSession(vault.url, response).isLive();
     expect(live).toBe(false);
   }
 });
 
-test("a recipient gets a letter a minute, whether there is an account or not", async () => {
+test("a recipient gets one email per minute, with or without an account", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock });
   for (const email of ["ann@example.com", "nobody@example.com"]) {
@@ -185,7 +185,7 @@ test("a recipient gets a letter a minute, whether there is an account or not", a
   expect((await requestPassword(vault, "ann@example.com")).outcome()).toBe("200");
 });
 
-test("a client asks for twenty letters in a quarter of an hour", async () => {
+test("a client may request twenty emails in 15 minutes", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock, trustedProxies: ["127.0.0.1"] });
   const ask = (name: string, client: string) =>
@@ -197,15 +197,15 @@ test("a client asks for twenty letters in a quarter of an hour", async () => {
   expect((await ask("user21", "192.0.2.1")).outcome()).toBe("200");
 });
 
-test("no token, cookie or password is logged or counted", async () => {
+test("no token, cookie or password is in the log or the metrics", async () => {
   const lines: unknown[][] = [];
   const log = (...line: unknown[]): void => void lines.push(line);
   const logger: Logger = { debug: log, info: log, warn: log, error: log, child: () => logger };
   await using vault = await TestVault.start({ logger, clock: new VirtualClock() });
   const token = await confirmation(vault, "new@example.com");
   const password = "canary-5e1c0d-password";
-  const answer = await setPassword(vault, token, password);
-  const session = new WebSession(vault.url, answer);
+  const response = await setPassword(vault, token, password);
+  const session = new WebSession(vault.url, response);
   const pair = (await session.app("app_api_token", { password })).json();
   await session.app("app_api_token", { password: `${password}-wrong` });
   await session.call("list_no_dup", {}, { "x-csrf-token": "wrong" });

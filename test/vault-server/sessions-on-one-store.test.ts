@@ -31,7 +31,7 @@ async function atTwo(session: WebSession): Promise<WebSession> {
   return new WebSession(two.url, { ...told, headers: { "set-cookie": [session.cookie] } });
 }
 
-test("a session of one server works at the other, and a log-out at either ends it at both", async () => {
+test("a session works at both servers, and a logout at one ends it at both", async () => {
   const session = await WebSession.logIn(one, "ann@example.com");
   const elsewhere = await atTwo(session);
   expect([elsewhere.csrf, await elsewhere.isLive()]).toEqual([session.csrf, true]);
@@ -39,24 +39,24 @@ test("a session of one server works at the other, and a log-out at either ends i
   expect([await session.isLive(), await elsewhere.isLive()]).toEqual([false, false]);
 });
 
-test("a letter asked for at one server counts at the other, its link works there, once", async () => {
+test("an email requested at one server counts at the other, where its link works once", async () => {
   const body = { email: "new@example.com" };
   expect((await one.post(sessionOperationPath.app_request_password, body)).outcome()).toBe("200");
   expect((await two.post(sessionOperationPath.app_request_password, body)).outcome()).toBe("429 rate_limited");
   const { token, link } = await mailTo(one.mailDirectory, "new@example.com");
   expect(link).toMatch(/^http:\/\/localhost:8200\/#\/set-password\?token=/u);
   const follow = (vault: TestVault) => vault.post(sessionOperationPath.app_set_password, { token, password: "a long password" });
-  const answers = await Promise.all([follow(one), follow(two), follow(one), follow(two)]);
-  const outcomes = answers.map((answer) => answer.outcome()).toSorted();
+  const responses = await Promise.all([follow(one), follow(two), follow(one), follow(two)]);
+  const outcomes = responses.map((response) => response.outcome()).toSorted();
   expect(outcomes).toEqual(["200", ...Array.from({ length: 3 }, () => "401 invalid_confirmation")]);
-  expect(cookieOf(answers.find(({ status }) => status === 200)!)).toMatch(/^vaultsync_session=[\w-]{43}$/u);
+  expect(cookieOf(responses.find(({ status }) => status === 200)!)).toMatch(/^vaultsync_session=[\w-]{43}$/u);
 });
 
 function logIn(vault: TestVault, password: string): Promise<VaultResponse> {
   return vault.post(sessionOperationPath.app_log_in, { email: "bob@example.com", password });
 }
 
-test("failed log-ins at one server slow those at the other", async () => {
+test("failed logins at one server throttle those at the other", async () => {
   for (const vault of [one, two, one, two, one]) {
     expect((await logIn(vault, "wrong")).outcome()).toBe("401 invalid_credentials");
   }

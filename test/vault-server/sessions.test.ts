@@ -22,30 +22,30 @@ describe("sessions of the web application", () => {
   const sessionOf = async (headers: OutgoingHttpHeaders) =>
     (await vault.post(sessionOperationPath.app_session, {}, headers)).json();
 
-  test("a log-in sets a cookie that no script reads and no other page sends, and says who it is", async () => {
+  test("a login sets an HttpOnly, SameSite=Strict cookie and returns the email", async () => {
     const password = vault.passwords.get("ann@example.com");
-    const answer = await vault.post(sessionOperationPath.app_log_in, { email: "ANN@Example.com", password });
-    expect(answer.headers["set-cookie"]).toEqual([
+    const response = await vault.post(sessionOperationPath.app_log_in, { email: "ANN@Example.com", password });
+    expect(response.headers["set-cookie"]).toEqual([
       expect.stringMatching(/^vaultsync_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/u),
     ]);
-    expect(answer.headers["cache-control"]).toBe("no-store");
-    expect(answer.json()).toEqual({
+    expect(response.headers["cache-control"]).toBe("no-store");
+    expect(response.json()).toEqual({
       session: { email: "ann@example.com", csrf_token: expect.stringMatching(/^[\w-]{43}$/u) },
     });
-    expect(answer.bytes.toString()).not.toContain(cookieOf(answer).split("=")[1]);
+    expect(response.bytes.toString()).not.toContain(cookieOf(response).split("=")[1]);
   });
 
-  test("with an https address the cookie is bound to it and never sent without TLS", async () => {
+  test("with an https URL the cookie has the __Host- prefix and is Secure", async () => {
     await using secure = await TestVault.start({ appUrl: "https://vault.example.com/" });
-    const answer = await secure.post(
+    const response = await secure.post(
       sessionOperationPath.app_log_in,
       { email: "ann@example.com", password: secure.passwords.get("ann@example.com") },
       { origin: "https://vault.example.com" },
     );
-    expect(answer.headers["set-cookie"]).toEqual([
+    expect(response.headers["set-cookie"]).toEqual([
       expect.stringMatching(/^__Host-vaultsync_session=[\w-]{43}; Path=\/; HttpOnly; Secure; SameSite=Strict$/u),
     ]);
-    const session = new WebSession(secure.url, answer);
+    const session = new WebSession(secure.url, response);
     expect(await session.isLive()).toBe(true);
     const ended = await session.app("app_log_out");
     expect(ended.headers["set-cookie"]).toEqual([
@@ -55,7 +55,7 @@ describe("sessions of the web application", () => {
     expect((await secure.post(sessionOperationPath.app_session, {}, plain)).json()).toEqual({ session: null });
   });
 
-  test("a page learns who is logged in, and what to send along; without a session, nothing", async () => {
+  test("app_session returns the email and the CSRF token, or null without a session", async () => {
     const session = await ann();
     const known = { session: { email: "ann@example.com", csrf_token: session.csrf } };
     expect(await sessionOf({ cookie: `theme=dark; ${session.cookie}; other=1` })).toEqual(known);
@@ -64,18 +64,18 @@ describe("sessions of the web application", () => {
     }
   });
 
-  test("a wrong password and an unknown address get the same answer and no cookie", async () => {
-    const answers = [
+  test("a wrong password and an unknown email get the same response and no cookie", async () => {
+    const responses = [
       await vault.post(sessionOperationPath.app_log_in, { email: "bob@example.com", password: "wrong" }),
       await vault.post(sessionOperationPath.app_log_in, { email: "nobody@example.com", password: "wrong" }),
     ];
-    for (const answer of answers) {
-      expect([answer.outcome(), answer.headers["set-cookie"]]).toEqual(["401 invalid_credentials", undefined]);
+    for (const response of responses) {
+      expect([response.outcome(), response.headers["set-cookie"]]).toEqual(["401 invalid_credentials", undefined]);
     }
-    expect(answers[0]?.bytes).toEqual(answers[1]?.bytes);
+    expect(responses[0]?.bytes).toEqual(responses[1]?.bytes);
   });
 
-  test("with a session and its csrf token every operation of the service works as with an unlimited access token", async () => {
+  test("a session with its CSRF token allows what an unlimited access token allows", async () => {
     const session = await ann();
     expect((await session.call("protect", { key_name: "by session", key_value: "v" })).outcome()).toBe("200");
     expect((await session.call("expose", { key_name: "by session" })).json().key_value).toBe("v");
@@ -84,7 +84,7 @@ describe("sessions of the web application", () => {
     expect((await session.call("download_file", { filename: "by session.txt" })).bytes).toEqual(bytes);
   });
 
-  test("a session acts for its own account alone", async () => {
+  test("a session authenticates its own user only", async () => {
     const session = await ann();
     expect((await session.call("list_no_dup", { email: "bob@example.com" })).outcome()).toBe("403 email_mismatch");
     const file = [{ filename: "a", bytes: Buffer.from("a") }];
@@ -97,7 +97,7 @@ describe("sessions of the web application", () => {
     ["another csrf token", { "x-csrf-token": "A".repeat(43) }],
     ["another origin", { origin: "https://elsewhere.example.com" }],
     ["an origin that is hidden", { origin: "null" }],
-  ])("a request with the cookie and %s is refused, and changes nothing", async (_what, headers) => {
+  ])("a request with the cookie and %s is rejected and changes nothing", async (_what, headers) => {
     const session = await ann();
     for (const refused of [
       await session.call("protect", { key_name: "forged", key_value: "v" }, headers),
@@ -110,12 +110,12 @@ describe("sessions of the web application", () => {
     expect((await session.call("expose", { key_name: "forged" })).outcome()).toBe("404 secret_not_found");
   });
 
-  test("one session's csrf token is not another's", async () => {
+  test("the CSRF token of one session is rejected for another", async () => {
     const [one, other] = [await ann(), await ann()];
     expect((await one.call("list_no_dup", {}, { "x-csrf-token": other.csrf })).outcome()).toBe("403 csrf_failed");
   });
 
-  test("a file sent with the cookie but without the csrf token is not stored", async () => {
+  test("an upload with the cookie but without the CSRF token is not stored", async () => {
     const session = await ann();
     const forged = [{ filename: "forged.txt", bytes: Buffer.from("x") }];
     expect((await session.upload(forged, { "x-csrf-token": "" })).outcome()).toBe("403 csrf_failed");
@@ -123,7 +123,7 @@ describe("sessions of the web application", () => {
   });
 
   test.each(["app_session", "app_log_in", "app_request_password", "app_set_password"] as const)(
-    "%s takes requests of the application's own origin, or of none",
+    "%s accepts the application's own origin, or none",
     async (operation) => {
       const body = { email: "ann@example.com", password: "long enough to be one", token: "t" };
       const send = (headers: OutgoingHttpHeaders) => vault.post(sessionOperationPath[operation], body, headers);
@@ -132,13 +132,13 @@ describe("sessions of the web application", () => {
     },
   );
 
-  test("the address listened on is compared as browsers write it", async () => {
+  test("the default origin is normalized like that of browsers", async () => {
     await using spelled = await TestVault.start({ listen: { host: "LOCALHOST", port: 0 } });
     const session = await WebSession.logIn(spelled, "ann@example.com", { origin: spelled.url.toLowerCase() });
     expect(await session.isLive()).toBe(true);
   });
 
-  test("an access token counts alone, with or without a cookie beside it", async () => {
+  test("an access token takes precedence over a cookie", async () => {
     const session = await ann();
     const token = (await vault.logIn("ann@example.com")).json().access_token;
     const send = (authorization: string) => session.call("list_no_dup", {}, { authorization, "x-csrf-token": undefined });
@@ -157,7 +157,7 @@ describe("sessions of the web application", () => {
     expect(await sessionOf({ cookie: session.cookie })).toEqual({ session: null });
   });
 
-  test("use is written down once a minute at most", async () => {
+  test("the last use is written at most once a minute", async () => {
     const [busy, prolonged] = [await ann(), await ann()];
     clock.stepWall(MINUTE - 1);
     expect(await busy.isLive()).toBe(true);
@@ -167,7 +167,7 @@ describe("sessions of the web application", () => {
     expect([await busy.isLive(), await prolonged.isLive()]).toEqual([false, true]);
   });
 
-  test("a session ends twelve hours after its log-in, however it is used", async () => {
+  test("a session ends twelve hours after its login even when it is used", async () => {
     const session = await ann();
     for (let half = 1; half < 24; half += 1) {
       clock.stepWall(HOUR / 2);
@@ -179,7 +179,7 @@ describe("sessions of the web application", () => {
     expect(await session.isLive()).toBe(false);
   });
 
-  test("a refused request does not prolong a session", async () => {
+  test("a rejected request does not extend a session", async () => {
     const session = await ann();
     clock.stepWall(HOUR - 1);
     await session.call("list_no_dup", {}, { "x-csrf-token": "" });
@@ -187,16 +187,16 @@ describe("sessions of the web application", () => {
     expect(await session.isLive()).toBe(false);
   });
 
-  test("a log-out ends the session at once, and no other; once more is no failure", async () => {
+  test("a logout ends only its own session, and succeeds again afterwards", async () => {
     const [session, other] = [await ann(), await ann()];
-    const answer = await session.app("app_log_out");
-    expect([answer.outcome(), answer.json()]).toEqual(["200", {}]);
-    expect(answer.headers["set-cookie"]).toEqual(["vaultsync_session=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict"]);
+    const response = await session.app("app_log_out");
+    expect([response.outcome(), response.json()]).toEqual(["200", {}]);
+    expect(response.headers["set-cookie"]).toEqual(["vaultsync_session=; Max-Age=0; Path=/; HttpOnly; SameSite=Strict"]);
     expect([await session.isLive(), await other.isLive()]).toEqual([false, true]);
     expect((await session.app("app_log_out")).outcome()).toBe("200");
   });
 
-  test("every log-in makes a session of its own and ends the one the browser had", async () => {
+  test("a login creates a new session and ends the previous one of the browser", async () => {
     const former = await ann();
     const session = await WebSession.logIn(vault, "ann@example.com", { cookie: former.cookie });
     expect(session.cookie).not.toBe(former.cookie);
@@ -207,7 +207,7 @@ describe("sessions of the web application", () => {
     expect(await sessionOf({ cookie: planted })).toEqual({ session: null });
   });
 
-  test("whoever has a session and no token is active in a share, and is invited when it is over", async () => {
+  test("a user with only a session is active in a share, and pending after it ends", async () => {
     const session = await ann();
     await session.call("protect", { key_name: "for bob", key_value: "v" });
     const state = async () => {
@@ -221,14 +221,14 @@ describe("sessions of the web application", () => {
     expect(await state()).toBe("invited");
   });
 
-  test("requests are counted under the operation's name", async () => {
+  test("requests of sessions are counted by operation", async () => {
     const sample = 'vaultsync_vault_requests_total{operation="app_session",status="200"}';
     const before = await vault.metric(sample);
     await sessionOf({});
     expect(await vault.metric(sample)).toBe(before + 1);
   });
 
-  test("log-ins of the web application and of the interface are slowed together", async () => {
+  test("logins of the web application and of the API are throttled together", async () => {
     await using slowed = await TestVault.start({ clock: new VirtualClock() });
     const logIn = (password: string) => slowed.post(sessionOperationPath.app_log_in, { email: "ann@example.com", password });
     for (let i = 0; i < 5; i += 1) expect((await logIn("wrong")).outcome()).toBe("401 invalid_credentials");
@@ -238,7 +238,7 @@ describe("sessions of the web application", () => {
     }
   });
 
-  test("requests of one session are limited like those of one token; another session's are not", async () => {
+  test("the request rate is limited per session", async () => {
     const limits = { requestsPerSecond: 1, requestBurst: 5 };
     await using limited = await TestVault.start({ clock: new VirtualClock(), limits });
     const [one, other] = [await WebSession.logIn(limited, "ann@example.com"), await WebSession.logIn(limited, "ann@example.com")];
@@ -248,8 +248,8 @@ describe("sessions of the web application", () => {
     expect((await other.call("list_no_dup")).outcome()).toBe("200");
   });
 
-  test("a session cannot be had by a GET", async () => {
-    const answer = await sendRequest(vault.url + sessionOperationPath.app_session, { method: "GET" });
-    expect([answer.outcome(), answer.headers.allow]).toEqual(["405 method_not_allowed", "POST"]);
+  test("app_session rejects GET", async () => {
+    const response = await sendRequest(vault.url + sessionOperationPath.app_session, { method: "GET" });
+    expect([response.outcome(), response.headers.allow]).toEqual(["405 method_not_allowed", "POST"]);
   });
 });

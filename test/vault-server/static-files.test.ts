@@ -13,7 +13,7 @@ const files = {
   "assets/main-Abc123.js": script,
   "assets/main-Abc123.css": "body { color: CanvasText }",
   "assets/icon-Abc123.svg": '<svg xmlns="http://www.w3.org/2000/svg"/>',
-  "notes.txt": "beside it, not of it",
+  "notes.txt": "next to the application",
 };
 
 describe("the web application's files", () => {
@@ -38,37 +38,37 @@ describe("the web application's files", () => {
     ["/assets/main-Abc123.css", "text/css; charset=utf-8", "assets/main-Abc123.css"],
     ["/assets/icon-Abc123.svg", "image/svg+xml", "assets/icon-Abc123.svg"],
   ] as const)("%s is served as %s, to GET and HEAD", async (path, type, name) => {
-    const answer = await get(path);
-    expect([answer.status, answer.headers["content-type"], answer.bytes.toString()]).toEqual([200, type, files[name]]);
-    expect(answer.headers["x-content-type-options"]).toBe("nosniff");
+    const response = await get(path);
+    expect([response.status, response.headers["content-type"], response.bytes.toString()]).toEqual([200, type, files[name]]);
+    expect(response.headers["x-content-type-options"]).toBe("nosniff");
     const head = await get(path, {}, "HEAD");
     expect([head.status, head.headers["content-type"], head.headers.etag, head.bytes.length]).toEqual([
       200,
       type,
-      answer.headers.etag,
+      response.headers.etag,
       0,
     ]);
   });
 
-  test("files whose names tell their content are kept for good, the page is asked for again", async () => {
+  test("assets are cached as immutable, the page is revalidated", async () => {
     expect((await get("/assets/main-Abc123.js")).headers["cache-control"]).toBe("public, max-age=31536000, immutable");
     expect((await get("/")).headers["cache-control"]).toBe("no-cache");
   });
 
-  test.each(["/", "/assets/main-Abc123.js"])("%s answers 304 to who has it", async (path) => {
+  test.each(["/", "/assets/main-Abc123.js"])("%s returns 304 for a known etag", async (path) => {
     const { etag = "" } = (await get(path)).headers;
     const again = await get(path, { "if-none-match": etag });
     expect([again.status, again.bytes.length, again.headers.etag]).toEqual([304, 0, etag]);
     expect((await get(path, { "if-none-match": '"other"' })).status).toBe(200);
   });
 
-  test("they are compressed when asked", async () => {
-    const answer = await get("/assets/main-Abc123.js", { "accept-encoding": "br" });
-    expect([answer.headers["content-encoding"], answer.headers.vary]).toEqual(["br", "accept-encoding"]);
-    expect(brotliDecompressSync(answer.bytes).toString()).toBe(script);
+  test("files are compressed on request", async () => {
+    const response = await get("/assets/main-Abc123.js", { "accept-encoding": "br" });
+    expect([response.headers["content-encoding"], response.headers.vary]).toEqual(["br", "accept-encoding"]);
+    expect(brotliDecompressSync(response.bytes).toString()).toBe(script);
   });
 
-  test("nothing but the built files is served", async () => {
+  test("serves the built files only", async () => {
     for (const path of [
       "/notes.txt",
       "/index.html",
@@ -82,14 +82,14 @@ describe("the web application's files", () => {
     }
   });
 
-  test.each(["/", "/assets/main-Abc123.js", "/healthz"])("%s takes GET and HEAD only", async (path) => {
+  test.each(["/", "/assets/main-Abc123.js", "/healthz"])("%s accepts GET and HEAD only", async (path) => {
     for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) {
-      const answer = await get(path, {}, method);
-      expect([method, answer.outcome(), answer.headers.allow]).toEqual([method, "405 method_not_allowed", "GET, HEAD"]);
+      const response = await get(path, {}, method);
+      expect([method, response.outcome(), response.headers.allow]).toEqual([method, "405 method_not_allowed", "GET, HEAD"]);
     }
   });
 
-  test("a page may load and call nothing but the application itself, and nobody may frame it", async () => {
+  test("the page may load the application only and cannot be framed", async () => {
     const { headers } = await get("/");
     expect(headers).toMatchObject({
       "content-security-policy":
@@ -104,7 +104,7 @@ describe("the web application's files", () => {
     expect(headers["strict-transport-security"]).toBeUndefined();
   });
 
-  test("with an https address browsers are told to come back by https only", async () => {
+  test("sends Strict-Transport-Security with an https URL", async () => {
     await using secure = await TestVault.start({
       appUrl: "https://vault.example.com",
       webDirectory: pathToFileURL(`${directory}/`),
@@ -113,11 +113,11 @@ describe("the web application's files", () => {
     expect(headers["strict-transport-security"]).toBe("max-age=31536000");
   });
 
-  test("a server without the built files says how to make them, and serves everything else", async () => {
+  test("without the built files, / explains how to build them and the API works", async () => {
     await using bare = await TestVault.start({ webDirectory: pathToFileURL(`${directory}/nowhere/`) });
-    const answer = await sendRequest(`${bare.url}/`, { method: "GET" });
-    expect([answer.status, answer.headers["content-type"]]).toEqual([503, "text/plain; charset=utf-8"]);
-    expect(answer.bytes.toString()).toContain("npm run build:web");
+    const response = await sendRequest(`${bare.url}/`, { method: "GET" });
+    expect([response.status, response.headers["content-type"]]).toEqual([503, "text/plain; charset=utf-8"]);
+    expect(response.bytes.toString()).toContain("npm run build:web");
     expect((await bare.logIn("ann@example.com")).status).toBe(200);
   });
 });

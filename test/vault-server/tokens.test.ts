@@ -19,16 +19,16 @@ describe("access and refresh tokens", () => {
   const refresh = (refreshToken: string, usedAccessToken: string) =>
     vault.post(operationPath.refresh_token, { refresh_token: refreshToken, used_access_token: usedAccessToken });
   const isAccepted = async (token: string): Promise<boolean> => {
-    const answer = await new VaultClient(vault.url, "ann@example.com", { token }).call("list_no_dup");
-    if (answer.status !== 200) expect(answer.code()).toBe("invalid_token");
-    return answer.status === 200;
+    const response = await new VaultClient(vault.url, "ann@example.com", { token }).call("list_no_dup");
+    if (response.status !== 200) expect(response.code()).toBe("invalid_token");
+    return response.status === 200;
   };
 
-  test("a log-in answers the whole token response object", async () => {
+  test("a login returns the complete token response", async () => {
     const scope = scopeString({ cloud_type: ["all"], classification: ["top", "low"] });
-    const answer = await vault.logIn("ann@example.com", { scope, hours: 3 });
-    expect([answer.status, answer.headers["cache-control"]]).toEqual([200, "no-store"]);
-    expect(answer.json()).toEqual({
+    const response = await vault.logIn("ann@example.com", { scope, hours: 3 });
+    expect([response.status, response.headers["cache-control"]]).toEqual([200, "no-store"]);
+    expect(response.json()).toEqual({
       access_token: expect.stringMatching(/^[\w-]{43}$/u),
       expires_in: 10_800,
       id_token: expect.any(String),
@@ -38,22 +38,22 @@ describe("access and refresh tokens", () => {
     });
   });
 
-  test("the e-mail address of a log-in is compared case-insensitively", async () => {
-    const answer = await vault.logIn("ANN@EXAMPLE.COM", { password: vault.passwords.get("ann@example.com") ?? "" });
-    expect(answer.status).toBe(200);
-    expect(await isAccepted(answer.json().access_token)).toBe(true);
+  test("the email of a login is case-insensitive", async () => {
+    const response = await vault.logIn("ANN@EXAMPLE.COM", { password: vault.passwords.get("ann@example.com") ?? "" });
+    expect(response.status).toBe(200);
+    expect(await isAccepted(response.json().access_token)).toBe(true);
   });
 
-  test("a wrong password and an unknown address get the same answer", async () => {
-    const answers = [
+  test("a wrong password and an unknown email get the same response", async () => {
+    const responses = [
       await vault.logIn("bob@example.com", { password: "wrong" }),
       await vault.logIn("nobody@example.com", { password: "wrong" }),
     ];
-    for (const answer of answers) expect([answer.status, answer.code()]).toEqual([401, "invalid_credentials"]);
-    expect(answers[0]?.bytes).toEqual(answers[1]?.bytes);
+    for (const response of responses) expect([response.status, response.code()]).toEqual([401, "invalid_credentials"]);
+    expect(responses[0]?.bytes).toEqual(responses[1]?.bytes);
   });
 
-  test("a token works until its last second, and no longer", async () => {
+  test("a token works until its last second", async () => {
     const { access_token: token } = (await vault.logIn("ann@example.com", { hours: 2 })).json();
     clock.stepWall(2 * HOUR - 1);
     expect(await isAccepted(token)).toBe(true);
@@ -62,15 +62,15 @@ describe("access and refresh tokens", () => {
   });
 
   test.each([1e10, 2 ** 53, 1e20])("expiration_hours of %d has an exact lifetime", async (hours) => {
-    const answer = await vault.logIn("ann@example.com", { hours });
-    expect([answer.status, answer.json().expires_in]).toEqual([200, hours * 3600]);
-    expect(await isAccepted(answer.json().access_token)).toBe(true);
+    const response = await vault.logIn("ann@example.com", { hours });
+    expect([response.status, response.json().expires_in]).toEqual([200, hours * 3600]);
+    expect(await isAccepted(response.json().access_token)).toBe(true);
   });
 
-  test.each([0, -1, 1.5, "24", null, 1e308])("expiration_hours of %j is refused", async (hours) => {
-    const answer = await vault.logIn("ann@example.com", { hours });
-    expect([answer.status, answer.code()]).toEqual([400, "invalid_request"]);
-    expect(answer.json().error.details).toEqual([{ path: "expiration_hours", reason: expect.any(String) }]);
+  test.each([0, -1, 1.5, "24", null, 1e308])("expiration_hours of %j is rejected", async (hours) => {
+    const response = await vault.logIn("ann@example.com", { hours });
+    expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
+    expect(response.json().error.details).toEqual([{ path: "expiration_hours", reason: expect.any(String) }]);
   });
 
   test.each([
@@ -84,12 +84,12 @@ describe("access and refresh tokens", () => {
     `${scopeString()},`,
     `${scopeString()},colour:blue`,
     scopeString().replace("environment_type", "enviroment_type"),
-  ])("the scope %j is refused", async (scope) => {
-    const answer = await vault.logIn("ann@example.com", { scope });
-    expect([answer.status, answer.code()]).toEqual([400, "invalid_scope"]);
+  ])("the scope %j is rejected", async (scope) => {
+    const response = await vault.logIn("ann@example.com", { scope });
+    expect([response.status, response.code()]).toEqual([400, "invalid_scope"]);
   });
 
-  test("a refresh answers a new token of the same scope and lifetime, keeps the refresh token and revokes nothing", async () => {
+  test("a refresh returns a token of the same scope and lifetime and revokes nothing", async () => {
     const first = (await vault.logIn("ann@example.com", { hours: 5, scope: scopeString({ secret_name: ["one"] }) })).json();
     const second = (await refresh(first.refresh_token, first.access_token)).json();
     expect(second).toMatchObject({
@@ -112,7 +112,7 @@ describe("access and refresh tokens", () => {
     expect(await isAccepted(second.json().access_token)).toBe(true);
   });
 
-  test("an unknown refresh token, or one of another pair, is refused", async () => {
+  test("an unknown refresh token, or one of another pair, is rejected", async () => {
     const [one, other] = [(await vault.logIn("ann@example.com")).json(), (await vault.logIn("ann@example.com")).json()];
     for (const [refreshToken, accessToken] of [
       [one.refresh_token, other.access_token],
@@ -120,12 +120,12 @@ describe("access and refresh tokens", () => {
       ["unknown", one.access_token],
       [one.access_token, one.refresh_token],
     ]) {
-      const answer = await refresh(refreshToken, accessToken);
-      expect([answer.status, answer.code()]).toEqual([401, "invalid_refresh_token"]);
+      const response = await refresh(refreshToken, accessToken);
+      expect([response.status, response.code()]).toEqual([401, "invalid_refresh_token"]);
     }
   });
 
-  test("a refresh token lapses after 90 days without use; each use starts them again", async () => {
+  test("a refresh token expires 90 days after its last use", async () => {
     const pair = (await vault.logIn("ann@example.com")).json();
     for (let round = 0; round < 3; round += 1) {
       clock.stepWall(90 * DAY - 1);

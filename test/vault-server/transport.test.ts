@@ -10,7 +10,7 @@ import { sessionOperationPath, operationPath } from "../../src/protocol/operatio
 const servedPath = { ...operationPath, ...sessionOperationPath };
 const operations = Object.keys(servedPath).filter((name): name is keyof typeof servedPath => name in servedPath);
 
-describe("the transport rules of the contract", () => {
+describe("transport", () => {
   let vault: TestVault;
   let ann: VaultClient;
   beforeAll(async () => {
@@ -19,26 +19,29 @@ describe("the transport rules of the contract", () => {
   });
   afterAll(() => vault[Symbol.asyncDispose]());
 
-  test.each(operations)("%s refuses every method but POST, before anything else", async (operation) => {
+  test.each(operations)("%s rejects every method but POST first", async (operation) => {
     for (const method of ["GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"]) {
-      const answer = await sendRequest(vault.url + servedPath[operation], { method, headers: { "content-type": "text/plain" } });
-      expect([method, answer.status, answer.headers.allow]).toEqual([method, 405, "POST"]);
-      expect(answer.code()).toBe(method === "HEAD" ? undefined : "method_not_allowed");
+      const response = await sendRequest(vault.url + servedPath[operation], {
+        method,
+        headers: { "content-type": "text/plain" },
+      });
+      expect([method, response.status, response.headers.allow]).toEqual([method, 405, "POST"]);
+      expect(response.code()).toBe(method === "HEAD" ? undefined : "method_not_allowed");
     }
   });
 
-  test("an unknown path is not_found for every method, whatever is sent", async () => {
+  test("an unknown path is not_found for every method and body", async () => {
     for (const path of ["/app", "/assets/nothing.js", "/v1/user/secret/nothing", "/v1/user/list_file/", "/v1/%zz"]) {
       for (const method of ["POST", "GET", "OPTIONS"]) {
-        const answer = await sendRequest(vault.url + path, { method, headers: { "content-type": "text/plain" } });
-        expect([path, method, answer.status, answer.code()]).toEqual([path, method, 404, "not_found"]);
-        expect(answer.headers["x-request-id"]).toMatch(/./u);
+        const response = await sendRequest(vault.url + path, { method, headers: { "content-type": "text/plain" } });
+        expect([path, method, response.status, response.code()]).toEqual([path, method, 404, "not_found"]);
+        expect(response.headers["x-request-id"]).toMatch(/./u);
       }
     }
   });
 
   test.each(operations.filter((operation) => operation !== "protect_file"))(
-    "%s takes application/json only",
+    "%s accepts application/json only",
     async (operation) => {
       const send = (type: string | undefined, more = {}) =>
         sendRequest(vault.url + servedPath[operation], {
@@ -52,17 +55,17 @@ describe("the transport rules of the contract", () => {
         "application/jsonx",
         "multipart/form-data; boundary=x",
       ]) {
-        const answer = await send(type);
-        expect([type, answer.status, answer.code()]).toEqual([type, 415, "unsupported_media_type"]);
+        const response = await send(type);
+        expect([type, response.status, response.code()]).toEqual([type, 415, "unsupported_media_type"]);
       }
       expect((await send("application/json", { "content-encoding": "gzip" })).status).toBe(415);
       expect((await send("Application/JSON; charset=utf-8")).status).not.toBe(415);
     },
   );
 
-  test("protect_file takes multipart/form-data only", async () => {
-    const answer = await ann.call("protect_file");
-    expect([answer.status, answer.code()]).toEqual([415, "unsupported_media_type"]);
+  test("protect_file accepts multipart/form-data only", async () => {
+    const response = await ann.call("protect_file");
+    expect([response.status, response.code()]).toEqual([415, "unsupported_media_type"]);
   });
 
   test.each([
@@ -73,25 +76,25 @@ describe("the transport rules of the contract", () => {
     ["broken UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
   ])("a body that is %s is an invalid request", async (_what, body) => {
     const headers = { "content-type": "application/json", authorization: ann.token };
-    const answer = await sendRequest(vault.url + operationPath.list_no_dup, { headers, body });
-    expect([answer.status, answer.code()]).toEqual([400, "invalid_request"]);
-    expect(answer.json().error.details[0]).toEqual({ path: expect.any(String), reason: expect.any(String) });
+    const response = await sendRequest(vault.url + operationPath.list_no_dup, { headers, body });
+    expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
+    expect(response.json().error.details[0]).toEqual({ path: expect.any(String), reason: expect.any(String) });
   });
 
-  test("what does not fit is listed with path and reason, without quoting what was sent", async () => {
+  test("details list the path and reason of each error without quoting the input", async () => {
     const canary = "canary-9c1f0f";
-    const answer = await ann.call("protect", {
+    const response = await ann.call("protect", {
       key_name: `a\n${canary}`,
       key_value: 7,
       metadata: { expiration_time: canary, cloud_type: 1 },
     });
-    expect(answer.status).toBe(400);
-    const reported = answer.json().error.details.map((detail: { path: string }) => detail.path);
+    expect(response.status).toBe(400);
+    const reported = response.json().error.details.map((detail: { path: string }) => detail.path);
     expect(reported.sort()).toEqual(["key_name", "key_value", "metadata.cloud_type", "metadata.expiration_time"]);
-    expect(answer.bytes.toString()).not.toContain(canary);
+    expect(response.bytes.toString()).not.toContain(canary);
   });
 
-  test("JSON may nest 64 levels, the body counted, and no deeper; brackets in strings do not count", async () => {
+  test("JSON may nest 64 levels, including the body; brackets in strings do not count", async () => {
     const nested = (levels: number): unknown => (levels === 0 ? 1 : [nested(levels - 1)]);
     const protect = (levels: number) =>
       ann.call("protect", { key_name: "deep", key_value: "[".repeat(200), metadata: { x: nested(levels) } });
@@ -106,14 +109,14 @@ describe("the transport rules of the contract", () => {
   });
 
   const expose = async (body: string, headers: object) => {
-    const answer = await sendRequest(vault.url + operationPath.expose, {
+    const response = await sendRequest(vault.url + operationPath.expose, {
       headers: { "content-type": "application/json", ...headers },
       body,
     });
-    return answer.code();
+    return response.code();
   };
 
-  test("content type and size come before shape, shape before token, token before e-mail, e-mail before look-up", async () => {
+  test("checks media type, size, shape, token, email and existence, in this order", async () => {
     const tooLarge = `{"pad":"${"x".repeat(2 * 1024 * 1024)}`;
     expect(await expose(tooLarge, { "content-type": "text/plain" })).toBe("unsupported_media_type");
     expect(await expose(tooLarge, {})).toBe("too_large");
@@ -131,33 +134,33 @@ describe("the transport rules of the contract", () => {
     ["unknown", "A".repeat(43)],
     ["empty", ""],
   ])("a token that is %s is invalid", async (_what, authorization) => {
-    const answer = await vault.post(
+    const response = await vault.post(
       operationPath.list_no_dup,
       { email: "ann@example.com" },
       authorization === undefined ? {} : { authorization },
     );
-    expect([answer.status, answer.code()]).toEqual([401, "invalid_token"]);
+    expect([response.status, response.code()]).toEqual([401, "invalid_token"]);
   });
 
-  test("a token with a scheme word is invalid", async () => {
-    const answer = await ann.call("list_no_dup", {}, { authorization: `Bearer ${ann.token}` });
-    expect([answer.status, answer.code()]).toEqual([401, "invalid_token"]);
+  test("a token with a scheme is invalid", async () => {
+    const response = await ann.call("list_no_dup", {}, { authorization: `Bearer ${ann.token}` });
+    expect([response.status, response.code()]).toEqual([401, "invalid_token"]);
   });
 
-  test("every answer has its own request id; errors and values are not to be stored", async () => {
-    const answers = [
+  test("every response has a request id; errors and values are not cacheable", async () => {
+    const responses = [
       await ann.call("list_no_dup"),
       await ann.call("list_no_dup"),
       await ann.call("expose", { key_name: "nowhere" }),
     ];
-    expect(new Set(answers.map((answer) => answer.headers["x-request-id"])).size).toBe(3);
-    expect(answers[2]?.headers["cache-control"]).toBe("no-store");
+    expect(new Set(responses.map((response) => response.headers["x-request-id"])).size).toBe(3);
+    expect(responses[2]?.headers["cache-control"]).toBe("no-store");
     await ann.call("protect", { key_name: "stored", key_value: "v" });
     const exposed = await ann.call("expose", { key_name: "stored" });
     expect([exposed.headers["cache-control"], exposed.headers["x-content-type-options"]]).toEqual(["no-store", "nosniff"]);
   });
 
-  test("listings carry an etag, and answer 304 to who has it", async () => {
+  test("lists have an etag and return 304 for a known one", async () => {
     for (const name of ["tagged", "tagged and shared"]) await ann.call("protect", { key_name: name, key_value: "v" });
     const grant = { usr_id_from: ann.email, usr_id_to: "bob@example.com", permission: "R" };
     await ann.call("share", { key_name: "tagged and shared", ...grant });
@@ -182,7 +185,7 @@ describe("the transport rules of the contract", () => {
     expect((await ann.call("version_list", { key_name: "tagged" }, { "if-none-match": before })).status).toBe(200);
   });
 
-  test("answers over 1 KiB are compressed when asked, smaller ones and unasked ones are not", async () => {
+  test("responses over 1 KiB are compressed on request, smaller ones are not", async () => {
     const value = "compressible ".repeat(500);
     await ann.call("protect", { key_name: "big", key_value: value });
     await ann.call("protect", { key_name: "small", key_value: "v" });
@@ -198,15 +201,15 @@ describe("the transport rules of the contract", () => {
     expect(small.headers["content-encoding"]).toBeUndefined();
   });
 
-  test("what is not even HTTP gets the contract's error body", async () => {
+  test("malformed HTTP gets an error body", async () => {
     const socket = connect(Number(new URL(vault.url).port), "127.0.0.1");
     socket.end("NOT HTTP AT ALL\r\n\r\n");
-    const answer = await text(socket);
-    expect(answer).toMatch(/^HTTP\/1\.1 400 /u);
-    expect(JSON.parse(answer.slice(answer.indexOf("\r\n\r\n"))).error.code).toBe("invalid_request");
+    const response = await text(socket);
+    expect(response).toMatch(/^HTTP\/1\.1 400 /u);
+    expect(JSON.parse(response.slice(response.indexOf("\r\n\r\n"))).error.code).toBe("invalid_request");
   });
 
-  test("requests are counted by operation and status; health and readiness answer without a token", async () => {
+  test("counts requests by operation and status; health checks need no token", async () => {
     const sample = 'vaultsync_vault_requests_total{operation="version_list",status="404"}';
     const before = await vault.metric(sample);
     await ann.call("version_list", { key_name: "nowhere" });

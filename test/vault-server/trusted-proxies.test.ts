@@ -5,28 +5,28 @@ import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 
 const limits = { loginFailuresPerAddress: 3 };
 
-/** Fails log-ins of accounts that were never tried before, so that only the address can be slowed. */
+/** Fails logins of new accounts, so that only the IP address can be throttled. */
 async function outcomes(vault: TestVault, forwarded: readonly (string | undefined)[]): Promise<string[]> {
-  const answers: string[] = [];
+  const responses: string[] = [];
   for (const address of forwarded) {
     const body = { email: `user${Math.random()}@example.com`, password: "wrong" };
     const headers = address === undefined ? {} : { "x-forwarded-for": address };
-    answers.push((await vault.post(sessionOperationPath.app_log_in, body, headers)).outcome());
+    responses.push((await vault.post(sessionOperationPath.app_log_in, body, headers)).outcome());
   }
-  return answers;
+  return responses;
 }
 
 const FAILED = "401 invalid_credentials";
 const SLOWED = "429 rate_limited";
 
-test("nobody's x-forwarded-for counts by default", async () => {
+test("x-forwarded-for is ignored by default", async () => {
   await using vault = await TestVault.start({ clock: new VirtualClock(), limits });
   const claimed = ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"];
   expect(await outcomes(vault, claimed)).toEqual([FAILED, FAILED, FAILED, SLOWED]);
 });
 
 test.each([["127.0.0.1"], ["127.0.0.0/8"], ["10.0.0.0/8", "127.0.0.0/8"]])(
-  "behind the proxy %s an address is slowed alone",
+  "clients behind the trusted proxy %s are throttled one by one",
   async (...trustedProxies) => {
     await using vault = await TestVault.start({ clock: new VirtualClock(), limits, trustedProxies });
     const one = "192.0.2.1";
@@ -35,13 +35,13 @@ test.each([["127.0.0.1"], ["127.0.0.0/8"], ["10.0.0.0/8", "127.0.0.0/8"]])(
   },
 );
 
-test("what a client claims before the proxy adds to it does not count", async () => {
+test("an address claimed by the client itself is ignored", async () => {
   await using vault = await TestVault.start({ clock: new VirtualClock(), limits, trustedProxies: ["127.0.0.1"] });
   const claimed = [1, 2, 3, 4].map((last) => `198.51.100.${last}, 192.0.2.1`);
   expect(await outcomes(vault, claimed)).toEqual([FAILED, FAILED, FAILED, SLOWED]);
 });
 
-test("a proxy that is not the one trusted is a client like any other", async () => {
+test("an untrusted proxy is treated as a client", async () => {
   await using vault = await TestVault.start({ clock: new VirtualClock(), limits, trustedProxies: ["10.0.0.0/8"] });
   const claimed = ["192.0.2.1", "192.0.2.2", "192.0.2.3", "192.0.2.4"];
   expect(await outcomes(vault, claimed)).toEqual([FAILED, FAILED, FAILED, SLOWED]);

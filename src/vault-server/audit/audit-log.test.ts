@@ -33,7 +33,7 @@ async function lines(path = file): Promise<AuditFields[]> {
 }
 const said = async (path = file): Promise<unknown[]> => (await lines(path)).map(({ event, n }) => event ?? n);
 
-/** Every part, verified; answers the kind of damage. */
+/** Verifies all segments and returns the kind of damage. */
 async function damage(): Promise<string | undefined> {
   return (await verifyAuditLog([...(await rotatedSegments(file)), file])).damage?.kind;
 }
@@ -203,13 +203,13 @@ test("notices bytes appended or truncated by another program before the next lin
   expect(await damage()).toBe("missing");
 });
 
-/** No file of this process may grow beyond: what more is refused, as on a full disk. */
+/** Limits the size of files of this process: further writes fail as on a full disk. */
 function limitFiles(bytes: number | "unlimited"): void {
   execFileSync("prlimit", ["--pid", String(process.pid), `--fsize=${bytes}:`]);
 }
 
 test.skipIf(process.platform !== "linux")(
-  "without room every line is refused and none is torn; with room again the log goes on by itself",
+  "rejects every line on a full disk without tearing one, and recovers with free space",
   async () => {
     await using log = await opened();
     await log.append({ n: 0 });
@@ -218,7 +218,7 @@ test.skipIf(process.platform !== "linux")(
       const outcomes = await Promise.allSettled(
         Array.from({ length: 200 }, (_, n) => log.append({ n: n + 1, pad: "x".repeat(100) })),
       );
-      // The first went alone, and there was room for it.
+      // The first line was written alone and fitted.
       expect(outcomes.flatMap(({ status }, n) => (status === "fulfilled" ? [n + 1] : []))).toEqual([1]);
       await expect(log.append({ n: 201 })).rejects.toMatchObject(refused);
       await clock.advance(1000);

@@ -24,14 +24,14 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true }));
 
-/** What is found in a file of these lines; with `anchored`, the database remembers where the log once was. */
+/** Returns the damage of a file of these lines; with `anchored`, the database has recorded the end of the log. */
 async function damageOf(altered: readonly string[], { anchored = false, end = "\n" } = {}): Promise<AuditDamage | undefined> {
   await writeFile(file, altered.join("\n") + end);
   const options = { anchorOf: async (log: string) => (log === anchor.log ? anchor : undefined) };
   return (await verifyAuditLog([file], anchored ? options : {})).damage;
 }
 
-/** The same entries sealed anew from one on, as somebody would who knows how it is done. */
+/** Returns the entries with valid hashes after a change from one entry on, as an attacker who knows the format would write them. */
 function resealed(from: number, change: (fields: AuditFields) => AuditFields): string[] {
   const kept = lines.slice(0, from);
   let head: ChainHead = { log: anchor.log, seq: 0, hash: NO_HASH };
@@ -81,7 +81,7 @@ describe("tampering", () => {
     ["put in a line that is none", () => lines.toSpliced(5, 0, '{"seq":6}'), "altered", 6],
     ["put in an empty line", () => lines.toSpliced(5, 0, ""), "altered", 6],
     [
-      "sealed an entry anew and left the rest",
+      "resealed one entry only",
       () => [...resealed(4, (fields) => ({ ...fields, status: 1 })).slice(0, 5), ...lines.slice(5)],
       "rewritten",
       6,
@@ -109,9 +109,9 @@ test("finds a truncated end with an anchor only", async () => {
 
 test("finds a rewritten chain with an anchor only", async () => {
   for (const from of [0, 4, 8]) {
-    const anew = resealed(from, (fields) => ({ ...fields, who: "somebody else" }));
-    expect(await damageOf(anew)).toBeUndefined();
-    expect(await damageOf(anew, { anchored: true })).toMatchObject({ kind: "rewritten", line: 9 });
+    const rewritten = resealed(from, (fields) => ({ ...fields, who: "eve@example.com" }));
+    expect(await damageOf(rewritten)).toBeUndefined();
+    expect(await damageOf(rewritten, { anchored: true })).toMatchObject({ kind: "rewritten", line: 9 });
   }
 });
 

@@ -1,7 +1,7 @@
 import type { FileRecord, FileVersionRecord } from "../../protocol/responses.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { moment } from "../http/timestamp.ts";
+import { timestamp } from "../http/timestamp.ts";
 import type { FileVersion, StoredFile } from "../store/records.ts";
 import { openDigest, readBlob } from "./blob.ts";
 import { errors } from "../errors.ts";
@@ -13,7 +13,7 @@ export async function listFiles(context: VaultContext, caller: Caller): Promise<
     version: version.version,
     size: version.size,
     sha256: openDigest(context, file, version).sha256,
-    created_at: moment(version.createdAt),
+    created_at: timestamp(version.createdAt),
   });
   return all.flatMap(({ file, versions }) => {
     const records = versions.map((version) => recordOf(file, version));

@@ -28,7 +28,7 @@ function digits(count: number, length: number): string {
 }
 
 /** Formats whole milliseconds since the epoch as ISO 8601; beyond the range of JavaScript dates, returns the number. */
-export function moment(ms: number): Timestamp {
+export function timestamp(ms: number): Timestamp {
   if (ms > LATEST_DATE_MS) return ms;
   const day = Math.floor(ms / DAY_MS);
   return dateOf(day) + timeOf(ms - day * DAY_MS);

@@ -1,7 +1,7 @@
 import type { ExposedSecret, SecretRecord } from "../../protocol/responses.ts";
 import type { Metadata } from "../../protocol/metadata.ts";
 import type { Secret, SecretAccess, SecretVersion } from "../store/records.ts";
-import { moment } from "../http/timestamp.ts";
+import { timestamp } from "../http/timestamp.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -21,7 +21,7 @@ export function secretRecord(
   version: SecretVersion,
   now: number,
 ): SecretRecord {
-  const createdAt = moment(version.createdAt);
+  const createdAt = timestamp(version.createdAt);
   return {
     key_name: secret.name,
     key_version: version.version,
@@ -31,10 +31,10 @@ export function secretRecord(
     metadata: version.metadata,
     delete_time: secret.deleteMinutes,
     created_at: createdAt,
-    updated_at: version.updatedAt === version.createdAt ? createdAt : moment(version.updatedAt),
-    expires_at: moment(expiresAt(version)),
+    updated_at: version.updatedAt === version.createdAt ? createdAt : timestamp(version.updatedAt),
+    expires_at: timestamp(expiresAt(version)),
     expired: isExpired(version, now),
-    delete_at: moment(secret.deleteAt),
+    delete_at: timestamp(secret.deleteAt),
   };
 }
 

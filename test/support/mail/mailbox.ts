@@ -17,7 +17,7 @@ function decodePart(part: string): string {
   return text;
 }
 
-/** A message as it was received: its header fields by lower-case name, unfolded, and its two parts decoded. */
+/** A received message: its header fields by lower-case name, unfolded, and its two parts decoded. */
 export class ReceivedMail {
   readonly raw: string;
   readonly headers: ReadonlyMap<string, string>;
@@ -46,7 +46,7 @@ export class ReceivedMail {
     return this.headers.get("subject") ?? "";
   }
 
-  /** Where the letter leads. */
+  /** Link in the email. */
   get link(): string {
     return /^https?:\S+$/m.exec(this.text)?.[0] ?? "";
   }
@@ -59,7 +59,7 @@ export class ReceivedMail {
 
 /** The messages in a directory of `.eml` files, the oldest first. */
 export async function receivedMail(directory: string | undefined): Promise<ReceivedMail[]> {
-  if (directory === undefined) throw new Error("letters do not leave as files here");
+  if (directory === undefined) throw new Error("emails are not written as files here");
   const names = (await readdir(directory)).filter((name) => name.endsWith(".eml")).toSorted();
   return Promise.all(names.map(async (name) => new ReceivedMail(await readFile(join(directory, name), "utf8"))));
 }

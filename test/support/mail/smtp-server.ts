@@ -13,19 +13,19 @@ export interface Delivery {
   readonly mail: ReceivedMail;
 }
 
-/** Says no with an SMTP status. */
+/** Returns a rejection with an SMTP status. */
 export function refusal(status: number): Error {
   return Object.assign(new Error("no"), { responseCode: status });
 }
 
 export interface SmtpBehaviour {
-  /** Demands TLS by STARTTLS and this log-in. */
+  /** Requires STARTTLS and this login. */
   readonly login?: { readonly user: string; readonly password: string };
-  /** From the first byte. */
+  /** Uses TLS from the first byte. */
   readonly secure?: boolean;
-  /** Throws to refuse the recipient. */
+  /** Throws to reject the recipient. */
   readonly recipient?: (address: string) => Promise<void> | void;
-  /** Before the message is accepted; throws to refuse it. */
+  /** Runs before the message is accepted; throws to reject it. */
   readonly data?: (mail: ReceivedMail) => Promise<void> | void;
 }
 
@@ -36,11 +36,11 @@ function settled(work: () => void | Promise<void>, callback: (error?: Error | nu
 /** A real SMTP server on a loopback port, which can go away and come back. */
 export class TestSmtpServer implements AsyncDisposable {
   readonly deliveries: Delivery[] = [];
-  /** How often somebody connected. */
+  /** Number of connections. */
   connections = 0;
-  /** How often somebody showed a password. */
+  /** Number of logins. */
   logIns = 0;
-  /** PEM of who vouches for its certificate. */
+  /** CA certificate of the server, PEM. */
   readonly ca: string;
   behaviour: SmtpBehaviour;
   port = 0;

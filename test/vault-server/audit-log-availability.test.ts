@@ -1,0 +1,62 @@
+import { mkdtemp, rename, rm, unlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { verifyAuditLog } from "../../src/vault-server/audit/verify-audit-log.ts";
+import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { sendRequest } from "../support/vault/vault-client.ts";
+
+const ann = "ann@example.com";
+let directory: string;
+let file: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
+  file = join(directory, "audit.jsonl");
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+const start = (clock: VirtualClock): Promise<TestVault> => TestVault.start({ auditLog: { file }, clock });
+
+test("serves nothing and is not ready while the audit log is not writable, then recovers", async () => {
+  const clock = new VirtualClock();
+  await using vault = await start(clock);
+  const caller = await vault.client(ann);
+  await rename(file, `${file}.1`);
+  const ready = async (): Promise<number> => (await sendRequest(`${vault.url}/readyz`, { method: "GET" })).status;
+  // The first line fails, so the request is rejected before it has an effect.
+  const refused = await caller.call("protect", { key_name: "a", key_value: "x" });
+  expect(refused.outcome()).toBe("503 unavailable");
+  expect(refused.headers["retry-after"]).toBe("1");
+  expect((await caller.call("list_no_dup")).outcome()).toBe("503 unavailable");
+  expect((await caller.upload([{ filename: "f", bytes: Buffer.from("x") }])).outcome()).toBe("503 unavailable");
+  expect((await vault.logIn(ann)).outcome()).toBe("503 unavailable");
+  expect([await ready(), (await sendRequest(`${vault.url}/healthz`, { method: "GET" })).status]).toEqual([503, 200]);
+  await clock.advance(1000);
+  expect(await ready()).toBe(200);
+  expect((await caller.call("list_no_dup")).json()).toEqual({ secrets: [] });
+  expect((await verifyAuditLog([`${file}.1`, file])).damage).toBeUndefined();
+});
+
+test("a read that cannot be logged returns nothing, streamed bytes included", async () => {
+  const clock = new VirtualClock();
+  await using vault = await start(clock);
+  const caller = await vault.client(ann);
+  await caller.call("protect", { key_name: "a", key_value: "x" });
+  await caller.upload([{ filename: "f", bytes: Buffer.from("precious") }]);
+  for (const [operation, body, usual] of [
+    ["expose", { key_name: "a" }, "200"],
+    ["download_file", { filename: "f" }, "200"],
+    ["list_no_dup", {}, "200"],
+    ["expose", { key_name: "missing" }, "404 secret_not_found"],
+  ] as const) {
+    await clock.advance(1000);
+    expect((await caller.call(operation, body)).outcome()).toBe(usual);
+    await unlink(file);
+    const response = await caller.call(operation, body);
+    expect([operation, response.outcome(), response.headers["retry-after"]]).toEqual([operation, "503 unavailable", "1"]);
+    expect(response.headers.etag).toBeUndefined();
+    expect(response.bytes.toString()).not.toContain("precious");
+    expect(response.headers["content-type"]).toContain("application/json");
+  }
+});
