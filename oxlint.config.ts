@@ -29,7 +29,9 @@ const modules: Record<string, string[]> = {
   cli: ["operator", "vault-server", "telemetry", "protocol", "lib"],
 };
 
-/** Directions inside a module: a sub-folder may import itself, and of its module only the sub-folders and root files listed here. */
+/**
+ * Directions inside a module: a sub-folder may import itself, and of its module only the sub-folders and root files listed here.
+ */
 const inner: Record<string, Record<string, string[]>> = {
   "operator/kube": {
     credentials: [],
@@ -147,7 +149,10 @@ function restriction(files: string, patterns: ImportPattern[]): OxlintOverride {
   return { files: [files], excludeFiles: ["**/*.test.ts"], rules: { "no-restricted-imports": ["error", { patterns }] } };
 }
 
-/** Of two overrides of one rule the later replaces the earlier, so a sub-folder repeats the patterns of its module. */
+/**
+ * Returns the overrides of a module and its sub-folders. A later override replaces an earlier one, so each repeats the patterns
+ * above it.
+ */
 function boundaries([module, below]: [string, string[]]): OxlintOverride[] {
   const outward = outwardPatterns(module, below);
   return [

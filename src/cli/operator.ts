@@ -64,7 +64,7 @@ export function operatorCommand(): Command {
     const logger = createLogger({ name: "operator", level: logLevel });
     const metrics = new MetricsRegistry();
     metrics.addProcessMetrics();
-    const parts = { clock: systemClock, random: systemRandom, logger, metrics };
-    await runOperator(operatorConfig(flags), parts, stopSignal());
+    const deps = { clock: systemClock, random: systemRandom, logger, metrics };
+    await runOperator(operatorConfig(flags), deps, stopSignal());
   });
 }

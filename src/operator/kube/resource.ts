@@ -91,6 +91,11 @@ export function keyOf(ref: ObjectRef): string {
   return ref.namespace === undefined ? ref.name : `${ref.namespace}/${ref.name}`;
 }
 
+/** Returns the namespace of a key `namespace/name`; the inverse of {@link keyOf}. */
+export function namespaceOf(key: string): string {
+  return key.slice(0, key.indexOf("/"));
+}
+
 /** Rejects dot segments, which encoding would leave unchanged and which would lead to another path. */
 function segment(name: string): string {
   if (name === "." || name === "..") throw new RangeError(`invalid object name "${name}"`);

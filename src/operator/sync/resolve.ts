@@ -21,7 +21,7 @@ export interface Candidate {
 
 /** State of an item from earlier reconciles. */
 export interface Remembered {
-  /** What the target contains under the key of the item. */
+  /** Origin of the bytes that the target contains under the key of the item. */
   readonly synced: SyncedKey | undefined;
   /** According to the last status, those bytes belong to an entry of the same name. */
   readonly sameName?: boolean | undefined;

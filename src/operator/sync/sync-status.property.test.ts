@@ -43,7 +43,7 @@ const anyResource: fc.Arbitrary<SyncResource> = fc
 const anyReport: fc.Arbitrary<StatusInput> = fc.record({
   resource: anyResource,
   readyCondition,
-  busy: fc.option(fc.constant({ reason: "RateLimited", message: "later" } as const), { nil: undefined }),
+  reconciling: fc.option(fc.constant({ reason: "RateLimited", message: "later" } as const), { nil: undefined }),
   staleSince: fc.constantFrom(undefined, NOW - 1_000_000),
   resolutions: fc.option(fc.array(resolution, { maxLength: 70 }), { nil: undefined }),
   versions: fc.constantFrom(new Map([["a", 3]]), new Map<string, number>()),

@@ -7,7 +7,7 @@ import {
   EXPIRY_NOTICE_MS,
   nextStatus,
   readStatus,
-  statusOf,
+  earlierItem,
   type StatusInput,
   type SyncStatus,
   wasReady,
@@ -16,7 +16,7 @@ import { notReady, type ReadyCondition } from "./ready-condition.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const EARLIER = "2026-11-01T00:00:00.000Z";
-const MOMENT = "2026-11-21T12:00:00.000Z";
+const TIMESTAMP = "2026-11-21T12:00:00.000Z";
 const READY: ReadyCondition = { ready: true, reason: "Synced", message: "the target is in sync with the vault" };
 const a = syncItem("a");
 const resource = syncResource([a]);
@@ -31,7 +31,7 @@ function report(changes: Partial<StatusInput> = {}): StatusInput {
   return {
     resource,
     readyCondition: READY,
-    busy: undefined,
+    reconciling: undefined,
     staleSince: undefined,
     resolutions: [found()],
     versions: new Map([["a", 3]]),
@@ -60,12 +60,12 @@ test("nextStatus returns the complete first status of a resource that is in sync
         reason: "Synced",
         message: "the target is in sync with the vault",
         observedGeneration: 7,
-        lastTransitionTime: MOMENT,
+        lastTransitionTime: TIMESTAMP,
       },
     ],
     target: { kind: "Secret", name: "db" },
     items: [{ secretKey: "a", key: "a", version: 3, latest: 3 }],
-    syncedAt: MOMENT,
+    syncedAt: TIMESTAMP,
   });
 });
 
@@ -129,11 +129,11 @@ describe("nextStatus condition Stalled", () => {
 });
 
 describe("nextStatus conditions that exist only while true", () => {
-  const busy = { reason: "VaultUnreachable", message: "timeout" } as const;
+  const reconciling = { reason: "VaultUnreachable", message: "timeout" } as const;
 
   test("Reconciling is set next to an unchanged Ready", () => {
-    const status = next(synced, { readyCondition: undefined, busy });
-    expect(condition(status, "Reconciling")).toMatchObject({ status: "True", ...busy });
+    const status = next(synced, { readyCondition: undefined, reconciling });
+    expect(condition(status, "Reconciling")).toMatchObject({ status: "True", ...reconciling });
     expect(condition(status, "Ready")?.status).toBe("True");
     expect(types(next(status))).toEqual(["Ready"]);
     expect(types(next(status, { readyCondition: undefined }))).toEqual(["Ready"]);
@@ -215,11 +215,11 @@ describe("nextStatus syncedAt", () => {
     const before = { ...synced, syncedAt: EARLIER };
     expect(next(before).syncedAt).toBe(EARLIER);
     expect(next(before, { readyCondition: notReady("SourceMissing", "x") }).syncedAt).toBe(EARLIER);
-    expect(next(before, { changed: true }).syncedAt).toBe(MOMENT);
+    expect(next(before, { changed: true }).syncedAt).toBe(TIMESTAMP);
   });
 
   test("is set when the resource is first in sync, and not before", () => {
-    expect(next({}).syncedAt).toBe(MOMENT);
+    expect(next({}).syncedAt).toBe(TIMESTAMP);
     expect(next({}, { readyCondition: notReady("SourceMissing", "x") })).not.toHaveProperty("syncedAt");
     expect(next({}, { readyCondition: undefined })).not.toHaveProperty("syncedAt");
   });
@@ -236,25 +236,25 @@ describe("nextStatus target", () => {
   });
 });
 
-describe("statusOf and wasReady", () => {
+describe("earlierItem and wasReady", () => {
   const remembered = next({}, { resolutions: [found({ deleteAt: NOW + 5 })] });
 
-  test("statusOf returns the deadline of the same source under the same key", () => {
-    expect(statusOf(remembered, a)?.deleteAt).toBe(NOW + 5);
-    expect(statusOf(remembered, syncItem("a", { source: "other" }))?.deleteAt).toBeUndefined();
-    expect(statusOf(remembered, syncItem("b", { source: "a" }))?.deleteAt).toBeUndefined();
-    expect(statusOf(synced, a)?.deleteAt).toBeUndefined();
-    expect(statusOf({}, a)?.deleteAt).toBeUndefined();
+  test("earlierItem returns the deadline of the same source under the same key", () => {
+    expect(earlierItem(remembered, a)?.deleteAt).toBe(NOW + 5);
+    expect(earlierItem(remembered, syncItem("a", { source: "other" }))?.deleteAt).toBeUndefined();
+    expect(earlierItem(remembered, syncItem("b", { source: "a" }))?.deleteAt).toBeUndefined();
+    expect(earlierItem(synced, a)?.deleteAt).toBeUndefined();
+    expect(earlierItem({}, a)?.deleteAt).toBeUndefined();
   });
 
-  test("statusOf returns the deadline of a file", () => {
-    const item = { key: "app.conf", filename: "shop/app.conf", deleteAt: MOMENT };
-    expect(statusOf({ items: [item] }, syncItem("app.conf", { source: "shop/app.conf" }))?.deleteAt).toBe(NOW);
-    expect(statusOf({ items: [item] }, syncItem("app.conf"))?.deleteAt).toBeUndefined();
+  test("earlierItem returns the deadline of a file", () => {
+    const item = { key: "app.conf", filename: "shop/app.conf", deleteAt: TIMESTAMP };
+    expect(earlierItem({ items: [item] }, syncItem("app.conf", { source: "shop/app.conf" }))?.deleteAt).toBe(NOW);
+    expect(earlierItem({ items: [item] }, syncItem("app.conf"))?.deleteAt).toBeUndefined();
   });
 
-  test("statusOf ignores a malformed deadline, so that nothing is deleted because of it", () => {
-    expect(statusOf({ items: [{ secretKey: "a", key: "a", deleteAt: "yesterday" }] }, a)?.deleteAt).toBeUndefined();
+  test("earlierItem ignores a malformed deadline, so that nothing is deleted because of it", () => {
+    expect(earlierItem({ items: [{ secretKey: "a", key: "a", deleteAt: "yesterday" }] }, a)?.deleteAt).toBeUndefined();
   });
 
   test("wasReady returns true only for a Ready status of the same generation", () => {

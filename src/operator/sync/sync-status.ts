@@ -23,8 +23,11 @@ export function readStatus(kind: SyncResource["kind"], status: unknown): SyncSta
   return (kind === "VaultSecret" ? secretStatus : fileStatus).safeParse(status ?? {}).data ?? {};
 }
 
-/** Returns what an earlier status says about the source of an item, which may be gone by now. Timestamps are in milliseconds. */
-export function statusOf(status: SyncStatus, item: SyncItem): { readonly deleteAt: number | undefined } | undefined {
+/**
+ * Returns the deadline of the source of an item according to an earlier status, in milliseconds since the epoch; `undefined` if that
+ * status does not contain the item.
+ */
+export function earlierItem(status: SyncStatus, item: SyncItem): { readonly deleteAt: number | undefined } | undefined {
   for (const entry of status.items ?? []) {
     const [targetKey, source] = "filename" in entry ? [entry.key, entry.filename] : [entry.secretKey, entry.key];
     if (targetKey !== item.targetKey || source !== item.source) continue;
@@ -34,24 +37,25 @@ export function statusOf(status: SyncStatus, item: SyncItem): { readonly deleteA
   return undefined;
 }
 
-/** Why the operator is still reconciling a resource that may be Ready nevertheless. */
-export interface Busy {
+/** The Reconciling condition of a resource whose last attempt failed and is being retried. It may be Ready nevertheless. */
+export interface ReconcilingCondition {
   readonly reason: Reason;
   readonly message: string;
 }
 
+/** Everything that a status is computed from. Timestamps are in milliseconds since the epoch. */
 export interface StatusInput {
   readonly resource: SyncResource;
   /** `undefined`: Ready stays unchanged, because the vault is unavailable and nothing new is known. */
   readonly readyCondition: ReadyCondition | undefined;
-  readonly busy: Busy | undefined;
+  readonly reconciling: ReconcilingCondition | undefined;
   /** Time of the last response of the vault in milliseconds, if that is too long ago. */
   readonly staleSince: number | undefined;
   /** `undefined`: the items stay unchanged. */
   readonly resolutions: readonly Resolution[] | undefined;
   /** Version in the target by key. */
   readonly versions: ReadonlyMap<string, number>;
-  /** The content of the target was changed by this reconcile. */
+  /** This reconcile changed the content of the target. */
   readonly changed: boolean;
   readonly now: number;
 }
@@ -90,10 +94,10 @@ function itemConditions(resolutions: readonly Resolution[], now: number): Condit
   return conditions;
 }
 
-function conditionsNow({ readyCondition, busy, staleSince, resolutions, now }: StatusInput): ConditionNow[] {
+function conditionsNow({ readyCondition, reconciling, staleSince, resolutions, now }: StatusInput): ConditionNow[] {
   const conditions: ConditionNow[] = [];
   if (readyCondition !== undefined) conditions.push(toCondition(readyCondition));
-  if (busy !== undefined) conditions.push({ type: "Reconciling", status: "True", ...busy });
+  if (reconciling !== undefined) conditions.push({ type: "Reconciling", status: "True", ...reconciling });
   if (readyCondition !== undefined && !readyCondition.ready && isStalled(readyCondition.reason)) {
     conditions.push({ type: "Stalled", status: "True", reason: readyCondition.reason, message: readyCondition.message });
   }

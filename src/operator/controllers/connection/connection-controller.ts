@@ -1,11 +1,10 @@
 import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import type { Random } from "../../../lib/random.ts";
-import type { KubeObject } from "../../kube/resource.ts";
+import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import type { StoreChange } from "../../kube/cache/object-store.ts";
 import { type ControllerObserver, runController } from "../../runtime/controller.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
-import { namespaceOf } from "../sync/reference-index.ts";
 import type { ConnectionReconciler } from "./connection-reconciler.ts";
 
 export interface ConnectionControllerOptions {

@@ -14,7 +14,7 @@ import { CredentialsError } from "./read-password.ts";
 import { nextConnectionStatus, type ConnectionView } from "./connection-status.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 12);
-const MOMENT = "2026-11-21T12:00:00.000Z";
+const TIMESTAMP = "2026-11-21T12:00:00.000Z";
 const facts = { generation: 3, users: 2, now: NOW };
 
 const connectionOf = (): InMemoryConnection =>
@@ -52,7 +52,7 @@ test("nextConnectionStatus reports token and counts of a healthy connection", ()
         reason: "Synced",
         message: "logged in; the vault's list is up to date",
         observedGeneration: 3,
-        lastTransitionTime: MOMENT,
+        lastTransitionTime: TIMESTAMP,
       },
     ],
     token: { expiresAt: "2026-11-21T13:00:00.000Z", refreshedAt: "2026-11-21T11:59:00.000Z", scope: "cloud_type:aws" },
@@ -139,9 +139,9 @@ describe("nextConnectionStatus changes only with its input", () => {
   test("lastTransitionTime is the time of the last change of Ready", () => {
     const first = next({}, open(healthy()), { now: NOW - 86_400_000 });
     const second = next(first, open(failing(new TransientError("list_no_dup", "timeout"))));
-    expect(second.conditions?.[0]?.lastTransitionTime).toBe(MOMENT);
+    expect(second.conditions?.[0]?.lastTransitionTime).toBe(TIMESTAMP);
     const third = next(second, open(failing(new AuthError("list_no_dup", "token"))), { now: NOW + 1 });
-    expect(third.conditions?.map(({ lastTransitionTime }) => lastTransitionTime)).toEqual([MOMENT, "2026-11-21T12:00:00.001Z"]);
+    expect(third.conditions?.map(({ lastTransitionTime }) => lastTransitionTime)).toEqual([TIMESTAMP, "2026-11-21T12:00:00.001Z"]);
   });
 
   test("a change of users or generation changes the status", () => {

@@ -1,4 +1,4 @@
-import type { Busy } from "../../sync/sync-status.ts";
+import type { ReconcilingCondition } from "../../sync/sync-status.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import type { SyncFailure } from "./sync-failure.ts";
 
@@ -6,8 +6,8 @@ import type { SyncFailure } from "./sync-failure.ts";
 export interface Outcome {
   /** `undefined`: Ready stays unchanged. */
   readonly readyCondition: ReadyCondition | undefined;
-  readonly busy: Busy | undefined;
-  /** What happened to the target. */
+  readonly reconciling: ReconcilingCondition | undefined;
+  /** Change of the target; `repaired` when it reverted an external one. */
   readonly effect: "none" | "created" | "updated" | "repaired" | "deleted";
   /** The bytes differ from before; a new version may have the same bytes. */
   readonly changed: boolean;
@@ -21,7 +21,15 @@ export interface Outcome {
 
 /** Returns the outcome of a reconcile that did not change the target. */
 export function unchangedOutcome(readyCondition: ReadyCondition | undefined, versions: ReadonlyMap<string, number>): Outcome {
-  return { readyCondition, busy: undefined, effect: "none", changed: false, versions, requeueAfterMs: undefined, retry: false };
+  return {
+    readyCondition,
+    reconciling: undefined,
+    effect: "none",
+    changed: false,
+    versions,
+    requeueAfterMs: undefined,
+    retry: false,
+  };
 }
 
 /** Merges an outcome with an earlier one that never reached the status. */
@@ -39,5 +47,5 @@ export function failedOutcome(failure: SyncFailure, versions: ReadonlyMap<string
   if (failure.kind === "final") return { ...unchangedOutcome(failure.readyCondition, versions), requeueAfterMs };
   const { reason, message } = failure;
   const readyCondition = hasTarget ? undefined : { ready: false, reason, message };
-  return { ...unchangedOutcome(readyCondition, versions), busy: { reason, message }, requeueAfterMs, retry: true };
+  return { ...unchangedOutcome(readyCondition, versions), reconciling: { reason, message }, requeueAfterMs, retry: true };
 }

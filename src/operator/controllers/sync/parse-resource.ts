@@ -4,7 +4,7 @@ import { explainProblems } from "../../api/validation.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import { notReady } from "../../sync/ready-condition.ts";
-import type { Parsed } from "./source-kind.ts";
+import type { ParsedResource } from "./source-kind.ts";
 
 interface CommonSpec {
   readonly connectionRef: { readonly name: string };
@@ -22,7 +22,7 @@ export function parseResource<S extends CommonSpec>(
   schema: z.ZodType<S>,
   object: KubeObject,
   desiredState: (spec: S, name: string) => Pick<SyncResource, "items" | "target" | "whenRemoved">,
-): Parsed {
+): ParsedResource {
   const { metadata } = object;
   const identity = {
     kind,

@@ -12,10 +12,10 @@ const object: KubeObject = {
   metadata: { name: "web", namespace: "shop", uid: "u1" },
 };
 const ready = { ready: true, reason: "Synced", message: "fine" } as const;
-const MOMENT = "2026-11-21T12:00:00.000Z";
+const TIMESTAMP = "2026-11-21T12:00:00.000Z";
 const synced: SyncStatus = {
-  syncedAt: MOMENT,
-  conditions: [{ type: "Ready", status: "True", reason: "Synced", message: "fine", lastTransitionTime: MOMENT }],
+  syncedAt: TIMESTAMP,
+  conditions: [{ type: "Ready", status: "True", reason: "Synced", message: "fine", lastTransitionTime: TIMESTAMP }],
 };
 const outcome = (changes: Partial<Outcome>): Outcome => ({ ...unchangedOutcome(ready, new Map([["a", 3]])), ...changes });
 
@@ -71,7 +71,7 @@ describe("recordEvents for a failure", () => {
       expect.objectContaining({ type: "Warning", reason: "SourceMissing", note: "db is missing" }),
     ]);
     const reported: SyncStatus = {
-      conditions: [{ type: "Ready", status: "False", reason: "SourceMissing", message: "another", lastTransitionTime: MOMENT }],
+      conditions: [{ type: "Ready", status: "False", reason: "SourceMissing", message: "another", lastTransitionTime: TIMESTAMP }],
     };
     expect(recordedEvents(reported, { readyCondition })).toEqual([]);
     expect(recordedEvents(reported, { readyCondition: notReady("AmbiguousName", "x") })).toHaveLength(1);
@@ -82,7 +82,9 @@ describe("recordEvents for a failure", () => {
   });
 
   test("records no event if Ready is unchanged or the resource is suspended", () => {
-    expect(recordedEvents(synced, { readyCondition: undefined, busy: { reason: "VaultUnreachable", message: "x" } })).toEqual([]);
+    expect(
+      recordedEvents(synced, { readyCondition: undefined, reconciling: { reason: "VaultUnreachable", message: "x" } }),
+    ).toEqual([]);
     expect(recordedEvents(synced, { readyCondition: notReady("Suspended", "x") })).toEqual([]);
   });
 });

@@ -73,8 +73,3 @@ export class ReferenceIndex {
     return this.#byTarget.get(target);
   }
 }
-
-/** Returns the namespace of a key `namespace/name`. Namespaces take turns in a work queue. */
-export function namespaceOf(key: string): string {
-  return key.slice(0, key.indexOf("/"));
-}

@@ -12,7 +12,7 @@ export interface FetchedBytes {
 }
 
 /** A parsed resource, or the reason why its spec is invalid. */
-export type Parsed =
+export type ParsedResource =
   | { readonly ok: true; readonly resource: SyncResource }
   | { readonly ok: false; readonly resource: SyncResource; readonly readyCondition: ReadyCondition };
 
@@ -20,7 +20,7 @@ export type Parsed =
 export interface SourceKind<C extends Candidate> {
   readonly descriptor: ResourceDescriptor;
   /** Parses and validates a resource, because the installed CRD may be older than the operator. Total. */
-  parse(object: KubeObject): Parsed;
+  parse(object: KubeObject): ParsedResource;
   /** Reports whether the snapshot includes this kind of source. */
   covers(snapshot: Snapshot): boolean;
   /** Returns the changed names of this kind. */

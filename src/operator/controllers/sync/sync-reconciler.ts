@@ -10,7 +10,7 @@ import type { ReconcileResult } from "../../runtime/controller.ts";
 import { decide, type Fetch, targetConflict } from "../../sync/decide.ts";
 import { type Candidate, type Remembered, type Resolution, resolveItem } from "../../sync/resolve.ts";
 import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
-import { nextStatus, readStatus, type StatusInput, statusOf, type SyncStatus, wasReady } from "../../sync/sync-status.ts";
+import { nextStatus, readStatus, type StatusInput, earlierItem, type SyncStatus, wasReady } from "../../sync/sync-status.ts";
 import { isOwnedBy, sourceId, type TargetState, targetState } from "../../sync/target.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
@@ -38,7 +38,7 @@ export interface SyncReconcilerOptions<C extends Candidate> {
   readonly logger: Logger;
 }
 
-/** What one reconcile works on. */
+/** Input of one reconcile. */
 interface SyncContext {
   readonly key: string;
   readonly resource: SyncResource;
@@ -96,14 +96,14 @@ export class SyncReconciler<C extends Candidate> {
     if (result === undefined) return {};
     const { resolutions, staleSince } = result;
     const outcome = mergeUnreported(result.outcome, this.#unreported.get(key));
-    const { readyCondition, busy, versions, changed } = outcome;
+    const { readyCondition, reconciling, versions, changed } = outcome;
     const now = clock.now();
-    const input: StatusInput = { resource, readyCondition, busy, staleSince, resolutions, versions, changed, now };
+    const input: StatusInput = { resource, readyCondition, reconciling, staleSince, resolutions, versions, changed, now };
     await this.#statuses.write(key, object, nextStatus(before, input), signal);
     this.#unreported.delete(key);
     recordEvents(events, object, before, outcome);
     if (outcome.effect !== "none") this.#logWrite(key, resource, outcome);
-    if (outcome.retry) throw new RetryLaterError(busy?.reason ?? "failed", outcome.requeueAfterMs);
+    if (outcome.retry) throw new RetryLaterError(reconciling?.reason ?? "failed", outcome.requeueAfterMs);
     return { requeueAfterMs: nextRequeue(outcome, resolutions ?? [], now) };
   }
 
@@ -219,7 +219,7 @@ export class SyncReconciler<C extends Candidate> {
     const deadlines = this.#deadlines.get(key);
     const resolutions = resource.items.map((item) => {
       const synced = state.state === "owned" ? state.synced.get(item.targetKey) : undefined;
-      const earlier = statusOf(before, item);
+      const earlier = earlierItem(before, item);
       const otherOwner = item.owner !== undefined && synced?.source !== sourceId(item.source, item.owner);
       const deleteAt = deadlines === undefined ? earlier?.deleteAt : deadlines.get(deadlineKey(item));
       const remembered: Remembered = { synced, sameName: earlier !== undefined, deleteAt: otherOwner ? undefined : deleteAt };
