@@ -60,7 +60,7 @@ export async function refreshTokens(
   context: VaultContext,
   refreshToken: string,
   usedAccessToken: string,
-): Promise<{ readonly email: string; readonly answer: TokenResponse }> {
+): Promise<{ readonly email: string; readonly response: TokenResponse }> {
   const now = context.clock.now();
   const digest = tokenDigest(refreshToken);
   let counted = false;
@@ -74,6 +74,6 @@ export async function refreshTokens(
     if (!counted) countRequest(context, digest);
     counted = true;
     await transaction.tokens.touchRefresh(digest, now);
-    return { email: refresh.email, answer: await issueAccess(transaction, refresh, refreshToken, now) };
+    return { email: refresh.email, response: await issueAccess(transaction, refresh, refreshToken, now) };
   });
 }

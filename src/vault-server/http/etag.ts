@@ -18,8 +18,8 @@ export function isKnown(request: FastifyRequest, etag: string): boolean {
 }
 
 /** Sends a list with its etag, or 304 when the client has it. The tag is weak, because the compressed and the plain list share it. */
-export function sendList(request: FastifyRequest, reply: FastifyReply, answer: object): FastifyReply {
-  const body = JSON.stringify(answer);
+export function sendList(request: FastifyRequest, reply: FastifyReply, list: object): FastifyReply {
+  const body = JSON.stringify(list);
   const etag = `W/"${createHash("sha256").update(body).digest("base64url")}"`;
   reply.header("etag", etag).header("cache-control", "private, no-cache");
   if (isKnown(request, etag)) return reply.status(304).send();

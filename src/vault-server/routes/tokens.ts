@@ -27,8 +27,8 @@ export function tokenRoutes(app: FastifyInstance, context: VaultContext): void {
   });
 
   openOperation(app, context, operations.refresh_token, async ({ body, request }) => {
-    const { email, answer } = await refreshTokens(context, body.refresh_token, body.used_access_token);
+    const { email, response } = await refreshTokens(context, body.refresh_token, body.used_access_token);
     request.trail?.identify(email);
-    return answer;
+    return response;
   });
 }
