@@ -19,7 +19,7 @@ let directory: string;
 const at = (name: string): string => join(directory, name);
 /** Everything that may hold no value: commands' output, refusals, lists, metrics. */
 const places: Record<string, string> = {};
-/** Places that contain values by design: the search must find them. */
+/** Places that must contain values: the search finds them there. */
 let exposed = "";
 
 beforeAll(async () => {

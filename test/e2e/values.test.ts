@@ -12,7 +12,7 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-/** Values by name, with a canary inside if there is room for one. */
+/** Values by name, with a canary inside if one fits. */
 const shapes: Record<string, (canary: string) => string> = {
   plain: (canary) => canary,
   spaces: (canary) => `  ${canary}\t `,

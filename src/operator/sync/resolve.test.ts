@@ -19,7 +19,7 @@ const synced = (version: number, owner: string | undefined = "ops@example.com", 
 });
 
 describe("resolveItem selects", () => {
-  test("the only entry of the name, whoever owns it", () => {
+  test("the only entry of the name, with any owner", () => {
     expect(resolve(syncItem("db"), [candidate(3, dba)])).toMatchObject({ state: "found", version: 3, candidate: dba });
   });
 

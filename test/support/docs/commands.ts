@@ -1,4 +1,4 @@
-/** A command of a page, as it is written there. */
+/** A command of a page, verbatim. */
 export interface PageCommand {
   /** The nearest heading above. */
   readonly heading: string;

@@ -141,7 +141,10 @@ describe("nextConnectionStatus changes only with its input", () => {
     const second = next(first, open(failing(new TransientError("list_no_dup", "timeout"))));
     expect(second.conditions?.[0]?.lastTransitionTime).toBe(TIMESTAMP);
     const third = next(second, open(failing(new AuthError("list_no_dup", "token"))), { now: NOW + 1 });
-    expect(third.conditions?.map(({ lastTransitionTime }) => lastTransitionTime)).toEqual([TIMESTAMP, "2026-11-21T12:00:00.001Z"]);
+    expect(third.conditions?.map(({ lastTransitionTime }) => lastTransitionTime)).toEqual([
+      TIMESTAMP,
+      "2026-11-21T12:00:00.001Z",
+    ]);
   });
 
   test("a change of users or generation changes the status", () => {

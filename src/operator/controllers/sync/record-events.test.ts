@@ -71,7 +71,9 @@ describe("recordEvents for a failure", () => {
       expect.objectContaining({ type: "Warning", reason: "SourceMissing", note: "db is missing" }),
     ]);
     const reported: SyncStatus = {
-      conditions: [{ type: "Ready", status: "False", reason: "SourceMissing", message: "another", lastTransitionTime: TIMESTAMP }],
+      conditions: [
+        { type: "Ready", status: "False", reason: "SourceMissing", message: "another", lastTransitionTime: TIMESTAMP },
+      ],
     };
     expect(recordedEvents(reported, { readyCondition })).toEqual([]);
     expect(recordedEvents(reported, { readyCondition: notReady("AmbiguousName", "x") })).toHaveLength(1);
