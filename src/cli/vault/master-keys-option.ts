@@ -17,5 +17,6 @@ export function masterKeys(flags: { readonly masterKeyFile?: string }): KeyRing 
 
 /** @throws Error when keys are given and this one is missing */
 export function requireKey(keys: KeyRing | undefined, id: string): void {
-  if (keys && !keys.find(id)) throw new Error(`the data is encrypted under another master key, ${id}, than the given ones`);
+  if (!keys || keys.find(id)) return;
+  throw new Error(`the data is encrypted under another master key, ${id}, than the given ones: add that key to the key file`);
 }

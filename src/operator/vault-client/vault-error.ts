@@ -63,6 +63,13 @@ export class TransientError extends VaultErrorBase {
  */
 export type AuthCode = "credentials" | "token" | "refresh_token" | "email_mismatch";
 
+const authText: Readonly<Record<AuthCode, string>> = {
+  credentials: "credentials rejected: check the email and the password of the account",
+  token: "token rejected",
+  refresh_token: "refresh token rejected",
+  email_mismatch: "the email is not that of the token's owner",
+};
+
 /** The vault rejected our identity. */
 export class AuthError extends VaultErrorBase {
   readonly kind = "auth";
@@ -71,10 +78,7 @@ export class AuthError extends VaultErrorBase {
   readonly retryAfterMs: number | undefined;
 
   constructor(operation: Operation, code: AuthCode, retryAfterMs?: number) {
-    super(
-      operation,
-      code === "email_mismatch" ? "the email is not that of the token's owner" : `${code.replaceAll("_", " ")} rejected`,
-    );
+    super(operation, authText[code]);
     this.code = code;
     this.retryAfterMs = retryAfterMs;
   }
@@ -140,6 +144,16 @@ export class UnexpectedResponse extends VaultErrorBase {
  */
 export type RefusedCode = "address" | "host" | "insecure" | "url" | "redirect" | "tls" | "ca";
 
+const refusalText: Readonly<Record<RefusedCode, string>> = {
+  address: "the host has an address that is never allowed, or a loopback address, which requires --allow-http",
+  host: "the host is not in --vault-hosts; add it there, or use an allowed host",
+  insecure: "plain http requires --allow-http; use https",
+  url: "expected a base URL without user, query and fragment, for example https://vault.example.com",
+  redirect: "the vault redirects; set the URL to the final address",
+  tls: "the server certificate could not be verified",
+  ca: "the CA bundle contains no readable certificate",
+};
+
 /** The client refused the connection for security. Nothing secret was sent. */
 export class RefusedError extends VaultErrorBase {
   readonly kind = "refused";
@@ -148,7 +162,7 @@ export class RefusedError extends VaultErrorBase {
   readonly detail: string | undefined;
 
   constructor(operation: Operation, code: RefusedCode, detail?: string) {
-    super(operation, `refused for security: ${code}${detail ? ` (${detail})` : ""}`);
+    super(operation, `refused (${detail === undefined ? code : `${code}, ${detail}`}): ${refusalText[code]}`);
     this.code = code;
     this.detail = detail;
   }

@@ -1,9 +1,11 @@
+import { existsSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { SERVICE_ACCOUNT_DIRECTORY } from "./in-cluster.ts";
 import { loadCredentials } from "./load-credentials.ts";
 import type { Credentials } from "./credentials.ts";
 
@@ -120,6 +122,13 @@ test("the error for a malformed kubeconfig does not quote it", async () => {
   const error: unknown = await fromKubeconfig(`users: [{name: u, user: {token: ${CANARY}`).catch((caught: unknown) => caught);
   expect(error).toMatchObject({ name: "KubeConfigError" });
   expect(inspect(error, { depth: 10 })).not.toContain(CANARY);
+});
+
+test.skipIf(existsSync(SERVICE_ACCOUNT_DIRECTORY))("the error without any kubeconfig says how to specify one", async () => {
+  vi.stubEnv("HOME", await directory({}));
+  vi.stubEnv("KUBECONFIG", undefined);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  await expect(loadCredentials({ env: {} })).rejects.toThrow("no kubeconfig found: specify one with --kubeconfig FILE");
 });
 
 test("the error for a missing kubeconfig names its path", async () => {

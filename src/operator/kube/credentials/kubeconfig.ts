@@ -12,6 +12,9 @@ class KubeConfigError extends Error {
   }
 }
 
+/** Address that @kubernetes/client-node assumes when it finds no kubeconfig. */
+const SERVER_WITHOUT_KUBECONFIG = "http://localhost:8080";
+
 /**
  * Returns the access that a kubeconfig describes, with its exec and OIDC plugins. Import this file dynamically, and only with a
  * kubeconfig: it is the only one that loads @kubernetes/client-node (80 MB, a quarter of a second).
@@ -22,10 +25,15 @@ class KubeConfigError extends Error {
 export function kubeconfigSource(path: string | undefined): AccessSource {
   let config = read(path);
   const cluster = config.getCurrentCluster();
-  if (!cluster) throw new KubeConfigError("kubeconfig: the current context has no cluster");
+  if (!cluster) {
+    throw new KubeConfigError("kubeconfig: the current context has no cluster: select one with kubectl config use-context NAME");
+  }
   if (cluster.skipTLSVerify)
-    throw new KubeConfigError("kubeconfig: insecure-skip-tls-verify is not supported; set certificate-authority");
-  if (cluster.proxyUrl) throw new KubeConfigError("kubeconfig: proxy-url is not supported");
+    throw new KubeConfigError("kubeconfig: insecure-skip-tls-verify is not supported: set certificate-authority");
+  if (cluster.proxyUrl) throw new KubeConfigError("kubeconfig: proxy-url is not supported: remove it");
+  if (path === undefined && cluster.server === SERVER_WITHOUT_KUBECONFIG) {
+    throw new KubeConfigError("no kubeconfig found: specify one with --kubeconfig FILE or KUBECONFIG");
+  }
   const server = URL.parse(cluster.server);
   if (server?.protocol !== "https:") throw new KubeConfigError("kubeconfig: the server must start with https://");
   const namespace = config.getContextObject(config.getCurrentContext())?.namespace;
