@@ -43,7 +43,7 @@ const clientErrors: Readonly<Record<VaultErrorKind, ClientError>> = {
   refused: {
     className: "RefusedError",
     meaning: "The client refused the connection for security; nothing secret was sent.",
-    reaction: "Waits for a change of the VaultConnection or of the vault's certificate.",
+    reaction: "Retries the list with backoff (1 s to 5 min) and a resource after a minute.",
   },
 };
 
