@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { fileStatus, secretStatus } from "./status.ts";
 import { API_GROUP, type Kind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "./kinds.ts";
 import { connectionSpec, connectionStatus } from "./vault-connection.ts";
-import { vaultFileSpec, vaultFileStatus } from "./vault-file.ts";
-import { vaultSecretSpec, vaultSecretStatus } from "./vault-secret.ts";
+import { vaultFileSpec } from "./vault-file.ts";
+import { vaultSecretSpec } from "./vault-secret.ts";
 
 /** A column of `kubectl get`; priority 1 shows with `-o wide` only. */
 interface Column {
@@ -86,14 +87,14 @@ const definitions: readonly Definition[] = [
     kind: vaultSecretKind,
     description: "Keeps a Secret in sync with secrets of a vault.",
     spec: vaultSecretSpec,
-    status: vaultSecretStatus,
+    status: secretStatus,
     columns: syncColumns,
   },
   {
     kind: vaultFileKind,
     description: "Keeps a ConfigMap or Secret in sync with files of a vault.",
     spec: vaultFileSpec,
-    status: vaultFileStatus,
+    status: fileStatus,
     columns: syncColumns,
   },
 ];

@@ -2,8 +2,6 @@ import { z } from "zod";
 import { DURATION_PATTERN, parseDuration } from "../../lib/duration.ts";
 import { withRule } from "./validation.ts";
 
-/** Fields that several kinds share. */
-
 const DNS_NAME = /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/;
 /**
  * Letters, digits, '-', '_' and '.', but neither '.' nor a leading '..': such a key could point outside the directory of a
@@ -95,22 +93,47 @@ export const suspend = z
   .optional()
   .describe("If true, the operator does not reconcile this resource and leaves the target unchanged. Defaults to false.");
 
-export const creationPolicy = z
+const creationPolicy = z
   .enum(["Owner"])
   .optional()
   .describe("Owner (the default): the operator creates the target, which is garbage-collected with this resource.");
 
-export const whenMissing = z
+const whenMissing = z
   .enum(["Retain"])
   .optional()
   .describe(
     "Policy for a source that is missing for any other reason. Retain (the default): keep the last content and report SourceMissing.",
   );
 
-export const whenRemoved = z
+const whenRemoved = z
   .enum(["Delete", "Retain"])
   .optional()
   .describe(
     "Policy for a source that the vault removed at its delete_time. Delete (the default): remove its key, and the target with its last key. " +
       "Retain: keep the last content.",
   );
+
+/** Policies of the target, which every kind with a target has. */
+export const targetPolicies = { creationPolicy, whenRemoved, whenMissing };
+
+/** Requires at least one entry in a list, if it is present; {@link requireEntries} requires the list itself. */
+export function nonEmpty<T extends z.ZodType<readonly unknown[] | undefined>>(list: T, example: string): T {
+  return withRule(list, {
+    cel: "size(self) > 0",
+    message: `must have at least one entry, for example ${example}`,
+    check: (entries) => entries?.length !== 0,
+  });
+}
+
+/** Requires the list `field` of a spec. It is optional in the schema, so that the API server reports this message and not its own. */
+export function requireEntries<K extends string, T extends z.ZodType<Readonly<Partial<Record<K, unknown>>>>>(
+  spec: T,
+  field: K,
+  example: string,
+): T {
+  return withRule(spec, {
+    cel: `has(self.${field})`,
+    message: `spec.${field} must have at least one entry, for example ${example}`,
+    check: (value) => value[field] !== undefined,
+  });
+}

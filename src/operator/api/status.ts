@@ -1,11 +1,11 @@
 import { z } from "zod";
 
-/** The status of every kind that syncs; see docs/design/status.md#conditions. Timestamps are RFC 3339 strings. */
-
+/** Types of the conditions; see docs/design/status.md#conditions. */
 export const conditionTypes = ["Ready", "Reconciling", "Stalled", "Stale", "UpdateAvailable", "ExpiringSoon"] as const;
 export type ConditionType = (typeof conditionTypes)[number];
 
-const timestamp = z.string().meta({ format: "date-time" });
+/** RFC 3339. */
+export const timestamp = z.string().meta({ format: "date-time" });
 
 const conditionSchema = z.object({
   type: z.string().describe("Type of the condition, unique in the list."),
@@ -66,7 +66,9 @@ function syncStatus<T extends z.ZodType>(item: T) {
   });
 }
 
+/** Status of a VaultSecret. */
 export const secretStatus = syncStatus(secretItem);
+/** Status of a VaultFile. */
 export const fileStatus = syncStatus(fileItem);
 export type SecretItemStatus = z.output<typeof secretItem>;
 export type FileItemStatus = z.output<typeof fileItem>;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { duration, objectKey, objectName } from "./fields.ts";
 import { withRule } from "./validation.ts";
-import { conditions } from "./status.ts";
+import { conditions, timestamp } from "./status.ts";
 
 /** Defaults are applied in code and not by the API server, so that GitOps tools see no difference. */
 export const connectionDefaults = {
@@ -76,8 +76,6 @@ export const connectionSpec = z.object({
     ),
 });
 export type ConnectionSpec = z.output<typeof connectionSpec>;
-
-const timestamp = z.string().meta({ format: "date-time" });
 
 export const connectionStatus = z.object({
   observedGeneration: z.int().optional().describe("Generation that the conditions refer to."),

@@ -1,20 +1,21 @@
 import { z } from "zod";
 import {
   connectionRef,
-  creationPolicy,
   isObjectKey,
   MAX_KEY_LENGTH,
+  nonEmpty,
   OBJECT_KEY_PATTERN,
   objectKey,
   objectName,
+  requireEntries,
   suspend,
+  targetPolicies,
   vaultName,
   version,
-  whenMissing,
-  whenRemoved,
 } from "./fields.ts";
 import { withRule } from "./validation.ts";
-import { fileStatus } from "./status.ts";
+
+const EXAMPLE = "{filename: app.conf}";
 
 const fileEntry = withRule(
   z.object({
@@ -31,20 +32,13 @@ const fileEntry = withRule(
 
 const keyOf = (file: z.output<typeof fileEntry>): string => file.key ?? file.filename;
 
-const files = withRule(
-  withRule(z.array(fileEntry).max(128).optional(), {
-    cel: "size(self) > 0",
-    message: "must have at least one entry, for example {filename: app.conf}",
-    check: (entries) => entries?.length !== 0,
-  }),
-  {
-    cel: "self.all(a, self.exists_one(b, (has(b.key) ? b.key : b.filename) == (has(a.key) ? a.key : a.filename)))",
-    message: "two files have the same key: set another key for one of them",
-    check: (entries) => new Set(entries?.map(keyOf)).size === (entries?.length ?? 0),
-  },
-);
+const files = withRule(nonEmpty(z.array(fileEntry).max(128).optional(), EXAMPLE), {
+  cel: "self.all(a, self.exists_one(b, (has(b.key) ? b.key : b.filename) == (has(a.key) ? a.key : a.filename)))",
+  message: "two files have the same key: set another key for one of them",
+  check: (entries) => new Set(entries?.map(keyOf)).size === (entries?.length ?? 0),
+});
 
-export const vaultFileSpec = withRule(
+export const vaultFileSpec = requireEntries(
   z.object({
     connectionRef,
     suspend,
@@ -55,18 +49,11 @@ export const vaultFileSpec = withRule(
           .enum(["ConfigMap", "Secret"])
           .describe("Kind of the target. Required, because it decides who may read the content."),
         name: objectName("ConfigMap").optional().describe("Name of the target. Defaults to the name of this resource."),
-        creationPolicy,
-        whenRemoved,
-        whenMissing,
+        ...targetPolicies,
       })
       .describe("The ConfigMap or Secret to keep in sync."),
   }),
-  {
-    cel: "has(self.files)",
-    message: "spec.files must have at least one entry, for example {filename: app.conf}",
-    check: (spec) => spec.files !== undefined,
-  },
+  "files",
+  EXAMPLE,
 );
 export type VaultFileSpec = z.output<typeof vaultFileSpec>;
-
-export const vaultFileStatus = fileStatus;

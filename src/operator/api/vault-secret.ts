@@ -1,17 +1,16 @@
 import { z } from "zod";
 import {
   connectionRef,
-  creationPolicy,
+  nonEmpty,
   objectKey,
   objectName,
+  requireEntries,
   suspend,
+  targetPolicies,
   vaultName,
   version,
-  whenMissing,
-  whenRemoved,
 } from "./fields.ts";
 import { withRule } from "./validation.ts";
-import { secretStatus } from "./status.ts";
 
 /**
  * Types of a target Secret. All others are rejected, above all those that Kubernetes or its tools act on (service-account and
@@ -31,6 +30,8 @@ const targetType = withRule(z.string().max(253), {
   message: `must be one of ${targetTypes.join(", ")}`,
   check: (type) => targetTypes.some((allowed) => allowed === type),
 });
+
+const EXAMPLE = "{secretKey: password, remoteRef: {key: shop-db}}";
 
 const dataEntry = z.object({
   secretKey: objectKey.describe("Key of the target Secret."),
@@ -58,34 +59,23 @@ const distinctEntries = z
   })
   .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["secretKey"] });
 
-const data = withRule(distinctEntries, {
-  cel: "size(self) > 0",
-  message: "must have at least one entry, for example {secretKey: password, remoteRef: {key: shop-db}}",
-  check: (entries) => entries?.length !== 0,
-});
-
-export const vaultSecretSpec = withRule(
+export const vaultSecretSpec = requireEntries(
   z.object({
     connectionRef,
     suspend,
-    data: data.describe("Keys of the target, each with the secret of the vault that it is read from."),
+    data: nonEmpty(distinctEntries, EXAMPLE).describe(
+      "Keys of the target, each with the secret of the vault that it is read from.",
+    ),
     target: z
       .object({
         name: objectName("Secret").optional().describe("Name of the Secret. Defaults to the name of this resource."),
         type: targetType.optional().describe("Type of the Secret. Defaults to Opaque."),
-        creationPolicy,
-        whenRemoved,
-        whenMissing,
+        ...targetPolicies,
       })
       .optional()
       .describe("The Secret to keep in sync."),
   }),
-  {
-    cel: "has(self.data)",
-    message: "spec.data must have at least one entry, for example {secretKey: password, remoteRef: {key: shop-db}}",
-    check: (spec) => spec.data !== undefined,
-  },
+  "data",
+  EXAMPLE,
 );
 export type VaultSecretSpec = z.output<typeof vaultSecretSpec>;
-
-export const vaultSecretStatus = secretStatus;
