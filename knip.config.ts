@@ -4,7 +4,7 @@ import type { KnipConfig } from "knip";
 const config: KnipConfig = {
   entry: [
     "src/web/main.tsx",
-    "demo/{main,fill,tether}.ts",
+    "demo/{main,fill,stop-with-parent}.ts",
     "scripts/*.ts",
     "bench/*.ts",
     "test/**/*.test.ts",

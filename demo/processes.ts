@@ -16,7 +16,7 @@ const graceMs = 20_000;
 const keptLines = 400;
 
 /**
- * A `vaultsync …` child process tied to the demo's life. Its log (standard error) goes to a file; the last lines stay in memory.
+ * A `vaultsync …` child process, which stops with the demo. Its log (standard error) goes to a file; the last lines stay in memory.
  */
 export class ChildProgram implements AsyncDisposable {
   readonly name: string;
@@ -32,8 +32,8 @@ export class ChildProgram implements AsyncDisposable {
     this.name = name;
     this.logFile = logFile;
     this.#log = createWriteStream(logFile, { mode: 0o600 });
-    const tether = new URL("tether.ts", import.meta.url).href;
-    this.#child = spawn(process.execPath, ["--import", tether, main, ...args], {
+    const stopWithParent = new URL("stop-with-parent.ts", import.meta.url).href;
+    this.#child = spawn(process.execPath, ["--import", stopWithParent, main, ...args], {
       // A process group of its own: Ctrl-C reaches the demo only, which stops everything in order.
       detached: true,
       stdio: ["pipe", "pipe", "pipe"],

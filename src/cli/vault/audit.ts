@@ -9,10 +9,9 @@ import { verifyAuditLog, type AuditReport, type VerifyOptions } from "../../vaul
 import { openStore } from "../../vault-server/store/open-store.ts";
 import { isPostgresUrl } from "../../vault-server/store/postgres/postgres-location.ts";
 import type { Store } from "../../vault-server/store/store.ts";
+import { progressLine } from "../progress-line.ts";
 import { dataOption, rejectPassword } from "./data-option.ts";
 import { codeOf } from "../../lib/error-code.ts";
-
-const PROGRESS_MS = 2000;
 
 /** Returns the named files and their rotated segments, each once. */
 async function withParts(files: readonly string[], command: Command): Promise<string[]> {
@@ -36,16 +35,6 @@ function summary({ log, entries, first, last, parts, damage }: AuditReport): str
     `head     ${last?.seq ?? 0} ${last?.hash ?? "-"}`,
     "",
   ].join("\n");
-}
-
-/** Reports progress every two seconds, on a terminal only. */
-function progressLine(): (entries: number) => void {
-  let reported = systemClock.monotonic();
-  return (entries) => {
-    if (!process.stderr.isTTY || systemClock.monotonic() - reported < PROGRESS_MS) return;
-    reported = systemClock.monotonic();
-    process.stderr.write(`${entries} entries read\n`);
-  };
 }
 
 /** Reads the anchors before the log, because a log in use grows. */
@@ -74,7 +63,10 @@ async function verify(files: readonly string[], { data, partial }: VerifyFlags, 
   const parts = await withParts(files, command);
   if (data !== undefined && !isPostgresUrl(data) && !existsSync(data)) command.error(`error: data file not found: ${data}`);
   await using store = data === undefined ? undefined : await openStore(data);
-  const report = await verifyWithAnchors(parts, { progress: progressLine(), partial: partial === true }, store);
+  // On a terminal only: the output of scheduled runs is mailed or logged.
+  const line = process.stderr.isTTY ? progressLine(systemClock) : undefined;
+  const progress = (entries: number): void => line?.(`${entries} entries read`);
+  const report = await verifyWithAnchors(parts, { progress, partial: partial === true }, store);
   process.stdout.write(summary(report));
   if (report.damage) process.exitCode = 1;
 }

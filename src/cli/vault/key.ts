@@ -1,7 +1,14 @@
 import type { Command } from "commander";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { parseMasterKeys } from "../../vault-server/crypto/key-file.ts";
-import { generateMasterKeyFile } from "./master-key-file.ts";
+import { generateMasterKey, MasterKey } from "../../vault-server/crypto/master-key.ts";
+
+/** Generates a master key in a file that only its owner can read, and returns its id. @throws Error when the file exists */
+async function generateMasterKeyFile(path: string): Promise<string> {
+  const key = generateMasterKey();
+  await writeFile(path, `${Buffer.from(key.reveal()).toString("base64")}\n`, { flag: "wx", mode: 0o600 });
+  return new MasterKey(key).id;
+}
 
 /** Adds `vaultsync vault key`. */
 export function keyCommand(parent: Command): void {
