@@ -12,7 +12,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
 import type { Redacted } from "../lib/redacted.ts";
-import type { EventRecorder } from "./kube/events.ts";
+import type { EventRecorder } from "./kube/event-recorder.ts";
 import type { KubeApi } from "./kube/client/kube-api.ts";
 import type { KubeObject } from "./kube/resource.ts";
 import type { Reflector } from "./kube/cache/reflector.ts";

@@ -7,7 +7,7 @@ import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
 import { KubeClient } from "./kube/client/kube-client.ts";
 import { loadCredentials } from "./kube/credentials/load-credentials.ts";
-import { ApiEventRecorder } from "./kube/events.ts";
+import { ApiEventRecorder } from "./kube/event-recorder.ts";
 import type { Leadership } from "./kube/leader-election/leadership.ts";
 import { acquireLease } from "./kube/leader-election/acquire-lease.ts";
 import { ALL_NAMESPACES } from "./kube/resource.ts";

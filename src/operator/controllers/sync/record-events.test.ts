@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { EventRecord } from "../../kube/events.ts";
+import type { EventRecord } from "../../kube/event-recorder.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { SyncStatus } from "../../sync/sync-status.ts";
 import { notReady } from "../../sync/ready-condition.ts";

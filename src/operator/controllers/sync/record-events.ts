@@ -1,7 +1,7 @@
 import { findCondition } from "../../api/conditions.ts";
 import { eventReasons } from "../../api/reasons.ts";
 import { API_GROUP, API_VERSION } from "../../api/kinds.ts";
-import type { EventRecorder } from "../../kube/events.ts";
+import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { SyncStatus } from "../../sync/sync-status.ts";
 import type { Outcome } from "./outcome.ts";

@@ -5,10 +5,10 @@ import { Deadline } from "../../../lib/deadline.ts";
 import { KubeError } from "../kube-error.ts";
 import { parseJson, readJsonLines } from "./json-lines.ts";
 import type { DeleteOptions, KubeApi, ListOptions, ListPage, StateRef, WatchEvent, WatchOptions } from "./kube-api.ts";
-import { decodeEvent, decodeList, decodeObject, statusOfErrorEvent } from "./object-codec.ts";
+import { decodeEvent, decodeList, decodeObject, statusOfErrorEvent } from "./decode-object.ts";
 import { ALL_NAMESPACES, apiVersionOf, collectionPath, keyOf, pathOf } from "../resource.ts";
 import type { KubeObject, ObjectRef, ResourceDescriptor } from "../resource.ts";
-import { statusCodeOf, responseError } from "./status-error.ts";
+import { statusCodeOf, responseError } from "./response-error.ts";
 import { transportError, KubeTransport, type KubeRequest } from "./kube-transport.ts";
 import { WriteLimiter } from "./write-limiter.ts";
 

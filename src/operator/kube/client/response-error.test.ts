@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import { expect, test } from "vitest";
 import { failureStatus } from "../../../../test/support/kube/loopback-api-server.ts";
 import type { KubeErrorKind } from "../kube-error.ts";
-import { responseError } from "./status-error.ts";
+import { responseError } from "./response-error.ts";
 
 const CANARY = "canary-1d70b2c4e9f85a36";
 const operation = "create secrets a/s";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ApiEventRecorder } from "../../../src/operator/kube/events.ts";
+import { ApiEventRecorder } from "../../../src/operator/kube/event-recorder.ts";
 import { ALL_NAMESPACES, EVENTS, SECRETS, type KubeObject } from "../../../src/operator/kube/resource.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { sharedControlPlane } from "../../support/kube/control-plane.ts";

@@ -5,7 +5,7 @@ import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import { KubeClient } from "./client/kube-client.ts";
 import { Credentials } from "./credentials/credentials.ts";
-import { ApiEventRecorder, type EventRecord } from "./events.ts";
+import { ApiEventRecorder, type EventRecord } from "./event-recorder.ts";
 import { SECRETS } from "./resource.ts";
 
 interface Written {
