@@ -23,6 +23,10 @@ describe("route", () => {
     expect(parseRoute("#/set-password")).toEqual({ page: "set-password", token: "" });
   });
 
+  test("of the login page is also parsed from its former name, which sent emails link to", () => {
+    expect(parseRoute("#/log-in")).toEqual({ page: "login" });
+  });
+
   test("address never contains a token", () => {
     expect(hrefOf({ page: "set-password", token: "abc" })).toBe("#/set-password");
   });

@@ -30,6 +30,8 @@ export function parseRoute(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#?\/?/u, "").split("?", 2);
   if (path === "") return { page: "secrets" };
   if (path === "set-password") return { page: "set-password", token: new URLSearchParams(query).get("token") ?? "" };
+  // Emails sent before 0.1.0 link to the login page by this name.
+  if (path === "log-in") return { page: "login" };
   const plain = plainPages.find((page) => page === path);
   if (plain) return { page: plain };
   const [area, owner, name, ...more] = path.split("/").map(decoded);
