@@ -102,6 +102,8 @@ test("verify exits 0, 1 or 2 and finds a truncated log with --data; show selects
   expect(verified.stdout).toMatch(/^intact\nlog {6}[0-9a-f]{16}\nentries {2}125, 1 to 125\n/u);
   const shown = await audit("show", log, "--name", "k3", "--who", "ANN@example.com", "--json");
   expect(shown.stdout.trimEnd().split("\n")).toHaveLength(19);
+  const everything = await audit("show", log, "--json");
+  expect(everything.stdout, "with the hash that ends each line").toBe(await readFile(log, "utf8"));
   const refused = await audit("show", log, "--operation", "expose", "--since", "2020-01-01");
   expect(refused.stdout).toMatch(
     / end expose - claiming "ann@example.com" from 127\.0\.0\.1 401 invalid_token \{"about":\{"key_name":"k3"\}\}\n$/u,

@@ -82,8 +82,8 @@ type ShowFlags = EntryFilter & { readonly json?: boolean };
 async function show(files: readonly string[], { json, ...filter }: ShowFlags, command: Command): Promise<void> {
   const parts = await withParts(files, command);
   async function* lines(): AsyncGenerator<string> {
-    for await (const fields of selectEntries(parts, filter)) {
-      yield `${json === true ? JSON.stringify(fields) : describeEntry(fields)}\n`;
+    for await (const { fields, line } of selectEntries(parts, filter)) {
+      yield `${json === true ? line : describeEntry(fields)}\n`;
     }
   }
   try {

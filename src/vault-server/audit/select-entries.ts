@@ -37,12 +37,18 @@ function matches({ fields, time }: AuditLine, { who, operation, name, since }: E
   );
 }
 
+/** An entry, and its line in the log without the newline. */
+interface SelectedEntry {
+  readonly fields: AuditFields;
+  readonly line: string;
+}
+
 /** Returns the valid entries of a log that match, in order. */
-export async function* selectEntries(files: readonly string[], filter: EntryFilter): AsyncGenerator<AuditFields> {
+export async function* selectEntries(files: readonly string[], filter: EntryFilter): AsyncGenerator<SelectedEntry> {
   for (const file of await inOrder(files)) {
     for await (const { bytes } of readLines(file)) {
-      const line = openLine(bytes);
-      if (line && matches(line, filter)) yield line.fields;
+      const opened = openLine(bytes);
+      if (opened && matches(opened, filter)) yield { fields: opened.fields, line: Buffer.from(bytes).toString() };
     }
   }
 }
