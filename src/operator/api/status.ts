@@ -59,7 +59,7 @@ function syncStatus<T extends z.ZodType>(item: T) {
         name: z.string().describe("Name of the target, in the same namespace."),
       })
       .optional()
-      .describe("Target that was last in sync."),
+      .describe("Target that was last in sync; before the first sync, the one that the spec names."),
     items: z.array(item).max(MAX_STATUS_ITEMS).optional().describe("State of each key of the target."),
     itemsOmitted: z.int().optional().describe("Number of items that are not listed here."),
     syncedAt: timestamp.optional().describe("Time of the last change to the content of the target."),
