@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { candidate, syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
+import { candidate, ownedTarget, syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
 import { decide } from "./decide.ts";
 import { type Candidate, type Remembered, type Resolution, resolveItem } from "./resolve.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";
@@ -213,15 +213,7 @@ test("decide only verifies a target that was just written", () => {
             : { version: entry.fetch.version, source: sourceId(entry.item.source, entry.fetch.candidate.owner) },
         ]),
       );
-      const written: TargetState = {
-        state: "owned",
-        uid: "u",
-        resourceVersion: "2",
-        content: "digest",
-        synced,
-        annotationsCorrupted: false,
-      };
-      expect(decide(the.resource, the.resolutions, written).plan.action).toBe("verify");
+      expect(decide(the.resource, the.resolutions, ownedTarget(synced)).plan.action).toBe("verify");
     }),
     runs,
   );
@@ -230,14 +222,7 @@ test("decide only verifies a target that was just written", () => {
 test("decide does not write an unchanged target, whatever the order of the items", () => {
   const items = [syncItem("a"), syncItem("b"), syncItem("c")];
   const synced = new Map(items.map(({ targetKey }) => [targetKey, { version: 1, source: sourceId(targetKey, OWNERS[0]) }]));
-  const state: TargetState = {
-    state: "owned",
-    uid: "u",
-    resourceVersion: "1",
-    content: "digest",
-    synced,
-    annotationsCorrupted: false,
-  };
+  const state = ownedTarget(synced);
   fc.assert(
     fc.property(fc.shuffledSubarray(items, { minLength: 3 }), (order) => {
       const resolutions = order.map((one): Resolution => ({ state: "found", item: one, candidate: candidate(1), version: 1 }));

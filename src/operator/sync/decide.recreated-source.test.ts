@@ -1,45 +1,25 @@
 import { expect, test } from "vitest";
+import { candidate, ownedTarget, syncResource } from "../../../test/support/kube/sync-resource.ts";
 import { decide } from "./decide.ts";
-import type { Candidate, Resolution } from "./resolve.ts";
-import type { SyncResource } from "./sync-resource.ts";
+import type { Resolution } from "./resolve.ts";
 import { sourceId, type TargetState } from "./target.ts";
 
 /** An entry that is deleted and recreated in the vault starts again at version 1: the same version, other bytes. */
 const item = { targetKey: "password", source: "db", owner: undefined, version: "latest" } as const;
-const resource: SyncResource = {
-  kind: "VaultSecret",
-  namespace: "shop",
-  name: "db",
-  uid: "uid",
-  generation: 1,
-  connection: "vault",
-  suspend: false,
-  items: [item],
-  target: { kind: "Secret", name: "db", type: "Opaque" },
-  whenRemoved: "Delete",
-  accepted: new Set(),
-};
+const resource = syncResource([item]);
 
 function found(createdAt: number | undefined): Resolution {
-  const candidate: Candidate = {
-    owner: "ops@example.com",
-    own: true,
-    latest: 1,
-    sizes: undefined,
-    createdAt: createdAt === undefined ? undefined : new Map([[1, createdAt]]),
-    expiresAt: undefined,
-    deleteAt: undefined,
-  };
-  return { state: "found", item, candidate, version: 1 };
+  const listed = createdAt === undefined ? undefined : new Map([[1, createdAt]]);
+  return { state: "found", item, candidate: candidate(1, { createdAt: listed }), version: 1 };
 }
 
-function ownedTarget(createdAt: number | undefined): TargetState {
+function syncedTarget(createdAt: number | undefined): TargetState {
   const synced = new Map([["password", { version: 1, source: sourceId("db", "ops@example.com"), createdAt }]]);
-  return { state: "owned", uid: "u", resourceVersion: "1", content: "digest", synced, annotationsCorrupted: false };
+  return ownedTarget(synced);
 }
 
 test("decide refetches the same version if it was created at another time", () => {
-  expect(decide(resource, [found(2000)], ownedTarget(1000)).plan).toMatchObject({
+  expect(decide(resource, [found(2000)], syncedTarget(1000)).plan).toMatchObject({
     action: "write",
     entries: [{ from: "vault" }],
   });
@@ -51,6 +31,6 @@ test("decide reuses the same version if its creation time is equal or unknown", 
     [undefined, 1000],
     [1000, undefined],
   ]) {
-    expect(decide(resource, [found(listed)], ownedTarget(synced)).plan.action).toBe("verify");
+    expect(decide(resource, [found(listed)], syncedTarget(synced)).plan.action).toBe("verify");
   }
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { candidate, syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
+import { candidate, ownedTarget, syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
 import { type Decision, decide, MAX_TARGET_BYTES } from "./decide.ts";
 import type { Resolution } from "./resolve.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";
@@ -24,15 +24,7 @@ function owned(
   changes: { annotationsCorrupted?: boolean; content?: string } = {},
 ): TargetState {
   const keys = Object.entries(synced).map(([key, version]) => [key, syncedKey(key, version)] as const);
-  return {
-    state: "owned",
-    uid: "uid-1",
-    resourceVersion: "41",
-    content: "digest",
-    synced: new Map(keys),
-    annotationsCorrupted: false,
-    ...changes,
-  };
+  return ownedTarget(new Map(keys), changes);
 }
 const sized = (size: number): ReadonlyMap<number, number> => new Map([[1, size]]);
 const absent: TargetState = { state: "absent" };

@@ -1,5 +1,8 @@
 import type { Candidate } from "../../../src/operator/sync/resolve.ts";
 import type { SyncItem, SyncResource } from "../../../src/operator/sync/sync-resource.ts";
+import type { SyncedKey, TargetState } from "../../../src/operator/sync/target.ts";
+
+type OwnedTarget = Extract<TargetState, { readonly state: "owned" }>;
 
 /** Returns an item that follows the latest version of the secret with the name of its key, with `changes`. */
 export function syncItem(targetKey: string, changes: Partial<SyncItem> = {}): SyncItem {
@@ -28,4 +31,10 @@ export function syncResource(items: readonly SyncItem[], changes: Partial<SyncRe
 export function candidate(latest: number, changes: Partial<Candidate> = {}): Candidate {
   const own = { owner: "ops@example.com", own: true, latest };
   return { ...own, sizes: undefined, expiresAt: undefined, deleteAt: undefined, ...changes };
+}
+
+/** Returns a target that the resource owns and that contains these keys, with `changes`. */
+export function ownedTarget(synced: ReadonlyMap<string, SyncedKey>, changes: Partial<OwnedTarget> = {}): OwnedTarget {
+  const identity = { state: "owned", uid: "uid-1", resourceVersion: "41" } as const;
+  return { ...identity, content: "digest", synced, annotationsCorrupted: false, ...changes };
 }

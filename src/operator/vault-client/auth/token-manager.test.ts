@@ -1,6 +1,14 @@
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
-import { json, raw, errorResponse, reset, ScriptedServer, type Script } from "../../../../test/support/vault/scripted-server.ts";
+import {
+  json,
+  raw,
+  errorResponse,
+  reset,
+  type Script,
+  type ScriptedServer,
+} from "../../../../test/support/vault/scripted-server.ts";
+import { scriptedTransport } from "../../../../test/support/vault/scripted-transport.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import { silentLogger } from "../../../lib/logger.ts";
 import { Redacted } from "../../../lib/redacted.ts";
@@ -12,7 +20,6 @@ import { silentObserver } from "../observer.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import { TokenManager } from "./token-manager.ts";
 import { TokenOperations } from "./token-operations.ts";
-import { VaultTransport } from "../http/vault-transport.ts";
 
 const signal = new AbortController().signal;
 const HOUR = 3_600_000;
@@ -33,18 +40,10 @@ interface World {
 }
 
 async function world(logins: Script[], refreshes: Script[] = [], chance = 0.5): Promise<World> {
-  const server = await ScriptedServer.start();
-  onTestFinished(() => server[Symbol.asyncDispose]());
-  server.on(operationPath.generate_access_token, ...logins).on(operationPath.refresh_token, ...refreshes);
   const clock = new VirtualClock();
+  const { server, transport } = await scriptedTransport(clock);
+  server.on(operationPath.generate_access_token, ...logins).on(operationPath.refresh_token, ...refreshes);
   const random = (): number => chance;
-  const transport = new VaultTransport({
-    url: server.url,
-    clock,
-    ca: undefined,
-    policy: { allowHttp: true, allowedHosts: undefined },
-  });
-  onTestFinished(() => transport[Symbol.asyncDispose]());
   const breaker = new CircuitBreaker(clock, random, () => undefined);
   const http = new VaultHttp({ transport, breaker, limiter: new RateLimiter(1_000, clock), clock, observer: silentObserver });
   const operations = new TokenOperations({

@@ -1,12 +1,20 @@
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
-import { json, raw, errorResponse, reset, ScriptedServer, type Script } from "../../../../test/support/vault/scripted-server.ts";
+import {
+  json,
+  raw,
+  errorResponse,
+  reset,
+  type Script,
+  type ScriptedServer,
+} from "../../../../test/support/vault/scripted-server.ts";
+import { scriptedTransport } from "../../../../test/support/vault/scripted-transport.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import { operationPath } from "../../../protocol/operation-paths.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import { VaultHttp } from "./vault-http.ts";
 import { RateLimiter } from "./rate-limiter.ts";
-import { VaultTransport, type VaultRequest } from "./vault-transport.ts";
+import type { VaultRequest } from "./vault-transport.ts";
 
 const request: VaultRequest = {
   operation: "expose",
@@ -19,17 +27,9 @@ const request: VaultRequest = {
 async function world(
   ...scripts: Script[]
 ): Promise<{ server: ScriptedServer; clock: VirtualClock; http: VaultHttp; outcomes: string[] }> {
-  const server = await ScriptedServer.start();
-  onTestFinished(() => server[Symbol.asyncDispose]());
-  server.on(operationPath.expose, ...scripts);
   const clock = new VirtualClock();
-  const transport = new VaultTransport({
-    url: server.url,
-    clock,
-    ca: undefined,
-    policy: { allowHttp: true, allowedHosts: undefined },
-  });
-  onTestFinished(() => transport[Symbol.asyncDispose]());
+  const { server, transport } = await scriptedTransport(clock);
+  server.on(operationPath.expose, ...scripts);
   const breaker = new CircuitBreaker(
     clock,
     () => 0.5,

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { test } from "vitest";
+import { secretRecord } from "../../../../test/support/vault/secret-record.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
 import { parseJson } from "../http/parse-json.ts";
 import { responseError } from "../http/response-error.ts";
@@ -32,16 +33,7 @@ const { response } = fc.letrec<{ response: unknown }>((tie) => ({
     fc.dictionary(fc.oneof(fc.constantFrom(...names), fc.string()), tie("response"), { maxKeys: 5 }),
   ),
 }));
-const record = {
-  name: "a",
-  owner: "a",
-  version: 1,
-  shared: undefined,
-  metadata: {},
-  expiresAt: undefined,
-  expired: false,
-  deleteAt: undefined,
-};
+const record = secretRecord({ name: "a", owner: "a" });
 
 function orUnexpected(read: () => unknown): void {
   try {

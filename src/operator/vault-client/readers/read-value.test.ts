@@ -1,18 +1,9 @@
 import { expect, test } from "vitest";
 import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
-import type { SecretRecord } from "../connection.ts";
+import { secretRecord } from "../../../../test/support/vault/secret-record.ts";
 import { readValue } from "./read-value.ts";
 
-const record: SecretRecord = {
-  name: "a",
-  owner: "Ann@example.com",
-  version: 7,
-  shared: undefined,
-  metadata: {},
-  expiresAt: undefined,
-  expired: false,
-  deleteAt: undefined,
-};
+const record = secretRecord({ name: "a", owner: "Ann@example.com", version: 7 });
 const read = (response: unknown): [string, number] => {
   const { value, version } = readValue("version_expose", response, record, 7);
   return [Buffer.from(value.reveal()).toString(), version];
