@@ -1,7 +1,8 @@
 import { text } from "node:stream/consumers";
 import { loginSecret } from "./kubectl.ts";
-import { account, parseReadyLine } from "./processes.ts";
-import { fillVault, newValue, VaultAccount } from "./vault-account.ts";
+import { Redacted } from "../src/lib/redacted.ts";
+import { readyLine } from "../test/support/processes/vault-server-process.ts";
+import { account, fillVault, newValue, VaultAccount } from "./vault-account.ts";
 
 /**
  * Fills a vault for the manual setup in README.md. Reads the line that `vaultsync vault serve --dev` printed from standard
@@ -9,7 +10,10 @@ import { fillVault, newValue, VaultAccount } from "./vault-account.ts";
  */
 const deleteTimeMinutes = 5;
 
-const { url, password } = parseReadyLine(await text(process.stdin));
+const { url, users } = readyLine.parse(JSON.parse(await text(process.stdin)));
+const user = users?.find(({ email }) => email === account);
+if (user === undefined) throw new Error(`the vault has no account ${account}: start it with --dev --dev-users ${account}`);
+const password = new Redacted(user.password);
 const vault = await VaultAccount.login(url, account, password);
 await fillVault(vault);
 await vault.protect("guest-pass", newValue(), { deleteTimeMinutes });

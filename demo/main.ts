@@ -43,9 +43,9 @@ async function runDemo(options: DemoArguments): Promise<number> {
 function explain(error: unknown, { processes }: Preparation, stage: Stage | undefined): void {
   const parts = [`${bad("The demo failed.")}\n${error instanceof Error ? error.message : String(error)}`];
   if (stage !== undefined) parts.push(`State of the cluster:\n${summary(stage.view)}`);
-  for (const process of processes) {
-    const lines = process.lastLines(logLines).map((line) => `  ${line}`);
-    parts.push(`Last log lines of the ${process.name}:\n${lines.join("\n")}`);
+  for (const [name, { stderr }] of processes) {
+    const lines = stderr.trimEnd().split("\n").slice(-logLines);
+    parts.push(`Last log lines of the ${name}:\n${lines.map((line) => `  ${line}`).join("\n")}`);
   }
   screen.note("");
   process.stderr.write(`${parts.join("\n\n")}\n`);

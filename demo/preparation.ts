@@ -1,12 +1,14 @@
 import { abortable } from "./interruption.ts";
 import { good, screen, seconds } from "./output.ts";
-import type { ChildProgram } from "./processes.ts";
+import type { VaultsyncProcess } from "../test/support/processes/vaultsync-process.ts";
+import { stopProcess } from "./processes.ts";
 
 const limitMs = 60_000;
 
 /** Owns everything that has been started. Disposing it stops everything in reverse order. */
 export class Preparation implements AsyncDisposable {
-  readonly processes: ChildProgram[] = [];
+  /** Child processes by name. */
+  readonly processes = new Map<string, VaultsyncProcess>();
   /** Aborted by `stop`, and when a child process ends by itself. */
   readonly signal: AbortSignal;
   readonly #failed = new AbortController();
@@ -20,10 +22,11 @@ export class Preparation implements AsyncDisposable {
     return this.#owned.use(started);
   }
 
-  run(program: ChildProgram): ChildProgram {
-    this.processes.push(program);
-    void program.ended.then((how) => this.#failed.abort(new Error(how)));
-    return this.#owned.use(program);
+  run<T extends VaultsyncProcess>(name: string, child: T): T {
+    this.processes.set(name, child);
+    void child.result.then(({ code }) => this.#failed.abort(new Error(`the ${name} exited unexpectedly with ${code}`)));
+    this.#owned.defer(() => stopProcess(child));
+    return child;
   }
 
   /** Prints one line per piece of work, with its time. @throws Error when it takes more than a minute and `limited` is true */

@@ -3,16 +3,18 @@ import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import { z } from "zod";
 import { buildWeb } from "../scripts/build-web.ts";
-import type { Redacted } from "../src/lib/redacted.ts";
+import { Redacted } from "../src/lib/redacted.ts";
 import type { ControlPlane } from "../test/control-plane/control-plane.ts";
 import { startControlPlane } from "../test/control-plane/start.ts";
+import { OperatorProcess } from "../test/support/processes/operator-process.ts";
+import { VaultServerProcess } from "../test/support/processes/vault-server-process.ts";
 import { defaultVaultPort, type DemoArguments } from "./arguments.ts";
 import { ClusterView } from "./cluster-view.ts";
 import { demoNamespace, kubectl } from "./kubectl.ts";
 import { bold, screen } from "./output.ts";
 import type { Preparation } from "./preparation.ts";
-import { account, checkPortIsFree, operatorProgram, operatorReady, vaultProgram, vaultReady } from "./processes.ts";
-import { fillVault, VaultAccount, type VaultContent } from "./vault-account.ts";
+import { checkPortIsFree, operatorReady, stoppingWithParent } from "./processes.ts";
+import { account, fillVault, VaultAccount, type VaultContent } from "./vault-account.ts";
 
 /** Everything that is ready before the first step. */
 export interface Stage {
@@ -61,17 +63,20 @@ async function startVault(
   preparation: Preparation,
 ): Promise<Stage["vault"]> {
   await preparation.step("web application", buildWeb, () => "built into dist/web, served by the vault");
-  const { program, url, password } = await preparation.step(
+  const logFile = join(directory, "vault.log");
+  const args = ["--dev", "--dev-users", account, "--listen", `127.0.0.1:${options.vaultPort}`];
+  const { url, passwords } = await preparation.step(
     "vault",
-    () => vaultReady(preparation.run(vaultProgram(options.vaultPort, join(directory, "vault.log")))),
+    async () => preparation.run("vault", await VaultServerProcess.start(args, stoppingWithParent(logFile))),
     (ready) => `${ready.url}, in memory, with the account ${account}`,
   );
+  const password = new Redacted(passwords.get(account) ?? "");
   const fill = async (): Promise<Pick<Stage["vault"], "account" | "content">> => {
     const loggedIn = await VaultAccount.login(url, account, password);
     return { account: loggedIn, content: await fillVault(loggedIn) };
   };
   const filled = await preparation.step("vault content", fill, () => "shop-db in versions 1 and 2, app.conf, logo.png");
-  return { url, password, ...filled, logFile: program.logFile };
+  return { url, password, ...filled, logFile };
 }
 
 async function startOperator(controlPlane: ControlPlane, preparation: Preparation): Promise<Stage["operator"]> {
@@ -81,9 +86,11 @@ async function startOperator(controlPlane: ControlPlane, preparation: Preparatio
     ({ namespace, serviceAccount }) => `deploy/base: ServiceAccount ${namespace}/${serviceAccount}`,
   );
   const kubeconfig = await controlPlane.kubeconfigFor(identity);
+  const logFile = join(controlPlane.directory, "operator.log");
   const start = async (): Promise<Stage["operator"]> => {
-    const program = preparation.run(operatorProgram(kubeconfig, join(controlPlane.directory, "operator.log")));
-    return { logFile: program.logFile, url: await operatorReady(program, preparation.signal) };
+    const operator = preparation.run("operator", await OperatorProcess.start(kubeconfig, [], stoppingWithParent(logFile)));
+    await operatorReady(operator, preparation.signal);
+    return { logFile, url: `http://127.0.0.1:${operator.port}` };
   };
   return preparation.step("operator", start, ({ url }) => `ready at ${url}/readyz`);
 }

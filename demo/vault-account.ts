@@ -3,12 +3,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { Redacted } from "../src/lib/redacted.ts";
-import { formatScope } from "../src/protocol/format-scope.ts";
-import { operationPath, type Operation } from "../src/protocol/operation-paths.ts";
-import { unlimitedScope } from "../src/protocol/scope.ts";
+import { type FileUpload, VaultClient, type VaultResponse } from "../test/support/vault/vault-client.ts";
 
-const timeoutMs = 10_000;
-const TokenResponse = z.object({ access_token: z.string() });
+/** The account in examples/demo/10-connection.yaml. */
+export const account = "shop@example.com";
+
 const ProtectResponse = z.object({ secret: z.object({ key_version: z.int(), delete_at: z.union([z.string(), z.number()]) }) });
 const UploadResponse = z.object({
   files: z.array(z.object({ filename: z.string(), version: z.int(), size: z.int(), sha256: z.string() })),
@@ -16,63 +15,41 @@ const UploadResponse = z.object({
 
 export type UploadedFile = z.infer<typeof UploadResponse>["files"][number];
 
-/** A vault client for a user: login, protect, upload. The operator has a client of its own, which only reads. */
+/** A user of the vault: login, protect, upload. */
 export class VaultAccount {
-  readonly #url: string;
-  readonly #email: string;
-  readonly #token: Redacted<string>;
+  readonly #client: VaultClient;
 
-  private constructor(url: string, email: string, token: Redacted<string>) {
-    this.#url = url;
-    this.#email = email;
-    this.#token = token;
+  private constructor(client: VaultClient) {
+    this.#client = client;
   }
 
   static async login(url: string, email: string, password: Redacted<string>): Promise<VaultAccount> {
-    const body = { email, password: password.reveal(), scope: formatScope(unlimitedScope), expiration_hours: 24 };
-    const response = await post(url, "generate_access_token", { "content-type": "application/json" }, JSON.stringify(body));
-    return new VaultAccount(url, email, new Redacted(TokenResponse.parse(response).access_token));
+    const client = new VaultClient(url, email);
+    succeeded("generate_access_token", await client.logIn(password.reveal()));
+    return new VaultAccount(client);
   }
 
   /** Creates a new version. `deleteAt` is the time of the removal, in ms since the epoch. */
   async protect(
     name: string,
     value: Redacted<string>,
-    options: { deleteTimeMinutes?: number } = {},
+    { deleteTimeMinutes }: { deleteTimeMinutes?: number } = {},
   ): Promise<{ version: number; deleteAt: number }> {
-    const { deleteTimeMinutes } = options;
-    const headers = { "content-type": "application/json", authorization: this.#token.reveal() };
-    const body = {
-      email: this.#email,
-      key_name: name,
-      key_value: value.reveal(),
-      ...(deleteTimeMinutes !== undefined && { delete_time: deleteTimeMinutes }),
-    };
-    const { secret } = ProtectResponse.parse(await post(this.#url, "protect", headers, JSON.stringify(body)));
+    const body = { key_name: name, key_value: value.reveal(), delete_time: deleteTimeMinutes };
+    const response = succeeded("protect", await this.#client.call("protect", body));
+    const { secret } = ProtectResponse.parse(response.json());
     return { version: secret.key_version, deleteAt: new Date(secret.delete_at).getTime() };
   }
 
-  async upload(
-    files: readonly { readonly filename: string; readonly bytes: Uint8Array<ArrayBuffer> }[],
-  ): Promise<UploadedFile[]> {
-    const form = new FormData();
-    for (const { filename, bytes } of files) form.append("file", new Blob([bytes]), filename);
-    const headers = { authorization: this.#token.reveal(), email: this.#email, countoffiles: String(files.length) };
-    return UploadResponse.parse(await post(this.#url, "protect_file", headers, form)).files;
+  async upload(files: readonly FileUpload[]): Promise<UploadedFile[]> {
+    return UploadResponse.parse(succeeded("protect_file", await this.#client.upload(files)).json()).files;
   }
 }
 
-async function post(
-  url: string,
-  operation: Operation,
-  headers: Record<string, string>,
-  body: string | FormData,
-): Promise<unknown> {
-  const signal = AbortSignal.timeout(timeoutMs);
-  const response = await fetch(url + operationPath[operation], { method: "POST", headers, body, signal });
-  // The body of an error may quote the request, so it is not read.
-  if (!response.ok) throw new Error(`${operation}: the vault responded with ${response.status}`);
-  return response.json();
+/** Returns a response of status 200. @throws Error without the body, which may quote the request */
+function succeeded(operation: string, response: VaultResponse): VaultResponse {
+  if (response.status !== 200) throw new Error(`${operation}: the vault responded with ${response.outcome()}`);
+  return response;
 }
 
 const filesDirectory = join(import.meta.dirname, "..", "examples", "demo", "files");

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { VaultsyncProcess, type ProcessOptions } from "./vaultsync-process.ts";
 
-const readyLine = z.strictObject({
+/** The line that `vaultsync vault serve` prints when it is ready. */
+export const readyLine = z.strictObject({
   url: z.string(),
   users: z.array(z.strictObject({ email: z.string(), password: z.string() })).optional(),
   mail_dir: z.string().optional(),

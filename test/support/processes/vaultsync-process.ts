@@ -1,5 +1,6 @@
 import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { once } from "node:events";
+import { createWriteStream } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
@@ -18,6 +19,14 @@ export interface ProcessOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Standard input. */
   readonly input?: string;
+  /** Keeps standard input open until the parent process ends. */
+  readonly holdInput?: boolean;
+  /** Arguments of Node, before the program. */
+  readonly nodeArgs?: readonly string[];
+  /** Starts a process group of its own, which Ctrl-C in a terminal does not reach. */
+  readonly detached?: boolean;
+  /** File that receives standard error as it arrives, in addition to `stderr`. */
+  readonly logFile?: string;
 }
 
 /** A `vaultsync` command in a child process, with its output collected. Disposing it kills it. */
@@ -27,9 +36,11 @@ export class VaultsyncProcess implements AsyncDisposable {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #output = { stdout: "", stderr: "" };
 
-  constructor(args: readonly string[], { env = {}, input = "" }: ProcessOptions = {}) {
-    const child = spawn(process.execPath, [main, ...args], {
+  constructor(args: readonly string[], options: ProcessOptions = {}) {
+    const { env = {}, input = "", holdInput = false, nodeArgs = [], detached = false, logFile } = options;
+    const child = spawn(process.execPath, [...nodeArgs, main, ...args], {
       stdio: ["pipe", "pipe", "pipe"],
+      detached,
       env: { PATH: process.env.PATH, ...env },
     });
     this.#child = child;
@@ -38,7 +49,8 @@ export class VaultsyncProcess implements AsyncDisposable {
     }
     // A command that does not read its input closes it.
     child.stdin.on("error", () => undefined);
-    child.stdin.end(input);
+    if (!holdInput) child.stdin.end(input);
+    if (logFile !== undefined) child.stderr.pipe(createWriteStream(logFile, { mode: 0o600 }));
     this.result = once(child, "close").then(() => ({ code: child.exitCode, ...this.#output }));
   }
 
