@@ -155,4 +155,4 @@ test("after any sequence of shares and team changes, permissions match the model
     }),
     { numRuns: 30 },
   );
-}, 60_000);
+}, 180_000);

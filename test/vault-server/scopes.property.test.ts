@@ -80,4 +80,4 @@ test("a token lists, reads and changes exactly the secrets its scope includes, o
     }),
     { numRuns: 50 },
   );
-}, 60_000);
+}, 180_000);

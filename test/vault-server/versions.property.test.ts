@@ -172,7 +172,7 @@ test("after any sequence of writes, deletions and deadlines, versions and values
     }),
     { numRuns: 40 },
   );
-}, 60_000);
+}, 180_000);
 
 test("concurrent writes and deletions reuse no number and keep every acknowledged value", async () => {
   const anyMix = fc.array(fc.oneof(fc.constant("protect" as const), fc.integer({ min: 1, max: 8 })), {
@@ -208,4 +208,4 @@ test("concurrent writes and deletions reuse no number and keep every acknowledge
     }),
     { numRuns: 40 },
   );
-}, 60_000);
+}, 180_000);
