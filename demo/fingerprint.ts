@@ -10,6 +10,7 @@ export interface Fingerprint {
 
 const runKey = randomBytes(32);
 
+/** Returns the fingerprint of a value; equal values have equal fingerprints within one run. */
 export function fingerprint(value: string | Uint8Array): Fingerprint {
   return {
     bytes: Buffer.byteLength(value),

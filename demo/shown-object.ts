@@ -22,6 +22,7 @@ const Status = z.object({
   syncedAt: z.string().optional(),
 });
 
+/** Returns the printable part of an object; values become fingerprints. */
 export function showObject(object: KubeObject): ShownObject {
   const { kind, metadata } = object;
   const status = Status.safeParse(object.status).data;

@@ -77,6 +77,7 @@ export class Step implements Disposable {
     }
   }
 
+  /** Prints the result of a step that succeeded. */
   done(what: string): void {
     screen.note(`  ${good("✓")} ${what}`);
   }

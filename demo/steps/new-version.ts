@@ -6,6 +6,7 @@ import type { Stage } from "../setup.ts";
 import { runStep } from "../step.ts";
 import { newValue } from "../vault-account.ts";
 
+/** The secret shop-db after its new version. */
 export interface Rotated {
   readonly value: Redacted<string>;
   /** The content of the Secret shop-db from now on. */

@@ -2,6 +2,7 @@ import type { ControllerObserver } from "./runtime/controller.ts";
 import type { OperatorMetrics } from "../telemetry/operator-metrics.ts";
 import type { VaultObserver } from "./vault-client/observer.ts";
 
+/** Returns an observer that counts and times reconciliations. */
 export function controllerObserver(metrics: OperatorMetrics): ControllerObserver {
   return {
     reconciled(controller, outcome, durationMs) {
@@ -11,6 +12,7 @@ export function controllerObserver(metrics: OperatorMetrics): ControllerObserver
   };
 }
 
+/** Returns an observer that counts and times requests to vaults, open circuit breakers and cache lookups. */
 export function vaultObserver(metrics: OperatorMetrics): VaultObserver {
   return {
     requestEnded(operation, outcome, durationMs) {

@@ -9,6 +9,7 @@ export interface EndpointsOptions {
   readonly isReady: () => boolean;
 }
 
+/** The running endpoints; disposing them closes all connections. */
 export interface Endpoints extends AsyncDisposable {
   readonly port: number;
 }

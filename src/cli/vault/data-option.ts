@@ -4,6 +4,7 @@ import { openStore } from "../../vault-server/store/open-store.ts";
 import { containsPassword, isPostgresUrl } from "../../vault-server/store/postgres/postgres-location.ts";
 import type { Store } from "../../vault-server/store/store.ts";
 
+/** Returns the option `--data`; {@link rejectPassword} checks its value. */
 export function dataOption(): Option {
   return new Option("--data <file>", "SQLite file or PostgreSQL URL (postgres://…) of the vault's data").env(
     "VAULTSYNC_VAULT_DATA",

@@ -2,6 +2,7 @@ import { Option } from "commander";
 import { KeyFile, parseMasterKeys } from "../../vault-server/crypto/key-file.ts";
 import { KeyRing } from "../../vault-server/crypto/key-ring.ts";
 
+/** Returns the option `--master-key-file`, whose value {@link masterKeys} reads. */
 export function masterKeysOption(description: string): Option {
   return new Option("--master-key-file <file>", `${description} (or VAULTSYNC_VAULT_MASTER_KEY)`).env(
     "VAULTSYNC_VAULT_MASTER_KEY_FILE",

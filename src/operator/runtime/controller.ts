@@ -14,6 +14,7 @@ export class TerminalError extends Error {
   }
 }
 
+/** Result of a successful reconciliation. */
 export interface ReconcileResult {
   /** Time after which the key is requeued, in milliseconds; if absent, only a change adds it to the queue. */
   readonly requeueAfterMs?: number | undefined;

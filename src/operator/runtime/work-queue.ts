@@ -65,6 +65,7 @@ export class WorkQueue {
     return this.#processing.size;
   }
 
+  /** Adds the key, or raises the priority of a queued one. */
   add(key: string, priority: Priority = "background"): void {
     if (this.#closed) return;
     if (this.#processing.has(key)) {
@@ -126,6 +127,7 @@ export class WorkQueue {
     });
   }
 
+  /** Ends the processing of a key. It is queued again if it was added meanwhile. */
   done(key: string): void {
     this.#processing.delete(key);
     const dirty = this.#dirty.get(key);

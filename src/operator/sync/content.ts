@@ -21,6 +21,7 @@ export function contentDigest(key: Redacted<Uint8Array>, content: Content): stri
   return hmac.digest("base64url");
 }
 
+/** Returns the number of bytes of all values. */
 export const sizeOf = (content: Content): number => {
   let total = 0;
   for (const bytes of content.values()) total += bytes.byteLength;

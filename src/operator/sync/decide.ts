@@ -17,11 +17,13 @@ export type Entry<C extends Candidate = Candidate> =
     }
   | { readonly from: "vault"; readonly targetKey: string; readonly item: SyncItem; readonly fetch: Fetch<C> };
 
+/** One version of an entry of the vault to read. */
 export interface Fetch<C extends Candidate = Candidate> {
   readonly candidate: C;
   readonly version: number;
 }
 
+/** The change of the target, if any, that a reconcile makes. */
 export type Plan<C extends Candidate = Candidate> =
   /** Leave the target unchanged. */
   | { readonly action: "keep" }
@@ -30,6 +32,7 @@ export type Plan<C extends Candidate = Candidate> =
   | { readonly action: "write"; readonly entries: readonly Entry<C>[] }
   | { readonly action: "delete"; readonly uid: string; readonly resourceVersion: string };
 
+/** A plan, and the Ready condition to report if it succeeds. */
 export interface Decision<C extends Candidate = Candidate> {
   readonly plan: Plan<C>;
   readonly readyCondition: ReadyCondition;
@@ -87,6 +90,7 @@ function listedBytes(resolutions: readonly Resolution[]): number | undefined {
   return total;
 }
 
+/** Returns the condition for a content that exceeds {@link MAX_TARGET_BYTES}. */
 export const tooLarge = (bytes: number): ReadyCondition =>
   notReady(
     "TooLarge",

@@ -29,6 +29,7 @@ export interface Remembered {
   readonly deleteAt: number | undefined;
 }
 
+/** The entry and version that an item refers to, or the reason why there is none. */
 export type Resolution<C extends Candidate = Candidate> =
   | { readonly state: "found"; readonly item: SyncItem; readonly candidate: C; readonly version: number }
   | { readonly state: "removed"; readonly item: SyncItem; readonly deleteAt: number }

@@ -30,6 +30,7 @@ export interface SyncedKey {
   readonly createdAt?: number | undefined;
 }
 
+/** State of the object that has the name of the target; `foreign` if it does not belong to the resource. */
 export type TargetState =
   | { readonly state: "absent" }
   | { readonly state: "foreign"; readonly owner: string | undefined }
@@ -52,6 +53,7 @@ export function sourceId(source: string, owner: string | undefined): string {
     .slice(0, 16);
 }
 
+/** Returns the value of the owner annotation. */
 export const ownerName = (resource: SyncResource): string => `${resource.kind}/${resource.name}`;
 
 /** Returns the valid members of a JSON object in an annotation, none if it is malformed. `__proto__` is a valid key. */
@@ -109,6 +111,7 @@ export function isOwnedBy(resource: SyncResource, metadata: TargetMetadata): boo
   return metadata.labels[MANAGED_BY_LABEL] === MANAGED_BY && metadata.annotations[OWNER_ANNOTATION] === ownerName(resource);
 }
 
+/** Returns the state of a target from its metadata; `undefined` means that no such object exists. */
 export function targetState(resource: SyncResource, metadata: TargetMetadata | undefined): TargetState {
   if (metadata === undefined) return { state: "absent" };
   if (!isOwnedBy(resource, metadata)) return { state: "foreign", owner: metadata.annotations[OWNER_ANNOTATION] };

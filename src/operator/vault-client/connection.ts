@@ -59,6 +59,7 @@ export interface SnapshotChange {
 
 type HealthState = "starting" | "healthy" | "failing";
 
+/** Outcome of the last attempt to list the vault. */
 export interface Health {
   readonly state: HealthState;
   /**
@@ -70,12 +71,14 @@ export interface Health {
   readonly since: number;
 }
 
+/** The bytes of one version of a secret. */
 export interface SecretValue {
   readonly value: Redacted<Uint8Array>;
   /** Version of these bytes: the one named by the response, else the requested one. */
   readonly version: number;
 }
 
+/** The bytes of one version of a file. */
 export interface FileContent {
   readonly bytes: Redacted<Uint8Array>;
   readonly version: number;

@@ -30,6 +30,7 @@ export interface ExposeRoute {
   readonly withOwner: boolean;
 }
 
+/** A list as the vault returned it. */
 export interface Listing<T> {
   readonly records: readonly T[];
   /** Entity tag for the next conditional request; `undefined` if the vault sends none. */
@@ -66,6 +67,7 @@ export class VaultApi {
     return response && { records: readFiles(parseJson(response.body)), etag: etagOf(response) };
   }
 
+  /** Reads the value of one version by this route. */
   async expose(route: ExposeRoute, record: SecretRecord, version: number, signal: AbortSignal): Promise<SecretValue> {
     const operation = exposeOperation(route);
     const body = {

@@ -168,6 +168,7 @@ export class RefusedError extends VaultErrorBase {
   }
 }
 
+/** Reports whether `error` is one of the classes of {@link VaultError}. */
 export function isVaultError(error: unknown): error is VaultError {
   return error instanceof VaultErrorBase;
 }

@@ -32,6 +32,7 @@ export class ConnectionController {
     this.#queue = new WorkQueue({ clock: options.clock, random: options.random, groupOf: namespaceOf });
   }
 
+  /** Queues a connection whose spec changed or that was created or deleted; status changes are its own writes. */
   resourceChanged(change: StoreChange<KubeObject>): void {
     const isStatusOnly =
       change.type === "updated" &&
@@ -51,6 +52,7 @@ export class ConnectionController {
     this.#queue.addAfter(key, USERS_DELAY_MS, "background");
   }
 
+  /** Runs until the signal is aborted and all running reconciles have ended. */
   run(signal: AbortSignal): Promise<void> {
     const { reconciler, concurrency, clock, logger, observer } = this.#options;
     const reconcile = reconciler.reconcile.bind(reconciler);

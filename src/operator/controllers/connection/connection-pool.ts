@@ -39,7 +39,7 @@ type Entry = Opened | { readonly notReady: string };
  */
 const STALE_AFTER_INTERVALS = 3;
 
-/** Holds the open connections and tracks whether each vault still responds. */
+/** Owns the open connections and tracks whether each vault still responds. */
 export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
   readonly #entries = new Map<string, Entry>();
   readonly #clock: Clock;
@@ -66,6 +66,7 @@ export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
     return { connection, account, intervalMs, staleSince: stale ? lastResponseAt : undefined };
   }
 
+  /** Returns the open connection; `undefined` if there is none or it cannot be opened. */
   connection(key: string): Connection | undefined {
     const entry = this.#entries.get(key);
     return entry !== undefined && "connection" in entry ? entry.connection : undefined;
@@ -108,6 +109,7 @@ export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
     this.#listener.onConnectionStateChange(key);
   }
 
+  /** Closes the connection of a deleted VaultConnection, if there is one. */
   async close(key: string): Promise<void> {
     if (!this.#entries.has(key)) return;
     await this.#close(key);

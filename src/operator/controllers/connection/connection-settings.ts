@@ -27,6 +27,7 @@ function scopeOf({ scope = {} }: ConnectionSpec): Scope {
   };
 }
 
+/** Returns the settings of a valid spec. */
 export function settingsOf(spec: ConnectionSpec): ConnectionSettings {
   return {
     url: spec.url.replace(/\/+$/, ""),

@@ -28,10 +28,12 @@ export class OwnWrites<T extends Versioned> {
     this.#clock = clock;
   }
 
+  /** Stores an object as the API server returned it. */
   recordWrite(key: string, object: T): void {
     this.#writes.set(key, { at: this.#clock.monotonic(), wrote: object });
   }
 
+  /** Stores that this process deleted the object with this uid. */
   recordDelete(key: string, uid: string): void {
     this.#writes.set(key, { at: this.#clock.monotonic(), deletedUid: uid });
   }

@@ -40,6 +40,7 @@ export class ReferenceIndex {
   readonly #bySource = new Groups();
   readonly #byTarget = new Groups();
 
+  /** Replaces the references of a resource. */
   set(resource: string, references: References): void {
     this.remove(resource);
     this.#references.set(resource, references);

@@ -5,6 +5,7 @@ import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import type { Connection, Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
 
+/** The bytes of one version of a secret or file. */
 export interface FetchedBytes {
   readonly bytes: Redacted<Uint8Array>;
   /** Version of the bytes according to the vault. */

@@ -47,6 +47,7 @@ export class SyncController<C extends Candidate> {
     return this.#queue.depth;
   }
 
+  /** Queues a resource whose desired state changed, and updates its references. */
   resourceChanged(change: StoreChange<KubeObject>): void {
     const { key } = change;
     if (change.type === "deleted") {
@@ -59,6 +60,7 @@ export class SyncController<C extends Candidate> {
     this.#queue.add(key, "spec");
   }
 
+  /** Queues the resources of a target that was changed by anything but this process. */
   targetChanged(kind: TargetKind, change: StoreChange<TargetMetadata>): void {
     if (!this.#options.targets.isExternalChange(kind, change)) return;
     for (const resource of this.references.ofTarget(targetKey(kind, change.key))) this.#queue.add(resource, "drift");

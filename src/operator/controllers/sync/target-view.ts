@@ -24,6 +24,7 @@ export class TargetView {
     this.#ownWrites = new OwnWrites(clock);
   }
 
+  /** Returns the newest known metadata of the target; `undefined` if there is no such object. */
   metadata(resource: SyncResource): TargetMetadata | undefined {
     const { namespace, target } = resource;
     return this.#ownWrites.newest(keyOfTarget(resource), this.#stores[target.kind].get(`${namespace}/${target.name}`));
@@ -39,20 +40,24 @@ export class TargetView {
     this.#ownWrites.forget(keyOfTarget(resource));
   }
 
+  /** Records a written target, whose content is therefore verified. */
   recordWrite(resource: SyncResource, object: KubeObject): void {
     this.recordRead(resource, object);
     this.markVerified(resource, object);
   }
 
+  /** Records that this process deleted the target. */
   recordDelete(resource: SyncResource, uid: string): void {
     this.#ownWrites.recordDelete(keyOfTarget(resource), uid);
     this.#verified.forget(keyOfTarget(resource));
   }
 
+  /** Records that the content of this state matches its annotations. */
   markVerified(resource: SyncResource, { metadata }: KubeObject): void {
     this.#verified.mark(keyOfTarget(resource), metadata.uid ?? "", metadata.resourceVersion ?? "", resource.target.type);
   }
 
+  /** Reports whether the content of this state was found to match its annotations. */
   isVerified(resource: SyncResource, state: { readonly uid: string; readonly resourceVersion: string }): boolean {
     return this.#verified.has(keyOfTarget(resource), state.uid, state.resourceVersion, resource.target.type);
   }

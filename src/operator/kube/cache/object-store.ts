@@ -53,6 +53,7 @@ export class ObjectStore<T> implements ReadonlyStore<T> {
     return this.#stored.get(key);
   }
 
+  /** Stores an object and returns the changes: none if its version is stored already. */
   set(key: string, now: Stored<T>): StoreChange<T>[] {
     const before = this.#stored.get(key);
     this.#stored.set(key, now);

@@ -9,6 +9,7 @@ export interface ListOptions {
   readonly metadataOnly?: boolean | undefined;
 }
 
+/** One page of a list. */
 export interface ListPage {
   readonly items: readonly KubeObject[];
   /** The version at which a watch continues; the same on every page of one list. */

@@ -3,6 +3,7 @@ import type { Access, Credentials, TlsMaterial } from "../credentials/credential
 import { KubeError } from "../kube-error.ts";
 import { codeOf } from "../../../lib/error-code.ts";
 
+/** One attempt of a request to the API server. */
 export interface KubeRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path and query on the API server. */

@@ -35,10 +35,12 @@ export class WriteLimiter {
     };
   }
 
+  /** Halves the limit after a 429. */
   onThrottled(): void {
     this.#limit = Math.max(1, this.#limit / 2);
   }
 
+  /** Raises the limit after a successful write. */
   onSuccess(): void {
     this.#limit = Math.min(this.#max, this.#limit + 1 / this.#limit);
     this.#admit();

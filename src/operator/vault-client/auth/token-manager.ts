@@ -91,6 +91,7 @@ export class TokenManager {
     return this.#loginBackoff.rejected(error);
   }
 
+  /** Ends the backoff after rejected logins, so that the next request uses the new credentials. */
   credentialsChanged(): void {
     this.#credentialsRevision += 1;
     this.#loginBackoff.reset();

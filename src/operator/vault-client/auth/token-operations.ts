@@ -30,6 +30,7 @@ export class TokenOperations {
     return this.#send("generate_access_token", { email, password: password.reveal(), scope, expiration_hours: hours }, signal);
   }
 
+  /** @param used the access token that the new one replaces */
   refresh(refreshToken: Redacted<string>, used: Redacted<string>, signal: AbortSignal): Promise<TokenResponse> {
     return this.#send("refresh_token", { refresh_token: refreshToken.reveal(), used_access_token: used.reveal() }, signal);
   }

@@ -23,6 +23,7 @@ export interface VaultTransportOptions {
   readonly ca: string | undefined;
 }
 
+/** A request with its limits. */
 export interface VaultRequest {
   readonly operation: Operation;
   readonly body: object;
@@ -35,6 +36,7 @@ export interface VaultRequest {
   readonly signal: AbortSignal;
 }
 
+/** A whole response, whatever its status. */
 export interface VaultResponse {
   readonly status: number;
   readonly body: Uint8Array;

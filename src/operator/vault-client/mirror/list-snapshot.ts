@@ -26,6 +26,7 @@ export interface ListOrigin {
   readonly listedAtMonotonic: number;
 }
 
+/** A snapshot with the indexes from which `changeBetween` computes differences. */
 export class ListSnapshot implements Snapshot {
   readonly sequence: number;
   readonly listedAt: number;

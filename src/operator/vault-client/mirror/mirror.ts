@@ -27,6 +27,7 @@ interface CachedList<T> {
   readonly records: T;
 }
 
+/** Result of a list of the secrets and, if enabled, of the files. */
 export interface ListOutcome {
   /** Time in ms until the next list, if it is due before the end of the interval. */
   readonly dueInMs: number | undefined;

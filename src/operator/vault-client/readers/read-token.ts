@@ -4,6 +4,7 @@ import { UnexpectedResponse } from "../vault-error.ts";
 import { isObject } from "../../../lib/is-object.ts";
 import { field } from "./field.ts";
 
+/** A response with tokens, from a login or a refresh. */
 export interface TokenResponse {
   readonly accessToken: Redacted<string>;
   readonly refreshToken: Redacted<string> | undefined;

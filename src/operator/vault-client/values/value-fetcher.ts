@@ -32,6 +32,7 @@ export class ValueFetcher implements Disposable {
     this.#connection = options.cache.newConnection();
   }
 
+  /** @throws a VaultError, or the reason of `signal` */
   async secret(record: SecretRecord, version: number, signal: AbortSignal): Promise<SecretValue> {
     const key: CacheKey = { connection: this.#connection, kind: "secret", name: record.name, owner: record.owner, version };
     const { bytes, version: fetchedVersion } = await this.#get(key, signal, async (shared) => {
@@ -41,6 +42,7 @@ export class ValueFetcher implements Disposable {
     return { value: bytes, version: fetchedVersion };
   }
 
+  /** @throws a VaultError, or the reason of `signal` */
   file(record: FileRecord, version: number, signal: AbortSignal): Promise<FileContent> {
     const key: CacheKey = { connection: this.#connection, kind: "file", name: record.filename, owner: undefined, version };
     return this.#get(key, signal, (shared) => this.#options.api.download(record, version, shared));
