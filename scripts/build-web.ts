@@ -7,8 +7,8 @@ const root = join(import.meta.dirname, "../src/web");
 const outDir = join(import.meta.dirname, "../dist/web");
 
 /**
- * Builds the web application from `src/web` into `dist/web`: `index.html`, and files under `assets/` named after their content. Nothing is
- * inlined, because the Content-Security-Policy of the page forbids it. The build is reproducible.
+ * Builds the web application from `src/web` into `dist/web`: `index.html`, and files under `assets/` named after their content.
+ * Nothing is inlined, because the Content-Security-Policy of the page forbids it. The build is reproducible.
  */
 export async function buildWeb(): Promise<void> {
   await build({

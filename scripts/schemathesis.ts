@@ -7,8 +7,9 @@ import { makeFixture, type Account } from "./schemathesis/fixture.ts";
 import { getSchemathesis, SchemathesisMissingError } from "./schemathesis/get-schemathesis.ts";
 
 /**
- * Runs schemathesis with all checks against an ephemeral vault and the OpenAPI document that it serves. Further arguments are passed to
- * `schemathesis run`. Exits with the code of schemathesis, with 1 when the server logged an error, with 2 without schemathesis.
+ * Runs schemathesis with all checks against an ephemeral vault and the OpenAPI document that it serves. Further arguments are
+ * passed to `schemathesis run`. Exits with the code of schemathesis, with 1 when the server logged an error, with 2 without
+ * schemathesis.
  */
 
 const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));

@@ -15,7 +15,9 @@ interface Prose {
   readonly offset: number;
 }
 
-/** Returns the problems of one file: banned words, citations, doc comments that start with a clause, test names that are too long. */
+/**
+ * Returns the problems of one file: banned words, citations, doc comments that start with a clause, test names that are too long.
+ */
 export function findProseProblems(path: string, content: string): ProseProblem[] {
   const lines = content.split("\n");
   const lineStarts = offsetsOfLines(lines);

@@ -26,7 +26,8 @@ function run(command: string, args: readonly string[]): void {
 }
 
 /**
- * Returns the command that starts schemathesis: the installed one, uvx, or a Python environment created once under node_modules/.cache.
+ * Returns the command that starts schemathesis: the installed one, uvx, or a Python environment created once under
+ * node_modules/.cache.
  * @throws SchemathesisMissingError
  */
 export function getSchemathesis(): readonly [command: string, ...args: string[]] {

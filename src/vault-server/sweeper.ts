@@ -8,8 +8,8 @@ const INTERVAL_MS = 10_000;
 const STAGED_MAX_AGE_MS = 3_600_000;
 
 /**
- * Deletes what is no longer served: secrets past their delete_time, expired tokens and sessions, old failed logins, unfinished uploads
- * (docs/design/vault-contract.md#removal-and-expiry).
+ * Deletes what is no longer served: secrets past their delete_time, expired tokens and sessions, old failed logins, unfinished
+ * uploads (docs/design/vault-contract.md#removal-and-expiry).
  */
 async function sweep({ store, clock, limits, metrics, requestRate, audit }: VaultContext): Promise<void> {
   const now = clock.now();

@@ -54,8 +54,8 @@ function same(wanted: string | undefined, actual: string | undefined): boolean {
 }
 
 /**
- * Reads the requests in an audit log from byte `since` and returns one event per request, and the position after the last one. The
- * event is the latest stage: `ResponseStarted` for a running watch, otherwise `ResponseComplete`.
+ * Reads the requests in an audit log from byte `since` and returns one event per request, and the position after the last one.
+ * The event is the latest stage: `ResponseStarted` for a running watch, otherwise `ResponseComplete`.
  */
 export async function readAuditLog(file: string, since: number): Promise<{ events: AuditEvent[]; end: number }> {
   await using log = await open(file);

@@ -80,8 +80,8 @@ export class ControlPlane {
   }
 
   /**
-   * Writes a kubeconfig for `identity` and returns its path; it is removed with the control plane. The token of a ServiceAccount comes
-   * from a TokenRequest and is valid for a day. `server` replaces the API server's address, e.g. by that of a proxy.
+   * Writes a kubeconfig for `identity` and returns its path; it is removed with the control plane. The token of a ServiceAccount
+   * comes from a TokenRequest and is valid for a day. `server` replaces the API server's address, e.g. by that of a proxy.
    */
   async kubeconfigFor(identity: Identity, options: { server?: string } = {}): Promise<string> {
     const named = "user" in identity;
@@ -131,7 +131,10 @@ export class ControlPlane {
     return (await this.auditEvents(options)).filter((event) => matches(event, filter)).length;
   }
 
-  /** Waits until the log contains all previous requests. An event is written after its response, so a logged marker request shows that. */
+  /**
+   * Waits until the log contains all previous requests. An event is written after its response, so a logged marker request shows
+   * that.
+   */
   private async settleAudit(): Promise<void> {
     const marker = `/version?marker=${randomUUID()}`;
     const { size } = await stat(this.handle.auditLog);

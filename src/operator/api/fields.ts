@@ -125,7 +125,9 @@ export function nonEmpty<T extends z.ZodType<readonly unknown[] | undefined>>(li
   });
 }
 
-/** Requires the list `field` of a spec. It is optional in the schema, so that the API server reports this message and not its own. */
+/**
+ * Requires the list `field` of a spec. It is optional in the schema, so that the API server reports this message and not its own.
+ */
 export function requireEntries<K extends string, T extends z.ZodType<Readonly<Partial<Record<K, unknown>>>>>(
   spec: T,
   field: K,

@@ -24,8 +24,8 @@ export function readStatus(kind: SyncResource["kind"], status: unknown): SyncSta
 }
 
 /**
- * Returns the deadline of the source of an item according to an earlier status, in milliseconds since the epoch; `undefined` if that
- * status does not contain the item.
+ * Returns the deadline of the source of an item according to an earlier status, in milliseconds since the epoch; `undefined` if
+ * that status does not contain the item.
  */
 export function earlierItem(status: SyncStatus, item: SyncItem): { readonly deleteAt: number | undefined } | undefined {
   for (const entry of status.items ?? []) {

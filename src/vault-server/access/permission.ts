@@ -32,7 +32,10 @@ export function requireCreator({ email, accessible }: Candidates, scope: Scope):
   return own;
 }
 
-/** Requires that the scope includes a secret of this name whose latest version has this metadata. @throws ServiceError `out_of_scope` */
+/**
+ * Requires that the scope includes a secret of this name whose latest version has this metadata.
+ * @throws ServiceError `out_of_scope`
+ */
 export function requireReach(scope: Scope, name: string, latest: Metadata): void {
   if (!scopeReaches(scope, name, latest)) throw errors.outOfScope();
 }

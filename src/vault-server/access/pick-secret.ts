@@ -43,7 +43,8 @@ export function pickUnshared(candidates: Candidates): SecretAccess {
 
 /**
  * Returns the received or own shared secret for a link operation (docs/design/vault-contract.md#families-of-operations).
- * @throws ServiceError `ambiguous_name` when several have the name and no owner is given; `use_unshared_operation`; `secret_not_found`
+ * @throws ServiceError `ambiguous_name` when several have the name and no owner is given; `use_unshared_operation`;
+ * `secret_not_found`
  */
 export function pickLinked({ accessible }: Candidates, owner: string | undefined): SecretAccess {
   const asked = ofOwner(accessible, owner);

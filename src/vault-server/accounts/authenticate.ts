@@ -30,8 +30,8 @@ async function identify(context: VaultContext, request: SessionRequest): Promise
 }
 
 /**
- * Authenticates a request by the access token in `authorization` or, without that header, by the session cookie. `email` must be the
- * email of that user.
+ * Authenticates a request by the access token in `authorization` or, without that header, by the session cookie. `email` must be
+ * the email of that user.
  * @throws ServiceError `invalid_token`, `csrf_failed`, `rate_limited` or `email_mismatch`, in this order
  */
 export async function authenticate(context: VaultContext, request: SessionRequest, email: string): Promise<Caller> {

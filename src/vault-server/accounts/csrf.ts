@@ -12,13 +12,19 @@ export function csrfToken(sessionToken: string): string {
   return sha256(`csrf:${sessionToken}`).toString("base64url");
 }
 
-/** Rejects requests of other origins. Browsers send `origin` with every POST; other clients omit it. @throws ServiceError `csrf_failed` */
+/**
+ * Rejects requests of other origins. Browsers send `origin` with every POST; other clients omit it.
+ * @throws ServiceError `csrf_failed`
+ */
 export function requireOwnOrigin({ origin }: IncomingHttpHeaders, appUrl: string): void {
   if (origin === undefined || origin === appUrl) return;
   throw errors.foreignOrigin(appUrl);
 }
 
-/** Requires the own origin and the CSRF token, so that a forged request with the cookie is rejected. @throws ServiceError `csrf_failed` */
+/**
+ * Requires the own origin and the CSRF token, so that a forged request with the cookie is rejected.
+ * @throws ServiceError `csrf_failed`
+ */
 export function requireCsrfToken(headers: IncomingHttpHeaders, appUrl: string, sessionToken: string): void {
   requireOwnOrigin(headers, appUrl);
   if (timingSafeEqual(sha256(String(headers[CSRF_HEADER])), sha256(csrfToken(sessionToken)))) return;

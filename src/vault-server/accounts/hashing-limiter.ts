@@ -1,4 +1,6 @@
-/** Runs up to `concurrency` jobs at a time and queues the others in order; throws `overflow()` when `maxWaiting` jobs are queued. */
+/**
+ * Runs up to `concurrency` jobs at a time and queues the others in order; throws `overflow()` when `maxWaiting` jobs are queued.
+ */
 export class HashingLimiter {
   readonly #concurrency: number;
   readonly #maxWaiting: number;

@@ -7,8 +7,8 @@ import { canonicalEmail } from "../../protocol/email-address.ts";
 import { verifyPassword } from "./password.ts";
 
 /**
- * Verifies, in the transaction that creates a token or session after `logIn`, that the password is unchanged: setting a new one ends all
- * tokens and sessions of the old one.
+ * Verifies, in the transaction that creates a token or session after `logIn`, that the password is unchanged: setting a new one
+ * ends all tokens and sessions of the old one.
  * @throws ServiceError `invalid_credentials`
  */
 export async function requireSamePassword({ users }: Transaction, { email, passwordHash }: User): Promise<void> {
@@ -38,8 +38,8 @@ async function rejectWhileThrottled({ store, clock, limits }: VaultContext, { ac
 }
 
 /**
- * Verifies a password and returns the user. Known and unknown emails get the same response in the same time, and both are throttled after
- * failures (docs/design/security.md#account-enumeration).
+ * Verifies a password and returns the user. Known and unknown emails get the same response in the same time, and both are
+ * throttled after failures (docs/design/security.md#account-enumeration).
  * @throws ServiceError `invalid_credentials` or `rate_limited`
  */
 export async function logIn(context: VaultContext, email: string, password: string, address: string): Promise<User> {

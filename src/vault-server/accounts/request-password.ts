@@ -5,7 +5,8 @@ import { errors } from "../errors.ts";
 const RETRY_AFTER_MS = 60_000;
 
 /**
- * Queues an email with a link for setting the password of this canonical email. Response and work are the same with and without an account.
+ * Queues an email with a link for setting the password of this canonical email. Response and work are the same with and without
+ * an account.
  * @param client IP address of the request
  * @throws ServiceError `rate_limited` when too many emails were requested for this recipient or by this client
  */

@@ -51,7 +51,8 @@ async function extend({ store, clock }: VaultContext, session: Session): Promise
 }
 
 /**
- * Returns the session of a request that opens the page, or `undefined`. It needs no CSRF token, because its response contains the token.
+ * Returns the session of a request that opens the page, or `undefined`. It needs no CSRF token, because its response contains the
+ * token.
  * @throws ServiceError `csrf_failed` for another origin, `rate_limited`
  */
 export async function currentSession(context: VaultContext, request: SessionRequest): Promise<LiveSession | undefined> {

@@ -14,8 +14,8 @@ async function provenAddress({ emailProofs }: Transaction, digest: string, now: 
 }
 
 /**
- * Creates the account of a proven email, or replaces its password and ends all its sessions and tokens. All proofs of the email are used up,
- * so that one of several concurrent requests succeeds.
+ * Creates the account of a proven email, or replaces its password and ends all its sessions and tokens. All proofs of the email
+ * are used up, so that one of several concurrent requests succeeds.
  * @throws ServiceError `invalid_confirmation`; `rate_limited` when the hashing queue is full
  */
 export async function setPassword(context: VaultContext, token: string, password: string): Promise<LiveSession> {

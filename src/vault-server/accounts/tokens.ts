@@ -54,7 +54,8 @@ export async function issueTokens(context: VaultContext, user: User, scope: stri
 
 /**
  * Issues a new access token of the same scope and lifetime. The refresh token is unchanged and its 90 days restart.
- * @throws ServiceError `invalid_refresh_token` when it is unknown, expired, or not of the same pair as the access token; `rate_limited`
+ * @throws ServiceError `invalid_refresh_token` when it is unknown, expired, or not of the same pair as the access token;
+ * `rate_limited`
  */
 export async function refreshTokens(
   context: VaultContext,

@@ -36,7 +36,10 @@ export async function storeAnchor(store: Store, { head }: AuditLog): Promise<voi
   });
 }
 
-/** Compares the end of the log with the recorded one. If lines were lost, logs an error and appends a permanent record of the loss. */
+/**
+ * Compares the end of the log with the recorded one. If lines were lost, logs an error and appends a permanent record of the
+ * loss.
+ */
 async function compareAnchor(store: Store, log: AuditLog, logger: Logger): Promise<void> {
   const { found } = log;
   const anchor = found && (await readAnchor(store, found.log));

@@ -47,8 +47,8 @@ export class AuditFile implements AsyncDisposable {
   }
 
   /**
-   * Opens or creates the file, and truncates what may not be on the disk: after the last complete line or, when the same file is opened
-   * again, after the bytes appended so far.
+   * Opens or creates the file, and truncates what may not be on the disk: after the last complete line or, when the same file is
+   * opened again, after the bytes appended so far.
    * @throws Error when it cannot be opened or is not an audit log
    */
   async open(): Promise<OpenedFile> {
@@ -119,8 +119,8 @@ export class AuditFile implements AsyncDisposable {
 }
 
 /**
- * Locks a file for this process until disposed. The lock is that of SQLite on an empty database next to the file: the operating system
- * releases it when the process ends, so it is never stale.
+ * Locks a file for this process until disposed. The lock is that of SQLite on an empty database next to the file: the operating
+ * system releases it when the process ends, so it is never stale.
  * @throws Error when another process holds it
  */
 export function lockFile(path: string): Disposable {

@@ -40,7 +40,10 @@ function sha256(bytes: string | Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Returns a line without its newline, JSON whose last member is the SHA-256 of the line without that member, and the new end of the chain. */
+/**
+ * Returns a line without its newline, JSON whose last member is the SHA-256 of the line without that member, and the new end of
+ * the chain.
+ */
 export function sealLine(
   head: ChainHead,
   time: string,

@@ -57,8 +57,8 @@ async function lastOfNewestSegment(file: string): Promise<ChainHead | undefined>
 }
 
 /**
- * An append-only, hash-chained file of lines (docs/design/security.md#audit-log). Lines that arrive during a write share the next write, in
- * order of arrival. While the file is not writable, every `append` is rejected and writing is retried once a second.
+ * An append-only, hash-chained file of lines (docs/design/security.md#audit-log). Lines that arrive during a write share the next
+ * write, in order of arrival. While the file is not writable, every `append` is rejected and writing is retried once a second.
  */
 export class AuditLog implements AsyncDisposable {
   readonly #file: AuditFile;

@@ -25,8 +25,8 @@ function withhold(reply: FastifyReply, error: ServiceError): string {
 }
 
 /**
- * Logs every operation, also rejected ones, and serves none while the log is not writable. Only a route that bypasses the framework to send
- * its response must call `trail.end` itself.
+ * Logs every operation, also rejected ones, and serves none while the log is not writable. Only a route that bypasses the
+ * framework to send its response must call `trail.end` itself.
  */
 export function auditRequests(app: FastifyInstance, log: AuditLog): void {
   app.decorateRequest("trail");

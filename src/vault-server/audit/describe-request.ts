@@ -30,8 +30,8 @@ function lengthOf(value: string | number | readonly string[]): number {
 }
 
 /**
- * Describes a request, well-formed or not, with bounded length: includes texts, numbers and lists of texts. `of` is the full length of lists
- * that were cut.
+ * Describes a request, well-formed or not, with bounded length: includes texts, numbers and lists of texts. `of` is the full
+ * length of lists that were cut.
  */
 export function describeRequest(body: unknown, fields: readonly string[]): AuditFields {
   if (typeof body !== "object" || body === null) return {};

@@ -31,7 +31,9 @@ async function damageOf(altered: readonly string[], { anchored = false, end = "\
   return (await verifyAuditLog([file], anchored ? options : {})).damage;
 }
 
-/** Returns the entries with valid hashes after a change from one entry on, as an attacker who knows the format would write them. */
+/**
+ * Returns the entries with valid hashes after a change from one entry on, as an attacker who knows the format would write them.
+ */
 function resealed(from: number, change: (fields: AuditFields) => AuditFields): string[] {
   const kept = lines.slice(0, from);
   let head: ChainHead = { log: anchor.log, seq: 0, hash: NO_HASH };

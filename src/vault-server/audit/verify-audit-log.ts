@@ -182,8 +182,8 @@ export async function inOrder(files: readonly string[]): Promise<string[]> {
 }
 
 /**
- * Verifies all segments of a log, in any order: that no line was altered, removed, inserted or moved and, with the anchors of the database,
- * that the log was not truncated or rewritten.
+ * Verifies all segments of a log, in any order: that no line was altered, removed, inserted or moved and, with the anchors of the
+ * database, that the log was not truncated or rewritten.
  * @throws Error when a file cannot be read
  */
 export async function verifyAuditLog(files: readonly string[], options: VerifyOptions = {}): Promise<AuditReport> {

@@ -96,8 +96,8 @@ async function exists(path: string): Promise<boolean> {
 }
 
 /**
- * Writes a consistent snapshot of the store to a file while servers run. The file is written under a temporary name next to it, renamed
- * when complete, and readable by its owner only.
+ * Writes a consistent snapshot of the store to a file while servers run. The file is written under a temporary name next to it,
+ * renamed when complete, and readable by its owner only.
  * @throws Error when the file exists and `replace` is false, or it cannot be written; then no file is left behind
  */
 export async function writeBackup(options: BackupOptions): Promise<void> {

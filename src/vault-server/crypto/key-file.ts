@@ -94,8 +94,8 @@ function withoutKeys(text: string, drop: (id: string) => boolean): string {
 }
 
 /**
- * A file of master keys. It is small and local, so it is read synchronously, even within a transaction, when a key is missing. It is read
- * only when it has changed, so that a row with a forged key id costs no more than a `stat`.
+ * A file of master keys. It is small and local, so it is read synchronously, even within a transaction, when a key is missing. It
+ * is read only when it has changed, so that a row with a forged key id costs no more than a `stat`.
  */
 export class KeyFile implements KeySource {
   readonly path: string;
@@ -129,8 +129,8 @@ export class KeyFile implements KeySource {
   }
 
   /**
-   * Keeps only this key. Each other key is first written to a file next to it, `<path>.<id>.retired`, because older backups need it.
-   * Returns the paths of those files.
+   * Keeps only this key. Each other key is first written to a file next to it, `<path>.<id>.retired`, because older backups need
+   * it. Returns the paths of those files.
    */
   retireAllBut(id: string): string[] {
     const text = readFileSync(this.path, "utf8");

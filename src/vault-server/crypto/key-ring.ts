@@ -3,13 +3,16 @@ import { MasterKey } from "./master-key.ts";
 
 /** A source of master keys. */
 export interface KeySource {
-  /** Returns at least one key, or `undefined` when nothing has changed since the last call. @throws Error when they cannot be read */
+  /**
+   * Returns at least one key, or `undefined` when nothing has changed since the last call.
+   * @throws Error when they cannot be read
+   */
   read(): readonly MasterKey[] | undefined;
 }
 
 /**
- * The master keys of a server. Any of them unwraps; the data names the one that wraps (`currentKey`). An unknown key is looked up in the
- * source again, so that a key added there is found without a restart.
+ * The master keys of a server. Any of them unwraps; the data names the one that wraps (`currentKey`). An unknown key is looked up
+ * in the source again, so that a key added there is found without a restart.
  */
 export class KeyRing {
   readonly #source: KeySource;

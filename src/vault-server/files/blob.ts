@@ -24,8 +24,8 @@ function chunkIdentity(blobId: string, index: number): Identity {
 }
 
 /**
- * Returns the identity of the wrapped key and the digest. They are bound to name, version and size, so that chunks can neither be swapped
- * nor removed.
+ * Returns the identity of the wrapped key and the digest. They are bound to name, version and size, so that chunks can neither be
+ * swapped nor removed.
  */
 export function blobIdentity(
   file: Pick<StoredFile, "id" | "owner" | "name">,
@@ -55,7 +55,8 @@ async function* inChunks(content: AsyncIterable<Uint8Array>): AsyncGenerator<Buf
 }
 
 /**
- * Seals and stores content chunk by chunk under a new id; `staged` receives the id first, so that the caller can discard the blob.
+ * Seals and stores content chunk by chunk under a new id; `staged` receives the id first, so that the caller can discard the
+ * blob.
  * @throws ServiceError `too_large`
  */
 export async function stageBlob(

@@ -11,7 +11,9 @@ const malformed = (reason: string): Error => errors.invalidRequest("", `malforme
 export interface Part {
   /** Lower-case names. */
   readonly headers: ReadonlyMap<string, string>;
-  /** Read at most once; each piece is valid until the next one is requested. The rest is skipped when the next part is requested. */
+  /**
+   * Read at most once; each piece is valid until the next one is requested. The rest is skipped when the next part is requested.
+   */
   readonly content: AsyncIterable<Uint8Array>;
 }
 

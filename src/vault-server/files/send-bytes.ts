@@ -17,9 +17,10 @@ function write(response: ServerResponse, bytes: Uint8Array): Promise<void> {
 }
 
 /**
- * Sends bytes as fast as the client reads them and frees each chunk once it is sent, which the framework's own streaming cannot do.
- * Headers, including `content-length`, must already be set on the reply.
- * @param cut called with the reason when it fails after the first chunk: the connection is closed, so that the client sees a short body
+ * Sends bytes as fast as the client reads them and frees each chunk once it is sent, which the framework's own streaming cannot
+ * do. Headers, including `content-length`, must already be set on the reply.
+ * @param cut called with the reason when it fails after the first chunk: the connection is closed, so that the client sees a
+ * short body
  * @throws Error from `content` before the first chunk
  */
 export async function sendBytes(

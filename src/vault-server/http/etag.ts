@@ -17,7 +17,9 @@ export function isKnown(request: FastifyRequest, etag: string): boolean {
   return header.trim() === "*" || header.split(",").some((tag) => opaque(tag) === opaque(etag));
 }
 
-/** Sends a list with its etag, or 304 when the client has it. The tag is weak, because the compressed and the plain list share it. */
+/**
+ * Sends a list with its etag, or 304 when the client has it. The tag is weak, because the compressed and the plain list share it.
+ */
 export function sendList(request: FastifyRequest, reply: FastifyReply, list: object): FastifyReply {
   const body = JSON.stringify(list);
   const etag = `W/"${createHash("sha256").update(body).digest("base64url")}"`;

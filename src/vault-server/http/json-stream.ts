@@ -12,8 +12,8 @@ async function* yieldingToOthers(pieces: AsyncIterable<string>): AsyncGenerator<
 }
 
 /**
- * Sends JSON text that arrives in pieces: a short one as a whole, with its length; a long one as a stream with backpressure, at most one piece
- * ahead. A failure after the first piece closes the connection, so that the client sees an incomplete body.
+ * Sends JSON text that arrives in pieces: a short one as a whole, with its length; a long one as a stream with backpressure, at
+ * most one piece ahead. A failure after the first piece closes the connection, so that the client sees an incomplete body.
  * @param records approximate number of records
  */
 export async function sendJson(reply: FastifyReply, records: number, pieces: AsyncIterable<string>): Promise<FastifyReply> {

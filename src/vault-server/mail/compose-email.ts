@@ -18,7 +18,9 @@ export function mailDomain(appUrl: string): string {
   return isIP(hostname) !== 0 || hostname.startsWith("[") ? "localhost" : hostname;
 }
 
-/** Stores a new proof of the recipient's address by its digest, and returns a link with it in the fragment, which no server logs. */
+/**
+ * Stores a new proof of the recipient's address by its digest, and returns a link with it in the fragment, which no server logs.
+ */
 async function proofLink({ emailProofs }: Transaction, { kind, to }: EmailMessage, appUrl: string, now: number): Promise<string> {
   const token = newToken();
   await emailProofs.insert({ digest: tokenDigest(token), email: to, expiresAt: now + PROOF_LIFETIME_MS[kind] });

@@ -58,7 +58,10 @@ function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll('"', "&quot;");
 }
 
-/** Returns the subject and the text of an email, plain and as HTML. They name who shared, never what, because email is not confidential. */
+/**
+ * Returns the subject and the text of an email, plain and as HTML. They name who shared, never what, because email is not
+ * confidential.
+ */
 export function emailText(content: EmailContent): { readonly subject: string; readonly text: string; readonly html: string } {
   const { subject, before, action, after } = wordingOf(content);
   const paragraphs = [

@@ -59,8 +59,8 @@ const DOT_ATOM = /^[^\s"(),:;<>@[\\\].\p{C}]+(?:\.[^\s"(),:;<>@[\\\].\p{C}]+)*$/
 const QUOTED = /^"[^\s"\\<>@\p{C}]+"$/u;
 
 /**
- * Reports whether an email can be sent to or from exactly this address. Accounts may have other addresses (`isEmailAddress`); those would
- * have to be rewritten, and a proof must reach only the address it is for. Domain literals are not supported.
+ * Reports whether an email can be sent to or from exactly this address. Accounts may have other addresses (`isEmailAddress`);
+ * those would have to be rewritten, and a proof must reach only the address it is for. Domain literals are not supported.
  */
 export function isDeliverable(email: string): boolean {
   const at = email.lastIndexOf("@");

@@ -8,7 +8,10 @@ function fileName({ date, name }: ComposedEmail): string {
   return `${date.toISOString().replace(/[-:]/g, "")}-${name}.eml`;
 }
 
-/** Returns a transport that writes each message atomically to a file of its own, readable by this user only. Creates the directory. */
+/**
+ * Returns a transport that writes each message atomically to a file of its own, readable by this user only. Creates the
+ * directory.
+ */
 export async function fileTransport(directory: string): Promise<EmailTransport> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const composer = createTransport({ streamTransport: true, buffer: true, newline: "windows" });

@@ -48,8 +48,9 @@ function retryDelay(attempts: number, random: Random): number {
 }
 
 /**
- * Sends the emails of the outbox at least once, each by one process at a time. A failed email is retried with backoff, from one minute to one
- * hour, for about three days; a permanently rejected one is given up immediately. Logs name emails by id: addresses are personal data.
+ * Sends the emails of the outbox at least once, each by one process at a time. A failed email is retried with backoff, from one
+ * minute to one hour, for about three days; a permanently rejected one is given up immediately. Logs name emails by id: addresses
+ * are personal data.
  */
 export class Mailer implements AsyncDisposable {
   readonly #ports: MailerPorts;

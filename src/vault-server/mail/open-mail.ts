@@ -42,7 +42,8 @@ async function openDirectory({ directory }: MailOptions, data: string): Promise<
 }
 
 /**
- * Opens the email transport. An unreachable SMTP server only logs a warning: it may be available again when the first email is sent.
+ * Opens the email transport. An unreachable SMTP server only logs a warning: it may be available again when the first email is
+ * sent.
  * @param data the data file, `":memory:"`, or the URL of a database
  * @throws Error when the directory cannot be created, or `from` is not a valid address
  */

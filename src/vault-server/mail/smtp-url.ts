@@ -4,7 +4,10 @@ import { isIP } from "node:net";
 export interface SmtpServer {
   readonly host: string;
   readonly port: number;
-  /** `implicit`: from the first byte. `required`: by STARTTLS, which must succeed. `offered`: when the server offers it. `none`: never. */
+  /**
+   * `implicit`: from the first byte. `required`: by STARTTLS, which must succeed. `offered`: when the server offers it. `none`:
+   * never.
+   */
   readonly tls: "implicit" | "required" | "offered" | "none";
   readonly user?: string;
   readonly password?: string;
@@ -38,8 +41,8 @@ function tlsOf(url: URL, host: string): SmtpServer["tls"] {
 }
 
 /**
- * Parses an `smtp://` or `smtps://` URL. The default port is 587, or 465 for `smtps`. STARTTLS is required except for loopback addresses,
- * unless `requireTLS` overrides it. A password requires TLS except for loopback addresses.
+ * Parses an `smtp://` or `smtps://` URL. The default port is 587, or 465 for `smtps`. STARTTLS is required except for loopback
+ * addresses, unless `requireTLS` overrides it. A password requires TLS except for loopback addresses.
  * @throws Error with the expected form; it does not quote the URL
  */
 export function parseSmtpUrl(text: string): SmtpServer {

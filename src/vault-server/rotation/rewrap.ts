@@ -69,7 +69,8 @@ async function rewrapBatch(
 }
 
 /**
- * Rewraps the data key of every record that another master key wraps, in small transactions. Keys that cannot be unwrapped are skipped.
+ * Rewraps the data key of every record that another master key wraps, in small transactions. Keys that cannot be unwrapped are
+ * skipped.
  * @throws Error when the current key of the data is another one
  */
 export async function rewrap({ store, keys, clock, progress }: Work, id: string): Promise<Rewrapped> {

@@ -57,7 +57,10 @@ async function start(rotation: Rotation, fresh: Redacted<Uint8Array>): Promise<s
   });
 }
 
-/** Returns the number of records wrapped by another master key; it cannot grow. @throws Error when it exceeds the unreadable ones */
+/**
+ * Returns the number of records wrapped by another master key; it cannot grow.
+ * @throws Error when it exceeds the unreadable ones
+ */
 async function countRemaining({ store }: Rotation, id: string, { unreadable }: Rewrapped): Promise<number> {
   const left = await store.write(({ wrappedKeys }) => wrappedKeys.countOtherThan(id));
   if (left > unreadable.length) throw new Error(`${left} records are still wrapped by another master key: run the command again`);
@@ -74,9 +77,9 @@ async function finish({ store, to }: Rotation, id: string, left: number): Promis
 }
 
 /**
- * Changes the master key while servers run. First the new key becomes the current one, then every data key is rewrapped; sealed bytes are
- * unchanged. When no record depends on another key, the other keys are removed from the file. An interrupted rotation is completed by
- * calling this again.
+ * Changes the master key while servers run. First the new key becomes the current one, then every data key is rewrapped; sealed
+ * bytes are unchanged. When no record depends on another key, the other keys are removed from the file. An interrupted rotation
+ * is completed by calling this again.
  * @throws Error when the key ring lacks the current key, the file cannot be written, or another rotation takes over
  */
 export async function rotateMasterKey(rotation: Rotation): Promise<RotationResult> {

@@ -21,7 +21,8 @@ export async function deleteSecrets({ store, clock }: VaultContext, caller: Call
 }
 
 /**
- * Deletes one version of the caller's secret, shared or not. Its number is never used again; the next lower version becomes the latest.
+ * Deletes one version of the caller's secret, shared or not. Its number is never used again; the next lower version becomes the
+ * latest.
  * @throws ServiceError `secret_not_found`; `out_of_scope`, before or after; `forbidden`; `version_not_found`; `last_version`
  */
 export async function deleteVersion(context: VaultContext, caller: Caller, name: string, version: number): Promise<void> {

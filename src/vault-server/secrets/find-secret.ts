@@ -4,7 +4,10 @@ import { requireReach } from "../access/permission.ts";
 import type { SecretAccess } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 
-/** A secret as addressed by a request: the caller's own unshared secret, or a shared one, with its owner where names are ambiguous. */
+/**
+ * A secret as addressed by a request: the caller's own unshared secret, or a shared one, with its owner where names are
+ * ambiguous.
+ */
 export type SecretAddress =
   | { readonly family: "unshared"; readonly name: string }
   | { readonly family: "link"; readonly name: string; readonly owner: string | undefined };
@@ -14,7 +17,9 @@ export async function candidates({ secrets }: Transaction, caller: Caller, name:
   return { email: caller.email, accessible: await secrets.accessByName(caller.email, name, now) };
 }
 
-/** @throws ServiceError `secret_not_found`, `use_link_operation`, `use_unshared_operation`, `ambiguous_name`, then `out_of_scope` */
+/**
+ * @throws ServiceError `secret_not_found`, `use_link_operation`, `use_unshared_operation`, `ambiguous_name`, then `out_of_scope`
+ */
 export async function findSecret(
   transaction: Transaction,
   caller: Caller,

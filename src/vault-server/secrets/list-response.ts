@@ -20,8 +20,8 @@ function timestampOf(tag: string, current: number): number {
 }
 
 /**
- * Responds to `list_no_dup`. An unchanged list is recognized by its revision, without reading secrets: a list is polled far more often
- * than it changes.
+ * Responds to `list_no_dup`. An unchanged list is recognized by its revision, without reading secrets: a list is polled far more
+ * often than it changes.
  */
 export async function respondWithList(
   context: VaultContext,

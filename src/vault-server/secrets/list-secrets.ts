@@ -15,8 +15,9 @@ export interface OpenedList {
   /** Time that expiry and deadlines are compared with. */
   readonly now: number;
   /**
-   * Yields the latest version of every secret in scope that the caller may read, own and received, by name, then owner, in code point
-   * order, a few hundred at a time. Secrets the caller loses meanwhile are omitted, changed ones are listed with their new state.
+   * Yields the latest version of every secret in scope that the caller may read, own and received, by name, then owner, in code
+   * point order, a few hundred at a time. Secrets the caller loses meanwhile are omitted, changed ones are listed with their new
+   * state.
    */
   pages(): AsyncGenerator<readonly SecretRecord[], ListEnd>;
 }

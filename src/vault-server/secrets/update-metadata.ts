@@ -19,7 +19,8 @@ export interface MetadataUpdate {
 
 /**
  * Changes the metadata of one version of a shared or an unshared secret (docs/design/vault-contract.md#secret-metadata).
- * @throws ServiceError `secret_not_found`, `ambiguous_name`; `out_of_scope`, before or after; `forbidden` without W; `version_not_found`
+ * @throws ServiceError `secret_not_found`, `ambiguous_name`; `out_of_scope`, before or after; `forbidden` without W;
+ * `version_not_found`
  */
 export async function updateMetadata(context: VaultContext, caller: Caller, update: MetadataUpdate): Promise<SecretRecord> {
   const now = context.clock.now();

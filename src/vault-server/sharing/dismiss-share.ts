@@ -5,8 +5,8 @@ import { requireReach } from "../access/permission.ts";
 import { candidates } from "../secrets/find-secret.ts";
 
 /**
- * Removes a received secret from the caller's secrets only, whether it was shared directly or through teams, until it is shared again.
- * Returns its creator.
+ * Removes a received secret from the caller's secrets only, whether it was shared directly or through teams, until it is shared
+ * again. Returns its creator.
  * @throws ServiceError `secret_not_found`, also for its creator; `ambiguous_name`; `out_of_scope`
  */
 export async function dismissShare(

@@ -16,8 +16,8 @@ async function listed(transaction: Transaction, caller: Caller, grant: Grant, no
 }
 
 /**
- * Lists the shares of the caller's secret: users, then teams, each in code point order. A share that a user dismissed is omitted; a share
- * with a team is listed even when members dismissed it.
+ * Lists the shares of the caller's secret: users, then teams, each in code point order. A share that a user dismissed is omitted;
+ * a share with a team is listed even when members dismissed it.
  * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`
  */
 export async function listShares({ store, clock }: VaultContext, caller: Caller, name: string): Promise<ListedShare[]> {

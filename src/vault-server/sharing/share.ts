@@ -71,8 +71,8 @@ async function grantAll(
 }
 
 /**
- * Grants the caller's secrets to users or one team: all names and recipients, or none. An existing grant gets the new permission. Users
- * without an account or a valid session are sent an email asynchronously.
+ * Grants the caller's secrets to users or one team: all names and recipients, or none. An existing grant gets the new permission.
+ * Users without an account or a valid session are sent an email asynchronously.
  * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`, `team_not_found`
  */
 export async function share(

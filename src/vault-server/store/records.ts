@@ -1,6 +1,6 @@
 /**
- * The records the store keeps. Times are milliseconds since the epoch, possibly beyond JavaScript's dates; email addresses are canonical
- * (`canonicalEmail`).
+ * The records the store keeps. Times are milliseconds since the epoch, possibly beyond JavaScript's dates; email addresses are
+ * canonical (`canonicalEmail`).
  */
 import type { Permission } from "../../protocol/responses.ts";
 import type { Metadata } from "../../protocol/metadata.ts";
@@ -132,7 +132,10 @@ export interface EmailMessage {
   readonly dueAt: number;
 }
 
-/** Failed logins of one subject (an account or a client address) within a window. Password-reset requests are counted the same way. */
+/**
+ * Failed logins of one subject (an account or a client address) within a window. Password-reset requests are counted the same
+ * way.
+ */
 export interface LoginFailures {
   readonly count: number;
   readonly lastAt: number;

@@ -26,13 +26,15 @@ export interface Transaction {
 }
 
 /**
- * The storage of the server. Writes are serializable. `work` awaits nothing but the transaction, one method at a time, and does not use the
- * transaction after it has settled. `work` may run again from its start when a concurrent write conflicts with it: its other effects must
- * be idempotent. Every method rejects with `StoreUnavailableError` when the store cannot be reached; a write may then have been committed
- * or not.
+ * The storage of the server. Writes are serializable. `work` awaits nothing but the transaction, one method at a time, and does
+ * not use the transaction after it has settled. `work` may run again from its start when a concurrent write conflicts with it:
+ * its other effects must be idempotent. Every method rejects with `StoreUnavailableError` when the store cannot be reached; a
+ * write may then have been committed or not.
  */
 export interface Store extends AsyncDisposable {
-  /** Commits when `work` resolves; rolls back, and rejects with its error, when it rejects. A committed write survives a crash. */
+  /**
+   * Commits when `work` resolves; rolls back, and rejects with its error, when it rejects. A committed write survives a crash.
+   */
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /** Runs `work` on one consistent snapshot, without writing. */
   read<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;

@@ -56,7 +56,10 @@ export async function addMembers(
   });
 }
 
-/** Removes members; addresses that are not members are ignored. @throws ServiceError `team_not_found`, `forbidden`; `invalid_request` for the creator */
+/**
+ * Removes members; addresses that are not members are ignored.
+ * @throws ServiceError `team_not_found`, `forbidden`; `invalid_request` for the creator
+ */
 export async function removeMembers(
   { store }: VaultContext,
   caller: Caller,

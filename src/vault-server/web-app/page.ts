@@ -23,7 +23,10 @@ export function pageOf(extension: string, bytes: Buffer): Page {
   return { contentType: contentTypes[extension] ?? "application/octet-stream", bytes, etag };
 }
 
-/** Serves a page at `path`, to GET and HEAD, and revalidates it by its content. `page` runs on each request, so it may create the page lazily. */
+/**
+ * Serves a page at `path`, to GET and HEAD, and revalidates it by its content. `page` runs on each request, so it may create the
+ * page lazily.
+ */
 export function servePage(app: FastifyInstance, { appUrl }: VaultContext, path: string, page: () => Page): void {
   app.get(path, async (request, reply) => {
     const { contentType, bytes, etag } = page();

@@ -21,8 +21,8 @@ async function readIndex(directory: URL): Promise<Buffer | undefined> {
 }
 
 /**
- * Serves the built web application to GET and HEAD: `/`, and `/assets/`, where file names change with their content. Without a build, `/`
- * responds with instructions.
+ * Serves the built web application to GET and HEAD: `/`, and `/assets/`, where file names change with their content. Without a
+ * build, `/` responds with instructions.
  */
 export async function staticFileRoutes(app: FastifyInstance, context: VaultContext, directory = builtDirectory): Promise<void> {
   const index = await readIndex(directory);

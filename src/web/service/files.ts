@@ -26,7 +26,8 @@ export async function deleteFile(client: VaultClient, filename: string, version?
 }
 
 /**
- * Uploads one file as a new version. `onProgress` receives the fraction sent, from 0 to 1; fetch does not report it, XMLHttpRequest does.
+ * Uploads one file as a new version. `onProgress` receives the fraction sent, from 0 to 1; fetch does not report it,
+ * XMLHttpRequest does.
  * @throws RequestError, or the signal's reason after an abort
  */
 export function uploadFile(

@@ -6,8 +6,8 @@ import { post, readJson } from "./post.ts";
 import type { Guard } from "./shape.ts";
 
 /**
- * Client of the vault for the logged-in user. It reports the end of the session through `onSessionEnd`, and adopts a new session of the
- * same user from another tab.
+ * Client of the vault for the logged-in user. It reports the end of the session through `onSessionEnd`, and adopts a new session
+ * of the same user from another tab.
  */
 export class VaultClient {
   readonly email: string;

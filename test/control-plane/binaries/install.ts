@@ -6,8 +6,9 @@ import type { Progress } from "../progress.ts";
 import { missingComponents } from "./missing-components.ts";
 
 /**
- * Fills `cache` with `make`, which writes the binaries into a given directory. The cache appears complete, by one rename. Of two processes
- * one works while the other waits and then uses the result. A killed process leaves a temporary directory that the next one removes.
+ * Fills `cache` with `make`, which writes the binaries into a given directory. The cache appears complete, by one rename. Of two
+ * processes one works while the other waits and then uses the result. A killed process leaves a temporary directory that the next
+ * one removes.
  */
 export async function install(cache: string, progress: Progress, make: (directory: string) => Promise<void>): Promise<void> {
   const parent = dirname(cache);

@@ -98,7 +98,10 @@ function etcdArguments(): string[] {
   ];
 }
 
-/** Returns the arguments of kube-apiserver. Paths are relative to the directory, which is the working directory of every component. */
+/**
+ * Returns the arguments of kube-apiserver. Paths are relative to the directory, which is the working directory of every
+ * component.
+ */
 function apiServerArguments(directory: string, port: number, identities: Identities): string[] {
   return [
     `--etcd-servers=unix://${directory}/${etcdSocket}`,

@@ -3,8 +3,8 @@ import { createServer } from "node:http";
 import type { Cluster } from "./cluster.ts";
 
 /**
- * Lets other processes stop and start the API server: `POST /apiserver/stop|start|restart` over HTTP on a Unix socket.
- * Responds with 204 when the action is complete (for the last two: ready again), or with 500 and the reason. Actions run one at a time.
+ * Lets other processes stop and start the API server: `POST /apiserver/stop|start|restart` over HTTP on a Unix socket. Responds
+ * with 204 when the action is complete (for the last two: ready again), or with 500 and the reason. Actions run one at a time.
  */
 export async function openControlSocket(path: string, cluster: Cluster): Promise<void> {
   let last: Promise<void> = Promise.resolve();

@@ -38,7 +38,10 @@ function newToken(): string {
   return randomBytes(32).toString("hex");
 }
 
-/** Returns the token of a user. The token file is read once, so users are named at the start. @throws Error for an unknown user */
+/**
+ * Returns the token of a user. The token file is read once, so users are named at the start.
+ * @throws Error for an unknown user
+ */
 export function tokenOf(users: readonly User[], name: string): string {
   const user = users.find((candidate) => candidate.name === name);
   if (user === undefined) throw new Error(`unknown user "${name}", expected one of ${users.map((each) => each.name).join(", ")}`);

@@ -10,9 +10,9 @@ import { startK3sCluster } from "./k3s-cluster.ts";
 import { Settings, type Message } from "./settings.ts";
 
 /**
- * Owns one control plane while its standard input is open. The other end of that pipe closes with the process that started it, even after
- * kill -9; then all servers are stopped and the directory is removed. It has its own process group, so that Ctrl-C at the terminal reaches
- * the owner only.
+ * Owns one control plane while its standard input is open. The other end of that pipe closes with the process that started it,
+ * even after kill -9; then all servers are stopped and the directory is removed. It has its own process group, so that Ctrl-C at
+ * the terminal reaches the owner only.
  */
 const settings = Settings.parse(JSON.parse(process.argv[2] ?? ""));
 const directory = await mkdtemp(join(tmpdir(), "vaultsync-control-plane-"));

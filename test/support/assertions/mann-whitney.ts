@@ -1,7 +1,7 @@
 /**
  * Returns the Mann–Whitney U statistic of two samples as a standard normal deviate, with mid-ranks and correction for ties. The
- * approximation needs 20 values per sample. 0 means that neither tends to be larger; values beyond ±4.2 occur in 1 of 37,000 pairs of
- * samples of one distribution.
+ * approximation needs 20 values per sample. 0 means that neither tends to be larger; values beyond ±4.2 occur in 1 of 37,000
+ * pairs of samples of one distribution.
  */
 export function mannWhitneyZ(one: readonly number[], other: readonly number[]): number {
   const all = [...one.map((value) => ({ value, isFirst: true })), ...other.map((value) => ({ value, isFirst: false }))];

@@ -1,8 +1,8 @@
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /**
- * Advances a virtual clock in small steps, with real I/O between them, until the promise settles or the condition is true. The real-time
- * counterparts are `waitUntil` and `expect.poll`.
+ * Advances a virtual clock in small steps, with real I/O between them, until the promise settles or the condition is true. The
+ * real-time counterparts are `waitUntil` and `expect.poll`.
  */
 export function pump<T>(clock: VirtualClock, until: Promise<T>, stepMs?: number): Promise<T>;
 export function pump(clock: VirtualClock, until: () => boolean, stepMs?: number): Promise<void>;

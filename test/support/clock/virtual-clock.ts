@@ -12,8 +12,8 @@ async function settle(): Promise<void> {
 }
 
 /**
- * A clock that advances only on request. Timers fire in the order of their deadlines (equal ones in the order of creation), each with the
- * clock at its deadline; between two timers everything that is ready runs.
+ * A clock that advances only on request. Timers fire in the order of their deadlines (equal ones in the order of creation), each
+ * with the clock at its deadline; between two timers everything that is ready runs.
  */
 export class VirtualClock implements Clock {
   #monotonic = 0;

@@ -14,8 +14,8 @@ export interface SeenRequest {
 export type RequestHandler = (request: SeenRequest, response: ServerResponse, socket: Socket) => void | Promise<void>;
 
 /**
- * A real HTTP server on loopback whose responses a test defines, including resets, truncated lines and silence. The behavior of a real API
- * server is tested in test/integration/kube.
+ * A real HTTP server on loopback whose responses a test defines, including resets, truncated lines and silence. The behavior of a
+ * real API server is tested in test/integration/kube.
  */
 export class LoopbackApiServer implements AsyncDisposable {
   readonly requests: SeenRequest[] = [];

@@ -21,8 +21,8 @@ async function withAdmin(url: string, ...statements: string[]): Promise<void> {
 }
 
 /**
- * Global set-up of Vitest: starts one PostgreSQL server from npm packages for all tests of a run. VAULTSYNC_TEST_POSTGRES=postgres://…
- * selects an existing server instead; its user must be allowed to create databases.
+ * Global set-up of Vitest: starts one PostgreSQL server from npm packages for all tests of a run.
+ * VAULTSYNC_TEST_POSTGRES=postgres://… selects an existing server instead; its user must be allowed to create databases.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await using starting = new AsyncDisposableStack();

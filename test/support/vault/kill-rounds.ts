@@ -136,8 +136,8 @@ async function addWriters(data: string, count: number): Promise<{ email: string;
 }
 
 /**
- * Repeatedly kills the server with SIGKILL at a random time under parallel writers, restarts it and verifies all data. Data is cleared
- * every fifth round only, so that rounds continue with it. @throws Error when a write is lost, torn or numbered twice
+ * Repeatedly kills the server with SIGKILL at a random time under parallel writers, restarts it and verifies all data. Data is
+ * cleared every fifth round only, so that rounds continue with it. @throws Error when a write is lost, torn or numbered twice
  */
 export async function killRounds(
   place: StoreLocation,

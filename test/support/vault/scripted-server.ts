@@ -39,8 +39,8 @@ export const reset: Script = (response) => void response.socket?.resetAndDestroy
 export const silence: Script = () => undefined;
 
 /**
- * A real HTTP(S) server on a free loopback port with scripted responses. After `on(path, a, b, c)` it responds with a, then b, then
- * always c. A path without a script returns 404 in the form of the contract.
+ * A real HTTP(S) server on a free loopback port with scripted responses. After `on(path, a, b, c)` it responds with a, then b,
+ * then always c. A path without a script returns 404 in the form of the contract.
  */
 export class ScriptedServer implements AsyncDisposable {
   readonly requests: ReceivedRequest[] = [];

@@ -33,8 +33,8 @@ export function forgetPrepared(): void {
   prepared.clear();
 }
 
-// PostgreSQL's text columns accept every character except NUL, which is escaped as U+FFFF (a noncharacter) and a digit; so is U+FFFF
-// itself. Texts without NUL keep their order by code point.
+// PostgreSQL's text columns accept every character except NUL, which is escaped as U+FFFF (a noncharacter) and a digit; so is
+// U+FFFF itself. Texts without NUL keep their order by code point.
 function toColumn(value: SqlValue): SqlValue | Buffer {
   if (typeof value === "string") return value.replaceAll("\uFFFF", "\uFFFF1").replaceAll("\0", "\uFFFF0");
   // The client accepts bytes only as a Buffer.

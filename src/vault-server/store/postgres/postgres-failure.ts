@@ -9,8 +9,8 @@ import { StoreUnavailableError } from "../store.ts";
 const UNAVAILABLE = /^(?:08|53|57|58)|^(?:55P03|25P03|25P04|25006)$/u;
 
 /**
- * Failures that concurrent transactions cause each other: serialization failures and deadlocks; violated unique and foreign keys, which
- * PostgreSQL may check first.
+ * Failures that concurrent transactions cause each other: serialization failures and deadlocks; violated unique and foreign keys,
+ * which PostgreSQL may check first.
  */
 const CONFLICT = /^(?:40001|40P01|23505|23503)$/u;
 
@@ -31,8 +31,8 @@ export function isOutdatedPlan(error: unknown): boolean {
 }
 
 /**
- * Converts a failure of the client: any error that is not a response of the database is a lost connection. Details that quote rows are
- * removed, because failures are logged.
+ * Converts a failure of the client: any error that is not a response of the database is a lost connection. Details that quote
+ * rows are removed, because failures are logged.
  */
 export function postgresFailure(error: unknown): unknown {
   if (error instanceof DatabaseError) {

@@ -1,8 +1,8 @@
 /**
- * The PostgreSQL schema as migration steps; step n sets `schema_version` to n. A released step is never edited. The columns are the same
- * as in SQLite (sqlite-migrations.ts), so that both share their SQL. The collation "C" sorts UTF-8 by code point. Times are double
- * precision: milliseconds since the epoch exceed 64-bit integers. Metadata is text, not jsonb, which rejects `\u0000` and does not keep
- * the order of keys. Sealed bytes are EXTERNAL: they do not compress.
+ * The PostgreSQL schema as migration steps; step n sets `schema_version` to n. A released step is never edited. The columns are
+ * the same as in SQLite (sqlite-migrations.ts), so that both share their SQL. The collation "C" sorts UTF-8 by code point. Times
+ * are double precision: milliseconds since the epoch exceed 64-bit integers. Metadata is text, not jsonb, which rejects `\u0000`
+ * and does not keep the order of keys. Sealed bytes are EXTERNAL: they do not compress.
  */
 export const postgresMigrations: readonly string[] = [
   `

@@ -29,8 +29,8 @@ const WRITE = "BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE write_turns IN ROW
 const WRITE_EXCLUSIVE = "BEGIN ISOLATION LEVEL SERIALIZABLE; LOCK TABLE write_turns IN EXCLUSIVE MODE";
 
 /**
- * Number of conflicts after which a write runs exclusively and cannot conflict. On two cores with 8 to 40 writers this was faster than
- * five attempts, and a write of many rows (a sweep) still completes.
+ * Number of conflicts after which a write runs exclusively and cannot conflict. On two cores with 8 to 40 writers this was faster
+ * than five attempts, and a write of many rows (a sweep) still completes.
  */
 const SHARED_ATTEMPTS = 2;
 const ATTEMPTS = 4;
@@ -162,7 +162,8 @@ async function abandon(client: PoolClient, failure: unknown): Promise<void> {
 
 /**
  * Opens the store, creating or migrating its tables as needed.
- * @param location `postgres://…` or `postgresql://…`, as the `pg` package parses it; omitted parts come from PGHOST, PGPASSWORD, …
+ * @param location `postgres://…` or `postgresql://…`, as the `pg` package parses it; omitted parts come from PGHOST, PGPASSWORD,
+ * …
  * @throws Error when the database is unreachable or was written by a newer release
  */
 export async function openPostgresStore(location: string, options: PostgresStoreOptions = {}): Promise<Store> {

@@ -1,8 +1,8 @@
 import type { Row, SqlValue } from "./row.ts";
 
 /**
- * A database within one transaction. The tables use only SQL that SQLite and PostgreSQL have in common, so each table is written once.
- * Placeholders are `?`, one per value, or `?1`, `?2`, … where a value is used more than once; a statement never mixes both.
+ * A database within one transaction. The tables use only SQL that SQLite and PostgreSQL have in common, so each table is written
+ * once. Placeholders are `?`, one per value, or `?1`, `?2`, … where a value is used more than once; a statement never mixes both.
  */
 export interface SqlConnection {
   /** Returns the first row. */

@@ -2,7 +2,9 @@ import { randomUUID } from "node:crypto";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { ListRevisionTable } from "../tables/list-revision-table.ts";
 
-/** Gives a new revision to the owner of each secret and to the users and teams it is granted to. `secretIds` is a list or a query. */
+/**
+ * Gives a new revision to the owner of each secret and to the users and teams it is granted to. `secretIds` is a list or a query.
+ */
 function touchSql(secretIds: string): string {
   return `
     INSERT INTO list_revisions (subject, revision)

@@ -21,8 +21,8 @@ interface Prepared {
 }
 
 /**
- * One open database with its prepared statements. `":memory:"` is a private database that exists as long as the connection; pages beyond
- * SQLite's cache spill to an unlinked temporary file (sealed like all data), so that a large upload uses no memory.
+ * One open database with its prepared statements. `":memory:"` is a private database that exists as long as the connection; pages
+ * beyond SQLite's cache spill to an unlinked temporary file (sealed like all data), so that a large upload uses no memory.
  * @throws Error when the file cannot be opened or was written by a newer release
  */
 export class SqliteConnection implements SqlConnection {

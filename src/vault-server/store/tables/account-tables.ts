@@ -36,7 +36,9 @@ export interface TokenTable {
   removeExpired(lastUsedAt: number, now: number): Promise<void>;
   /** Removes all access and refresh tokens of one account. */
   removeOf(email: string): Promise<void>;
-  /** Reports whether the user has a valid access token, a valid web session, or a refresh token last used after `lastUsedAfter`. */
+  /**
+   * Reports whether the user has a valid access token, a valid web session, or a refresh token last used after `lastUsedAfter`.
+   */
   hasLive(email: string, lastUsedAfter: number, now: number): Promise<boolean>;
 }
 

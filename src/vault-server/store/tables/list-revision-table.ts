@@ -1,6 +1,6 @@
 /**
- * Revisions of each user's list of secrets: a list with the same revision has the same content, apart from deadlines and expiries that
- * pass. A revision is never reused. `withListRevisions` keeps them up to date within a transaction.
+ * Revisions of each user's list of secrets: a list with the same revision has the same content, apart from deadlines and expiries
+ * that pass. A revision is never reused. `withListRevisions` keeps them up to date within a transaction.
  */
 export interface ListRevisionTable {
   of(email: string): Promise<string>;

@@ -6,8 +6,8 @@ export interface TableShape {
 }
 
 /**
- * Tables included in a backup, parents before their children. A test compares the schemas with this list and the next one, so that no new
- * table or column is forgotten.
+ * Tables included in a backup, parents before their children. A test compares the schemas with this list and the next one, so
+ * that no new table or column is forgotten.
  */
 export const backedUpTables: readonly TableShape[] = [
   { name: "settings", columns: ["name", "value"], key: ["name"] },

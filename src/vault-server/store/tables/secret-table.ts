@@ -5,9 +5,15 @@ import type { Secret, SecretAccess, SecretVersion } from "../records.ts";
 export const LIST_PAGE_SIZE = 500;
 
 export interface SecretTable {
-  /** Returns the user's access to every secret of this name, by owner in code point order; secrets past their deadline are omitted. */
+  /**
+   * Returns the user's access to every secret of this name, by owner in code point order; secrets past their deadline are
+   * omitted.
+   */
   accessByName(email: string, name: string, now: number): Promise<SecretAccess[]>;
-  /** Returns the ids of all secrets the user has access to, by name, then owner, in code point order; without those past their deadline. */
+  /**
+   * Returns the ids of all secrets the user has access to, by name, then owner, in code point order; without those past their
+   * deadline.
+   */
   listIds(email: string, now: number): Promise<string[]>;
   /** Returns the user's access to those of at most `LIST_PAGE_SIZE` secrets they still have, in the order of `listIds`. */
   accessByIds(email: string, ids: readonly string[], now: number): Promise<SecretAccess[]>;

@@ -36,8 +36,8 @@ function ValueBox({ value }: { readonly value: string | undefined }): VNode {
 }
 
 /**
- * Value of one version. It is fetched on request, and removed from the page after 30 seconds, on request, and when the page is left.
- * Copying does not show it.
+ * Value of one version. It is fetched on request, and removed from the page after 30 seconds, on request, and when the page is
+ * left. Copying does not show it.
  */
 export function SecretValue({ access, version }: SecretValueProps): VNode {
   const client = useClient();
