@@ -1,29 +1,25 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, sendRequest, VaultClient } from "../support/vault/vault-client.ts";
 import { WebSession } from "../support/vault/web-session.ts";
+import { useVault } from "../support/vault/use-vault.ts";
 import { sessionOperationPath, operationPath } from "../../src/protocol/operation-paths.ts";
 
 const HOUR = 3_600_000;
 
+const clock = new VirtualClock();
+const { vault } = await useVault({ clock });
+
+const password = (): string => vault.passwords.get("ann@example.com") ?? "";
+const issue = async () => {
+  const session = await WebSession.logIn(vault, "ann@example.com");
+  return session.app("app_api_token", { password: password() });
+};
+const isAccepted = async (token: string) =>
+  (await new VaultClient(vault.url, "ann@example.com", { token }).call("list_no_dup")).status === 200;
+
 describe("access token copied from the web application", () => {
-  let clock: VirtualClock;
-  let vault: TestVault;
-  beforeAll(async () => {
-    clock = new VirtualClock();
-    vault = await TestVault.start({ clock });
-  });
-  afterAll(() => vault[Symbol.asyncDispose]());
-
-  const password = (): string => vault.passwords.get("ann@example.com") ?? "";
-  const issue = async () => {
-    const session = await WebSession.logIn(vault, "ann@example.com");
-    return session.app("app_api_token", { password: password() });
-  };
-  const isAccepted = async (token: string) =>
-    (await new VaultClient(vault.url, "ann@example.com", { token }).call("list_no_dup")).status === 200;
-
   test("is unlimited, lives for 24 hours and has a refresh token", async () => {
     const response = await issue();
     expect([response.outcome(), response.headers["cache-control"], response.headers["set-cookie"]]).toEqual([

@@ -1,9 +1,10 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { text } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { TestVault } from "../support/vault/test-vault.ts";
-import { sendRequest, type VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
+import { sendRequest, type VaultResponse } from "../support/vault/vault-client.ts";
+import { useVault } from "../support/vault/use-vault.ts";
 import { operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
 
 /** Returns status and error code of a raw response. */
@@ -22,40 +23,34 @@ function chunk(bytes: Buffer): Buffer {
   return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from("\r\n")]);
 }
 
-describe("bad input", () => {
-  let vault: TestVault;
-  let ann: VaultClient;
-  beforeAll(async () => {
-    vault = await TestVault.start();
-    ann = await vault.client("ann@example.com");
+const { vault, ann } = await useVault();
+
+/** Sends a raw body with ann's token. */
+const raw = (operation: Operation, body: string | Uint8Array, headers = {}): Promise<VaultResponse> =>
+  sendRequest(vault.url + operationPath[operation], {
+    headers: { "content-type": "application/json", authorization: ann.token, ...headers },
+    body,
   });
-  afterAll(() => vault[Symbol.asyncDispose]());
+/** Sends bytes on a connection of its own and reads until the server ends it. */
+const speak = async (...pieces: (string | Buffer)[]): Promise<string> => {
+  const socket = connect(Number(new URL(vault.url).port), "127.0.0.1");
+  // The server may respond and close the connection before everything is sent.
+  socket.on("error", () => undefined);
+  for (const piece of pieces) socket.write(piece);
+  return text(socket);
+};
+const head = (...lines: string[]): string =>
+  [
+    `POST ${operationPath.list_no_dup} HTTP/1.1`,
+    "host: vault",
+    "connection: close",
+    "content-type: application/json",
+    `authorization: ${ann.token}`,
+    ...lines,
+    "\r\n",
+  ].join("\r\n");
 
-  /** Sends a raw body with ann's token. */
-  const raw = (operation: Operation, body: string | Uint8Array, headers = {}): Promise<VaultResponse> =>
-    sendRequest(vault.url + operationPath[operation], {
-      headers: { "content-type": "application/json", authorization: ann.token, ...headers },
-      body,
-    });
-  /** Sends bytes on a connection of its own and reads until the server ends it. */
-  const speak = async (...pieces: (string | Buffer)[]): Promise<string> => {
-    const socket = connect(Number(new URL(vault.url).port), "127.0.0.1");
-    // The server may respond and close the connection before everything is sent.
-    socket.on("error", () => undefined);
-    for (const piece of pieces) socket.write(piece);
-    return text(socket);
-  };
-  const head = (...lines: string[]): string =>
-    [
-      `POST ${operationPath.list_no_dup} HTTP/1.1`,
-      "host: vault",
-      "connection: close",
-      "content-type: application/json",
-      `authorization: ${ann.token}`,
-      ...lines,
-      "\r\n",
-    ].join("\r\n");
-
+describe("bad input", () => {
   describe("JSON", () => {
     test.each([
       ["a member twice", `,"email":"bob@example.com"`],

@@ -1,23 +1,16 @@
 import { createHash, randomBytes } from "node:crypto";
 import { request as httpRequest } from "node:http";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
+import { nameSequence } from "../support/vault/name-sequence.ts";
+import { useVault } from "../support/vault/use-vault.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 
 const FILE_LIMIT = 700_000;
 
-let vault: TestVault;
-let ann: VaultClient;
-let bob: VaultClient;
-let freshNumber = 0;
-const freshName = (): string => `file-${(freshNumber += 1)}.bin`;
-beforeAll(async () => {
-  vault = await TestVault.start({ limits: { fileBytes: FILE_LIMIT } });
-  ann = await vault.client("ann@example.com");
-  bob = await vault.client("bob@example.com");
-});
-afterAll(() => vault[Symbol.asyncDispose]());
+const freshName = nameSequence("file", ".bin");
+const { vault, ann, bob } = await useVault({ limits: { fileBytes: FILE_LIMIT } });
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 const download = (caller: VaultClient, filename: string, more = {}, headers = {}) =>

@@ -1,19 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import type { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
-import { startVaultWithClients } from "../support/vault/vault-with-clients.ts";
+import { useVault } from "../support/vault/use-vault.ts";
 
-let clock: VirtualClock;
-let vault: TestVault;
-let ann: VaultClient;
-let bob: VaultClient;
 let freshNumber = 0;
-beforeAll(async () => {
-  clock = new VirtualClock();
-  ({ vault, ann, bob } = await startVaultWithClients({ clock }));
-});
-afterAll(() => vault[Symbol.asyncDispose]());
+const clock = new VirtualClock();
+const { vault, ann, bob } = await useVault({ clock });
 
 /** A secret of Ann's with these values as its versions, and what the call says of it more. */
 async function fresh(values: readonly string[] = ["v"], more: object = {}): Promise<string> {

@@ -1,22 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { listNames, protectSecret, readValue } from "../support/vault/secret-requests.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
-import { startVaultWithClients } from "../support/vault/vault-with-clients.ts";
+import { scopeString } from "../support/vault/vault-client.ts";
+import { nameSequence } from "../support/vault/name-sequence.ts";
+import { useVault } from "../support/vault/use-vault.ts";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 
 const clock = new VirtualClock();
-let vault: TestVault;
-let ann: VaultClient;
-let freshNumber = 0;
-const freshName = (): string => `secret-${(freshNumber += 1)}`;
-beforeAll(async () => {
-  ({ vault, ann } = await startVaultWithClients({ clock }));
-});
-afterAll(() => vault[Symbol.asyncDispose]());
+const freshName = nameSequence("secret");
+const { ann } = await useVault({ clock });
 
 describe("deadlines and expiry", () => {
   test("at delete_time the secret disappears for all operations; its name restarts at version 1", async () => {

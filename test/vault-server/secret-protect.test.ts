@@ -1,22 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { defaultMetadata, listNames, protectSecret, readValue } from "../support/vault/secret-requests.ts";
-import type { TestVault } from "../support/vault/test-vault.ts";
-import { sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
-import { startVaultWithClients } from "../support/vault/vault-with-clients.ts";
+import { sendRequest } from "../support/vault/vault-client.ts";
+import { nameSequence } from "../support/vault/name-sequence.ts";
+import { useVault } from "../support/vault/use-vault.ts";
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 
 const clock = new VirtualClock();
-let vault: TestVault;
-let ann: VaultClient;
-let freshNumber = 0;
-const freshName = (): string => `secret-${(freshNumber += 1)}`;
-beforeAll(async () => {
-  ({ vault, ann } = await startVaultWithClients({ clock }));
-});
-afterAll(() => vault[Symbol.asyncDispose]());
+const freshName = nameSequence("secret");
+const { vault, ann } = await useVault({ clock });
 
 const metadataOf = async (body: object) =>
   (await protectSecret(ann, { key_name: freshName(), key_value: "v", ...body })).metadata;

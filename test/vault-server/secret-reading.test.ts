@@ -1,20 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { listNames, protectSecret, readValue } from "../support/vault/secret-requests.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
-import type { VaultClient } from "../support/vault/vault-client.ts";
-import { startVaultWithClients } from "../support/vault/vault-with-clients.ts";
+import { nameSequence } from "../support/vault/name-sequence.ts";
+import { useVault } from "../support/vault/use-vault.ts";
 
 const clock = new VirtualClock();
-let vault: TestVault;
-let ann: VaultClient;
-let bob: VaultClient;
-let freshNumber = 0;
-const freshName = (): string => `secret-${(freshNumber += 1)}`;
-beforeAll(async () => {
-  ({ vault, ann, bob } = await startVaultWithClients({ clock }));
-});
-afterAll(() => vault[Symbol.asyncDispose]());
+const freshName = nameSequence("secret");
+const { ann, bob } = await useVault({ clock });
 
 describe("reading secrets", () => {
   test("responds not found for unknown names and versions and for other users' secrets", async () => {

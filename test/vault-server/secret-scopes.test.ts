@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { listNames, protectSecret, readValue } from "../support/vault/secret-requests.ts";
-import type { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
-import { startVaultWithClients } from "../support/vault/vault-with-clients.ts";
+import { scopeString } from "../support/vault/vault-client.ts";
+import { nameSequence } from "../support/vault/name-sequence.ts";
+import { useVault } from "../support/vault/use-vault.ts";
 
 const clock = new VirtualClock();
-let vault: TestVault;
-let ann: VaultClient;
-let freshNumber = 0;
-const freshName = (): string => `secret-${(freshNumber += 1)}`;
-beforeAll(async () => {
-  ({ vault, ann } = await startVaultWithClients({ clock }));
-});
-afterAll(() => vault[Symbol.asyncDispose]());
+const freshName = nameSequence("secret");
+const { vault, ann } = await useVault({ clock });
 
 const scoped = (narrowed: Record<string, string[]>) => vault.client("ann@example.com", scopeString(narrowed), 1e6);
 

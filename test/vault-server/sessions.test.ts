@@ -1,27 +1,23 @@
 import type { OutgoingHttpHeaders } from "node:http";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { sendRequest } from "../support/vault/vault-client.ts";
 import { cookieOf, WebSession } from "../support/vault/web-session.ts";
+import { useVault } from "../support/vault/use-vault.ts";
 import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
+const clock = new VirtualClock();
+const { vault } = await useVault({ clock, more: ["idle@example.com"] });
+
+const ann = (): Promise<WebSession> => WebSession.logIn(vault, "ann@example.com");
+const sessionOf = async (headers: OutgoingHttpHeaders) =>
+  (await vault.post(sessionOperationPath.app_session, {}, headers)).json();
+
 describe("sessions of the web application", () => {
-  let clock: VirtualClock;
-  let vault: TestVault;
-  beforeAll(async () => {
-    clock = new VirtualClock();
-    vault = await TestVault.start({ clock });
-  });
-  afterAll(() => vault[Symbol.asyncDispose]());
-
-  const ann = (): Promise<WebSession> => WebSession.logIn(vault, "ann@example.com");
-  const sessionOf = async (headers: OutgoingHttpHeaders) =>
-    (await vault.post(sessionOperationPath.app_session, {}, headers)).json();
-
   test("a login sets an HttpOnly, SameSite=Strict cookie and returns the email", async () => {
     const password = vault.passwords.get("ann@example.com");
     const response = await vault.post(sessionOperationPath.app_log_in, { email: "ANN@Example.com", password });
@@ -209,15 +205,15 @@ describe("sessions of the web application", () => {
 
   test("a user with only a session is active in a share, and pending after it ends", async () => {
     const session = await ann();
-    await session.call("protect", { key_name: "for bob", key_value: "v" });
+    await session.call("protect", { key_name: "for idle", key_value: "v" });
     const state = async () => {
-      const grant = { key_name: "for bob", usr_id_from: session.email, usr_id_to: "bob@example.com", permission: "R" };
+      const grant = { key_name: "for idle", usr_id_from: session.email, usr_id_to: "idle@example.com", permission: "R" };
       return (await session.call("share", grant)).json().shared[0].state;
     };
     expect(await state()).toBe("invited");
-    const bob = await WebSession.logIn(vault, "bob@example.com");
+    const idle = await WebSession.logIn(vault, "idle@example.com");
     expect(await state()).toBe("active");
-    await bob.app("app_log_out");
+    await idle.app("app_log_out");
     expect(await state()).toBe("invited");
   });
 

@@ -1,26 +1,20 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { mailTo, receivedMail } from "../support/mail/mailbox.ts";
 import { SharedSecret } from "../support/vault/shared-secret.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
+import { scopeString } from "../support/vault/vault-client.ts";
 import { createVaultData } from "../support/vault/vault-data.ts";
-import { startVaultWithClients } from "../support/vault/vault-with-clients.ts";
+import { useVault } from "../support/vault/use-vault.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 const clock = new VirtualClock();
-let vault: TestVault;
-let ann: VaultClient;
-let bob: VaultClient;
 let secret: SharedSecret;
-beforeAll(async () => {
-  ({ vault, ann, bob } = await startVaultWithClients({ clock, more: ["idle@example.com"] }));
-});
-afterAll(() => vault[Symbol.asyncDispose]());
+const { vault, ann, bob } = await useVault({ clock, more: ["idle@example.com"] });
 beforeEach(async () => {
   secret = await SharedSecret.create(ann);
 });

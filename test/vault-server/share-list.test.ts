@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
-import { startVaultWithClients } from "../support/vault/vault-with-clients.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import { scopeString } from "../support/vault/vault-client.ts";
+import { useVault } from "../support/vault/use-vault.ts";
 
-let vault: TestVault;
-let ann: VaultClient;
-let bob: VaultClient;
 let name: string;
 let freshNumber = 0;
-beforeAll(async () => {
-  ({ vault, ann, bob } = await startVaultWithClients({ more: ["idle@example.com"] }));
-});
-afterAll(() => vault[Symbol.asyncDispose]());
+const { vault, ann, bob } = await useVault({ more: ["idle@example.com"] });
 beforeEach(async () => {
   name = `shared-${(freshNumber += 1)}`;
   await ann.call("protect", { key_name: name, key_value: "v" });

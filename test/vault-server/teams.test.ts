@@ -1,19 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
-import { startVaultWithClients } from "../support/vault/vault-with-clients.ts";
+import { useVault } from "../support/vault/use-vault.ts";
 
-let vault: TestVault;
-let ann: VaultClient;
-let bob: VaultClient;
-let cid: VaultClient;
 let team: string;
 let name: string;
 let freshNumber = 0;
-beforeAll(async () => {
-  ({ vault, ann, bob, cid } = await startVaultWithClients());
-});
-afterAll(() => vault[Symbol.asyncDispose]());
+const { vault, ann, bob, cid } = await useVault();
 beforeEach(async () => {
   freshNumber += 1;
   team = `team-${freshNumber}`;

@@ -1,29 +1,24 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, VaultClient } from "../support/vault/vault-client.ts";
+import { useVault } from "../support/vault/use-vault.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
+const clock = new VirtualClock();
+const { vault } = await useVault({ clock });
+
+const refresh = (refreshToken: string, usedAccessToken: string) =>
+  vault.post(operationPath.refresh_token, { refresh_token: refreshToken, used_access_token: usedAccessToken });
+const isAccepted = async (token: string): Promise<boolean> => {
+  const response = await new VaultClient(vault.url, "ann@example.com", { token }).call("list_no_dup");
+  if (response.status !== 200) expect(response.code()).toBe("invalid_token");
+  return response.status === 200;
+};
+
 describe("access and refresh tokens", () => {
-  let clock: VirtualClock;
-  let vault: TestVault;
-  beforeAll(async () => {
-    clock = new VirtualClock();
-    vault = await TestVault.start({ clock });
-  });
-  afterAll(() => vault[Symbol.asyncDispose]());
-
-  const refresh = (refreshToken: string, usedAccessToken: string) =>
-    vault.post(operationPath.refresh_token, { refresh_token: refreshToken, used_access_token: usedAccessToken });
-  const isAccepted = async (token: string): Promise<boolean> => {
-    const response = await new VaultClient(vault.url, "ann@example.com", { token }).call("list_no_dup");
-    if (response.status !== 200) expect(response.code()).toBe("invalid_token");
-    return response.status === 200;
-  };
-
   test("a login returns the complete token response", async () => {
     const scope = scopeString({ cloud_type: ["all"], classification: ["top", "low"] });
     const response = await vault.logIn("ann@example.com", { scope, hours: 3 });

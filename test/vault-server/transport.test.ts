@@ -1,24 +1,26 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
+import { describe, expect, test } from "vitest";
+import { sendRequest } from "../support/vault/vault-client.ts";
+import { useVault } from "../support/vault/use-vault.ts";
 import { sessionOperationPath, operationPath } from "../../src/protocol/operation-paths.ts";
 
 /** Those of the web application too. */
 const servedPath = { ...operationPath, ...sessionOperationPath };
 const operations = Object.keys(servedPath).filter((name): name is keyof typeof servedPath => name in servedPath);
 
-describe("transport", () => {
-  let vault: TestVault;
-  let ann: VaultClient;
-  beforeAll(async () => {
-    vault = await TestVault.start();
-    ann = await vault.client("ann@example.com");
-  });
-  afterAll(() => vault[Symbol.asyncDispose]());
+const { vault, ann } = await useVault();
 
+const expose = async (body: string, headers: object) => {
+  const response = await sendRequest(vault.url + operationPath.expose, {
+    headers: { "content-type": "application/json", ...headers },
+    body,
+  });
+  return response.code();
+};
+
+describe("transport", () => {
   test.each(operations)("%s rejects every method but POST first", async (operation) => {
     for (const method of ["GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"]) {
       const response = await sendRequest(vault.url + servedPath[operation], {
@@ -107,14 +109,6 @@ describe("transport", () => {
     });
     expect(bomb.status).toBe(400);
   });
-
-  const expose = async (body: string, headers: object) => {
-    const response = await sendRequest(vault.url + operationPath.expose, {
-      headers: { "content-type": "application/json", ...headers },
-      body,
-    });
-    return response.code();
-  };
 
   test("checks media type, size, shape, token, email and existence, in this order", async () => {
     const tooLarge = `{"pad":"${"x".repeat(2 * 1024 * 1024)}`;

@@ -1,20 +1,12 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { SharedSecret } from "../support/vault/shared-secret.ts";
-import type { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
-import { startVaultWithClients } from "../support/vault/vault-with-clients.ts";
+import { scopeString } from "../support/vault/vault-client.ts";
+import { useVault } from "../support/vault/use-vault.ts";
 
 const clock = new VirtualClock();
-let vault: TestVault;
-let ann: VaultClient;
-let bob: VaultClient;
-let cid: VaultClient;
 let secret: SharedSecret;
-beforeAll(async () => {
-  ({ vault, ann, bob, cid } = await startVaultWithClients({ clock, more: ["idle@example.com"] }));
-});
-afterAll(() => vault[Symbol.asyncDispose]());
+const { vault, ann, bob, cid } = await useVault({ clock, more: ["idle@example.com"] });
 beforeEach(async () => {
   secret = await SharedSecret.create(ann);
 });

@@ -1,21 +1,15 @@
 import { randomBytes } from "node:crypto";
 import { Agent, request as httpRequest } from "node:http";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { TestVault } from "../support/vault/test-vault.ts";
+import { describe, expect, test } from "vitest";
 import { multipartBody, type VaultClient } from "../support/vault/vault-client.ts";
+import { nameSequence } from "../support/vault/name-sequence.ts";
+import { useVault } from "../support/vault/use-vault.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 
 const FILE_LIMIT = 700_000;
 
-let vault: TestVault;
-let ann: VaultClient;
-let freshNumber = 0;
-const freshName = (): string => `file-${(freshNumber += 1)}.bin`;
-beforeAll(async () => {
-  vault = await TestVault.start({ limits: { fileBytes: FILE_LIMIT } });
-  ann = await vault.client("ann@example.com");
-});
-afterAll(() => vault[Symbol.asyncDispose]());
+const freshName = nameSequence("file", ".bin");
+const { vault, ann } = await useVault({ limits: { fileBytes: FILE_LIMIT } });
 
 const filenames = async (caller: VaultClient): Promise<string[]> =>
   (await caller.call("list_file")).json().files.map((file: { filename: string }) => file.filename);

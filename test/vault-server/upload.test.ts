@@ -1,20 +1,14 @@
 import { createHash, randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { TestVault } from "../support/vault/test-vault.ts";
+import { describe, expect, test } from "vitest";
 import type { VaultClient } from "../support/vault/vault-client.ts";
+import { nameSequence } from "../support/vault/name-sequence.ts";
+import { useVault } from "../support/vault/use-vault.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 
 const FILE_LIMIT = 700_000;
 
-let vault: TestVault;
-let ann: VaultClient;
-let freshNumber = 0;
-const freshName = (): string => `file-${(freshNumber += 1)}.bin`;
-beforeAll(async () => {
-  vault = await TestVault.start({ limits: { fileBytes: FILE_LIMIT } });
-  ann = await vault.client("ann@example.com");
-});
-afterAll(() => vault[Symbol.asyncDispose]());
+const freshName = nameSequence("file", ".bin");
+const { vault, ann } = await useVault({ limits: { fileBytes: FILE_LIMIT } });
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 const download = (caller: VaultClient, filename: string, more = {}, headers = {}) =>

@@ -1,8 +1,7 @@
 import * as fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
+import { useVault } from "../support/vault/use-vault.ts";
 
 const MINUTE = 60_000;
 
@@ -90,16 +89,9 @@ const anyCommand: fc.Arbitrary<Command> = fc.oneof(
   { weight: 3, arbitrary: fc.integer({ min: 1, max: 4 }).map((minutes): Command => ({ kind: "wait", minutes })) },
 );
 
-let clock: VirtualClock;
-let vault: TestVault;
-let ann: VaultClient;
 let runs = 0;
-beforeAll(async () => {
-  clock = new VirtualClock();
-  vault = await TestVault.start({ clock, limits: { requestsPerSecond: 1e6, requestBurst: 1e6 } });
-  ann = await vault.client("ann@example.com", scopeString(), 1e6);
-});
-afterAll(() => vault[Symbol.asyncDispose]());
+const clock = new VirtualClock();
+const { ann } = await useVault({ clock });
 
 async function run(key_name: string, command: Command, key_value: string): Promise<string> {
   switch (command.kind) {
