@@ -2,10 +2,10 @@ import { expect, onTestFinished, test } from "vitest";
 import { json, LoopbackApiServer, failureStatus } from "../../../test/support/kube/loopback-api-server.ts";
 import { pump } from "../../../test/support/clock/pump.ts";
 import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
-import { silentLogger } from "../../lib/logger.ts";
+import { startEventRecorder } from "../../../test/support/kube/event-recorder.ts";
 import { KubeClient } from "./client/kube-client.ts";
 import { Credentials } from "./credentials/credentials.ts";
-import { ApiEventRecorder, type EventRecord } from "./event-recorder.ts";
+import type { ApiEventRecorder, EventRecord } from "./event-recorder.ts";
 import { SECRETS } from "./resource.ts";
 
 interface Written {
@@ -31,15 +31,7 @@ async function start(status = 200): Promise<Scene> {
     json(response, status, status === 200 ? sent : failureStatus(status, "Forbidden"));
   });
   const api = new KubeClient({ credentials: new Credentials(server.source(), clock), clock, fieldManager: "vaultsync" });
-  const recorder = new ApiEventRecorder({
-    api,
-    clock,
-    logger: silentLogger,
-    controller: "vaultsync.dev/test",
-    instance: "pod-0",
-  });
-  const stop = new AbortController();
-  const running = recorder.run(stop.signal);
+  const { recorder, stop, running } = startEventRecorder(api, clock);
   onTestFinished(async () => {
     stop.abort();
     await running;

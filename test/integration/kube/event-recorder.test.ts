@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { ApiEventRecorder } from "../../../src/operator/kube/event-recorder.ts";
 import { ALL_NAMESPACES, EVENTS, SECRETS, type KubeObject } from "../../../src/operator/kube/resource.ts";
-import { silentLogger } from "../../../src/lib/logger.ts";
+import { startEventRecorder } from "../../support/kube/event-recorder.ts";
 import { sharedControlPlane } from "../../support/kube/control-plane.ts";
 import { VirtualClock } from "../../support/clock/virtual-clock.ts";
 import { connect } from "./connect.ts";
@@ -15,15 +14,7 @@ test("a real API server accepts events, counts a series, and kubectl shows them"
   const secret = { apiVersion: "v1", kind: "Secret", metadata: { namespace, name: "s" } };
   const { uid = "" } = (await client.create(SECRETS, secret, forever)).metadata;
   const clock = new VirtualClock(Date.now());
-  const recorder = new ApiEventRecorder({
-    api: client,
-    clock,
-    logger: silentLogger,
-    controller: "vaultsync.dev/test",
-    instance: "pod-0",
-  });
-  const stop = new AbortController();
-  const running = recorder.run(stop.signal);
+  const { recorder, stop, running } = startEventRecorder(client, clock);
   const about = { resource: SECRETS, namespace, name: "s", uid };
   const warn = (): void =>
     recorder.record({ ...about, type: "Warning", reason: "SourceMissing", action: "Read", note: "no such name" });
