@@ -1,20 +1,17 @@
-import { mkdtemp, rename, rm, unlink } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { rename, unlink } from "node:fs/promises";
+import { beforeEach, expect, test } from "vitest";
 import { verifyAuditLog } from "../../src/vault-server/audit/verify-audit-log.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { sendRequest } from "../support/vault/vault-client.ts";
+import { TestDirectory } from "../support/test-directory.ts";
 
 const ann = "ann@example.com";
-let directory: string;
+const directory = new TestDirectory();
 let file: string;
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
-  file = join(directory, "audit.jsonl");
+beforeEach(() => {
+  file = directory.join("audit.jsonl");
 });
-afterEach(() => rm(directory, { recursive: true }));
 
 const start = (clock: VirtualClock): Promise<TestVault> => TestVault.start({ auditLog: { file }, clock });
 

@@ -1,22 +1,19 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { readFile } from "node:fs/promises";
+import { beforeEach, describe, expect, test } from "vitest";
 import { Canaries } from "../support/assertions/canary.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
+import { TestDirectory } from "../support/test-directory.ts";
 import { sessionOperationPath, operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
 import { operations } from "../../src/protocol/operations.ts";
 import { sessionOperations } from "../../src/protocol/session-operations.ts";
 import type { VaultServerOptions } from "../../src/vault-server/vault-server.ts";
 
-let directory: string;
+const directory = new TestDirectory();
 let file: string;
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
-  file = join(directory, "audit.jsonl");
+beforeEach(() => {
+  file = directory.join("audit.jsonl");
 });
-afterEach(() => rm(directory, { recursive: true }));
 
 const start = (options: Partial<VaultServerOptions> = {}): Promise<TestVault> =>
   TestVault.start({ auditLog: { file }, ...options });

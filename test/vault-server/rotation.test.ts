@@ -1,12 +1,11 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { onPostgres, createVaultData, type VaultData } from "../support/vault/vault-data.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { VaultClient } from "../support/vault/vault-client.ts";
 import { VaultsyncProcess } from "../support/processes/vaultsync-process.ts";
+import { TestDirectory } from "../support/test-directory.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { KeyFile, parseMasterKeys } from "../../src/vault-server/crypto/key-file.ts";
 import { KeyRing } from "../../src/vault-server/crypto/key-ring.ts";
@@ -16,18 +15,16 @@ import { openStore } from "../../src/vault-server/store/open-store.ts";
 import type { Store } from "../../src/vault-server/store/store.ts";
 import { startVaultServer } from "../../src/vault-server/vault-server.ts";
 
-let directory: string;
+const directory = new TestDirectory();
 let keyPath: string;
 let data: VaultData;
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
-  keyPath = join(directory, "master.key");
+  keyPath = directory.join("master.key");
   await writeFile(keyPath, `# the vault's\n${Buffer.from(generateMasterKey().reveal()).toString("base64")}\n`, { mode: 0o600 });
   data = await createVaultData();
 });
 afterEach(async () => {
   await data[Symbol.asyncDispose]();
-  await rm(directory, { recursive: true });
 });
 
 const ring = (): KeyRing => new KeyRing(new KeyFile(keyPath));
@@ -59,7 +56,7 @@ async function keyIdsInData(): Promise<unknown[]> {
   return rows.map((row) => row["key_id"]);
 }
 
-const retiredFiles = async (): Promise<string[]> => (await readdir(directory)).filter((name) => name.endsWith(".retired"));
+const retiredFiles = async (): Promise<string[]> => (await readdir(directory.path)).filter((name) => name.endsWith(".retired"));
 
 /** Reads and writes, without a pause, until it is stopped; responses whatever was not as it should be. */
 async function workUntil(stop: AbortSignal, caller: VaultClient, worker: number): Promise<string[]> {
@@ -255,7 +252,7 @@ test("rotation rejects unknown keys and missing data and leaves the key file unc
   const { vault } = await filledVault(1);
   await using _vault = vault;
   const [current] = ring().ids;
-  const other = join(directory, "other.key");
+  const other = directory.join("other.key");
   await writeFile(other, Buffer.from(generateMasterKey().reveal()).toString("base64"));
   const before = await readFile(other, "utf8");
   const wrong = await rotate(["--master-key-file", other]).result;
@@ -264,7 +261,7 @@ test("rotation rejects unknown keys and missing data and leaves the key file unc
     stderr: expect.stringContaining(`the data is encrypted under another master key: expected ${current}`),
   });
   expect(await readFile(other, "utf8")).toBe(before);
-  const nowhere = await rotate(["--master-key-file", keyPath, "--data", join(directory, "none.db")]).result;
+  const nowhere = await rotate(["--master-key-file", keyPath, "--data", directory.join("none.db")]).result;
   expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining("data file not found") });
   expect((await rotate([]).result).code).toBe(2);
 });

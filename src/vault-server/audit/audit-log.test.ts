@@ -1,25 +1,22 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { appendFile, mkdtemp, readFile, rename, rm, stat, truncate, unlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { appendFile, readFile, rename, rm, stat, truncate, unlink, writeFile } from "node:fs/promises";
+import { beforeEach, expect, test } from "vitest";
 import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
+import { TestDirectory } from "../../../test/support/test-directory.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import type { AuditFields } from "./audit-line.ts";
 import { AuditLog, type AuditLogOptions } from "./audit-log.ts";
 import { rotatedSegments } from "./audit-file.ts";
 import { verifyAuditLog } from "./verify-audit-log.ts";
 
-let directory: string;
+const directory = new TestDirectory();
 let file: string;
 let clock: VirtualClock;
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
-  file = join(directory, "audit.jsonl");
+beforeEach(() => {
+  file = directory.join("audit.jsonl");
   clock = new VirtualClock();
 });
-afterEach(() => rm(directory, { recursive: true, force: true }));
 
 const opened = (more: Partial<AuditLogOptions> = {}): Promise<AuditLog> =>
   AuditLog.open({ file, clock, logger: silentLogger, ...more });
@@ -115,7 +112,7 @@ test("truncates a torn first line and leaves a foreign file unchanged", async ()
   await writeFile(file, '{"seq":1,"lo');
   await (await opened())[Symbol.asyncDispose]();
   expect(await said()).toEqual(["opened", "stopped"]);
-  const other = join(directory, "other");
+  const other = directory.join("other");
   for (const content of ["precious\n", '{"a":1}\n', "SQLite format 3\0"]) {
     await writeFile(other, content);
     await expect(opened({ file: other })).rejects.toThrow("is not an audit log");

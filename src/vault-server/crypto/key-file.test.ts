@@ -1,18 +1,15 @@
-import { chmod, mkdtemp, readFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { chmod, readFile, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { beforeEach, expect, test } from "vitest";
+import { TestDirectory } from "../../../test/support/test-directory.ts";
 import { KeyFile, parseMasterKeys } from "./key-file.ts";
 import { KeyRing } from "./key-ring.ts";
 import { generateMasterKey, MasterKey } from "./master-key.ts";
 
-let directory: string;
+const directory = new TestDirectory();
 let file: string;
-beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
-  file = join(directory, "master.key");
+beforeEach(() => {
+  file = directory.join("master.key");
 });
-afterEach(() => rm(directory, { recursive: true }));
 
 const keys = Array.from({ length: 3 }, () => generateMasterKey());
 const texts = keys.map((key) => Buffer.from(key.reveal()).toString("base64"));
@@ -77,18 +74,18 @@ test("KeyFile.add keeps comments and mode and adds a key once", async () => {
   for (let n = 0; n < 2; n += 1) new KeyFile(file).add(keys[1]!);
   expect(await readFile(file, "utf8")).toBe(`# the vault's\n${key0}\n${key1}\n`);
   expect((await stat(file)).mode & 0o777).toBe(0o640);
-  expect(await readdir(directory)).toEqual(["master.key"]);
+  expect(await readdir(directory.path)).toEqual(["master.key"]);
 });
 
 test("KeyFile.add keeps a symbolic link and replaces the temporary file of a killed process", async () => {
-  const link = join(directory, "link.key");
+  const link = directory.join("link.key");
   await writeFile(file, `${key0}\n`, { mode: 0o600 });
   await symlink("master.key", link);
   await writeFile(`${file}.tmp`, "half");
   new KeyFile(link).add(keys[1]!);
   expect(idsOf(await readFile(file, "utf8"))).toEqual(ids.slice(0, 2));
   expect((await stat(file)).mode & 0o777).toBe(0o600);
-  expect((await readdir(directory)).toSorted()).toEqual(["link.key", "master.key"]);
+  expect((await readdir(directory.path)).toSorted()).toEqual(["link.key", "master.key"]);
 });
 
 test("KeyFile.retireAllBut keeps one key and the comments and writes the others to files", async () => {

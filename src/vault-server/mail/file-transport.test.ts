@@ -1,20 +1,18 @@
-import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { receivedMail } from "../../../test/support/mail/mailbox.ts";
+import { TestDirectory } from "../../../test/support/test-directory.ts";
 import { isEmailAddress } from "../../protocol/email-address.ts";
 import { isDeliverable, type ComposedEmail } from "./email-transport.ts";
 import { fileTransport } from "./file-transport.ts";
 import { emailText } from "./email-text.ts";
 
-let parent: string;
+const parent = new TestDirectory();
 let directory: string;
-beforeEach(async () => {
-  parent = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
-  directory = join(parent, "emails");
-  onTestFinished(() => rm(parent, { recursive: true }));
+beforeEach(() => {
+  directory = parent.join("emails");
 });
 
 const never = new AbortController().signal;

@@ -1,0 +1,24 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach } from "vitest";
+
+/** An empty directory for each test of a file, removed after the test. */
+export class TestDirectory {
+  #path = "";
+
+  constructor() {
+    beforeEach(async () => {
+      this.#path = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
+    });
+    afterEach(() => rm(this.#path, { recursive: true, force: true }));
+  }
+
+  get path(): string {
+    return this.#path;
+  }
+
+  join(...names: readonly string[]): string {
+    return join(this.#path, ...names);
+  }
+}
