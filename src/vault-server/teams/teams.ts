@@ -42,37 +42,30 @@ export async function createTeam(
   });
 }
 
-/** Adds members; existing ones are ignored. @throws ServiceError `team_not_found`, `forbidden` */
-export async function addMembers(
-  { store }: VaultContext,
-  caller: Caller,
-  groupId: string,
-  emails: readonly string[],
-): Promise<TeamRecord> {
-  return store.write(async (transaction) => {
-    await createdTeam(transaction, caller, groupId);
-    await transaction.teams.addMembers(groupId, emails);
-    return teamRecord(await findTeam(transaction, groupId));
-  });
+type ChangeMembers = (context: VaultContext, caller: Caller, groupId: string, emails: readonly string[]) => Promise<TeamRecord>;
+
+/** Returns an operation that changes the members of a team the caller created. */
+function changeMembers(
+  change: (teams: Transaction["teams"], team: Team, emails: readonly string[]) => Promise<void>,
+): ChangeMembers {
+  return ({ store }, caller, groupId, emails) =>
+    store.write(async (transaction) => {
+      await change(transaction.teams, await createdTeam(transaction, caller, groupId), emails);
+      return teamRecord(await findTeam(transaction, groupId));
+    });
 }
+
+/** Adds members; existing ones are ignored. @throws ServiceError `team_not_found`, `forbidden` */
+export const addMembers = changeMembers((teams, { groupId }, emails) => teams.addMembers(groupId, emails));
 
 /**
  * Removes members; addresses that are not members are ignored.
  * @throws ServiceError `team_not_found`, `forbidden`; `invalid_request` for the creator
  */
-export async function removeMembers(
-  { store }: VaultContext,
-  caller: Caller,
-  groupId: string,
-  emails: readonly string[],
-): Promise<TeamRecord> {
-  return store.write(async (transaction) => {
-    const { creator } = await createdTeam(transaction, caller, groupId);
-    if (emails.includes(creator)) throw errors.invalidRequest("members", "the creator stays a member: delete the team instead");
-    await transaction.teams.removeMembers(groupId, emails);
-    return teamRecord(await findTeam(transaction, groupId));
-  });
-}
+export const removeMembers = changeMembers(async (teams, { groupId, creator }, emails) => {
+  if (emails.includes(creator)) throw errors.invalidRequest("members", "the creator stays a member: delete the team instead");
+  await teams.removeMembers(groupId, emails);
+});
 
 /** Lists the teams the caller is a member of, by name in code point order. */
 export async function listTeams({ store }: VaultContext, caller: Caller): Promise<TeamRecord[]> {

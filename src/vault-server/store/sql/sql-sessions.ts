@@ -1,8 +1,21 @@
 import type { SqlConnection } from "./sql-connection.ts";
 import type { EmailProofTable, SessionTable } from "../tables/account-tables.ts";
 
+/** The removals of a table with an owner and an expiry in each row. */
+function removals(db: SqlConnection, table: "sessions" | "email_proofs"): Pick<EmailProofTable, "removeOf" | "removeExpired"> {
+  return {
+    async removeOf(email) {
+      await db.run(`DELETE FROM ${table} WHERE email = ?`, email);
+    },
+    async removeExpired(now) {
+      await db.run(`DELETE FROM ${table} WHERE expires_at <= ?`, now);
+    },
+  };
+}
+
 export function sqlSessions(db: SqlConnection): SessionTable {
   return {
+    ...removals(db, "sessions"),
     async find(digest) {
       const row = await db.get("SELECT * FROM sessions WHERE digest = ?", digest);
       return (
@@ -19,29 +32,18 @@ export function sqlSessions(db: SqlConnection): SessionTable {
     async remove(digest) {
       await db.run("DELETE FROM sessions WHERE digest = ?", digest);
     },
-    async removeOf(email) {
-      await db.run("DELETE FROM sessions WHERE email = ?", email);
-    },
-    async removeExpired(now) {
-      await db.run("DELETE FROM sessions WHERE expires_at <= ?", now);
-    },
   };
 }
 
 export function sqlEmailProofs(db: SqlConnection): EmailProofTable {
   return {
+    ...removals(db, "email_proofs"),
     async find(digest) {
       const row = await db.get("SELECT * FROM email_proofs WHERE digest = ?", digest);
       return row && { digest, email: row.text("email"), expiresAt: row.number("expires_at") };
     },
     async insert({ digest, email, expiresAt }) {
       await db.run("INSERT INTO email_proofs (digest, email, expires_at) VALUES (?, ?, ?)", digest, email, expiresAt);
-    },
-    async removeOf(email) {
-      await db.run("DELETE FROM email_proofs WHERE email = ?", email);
-    },
-    async removeExpired(now) {
-      await db.run("DELETE FROM email_proofs WHERE expires_at <= ?", now);
     },
   };
 }
