@@ -5,9 +5,9 @@ import { Form } from "../../parts/form.tsx";
 import { formText } from "../../parts/form-text.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { useAction } from "../../parts/use-action.ts";
-import { hrefOf } from "../../routing/route.ts";
 import { requestPassword } from "../../service/account.ts";
 import { AccountCard } from "./account-card.tsx";
+import { AccountLinks } from "./account-links.tsx";
 
 const words = {
   "sign-up": {
@@ -32,16 +32,13 @@ function CheckYourEmail({ email, onAgain }: { readonly email: string; readonly o
         </span>
       </p>
       <p>No email after a few minutes? Check your spam folder and the address.</p>
-      <ul class="account-links">
+      <AccountLinks>
         <li>
           <button class="link-button" type="button" onClick={onAgain}>
             Use another address
           </button>
         </li>
-        <li>
-          <a href={hrefOf({ page: "login" })}>Back to log in</a>
-        </li>
-      </ul>
+      </AccountLinks>
     </AccountCard>
   );
 }
@@ -63,11 +60,7 @@ export function RequestPasswordPage({ page }: { readonly page: keyof typeof word
       <Form action={action} submit={submit} icon="mail" work={work}>
         <TextField label="Email address" name="email" type="email" autocomplete="username" required failure={action.failure} />
       </Form>
-      <ul class="account-links">
-        <li>
-          <a href={hrefOf({ page: "login" })}>Back to log in</a>
-        </li>
-      </ul>
+      <AccountLinks />
     </AccountCard>
   );
 }

@@ -8,6 +8,7 @@ import { setPassword } from "../../service/account.ts";
 import type { Session } from "../../service/responses.ts";
 import { RequestError } from "../../service/request-error.ts";
 import { AccountCard } from "./account-card.tsx";
+import { AccountLinks } from "./account-links.tsx";
 
 interface SetPasswordPageProps {
   /** Token of the email's link. Empty after a reload, because it is not stored. */
@@ -24,14 +25,11 @@ function NoToken(): VNode {
       <p class="lead">
         Open this page through the link in an email from the vault. Open that link again, or request another email.
       </p>
-      <ul class="account-links">
+      <AccountLinks>
         <li>
           <a href={hrefOf({ page: "forgot-password" })}>Request another email</a>
         </li>
-        <li>
-          <a href={hrefOf({ page: "login" })}>Back to log in</a>
-        </li>
-      </ul>
+      </AccountLinks>
     </AccountCard>
   );
 }
