@@ -1,33 +1,23 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { TestVault } from "../support/vault/test-vault.ts";
+import { afterAll, describe, expect, test } from "vitest";
 import type { VaultClient } from "../support/vault/vault-client.ts";
-import { createVaultData, type VaultData } from "../support/vault/vault-data.ts";
+import { createVaultData } from "../support/vault/vault-data.ts";
+import { useVault } from "../support/vault/use-vault.ts";
+import { nameSequence } from "../support/vault/name-sequence.ts";
+import { download } from "../support/vault/file-requests.ts";
 import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
 
-let data: VaultData;
-let vault: TestVault;
-let ann: VaultClient;
-let bob: VaultClient;
-let freshNumber = 0;
-beforeAll(async () => {
-  data = await createVaultData();
-  vault = await TestVault.start({ data: data.location, masterKey: generateMasterKey() });
-  ann = await vault.client("ann@example.com");
-  bob = await vault.client("bob@example.com");
-});
-afterAll(async () => {
-  await vault[Symbol.asyncDispose]();
-  await data[Symbol.asyncDispose]();
-});
+const data = await createVaultData();
+afterAll(() => data[Symbol.asyncDispose]());
+const { ann, bob } = await useVault({ data: data.location, masterKey: generateMasterKey() });
+const freshName = nameSequence("doomed", ".bin");
 
 async function fresh(caller: VaultClient, ...contents: string[]): Promise<string> {
-  const filename = `doomed-${(freshNumber += 1)}.bin`;
+  const filename = freshName();
   for (const content of contents) await caller.upload([{ filename, bytes: Buffer.from(content) }]);
   return filename;
 }
 const remove = (caller: VaultClient, filename: unknown, more = {}) => caller.call("delete_file", { filename, ...more });
-const download = (caller: VaultClient, filename: string, more = {}) => caller.call("download_file", { filename, ...more });
 const versions = async (caller: VaultClient, filename: string) =>
   (await caller.call("list_file"))
     .json()

@@ -1,22 +1,17 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { request as httpRequest } from "node:http";
 import { describe, expect, test } from "vitest";
 import { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString, sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
+import { scopeString, sendRequest } from "../support/vault/vault-client.ts";
 import { nameSequence } from "../support/vault/name-sequence.ts";
 import { useVault } from "../support/vault/use-vault.ts";
+import { sha256, download, listFilenames } from "../support/vault/file-requests.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 
 const FILE_LIMIT = 700_000;
 
 const freshName = nameSequence("file", ".bin");
 const { vault, ann, bob } = await useVault({ limits: { fileBytes: FILE_LIMIT } });
-
-const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
-const download = (caller: VaultClient, filename: string, more = {}, headers = {}) =>
-  caller.call("download_file", { filename, ...more }, headers);
-const filenames = async (caller: VaultClient): Promise<string[]> =>
-  (await caller.call("list_file")).json().files.map((file: { filename: string }) => file.filename);
 
 const versionRecord = (number: number, content: string) => ({
   version: number,
@@ -63,7 +58,7 @@ describe("list_file and download_file", () => {
     expect((await download(bob, filename)).code()).toBe("file_not_found");
     expect((await download(ann, filename, { version: 2 })).code()).toBe("version_not_found");
     expect((await download(ann, filename, { version: "1" })).code()).toBe("invalid_request");
-    expect(await filenames(bob)).not.toContain(filename);
+    expect(await listFilenames(bob)).not.toContain(filename);
     const narrowed = await vault.client("ann@example.com", scopeString({ secret_name: ["nothing"] }));
     expect((await download(narrowed, filename)).status).toBe(200);
   });

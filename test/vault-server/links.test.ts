@@ -3,6 +3,7 @@ import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
 import { useVault } from "../support/vault/use-vault.ts";
+import { unsharedReads } from "../support/vault/secret-requests.ts";
 
 let name: string;
 let freshNumber = 0;
@@ -20,11 +21,6 @@ const linkReads = [
   ["expose_link", {}],
   ["version_expose_link", { key_version: 1 }],
   ["version_list_for_link", {}],
-] as const;
-const unsharedReads = [
-  ["expose", {}],
-  ["version_expose", { key_version: 1 }],
-  ["version_list", {}],
 ] as const;
 const linkOperations = [...linkReads, ["protect_link", { key_value: "new" }]] as const;
 const unsharedOperations = [...unsharedReads, ["protect", { key_value: "new" }]] as const;

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { scopeString, sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
 import { useVault } from "../support/vault/use-vault.ts";
+import { listNames } from "../support/vault/secret-requests.ts";
 
 let freshNumber = 0;
 const clock = new VirtualClock();
@@ -19,8 +20,6 @@ const shareWithBob = (name: string, permission: string) =>
 const versionNumbers = async (name: string, operation: "version_list" | "version_list_for_link" = "version_list") =>
   (await ann.call(operation, { key_name: name })).json().versions?.map((record: { key_version: number }) => record.key_version);
 const exposed = async (name: string) => (await ann.call("expose", { key_name: name })).json();
-const names = async (caller: VaultClient): Promise<string[]> =>
-  (await caller.call("list_no_dup")).json().secrets.map((secret: { key_name: string }) => secret.key_name);
 
 const removeVersion = (caller: VaultClient, name: string, version: unknown) =>
   caller.call("version_delete", { key_name: name, key_version: version });
@@ -176,9 +175,9 @@ describe("update_key_metadata", () => {
       update(caller, name, { key_version: version, metadata: { cloud_type: cloud } });
     expect((await move(mine, 2, "other")).outcome()).toBe("403 out_of_scope");
     expect((await move(mine, 1, "other")).outcome()).toBe("200");
-    expect(await names(mine)).toContain(name);
+    expect(await listNames(mine)).toContain(name);
     await move(ann, 2, "other");
-    expect(await names(mine)).not.toContain(name);
+    expect(await listNames(mine)).not.toContain(name);
     expect((await move(mine, 2, "mine")).outcome()).toBe("403 out_of_scope");
   });
 });
@@ -206,7 +205,7 @@ describe("delete", () => {
     // One's own secret is meant where there is one: a received one of the name, in scope, changes nothing.
     await ann.call("protect", { key_name: foreign, key_value: "ann's", metadata: { cloud_type: "own" } });
     expect((await remove(await scoped({ cloud_type: ["aws"] }), foreign)).outcome()).toBe("403 out_of_scope");
-    expect(await names(ann)).toEqual(expect.arrayContaining([kept, foreign]));
+    expect(await listNames(ann)).toEqual(expect.arrayContaining([kept, foreign]));
   });
 
   test("accepts a string or an array, ignores duplicates, and names restart at version 1", async () => {
@@ -228,6 +227,6 @@ describe("delete", () => {
     expect((await bob.call("expose_link", { key_name: name })).outcome()).toBe("404 secret_not_found");
     const again = await ann.call("protect", { key_name: name, key_value: "new" });
     expect(again.json().secret).toMatchObject({ shared: false, key_version: 1 });
-    expect(await names(bob)).not.toContain(name);
+    expect(await listNames(bob)).not.toContain(name);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { listNames, protectSecret, readValue } from "../support/vault/secret-requests.ts";
+import { listNames, protectSecret, readValue, unsharedReads } from "../support/vault/secret-requests.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString } from "../support/vault/vault-client.ts";
 import { nameSequence } from "../support/vault/name-sequence.ts";
@@ -22,11 +22,7 @@ describe("deadlines and expiry", () => {
     expect([await readValue(ann, name), await listNames(ann)]).toEqual(["2", expect.arrayContaining([name])]);
     clock.stepWall(1);
     expect(await listNames(ann)).not.toContain(name);
-    for (const [operation, body] of [
-      ["expose", {}],
-      ["version_list", {}],
-      ["version_expose", { key_version: 1 }],
-    ] as const) {
+    for (const [operation, body] of unsharedReads) {
       expect((await ann.call(operation, { key_name: name, ...body })).code()).toBe("secret_not_found");
     }
     const again = await protectSecret(ann, { key_name: name, key_value: "new" });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { listNames, protectSecret, readValue } from "../support/vault/secret-requests.ts";
+import { listNames, protectSecret, readValue, unsharedReads } from "../support/vault/secret-requests.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { nameSequence } from "../support/vault/name-sequence.ts";
 import { useVault } from "../support/vault/use-vault.ts";
@@ -13,11 +13,7 @@ describe("reading secrets", () => {
   test("responds not found for unknown names and versions and for other users' secrets", async () => {
     const name = freshName();
     await protectSecret(ann, { key_name: name, key_value: "v" });
-    for (const [operation, body] of [
-      ["expose", {}],
-      ["version_list", {}],
-      ["version_expose", { key_version: 1 }],
-    ] as const) {
+    for (const [operation, body] of unsharedReads) {
       expect((await ann.call(operation, { key_name: "nowhere", ...body })).code()).toBe("secret_not_found");
       expect((await bob.call(operation, { key_name: name, ...body })).code()).toBe("secret_not_found");
     }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
-import { listNames, protectSecret, readValue } from "../support/vault/secret-requests.ts";
+import { listNames, protectSecret, readValue, unsharedReads } from "../support/vault/secret-requests.ts";
 import { scopeString } from "../support/vault/vault-client.ts";
 import { nameSequence } from "../support/vault/name-sequence.ts";
 import { useVault } from "../support/vault/use-vault.ts";
@@ -35,11 +35,7 @@ describe("scopes", () => {
     for (const narrowed of missed) {
       const caller = await scoped(narrowed);
       expect(await listNames(caller)).not.toContain(tag);
-      for (const [operation, body] of [
-        ["expose", {}],
-        ["version_list", {}],
-        ["version_expose", { key_version: 1 }],
-      ] as const) {
+      for (const [operation, body] of unsharedReads) {
         const response = await caller.call(operation, { key_name: tag, ...body });
         expect([operation, response.status, response.code()]).toEqual([operation, 403, "out_of_scope"]);
       }

@@ -1,24 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { Agent, request as httpRequest } from "node:http";
 import { describe, expect, test } from "vitest";
-import { multipartBody, type VaultClient } from "../support/vault/vault-client.ts";
+import { multipartBody } from "../support/vault/vault-client.ts";
 import { nameSequence } from "../support/vault/name-sequence.ts";
 import { useVault } from "../support/vault/use-vault.ts";
+import { listFilenames, rawPart } from "../support/vault/file-requests.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 
 const FILE_LIMIT = 700_000;
 
 const freshName = nameSequence("file", ".bin");
 const { vault, ann } = await useVault({ limits: { fileBytes: FILE_LIMIT } });
-
-const filenames = async (caller: VaultClient): Promise<string[]> =>
-  (await caller.call("list_file")).json().files.map((file: { filename: string }) => file.filename);
-
-const rawPart = (disposition: string, headers = "", encoding: BufferEncoding = "utf8"): Buffer =>
-  Buffer.from(
-    `--test-boundary\r\nContent-Disposition: ${disposition}\r\n${headers}\r\ncontent\r\n--test-boundary--\r\n`,
-    encoding,
-  );
 
 describe("protect_file with invalid requests", () => {
   test.each(["", ".", "..", "a/..", "dir/", "a\u0001b", "n".repeat(257)])(
@@ -30,7 +22,7 @@ describe("protect_file with invalid requests", () => {
         { filename, bytes: Buffer.from("y") },
       ]);
       expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
-      expect(await filenames(ann)).not.toContain(other);
+      expect(await listFilenames(ann)).not.toContain(other);
     },
   );
 
@@ -40,7 +32,7 @@ describe("protect_file with invalid requests", () => {
       [other, twice, `dir/${twice}`].map((filename) => ({ filename, bytes: Buffer.from(filename) })),
     );
     expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
-    const stored = await filenames(ann);
+    const stored = await listFilenames(ann);
     expect([stored.includes(twice), stored.includes(other)]).toEqual([false, false]);
   });
 
@@ -51,7 +43,7 @@ describe("protect_file with invalid requests", () => {
       const response = await ann.upload(files, { countoffiles: count });
       expect([response.status, response.code()]).toEqual([400, "invalid_request"]);
       expect(response.json().error.details[0].path).toBe("CountOfFiles");
-      const stored = await filenames(ann);
+      const stored = await listFilenames(ann);
       expect(files.some(({ filename }) => stored.includes(filename))).toBe(false);
     },
   );
@@ -74,7 +66,7 @@ describe("protect_file with invalid requests", () => {
       request.flushHeaders();
     });
     expect(announced).toBe(413);
-    expect(await filenames(ann)).not.toContain(small);
+    expect(await listFilenames(ann)).not.toContain(small);
   });
 
   test.each([
@@ -133,7 +125,7 @@ describe("protect_file with invalid requests", () => {
       request.on("error", () => undefined).on("close", resolve);
       request.write(multipartBody([{ filename, bytes: randomBytes(400_000) }]).subarray(0, 300_000), () => request.destroy());
     });
-    expect(await filenames(ann)).not.toContain(filename);
+    expect(await listFilenames(ann)).not.toContain(filename);
     const again = await ann.upload([{ filename, bytes: Buffer.from("whole") }]);
     expect(again.json().files).toMatchObject([{ filename, version: 1 }]);
   });

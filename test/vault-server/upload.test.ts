@@ -1,24 +1,14 @@
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import type { VaultClient } from "../support/vault/vault-client.ts";
 import { nameSequence } from "../support/vault/name-sequence.ts";
 import { useVault } from "../support/vault/use-vault.ts";
+import { sha256, download, rawPart } from "../support/vault/file-requests.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 
 const FILE_LIMIT = 700_000;
 
 const freshName = nameSequence("file", ".bin");
 const { vault, ann } = await useVault({ limits: { fileBytes: FILE_LIMIT } });
-
-const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
-const download = (caller: VaultClient, filename: string, more = {}, headers = {}) =>
-  caller.call("download_file", { filename, ...more }, headers);
-
-const rawPart = (disposition: string, headers = "", encoding: BufferEncoding = "utf8"): Buffer =>
-  Buffer.from(
-    `--test-boundary\r\nContent-Disposition: ${disposition}\r\n${headers}\r\ncontent\r\n--test-boundary--\r\n`,
-    encoding,
-  );
 
 describe("protect_file", () => {
   test.each([0, 1, 17, 262_143, 262_144, 262_145, 524_288, FILE_LIMIT])("returns %d bytes unchanged", async (size) => {

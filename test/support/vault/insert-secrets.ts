@@ -1,14 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { Client } from "pg";
+import { defaultMetadata } from "./secret-requests.ts";
 
-const metadata = JSON.stringify({
-  application_type: "container",
-  classification: "top",
-  cloud_type: "aws",
-  description: "n/a",
-  environment_type: "dev",
-  expiration_time: 10,
-});
+const metadata = JSON.stringify(defaultMetadata);
 
 /**
  * Inserts many secrets of one user into a SQLite data file, named `listed-000000` and so on. They equal those of `protect`,

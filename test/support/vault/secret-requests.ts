@@ -25,3 +25,10 @@ export async function readValue(client: VaultClient, name: string): Promise<stri
 export async function listNames(client: VaultClient): Promise<string[]> {
   return (await client.call("list_no_dup")).json().secrets.map((secret: { key_name: string }) => secret.key_name);
 }
+
+/** Requests that read an unshared secret, with what their body has next to its name. */
+export const unsharedReads = [
+  ["expose", {}],
+  ["version_expose", { key_version: 1 }],
+  ["version_list", {}],
+] as const;
