@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { TestVault } from "../support/vault/test-vault.ts";
+import { describe, expect, test } from "vitest";
 import { accessibilityViolations } from "./support/accessibility.ts";
 import { ann, secretRoute } from "./support/ann-and-bob.ts";
 import { TestBrowser } from "./support/browser.ts";
-import { allPages, fillPages } from "./support/pages.ts";
+import { allPages, useFilledVault } from "./support/pages.ts";
 
 const browser = new TestBrowser();
-
-let vault: TestVault;
-beforeAll(async () => {
-  vault = await TestVault.start();
-  await fillPages(vault);
-});
-afterAll(() => vault[Symbol.asyncDispose]());
+const vault = await useFilledVault();
 
 describe.each(["light", "dark"] as const)("accessibility with %s colors", (colorScheme) => {
   test.each([1280, 360])("axe finds no violation on any page in a window of %d pixels", async (width) => {

@@ -1,18 +1,11 @@
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { TestVault } from "../support/vault/test-vault.ts";
+import { describe, expect, test } from "vitest";
 import { ann } from "./support/ann-and-bob.ts";
 import { TestBrowser } from "./support/browser.ts";
-import { fillPages } from "./support/pages.ts";
+import { useFilledVault } from "./support/pages.ts";
 
 const browser = new TestBrowser();
-
-let vault: TestVault;
-beforeAll(async () => {
-  vault = await TestVault.start();
-  await fillPages(vault);
-});
-afterAll(() => vault[Symbol.asyncDispose]());
+const vault = await useFilledVault();
 
 async function tabTo(page: Page, name: string): Promise<void> {
   const focused = () =>

@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { TestVault } from "../support/vault/test-vault.ts";
+import { describe, expect, test } from "vitest";
 import { ann } from "./support/ann-and-bob.ts";
 import { TestBrowser } from "./support/browser.ts";
-import { allPages, fillPages } from "./support/pages.ts";
+import { allPages, useFilledVault } from "./support/pages.ts";
 
 const browser = new TestBrowser();
-
-let vault: TestVault;
-beforeAll(async () => {
-  vault = await TestVault.start();
-  await fillPages(vault);
-});
-afterAll(() => vault[Symbol.asyncDispose]());
+const vault = await useFilledVault();
 
 describe.each([320, 360, 800, 1280])("window of %d pixels", (width) => {
   test("is at least as wide as every page", async () => {

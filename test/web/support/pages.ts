@@ -1,8 +1,16 @@
-import type { TestVault } from "../../support/vault/test-vault.ts";
+import { afterAll } from "vitest";
+import { TestVault } from "../../support/vault/test-vault.ts";
 import { ann, bob, secretRoute } from "./ann-and-bob.ts";
 
-/** Fills the vault, so that no page of Ann is empty. */
-export async function fillPages(vault: TestVault): Promise<void> {
+/** Starts the vault of a test file, filled so that no page of Ann is empty, and stops it after the file's tests. */
+export async function useFilledVault(): Promise<TestVault> {
+  const vault = await TestVault.start();
+  afterAll(() => vault[Symbol.asyncDispose]());
+  await fillPages(vault);
+  return vault;
+}
+
+async function fillPages(vault: TestVault): Promise<void> {
   const [anns, bobs] = [await vault.client(ann), await vault.client(bob)];
   const metadata = { description: "Orders and stock", team: "checkout", rotation: { days: 30 } };
   for (const key_value of ["one", "two"])
