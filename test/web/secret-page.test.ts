@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { Canaries } from "../support/assertions/canary.ts";
 import { AnnAndBob, ann, bob, secretRoute } from "./support/ann-and-bob.ts";
 import { TestBrowser } from "./support/browser.ts";
+import { addSecondVersion } from "./support/secret-page.ts";
 
 const browser = new TestBrowser();
 const users = new AnnAndBob();
@@ -103,10 +104,7 @@ describe("own secret", () => {
     await users.ann.call("share", { key_name: "shop-db", permission: "R", usr_id_from: ann, usr_id_to: bob });
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go(secretRoute(ann, "shop-db"));
-    await page.getByRole("button", { name: "New version" }).click();
-    await page.getByLabel("New value").fill("second value");
-    await page.getByRole("button", { name: "Add version" }).click();
-    await page.getByRole("heading", { name: "Version 2" }).waitFor();
+    await addSecondVersion(page, "second value");
     await page.getByRole("button", { name: "Reveal value" }).first().click();
     await page.getByText("second value").waitFor();
   });

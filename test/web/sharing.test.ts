@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { AnnAndBob, ann, bob, secretRoute } from "./support/ann-and-bob.ts";
 import { TestBrowser } from "./support/browser.ts";
+import { addSecondVersion } from "./support/secret-page.ts";
 
 const browser = new TestBrowser();
 const users = new AnnAndBob();
@@ -112,10 +113,7 @@ describe("received secret", () => {
     await shareWithAnn("RW");
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go(secretRoute(bob, "mail"));
-    await page.getByRole("button", { name: "New version" }).click();
-    await page.getByLabel("New value").fill("ann's value");
-    await page.getByRole("button", { name: "Add version" }).click();
-    await page.getByRole("heading", { name: "Version 2" }).waitFor();
+    await addSecondVersion(page, "ann's value");
     expect((await users.bob.call("expose_link", { key_name: "mail" })).json().key_value).toBe("ann's value");
   });
 
