@@ -1,16 +1,13 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { ACCOUNT, bytesOf, condition, vaultSecret, World } from "./support/world.ts";
+import { beforeAll, expect, test } from "vitest";
+import { ACCOUNT, bytesOf, condition, vaultSecret } from "./support/world.ts";
+import { useWorld } from "./support/use-world.ts";
 
 /** Conditions of a VaultConnection that cannot be used, and its recovery once the cause is fixed. */
-let world: World;
+const world = await useWorld();
 beforeAll(async () => {
-  world = await World.create();
   await world.startOperator();
   // The login of this connection is complete and not counted below.
   await world.ready("VaultConnection", "vault");
-});
-afterAll(async () => {
-  await world[Symbol.asyncDispose]();
 });
 
 function connection(name: string, secret: string, more: object = {}): object {

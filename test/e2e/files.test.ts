@@ -1,14 +1,11 @@
 import { createHash, randomBytes } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { bytesOf, condition, type ObservedObject, vaultFile, vaultSecret, World } from "./support/world.ts";
+import { beforeAll, expect, test } from "vitest";
+import { bytesOf, condition, type ObservedObject, vaultFile, vaultSecret } from "./support/world.ts";
+import { useWorld } from "./support/use-world.ts";
 
-let world: World;
+const world = await useWorld();
 beforeAll(async () => {
-  world = await World.create();
   await world.startOperator();
-});
-afterAll(async () => {
-  await world[Symbol.asyncDispose]();
 });
 
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");

@@ -1,14 +1,9 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { vaultFile, vaultSecret, World } from "./support/world.ts";
+import { expect, test } from "vitest";
+import { vaultFile, vaultSecret } from "./support/world.ts";
+import { useWorld } from "./support/use-world.ts";
 
 /** Messages of `kubectl apply` for an invalid spec: the field and the expected value. No operator runs. */
-let world: World;
-beforeAll(async () => {
-  world = await World.create();
-});
-afterAll(async () => {
-  await world[Symbol.asyncDispose]();
-});
+const world = await useWorld();
 
 const spec = (more: object): object => ({
   apiVersion: "vaultsync.dev/v1alpha1",

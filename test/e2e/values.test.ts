@@ -1,15 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { bytesOf, condition, vaultSecret, World } from "./support/world.ts";
+import { beforeAll, expect, test } from "vitest";
+import { bytesOf, condition, vaultSecret } from "./support/world.ts";
+import { useWorld } from "./support/use-world.ts";
 
 /** Values are stored byte for byte, and nowhere but in the Secret. */
-let world: World;
+const world = await useWorld();
 beforeAll(async () => {
-  world = await World.create();
   await world.startOperator();
-});
-afterAll(async () => {
-  await world[Symbol.asyncDispose]();
 });
 
 /** Values by name, with a canary inside if one fits. */
