@@ -1,7 +1,20 @@
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { parseStrictJson } from "./strict-json.ts";
 
 const parse = (text: string, uniqueNames = false): unknown => parseStrictJson(Buffer.from(text), { maxDepth: 64, uniqueNames });
+
+/** Returns the number of characters that are decoded to check and parse the text. */
+const decoded = (text: string): number => {
+  const decode = vi.spyOn(JSON, "parse");
+  try {
+    parse(text, true);
+  } catch {
+    // Rejected texts count as well.
+  }
+  const characters = decode.mock.calls.reduce((sum, [part]) => sum + part.length, 0);
+  decode.mockRestore();
+  return characters;
+};
 
 describe("parseStrictJson", () => {
   test.each([
@@ -43,5 +56,38 @@ describe("parseStrictJson", () => {
   test("with uniqueNames accepts one name in several objects", () => {
     const text = '[{"a":{"a":1}},{"a":"a"}]';
     expect(parse(text, true)).toEqual(JSON.parse(text));
+  });
+
+  test.each([
+    ["a colon without a string", '{"a":1:2}'],
+    ["a colon after a string of an array", '{"a":["b"]:1}'],
+    ["a colon after a comma", '{"a",:1}'],
+  ])("with uniqueNames rejects %s", (_, text) => {
+    expect(() => parse(text, true)).toThrow("not valid JSON in UTF-8");
+  });
+
+  test("with uniqueNames rejects a member name of more than 4 KiB, not a value", () => {
+    const long = "x".repeat(4095);
+    expect(() => parse(`{"${long}":1}`, true)).toThrow("a member name is longer than 4096 bytes");
+    expect(parse(`{"${long.slice(1)}":"${long}"}`, true)).toEqual({ [long.slice(1)]: long });
+    expect(parse(`{"${long}":1}`)).toEqual({ [long]: 1 });
+  });
+});
+
+describe("work of parseStrictJson", () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  test.each([
+    ["a string followed by colons in arrays", (size: number) => `"${"A".repeat(size / 2)}"${"[:]".repeat(size / 6)}`],
+    ["a short string followed by colons in arrays", (size: number) => `"${"A".repeat(2000)}"${"[:]".repeat(size / 3)}`],
+    ["a name with many colons", (size: number) => `{"${"A".repeat(2000)}"${":".repeat(size)}`],
+    ["a string in nested arrays", (size: number) => `["${"A".repeat(2000)}",${"[:],".repeat(size / 4)}1]`],
+    ["a name before many values", (size: number) => `{"${"A".repeat(2000)}":${"{:1},".repeat(size / 5)}1}`],
+    ["members", (size: number) => `{${Array.from({ length: size / 10 }, (_, index) => `"${index}":1`).join()}}`],
+  ])("is linear in the length of %s", (_, text) => {
+    for (const size of [6_000, 96_000]) {
+      const body = text(size);
+      expect(decoded(body)).toBeLessThanOrEqual(2 * body.length);
+    }
   });
 });

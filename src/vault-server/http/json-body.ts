@@ -3,8 +3,8 @@ import { errors } from "../errors.ts";
 
 /**
  * Parses a JSON request body.
- * @throws ServiceError `invalid_request` when it is not UTF-8, not JSON, repeats a member, or is nested deeper than `maxDepth`
- * levels
+ * @throws ServiceError `invalid_request` when it is not UTF-8, not JSON, repeats a member, has a member name of more than 4 KiB,
+ * or is nested deeper than `maxDepth` levels
  */
 export function parseJsonBody(bytes: Uint8Array, maxDepth: number): unknown {
   try {
