@@ -1,10 +1,14 @@
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { z } from "zod";
 import { describe, expect, test } from "vitest";
-import { sendRequest } from "../support/vault/vault-client.ts";
+import { scopeString, sendRequest } from "../support/vault/vault-client.ts";
 import { useVault } from "../support/vault/use-vault.ts";
+import { octetStream, type OperationDefinition } from "../../src/protocol/define-operation.ts";
 import { sessionOperationPath, operationPath } from "../../src/protocol/operation-paths.ts";
+import { operations as definitions } from "../../src/protocol/operations.ts";
+import { sessionOperations } from "../../src/protocol/session-operations.ts";
 
 /** Those of the web application too. */
 const servedPath = { ...operationPath, ...sessionOperationPath };
@@ -179,20 +183,65 @@ describe("transport", () => {
     expect((await ann.call("version_list", { key_name: "tagged" }, { "if-none-match": before })).status).toBe(200);
   });
 
-  test("responses over 1 KiB are compressed on request, smaller ones are not", async () => {
-    const value = "compressible ".repeat(500);
-    await ann.call("protect", { key_name: "big", key_value: value });
+  const gzipped = { "accept-encoding": "gzip" };
+
+  test("lists over 1 KiB are compressed on request, smaller ones are not", async () => {
+    const description = "compressible ".repeat(500);
+    await ann.call("protect", { key_name: "big", key_value: "v", metadata: { description } });
     await ann.call("protect", { key_name: "small", key_value: "v" });
-    const gzip = await ann.call("expose", { key_name: "big" }, { "accept-encoding": "gzip" });
-    expect([gzip.headers["content-encoding"], JSON.parse(gunzipSync(gzip.bytes).toString()).key_value]).toEqual(["gzip", value]);
-    const brotli = await ann.call("expose", { key_name: "big" }, { "accept-encoding": "br" });
-    expect(JSON.parse(brotliDecompressSync(brotli.bytes).toString()).key_value).toBe(value);
+    const described = (bytes: Buffer) => JSON.parse(bytes.toString()).versions[0].metadata.description;
+    const gzip = await ann.call("version_list", { key_name: "big" }, gzipped);
+    expect([gzip.headers["content-encoding"], described(gunzipSync(gzip.bytes))]).toEqual(["gzip", description]);
+    const brotli = await ann.call("version_list", { key_name: "big" }, { "accept-encoding": "br" });
+    expect(described(brotliDecompressSync(brotli.bytes))).toBe(description);
     for (const headers of [{}, { "accept-encoding": "identity" }, { "accept-encoding": "unheard-of" }]) {
-      const plain = await ann.call("expose", { key_name: "big" }, headers);
-      expect([plain.headers["content-encoding"], plain.json().key_value]).toEqual([undefined, value]);
+      const plain = await ann.call("version_list", { key_name: "big" }, headers);
+      expect([plain.headers["content-encoding"], described(plain.bytes)]).toEqual([undefined, description]);
     }
-    const small = await ann.call("expose", { key_name: "small" }, { "accept-encoding": "gzip" });
+    const small = await ann.call("version_list", { key_name: "small" }, gzipped);
     expect(small.headers["content-encoding"]).toBeUndefined();
+  });
+
+  test("a response with a value or a token is not compressed, whatever its length", async () => {
+    const value = "compressible ".repeat(500);
+    for (const name of ["exposed", "exposed and shared"]) await ann.call("protect", { key_name: name, key_value: value });
+    const grant = { usr_id_from: ann.email, usr_id_to: "bob@example.com", permission: "R" };
+    await ann.call("share", { key_name: "exposed and shared", ...grant });
+    for (const [operation, body] of [
+      ["expose", { key_name: "exposed" }],
+      ["version_expose", { key_name: "exposed", key_version: 1 }],
+      ["expose_link", { key_name: "exposed and shared" }],
+      ["version_expose_link", { key_name: "exposed and shared", key_version: 1 }],
+    ] as const) {
+      const response = await ann.call(operation, body, gzipped);
+      expect([operation, response.headers["content-encoding"], response.json().key_value]).toEqual([operation, undefined, value]);
+    }
+    const scope = scopeString({ secret_name: ["compressible".repeat(200)] });
+    const password = vault.passwords.get(ann.email);
+    const login = { email: ann.email, password, scope, expiration_hours: 1 };
+    const tokens = await vault.post(operationPath.generate_access_token, login, gzipped);
+    expect([tokens.headers["content-encoding"], tokens.json().scope]).toEqual([undefined, scope]);
+    const { refresh_token, access_token: used_access_token } = tokens.json();
+    const refreshed = await vault.post(operationPath.refresh_token, { refresh_token, used_access_token }, gzipped);
+    expect([refreshed.headers["content-encoding"], refreshed.json().scope]).toEqual([undefined, scope]);
+  });
+
+  test("only lists of records without values and tokens are compressible", () => {
+    const all: readonly OperationDefinition[] = Object.values({ ...definitions, ...sessionOperations });
+    const compressible = all.filter((operation) => operation.compressible === true);
+    expect(compressible.map(({ name }) => name).sort()).toEqual([
+      "list_file",
+      "list_no_dup",
+      "protect_link",
+      "share_list",
+      "team_list",
+      "version_list",
+      "version_list_for_link",
+    ]);
+    for (const { response } of compressible) {
+      const schema = JSON.stringify(response === octetStream ? response : z.toJSONSchema(response));
+      expect(schema).not.toMatch(/key_value|_token|octet-stream/u);
+    }
   });
 
   test("malformed HTTP gets an error body", async () => {

@@ -16,6 +16,7 @@ export const listNoDup = defineOperation({
   request: callerRequest,
   response: z.object({ secrets: z.array(secretRecord) }),
   etag: true,
+  compressible: true,
   errors: [],
   audit: { intent: "never", fields: [] },
   example: { request: { email: sample.email }, response: { secrets: [sample.record] } },

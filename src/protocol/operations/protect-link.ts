@@ -23,6 +23,7 @@ export const protectLink = defineOperation({
     secret: secretRecord,
     secrets: z.array(secretRecord).optional().meta({ description: "As in list_no_dup; omitted with without_list: 1." }),
   }),
+  compressible: true,
   errors: ["secret_not_found", "use_unshared_operation", "ambiguous_name", "out_of_scope", "forbidden"],
   audit: { intent: "authenticated", fields: ["key_name", "owner"] },
   example: {

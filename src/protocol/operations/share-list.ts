@@ -15,6 +15,7 @@ export const shareList = defineOperation({
   authentication: "access-token",
   request: secretRequest,
   response: z.object({ key_name: z.string(), shares: z.array(listedShare) }),
+  compressible: true,
   errors: ["secret_not_found", "out_of_scope", "forbidden"],
   audit: { intent: "never", fields: ["key_name"] },
   example: {

@@ -14,6 +14,7 @@ export const teamList = defineOperation({
   request: callerRequest,
   response: z.object({ teams: z.array(teamRecord) }),
   etag: true,
+  compressible: true,
   errors: [],
   audit: { intent: "never", fields: [] },
   example: { request: { email: sample.email }, response: { teams: [sample.team] } },

@@ -15,6 +15,7 @@ export const versionListForLink = defineOperation({
   request: (limits) => secretRequest(limits).extend({ owner }),
   response: z.object({ key_name: z.string(), versions: z.array(secretRecord) }),
   etag: true,
+  compressible: true,
   errors: ["secret_not_found", "use_unshared_operation", "ambiguous_name", "out_of_scope", "forbidden"],
   audit: { intent: "never", fields: ["key_name", "owner"] },
   example: {

@@ -14,6 +14,7 @@ export const versionList = defineOperation({
   request: secretRequest,
   response: z.object({ key_name: z.string(), versions: z.array(secretRecord) }),
   etag: true,
+  compressible: true,
   errors: ["secret_not_found", "use_link_operation", "out_of_scope"],
   audit: { intent: "never", fields: ["key_name"] },
   example: {

@@ -9,7 +9,7 @@ import { listFiles, openDownload } from "../files/read-files.ts";
 import { sendBytes } from "../files/send-bytes.ts";
 import { upload } from "../files/upload.ts";
 import type { Limits } from "../limits.ts";
-import { authenticatedOperation, requireMediaType } from "./operation.ts";
+import { authenticatedOperation, compressionOf, requireMediaType } from "./operation.ts";
 import { errors } from "../errors.ts";
 
 /** Maximum size of a multipart body in addition to its files. */
@@ -35,6 +35,7 @@ function uploadHeaders({ headers }: FastifyRequest, limits: Limits): { email: st
 /** Adds the operations on files (docs/design/vault-contract.md#files). */
 export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
   app.route({
+    ...compressionOf(operations.protect_file),
     method: "POST",
     url: operations.protect_file.path,
     config: { operation: operations.protect_file },
@@ -61,23 +62,16 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
     sendList(request, reply, { files: await listFiles(context, caller) }),
   );
 
-  authenticatedOperation(
-    app,
-    context,
-    operations.download_file,
-    async ({ body, caller, request, reply }) => {
-      const { version, size, sha256, content } = await openDownload(context, caller, body.filename, body.version);
-      const etag = `"${sha256}"`;
-      reply.header("etag", etag).header("x-file-version", String(version));
-      if (isKnown(request, etag)) return reply.status(304).send();
-      reply.type("application/octet-stream").header("content-length", String(size));
-      return sendBytes(reply, content, (error) =>
-        context.logger.warn({ requestId: request.id, operation: "download_file", error }, "download cut off"),
-      );
-    },
-    // Length and strong etag are those of the uncompressed bytes.
-    { compress: false },
-  );
+  authenticatedOperation(app, context, operations.download_file, async ({ body, caller, request, reply }) => {
+    const { version, size, sha256, content } = await openDownload(context, caller, body.filename, body.version);
+    const etag = `"${sha256}"`;
+    reply.header("etag", etag).header("x-file-version", String(version));
+    if (isKnown(request, etag)) return reply.status(304).send();
+    reply.type("application/octet-stream").header("content-length", String(size));
+    return sendBytes(reply, content, (error) =>
+      context.logger.warn({ requestId: request.id, operation: "download_file", error }, "download cut off"),
+    );
+  });
 
   authenticatedOperation(app, context, operations.delete_file, async ({ body: { filename, version }, caller }) => ({
     deleted: { filename, versions: await deleteFile(context, caller, filename, version) },

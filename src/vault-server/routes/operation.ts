@@ -55,17 +55,24 @@ function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
   throw errors.invalidBody(details);
 }
 
+/**
+ * Returns the compression of an operation's route. The length of a compressed response reveals a value next to text that another user
+ * chose, so that only lists are compressed.
+ */
+export function compressionOf({ compressible }: OperationDefinition): { readonly compress?: false } {
+  return compressible === true ? {} : { compress: false };
+}
+
 /** Adds the route of an operation that needs no access token or that authenticates the caller itself. */
 export function openOperation<S extends z.ZodType, R extends ResponseSchema>(
   app: FastifyInstance,
   { limits }: VaultContext,
   operation: JsonOperation<S, R>,
   respond: (request: OperationRequest<z.output<S>>) => Promise<ResponseBody<R>>,
-  route: { readonly compress?: false } = {},
 ): void {
   const schema = operation.request(limits);
   app.route({
-    ...route,
+    ...compressionOf(operation),
     method: "POST",
     url: operation.path,
     config: { operation },
@@ -81,8 +88,6 @@ export function openOperation<S extends z.ZodType, R extends ResponseSchema>(
 export interface OperationOptions<Body> {
   /** Checks the body further, before the token. */
   readonly check?: (body: Body) => void;
-  /** Sends the response uncompressed, whatever encoding was requested. */
-  readonly compress?: false;
 }
 
 /**
@@ -94,7 +99,7 @@ export function authenticatedOperation<S extends z.ZodType<{ email: string }>, R
   context: VaultContext,
   operation: JsonOperation<S, R>,
   respond: (request: AuthenticatedRequest<z.output<S>>) => Promise<ResponseBody<R>>,
-  { check, ...route }: OperationOptions<z.output<S>> = {},
+  { check }: OperationOptions<z.output<S>> = {},
 ): void {
   const respondToCaller = async ({ body, request, reply }: OperationRequest<z.output<S>>): Promise<ResponseBody<R>> => {
     check?.(body);
@@ -103,5 +108,5 @@ export function authenticatedOperation<S extends z.ZodType<{ email: string }>, R
     await request.trail?.begin("authenticated");
     return respond({ body, caller, request, reply });
   };
-  openOperation(app, context, operation, respondToCaller, route);
+  openOperation(app, context, operation, respondToCaller);
 }
