@@ -37,7 +37,7 @@ export const errorCodes = {
   },
   out_of_scope: {
     status: 403,
-    meaning: "The token's scope does not admit the secret's metadata or name.",
+    meaning: "The token's scope does not admit the secret's metadata or name, or is limited and the request changes a team.",
     remedy: "Use a token with a wider scope.",
   },
   forbidden: {

@@ -6,6 +6,11 @@ export type ScopeAttribute = (typeof scopeAttributes)[number];
 /** The admitted values of each attribute; `"*"` admits every value. */
 export type Scope = Readonly<Record<ScopeAttribute, "*" | ReadonlySet<string>>>;
 
+/** Reports whether the scope admits every secret. */
+export function isUnlimited(scope: Scope): boolean {
+  return scopeAttributes.every((attribute) => scope[attribute] === "*");
+}
+
 /** A scope that admits every secret. */
 export const unlimitedScope: Scope = {
   cloud_type: "*",

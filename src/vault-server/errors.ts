@@ -65,6 +65,7 @@ export const errors = {
     serviceError("invalid_confirmation", "the link is invalid, already used or expired; request a new one"),
   // out_of_scope
   outOfScope: () => serviceError("out_of_scope", "the token's scope does not include this secret"),
+  limitedScope: () => serviceError("out_of_scope", "a team can be changed only with a token of unlimited scope"),
   // forbidden
   writeOnly: () => serviceError("forbidden", "the secret is shared with you for writing only"),
   readOnly: () => serviceError("forbidden", "the secret is shared with you for reading only"),

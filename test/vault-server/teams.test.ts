@@ -106,11 +106,6 @@ describe("teams", () => {
     expect(await teamsOf(bob)).toEqual([]);
     expect((await create([], cid)).json().team).toEqual({ group_id: team, creator: cid.email, members: [cid.email] });
   });
-
-  test("a token's scope does not restrict teams", async () => {
-    const narrow = await vault.client(ann.email, scopeString({ secret_name: ["nothing"] }));
-    expect((await create([], narrow)).outcome()).toBe("200");
-  });
 });
 
 describe("sharing with a team", () => {
@@ -222,5 +217,23 @@ describe("sharing with a team", () => {
     const own = (await ann.call("list_no_dup")).json().secrets.filter((secret: { key_name: string }) => secret.key_name === name);
     expect(own).toMatchObject([{ owner: ann.email, permission: "RW", shared: true }]);
     expect((await ann.call("delete_shared_key_link", { key_name: name })).outcome()).toBe("404 secret_not_found");
+  });
+
+  test("a token of limited scope lists teams but cannot change them", async () => {
+    await create(["bob@example.com"]);
+    await shareWithTeam();
+    const scoped = await vault.client(ann.email, scopeString({ classification: ["low"] }));
+    const outcomes = [
+      await add(["cid@example.com"], scoped),
+      await remove(["bob@example.com"], scoped),
+      await removeTeam(scoped),
+      await create(["cid@example.com"], scoped, `${team} other`),
+    ].map((response) => response.outcome());
+    expect(outcomes).toEqual(Array(4).fill("403 out_of_scope"));
+    expect(await reveal(cid)).toBe("404 secret_not_found");
+    expect((await teamsOf(scoped))[0].members).toEqual([ann.email, bob.email]);
+    expect(await teamNames(ann)).not.toContain(`${team} other`);
+    const unknown = await add(["cid@example.com"], scoped, `${team} other`);
+    expect(unknown.outcome()).toBe("404 team_not_found");
   });
 });

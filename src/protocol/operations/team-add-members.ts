@@ -11,11 +11,11 @@ export const teamAddMembers = defineOperation({
   tag: "Teams",
   summary: "Add members to a team",
   description:
-    "Addresses may or may not have an account. New members see what is shared with the team. Only the creator may do it.",
+    "Addresses may or may not have an account. New members see what is shared with the team. Only the creator may do it, with a token of unlimited scope.",
   authentication: "access-token",
   request: (limits) => teamRequest(limits).extend({ members: oneOrMore(userEmail, limits.entriesPerRequest) }),
   response: z.object({ team: teamRecord }),
-  errors: ["team_not_found", "forbidden"],
+  errors: ["team_not_found", "out_of_scope", "forbidden"],
   audit: { intent: "authenticated", fields: ["group_id", "members"] },
   example: { request: sample.teamMembers, response: { team: sample.team } },
 });

@@ -13,11 +13,11 @@ export const teamCreate = defineOperation({
   tag: "Teams",
   summary: "Create a team",
   description:
-    "Names are unique on a server. The caller becomes the team's creator and a member; only the creator changes the team.",
+    "Names are unique on a server. The caller becomes the team's creator and a member; only the creator changes the team. Requires a token of unlimited scope.",
   authentication: "access-token",
   request: (limits) => teamRequest(limits).extend({ members: oneOrMore(userEmail, limits.entriesPerRequest, 0).default([]) }),
   response: z.object({ team: teamRecord }),
-  errors: ["team_exists"],
+  errors: ["team_exists", "out_of_scope"],
   audit: { intent: "authenticated", fields: ["group_id", "members"] },
   example: { request: sample.teamMembers, response: { team: sample.team } },
   links: [

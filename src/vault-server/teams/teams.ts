@@ -1,4 +1,5 @@
 import type { TeamRecord } from "../../protocol/responses.ts";
+import { isUnlimited, type Scope } from "../../protocol/scope.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
@@ -22,19 +23,27 @@ export async function memberTeam(transaction: Transaction, caller: Caller, group
   return team;
 }
 
-async function createdTeam(transaction: Transaction, caller: Caller, groupId: string): Promise<Team> {
+/** Requires a scope that admits every secret, because a new member of a team reaches secrets of any scope. @throws ServiceError `out_of_scope` */
+function requireUnlimited(scope: Scope): void {
+  if (!isUnlimited(scope)) throw errors.limitedScope();
+}
+
+/** Returns a team that the caller may change. @throws ServiceError `team_not_found`, `out_of_scope`, `forbidden` */
+async function changeableTeam(transaction: Transaction, caller: Caller, groupId: string): Promise<Team> {
   const team = await findTeam(transaction, groupId);
+  requireUnlimited(caller.scope);
   if (team.creator !== caller.email) throw errors.teamCreatorOnly();
   return team;
 }
 
-/** Creates a team with the caller as its creator and a member. @throws ServiceError `team_exists` */
+/** Creates a team with the caller as its creator and a member. @throws ServiceError `out_of_scope`, `team_exists` */
 export async function createTeam(
   { store }: VaultContext,
   caller: Caller,
   groupId: string,
   members: readonly string[],
 ): Promise<TeamRecord> {
+  requireUnlimited(caller.scope);
   return store.write(async (transaction) => {
     const created = await transaction.teams.insert({ groupId, creator: caller.email, members: [caller.email, ...members] });
     if (!created) throw errors.teamExists();
@@ -50,17 +59,17 @@ function changeMembers(
 ): ChangeMembers {
   return ({ store }, caller, groupId, emails) =>
     store.write(async (transaction) => {
-      await change(transaction.teams, await createdTeam(transaction, caller, groupId), emails);
+      await change(transaction.teams, await changeableTeam(transaction, caller, groupId), emails);
       return teamRecord(await findTeam(transaction, groupId));
     });
 }
 
-/** Adds members; existing ones are ignored. @throws ServiceError `team_not_found`, `forbidden` */
+/** Adds members; existing ones are ignored. @throws ServiceError `team_not_found`, `out_of_scope`, `forbidden` */
 export const addMembers = changeMembers((teams, { groupId }, emails) => teams.addMembers(groupId, emails));
 
 /**
  * Removes members; addresses that are not members are ignored.
- * @throws ServiceError `team_not_found`, `forbidden`; `invalid_request` for the creator
+ * @throws ServiceError `team_not_found`, `out_of_scope`, `forbidden`; `invalid_request` for the creator
  */
 export const removeMembers = changeMembers(async (teams, { groupId, creator }, emails) => {
   if (emails.includes(creator)) throw errors.invalidRequest("members", "the creator stays a member: delete the team instead");
@@ -72,10 +81,10 @@ export async function listTeams({ store }: VaultContext, caller: Caller): Promis
   return (await store.read(({ teams }) => teams.list(caller.email))).map(teamRecord);
 }
 
-/** Deletes a team with its grants. @throws ServiceError `team_not_found`, `forbidden` */
+/** Deletes a team with its grants. @throws ServiceError `team_not_found`, `out_of_scope`, `forbidden` */
 export async function deleteTeam({ store }: VaultContext, caller: Caller, groupId: string): Promise<void> {
   await store.write(async (transaction) => {
-    await createdTeam(transaction, caller, groupId);
+    await changeableTeam(transaction, caller, groupId);
     await transaction.teams.remove(groupId);
   });
 }
