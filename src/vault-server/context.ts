@@ -1,5 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import type { Scope } from "../protocol/scope.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
 import type { KeyRing } from "./crypto/key-ring.ts";
 import type { Limits, PasswordCost } from "./limits.ts";
@@ -30,6 +31,8 @@ export interface VaultContext {
     take(digest: string): number;
     prune(): void;
   };
+  /** Parsed scopes of tokens. @throws InvalidScopeError */
+  readonly scopes: { parse(text: string): Scope };
   /** Audit log of all operations; `undefined` when the server keeps none. */
   readonly audit: AuditLog | undefined;
   /** Origin of the web application as users reach it, without a trailing slash; set once the server listens. */

@@ -11,6 +11,7 @@ import { HashingLimiter } from "./accounts/hashing-limiter.ts";
 import { errors } from "./errors.ts";
 import { unmatchableHash } from "./accounts/password.ts";
 import { defaultPasswordCost, type PasswordCost } from "./limits.ts";
+import { ScopeCache } from "./accounts/scope-cache.ts";
 import { TokenBuckets } from "./accounts/token-buckets.ts";
 import type { ExpiredPolicy, VaultContext } from "./context.ts";
 import { KeyRing } from "./crypto/key-ring.ts";
@@ -94,6 +95,7 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
     hashing: new HashingLimiter(CONCURRENT_HASHINGS, limits.loginQueue, () => errors.tooManyLogins(1000)),
     passwordCost,
     unmatchableHash: unmatchableHash(passwordCost),
+    scopes: new ScopeCache(),
     requestRate: new TokenBuckets(clock, limits.requestsPerSecond, limits.requestBurst),
     appUrl,
     audit,

@@ -18,6 +18,12 @@ const isAccepted = async (token: string): Promise<boolean> => {
   return response.status === 200;
 };
 
+const padded = (bytes: number) => {
+  const scope = scopeString({ secret_name: ["\u00e9"] });
+  return scope.replace("\u00e9", `\u00e9${"x".repeat(bytes - Buffer.byteLength(scope))}`);
+};
+const pairs = (count: number) => scopeString({ secret_name: Array.from({ length: count - 4 }, (_, index) => `s${index}`) });
+
 describe("access and refresh tokens", () => {
   test("a login returns the complete token response", async () => {
     const scope = scopeString({ cloud_type: ["all"], classification: ["top", "low"] });
@@ -82,6 +88,14 @@ describe("access and refresh tokens", () => {
   ])("the scope %j is rejected", async (scope) => {
     const response = await vault.logIn("ann@example.com", { scope });
     expect([response.status, response.code()]).toEqual([400, "invalid_scope"]);
+  });
+
+  test("a scope has at most 8 KiB of UTF-8 and 200 pairs", async () => {
+    for (const scope of [padded(8192), pairs(200)])
+      expect((await vault.logIn("ann@example.com", { scope })).outcome()).toBe("200");
+    for (const scope of [padded(8193), pairs(201), pairs(50_000)]) {
+      expect((await vault.logIn("ann@example.com", { scope })).outcome()).toBe("400 invalid_request");
+    }
   });
 
   test("a refresh returns a token of the same scope and lifetime and revokes nothing", async () => {

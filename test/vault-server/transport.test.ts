@@ -16,6 +16,10 @@ const operations = Object.keys(servedPath).filter((name): name is keyof typeof s
 
 const { vault, ann } = await useVault();
 
+const tags = (count: number) => ({ "if-none-match": Array(count).fill('W/"1-other"').join(", ") });
+
+const described = (bytes: Buffer) => JSON.parse(bytes.toString()).versions[0].metadata.description;
+
 const expose = async (body: string, headers: object) => {
   const response = await sendRequest(vault.url + operationPath.expose, {
     headers: { "content-type": "application/json", ...headers },
@@ -183,13 +187,27 @@ describe("transport", () => {
     expect((await ann.call("version_list", { key_name: "tagged" }, { "if-none-match": before })).status).toBe(200);
   });
 
+  test("more than 10 entity tags are invalid for every list and download", async () => {
+    await ann.call("protect", { key_name: "with tags", key_value: "v" });
+    await ann.upload([{ filename: "with tags", bytes: Buffer.from("v") }]);
+    for (const [operation, body] of [
+      ["list_no_dup", {}],
+      ["list_file", {}],
+      ["version_list", { key_name: "with tags" }],
+      ["team_list", {}],
+      ["download_file", { filename: "with tags" }],
+    ] as const) {
+      expect((await ann.call(operation, body, tags(10))).outcome()).toBe("200");
+      expect([operation, (await ann.call(operation, body, tags(11))).outcome()]).toEqual([operation, "400 invalid_request"]);
+    }
+  });
+
   const gzipped = { "accept-encoding": "gzip" };
 
   test("lists over 1 KiB are compressed on request, smaller ones are not", async () => {
     const description = "compressible ".repeat(500);
     await ann.call("protect", { key_name: "big", key_value: "v", metadata: { description } });
     await ann.call("protect", { key_name: "small", key_value: "v" });
-    const described = (bytes: Buffer) => JSON.parse(bytes.toString()).versions[0].metadata.description;
     const gzip = await ann.call("version_list", { key_name: "big" }, gzipped);
     expect([gzip.headers["content-encoding"], described(gunzipSync(gzip.bytes))]).toEqual(["gzip", description]);
     const brotli = await ann.call("version_list", { key_name: "big" }, { "accept-encoding": "br" });

@@ -1,4 +1,5 @@
 import { octetStream, type OperationDefinition, type OperationLink, type RequestLimits } from "../define-operation.ts";
+import { MAX_TAGS } from "../entity-tags.ts";
 import { errorCodes } from "../error-codes.ts";
 import { errorsOf } from "./errors-of.ts";
 import { toJsonSchema, type JsonSchema } from "./json-schema.ts";
@@ -49,8 +50,8 @@ const ifNoneMatch: HeaderParameter = {
   name: "if-none-match",
   in: "header",
   required: false,
-  description: "Etags that the client has; a matching response is not sent again.",
-  schema: { type: "string" },
+  description: `At most ${MAX_TAGS} etags that the client has; a matching response is not sent again.`,
+  schema: { type: "string", pattern: `^[^,]*(,[^,]*){0,${MAX_TAGS - 1}}$` },
 };
 
 function headerParameters({ properties = {}, required = [] }: JsonSchema): HeaderParameter[] {

@@ -1,4 +1,3 @@
-import { parseScope } from "../../protocol/parse-scope.ts";
 import { unlimitedScope, type Scope } from "../../protocol/scope.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
@@ -26,7 +25,7 @@ async function identify(context: VaultContext, request: SessionRequest): Promise
     throw errors.invalidAccessToken();
   }
   countRequest(context, digest);
-  return { email: token.email, scope: parseScope(token.scope) };
+  return { email: token.email, scope: context.scopes.parse(token.scope) };
 }
 
 /**

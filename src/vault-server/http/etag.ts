@@ -1,20 +1,23 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { MAX_TAGS } from "../../protocol/entity-tags.ts";
+import { errors } from "../errors.ts";
 
 function opaque(tag: string): string {
   return tag.trim().replace(/^W\//u, "");
 }
 
-/** Returns the quoted tags in `if-none-match`, weak or not. */
+/** Returns the quoted tags in `if-none-match`, weak or not. @throws ServiceError `invalid_request` when there are more than 10 */
 export function knownTags({ headers }: FastifyRequest): string[] {
-  return (headers["if-none-match"] ?? "").split(",").map(opaque);
+  const tags = (headers["if-none-match"] ?? "").split(",", MAX_TAGS + 1);
+  if (tags.length > MAX_TAGS) throw errors.invalidRequest("if-none-match", `at most ${MAX_TAGS} entity tags`);
+  return tags.map(opaque);
 }
 
-/** Reports whether `if-none-match` has this tag, by weak comparison (RFC 9110, section 13.1.2). */
+/** Reports whether `if-none-match` has this tag, by weak comparison (RFC 9110, section 13.1.2). @throws ServiceError of `knownTags` */
 export function isKnown(request: FastifyRequest, etag: string): boolean {
-  const header = request.headers["if-none-match"];
-  if (header === undefined) return false;
-  return header.trim() === "*" || header.split(",").some((tag) => opaque(tag) === opaque(etag));
+  const tags = knownTags(request);
+  return (tags.length === 1 && tags[0] === "*") || tags.includes(opaque(etag));
 }
 
 /**

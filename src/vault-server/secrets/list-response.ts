@@ -8,10 +8,16 @@ import { sendJson } from "../http/json-stream.ts";
 import { jsonOf, openList } from "./list-secrets.ts";
 import type { ListValidityCache } from "./list-validity-cache.ts";
 
-/** Returns the entity tag of a list at a time: it depends on the time, the user, the scope and the revision of the list. */
-function tagOf(timestamp: number, { email, scope }: Caller, revision: string): string {
-  const list = createHash("sha256").update(JSON.stringify([email, formatScope(scope), revision]));
-  return `W/"${timestamp}-${list.digest("base64url")}"`;
+/** Returns the part of a list's entity tag that depends on the user, the scope and the revision of the list. */
+function digestOf({ email, scope }: Caller, revision: string): string {
+  return createHash("sha256")
+    .update(JSON.stringify([email, formatScope(scope), revision]))
+    .digest("base64url");
+}
+
+/** Returns the entity tag of a list at a time. */
+function tagOf(timestamp: number, digest: string): string {
+  return `W/"${timestamp}-${digest}"`;
 }
 
 /** Returns the timestamp of a tag; `*` matches the current list. */
@@ -32,16 +38,17 @@ export async function respondWithList(
   const asOf = context.clock.now();
   const known = await context.store.read(({ listRevisions }) => listRevisions.of(email));
   reply.header("cache-control", "private, no-cache");
+  const digest = digestOf(caller, known);
   const same = knownTags(request)
     .map((tag) => timestampOf(tag, validity.since(email, known, asOf)))
     .filter((timestamp) => validity.isSame(email, known, timestamp, asOf))
-    .map((timestamp) => tagOf(timestamp, caller, known))
+    .map((timestamp) => tagOf(timestamp, digest))
     .find((tag) => isKnown(request, tag));
   if (same !== undefined) return reply.header("etag", same).status(304).send();
 
   const list = await openList(context, caller);
   const { revision, now: from } = list;
-  reply.header("etag", tagOf(validity.since(email, revision, from), caller, revision));
+  reply.header("etag", tagOf(validity.since(email, revision, from), revision === known ? digest : digestOf(caller, revision)));
   const pieces = jsonOf({}, list, ({ consistent, until }) => {
     if (consistent) validity.remember(email, { revision, from, until });
   });
