@@ -97,7 +97,7 @@ export const errorCodes = {
   team_exists: { status: 409, meaning: "The team's name is taken on this server.", remedy: "Choose another name." },
   too_large: {
     status: 413,
-    meaning: "The body, a value or a file exceeds the server's limit.",
+    meaning: "The body, a value, the metadata of a version or a file exceeds the server's limit.",
     remedy: "Send less; `GET /v1/openapi.json` states the limits.",
   },
   unsupported_media_type: {

@@ -51,7 +51,8 @@ export const metadataObject = z
     type: "object",
     properties: z.toJSONSchema(standardMetadata, { io: "input" }).properties,
     additionalProperties: true,
-    description: "Changes the given names and keeps the others. Custom names accept any JSON value.",
+    description:
+      "Changes the given names and keeps the others. Custom names accept any JSON value. The sum is limited in size and number of names.",
   });
 
 /** Renames `enviroment_type` to `environment_type`, unless the correct spelling is present. */

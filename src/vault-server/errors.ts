@@ -101,6 +101,8 @@ export const errors = {
   // too_large
   bodyTooLarge: () => serviceError("too_large", "the request body is too large"),
   valueTooLarge: (maxBytes: number) => serviceError("too_large", `key_value is larger than ${maxBytes} bytes`),
+  metadataTooLarge: (maxBytes: number) =>
+    serviceError("too_large", `the metadata of the version would be larger than ${maxBytes} bytes of JSON`),
   fileTooLarge: (maxBytes: number) => serviceError("too_large", `a file is larger than ${maxBytes} bytes`),
   // unsupported_media_type
   unsupportedMediaType: (expected: string) =>

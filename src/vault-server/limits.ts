@@ -5,6 +5,9 @@ export interface Limits {
   readonly jsonDepth: number;
   /** Maximum size of a secret value in UTF-8. */
   readonly secretValueBytes: number;
+  /** Maximum size of a version's metadata as JSON in UTF-8, and maximum number of its names, the standard ones included. */
+  readonly metadataBytes: number;
+  readonly metadataNames: number;
   readonly fileBytes: number;
   readonly filesPerRequest: number;
   /** Maximum length of the name of a secret, file or team, in code points. */
@@ -32,6 +35,8 @@ export const defaultLimits: Limits = {
   jsonBodyBytes: 2 * 1024 * 1024,
   jsonDepth: 64,
   secretValueBytes: 1024 * 1024,
+  metadataBytes: 64 * 1024,
+  metadataNames: 100,
   fileBytes: 64 * 1024 * 1024,
   filesPerRequest: 100,
   nameCharacters: 256,

@@ -27,6 +27,8 @@ const update = (caller: VaultClient, name: string, body: object) =>
   caller.call("update_key_metadata", { key_name: name, key_version: 1, ...body });
 const remove = (caller: VaultClient, keyName: unknown) => caller.call("delete", { key_name: keyName });
 
+const numbered = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, index) => [`name-${index}`, 1]));
+
 describe("version_delete", () => {
   test("responds not found for unknown names and versions, and keeps the only version", async () => {
     const name = await fresh();
@@ -138,6 +140,39 @@ describe("update_key_metadata", () => {
     const body = `{"email":"${ann.email}","key_name":"${name}","key_version":1,"metadata":{"__proto__":{"polluted":1}}}`;
     expect((await sendRequest(`${vault.url}/v1/user/secret/update_key_metadata`, { headers, body })).outcome()).toBe("200");
     expect((await ann.call("expose", { key_name: name })).bytes.toString()).toContain(`"__proto__":{"polluted":1}`);
+  });
+
+  test("metadata of at most 64 KiB and 100 names is stored, more changes nothing", async () => {
+    const name = await fresh();
+    await shareWithBob(name, "W");
+    const stored = async () => (await ann.call("version_list_for_link", { key_name: name })).json().versions[0].metadata;
+    const free = 65_536 - Buffer.byteLength(JSON.stringify({ ...(await stored()), note: "" }));
+    const full = `\u00e9${"x".repeat(free - 2)}`;
+    expect((await update(bob, name, { metadata: { note: `${full}x` } })).outcome()).toBe("413 too_large");
+    expect((await update(bob, name, { metadata: { note: full } })).outcome()).toBe("200");
+    expect((await update(bob, name, { metadata: { other: "" } })).outcome()).toBe("413 too_large");
+    expect((await update(bob, name, { description: "n/a, longer" })).outcome()).toBe("413 too_large");
+    expect(await stored()).toMatchObject({ note: full, description: "n/a" });
+    await update(bob, name, { metadata: { note: "short" } });
+    expect((await update(bob, name, { metadata: numbered(94) })).outcome()).toBe("400 invalid_request");
+    expect(Object.keys(await stored())).toHaveLength(7);
+    expect((await update(bob, name, { metadata: numbered(93) })).outcome()).toBe("200");
+    expect((await update(bob, name, { metadata: { name: 1 } })).outcome()).toBe("400 invalid_request");
+    expect(Object.keys(await stored())).toHaveLength(100);
+  });
+
+  test("protect creates no secret and no version when metadata is too large or has too many names", async () => {
+    const name = await fresh();
+    for (const [metadata, outcome] of [
+      [{ note: "x".repeat(65_536) }, "413 too_large"],
+      [numbered(95), "400 invalid_request"],
+    ] as const) {
+      for (const key_name of [name, `${name} new`]) {
+        expect((await ann.call("protect", { key_name, key_value: "next", metadata })).outcome()).toBe(outcome);
+      }
+    }
+    expect(await versionNumbers(name)).toEqual([1]);
+    expect(await listNames(ann)).not.toContain(`${name} new`);
   });
 
   test("requires W; a grantee with W can change a shared secret and set its owner", async () => {

@@ -15,6 +15,8 @@ const limits = {
   jsonBodyBytes: 3 * 1024 * 1024,
   jsonDepth: 17,
   secretValueBytes: 1000,
+  metadataBytes: 65_536,
+  metadataNames: 100,
   fileBytes: 1024 * 1024,
   filesPerRequest: 7,
   requestsPerSecond: 51,

@@ -9,6 +9,8 @@ export interface DocumentLimits extends RequestLimits {
   readonly jsonBodyBytes: number;
   readonly jsonDepth: number;
   readonly secretValueBytes: number;
+  readonly metadataBytes: number;
+  readonly metadataNames: number;
   readonly fileBytes: number;
   readonly requestsPerSecond: number;
   readonly requestBurst: number;
@@ -47,6 +49,7 @@ function description(limits: DocumentLimits): string {
     "Every operation is a POST. Where a list is expected, a single string is accepted as a list of one; unknown members of a body are ignored. " +
       "Checks run in this order: path and method, content type and size, JSON and shape, token, rate, email, lookup, scope, permission.",
     `Limits of this server: a JSON body ${mebibytes(limits.jsonBodyBytes)} of UTF-8 and ${limits.jsonDepth} levels deep, a secret value ${mebibytes(limits.secretValueBytes)}, ` +
+      `metadata of a version ${limits.metadataBytes / 1024} KiB of JSON and ${limits.metadataNames} names, ` +
       `a file ${mebibytes(limits.fileBytes)}, ${limits.filesPerRequest} files in one request, names ${limits.nameCharacters} characters, ` +
       `${limits.requestsPerSecond} requests a second for each token with bursts of ${limits.requestBurst}.`,
     "The web application sends its session instead of a token; sessions and the operations under /app/ are not part of this document.",

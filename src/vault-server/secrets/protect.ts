@@ -2,12 +2,13 @@ import type { Limits } from "../limits.ts";
 import { errors } from "../errors.ts";
 import { randomUUID } from "node:crypto";
 import type { SecretRecord } from "../../protocol/responses.ts";
-import { defaultMetadata, mergeMetadata, type Metadata } from "../../protocol/metadata.ts";
+import { defaultMetadata, type Metadata } from "../../protocol/metadata.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { requireWrite, requireReach } from "../access/permission.ts";
 import { pickOwnUnshared } from "../access/pick-secret.ts";
 import { currentKey } from "../store/current-key.ts";
+import { changedMetadata } from "./changed-metadata.ts";
 import { secretRecord } from "./secret-record.ts";
 import type { Secret, SecretVersion } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
@@ -63,14 +64,15 @@ async function addVersion(
 /**
  * Creates the caller's secret, or a new version of it whose metadata is merged with that of the latest version
  * (docs/design/vault-contract.md#secrets).
- * @throws ServiceError `use_link_operation` when it is shared; `out_of_scope` when it lies outside the scope, before or after
+ * @throws ServiceError `use_link_operation` when it is shared; `out_of_scope` when it lies outside the scope, before or after; of
+ *   `changedMetadata`
  */
 export async function protect(context: VaultContext, caller: Caller, request: ProtectRequest): Promise<SecretRecord> {
   const now = context.clock.now();
   return context.store.write(async (transaction) => {
     const known = pickOwnUnshared(await candidates(transaction, caller, request.name, now));
     if (known) requireReach(caller.scope, request.name, known.latest.metadata);
-    const metadata = mergeMetadata(known?.latest.metadata ?? defaultMetadata, request.metadata);
+    const metadata = changedMetadata(context.limits, known?.latest.metadata ?? defaultMetadata, request.metadata);
     requireReach(caller.scope, request.name, metadata);
 
     const secret = known?.secret ?? (await createSecret(transaction, caller.email, request, now));

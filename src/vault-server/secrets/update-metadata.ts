@@ -1,9 +1,10 @@
 import type { SecretRecord } from "../../protocol/responses.ts";
-import { mergeMetadata, type Metadata } from "../../protocol/metadata.ts";
+import type { Metadata } from "../../protocol/metadata.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { requireWrite, requireReach } from "../access/permission.ts";
 import { pickAny } from "../access/pick-secret.ts";
+import { changedMetadata } from "./changed-metadata.ts";
 import { secretRecord } from "./secret-record.ts";
 import { candidates } from "./find-secret.ts";
 import { errors } from "../errors.ts";
@@ -20,7 +21,7 @@ export interface MetadataUpdate {
 /**
  * Changes the metadata of one version of a shared or an unshared secret (docs/design/vault-contract.md#secret-metadata).
  * @throws ServiceError `secret_not_found`, `ambiguous_name`; `out_of_scope`, before or after; `forbidden` without W;
- * `version_not_found`
+ * `version_not_found`; of `changedMetadata`
  */
 export async function updateMetadata(context: VaultContext, caller: Caller, update: MetadataUpdate): Promise<SecretRecord> {
   const now = context.clock.now();
@@ -31,7 +32,7 @@ export async function updateMetadata(context: VaultContext, caller: Caller, upda
     requireWrite(found);
     const version = await transaction.secrets.version(secret.id, update.version);
     if (!version) throw errors.secretVersionNotFound();
-    const changed = { ...version, metadata: mergeMetadata(version.metadata, update.changes), updatedAt: now };
+    const changed = { ...version, metadata: changedMetadata(context.limits, version.metadata, update.changes), updatedAt: now };
     if (version.version === latest.version) requireReach(caller.scope, secret.name, changed.metadata);
     await transaction.secrets.updateVersion(secret.id, changed);
     return secretRecord(found, changed, now);
