@@ -6,8 +6,10 @@ import type { Operation } from "./operation-paths.ts";
 export interface RequestLimits {
   /** Code points of a name. */
   readonly nameCharacters: number;
-  /** Entries of a list, and shares that one request may create. */
+  /** Entries of a list. */
   readonly entriesPerRequest: number;
+  /** Shares that one request may create: names times recipients. */
+  readonly sharesPerRequest: number;
   readonly filesPerRequest: number;
 }
 

@@ -12,8 +12,10 @@ export interface Limits {
   readonly filesPerRequest: number;
   /** Maximum length of the name of a secret, file or team, in code points. */
   readonly nameCharacters: number;
-  /** Maximum number of entries of a list in a request, and of shares that one request creates. */
+  /** Maximum number of entries of a list in a request. */
   readonly entriesPerRequest: number;
+  /** Maximum number of shares that one request creates: names times recipients. */
+  readonly sharesPerRequest: number;
   /** Sustained request rate per token; `requestBurst` requests may arrive simultaneously. */
   readonly requestsPerSecond: number;
   readonly requestBurst: number;
@@ -41,6 +43,7 @@ export const defaultLimits: Limits = {
   filesPerRequest: 100,
   nameCharacters: 256,
   entriesPerRequest: 10_000,
+  sharesPerRequest: 200,
   requestsPerSecond: 50,
   requestBurst: 200,
   loginFailuresPerAccount: 5,

@@ -15,6 +15,8 @@ beforeEach(async () => {
 
 const grant = (key_name: string, to: string) => ({ key_name, to, permission: "RW", state: "active" });
 
+const users = (count: number) => Array.from({ length: count }, (_, index) => `p${index}@example.com`);
+
 describe("share", () => {
   test.each([
     ["no recipient", {}],
@@ -28,7 +30,9 @@ describe("share", () => {
     ["no sharing user", { usr_id_to: ["bob@example.com"], usr_id_from: undefined }],
     ["no name", { usr_id_to: ["bob@example.com"], key_name: [] }],
     ["a control character in the team's name", { group_id_to: "a\nb" }],
-    ["too many grants", { usr_id_to: Array.from({ length: 5001 }, (_, i) => `p${i}@example.com`), key_name: ["a", "b"] }],
+    ["more than 200 grants", { usr_id_to: users(101), key_name: ["a", "b"] }],
+    ["more than 200 users", { usr_id_to: users(201) }],
+    ["a team and more than 200 names", { group_id_to: "team", key_name: Array.from({ length: 201 }, (_, i) => `n${i}`) }],
   ])("rejects %s", async (_what, body) => {
     expect((await secret.share(body)).outcome()).toBe("400 invalid_request");
     expect(await secret.outcomeOfReading(bob)).toBe("404 secret_not_found");
@@ -83,6 +87,22 @@ describe("share", () => {
     const single = await secret.share({ key_name: secret.name, usr_id_to: bob.email, permission: "RW" });
     expect(single.json()).toEqual({ shared: [grant(secret.name, bob.email)] });
     expect([await secret.outcomeOfReading(bob), await secret.outcomeOfReading(cid)]).toEqual(["200", "200"]);
+  });
+
+  test("creates up to 200 shares in one request and none beyond", async () => {
+    const other = await SharedSecret.create(ann);
+    const share = (count: number) =>
+      ann.call("share", {
+        key_name: [secret.name, other.name],
+        permission: "R",
+        usr_id_from: ann.email,
+        usr_id_to: users(count),
+      });
+    const sharesOf = async (name: string) => (await ann.call("share_list", { key_name: name })).json().shares.length;
+    expect((await share(101)).outcome()).toBe("400 invalid_request");
+    expect([await sharesOf(secret.name), await sharesOf(other.name)]).toEqual([0, 0]);
+    expect((await share(100)).json().shared).toHaveLength(200);
+    expect([await sharesOf(secret.name), await sharesOf(other.name)]).toEqual([100, 100]);
   });
 
   test("R lists and reads, W writes, RW does both; sharing again replaces the permission", async () => {

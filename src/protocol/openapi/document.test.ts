@@ -12,6 +12,7 @@ import { openApiDocument } from "./document.ts";
 const limits = {
   nameCharacters: 5,
   entriesPerRequest: 2,
+  sharesPerRequest: 2,
   jsonBodyBytes: 3 * 1024 * 1024,
   jsonDepth: 17,
   secretValueBytes: 1000,
@@ -76,7 +77,7 @@ test("every operation documents its error codes, each under its status", () => {
 });
 
 test("examples conform to the schemas of their request and response", () => {
-  const wide = openApiDocument("1.2.3", { ...limits, nameCharacters: 256, entriesPerRequest: 10 });
+  const wide = openApiDocument("1.2.3", { ...limits, nameCharacters: 256, entriesPerRequest: 10, sharesPerRequest: 10 });
   for (const [path, { post }] of Object.entries(wide.paths)) {
     const { request, response }: OperationDefinition["example"] = operations[post.operationId as Operation].example;
     const body = post.requestBody.content["application/json"];

@@ -6,9 +6,9 @@ import { sample } from "../sample-values.ts";
 import { bothKindsOfRecipient, recipientsRequest, hasOneKindOfRecipient, recipientsOf } from "../schemas/recipients.ts";
 import { callerEmail } from "../schemas/request-fields.ts";
 
-/** Parses the recipients into `to`. */
-function shareRequest(limits: RequestLimits) {
-  return recipientsRequest(limits)
+/** Parses the recipients into `to`. Neither list is longer than the number of shares, because neither is empty. */
+function shareRequest({ nameCharacters, sharesPerRequest }: RequestLimits) {
+  return recipientsRequest({ nameCharacters, entriesPerRequest: sharesPerRequest })
     .extend({
       usr_id_from: callerEmail,
       permission: z.enum(["R", "W", "RW"]).meta({ description: "R reads and lists, W changes value and metadata, RW both." }),
@@ -23,8 +23,8 @@ function shareRequest(limits: RequestLimits) {
       if (!to) return reject("usr_id_to", "send usr_id_to or group_id_to");
       if (to.kind === "users") {
         if (to.emails.includes(canonicalEmail(body.email))) return reject("usr_id_to", "names the sharing user");
-        if (body.key_name.length * to.emails.length > limits.entriesPerRequest)
-          return reject("key_name", `at most ${limits.entriesPerRequest} shares in one request`);
+        if (body.key_name.length * to.emails.length > sharesPerRequest)
+          return reject("key_name", `at most ${sharesPerRequest} shares in one request`);
       }
       return { ...body, to };
     })
@@ -39,7 +39,7 @@ export const share = defineOperation({
   tag: "Shared secrets",
   summary: "Share secrets with users or a team",
   description:
-    "Send either usr_id_to, without the caller, or group_id_to, a team the caller is a member of. Creates all shares or none; " +
+    "Send either usr_id_to, without the caller, or group_id_to, a team the caller is a member of. Creates all shares or none, at most 200; " +
     "sharing again replaces the permission. Invited recipients get an email. Only the creator may do it.",
   authentication: "access-token",
   request: shareRequest,

@@ -15,7 +15,10 @@ interface NamedRecipients {
 }
 
 /** Body fields that `share` and `unshare` have in common. */
-export function recipientsRequest({ nameCharacters, entriesPerRequest }: RequestLimits) {
+export function recipientsRequest({
+  nameCharacters,
+  entriesPerRequest,
+}: Pick<RequestLimits, "nameCharacters" | "entriesPerRequest">) {
   const name = nameSchema(nameCharacters);
   return z.object({
     email: callerEmail,
