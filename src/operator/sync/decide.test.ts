@@ -21,7 +21,7 @@ const syncedKey = (source: string, version: number): SyncedKey => ({ version, so
 
 function owned(
   synced: Readonly<Record<string, number>>,
-  changes: { annotationsCorrupted?: boolean; content?: string } = {},
+  changes: { annotationsCorrupted?: boolean; content?: string; controlled?: boolean } = {},
 ): TargetState {
   const keys = Object.entries(synced).map(([key, version]) => [key, syncedKey(key, version)] as const);
   return ownedTarget(new Map(keys), changes);
@@ -156,6 +156,13 @@ describe("decide for an owned target", () => {
     ["keeps it if the spec has no items", syncResource([]), [], owned({ a: 3 }), "keep"],
   ])("%s", (_, resource, resolutions, target, plan) => {
     expect(summary(decide(resource, resolutions, target))).toBe(plan);
+  });
+
+  test("repairs it if its controller is a deleted resource of the same name, or missing", () => {
+    const former = { controlled: false };
+    expect(summary(decide(both, [found(a, 3), found(b, 4)], owned({ a: 3, b: 4 }, former)))).toBe("repair a=target@3 b=target@4");
+    expect(summary(decide(both, [found(a, 3), missing(b)], owned({ a: 3, b: 4 }, former)))).toBe("repair a=target@3 b=target@4");
+    expect(summary(decide(both, [found(a, 9), found(b, 4)], owned({ a: 3, b: 4 }, former)))).toBe("write a=vault@9 b=target@4");
   });
 
   test("keeps the synced version of an entry that regressed, is ambiguous or lacks its version", () => {

@@ -29,6 +29,8 @@ export type Plan<C extends Candidate = Candidate> =
   | { readonly action: "keep" }
   /** According to its annotations, the target has exactly these keys already: check that, and write it if not. */
   | { readonly action: "verify"; readonly entries: readonly Entry<C>[] }
+  /** The target has exactly these keys already, but its owner reference is missing or names a deleted resource. */
+  | { readonly action: "repair"; readonly entries: readonly Entry<C>[] }
   | { readonly action: "write"; readonly entries: readonly Entry<C>[] }
   | { readonly action: "delete"; readonly uid: string; readonly resourceVersion: string };
 
@@ -149,5 +151,6 @@ export function decide<C extends Candidate>(
   const lossless = resolutions.every((resolution) => resolution.state === "found" || isDropped(resource, resolution));
   if (target.state === "owned" && target.annotationsCorrupted && !lossless) return { plan: { action: "keep" }, readyCondition };
   const unchanged = entries.length === synced.size && entries.every((entry) => entry.from === "target");
-  return { plan: { action: unchanged ? "verify" : "write", entries }, readyCondition };
+  if (!unchanged) return { plan: { action: "write", entries }, readyCondition };
+  return { plan: { action: target.state === "owned" && target.controlled ? "verify" : "repair", entries }, readyCondition };
 }

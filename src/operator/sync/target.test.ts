@@ -68,6 +68,15 @@ describe("isOwnedBy", () => {
     expect(targetState(resource, metadata({ owners: [], annotations: {} }))).toEqual({ state: "foreign", owner: undefined });
   });
 
+  test("targetState reports whether the controller is this very resource", () => {
+    expect(targetState(resource, metadata({}))).toMatchObject({ controlled: true });
+    expect(targetState(resource, metadata({ owners: [] }))).toMatchObject({ state: "owned", controlled: false });
+    const former = { uid: "former", name: "db", controller: true };
+    expect(targetState(resource, metadata({ owners: [former] }))).toMatchObject({ state: "owned", controlled: false });
+    const owner = { uid: "uid-of-the-resource", name: "", controller: false };
+    expect(targetState(resource, metadata({ owners: [owner] }))).toMatchObject({ state: "owned", controlled: false });
+  });
+
   test("targetState returns absent without an object", () => {
     expect(targetState(resource, undefined)).toEqual({ state: "absent" });
   });

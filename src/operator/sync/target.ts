@@ -43,6 +43,8 @@ export type TargetState =
       readonly synced: ReadonlyMap<string, SyncedKey>;
       /** The annotations are malformed or incomplete: the target may have more keys than `synced`. */
       readonly annotationsCorrupted: boolean;
+      /** Its controller is this very resource. If it is a deleted one of the same name, Kubernetes deletes the target. */
+      readonly controlled: boolean;
     };
 
 /** Returns a short digest that identifies an entry of the vault. It is not keyed: names are not secret, values are. */
@@ -98,13 +100,16 @@ function syncedKeys(annotations: Readonly<Record<string, string>>): {
   return { synced, annotationsCorrupted: synced.size === 0 || synced.size < Math.max(versions.size, sources.size) };
 }
 
+const isControlledBy = ({ uid }: SyncResource, { owners }: TargetMetadata): boolean =>
+  owners.some((owner) => owner.controller && owner.uid === uid);
+
 /**
  * Reports whether an existing object belongs to this resource: the resource is its controller, or the object has the operator's
  * label and names the resource as its owner, because the resource was deleted and recreated. See
  * docs/design/security.md#target-takeover.
  */
 export function isOwnedBy(resource: SyncResource, metadata: TargetMetadata): boolean {
-  if (metadata.owners.some((owner) => owner.controller && owner.uid === resource.uid)) return true;
+  if (isControlledBy(resource, metadata)) return true;
   // An object with another controller belongs to that one, whatever its labels. A deleted resource of the same name does not
   // count.
   if (metadata.owners.some((owner) => owner.controller && owner.name !== resource.name)) return false;
@@ -120,6 +125,7 @@ export function targetState(resource: SyncResource, metadata: TargetMetadata | u
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
     content: metadata.annotations[CONTENT_ANNOTATION],
+    controlled: isControlledBy(resource, metadata),
     ...syncedKeys(metadata.annotations),
   };
 }

@@ -36,5 +36,5 @@ export function candidate(latest: number, changes: Partial<Candidate> = {}): Can
 /** Returns a target that the resource owns and that contains these keys, with `changes`. */
 export function ownedTarget(synced: ReadonlyMap<string, SyncedKey>, changes: Partial<OwnedTarget> = {}): OwnedTarget {
   const identity = { state: "owned", uid: "uid-1", resourceVersion: "41" } as const;
-  return { ...identity, content: "digest", synced, annotationsCorrupted: false, ...changes };
+  return { ...identity, content: "digest", synced, annotationsCorrupted: false, controlled: true, ...changes };
 }

@@ -76,8 +76,10 @@ export class TargetWriter<C extends Candidate> {
           return unchanged(context);
         case "verify":
           return await this.#verify(plan.entries, context);
+        case "repair":
+          return await this.#replace(plan.entries, await this.#read(context), "repaired", context);
         case "write":
-          return await this.#write(plan.entries, context);
+          return await this.#replace(plan.entries, await this.#read(context), "updated", context);
         case "delete":
           await this.remove(resource, plan, context.signal);
           return { ...unchangedOutcome(context.readyCondition, new Map()), effect: "deleted", changed: true };
@@ -116,10 +118,6 @@ export class TargetWriter<C extends Candidate> {
       return unchanged(context);
     }
     return this.#replace(entries, current, "repaired", context);
-  }
-
-  async #write(entries: readonly Entry<C>[], context: PlanContext<C>): Promise<Outcome> {
-    return this.#replace(entries, await this.#read(context), "updated", context);
   }
 
   /** Writes the complete target, unless its content cannot be assembled now or must not replace the current one. */
