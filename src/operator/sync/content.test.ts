@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Redacted } from "../../lib/redacted.ts";
 import { byKey, type Content, contentDigest, readContent, renderContent, sizeOf } from "./content.ts";
 import type { TargetKind } from "./sync-resource.ts";
+import type { SyncedKey } from "./target.ts";
 
 const KINDS: readonly TargetKind[] = ["Secret", "ConfigMap"];
 const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);
@@ -150,7 +151,7 @@ test("sizeOf returns the size of the values only", () => {
 
 describe("contentDigest", () => {
   const key = new Redacted(text("key of the installation"));
-  const digest = (given: Content): string => contentDigest(key, given);
+  const digest = (given: Content): string => contentDigest(key, { type: "Opaque", content: given, synced: new Map() });
 
   test("is independent of the order of the keys", () => {
     fc.assert(
@@ -219,9 +220,26 @@ describe("contentDigest", () => {
     );
   });
 
+  test("differs for another type, and for another version, source or creation time of a key", () => {
+    const given: Content = new Map([["a", text("x")]]);
+    const claims: [string, SyncedKey][][] = [
+      [],
+      [["a", { version: 1, source: "s" }]],
+      [["a", { version: 2, source: "s" }]],
+      [["a", { version: 1, source: "t" }]],
+      [["a", { version: 1, source: "s", createdAt: 1_763_700_000_000 }]],
+      [["b", { version: 1, source: "s" }]],
+    ];
+    const digests = ["Opaque", "kubernetes.io/tls", undefined].flatMap((type) =>
+      claims.map((claimed) => contentDigest(key, { type, content: given, synced: new Map(claimed) })),
+    );
+    expect(new Set(digests).size).toBe(digests.length);
+  });
+
   test("differs for another HMAC key and from a plain hash", () => {
     const given: Content = new Map([["a", text("hunter2")]]);
-    expect(contentDigest(new Redacted(text("another")), given)).not.toBe(digest(given));
+    const other = new Redacted(text("another"));
+    expect(contentDigest(other, { type: "Opaque", content: given, synced: new Map() })).not.toBe(digest(given));
     expect(digest(given)).toMatch(/^[\w-]{43}$/);
   });
 });

@@ -1,6 +1,7 @@
 import { createHmac } from "node:crypto";
 import type { Redacted } from "../../lib/redacted.ts";
 import type { TargetKind } from "./sync-resource.ts";
+import { formatSource, type SyncedKey } from "./target.ts";
 
 /** The bytes of a target by key. */
 export type Content = ReadonlyMap<string, Uint8Array>;
@@ -8,18 +9,44 @@ export type Content = ReadonlyMap<string, Uint8Array>;
 /** Compares entries by the code units of their keys, independently of the locale. */
 export const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : a > b ? 1 : 0);
 
+/** Everything that the digest of a target covers. */
+export interface DigestInput {
+  /** Type of a Secret; `undefined` for a ConfigMap. */
+  readonly type: string | undefined;
+  readonly content: Content;
+  /** The origin that the annotations claim for each key. */
+  readonly synced: ReadonlyMap<string, SyncedKey>;
+}
+
 /**
- * Returns the base64url HMAC-SHA256 of a content under the key of the installation. Each key and value is prefixed with its
- * length, so that different contents never produce the same input. A plain hash would let a reader of the metadata guess short
- * values.
+ * Returns the base64url HMAC-SHA256 of a target under the key of the installation. It covers what the annotations claim, so that an
+ * edited version or source is noticed like an edited value. Each text and value is prefixed with its length, and each list with its
+ * size, so that different targets never produce the same input. A plain hash would let a reader of the metadata guess short values.
  */
-export function contentDigest(key: Redacted<Uint8Array>, content: Content): string {
+export function contentDigest(key: Redacted<Uint8Array>, { type = "", content, synced }: DigestInput): string {
   const hmac = createHmac("sha256", key.reveal());
+  const add = (text: string): void => void hmac.update(`${Buffer.byteLength(text)}:${text}`);
+  add(type);
+  hmac.update(`${content.size}:`);
   for (const [name, bytes] of [...content].sort(byKey)) {
-    hmac.update(`${Buffer.byteLength(name)}:${name}${bytes.byteLength}:`).update(bytes);
+    add(name);
+    hmac.update(`${bytes.byteLength}:`).update(bytes);
+  }
+  for (const [name, claim] of [...synced].sort(byKey)) {
+    add(name);
+    add(`${claim.version}`);
+    add(formatSource(claim));
   }
   return hmac.digest("base64url");
 }
+
+/** Reports whether two contents have the same keys and bytes. */
+export function isSameContent(one: Content, other: Content): boolean {
+  return one.size === other.size && [...one].every(([key, bytes]) => isSameBytes(bytes, other.get(key)));
+}
+
+const isSameBytes = (one: Uint8Array, other: Uint8Array | undefined): boolean =>
+  other !== undefined && Buffer.compare(one, other) === 0;
 
 /** Returns the number of bytes of all values. */
 export const sizeOf = (content: Content): number => {

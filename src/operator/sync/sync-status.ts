@@ -23,16 +23,21 @@ export function readStatus(kind: SyncResource["kind"], status: unknown): SyncSta
   return (kind === "VaultSecret" ? secretStatus : fileStatus).safeParse(status ?? {}).data ?? {};
 }
 
-/**
- * Returns the deadline of the source of an item according to an earlier status, in milliseconds since the epoch; `undefined` if
- * that status does not contain the item.
- */
-export function earlierItem(status: SyncStatus, item: SyncItem): { readonly deleteAt: number | undefined } | undefined {
+/** An item according to an earlier status. */
+export interface EarlierItem {
+  /** Version in the target. */
+  readonly version: number | undefined;
+  /** Deadline of the source in milliseconds since the epoch. */
+  readonly deleteAt: number | undefined;
+}
+
+/** Returns an item according to an earlier status; `undefined` if that status does not contain it. */
+export function earlierItem(status: SyncStatus, item: SyncItem): EarlierItem | undefined {
   for (const entry of status.items ?? []) {
     const [targetKey, source] = "filename" in entry ? [entry.key, entry.filename] : [entry.secretKey, entry.key];
     if (targetKey !== item.targetKey || source !== item.source) continue;
     const deleteAt = Date.parse(entry.deleteAt ?? "");
-    return { deleteAt: Number.isNaN(deleteAt) ? undefined : deleteAt };
+    return { version: entry.version, deleteAt: Number.isNaN(deleteAt) ? undefined : deleteAt };
   }
   return undefined;
 }

@@ -116,6 +116,20 @@ export function isOwnedBy(resource: SyncResource, metadata: TargetMetadata): boo
   return metadata.labels[MANAGED_BY_LABEL] === MANAGED_BY && metadata.annotations[OWNER_ANNOTATION] === ownerName(resource);
 }
 
+/**
+ * Returns the state of a target whose annotations are not those that the operator wrote. Its versions are the ones that the status
+ * reported last, so that an edit neither hides a version that went back nor claims one. See
+ * docs/design/engine.md#identity-of-target-bytes.
+ */
+export function withoutClaims(state: TargetState, reported: (targetKey: string) => number | undefined): TargetState {
+  if (state.state !== "owned") return state;
+  const synced = [...state.synced].flatMap(([key, claim]): [string, SyncedKey][] => {
+    const version = reported(key);
+    return version === undefined ? [] : [[key, { ...claim, version }]];
+  });
+  return { ...state, synced: new Map(synced), annotationsCorrupted: true };
+}
+
 /** Returns the state of a target from its metadata; `undefined` means that no such object exists. */
 export function targetState(resource: SyncResource, metadata: TargetMetadata | undefined): TargetState {
   if (metadata === undefined) return { state: "absent" };

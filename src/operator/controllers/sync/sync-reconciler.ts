@@ -11,7 +11,7 @@ import { decide, type Fetch, targetConflict } from "../../sync/decide.ts";
 import { type Candidate, type Remembered, type Resolution, resolveItem } from "../../sync/resolve.ts";
 import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import { nextStatus, readStatus, type StatusInput, earlierItem, type SyncStatus, wasReady } from "../../sync/sync-status.ts";
-import { isOwnedBy, sourceId, type TargetState, targetState } from "../../sync/target.ts";
+import { isOwnedBy, sourceId, type TargetState, targetState, withoutClaims } from "../../sync/target.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
 import { isVaultError } from "../../vault-client/vault-error.ts";
@@ -24,7 +24,7 @@ import { RetryLaterError } from "./sync-failure.ts";
 import type { FetchedBytes, SourceKind } from "./source-kind.ts";
 import { targetDescriptor } from "./target-metadata.ts";
 import type { TargetView } from "./target-view.ts";
-import type { TargetWriter } from "./target-writer.ts";
+import { type TargetWriter, UntrustedTargetError } from "./target-writer.ts";
 
 export interface SyncReconcilerOptions<C extends Candidate> {
   readonly kind: SourceKind<C>;
@@ -144,10 +144,25 @@ export class SyncReconciler<C extends Candidate> {
   }
 
   async #syncFromSnapshot(context: SyncContext, access: ConnectionAccess, snapshot: Snapshot): Promise<SyncResult | undefined> {
-    const { key, resource, signal } = context;
-    const { connection, staleSince } = access;
     const state = await this.#targetState(context);
     if (state === "deleting") return undefined;
+    const corrupted = state.state === "owned" && state.annotationsCorrupted;
+    try {
+      return await this.#decideAndApply(context, access, snapshot, corrupted ? withReported(context, state) : state);
+    } catch (error) {
+      if (!(error instanceof UntrustedTargetError)) throw error;
+      return this.#decideAndApply(context, access, snapshot, withReported(context, state));
+    }
+  }
+
+  async #decideAndApply(
+    context: SyncContext,
+    access: ConnectionAccess,
+    snapshot: Snapshot,
+    state: TargetState,
+  ): Promise<SyncResult | undefined> {
+    const { key, resource, signal } = context;
+    const { connection, staleSince } = access;
     const resolutions = this.#resolve(context, access.account, snapshot, state);
     const { plan, readyCondition } = decide(resource, resolutions, state);
     const fetchBytes = async ({ candidate, version }: Fetch<C>): Promise<FetchedBytes> => {
@@ -228,6 +243,15 @@ export class SyncReconciler<C extends Candidate> {
     this.#deadlines.set(key, new Map(resolutions.flatMap((resolution) => knownDeadline(resolution))));
     return resolutions;
   }
+}
+
+/** Returns the state of an edited target with the versions that the last status reported instead of those it claims. */
+function withReported({ resource, before }: SyncContext, state: TargetState): TargetState {
+  const items = new Map(resource.items.map((item) => [item.targetKey, item]));
+  return withoutClaims(state, (targetKey) => {
+    const item = items.get(targetKey);
+    return item && earlierItem(before, item)?.version;
+  });
 }
 
 const deadlineKey = ({ targetKey, source, owner = "" }: SyncItem): string => `${targetKey}\n${source}\n${owner}`;

@@ -3,7 +3,7 @@ import type { Redacted } from "../../../lib/redacted.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
-import { type Content, contentDigest, readContent } from "../../sync/content.ts";
+import { type Content, contentDigest, isSameContent, readContent } from "../../sync/content.ts";
 import type { Entry, Plan } from "../../sync/decide.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import type { Candidate } from "../../sync/resolve.ts";
@@ -36,15 +36,19 @@ export interface PlanContext<C extends Candidate> {
   readonly signal: AbortSignal;
 }
 
-/** The existing target with its content. `trusted`: the content is the one that the operator wrote. */
+/** The existing target with its content. `trusted`: content and annotations are those that the operator wrote. */
 interface CurrentTarget {
   readonly object: KubeObject | undefined;
   readonly content: Content;
-  readonly digest: string | undefined;
   readonly trusted: boolean;
 }
 
-const noTarget: CurrentTarget = { object: undefined, content: new Map(), digest: undefined, trusted: false };
+const noTarget: CurrentTarget = { object: undefined, content: new Map(), trusted: false };
+
+/** The digest of the target does not match: the plan has to be decided again without relying on its annotations. */
+export class UntrustedTargetError extends Error {
+  override readonly name = "UntrustedTargetError";
+}
 
 function versionsOf(state: TargetState): Map<string, number> {
   if (state.state !== "owned") return new Map();
@@ -67,6 +71,7 @@ export class TargetWriter<C extends Candidate> {
   /**
    * Applies a plan. Failures that the vault or a user has to resolve are part of the outcome.
    * @throws KubeError when the reconcile is to be retried (a conflict, an unavailable API server)
+   * @throws UntrustedTargetError when the plan is to be decided again without the annotations of the target
    */
   async apply(plan: Plan<C>, context: PlanContext<C>): Promise<Outcome> {
     const { resource, state } = context;
@@ -128,6 +133,10 @@ export class TargetWriter<C extends Candidate> {
     context: PlanContext<C>,
   ): Promise<Outcome> {
     const { resource, state, readyCondition, fetchBytes, signal } = context;
+    // The plan relies on annotations that do not match the content: a forged version could take the target back to a lower one.
+    if (state.state === "owned" && !current.trusted && !state.annotationsCorrupted) {
+      throw new UntrustedTargetError("the target was edited");
+    }
     const gathered = await gatherContent(entries, current, state, fetchBytes);
     if (gathered.state === "unavailable") return unchanged(context);
     if (gathered.state === "failed") return failedOutcome(gathered.failure, versionsOf(state), state.state === "owned");
@@ -137,13 +146,14 @@ export class TargetWriter<C extends Candidate> {
 
     const { api, owner, targets, contentKey } = this.#options;
     const descriptor = targetDescriptor[resource.target.kind];
-    const digest = contentDigest(contentKey, content);
+    const type = resource.target.kind === "Secret" ? (resource.target.type ?? "Opaque") : undefined;
+    const digest = contentDigest(contentKey, { type, content, synced });
     const target = renderTarget({ resource, owner, content, digest, synced }, current.object?.metadata);
     const exists = current.object !== undefined;
     const written = await (exists ? api.replace(descriptor, target, signal) : api.create(descriptor, target, signal));
     targets.recordWrite(resource, written);
     const versions = new Map([...synced].map(([key, { version }]) => [key, version]));
-    const changed = digest !== current.digest;
+    const changed = !exists || !isSameContent(content, current.content);
     return { ...unchangedOutcome(readyCondition, versions), effect: exists ? effect : "created", changed };
   }
 
@@ -165,8 +175,9 @@ export class TargetWriter<C extends Candidate> {
       throw new RetryLaterError("the target was changed concurrently");
     }
     const content = readContent(kind, object);
-    const digest = contentDigest(contentKey, content);
-    return { object, content, digest, trusted: digest === state.content };
+    const type = typeof object.type === "string" ? object.type : undefined;
+    const digest = contentDigest(contentKey, { type, content, synced: state.synced });
+    return { object, content, trusted: digest === state.content && !state.annotationsCorrupted };
   }
 }
 

@@ -1,0 +1,62 @@
+import { describe, expect, test } from "vitest";
+import { SyncScene } from "../../../../test/support/kube/sync-scene.ts";
+
+/** Returns a scene whose target has this version. */
+async function synced(version: number): Promise<SyncScene> {
+  const scene = new SyncScene();
+  scene.vault.lists({ name: "db", version });
+  expect(await scene.reconcile()).toBe(`vault db@${version}, Synced`);
+  return scene;
+}
+
+describe("SyncReconciler after an edit of the target's annotations", () => {
+  test("rewrites a target that claims the current version and has the bytes of an earlier one", async () => {
+    const scene = await synced(1);
+    scene.vault.lists({ name: "db", version: 2 });
+    scene.annotate({ "vaultsync.dev/versions": '{"password":2}' });
+    expect(await scene.reconcile()).toBe("vault db@2, Synced");
+  });
+
+  test("reverts a version that is higher than that of the vault, and follows later ones", async () => {
+    const scene = await synced(1);
+    const written = scene.target?.metadata.annotations;
+    scene.annotate({ "vaultsync.dev/versions": '{"password":99}' });
+    expect(await scene.reconcile()).toBe("vault db@1, Synced");
+    expect(scene.target?.metadata.annotations).toEqual(written);
+    scene.vault.lists({ name: "db", version: 2 });
+    expect(await scene.reconcile()).toBe("vault db@2, Synced");
+  });
+
+  test("reverts a higher version also if another annotation is malformed", async () => {
+    const scene = await synced(1);
+    scene.annotate({ "vaultsync.dev/versions": '{"password":99,"other":1}' });
+    expect(await scene.reconcile()).toBe("vault db@1, Synced");
+  });
+
+  test("reverts another source", async () => {
+    const scene = await synced(1);
+    const written = scene.target?.metadata.annotations;
+    scene.annotate({ "vaultsync.dev/sources": '{"password":"another"}' });
+    expect(await scene.reconcile()).toBe("vault db@1, Synced");
+    expect(scene.target?.metadata.annotations).toEqual(written);
+  });
+
+  test("does not follow a lower version of the vault", async () => {
+    const scene = await synced(5);
+    scene.vault.lists({ name: "db", version: 4 });
+    for (const version of [3, 5, 99]) {
+      scene.annotate({ "vaultsync.dev/versions": `{"password":${version}}` });
+      expect(await scene.reconcile()).toBe("vault db@5, VersionRegressed");
+      expect(scene.status.items).toMatchObject([{ version: 5, latest: 4 }]);
+    }
+  });
+
+  test("leaves the target unchanged while its source is missing", async () => {
+    const scene = await synced(1);
+    scene.vault.lists();
+    scene.annotate({ "vaultsync.dev/versions": '{"password":99}' });
+    expect(await scene.reconcile()).toBe("vault db@1, SourceMissing");
+    scene.vault.lists({ name: "db", version: 2 });
+    expect(await scene.reconcile()).toBe("vault db@2, Synced");
+  });
+});
