@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { candidate, ownedTarget, syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
+import { candidate, ownedTarget, syncItem, syncResource, VAULT } from "../../../test/support/kube/sync-resource.ts";
 import { decide } from "./decide.ts";
 import { type Candidate, type Remembered, type Resolution, resolveItem } from "./resolve.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";
@@ -36,7 +36,10 @@ const syncedKeys = fc
   .map(
     (keys) =>
       new Map(
-        Object.entries(keys).map(([name, from]) => [name, { version: from.version, source: sourceId(from.source, from.owner) }]),
+        Object.entries(keys).map(([name, from]) => [
+          name,
+          { version: from.version, source: sourceId(VAULT, from.source, from.owner) },
+        ]),
       ),
   );
 
@@ -120,7 +123,7 @@ test("decide fetches a lower version of an entry only if it is pinned or accepte
       const lower = plan.entries.filter((entry) => {
         const fetch = entry.from === "target" ? entry.refetch : entry.fetch;
         const synced = the.synced.get(entry.targetKey);
-        if (fetch === undefined || synced?.source !== sourceId(entry.item.source, fetch.candidate.owner)) return false;
+        if (fetch === undefined || synced?.source !== sourceId(VAULT, entry.item.source, fetch.candidate.owner)) return false;
         const asked = entry.item.version !== "latest" || the.resource.accepted.has(`${entry.item.source}@${fetch.version}`);
         return fetch.version < synced.version && !asked;
       });
@@ -181,7 +184,7 @@ test("decide reuses bytes only of the desired version and entry, or of an unavai
         expect(entry.synced).toEqual(the.synced.get(entry.targetKey));
         if (entry.refetch === undefined) continue;
         const { candidate: from, version: meant } = entry.refetch;
-        expect(entry.synced).toEqual({ version: meant, source: sourceId(entry.item.source, from.owner) });
+        expect(entry.synced).toEqual({ version: meant, source: sourceId(VAULT, entry.item.source, from.owner) });
       }
     }),
     runs,
@@ -210,7 +213,7 @@ test("decide only verifies a target that was just written", () => {
           entry.targetKey,
           entry.from === "target"
             ? entry.synced
-            : { version: entry.fetch.version, source: sourceId(entry.item.source, entry.fetch.candidate.owner) },
+            : { version: entry.fetch.version, source: sourceId(VAULT, entry.item.source, entry.fetch.candidate.owner) },
         ]),
       );
       expect(decide(the.resource, the.resolutions, ownedTarget(synced)).plan.action).toBe("verify");
@@ -221,7 +224,9 @@ test("decide only verifies a target that was just written", () => {
 
 test("decide does not write an unchanged target, whatever the order of the items", () => {
   const items = [syncItem("a"), syncItem("b"), syncItem("c")];
-  const synced = new Map(items.map(({ targetKey }) => [targetKey, { version: 1, source: sourceId(targetKey, OWNERS[0]) }]));
+  const synced = new Map(
+    items.map(({ targetKey }) => [targetKey, { version: 1, source: sourceId(VAULT, targetKey, OWNERS[0]) }]),
+  );
   const state = ownedTarget(synced);
   fc.assert(
     fc.property(fc.shuffledSubarray(items, { minLength: 3 }), (order) => {

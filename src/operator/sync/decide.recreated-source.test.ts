@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { candidate, ownedTarget, syncResource } from "../../../test/support/kube/sync-resource.ts";
+import { candidate, ownedTarget, syncResource, VAULT } from "../../../test/support/kube/sync-resource.ts";
 import { decide } from "./decide.ts";
 import type { Resolution } from "./resolve.ts";
 import { sourceId, type TargetState } from "./target.ts";
@@ -14,7 +14,7 @@ function found(createdAt: number | undefined): Resolution {
 }
 
 function syncedTarget(createdAt: number | undefined): TargetState {
-  const synced = new Map([["password", { version: 1, source: sourceId("db", "ops@example.com"), createdAt }]]);
+  const synced = new Map([["password", { version: 1, source: sourceId(VAULT, "db", "ops@example.com"), createdAt }]]);
   return ownedTarget(synced);
 }
 

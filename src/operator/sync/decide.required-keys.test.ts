@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { candidate, ownedTarget, syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
+import { candidate, ownedTarget, syncItem, syncResource, VAULT } from "../../../test/support/kube/sync-resource.ts";
 import { decide } from "./decide.ts";
 import { sourceId } from "./target.ts";
 
 /** The API server rejects a typed Secret without a key that its type requires. */
 const items = [syncItem("tls.crt"), syncItem("tls.key")];
 const resource = syncResource(items, { target: { kind: "Secret", name: "tls", type: "kubernetes.io/tls" } });
-const synced = new Map(items.map(({ source }) => [source, { version: 1, source: sourceId(source, "ops@example.com") }]));
+const synced = new Map(items.map(({ source }) => [source, { version: 1, source: sourceId(VAULT, source, "ops@example.com") }]));
 const target = ownedTarget(synced);
 
 test("decide keeps a typed Secret unchanged if the source of a required key was removed", () => {

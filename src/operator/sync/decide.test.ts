@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { candidate, ownedTarget, syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
+import { candidate, ownedTarget, syncItem, syncResource, VAULT } from "../../../test/support/kube/sync-resource.ts";
 import { type Decision, decide, MAX_TARGET_BYTES } from "./decide.ts";
 import type { Resolution } from "./resolve.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";
@@ -17,7 +17,7 @@ const found = (item: SyncItem, version: number, sizes?: ReadonlyMap<number, numb
 const removed = (item: SyncItem): Resolution => ({ state: "removed", item, deleteAt: DEADLINE });
 const missing = (item: SyncItem): Resolution => ({ state: "missing", item, deleteAt: undefined });
 
-const syncedKey = (source: string, version: number): SyncedKey => ({ version, source: sourceId(source, OWNER) });
+const syncedKey = (source: string, version: number): SyncedKey => ({ version, source: sourceId(VAULT, source, OWNER) });
 
 function owned(
   synced: Readonly<Record<string, number>>,

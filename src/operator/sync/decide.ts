@@ -61,7 +61,9 @@ const isDropped = ({ whenRemoved }: SyncResource, { state }: Resolution): boolea
 function isCurrent({ version, source, createdAt }: SyncedKey, item: SyncItem, fetch: Fetch): boolean {
   const listed = fetch.candidate.createdAt?.get(fetch.version);
   const sameCreation = createdAt === undefined || listed === undefined || createdAt === listed;
-  return version === fetch.version && source === sourceId(item.source, fetch.candidate.owner) && sameCreation;
+  return (
+    version === fetch.version && source === sourceId(fetch.candidate.vault, item.source, fetch.candidate.owner) && sameCreation
+  );
 }
 
 function entryOf<C extends Candidate>(

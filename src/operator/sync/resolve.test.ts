@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { candidate, syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
+import { candidate, syncItem, syncResource, VAULT } from "../../../test/support/kube/sync-resource.ts";
 import { type Candidate, type Remembered, resolveItem } from "./resolve.ts";
 import type { SyncItem } from "./sync-resource.ts";
 import { sourceId } from "./target.ts";
@@ -14,7 +14,7 @@ function resolve(item: SyncItem, candidates: readonly Candidate[], remembered = 
 }
 
 const synced = (version: number, owner: string | undefined = "ops@example.com", source = "db"): Remembered => ({
-  synced: { version, source: sourceId(source, owner) },
+  synced: { version, source: sourceId(VAULT, source, owner) },
   deleteAt: undefined,
 });
 
@@ -31,6 +31,12 @@ describe("resolveItem selects", () => {
     expect(resolve(syncItem("db"), [candidate(3, dba)], { ...remembered, sameName: false }).state).toBe("found");
     // The account's own entry replaces it without consent.
     expect(resolve(syncItem("db"), [candidate(4)], { ...synced(3, dba.owner), sameName: true }).state).toBe("found");
+  });
+
+  test("an entry of another owner in another vault than the synced one", () => {
+    const remembered = { ...synced(3), sameName: true };
+    const elsewhere = candidate(1, { ...dba, vault: "another" });
+    expect(resolve(syncItem("db"), [elsewhere], remembered)).toMatchObject({ state: "found", version: 1 });
   });
 
   test("the own entry before shared ones, whatever the order of the list", () => {
@@ -106,5 +112,6 @@ describe("resolveItem for a version", () => {
   test("follows a lower version of another entry", () => {
     expect(resolve(syncItem("db"), [candidate(1)], synced(5, "dba@example.com")).state).toBe("found");
     expect(resolve(syncItem("db"), [candidate(1)], synced(5, "ops@example.com", "former")).state).toBe("found");
+    expect(resolve(syncItem("db"), [candidate(1, { vault: "another" })], synced(5)).state).toBe("found");
   });
 });

@@ -1,10 +1,12 @@
 import { isAccepted, type SyncItem, type SyncResource } from "./sync-resource.ts";
-import { type SyncedKey, sourceId } from "./target.ts";
+import { isFromVault, type SyncedKey, sourceId } from "./target.ts";
 
 /**
  * An entry of the vault's list that matches the name of an item. Timestamps are in milliseconds since the epoch, sizes in bytes.
  */
 export interface Candidate {
+  /** `vaultId` of the vault that lists it. */
+  readonly vault: string;
   readonly owner: string | undefined;
   /** Created by the account of the connection itself. */
   readonly own: boolean;
@@ -73,14 +75,16 @@ export function resolveItem<C extends Candidate>(
   }
   const { synced, sameName } = remembered;
   // The synced entry is gone and another user shares one of the same name, which must not replace it without consent.
-  const isAnother = item.owner === undefined && !chosen.own && sameName === true && synced !== undefined;
-  if (isAnother && synced.source !== sourceId(item.source, chosen.owner))
+  const id = sourceId(chosen.vault, item.source, chosen.owner);
+  const isAnother = synced !== undefined && synced.source !== id && isFromVault(synced, chosen.vault);
+  if (isAnother && item.owner === undefined && !chosen.own && sameName === true) {
     return { state: "other-owner", item, candidate: chosen };
+  }
   if (item.version !== "latest") {
     const exists = chosen.sizes === undefined ? item.version <= chosen.latest : chosen.sizes.has(item.version);
     return { state: exists ? "found" : "no-version", item, candidate: chosen, version: item.version };
   }
-  const wentBack = synced?.source === sourceId(item.source, chosen.owner) && synced.version > chosen.latest;
+  const wentBack = synced?.source === id && synced.version > chosen.latest;
   if (wentBack && !isAccepted(resource, item, chosen.latest)) {
     return { state: "regressed", item, candidate: chosen, syncedVersion: synced.version };
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
-import { isOwnedBy, sourceId, type TargetMetadata, targetState } from "./target.ts";
+import { isOwnedBy, sourceId, type TargetMetadata, targetState, vaultId } from "./target.ts";
 
 const resource = syncResource([syncItem("a")]);
 
@@ -146,17 +146,32 @@ describe("targetState for an owned object", () => {
   );
 });
 
-test("sourceId differs for every pair of name and owner", () => {
+test("sourceId differs for every vault, name and owner", () => {
   const ids = [
-    sourceId("db", "a@b"),
-    sourceId("db", undefined),
-    sourceId("db", ""),
-    sourceId("db", "null"),
-    sourceId("dba@b", undefined),
-    sourceId('db","a@b', undefined),
-    sourceId("d", "ba@b"),
+    sourceId("v", "db", "a@b"),
+    sourceId("v", "db", undefined),
+    sourceId("v", "db", ""),
+    sourceId("v", "db", "null"),
+    sourceId("v", "dba@b", undefined),
+    sourceId("v", 'db","a@b', undefined),
+    sourceId("v", "d", "ba@b"),
+    sourceId("w", "db", "a@b"),
   ];
   expect(new Set(ids).size).toBe(ids.length);
-  expect(sourceId("db", "a@b")).toBe(sourceId("db", "a@b"));
-  expect(ids[0]).toMatch(/^[\w-]{16}$/);
+  expect(sourceId("v", "db", "a@b")).toBe(sourceId("v", "db", "a@b"));
+  expect(ids[0]).toMatch(/^v\.[\w-]{16}$/);
+});
+
+test("vaultId differs for every base URL and account, but not for case or a default port", () => {
+  const id = vaultId("https://vault.example.com", "ops@example.com");
+  const others = [
+    vaultId("https://vault.example.com", "dba@example.com"),
+    vaultId("https://other.example.com", "ops@example.com"),
+    vaultId("http://vault.example.com", "ops@example.com"),
+    vaultId("https://vault.example.com:8443", "ops@example.com"),
+    vaultId("https://vault.example.com/team-a", "ops@example.com"),
+    vaultId("https://vault.example.com/team-b", "ops@example.com"),
+  ];
+  expect(new Set([id, ...others]).size).toBe(7);
+  expect(vaultId("https://Vault.example.com:443/", "Ops@example.com")).toBe(id);
 });

@@ -47,13 +47,24 @@ export type TargetState =
       readonly controlled: boolean;
     };
 
-/** Returns a short digest that identifies an entry of the vault. It is not keyed: names are not secret, values are. */
-export function sourceId(source: string, owner: string | undefined): string {
-  return createHash("sha256")
-    .update(JSON.stringify([source, owner ?? null]))
-    .digest("base64url")
-    .slice(0, 16);
+const shortDigest = (identity: readonly unknown[]): string =>
+  createHash("sha256").update(JSON.stringify(identity)).digest("base64url").slice(0, 16);
+
+/**
+ * Returns a short digest that identifies an account of a vault. It covers the whole base URL, because several vaults may share one
+ * origin. It is not keyed: addresses and names are not secret, values are.
+ */
+export function vaultId(url: string, account: string): string {
+  return shortDigest([new URL(url).href.replace(/\/+$/, ""), account.toLowerCase()]);
 }
+
+/** Returns the identity of an entry of a vault: that of the vault and a short digest of the entry's name and owner. */
+export function sourceId(vault: string, source: string, owner: string | undefined): string {
+  return `${vault}.${shortDigest([source, owner ?? null])}`;
+}
+
+/** Reports whether the source of a synced key is an entry of this vault. */
+export const isFromVault = ({ source }: SyncedKey, vault: string): boolean => source.startsWith(`${vault}.`);
 
 /** Returns the value of the owner annotation. */
 export const ownerName = (resource: SyncResource): string => `${resource.kind}/${resource.name}`;

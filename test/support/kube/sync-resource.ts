@@ -27,9 +27,12 @@ export function syncResource(items: readonly SyncItem[], changes: Partial<SyncRe
   };
 }
 
+/** Identity of the vault of {@link candidate}. */
+export const VAULT = "vault";
+
 /** Returns an entry of the vault's list that the account owns and that has no deadlines, with `changes`. */
 export function candidate(latest: number, changes: Partial<Candidate> = {}): Candidate {
-  const own = { owner: "ops@example.com", own: true, latest };
+  const own = { vault: VAULT, owner: "ops@example.com", own: true, latest };
   return { ...own, sizes: undefined, expiresAt: undefined, deleteAt: undefined, ...changes };
 }
 

@@ -7,7 +7,7 @@ import { TargetView } from "../../../src/operator/controllers/sync/target-view.t
 import { TargetWriter } from "../../../src/operator/controllers/sync/target-writer.ts";
 import { ObjectStore } from "../../../src/operator/kube/cache/object-store.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
-import type { TargetMetadata } from "../../../src/operator/sync/target.ts";
+import { type TargetMetadata, vaultId } from "../../../src/operator/sync/target.ts";
 import type { SecretRecord, SecretValue } from "../../../src/operator/vault-client/connection.ts";
 import { readStatus } from "../../../src/operator/sync/sync-status.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
@@ -116,7 +116,9 @@ export class SyncScene {
   /** Opens, or replaces, a connection of this name to a vault of the same name. */
   connect(name: string): SceneVault {
     const connection = new SceneVault(name, this.clock);
-    this.#connections.set(`shop/${name}`, { connection, account: "ops@example.com", staleSince: undefined, intervalMs: 60_000 });
+    const account = "ops@example.com";
+    const vault = vaultId(`https://${name}.example.com`, account);
+    this.#connections.set(`shop/${name}`, { connection, vault, account, staleSince: undefined, intervalMs: 60_000 });
     return connection;
   }
 

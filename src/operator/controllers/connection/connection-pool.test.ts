@@ -5,7 +5,7 @@ import { ConnectionPool } from "./connection-pool.ts";
 
 const KEY = "shop/vault";
 const INTERVAL = 60_000;
-const wanted = { fingerprint: "1", account: "ops@example.com", intervalMs: INTERVAL };
+const wanted = { fingerprint: "1", vault: "vault", account: "ops@example.com", intervalMs: INTERVAL };
 
 function setUp(exists = true) {
   const clock = new VirtualClock();
@@ -39,10 +39,16 @@ describe("ConnectionPool.get", () => {
     expect(setUp(true).connections.get(KEY)).toBe("opening");
   });
 
-  test("returns account and interval of an open connection", async () => {
+  test("returns vault, account and interval of an open connection", async () => {
     const { connections, open } = setUp();
     const connection = await open();
-    expect(connections.get(KEY)).toEqual({ connection, account: "ops@example.com", intervalMs: INTERVAL, staleSince: undefined });
+    expect(connections.get(KEY)).toEqual({
+      connection,
+      vault: "vault",
+      account: "ops@example.com",
+      intervalMs: INTERVAL,
+      staleSince: undefined,
+    });
     expect(connections.connection(KEY)).toBe(connection);
   });
 

@@ -20,6 +20,7 @@ export interface ConnectionListener {
 
 interface Opened {
   readonly connection: Connection;
+  readonly vault: string;
   readonly account: string;
   readonly intervalMs: number;
   readonly fingerprint: string;
@@ -61,9 +62,9 @@ export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
     const entry = this.#entries.get(key);
     if (entry === undefined) return this.#exists(key) ? "opening" : undefined;
     if ("notReady" in entry) return entry;
-    const { connection, account, intervalMs, stale, openedAt } = entry;
+    const { connection, vault, account, intervalMs, stale, openedAt } = entry;
     const lastResponseAt = connection.snapshot?.listedAt ?? openedAt;
-    return { connection, account, intervalMs, staleSince: stale ? lastResponseAt : undefined };
+    return { connection, vault, account, intervalMs, staleSince: stale ? lastResponseAt : undefined };
   }
 
   /** Returns the open connection; `undefined` if there is none or it cannot be opened. */
@@ -75,7 +76,7 @@ export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
   /** Opens the connection, or reopens it if `fingerprint` differs from that of the open one. */
   async ensure(
     key: string,
-    wanted: { readonly fingerprint: string; readonly account: string; readonly intervalMs: number },
+    wanted: Pick<Opened, "fingerprint" | "vault" | "account" | "intervalMs">,
     open: (callbacks: ConnectionCallbacks) => Connection,
   ): Promise<void> {
     const current = this.#entries.get(key);

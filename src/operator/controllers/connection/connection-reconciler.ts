@@ -7,6 +7,7 @@ import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
+import { vaultId } from "../../sync/target.ts";
 import type { Connection } from "../../vault-client/connection.ts";
 import { StatusWriter } from "../status/status-writer.ts";
 import { readPassword } from "./read-password.ts";
@@ -77,6 +78,7 @@ export class ConnectionReconciler {
     const wanted = {
       // Includes the uid: a connection that was recreated under the same name is another one.
       fingerprint: JSON.stringify([object.metadata.uid, spec]),
+      vault: vaultId(settings.url, spec.email),
       account: spec.email,
       intervalMs: settings.refreshIntervalMs,
     };

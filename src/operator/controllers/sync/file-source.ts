@@ -30,12 +30,13 @@ export const fileSource: SourceKind<FileCandidate> = {
   parse: (object) => parseResource("VaultFile", vaultFileSpec, object, desiredState),
   covers: (snapshot) => snapshot.fileCount !== undefined,
   changed: ({ files }) => files,
-  candidates: (snapshot, item) => {
+  candidates: (snapshot, item, { vault }) => {
     const record = snapshot.file(item.source);
     if (record === undefined) return [];
     return [
       {
         record,
+        vault,
         owner: undefined,
         own: true,
         latest: record.version,

@@ -77,8 +77,8 @@ async function fetchEntry<C extends Candidate>(
   into: Gathering,
 ): Promise<SyncFailure | undefined> {
   const { source, version: requested } = item;
-  const { owner, createdAt } = fetch.candidate;
-  const id = sourceId(source, owner);
+  const { vault, owner, createdAt } = fetch.candidate;
+  const id = sourceId(vault, source, owner);
   try {
     const { bytes, version } = await fetchBytes(fetch);
     // The response may be older than the list; it must not take the target back to an earlier version.

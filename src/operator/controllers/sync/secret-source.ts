@@ -29,9 +29,10 @@ export const secretSource: SourceKind<SecretCandidate> = {
   parse: (object) => parseResource("VaultSecret", vaultSecretSpec, object, desiredState),
   covers: () => true,
   changed: ({ secrets }) => secrets,
-  candidates: (snapshot, item, account) =>
+  candidates: (snapshot, item, { vault, account }) =>
     snapshot.secrets(item.source).map((record) => ({
       record,
+      vault,
       owner: record.owner,
       own: record.owner === undefined || record.owner.toLowerCase() === account.toLowerCase(),
       latest: record.version,

@@ -60,3 +60,32 @@ describe("SyncReconciler after an edit of the target's annotations", () => {
     expect(await scene.reconcile()).toBe("vault db@2, Synced");
   });
 });
+
+describe("SyncReconciler after a change to another vault", () => {
+  test.each([3, 1, 9])("fetches the value again if the synced version is 3 and that of the other vault %i", async (version) => {
+    const scene = new SyncScene();
+    scene.vault.lists({ name: "db", version: 3 });
+    expect(await scene.reconcile()).toBe("vault db@3, Synced");
+    scene.connect("other").lists({ name: "db", version });
+    scene.follow("other");
+    expect(await scene.reconcile()).toBe(`other db@${version}, Synced`);
+  });
+
+  test("follows an entry that another user shares", async () => {
+    const scene = new SyncScene();
+    scene.vault.lists({ name: "db", version: 3, owner: "dba@example.com" });
+    expect(await scene.reconcile()).toBe("vault db@3, Synced");
+    scene.connect("other").lists({ name: "db", owner: "dev@example.com" });
+    scene.follow("other");
+    expect(await scene.reconcile()).toBe("other db@1, Synced");
+  });
+
+  test("keeps the target while the other vault does not list its source", async () => {
+    const scene = new SyncScene();
+    scene.vault.lists({ name: "db", version: 3 });
+    await scene.reconcile();
+    scene.connect("other").lists();
+    scene.follow("other");
+    expect(await scene.reconcile()).toBe("vault db@3, SourceMissing");
+  });
+});

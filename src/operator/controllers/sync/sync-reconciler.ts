@@ -163,7 +163,7 @@ export class SyncReconciler<C extends Candidate> {
   ): Promise<SyncResult | undefined> {
     const { key, resource, signal } = context;
     const { connection, staleSince } = access;
-    const resolutions = this.#resolve(context, access.account, snapshot, state);
+    const resolutions = this.#resolve(context, access, snapshot, state);
     const { plan, readyCondition } = decide(resource, resolutions, state);
     const fetchBytes = async ({ candidate, version }: Fetch<C>): Promise<FetchedBytes> => {
       try {
@@ -229,16 +229,21 @@ export class SyncReconciler<C extends Candidate> {
     return metadata?.deleting === true ? "deleting" : targetState(resource, metadata);
   }
 
-  #resolve({ key, resource, before }: SyncContext, account: string, snapshot: Snapshot, state: TargetState): Resolution<C>[] {
+  #resolve(
+    { key, resource, before }: SyncContext,
+    access: ConnectionAccess,
+    snapshot: Snapshot,
+    state: TargetState,
+  ): Resolution<C>[] {
     const { kind, clock } = this.#options;
     const deadlines = this.#deadlines.get(key);
     const resolutions = resource.items.map((item) => {
       const synced = state.state === "owned" ? state.synced.get(item.targetKey) : undefined;
       const earlier = earlierItem(before, item);
-      const otherOwner = item.owner !== undefined && synced?.source !== sourceId(item.source, item.owner);
+      const otherOwner = item.owner !== undefined && synced?.source !== sourceId(access.vault, item.source, item.owner);
       const deleteAt = deadlines === undefined ? earlier?.deleteAt : deadlines.get(deadlineKey(item));
       const remembered: Remembered = { synced, sameName: earlier !== undefined, deleteAt: otherOwner ? undefined : deleteAt };
-      return resolveItem(resource, item, kind.candidates(snapshot, item, account), remembered, clock.now());
+      return resolveItem(resource, item, kind.candidates(snapshot, item, access), remembered, clock.now());
     });
     this.#deadlines.set(key, new Map(resolutions.flatMap((resolution) => knownDeadline(resolution))));
     return resolutions;
