@@ -60,6 +60,10 @@ function syncStatus<T extends z.ZodType>(item: T) {
       })
       .optional()
       .describe("Target that was last in sync; before the first sync, the one that the spec names."),
+    connection: z
+      .string()
+      .optional()
+      .describe("Digest of the VaultConnection whose list the items are from: its uid, URL, account and scope."),
     items: z.array(item).max(MAX_STATUS_ITEMS).optional().describe("State of each key of the target."),
     itemsOmitted: z.int().optional().describe("Number of items that are not listed here."),
     syncedAt: timestamp.optional().describe("Time of the last change to the content of the target."),

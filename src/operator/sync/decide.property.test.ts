@@ -75,7 +75,7 @@ const world: fc.Arbitrary<World> = fc
     const resource = syncResource(items, { whenRemoved, accepted: new Set(accepted) });
     const synced = state.state === "owned" ? state.synced : new Map<string, SyncedKey>();
     const resolutions = items.map((one, at) => {
-      const remembered: Remembered = { synced: synced.get(one.targetKey), deleteAt: deadlines[at] };
+      const remembered: Remembered = { synced: synced.get(one.targetKey), deleteAt: deadlines[at], missingSince: NOW };
       return resolveItem(resource, one, lists[one.source] ?? [], remembered, NOW);
     });
     return { resource, target: state, synced, resolutions };

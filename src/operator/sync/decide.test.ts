@@ -15,7 +15,7 @@ const found = (item: SyncItem, version: number, sizes?: ReadonlyMap<number, numb
   version,
 });
 const removed = (item: SyncItem): Resolution => ({ state: "removed", item, deleteAt: DEADLINE });
-const missing = (item: SyncItem): Resolution => ({ state: "missing", item, deleteAt: undefined });
+const missing = (item: SyncItem): Resolution => ({ state: "missing", item });
 
 const syncedKey = (source: string, version: number): SyncedKey => ({ version, source: sourceId(VAULT, source, OWNER) });
 

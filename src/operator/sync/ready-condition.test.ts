@@ -13,7 +13,7 @@ function problem(state: Resolution["state"], name = "db"): Resolution {
     case "removed":
       return { state, item, deleteAt: DEADLINE };
     case "missing":
-      return { state, item, deleteAt: undefined };
+      return { state, item };
     case "ambiguous":
       return { state, item, owners: ["a@example.com", "b@example.com"] };
     case "other-owner":

@@ -5,7 +5,7 @@ import type { SyncItem } from "./sync-resource.ts";
 import { sourceId } from "./target.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
-const nothing: Remembered = { synced: undefined, deleteAt: undefined };
+const nothing: Remembered = { synced: undefined, deleteAt: undefined, missingSince: NOW };
 const dba = { owner: "dba@example.com", own: false };
 const dev = { owner: "dev@example.com", own: false };
 
@@ -16,6 +16,7 @@ function resolve(item: SyncItem, candidates: readonly Candidate[], remembered = 
 const synced = (version: number, owner: string | undefined = "ops@example.com", source = "db"): Remembered => ({
   synced: { version, source: sourceId(VAULT, source, owner) },
   deleteAt: undefined,
+  missingSince: NOW,
 });
 
 describe("resolveItem selects", () => {
@@ -63,17 +64,18 @@ describe("resolveItem selects", () => {
 describe("resolveItem for an entry that is not listed", () => {
   test.each<[string, Remembered, string]>([
     ["returns missing without a deadline", nothing, "missing"],
-    ["returns missing before its deadline", { synced: undefined, deleteAt: NOW + 1 }, "missing"],
-    ["returns removed at its deadline", { synced: undefined, deleteAt: NOW }, "removed"],
-    ["returns removed after its deadline", { synced: undefined, deleteAt: NOW - 86_400_000 }, "removed"],
+    ["returns missing before its deadline", { ...nothing, deleteAt: NOW + 1 }, "missing"],
+    ["returns removed at its deadline", { ...nothing, deleteAt: NOW }, "removed"],
+    ["returns removed after its deadline", { ...nothing, deleteAt: NOW - 86_400_000 }, "removed"],
+    ["returns missing if a list before its deadline lacked it", { ...nothing, deleteAt: NOW, missingSince: NOW - 1 }, "missing"],
+    ["returns missing if its deadline lies after now", { ...nothing, deleteAt: NOW + 1, missingSince: NOW + 2 }, "missing"],
   ])("%s", (_, remembered, state) => {
     const found = resolve(syncItem("db"), [], remembered);
-    expect(found.state).toBe(state);
-    expect(found).toMatchObject({ deleteAt: remembered.deleteAt });
+    expect(found).toMatchObject(state === "removed" ? { state, deleteAt: remembered.deleteAt } : { state });
   });
 
   test("ignores a remembered deadline if the entry is listed", () => {
-    expect(resolve(syncItem("db"), [candidate(4)], { synced: undefined, deleteAt: NOW - 1 }).state).toBe("found");
+    expect(resolve(syncItem("db"), [candidate(4)], { ...nothing, deleteAt: NOW - 1 }).state).toBe("found");
   });
 });
 

@@ -27,15 +27,17 @@ export interface Remembered {
   readonly synced: SyncedKey | undefined;
   /** According to the last status, those bytes belong to an entry of the same name. */
   readonly sameName?: boolean | undefined;
-  /** The last known `delete_time` of the source. */
+  /** The `delete_time` of the source according to the last list of this very connection that contained it. */
   readonly deleteAt: number | undefined;
+  /** Arrival time of the first list without the source, if it is not listed. */
+  readonly missingSince: number;
 }
 
 /** The entry and version that an item refers to, or the reason why there is none. */
 export type Resolution<C extends Candidate = Candidate> =
   | { readonly state: "found"; readonly item: SyncItem; readonly candidate: C; readonly version: number }
   | { readonly state: "removed"; readonly item: SyncItem; readonly deleteAt: number }
-  | { readonly state: "missing"; readonly item: SyncItem; readonly deleteAt: number | undefined }
+  | { readonly state: "missing"; readonly item: SyncItem }
   | { readonly state: "ambiguous"; readonly item: SyncItem; readonly owners: readonly string[] }
   | { readonly state: "other-owner"; readonly item: SyncItem; readonly candidate: C }
   | { readonly state: "no-version"; readonly item: SyncItem; readonly candidate: C; readonly version: number }
@@ -55,8 +57,8 @@ function choose<C extends Candidate>(item: SyncItem, candidates: readonly C[]): 
 }
 
 /**
- * Returns which version of which entry of the vault an item refers to. Pure and total. "Removed" requires evidence: the entry is
- * absent from a complete list and its own deadline has passed; otherwise it is "missing". A `latest` below the synced version is
+ * Returns which version of which entry of the vault an item refers to. Pure and total. "Removed" requires evidence: the entry
+ * was listed until its own deadline, and no list before it lacked the entry; otherwise it is "missing", whatever happens later. A `latest` below the synced version is
  * "regressed" and only followed if a user accepted it; see docs/design/engine.md#removals.
  */
 export function resolveItem<C extends Candidate>(
@@ -69,9 +71,9 @@ export function resolveItem<C extends Candidate>(
   const chosen = choose(item, candidates);
   if (chosen === "several") return { state: "ambiguous", item, owners: candidates.map(({ owner }) => owner ?? "?") };
   if (chosen === "none") {
-    const { deleteAt } = remembered;
-    if (deleteAt !== undefined && deleteAt <= now) return { state: "removed", item, deleteAt };
-    return { state: "missing", item, deleteAt };
+    const { deleteAt, missingSince } = remembered;
+    const isRemoved = deleteAt !== undefined && deleteAt <= missingSince && deleteAt <= now;
+    return isRemoved ? { state: "removed", item, deleteAt } : { state: "missing", item };
   }
   const { synced, sameName } = remembered;
   // The synced entry is gone and another user shares one of the same name, which must not replace it without consent.

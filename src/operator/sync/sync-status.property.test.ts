@@ -48,6 +48,7 @@ const anyReport: fc.Arbitrary<StatusInput> = fc.record({
   resolutions: fc.option(fc.array(resolution, { maxLength: 70 }), { nil: undefined }),
   versions: fc.constantFrom(new Map([["a", 3]]), new Map<string, number>()),
   changed: fc.boolean(),
+  connection: fc.constantFrom(undefined, "one", "another"),
   now: fc.integer({ min: NOW, max: NOW + 10 * EXPIRY_NOTICE_MS }),
 });
 /** A status that results from arbitrary reconciles. */

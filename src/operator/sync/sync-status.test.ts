@@ -33,6 +33,7 @@ function report(changes: Partial<StatusInput> = {}): StatusInput {
     readyCondition: READY,
     reconciling: undefined,
     staleSince: undefined,
+    connection: "connection",
     resolutions: [found()],
     versions: new Map([["a", 3]]),
     changed: false,
@@ -64,6 +65,7 @@ test("nextStatus returns the complete first status of a resource that is in sync
       },
     ],
     target: { kind: "Secret", name: "db" },
+    connection: "connection",
     items: [{ secretKey: "a", key: "a", version: 3, latest: 3 }],
     syncedAt: TIMESTAMP,
   });
@@ -178,8 +180,7 @@ describe("nextStatus items", () => {
 
   const unavailable: [Resolution, object][] = [
     [{ state: "removed", item: a, deleteAt: Date.UTC(2026, 10, 20) }, { deleteAt: "2026-11-20T00:00:00.000Z" }],
-    [{ state: "missing", item: a, deleteAt: Date.UTC(2027, 0, 1) }, { deleteAt: "2027-01-01T00:00:00.000Z" }],
-    [{ state: "missing", item: a, deleteAt: undefined }, {}],
+    [{ state: "missing", item: a }, {}],
     [{ state: "ambiguous", item: a, owners: ["x", "y"] }, {}],
     [{ state: "no-version", item: a, candidate: candidate(3), version: 9 }, { latest: 3 }],
     [{ state: "regressed", item: a, candidate: candidate(2), syncedVersion: 3 }, { latest: 2 }],
@@ -197,6 +198,15 @@ describe("nextStatus items", () => {
       const status = next({}, { resolutions: [found({ expiresAt: at, deleteAt: at })] });
       expect(status.items).toEqual([{ secretKey: "a", key: "a", version: 3, latest: 3 }]);
     }
+  });
+
+  test("change together with the connection that listed them", () => {
+    const before = next({}, { connection: "one" });
+    expect(next(before, { connection: "another" }).connection).toBe("another");
+    expect(next(before, { connection: undefined, resolutions: undefined })).toMatchObject({
+      connection: "one",
+      items: before.items,
+    });
   });
 
   test("list 64 entries and count the rest", () => {

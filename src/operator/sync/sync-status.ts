@@ -58,6 +58,8 @@ export interface StatusInput {
   readonly staleSince: number | undefined;
   /** `undefined`: the items stay unchanged. */
   readonly resolutions: readonly Resolution[] | undefined;
+  /** `connectionId` of the connection that the resolutions are from. */
+  readonly connection: string | undefined;
   /** Version in the target by key. */
   readonly versions: ReadonlyMap<string, number>;
   /** This reconcile changed the content of the target. */
@@ -171,6 +173,7 @@ export function nextStatus(before: SyncStatus, input: StatusInput): object {
       kind: resource.target.kind,
       name: resource.target.name,
     },
+    connection: resolutions === undefined ? before.connection : input.connection,
     items: items ?? before.items,
     itemsOmitted: omitted === 0 ? undefined : omitted,
     syncedAt: synced ? timestamp : before.syncedAt,

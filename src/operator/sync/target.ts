@@ -58,6 +58,14 @@ export function vaultId(url: string, account: string): string {
   return shortDigest([new URL(url).href.replace(/\/+$/, ""), account.toLowerCase()]);
 }
 
+/**
+ * Returns the identity of a connection. A deadline that one connection listed says nothing about the list of another one, nor about
+ * that of another scope.
+ */
+export function connectionId(uid: string, vault: string, scope: unknown): string {
+  return shortDigest([uid, vault, scope ?? null]);
+}
+
 /** Returns the identity of an entry of a vault: that of the vault and a short digest of the entry's name and owner. */
 export function sourceId(vault: string, source: string, owner: string | undefined): string {
   return `${vault}.${shortDigest([source, owner ?? null])}`;

@@ -45,6 +45,11 @@ export interface Snapshot {
   /** Returns all records of one name: usually one, several if several creators share a secret of that name. */
   secrets(name: string): readonly SecretRecord[];
   readonly secretCount: number;
+  /**
+   * Returns the arrival time of the first list without this secret, after the last one with it; that of the first list if the
+   * connection never listed it. `owner` selects one of several secrets of a name.
+   */
+  missingSince(name: string, owner: string | undefined): number;
   /** Returns `undefined` for an unknown file, and for every file while the connection does not list files. */
   file(filename: string): FileRecord | undefined;
   /** `undefined` while the connection does not list files. */

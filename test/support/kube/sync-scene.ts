@@ -10,6 +10,7 @@ import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import { type TargetMetadata, vaultId } from "../../../src/operator/sync/target.ts";
 import type { SecretRecord, SecretValue } from "../../../src/operator/vault-client/connection.ts";
 import { readStatus } from "../../../src/operator/sync/sync-status.ts";
+import { byName, ListSnapshot } from "../../../src/operator/vault-client/mirror/list-snapshot.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { Redacted } from "../../../src/lib/redacted.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
@@ -22,6 +23,7 @@ const KEY = "shop/db";
 /** A vault in memory, whose secrets have the value `<vault> <name>@<version>`. */
 export class SceneVault extends InMemoryConnection {
   readonly #name: string;
+  #last: ListSnapshot | undefined;
   readonly #now: () => { readonly listedAt: number; readonly listedAtMonotonic: number };
 
   constructor(name: string, clock: VirtualClock) {
@@ -33,14 +35,9 @@ export class SceneVault extends InMemoryConnection {
   /** Replaces the list by these secrets of the account. */
   lists(...secrets: Partial<SecretRecord>[]): void {
     const records = secrets.map((changes) => secretRecord({ owner: "ops@example.com", ...changes }));
-    this.snapshot = {
-      ...this.#now(),
-      sequence: (this.snapshot?.sequence ?? 0) + 1,
-      secrets: (name) => records.filter((record) => record.name === name),
-      secretCount: records.length,
-      file: () => undefined,
-      fileCount: undefined,
-    };
+    const origin = { ...this.#now(), sequence: (this.#last?.sequence ?? 0) + 1 };
+    this.#last = new ListSnapshot(origin, byName(records), undefined, this.#last);
+    this.snapshot = this.#last;
   }
 
   override secretValue({ name }: SecretRecord = secretRecord(), version = 1): Promise<SecretValue> {
@@ -68,9 +65,11 @@ export class SyncScene {
   /** Makes the resource refer to this connection. */
   follow(connection: string): void {
     const data = [{ secretKey: "password", remoteRef: { key: "db" } }];
-    const { metadata, ...rest } = this.resource;
-    const next = { ...metadata, generation: (metadata.generation ?? 0) + 1 };
-    this.api.put("vaultsecrets", { ...rest, metadata: next, spec: { connectionRef: { name: connection }, data } });
+    this.#changeSpec({ connectionRef: { name: connection }, data });
+  }
+
+  suspend(suspend: boolean): void {
+    this.#changeSpec({ ...this.resource.spec, suspend });
   }
 
   /** Restarts the operator: everything that it remembers in memory is lost. */
@@ -89,7 +88,7 @@ export class SyncScene {
     return `${value || "absent"}, ${this.status.conditions?.find(({ type }) => type === "Ready")?.reason}`;
   }
 
-  get resource(): KubeObject {
+  get resource(): KubeObject & { readonly spec?: object } {
     const resource = this.api.objects.get(`vaultsecrets/${KEY}`);
     if (resource === undefined) throw new Error("the VaultSecret does not exist");
     return resource;
@@ -114,11 +113,18 @@ export class SyncScene {
   }
 
   /** Opens, or replaces, a connection of this name to a vault of the same name. */
-  connect(name: string): SceneVault {
+  connect(name: string, scope = "*"): SceneVault {
     const connection = new SceneVault(name, this.clock);
     const account = "ops@example.com";
     const vault = vaultId(`https://${name}.example.com`, account);
-    this.#connections.set(`shop/${name}`, { connection, vault, account, staleSince: undefined, intervalMs: 60_000 });
+    this.#connections.set(`shop/${name}`, {
+      connection,
+      id: `${name} ${scope}`,
+      vault,
+      account,
+      staleSince: undefined,
+      intervalMs: 60_000,
+    });
     return connection;
   }
 
@@ -137,6 +143,12 @@ export class SyncScene {
       clock,
       logger: silentLogger,
     });
+  }
+
+  #changeSpec(spec: object): void {
+    const { metadata, ...rest } = this.resource;
+    const generation = (metadata.generation ?? 0) + 1;
+    this.api.put("vaultsecrets", { ...rest, metadata: { ...metadata, generation }, spec });
   }
 
   #versions(): string {

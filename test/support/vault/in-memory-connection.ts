@@ -27,7 +27,9 @@ export class InMemoryConnection implements Connection {
   }: { changed?: string[]; secretCount?: number; fileCount?: number } = {}): void {
     const timestamps = { listedAt: this.#clock.now(), listedAtMonotonic: this.#clock.monotonic() };
     const sequence = (this.snapshot?.sequence ?? 0) + 1;
-    this.snapshot = { ...timestamps, sequence, secrets: () => [], secretCount, file: () => undefined, fileCount };
+    const missingSince = (): number => timestamps.listedAt;
+    const none = { secrets: () => [], file: () => undefined, missingSince };
+    this.snapshot = { ...timestamps, ...none, sequence, secretCount, fileCount };
     if (changed.length > 0) this.#callbacks.onChange({ secrets: new Set(changed), files: NONE });
     this.setHealth("healthy");
   }

@@ -5,7 +5,7 @@ import { ConnectionPool } from "./connection-pool.ts";
 
 const KEY = "shop/vault";
 const INTERVAL = 60_000;
-const wanted = { fingerprint: "1", vault: "vault", account: "ops@example.com", intervalMs: INTERVAL };
+const wanted = { fingerprint: "1", id: "1", vault: "vault", account: "ops@example.com", intervalMs: INTERVAL };
 
 function setUp(exists = true) {
   const clock = new VirtualClock();
@@ -44,6 +44,7 @@ describe("ConnectionPool.get", () => {
     const connection = await open();
     expect(connections.get(KEY)).toEqual({
       connection,
+      id: "1",
       vault: "vault",
       account: "ops@example.com",
       intervalMs: INTERVAL,

@@ -20,6 +20,7 @@ export interface ConnectionListener {
 
 interface Opened {
   readonly connection: Connection;
+  readonly id: string;
   readonly vault: string;
   readonly account: string;
   readonly intervalMs: number;
@@ -62,9 +63,9 @@ export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
     const entry = this.#entries.get(key);
     if (entry === undefined) return this.#exists(key) ? "opening" : undefined;
     if ("notReady" in entry) return entry;
-    const { connection, vault, account, intervalMs, stale, openedAt } = entry;
+    const { connection, id, vault, account, intervalMs, stale, openedAt } = entry;
     const lastResponseAt = connection.snapshot?.listedAt ?? openedAt;
-    return { connection, vault, account, intervalMs, staleSince: stale ? lastResponseAt : undefined };
+    return { connection, id, vault, account, intervalMs, staleSince: stale ? lastResponseAt : undefined };
   }
 
   /** Returns the open connection; `undefined` if there is none or it cannot be opened. */
@@ -76,7 +77,7 @@ export class ConnectionPool implements ConnectionDirectory, AsyncDisposable {
   /** Opens the connection, or reopens it if `fingerprint` differs from that of the open one. */
   async ensure(
     key: string,
-    wanted: Pick<Opened, "fingerprint" | "vault" | "account" | "intervalMs">,
+    wanted: Pick<Opened, "fingerprint" | "id" | "vault" | "account" | "intervalMs">,
     open: (callbacks: ConnectionCallbacks) => Connection,
   ): Promise<void> {
     const current = this.#entries.get(key);

@@ -7,7 +7,7 @@ import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
-import { vaultId } from "../../sync/target.ts";
+import { connectionId, vaultId } from "../../sync/target.ts";
 import type { Connection } from "../../vault-client/connection.ts";
 import { StatusWriter } from "../status/status-writer.ts";
 import { readPassword } from "./read-password.ts";
@@ -75,10 +75,12 @@ export class ConnectionReconciler {
   async #ensure(key: string, object: KubeObject, spec: ConnectionSpec): Promise<void> {
     const { connections, connectionFactory, api, signal } = this.#options;
     const settings = settingsOf(spec);
+    const vault = vaultId(settings.url, spec.email);
     const wanted = {
       // Includes the uid: a connection that was recreated under the same name is another one.
       fingerprint: JSON.stringify([object.metadata.uid, spec]),
-      vault: vaultId(settings.url, spec.email),
+      id: connectionId(object.metadata.uid ?? "", vault, spec.scope),
+      vault,
       account: spec.email,
       intervalMs: settings.refreshIntervalMs,
     };

@@ -3,6 +3,8 @@ import type { Connection } from "../../vault-client/connection.ts";
 /** An open connection, as seen by the resources that use it. */
 export interface ConnectionAccess {
   readonly connection: Connection;
+  /** Identity of the connection itself: its `connectionId`. */
+  readonly id: string;
   /** Identity of the vault and the account: `vaultId` of its URL and email address. */
   readonly vault: string;
   /** Email address of the vault account. Entries of this owner are own entries. */

@@ -12,7 +12,6 @@ const CONFLICT_RETRY_MS = 30_000;
  */
 export function nextRequeue(outcome: Outcome, resolutions: readonly Resolution[], now: number): number | undefined {
   const delays = resolutions.flatMap((resolution) => {
-    if (resolution.state === "missing" && resolution.deleteAt !== undefined) return [resolution.deleteAt - now];
     if (resolution.state === "found" && resolution.candidate.expiresAt !== undefined) {
       return [resolution.candidate.expiresAt - EXPIRY_NOTICE_MS - now];
     }

@@ -89,3 +89,80 @@ describe("SyncReconciler after a change to another vault", () => {
     expect(await scene.reconcile()).toBe("vault db@3, SourceMissing");
   });
 });
+
+describe("SyncReconciler for a source that is no longer listed", () => {
+  const HOUR = 3_600_000;
+
+  /** Returns a scene whose source is removed in an hour. */
+  async function withDeadline(): Promise<SyncScene> {
+    const scene = new SyncScene();
+    scene.vault.lists({ name: "db", deleteAt: scene.clock.now() + HOUR });
+    expect(await scene.reconcile()).toBe("vault db@1, Synced");
+    return scene;
+  }
+
+  test("deletes the target if it was listed until its deadline", async () => {
+    const scene = await withDeadline();
+    await scene.clock.advance(HOUR);
+    scene.vault.lists();
+    expect(await scene.reconcile()).toBe("absent, SourceRemoved");
+  });
+
+  test("deletes the target if the deadline passed while the operator was down", async () => {
+    const scene = await withDeadline();
+    await scene.clock.advance(2 * HOUR);
+    scene.connect("vault").lists();
+    scene.restart();
+    expect(await scene.reconcile()).toBe("absent, SourceRemoved");
+  });
+
+  test("keeps the target permanently if it was missing before its deadline", async () => {
+    const scene = await withDeadline();
+    await scene.clock.advance(HOUR - 1);
+    scene.vault.lists();
+    expect(await scene.reconcile()).toBe("vault db@1, SourceMissing");
+    expect(scene.status.items).toEqual([{ secretKey: "password", key: "db", version: 1 }]);
+    await scene.clock.advance(HOUR);
+    expect(await scene.reconcile()).toBe("vault db@1, SourceMissing");
+    scene.connect("vault").lists();
+    scene.restart();
+    expect(await scene.reconcile()).toBe("vault db@1, SourceMissing");
+  });
+
+  test("keeps the target if it was missing before its deadline and is reconciled only later", async () => {
+    const scene = await withDeadline();
+    await scene.clock.advance(HOUR - 1);
+    scene.vault.lists();
+    await scene.clock.advance(HOUR);
+    scene.vault.lists({ name: "other" });
+    expect(await scene.reconcile()).toBe("vault db@1, SourceMissing");
+  });
+
+  test("keeps the target after a change to a connection that never listed the source", async () => {
+    const scene = await withDeadline();
+    scene.connect("other").lists();
+    scene.follow("other");
+    expect(await scene.reconcile()).toBe("vault db@1, SourceMissing");
+    await scene.clock.advance(HOUR);
+    expect(await scene.reconcile()).toBe("vault db@1, SourceMissing");
+  });
+
+  test.each(["", " and a restart"])("keeps the target after a change of the connection itself%s", async (restarted) => {
+    const scene = await withDeadline();
+    await scene.clock.advance(HOUR);
+    scene.connect("vault", "narrower").lists();
+    if (restarted !== "") scene.restart();
+    expect(await scene.reconcile()).toBe("vault db@1, SourceMissing");
+  });
+
+  test("keeps the target if it was suspended before a restart, when nothing followed the lists", async () => {
+    const scene = await withDeadline();
+    scene.suspend(true);
+    expect(await scene.reconcile()).toBe("vault db@1, Suspended");
+    scene.restart();
+    await scene.clock.advance(HOUR);
+    scene.connect("vault").lists();
+    scene.suspend(false);
+    expect(await scene.reconcile()).toBe("vault db@1, SourceMissing");
+  });
+});

@@ -50,12 +50,15 @@ interface SyncContext {
 interface SyncResult {
   readonly outcome: Outcome;
   readonly resolutions: readonly Resolution[] | undefined;
+  /** The connection that the resolutions are from. */
+  readonly connection: string | undefined;
   readonly staleSince: number | undefined;
 }
 
 const statusOnly = (readyCondition: ReadyCondition | undefined): SyncResult => ({
   outcome: unchangedOutcome(readyCondition, new Map()),
   resolutions: undefined,
+  connection: undefined,
   staleSince: undefined,
 });
 
@@ -67,8 +70,8 @@ const statusOnly = (readyCondition: ReadyCondition | undefined): SyncResult => (
 export class SyncReconciler<C extends Candidate> {
   readonly #options: SyncReconcilerOptions<C>;
   readonly #statuses: StatusWriter;
-  /** Deadlines of sources by resource and item; a status lists a limited number of items. */
-  readonly #deadlines = new Map<string, Map<string, number>>();
+  /** Deadlines of sources by resource and item, and the connection that listed them; a status lists a limited number of items. */
+  readonly #deadlines = new Map<string, { readonly connection: string; readonly byItem: ReadonlyMap<string, number> }>();
   /** Outcomes by resource that are in no status yet, because writing it failed. */
   readonly #unreported = new Map<string, Outcome>();
 
@@ -94,11 +97,12 @@ export class SyncReconciler<C extends Candidate> {
     const before = readStatus(resource.kind, this.#statuses.current(key, object));
     const result = parsed.ok ? await this.#sync({ key, resource, before, signal }) : statusOnly(parsed.readyCondition);
     if (result === undefined) return {};
-    const { resolutions, staleSince } = result;
+    const { resolutions, connection, staleSince } = result;
     const outcome = mergeUnreported(result.outcome, this.#unreported.get(key));
     const { readyCondition, reconciling, versions, changed } = outcome;
     const now = clock.now();
-    const input: StatusInput = { resource, readyCondition, reconciling, staleSince, resolutions, versions, changed, now };
+    const facts = { readyCondition, reconciling, versions, changed };
+    const input: StatusInput = { ...facts, resource, staleSince, resolutions, connection, now };
     await this.#statuses.write(key, object, nextStatus(before, input), signal);
     this.#unreported.delete(key);
     recordEvents(events, object, before, outcome);
@@ -178,11 +182,11 @@ export class SyncReconciler<C extends Candidate> {
       const outcome = await this.#options.writer.apply(plan, { resource, state, readyCondition, fetchBytes, signal });
       if (outcome.effect !== "none") this.#unreported.set(key, outcome);
       if (outcome.readyCondition?.ready === true) await this.#removeFormerTarget(context);
-      return { outcome, resolutions, staleSince };
+      return { outcome, resolutions, connection: access.id, staleSince };
     } catch (error) {
       if (isKubeError(error, "AlreadyExists")) {
         const conflict = await this.#resolveNameConflict(resource, signal);
-        return { outcome: unchangedOutcome(conflict, new Map()), resolutions, staleSince };
+        return { outcome: unchangedOutcome(conflict, new Map()), resolutions, connection: access.id, staleSince };
       }
       if (isKubeError(error, "NamespaceTerminating", "NotLeader")) return undefined;
       throw error;
@@ -236,16 +240,21 @@ export class SyncReconciler<C extends Candidate> {
     state: TargetState,
   ): Resolution<C>[] {
     const { kind, clock } = this.#options;
-    const deadlines = this.#deadlines.get(key);
+    const known = this.#deadlines.get(key);
+    const isFollowed = before.connection === access.id && findCondition(before.conditions, "Ready")?.reason !== "Suspended";
     const resolutions = resource.items.map((item) => {
       const synced = state.state === "owned" ? state.synced.get(item.targetKey) : undefined;
       const earlier = earlierItem(before, item);
       const otherOwner = item.owner !== undefined && synced?.source !== sourceId(access.vault, item.source, item.owner);
-      const deleteAt = deadlines === undefined ? earlier?.deleteAt : deadlines.get(deadlineKey(item));
-      const remembered: Remembered = { synced, sameName: earlier !== undefined, deleteAt: otherOwner ? undefined : deleteAt };
+      const reported = isFollowed ? earlier?.deleteAt : undefined;
+      const listed = known?.connection === access.id ? known.byItem.get(deadlineKey(item)) : undefined;
+      const deleteAt = otherOwner ? undefined : known === undefined ? reported : listed;
+      const missingSince = snapshot.missingSince(item.source, item.owner);
+      const remembered: Remembered = { synced, sameName: earlier !== undefined, deleteAt, missingSince };
       return resolveItem(resource, item, kind.candidates(snapshot, item, access), remembered, clock.now());
     });
-    this.#deadlines.set(key, new Map(resolutions.flatMap((resolution) => knownDeadline(resolution))));
+    const byItem = new Map(resolutions.flatMap((resolution) => knownDeadline(resolution)));
+    this.#deadlines.set(key, { connection: access.id, byItem });
     return resolutions;
   }
 }

@@ -101,7 +101,7 @@ export class Mirror {
     const { clock, onRecreated, onChange } = this.#options;
     const before = this.#snapshot;
     const origin = { sequence: (before?.sequence ?? 0) + 1, listedAt: clock.now(), listedAtMonotonic: clock.monotonic() };
-    const after = new ListSnapshot(origin, secrets, this.#files?.records);
+    const after = new ListSnapshot(origin, secrets, this.#files?.records, before);
     const change = changeBetween(before, after);
     this.#snapshot = after;
     const filesToggled = (before?.fileCount === undefined) !== (after.fileCount === undefined);

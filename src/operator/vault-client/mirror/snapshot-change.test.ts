@@ -75,3 +75,22 @@ test("a snapshot sorts records of one name by owner and counts each", () => {
   expect(both.secrets("a").map(({ owner }) => owner)).toEqual([undefined, "ann", "bob"]);
   expect([both.secretCount, both.fileCount, both.secrets("__proto__")]).toEqual([3, undefined, []]);
 });
+
+test("missingSince returns the time of the first list without a name or an owner's secret", () => {
+  const lists = [
+    [secret(), secret({ owner: "bob" }), secret({ name: "b" })],
+    [secret({ owner: "bob" }), secret({ name: "b" })],
+    [secret({ name: "b" })],
+    [secret(), secret({ name: "b" })],
+    [],
+  ];
+  const snapshots: ListSnapshot[] = [];
+  for (const [at, records] of lists.entries()) {
+    const origin = { sequence: at + 1, listedAt: at, listedAtMonotonic: at };
+    snapshots.push(new ListSnapshot(origin, byName(records), undefined, snapshots.at(-1)));
+  }
+  const since = (at: number, name: string, owner?: string): number | undefined => snapshots[at]?.missingSince(name, owner);
+  expect([since(1, "a", "ANN"), since(2, "a", "ann"), since(2, "a", "bob"), since(2, "a")]).toEqual([1, 1, 2, 2]);
+  expect([since(4, "a", "ann"), since(4, "a", "bob"), since(4, "a"), since(4, "b")]).toEqual([4, 2, 4, 4]);
+  expect([since(4, "never"), since(4, "b", "never")]).toEqual([0, 0]);
+});
