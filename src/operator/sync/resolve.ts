@@ -58,8 +58,8 @@ function choose<C extends Candidate>(item: SyncItem, candidates: readonly C[]): 
 
 /**
  * Returns which version of which entry of the vault an item refers to. Pure and total. "Removed" requires evidence: the entry
- * was listed until its own deadline, and no list before it lacked the entry; otherwise it is "missing", whatever happens later. A `latest` below the synced version is
- * "regressed" and only followed if a user accepted it; see docs/design/engine.md#removals.
+ * was listed until its own deadline, and no list before it lacked the entry; otherwise it is "missing", whatever happens later.
+ * A `latest` below the synced version is "regressed" and only followed if a user accepted it; see docs/design/engine.md#removals.
  */
 export function resolveItem<C extends Candidate>(
   resource: SyncResource,

@@ -10,20 +10,20 @@ const ESCAPE = "%[0-7]H|%([Cc][2-9A-Fa-f]|[Dd]H)T|%[Ee](0%[ABab]H|[1-9ABCEFabcef
 const PAIR = `(${scopeAttributes.join("|")}):([^,%\\s\\ufeff\\u0000-\\u001f\\u007f-\\u009f]|${ESCAPE})+`;
 
 /** Maximum size of a scope string in UTF-8, and maximum number of its pairs (docs/design/vault-contract.md#limits). */
-const MAX_BYTES = 8192;
+export const MAX_SCOPE_BYTES = 8192;
 const MAX_PAIRS = 200;
 
 function isShort(text: string): boolean {
-  return text.length <= MAX_BYTES && new TextEncoder().encode(text).length <= MAX_BYTES;
+  return text.length <= MAX_SCOPE_BYTES && new TextEncoder().encode(text).length <= MAX_SCOPE_BYTES;
 }
 
 /** A scope string as text; `parseScope` checks it. The pattern describes what `parseScope` accepts. */
 export const scopeString = z
   .string()
-  .refine(isShort, `must be at most ${MAX_BYTES} bytes of UTF-8`)
+  .refine(isShort, `must be at most ${MAX_SCOPE_BYTES} bytes of UTF-8`)
   .refine((text) => text.split(",", MAX_PAIRS + 1).length <= MAX_PAIRS, `must have at most ${MAX_PAIRS} pairs`)
   .meta({
-    maxLength: MAX_BYTES,
+    maxLength: MAX_SCOPE_BYTES,
     pattern: `^${PAIR}(,${PAIR}){0,${MAX_PAIRS - 1}}$`,
     allOf: scopeAttributes.map((attribute) => ({ pattern: `(^|,)${attribute}:` })),
     description:

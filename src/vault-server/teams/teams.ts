@@ -23,7 +23,10 @@ export async function memberTeam(transaction: Transaction, caller: Caller, group
   return team;
 }
 
-/** Requires a scope that admits every secret, because a new member of a team reaches secrets of any scope. @throws ServiceError `out_of_scope` */
+/**
+ * Requires a scope that admits every secret, because a new member of a team reaches secrets of any scope.
+ * @throws ServiceError `out_of_scope`
+ */
 function requireUnlimited(scope: Scope): void {
   if (!isUnlimited(scope)) throw errors.limitedScope();
 }
