@@ -74,6 +74,28 @@ test("replacing another object of the same name is a Conflict", async () => {
   expect((await failure(client.replace(SECRETS, stale, forever))).kind).toBe("Conflict");
 });
 
+test("patch changes the given fields only, and no other state of the object", async () => {
+  const created = await client.create(
+    SECRETS,
+    secret({ data: { a: base64("1"), b: base64("2") } }, { labels: { x: "y" } }),
+    forever,
+  );
+  const first = { ...created.metadata };
+  const patch = { metadata: { annotations: { n: "1" } }, data: { a: null, c: base64("3") } };
+  const patched = await client.patch(SECRETS, first, patch, forever);
+  expect(patched).toMatchObject({
+    metadata: { labels: { x: "y" }, annotations: { n: "1" } },
+    data: { b: base64("2"), c: base64("3") },
+  });
+  expect(patched["data"]).not.toHaveProperty("a");
+  const other = { data: { a: base64("4") } };
+  expect((await failure(client.patch(SECRETS, first, other, forever))).kind).toBe("Conflict");
+  await client.delete(SECRETS, patched.metadata, {}, forever);
+  expect((await failure(client.patch(SECRETS, patched.metadata, other, forever))).kind).toBe("NotFound");
+  await client.create(SECRETS, secret({}, { name: first.name }), forever);
+  expect((await failure(client.patch(SECRETS, patched.metadata, other, forever))).kind).toBe("Conflict");
+});
+
 test("deleting with another uid or resourceVersion is a Conflict", async () => {
   const created = await client.create(SECRETS, secret(), forever);
   const { name, uid } = created.metadata;

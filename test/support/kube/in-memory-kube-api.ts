@@ -1,4 +1,5 @@
-import type { KubeApi, StateRef } from "../../../src/operator/kube/client/kube-api.ts";
+import { isObject } from "../../../src/lib/is-object.ts";
+import type { KubeApi, MergePatch, StateRef } from "../../../src/operator/kube/client/kube-api.ts";
 import { KubeError, type KubeErrorKind } from "../../../src/operator/kube/kube-error.ts";
 import type { KubeObject, ObjectRef, ResourceDescriptor } from "../../../src/operator/kube/resource.ts";
 
@@ -39,6 +40,10 @@ export class InMemoryKubeApi implements KubeApi {
     return this.put(resource.plural, object);
   }
 
+  async patch(resource: ResourceDescriptor, ref: StateRef, patch: MergePatch): Promise<KubeObject> {
+    return this.put(resource.plural, merged(await this.#expect(resource, ref), patch) as KubeObject);
+  }
+
   async replaceStatus(resource: ResourceDescriptor, ref: StateRef, status: object): Promise<KubeObject> {
     const object = await this.#expect(resource, ref);
     return this.put(resource.plural, { ...object, status });
@@ -68,4 +73,15 @@ export class InMemoryKubeApi implements KubeApi {
 
 function failure(kind: KubeErrorKind, operation: string): Promise<never> {
   return Promise.reject(new KubeError({ kind, operation }));
+}
+
+/** Returns `value` with a JSON merge patch applied (RFC 7386). */
+function merged(value: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const result: Record<string, unknown> = isObject(value) ? { ...value } : {};
+  for (const [key, change] of Object.entries(patch)) {
+    if (change === null) delete result[key];
+    else result[key] = merged(result[key], change);
+  }
+  return result;
 }

@@ -34,6 +34,12 @@ export interface StateRef extends ObjectRef {
   readonly resourceVersion?: string | undefined;
 }
 
+/** The fields of an object to change; `null` removes one (RFC 7386). */
+export interface MergePatch {
+  readonly metadata?: object;
+  readonly [field: string]: unknown;
+}
+
 export interface DeleteOptions {
   readonly propagationPolicy?: "Background" | "Foreground" | "Orphan";
 }
@@ -61,6 +67,11 @@ export interface KubeApi {
   create(resource: ResourceDescriptor, object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
   /** Replaces the whole object by PUT. Requires `metadata.resourceVersion`; `Conflict` when the object has changed since. */
   replace(resource: ResourceDescriptor, object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
+  /**
+   * Changes only the fields in `patch`, by JSON merge patch. Requires `resourceVersion` in `ref`; `Conflict` when the object has
+   * changed since. Returns the whole object, like every write, so that the caller notices what admission has changed.
+   */
+  patch(resource: ResourceDescriptor, ref: StateRef, patch: MergePatch, signal: AbortSignal): Promise<KubeObject>;
   /**
    * Applies exactly the fields in `object` on the server, under the client's field manager; creates the object if it does not
    * exist. Without `force`, a field of another manager is a `Conflict`.

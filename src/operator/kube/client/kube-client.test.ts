@@ -32,8 +32,11 @@ test("each write is sent with the method, path and body that the API server expe
   const { client, server } = pair;
   await client.create(SECRETS, secret, forever);
   await client.replace(SECRETS, secret, forever);
+  const state = { ...ref, uid: "u1", resourceVersion: "7" };
+  const patch = { metadata: { labels: { a: "b" } }, data: { gone: null } };
+  await client.patch(SECRETS, state, patch, forever);
   await client.apply(SECRETS, secret, { force: false }, forever);
-  await client.replaceStatus(SECRETS, { ...ref, uid: "u1", resourceVersion: "7" }, { ready: true }, forever);
+  await client.replaceStatus(SECRETS, state, { ready: true }, forever);
   await client.delete(SECRETS, { ...ref, uid: "u1" }, { propagationPolicy: "Background" }, forever);
   const sent = server.requests.map(
     ({ method, path, query, headers }) => `${method} ${path}?${query.toString()} ${headers["content-type"] ?? ""}`,
@@ -41,21 +44,27 @@ test("each write is sent with the method, path and body that the API server expe
   expect(sent).toEqual([
     "POST /api/v1/namespaces/a/secrets?fieldManager=vaultsync application/json",
     "PUT /api/v1/namespaces/a/secrets/s?fieldManager=vaultsync application/json",
+    "PATCH /api/v1/namespaces/a/secrets/s?fieldManager=vaultsync application/merge-patch+json",
     "PATCH /api/v1/namespaces/a/secrets/s?fieldManager=vaultsync&force=false application/apply-patch+yaml",
     "PUT /api/v1/namespaces/a/secrets/s/status?fieldManager=vaultsync application/json",
     "DELETE /api/v1/namespaces/a/secrets/s? application/json",
   ]);
-  expect(JSON.parse(server.requests[3]?.body ?? "")).toEqual({ ...secret, status: { ready: true } });
-  expect(JSON.parse(server.requests[4]?.body ?? "")).toMatchObject({
+  expect(JSON.parse(server.requests[2]?.body ?? "")).toEqual({
+    metadata: { labels: { a: "b" }, uid: "u1", resourceVersion: "7" },
+    data: { gone: null },
+  });
+  expect(JSON.parse(server.requests[4]?.body ?? "")).toEqual({ ...secret, status: { ready: true } });
+  expect(JSON.parse(server.requests[5]?.body ?? "")).toMatchObject({
     preconditions: { uid: "u1" },
     propagationPolicy: "Background",
   });
 });
 
-test("replace without a resourceVersion sends nothing", async () => {
+test("replace and patch without a resourceVersion send nothing", async () => {
   await using pair = await connectClient((_, response) => json(response, 200, secret));
   const blind = { ...secret, metadata: ref };
   expect(() => pair.client.replace(SECRETS, blind, forever)).toThrow(RangeError);
+  expect(() => pair.client.patch(SECRETS, { ...ref, uid: "u1" }, {}, forever)).toThrow(RangeError);
   expect(pair.server.requests).toHaveLength(0);
 });
 

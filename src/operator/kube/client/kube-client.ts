@@ -4,7 +4,16 @@ import type { Credentials } from "../credentials/credentials.ts";
 import { Deadline } from "../../../lib/deadline.ts";
 import { KubeError } from "../kube-error.ts";
 import { parseJson, readJsonLines } from "./json-lines.ts";
-import type { DeleteOptions, KubeApi, ListOptions, ListPage, StateRef, WatchEvent, WatchOptions } from "./kube-api.ts";
+import type {
+  DeleteOptions,
+  KubeApi,
+  ListOptions,
+  ListPage,
+  MergePatch,
+  StateRef,
+  WatchEvent,
+  WatchOptions,
+} from "./kube-api.ts";
 import { decodeEvent, decodeList, decodeObject, statusOfErrorEvent } from "./decode-object.ts";
 import { ALL_NAMESPACES, apiVersionOf, collectionPath, keyOf, pathOf } from "../resource.ts";
 import type { KubeObject, ObjectRef, ResourceDescriptor } from "../resource.ts";
@@ -130,6 +139,22 @@ export class KubeClient implements KubeApi, AsyncDisposable {
     if (!object.metadata.resourceVersion) throw new RangeError(`${operation}: metadata.resourceVersion is required`);
     const path = `${pathOf(resource, object.metadata)}?${this.#fieldManager}`;
     return this.#object(resource, { method: "PUT", path, operation, signal, body: object });
+  }
+
+  patch(resource: ResourceDescriptor, ref: StateRef, patch: MergePatch, signal: AbortSignal): Promise<KubeObject> {
+    const operation = named("patch", resource, ref);
+    const { uid, resourceVersion } = ref;
+    if (!resourceVersion) throw new RangeError(`${operation}: resourceVersion is required`);
+    const path = `${pathOf(resource, ref)}?${this.#fieldManager}`;
+    const body = { ...patch, metadata: { ...patch.metadata, uid, resourceVersion } };
+    return this.#object(resource, {
+      method: "PATCH",
+      path,
+      operation,
+      signal,
+      body,
+      contentType: "application/merge-patch+json",
+    });
   }
 
   apply(resource: ResourceDescriptor, object: KubeObject, options: { force: boolean }, signal: AbortSignal): Promise<KubeObject> {
