@@ -9,7 +9,9 @@ import type { ApiEventRecorder, EventRecord } from "./event-recorder.ts";
 import { SECRETS } from "./resource.ts";
 
 interface Written {
-  metadata: { name: string; namespace: string };
+  method: string;
+  path: string;
+  metadata: { name: string; namespace: string; resourceVersion?: string };
   note: string;
   series?: { count: number };
 }
@@ -22,13 +24,16 @@ interface Scene {
   readonly running: Promise<void>;
 }
 
-async function start(status = 200): Promise<Scene> {
+/** Starts a recorder on a server that responds to the n-th write with the n-th status, and then with 200. */
+async function start(...statuses: number[]): Promise<Scene> {
   const clock = new VirtualClock();
   const written: Written[] = [];
-  const server = await LoopbackApiServer.start(({ body }, response) => {
-    const sent: Written = JSON.parse(body);
-    written.push(sent);
-    json(response, status, status === 200 ? sent : failureStatus(status, "Forbidden"));
+  const server = await LoopbackApiServer.start(({ method, path, body }, response) => {
+    const sent: object = JSON.parse(body);
+    const status = statuses[written.length] ?? 200;
+    written.push({ method, path, ...(sent as Omit<Written, "method" | "path">) });
+    const metadata = { name: "the event", resourceVersion: `${written.length}` };
+    json(response, status, status === 200 ? { metadata } : failureStatus(status, "Forbidden"));
   });
   const api = new KubeClient({ credentials: new Credentials(server.source(), clock), clock, fieldManager: "vaultsync" });
   const { recorder, stop, running } = startEventRecorder(api, clock);
@@ -41,6 +46,8 @@ async function start(status = 200): Promise<Scene> {
   return { clock, recorder, written, stop: () => stop.abort(), running };
 }
 
+const anyTime: unknown = expect.stringMatching(/^\d{4}-.*\.\d{6}Z$/);
+
 function event(changes: Partial<EventRecord> = {}): EventRecord {
   const about = { resource: SECRETS, namespace: "a", name: "s", uid: "u1" };
   return { ...about, type: "Normal", reason: "Synced", action: "Write", note: "wrote version 3", ...changes };
@@ -51,6 +58,8 @@ test("the recorder writes an event that refers to its object", async () => {
   recorder.record(event());
   await pump(clock, () => written.length === 1);
   expect(written[0]).toMatchObject({
+    method: "POST",
+    path: "/apis/events.k8s.io/v1/namespaces/a/events",
     apiVersion: "events.k8s.io/v1",
     metadata: { namespace: "a" },
     regarding: { apiVersion: "v1", kind: "Secret", namespace: "a", name: "s", uid: "u1" },
@@ -69,8 +78,34 @@ test("a repeated event increases the count of the first one, written at most onc
   for (let n = 0; n < 50; n += 1) recorder.record(event());
   await clock.advance(60_000);
   recorder.record(event());
-  await pump(clock, () => written.length === 2);
-  expect(written[1]).toMatchObject({ metadata: written[0]?.metadata, series: { count: 51 } });
+  await clock.advance(60_000);
+  recorder.record(event());
+  await pump(clock, () => written.length === 3);
+  const path = `/apis/events.k8s.io/v1/namespaces/a/events/${written[0]?.metadata.name}`;
+  expect(written.slice(1)).toEqual([
+    { method: "PATCH", path, metadata: { resourceVersion: "1" }, series: { count: 51, lastObservedTime: anyTime } },
+    { method: "PATCH", path, metadata: { resourceVersion: "2" }, series: { count: 52, lastObservedTime: anyTime } },
+  ]);
+});
+
+test.each([403, 404, 409])("after a %i for the count of a series, its next repetition is a new event", async (status) => {
+  const { clock, recorder, written } = await start(200, status);
+  for (let n = 0; n < 3; n += 1) {
+    recorder.record(event());
+    await clock.advance(60_000);
+    await pump(clock, () => written.length === n + 1);
+  }
+  expect(written.map(({ method }) => method)).toEqual(["POST", "PATCH", "POST"]);
+  expect(written[2]?.metadata.name).not.toBe(written[0]?.metadata.name);
+});
+
+test("the recorder forgets every event after ten minutes", async () => {
+  const { clock, recorder } = await start();
+  for (let n = 0; n < 500; n += 1) recorder.record(event({ uid: `u${n}` }));
+  expect(recorder.tracked).toBe(1_000);
+  await clock.advance(600_000);
+  recorder.record(event({ uid: "last" }));
+  expect(recorder.tracked).toBe(2);
 });
 
 test("a repetition after the series interval is a new event", async () => {
@@ -97,7 +132,7 @@ test("one object is limited to 25 events, then one in five minutes; others are n
 });
 
 test("an event that the API server rejects is dropped, and the next one is written", async () => {
-  const { clock, recorder, written } = await start(403);
+  const { clock, recorder, written } = await start(403, 403);
   recorder.record(event());
   recorder.record(event({ uid: "u2" }));
   await pump(clock, () => written.length === 2);

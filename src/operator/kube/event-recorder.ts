@@ -35,12 +35,17 @@ export interface EventRecorderOptions {
   readonly instance: string;
 }
 
-/** The first event of a series, and the number of its repetitions. */
+/** An event that was created, or is to be, and its repetitions. */
 interface Series {
+  readonly key: string;
   readonly object: KubeObject;
   readonly startedAt: number;
   count: number;
-  writtenAt: number;
+  lastObservedTime: string;
+  /** Monotonic time at which the last write was queued. */
+  queuedAt: number;
+  /** The version that the last write returned; absent until the event was created. */
+  resourceVersion: string | undefined;
 }
 
 interface Bucket {
@@ -48,7 +53,7 @@ interface Bucket {
   at: number;
 }
 
-/** Time within which a repeated event increases the count of the first one, in milliseconds. */
+/** Time within which a repeated event increases the count of the first one, in milliseconds; then it is forgotten. */
 const SERIES_MS = 600_000;
 /** Minimum interval between two writes of a count, in milliseconds. */
 const SERIES_WRITE_MS = 60_000;
@@ -56,28 +61,37 @@ const SERIES_WRITE_MS = 60_000;
 const BURST = 25;
 const REFILL_MS = 300_000;
 const MAX_QUEUE_LENGTH = 1_000;
+/** Time after the last event of an object after which its limit is forgotten, in milliseconds. */
+const BUCKET_MS = 600_000;
 const MAX_TRACKED = 10_000;
 
 /**
- * Writes `events.k8s.io/v1` events one after the other by server-side apply, which requires the verbs `create` and `patch`. A
- * repeated event increases the count of the first one. Events beyond the limit of an object or of the queue are dropped: they are
- * informational, and the status is authoritative.
+ * Writes `events.k8s.io/v1` events one after the other: the first event of a series by POST, the count of its repetitions by
+ * PATCH. Events beyond the limit of an object or of the queue are dropped: they are informational, and the status is
+ * authoritative.
  */
 export class ApiEventRecorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #series = new Map<string, Series>();
   readonly #buckets = new Map<string, Bucket>();
-  readonly #queue: KubeObject[] = [];
+  readonly #queue: Series[] = [];
   readonly #wake: (() => void)[] = [];
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
   }
 
+  /** Number of series and limits that are remembered. */
+  get tracked(): number {
+    return this.#series.size + this.#buckets.size;
+  }
+
   record(event: EventRecord): void {
-    const object = this.#toWrite(event);
-    if (!object || this.#queue.length >= MAX_QUEUE_LENGTH) return;
-    this.#queue.push(object);
+    const now = this.#options.clock.monotonic();
+    this.#forget(now);
+    const series = this.#toWrite(event, now);
+    if (!series || this.#queue.length >= MAX_QUEUE_LENGTH) return;
+    this.#queue.push(series);
     this.#wake.shift()?.();
   }
 
@@ -85,38 +99,57 @@ export class ApiEventRecorder implements EventRecorder {
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", () => this.#wake.shift()?.(), { once: true });
     while (!signal.aborted) {
-      const object = this.#queue.shift();
-      if (object) await this.#write(object, signal);
+      const series = this.#queue.shift();
+      if (series) await this.#write(series, signal);
       else await new Promise<void>((resolve) => this.#wake.push(resolve));
     }
   }
 
-  async #write(object: KubeObject, signal: AbortSignal): Promise<void> {
+  async #write(series: Series, signal: AbortSignal): Promise<void> {
+    const { api, logger } = this.#options;
+    const { object, resourceVersion, count, lastObservedTime } = series;
     try {
-      await this.#options.api.apply(EVENTS, object, { force: true }, signal);
+      const written = await (resourceVersion === undefined
+        ? api.create(EVENTS, object, signal)
+        : api.patch(EVENTS, { ...object.metadata, resourceVersion }, { series: { count, lastObservedTime } }, signal));
+      series.resourceVersion = written.metadata.resourceVersion;
     } catch (error) {
+      // The next repetition is a new event: this one may have been deleted, or never created.
+      this.#series.delete(series.key);
       if (signal.aborted) return;
-      this.#options.logger.debug({ reason: isKubeError(error) ? error.message : "unknown" }, "failed to write event");
+      logger.debug({ reason: isKubeError(error) ? error.message : "unknown" }, "failed to write event");
     }
   }
 
-  /** Returns the object to write for this event, if any. */
-  #toWrite(event: EventRecord): KubeObject | undefined {
-    const { clock } = this.#options;
-    const now = clock.monotonic();
-    const time = microTime(clock.now());
+  /** Returns the series to write for this event, if any. */
+  #toWrite(event: EventRecord, now: number): Series | undefined {
+    const time = microTime(this.#options.clock.now());
     const key = [event.uid, event.type, event.reason, event.action, event.note].join("\n");
     const series = this.#series.get(key);
-    if (series && now - series.startedAt < SERIES_MS) {
+    if (series) {
       series.count += 1;
-      if (now - series.writtenAt < SERIES_WRITE_MS) return undefined;
-      series.writtenAt = now;
-      return { ...series.object, series: { count: series.count, lastObservedTime: time } };
+      series.lastObservedTime = time;
+      if (now - series.queuedAt < SERIES_WRITE_MS) return undefined;
+      series.queuedAt = now;
+      return series;
     }
     if (!this.#allow(event.uid, now)) return undefined;
     const object = this.#objectOf(event, key, time);
-    remember(this.#series, key, { object, startedAt: now, count: 1, writtenAt: now });
-    return object;
+    const first = { key, object, startedAt: now, count: 1, lastObservedTime: time, queuedAt: now, resourceVersion: undefined };
+    remember(this.#series, key, first);
+    return first;
+  }
+
+  /** Forgets what has expired. Both maps are in the order of their times. */
+  #forget(now: number): void {
+    for (const [key, { startedAt }] of this.#series) {
+      if (now - startedAt < SERIES_MS) break;
+      this.#series.delete(key);
+    }
+    for (const [uid, { at }] of this.#buckets) {
+      if (now - at < BUCKET_MS) break;
+      this.#buckets.delete(uid);
+    }
   }
 
   #allow(uid: string, now: number): boolean {

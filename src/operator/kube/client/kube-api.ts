@@ -74,9 +74,9 @@ export interface KubeApi {
   patch(resource: ResourceDescriptor, ref: StateRef, patch: MergePatch, signal: AbortSignal): Promise<KubeObject>;
   /**
    * Applies exactly the fields in `object` on the server, under the client's field manager; creates the object if it does not
-   * exist. Without `force`, a field of another manager is a `Conflict`.
+   * exist. A field of another manager is a `Conflict`, never taken over.
    */
-  apply(resource: ResourceDescriptor, object: KubeObject, options: { force: boolean }, signal: AbortSignal): Promise<KubeObject>;
+  apply(resource: ResourceDescriptor, object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
   /**
    * Replaces only the status, by PUT on the status subresource. With `resourceVersion` and `uid` in `ref`, another state of the
    * object is a `Conflict`. For custom resources only: the API server ignores the rest of the object for them.

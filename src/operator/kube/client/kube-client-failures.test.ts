@@ -176,7 +176,7 @@ test("a client that may not write sends no write and still reads", async () => {
   for (const write of [
     client.create(SECRETS, secret, forever),
     client.replace(SECRETS, secret, forever),
-    client.apply(SECRETS, secret, { force: true }, forever),
+    client.apply(SECRETS, secret, forever),
     client.replaceStatus(SECRETS, ref, {}, forever),
     client.delete(SECRETS, ref, {}, forever),
   ]) {

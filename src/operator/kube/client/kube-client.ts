@@ -157,8 +157,8 @@ export class KubeClient implements KubeApi, AsyncDisposable {
     });
   }
 
-  apply(resource: ResourceDescriptor, object: KubeObject, options: { force: boolean }, signal: AbortSignal): Promise<KubeObject> {
-    const path = `${pathOf(resource, object.metadata)}?${this.#fieldManager}&force=${options.force}`;
+  apply(resource: ResourceDescriptor, object: KubeObject, signal: AbortSignal): Promise<KubeObject> {
+    const path = `${pathOf(resource, object.metadata)}?${this.#fieldManager}&force=false`;
     const operation = named("apply", resource, object.metadata);
     const contentType = "application/apply-patch+yaml";
     return this.#object(resource, { method: "PATCH", path, operation, signal, body: object, contentType });
