@@ -45,12 +45,12 @@ export class Leadership implements AsyncDisposable {
    */
   async release(): Promise<void> {
     if (this.#ended.signal.aborted) return;
-    const { api, clock, namespace, name, timing, logger } = this.#options;
+    const { api, clock, name, timing, logger } = this.#options;
     this.#end();
     await this.#renewing;
     using deadline = new Deadline(clock, timing.retryMs, new AbortController().signal);
     try {
-      await api.replace(LEASES, releasedLease(this.#record, { namespace, name }, clock.now()), deadline.signal);
+      await api.replace(LEASES, releasedLease(this.#record, this.#options, clock.now()), deadline.signal);
       logger.info({ lease: name }, "released lease");
     } catch (error) {
       logger.warn({ lease: name, reason: isKubeError(error) ? error.message : "Timeout" }, "failed to release lease");
@@ -77,11 +77,11 @@ export class Leadership implements AsyncDisposable {
   }
 
   async #renewOnce(signal: AbortSignal): Promise<void> {
-    const { api, clock, namespace, name, identity, timing } = this.#options;
+    const { api, clock, identity, timing } = this.#options;
     // At least two attempts fit into the renew deadline.
     using deadline = new Deadline(clock, timing.renewDeadlineMs / 2, signal);
     const sentAt = clock.monotonic();
-    const object = heldLease(this.#record, { namespace, name }, identity, timing.durationMs, clock.now());
+    const object = heldLease(this.#record, this.#options, identity, timing.durationMs, clock.now());
     this.#record = readLease(await api.replace(LEASES, object, deadline.signal));
     this.#fence = sentAt + timing.renewDeadlineMs;
     this.#fenceTimer[Symbol.dispose]();

@@ -8,6 +8,7 @@ export interface LeaseOptions {
   readonly api: KubeApi;
   readonly namespace: string;
   readonly name: string;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
   /** Unique to this process and not only to the pod: a restarted process is another holder. */
   readonly identity: string;
   readonly clock: Clock;

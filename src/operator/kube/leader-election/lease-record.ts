@@ -70,8 +70,12 @@ export function releasedLease(before: LeaseRecord, name: LeaseName, now: number)
 export interface LeaseName {
   readonly namespace: string;
   readonly name: string;
+  /** Labels that a holder sets, in addition to those that the Lease has. */
+  readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
-function write(before: LeaseRecord | undefined, { namespace, name }: LeaseName, spec: object): KubeObject {
-  return { apiVersion: apiVersionOf(LEASES), kind: LEASES.kind, metadata: before?.object.metadata ?? { namespace, name }, spec };
+function write(before: LeaseRecord | undefined, { namespace, name, labels }: LeaseName, spec: object): KubeObject {
+  const metadata = before?.object.metadata ?? { namespace, name };
+  const labeled = labels === undefined ? metadata : { ...metadata, labels: { ...metadata.labels, ...labels } };
+  return { apiVersion: apiVersionOf(LEASES), kind: LEASES.kind, metadata: labeled, spec };
 }

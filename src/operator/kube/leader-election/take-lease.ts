@@ -1,0 +1,41 @@
+import { Deadline } from "../../../lib/deadline.ts";
+import { isKubeError } from "../kube-error.ts";
+import { LEASES } from "../resource.ts";
+import { LEASE_TIMING, type LeaseOptions } from "./lease-options.ts";
+import { heldLease, type LeaseRecord, readLease } from "./lease-record.ts";
+import { Leadership } from "./leadership.ts";
+
+/**
+ * Takes a free Lease, which is in this state, or missing.
+ * @throws KubeError, `Conflict` or `AlreadyExists` when another process was faster
+ */
+export async function takeLease(options: LeaseOptions, found: LeaseRecord | undefined, signal: AbortSignal): Promise<Leadership> {
+  const { api, identity, clock, logger, name, timing = LEASE_TIMING } = options;
+  using deadline = new Deadline(clock, timing.renewDeadlineMs, signal);
+  const sentAt = clock.monotonic();
+  const object = heldLease(found, options, identity, timing.durationMs, clock.now());
+  const written = await (found ? api.replace(LEASES, object, deadline.signal) : api.create(LEASES, object, deadline.signal));
+  logger.info({ lease: name, identity }, "acquired lease");
+  return new Leadership({ ...options, timing }, readLease(written), sentAt);
+}
+
+/** Reads a Lease; `undefined` if there is none. */
+export async function findLease({ api, namespace, name }: LeaseOptions, signal: AbortSignal): Promise<LeaseRecord | undefined> {
+  try {
+    return readLease(await api.get(LEASES, { namespace, name }, signal));
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}
+
+/** Logs why a Lease could not be taken. A lost race is not worth a log line: another process has the Lease. */
+export function logLeaseFailure({ logger, name, namespace }: LeaseOptions, error: unknown): void {
+  if (isKubeError(error, "Conflict", "AlreadyExists")) return;
+  if (isKubeError(error, "NotFound")) {
+    const remedy = `create it with "kubectl create namespace ${namespace}"`;
+    logger.error({ lease: name, namespace }, `the lease's namespace does not exist; ${remedy}`);
+    return;
+  }
+  logger.warn({ lease: name, reason: isKubeError(error) ? error.message : "Timeout" }, "failed to acquire lease");
+}
