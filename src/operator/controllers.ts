@@ -1,6 +1,6 @@
 import { ConnectionController } from "./controllers/connection/connection-controller.ts";
 import { ConnectionReconciler, type ConnectionFactory } from "./controllers/connection/connection-reconciler.ts";
-import { ConnectionPool } from "./controllers/connection/connection-pool.ts";
+import { ConnectionRegistry } from "./controllers/connection/connection-registry.ts";
 import { fileSource } from "./controllers/sync/file-source.ts";
 import { secretSource } from "./controllers/sync/secret-source.ts";
 import { SyncReconciler } from "./controllers/sync/sync-reconciler.ts";
@@ -44,7 +44,7 @@ type AnySyncController = Pick<
 
 /** The three controllers and what they share. Passes the changes of each reflector to the controllers that it concerns. */
 export class Controllers implements AsyncDisposable {
-  readonly connections: ConnectionPool;
+  readonly connections: ConnectionRegistry;
   readonly #options: ControllersOptions;
   readonly #targets: TargetView;
   readonly #secrets: AnySyncController;
@@ -59,7 +59,11 @@ export class Controllers implements AsyncDisposable {
       { Secret: reflectors.targetSecrets.store, ConfigMap: reflectors.targetConfigMaps.store },
       clock,
     );
-    this.connections = new ConnectionPool(clock, (key) => reflectors.connections.store.has(key), {
+    const exists = (key: string): boolean => {
+      const object = reflectors.connections.store.get(key);
+      return object !== undefined && object.metadata.deletionTimestamp === undefined;
+    };
+    this.connections = new ConnectionRegistry(clock, exists, {
       onSnapshotChange: (key, change) => this.#forEachSyncController((controller) => controller.onSnapshotChange(key, change)),
       onConnectionStateChange: (key) => this.#forEachSyncController((controller) => controller.onConnectionStateChange(key)),
       onConnectionStatusChange: (key) => this.#connection.statusChanged(key),

@@ -1,5 +1,5 @@
 import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
-import type { ConnectionAccess } from "../../../src/operator/controllers/sync/connection-directory.ts";
+import type { OpenConnection } from "../../../src/operator/controllers/connection/connection-registry.ts";
 import { secretSource } from "../../../src/operator/controllers/sync/secret-source.ts";
 import { SyncReconciler } from "../../../src/operator/controllers/sync/sync-reconciler.ts";
 import { targetMetadata } from "../../../src/operator/controllers/sync/target-metadata.ts";
@@ -50,7 +50,7 @@ export class SceneVault extends InMemoryConnection {
 export class SyncScene {
   readonly clock = new VirtualClock();
   readonly api = new InMemoryKubeApi();
-  readonly #connections = new Map<string, ConnectionAccess>();
+  readonly #connections = new Map<string, OpenConnection>();
   readonly vault = this.connect("vault");
   readonly #resources = new ObjectStore<KubeObject>();
   readonly #targets = { Secret: new ObjectStore<TargetMetadata>(), ConfigMap: new ObjectStore<TargetMetadata>() };
@@ -118,6 +118,7 @@ export class SyncScene {
     const account = "ops@example.com";
     const vault = vaultId(`https://${name}.example.com`, account);
     this.#connections.set(`shop/${name}`, {
+      state: "open",
       connection,
       id: `${name} ${scope}`,
       vault,
@@ -135,7 +136,7 @@ export class SyncScene {
     return new SyncReconciler({
       kind: secretSource,
       resources: this.#resources,
-      connections: { get: (key) => this.#connections.get(key) },
+      connections: { get: (key) => this.#connections.get(key) ?? { state: "absent" } },
       targets,
       writer: new TargetWriter({ api, owner: vaultSecretKind, targets, contentKey }),
       api,

@@ -1,4 +1,4 @@
-import type { ConnectionCallbacks } from "../../../src/operator/controllers/connection/connection-pool.ts";
+import type { ConnectionCallbacks } from "../../../src/operator/controllers/connection/connection-registry.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
 import type { Connection, FileContent, Health, SecretValue, Snapshot } from "../../../src/operator/vault-client/connection.ts";
 

@@ -11,9 +11,9 @@ import { connectionId, vaultId } from "../../sync/target.ts";
 import type { Connection } from "../../vault-client/connection.ts";
 import { StatusWriter } from "../status/status-writer.ts";
 import { readPassword } from "./read-password.ts";
-import type { ConnectionCallbacks, ConnectionPool } from "./connection-pool.ts";
+import type { ConnectionCallbacks, ConnectionRegistry } from "./connection-registry.ts";
 import { type ConnectionSettings, settingsOf } from "./connection-settings.ts";
-import { nextConnectionStatus, type ConnectionView } from "./connection-status.ts";
+import { nextConnectionStatus } from "./connection-status.ts";
 
 /** Opens the client of one vault. Implemented by the composition root. */
 export type ConnectionFactory = (
@@ -25,7 +25,7 @@ export type ConnectionFactory = (
 
 export interface ConnectionReconcilerOptions {
   readonly resources: ReadonlyStore<KubeObject>;
-  readonly connections: ConnectionPool;
+  readonly connections: ConnectionRegistry;
   readonly connectionFactory: ConnectionFactory;
   /** Returns the number of resources that refer to a connection, and reports whether one of them needs the list of files. */
   readonly usersOf: (key: string) => { readonly count: number; readonly files: boolean };
@@ -56,8 +56,8 @@ export class ConnectionReconciler {
     }
     const parsed = connectionSpec.safeParse(object.spec);
     if (parsed.success) await this.#ensure(key, object, parsed.data);
-    else await connections.setNotReady(key, explainProblems(parsed.error));
-    connections.connection(key)?.listFiles(usersOf(key).files);
+    else await connections.markInvalid(key, explainProblems(parsed.error));
+    connections.client(key)?.listFiles(usersOf(key).files);
     await this.#writeStatus(key, object, signal);
     return {};
   }
@@ -68,7 +68,7 @@ export class ConnectionReconciler {
       const parsed = connectionSpec.safeParse(object.spec);
       const name = parsed.data?.auth.passwordSecretRef.name;
       if (name === undefined || `${object.metadata.namespace}/${name}` !== secret) continue;
-      this.#options.connections.connection(key)?.credentialsChanged();
+      this.#options.connections.client(key)?.credentialsChanged();
     }
   }
 
@@ -86,22 +86,15 @@ export class ConnectionReconciler {
     };
     const namespace = object.metadata.namespace ?? "";
     const password = (): Promise<Redacted<string>> => readPassword(api, namespace, spec, signal);
-    await connections.ensure(key, wanted, (callbacks) => connectionFactory(settings, password, callbacks, key));
-  }
-
-  #view(key: string): ConnectionView | undefined {
-    const access = this.#options.connections.get(key);
-    if (access === undefined || access === "opening") return undefined;
-    if ("notReady" in access) return { state: "invalid", message: access.notReady };
-    return { state: "open", connection: access.connection, staleSince: access.staleSince };
+    await connections.open(key, wanted, (callbacks) => connectionFactory(settings, password, callbacks, key));
   }
 
   async #writeStatus(key: string, object: KubeObject, signal: AbortSignal): Promise<void> {
-    const { clock, usersOf } = this.#options;
-    const view = this.#view(key);
-    if (view === undefined) return;
+    const { clock, connections, usersOf } = this.#options;
+    const state = connections.get(key);
+    if (state.state === "absent" || state.state === "opening") return;
     const before = connectionStatus.safeParse(this.#statuses.current(key, object) ?? {}).data ?? {};
     const facts = { generation: object.metadata.generation ?? 0, users: usersOf(key).count, now: clock.now() };
-    await this.#statuses.write(key, object, nextConnectionStatus(before, view, facts), signal);
+    await this.#statuses.write(key, object, nextConnectionStatus(before, state, facts), signal);
   }
 }

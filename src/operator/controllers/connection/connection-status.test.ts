@@ -11,7 +11,9 @@ import {
   UnexpectedResponse,
 } from "../../vault-client/vault-error.ts";
 import { CredentialsError } from "./read-password.ts";
-import { nextConnectionStatus, type ConnectionView } from "./connection-status.ts";
+import { nextConnectionStatus } from "./connection-status.ts";
+
+type State = Parameters<typeof nextConnectionStatus>[1];
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const TIMESTAMP = "2026-11-21T12:00:00.000Z";
@@ -33,10 +35,10 @@ function failing(error: Error): InMemoryConnection {
   return connection;
 }
 
-const open = (connection: InMemoryConnection, staleSince?: number): ConnectionView => ({ state: "open", connection, staleSince });
+const open = (connection: InMemoryConnection, staleSince?: number): State => ({ state: "open", connection, staleSince });
 
 /** Returns the status as the next reconcile parses it. */
-function next(before: ConnectionStatus, view: ConnectionView, changes: Partial<typeof facts> = {}): ConnectionStatus {
+function next(before: ConnectionStatus, view: State, changes: Partial<typeof facts> = {}): ConnectionStatus {
   return connectionStatus.parse(JSON.parse(JSON.stringify(nextConnectionStatus(before, view, { ...facts, ...changes }))));
 }
 const types = ({ conditions = [] }: ConnectionStatus): string[] =>
@@ -122,7 +124,7 @@ test("nextConnectionStatus limits the expiry of a token to the year 9999", () =>
 });
 
 describe("nextConnectionStatus changes only with its input", () => {
-  const views: [string, ConnectionView][] = [
+  const views: [string, State][] = [
     ["healthy", open(healthy())],
     ["starting", open(connectionOf())],
     ["failing", open(failing(new AuthError("generate_access_token", "credentials")), NOW - 600_000)],

@@ -2,8 +2,8 @@ import { type ConditionNow, mergeConditions } from "../../api/conditions.ts";
 import { isStalled, type Reason } from "../../api/reasons.ts";
 import type { ConnectionStatus } from "../../api/vault-connection.ts";
 import { defined } from "../../../lib/defined.ts";
-import type { Connection } from "../../vault-client/connection.ts";
 import { isVaultError } from "../../vault-client/vault-error.ts";
+import type { ConnectionState, OpenConnection } from "./connection-registry.ts";
 import { CredentialsError } from "./read-password.ts";
 
 function reasonOf(error: Error | undefined): Reason {
@@ -25,12 +25,12 @@ function reasonOf(error: Error | undefined): Reason {
   }
 }
 
-/** State of a connection: its client, or the reason why it cannot be opened. */
-export type ConnectionView =
-  | { readonly state: "invalid"; readonly message: string }
-  | { readonly state: "open"; readonly connection: Connection; readonly staleSince: number | undefined };
+/** State of a connection that a status can report. */
+type ReportedState =
+  | Extract<ConnectionState, { readonly state: "invalid" }>
+  | Pick<OpenConnection, "state" | "connection" | "staleSince">;
 
-function conditionsOf(view: ConnectionView): ConditionNow[] {
+function conditionsOf(view: ReportedState): ConditionNow[] {
   if (view.state === "invalid") {
     const condition = { status: "False", reason: "InvalidSpec", message: view.message } as const;
     return [
@@ -60,7 +60,7 @@ function conditionsOf(view: ConnectionView): ConditionNow[] {
 /** Returns the status to write. It equals `before` if nothing changed. `now` is in milliseconds since the epoch. */
 export function nextConnectionStatus(
   before: ConnectionStatus,
-  view: ConnectionView,
+  view: ReportedState,
   { generation, users, now }: { readonly generation: number; readonly users: number; readonly now: number },
 ): object {
   const connection = view.state === "open" ? view.connection : undefined;

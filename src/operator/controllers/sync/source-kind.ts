@@ -4,7 +4,7 @@ import type { Candidate } from "../../sync/resolve.ts";
 import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import type { Connection, Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
-import type { ConnectionAccess } from "./connection-directory.ts";
+import type { OpenConnection } from "../connection/connection-registry.ts";
 
 /** The bytes of one version of a secret or file. */
 export interface FetchedBytes {
@@ -28,7 +28,7 @@ export interface SourceKind<C extends Candidate> {
   /** Returns the changed names of this kind. */
   changed(change: SnapshotChange): ReadonlySet<string>;
   /** Returns the listed entries that have the name of the item. */
-  candidates(snapshot: Snapshot, item: SyncItem, access: Pick<ConnectionAccess, "vault" | "account">): readonly C[];
+  candidates(snapshot: Snapshot, item: SyncItem, access: Pick<OpenConnection, "vault" | "account">): readonly C[];
   /** Reads the bytes of one version. @throws VaultError */
   fetch(connection: Connection, candidate: C, version: number, signal: AbortSignal): Promise<FetchedBytes>;
 }

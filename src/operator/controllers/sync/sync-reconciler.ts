@@ -15,7 +15,7 @@ import { isOwnedBy, sourceId, type TargetState, targetState, withoutClaims } fro
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
 import { isVaultError } from "../../vault-client/vault-error.ts";
-import type { ConnectionAccess, ConnectionDirectory } from "./connection-directory.ts";
+import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
 import { nextRequeue } from "./next-requeue.ts";
 import { recordEvents } from "./record-events.ts";
 import { mergeUnreported, type Outcome, unchangedOutcome } from "./outcome.ts";
@@ -29,7 +29,7 @@ import { type TargetWriter, UntrustedTargetError } from "./target-writer.ts";
 export interface SyncReconcilerOptions<C extends Candidate> {
   readonly kind: SourceKind<C>;
   readonly resources: ReadonlyStore<KubeObject>;
-  readonly connections: ConnectionDirectory;
+  readonly connections: Pick<ConnectionRegistry, "get">;
   readonly targets: TargetView;
   readonly writer: TargetWriter<C>;
   readonly api: KubeApi;
@@ -121,12 +121,12 @@ export class SyncReconciler<C extends Candidate> {
     const { resource, before } = context;
     if (resource.suspend) return statusOnly(notReady("Suspended", "spec.suspend is true: the target is left unchanged"));
     const access = this.#options.connections.get(`${resource.namespace}/${resource.connection}`);
-    if (access === undefined) {
+    if (access.state === "absent") {
       const message = `VaultConnection ${resource.connection} not found in namespace ${resource.namespace}: create it, or correct spec.connectionRef.name`;
       return statusOnly(notReady("ConnectionNotFound", message));
     }
-    if (access === "opening") return undefined;
-    if ("notReady" in access) return statusOnly(this.#connectionNotReady(resource, before, access.notReady));
+    if (access.state === "opening") return undefined;
+    if (access.state === "invalid") return statusOnly(this.#connectionNotReady(resource, before, access.message));
     const snapshot = access.connection.snapshot;
     if (snapshot === undefined || !this.#options.kind.covers(snapshot)) return this.#awaitSnapshot(resource, before, access);
     return this.#syncFromSnapshot(context, access, snapshot);
@@ -135,7 +135,7 @@ export class SyncReconciler<C extends Candidate> {
   /**
    * The vault was not listed yet. A target that was in sync stays Ready; the first list of the connection requeues the resource.
    */
-  #awaitSnapshot(resource: SyncResource, before: SyncStatus, access: ConnectionAccess): SyncResult | undefined {
+  #awaitSnapshot(resource: SyncResource, before: SyncStatus, access: OpenConnection): SyncResult | undefined {
     const { state, error } = access.connection.health;
     if (state !== "failing" && access.staleSince === undefined) return undefined;
     const why = error === undefined ? "waiting for the first list of the vault" : error.message;
@@ -147,7 +147,7 @@ export class SyncReconciler<C extends Candidate> {
     return notReady("ConnectionNotReady", `VaultConnection ${resource.connection} is not ready: ${why}`);
   }
 
-  async #syncFromSnapshot(context: SyncContext, access: ConnectionAccess, snapshot: Snapshot): Promise<SyncResult | undefined> {
+  async #syncFromSnapshot(context: SyncContext, access: OpenConnection, snapshot: Snapshot): Promise<SyncResult | undefined> {
     const state = await this.#targetState(context);
     if (state === "deleting") return undefined;
     const corrupted = state.state === "owned" && state.annotationsCorrupted;
@@ -161,7 +161,7 @@ export class SyncReconciler<C extends Candidate> {
 
   async #decideAndApply(
     context: SyncContext,
-    access: ConnectionAccess,
+    access: OpenConnection,
     snapshot: Snapshot,
     state: TargetState,
   ): Promise<SyncResult | undefined> {
@@ -235,7 +235,7 @@ export class SyncReconciler<C extends Candidate> {
 
   #resolve(
     { key, resource, before }: SyncContext,
-    access: ConnectionAccess,
+    access: OpenConnection,
     snapshot: Snapshot,
     state: TargetState,
   ): Resolution<C>[] {

@@ -1,0 +1,227 @@
+import type { Clock, Timer } from "../../../lib/clock.ts";
+import type { Connection, Health, SnapshotChange } from "../../vault-client/connection.ts";
+
+/** An open connection, as seen by the resources that use it. */
+export interface OpenConnection {
+  readonly state: "open";
+  readonly connection: Connection;
+  /** Identity of the connection itself: its `connectionId`. */
+  readonly id: string;
+  /** Identity of the vault and the account: `vaultId` of its URL and email address. */
+  readonly vault: string;
+  /** Email address of the vault account. Entries of this owner are own entries. */
+  readonly account: string;
+  /** Interval between list requests in milliseconds. */
+  readonly intervalMs: number;
+  /** Time of the last response of the vault in milliseconds, while its lists are too old. */
+  readonly staleSince: number | undefined;
+}
+
+/**
+ * What a resource has to know about its connection. `absent`: there is no VaultConnection of this name, or it is being deleted.
+ * `opening`: it was created and is opened next. `invalid`: it cannot be opened, `message` says why. Every change of state
+ * requeues the resources of the connection.
+ */
+export type ConnectionState =
+  | { readonly state: "absent" }
+  | { readonly state: "opening" }
+  | { readonly state: "invalid"; readonly message: string }
+  | OpenConnection;
+
+/** Callbacks of the client while a connection is open. */
+export interface ConnectionCallbacks {
+  readonly onChange: (change: SnapshotChange) => void;
+  readonly onHealth: (health: Health) => void;
+}
+
+/** Listener for changes of connections. Keys are `namespace/name`. */
+export interface ConnectionListener {
+  /** The list of the vault changed in these names. */
+  onSnapshotChange(key: string, change: SnapshotChange): void;
+  /** The connection changed in a way that concerns all its resources. */
+  onConnectionStateChange(key: string): void;
+  /** The status of the connection itself may have changed. */
+  onConnectionStatusChange(key: string): void;
+}
+
+/** What is opened; another fingerprint requires another client. */
+export type WantedConnection = Pick<OpenConnection, "id" | "vault" | "account" | "intervalMs"> & { readonly fingerprint: string };
+
+interface Opened extends WantedConnection {
+  readonly connection: Connection;
+  readonly openedAt: number;
+  readonly openedAtMonotonic: number;
+  filesCovered: boolean;
+  listed: boolean;
+  health: Health["state"];
+  stale: boolean;
+  /** Arrival of the first list after the connection became stale, in monotonic milliseconds. */
+  recoveringSince: number | undefined;
+  staleTimer: Timer | undefined;
+}
+
+type Entry = Opened | { readonly message: string };
+
+/** Number of refresh intervals without a list after which the resources of a connection are `Stale`. */
+const STALE_AFTER_INTERVALS = 3;
+/** Minimum time in milliseconds without a list: a vault that is unavailable every other half minute causes no writes. */
+const MIN_STALE_MS = 30_000;
+
+/**
+ * Owns the open connections, knows the state of every other one, and tracks whether each vault still responds; see
+ * docs/design/engine.md#connections.
+ */
+export class ConnectionRegistry implements AsyncDisposable {
+  readonly #entries = new Map<string, Entry>();
+  readonly #clock: Clock;
+  readonly #exists: (key: string) => boolean;
+  readonly #listener: ConnectionListener;
+
+  /** @param exists reports whether there is a VaultConnection of this key that is not being deleted */
+  constructor(clock: Clock, exists: (key: string) => boolean, listener: ConnectionListener) {
+    this.#clock = clock;
+    this.#exists = exists;
+    this.#listener = listener;
+  }
+
+  /** Number of connections that are open or invalid. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: string): ConnectionState {
+    if (!this.#exists(key)) return { state: "absent" };
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return { state: "opening" };
+    if ("message" in entry) return { state: "invalid", message: entry.message };
+    const { connection, id, vault, account, intervalMs, stale, openedAt } = entry;
+    const lastResponseAt = connection.snapshot?.listedAt ?? openedAt;
+    return { state: "open", connection, id, vault, account, intervalMs, staleSince: stale ? lastResponseAt : undefined };
+  }
+
+  /** Returns the client of an open connection. */
+  client(key: string): Connection | undefined {
+    return this.#opened(key)?.connection;
+  }
+
+  /** Opens the connection, or reopens it if `fingerprint` differs from that of the open one. */
+  async open(key: string, wanted: WantedConnection, connect: (callbacks: ConnectionCallbacks) => Connection): Promise<void> {
+    if (this.#opened(key)?.fingerprint === wanted.fingerprint) return;
+    await this.#close(key);
+    const connection = connect({
+      onChange: (change) => this.#onSnapshotChange(key, change),
+      onHealth: (health) => this.#onHealth(key, health),
+    });
+    const entry: Opened = {
+      ...wanted,
+      connection,
+      openedAt: this.#clock.now(),
+      openedAtMonotonic: this.#clock.monotonic(),
+      filesCovered: false,
+      listed: false,
+      health: "starting",
+      stale: false,
+      recoveringSince: undefined,
+      staleTimer: undefined,
+    };
+    this.#entries.set(key, entry);
+    this.#watchStaleness(key, entry);
+    this.#listener.onConnectionStateChange(key);
+  }
+
+  /** Closes a connection that cannot be opened, and stores the reason. */
+  async markInvalid(key: string, message: string): Promise<void> {
+    const current = this.#entries.get(key);
+    if (current !== undefined && "message" in current && current.message === message) return;
+    await this.#close(key);
+    this.#entries.set(key, { message });
+    this.#listener.onConnectionStateChange(key);
+  }
+
+  /**
+   * Closes the connection of a VaultConnection that is absent. Always notifies its resources: they may have seen an earlier state,
+   * also when there is nothing to close.
+   */
+  async close(key: string): Promise<void> {
+    await this.#close(key);
+    this.#listener.onConnectionStateChange(key);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#entries.keys()].map((key) => this.#close(key)));
+  }
+
+  async #close(key: string): Promise<void> {
+    const entry = this.#entries.get(key);
+    this.#entries.delete(key);
+    if (entry === undefined || !("connection" in entry)) return;
+    entry.staleTimer?.[Symbol.dispose]();
+    await entry.connection[Symbol.asyncDispose]();
+  }
+
+  #opened(key: string): Opened | undefined {
+    const entry = this.#entries.get(key);
+    return entry !== undefined && "connection" in entry ? entry : undefined;
+  }
+
+  /**
+   * The first list concerns all resources, including those whose names it does not contain; later ones only the changed names.
+   */
+  #onSnapshotChange(key: string, change: SnapshotChange): void {
+    const entry = this.#opened(key);
+    if (entry === undefined) return;
+    const filesCovered = entry.connection.snapshot?.fileCount !== undefined;
+    const isFirst = !entry.listed || filesCovered !== entry.filesCovered;
+    entry.listed = true;
+    entry.filesCovered = filesCovered;
+    if (isFirst) this.#listener.onConnectionStateChange(key);
+    else this.#listener.onSnapshotChange(key, change);
+    this.#listener.onConnectionStatusChange(key);
+  }
+
+  #onHealth(key: string, health: Health): void {
+    const entry = this.#opened(key);
+    if (entry === undefined) return;
+    const before = entry.health;
+    entry.health = health.state;
+    this.#watchStaleness(key, entry);
+    const neverListed = entry.connection.snapshot === undefined;
+    // A resource may wait for hours after a failure of the connection, for example until the next login is allowed.
+    const recovered = before === "failing" && health.state === "healthy";
+    if (recovered || (health.state === "failing" && neverListed)) this.#listener.onConnectionStateChange(key);
+    this.#listener.onConnectionStatusChange(key);
+  }
+
+  /** Checks whether the connection is stale, and again when that may change, even if no request to the vault fails. */
+  #watchStaleness(key: string, entry: Opened): void {
+    const left = this.#untilStale(entry);
+    const stale = left <= 0 || (entry.stale && !this.#hasRecovered(entry));
+    entry.staleTimer?.[Symbol.dispose]();
+    entry.staleTimer = this.#clock.timer(stale ? entry.intervalMs : left, () => {
+      if (this.#opened(key) !== entry) return;
+      this.#watchStaleness(key, entry);
+      if (entry.stale !== stale) this.#listener.onConnectionStatusChange(key);
+    });
+    if (stale === entry.stale) return;
+    entry.stale = stale;
+    entry.recoveringSince = undefined;
+    this.#listener.onConnectionStateChange(key);
+  }
+
+  /** Returns the time in milliseconds until the connection is stale if it does not list before. */
+  #untilStale({ connection, openedAtMonotonic, intervalMs }: Opened): number {
+    const listedAt = connection.snapshot?.listedAtMonotonic ?? openedAtMonotonic;
+    return listedAt + Math.max(STALE_AFTER_INTERVALS * intervalMs, MIN_STALE_MS) - this.#clock.monotonic();
+  }
+
+  /** Reports whether two lists in a row arrived since the connection became stale: one may be a pause in an outage. */
+  #hasRecovered(entry: Opened): boolean {
+    const listedAt = entry.connection.snapshot?.listedAtMonotonic;
+    if (entry.health === "failing" || listedAt === undefined) {
+      entry.recoveringSince = undefined;
+      return false;
+    }
+    entry.recoveringSince ??= listedAt;
+    return listedAt > entry.recoveringSince;
+  }
+}

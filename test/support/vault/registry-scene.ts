@@ -1,0 +1,34 @@
+import { ConnectionRegistry } from "../../../src/operator/controllers/connection/connection-registry.ts";
+import { VirtualClock } from "../clock/virtual-clock.ts";
+import { InMemoryConnection } from "./in-memory-connection.ts";
+
+export const KEY = "shop/vault";
+export const INTERVAL = 60_000;
+const wanted = { fingerprint: "1", id: "1", vault: "vault", account: "ops@example.com", intervalMs: INTERVAL };
+
+/** Returns a registry of in-memory connections on a virtual clock, and the calls of its listener. */
+export function registryScene(exists: () => boolean = () => true) {
+  const clock = new VirtualClock();
+  const calls: string[] = [];
+  const connections = new ConnectionRegistry(clock, exists, {
+    onSnapshotChange: (_, { secrets }) => void calls.push(`changed ${[...secrets].join()}`),
+    onConnectionStateChange: () => void calls.push("state"),
+    onConnectionStatusChange: () => void calls.push("status"),
+  });
+  const opened: InMemoryConnection[] = [];
+  const open = async (changes: Partial<typeof wanted> = {}): Promise<InMemoryConnection> => {
+    await connections.open(KEY, { ...wanted, ...changes }, (callbacks) => {
+      const connection = new InMemoryConnection(clock, callbacks);
+      opened.push(connection);
+      return connection;
+    });
+    return opened.at(-1)!;
+  };
+  const staleSince = (): number | undefined => {
+    const state = connections.get(KEY);
+    return state.state === "open" ? state.staleSince : undefined;
+  };
+  /** Returns the listener calls since the last time. */
+  const takeCalls = (): string[] => calls.splice(0);
+  return { clock, connections, opened, open, staleSince, takeCalls };
+}
