@@ -15,6 +15,7 @@ import { serveEndpoints } from "../telemetry/endpoints.ts";
 import type { MetricsRegistry } from "../telemetry/metrics-registry.ts";
 import { type OperatorMetrics, operatorMetrics, type OperatorSizes } from "../telemetry/operator-metrics.ts";
 import { connect } from "./vault-client/connect.ts";
+import { UndiciTransport } from "./vault-client/http/undici-transport.ts";
 import { ValueCache } from "./vault-client/values/value-cache.ts";
 import type { OperatorConfig } from "./config.ts";
 import { contentKey } from "./content-key.ts";
@@ -104,13 +105,13 @@ function connectionFactory(
 ): ConnectionFactory {
   const valueCache = new ValueCache(config.valueCacheBytes);
   const observer = vaultObserver(metrics);
+  const policy = { allowHttp: config.allowHttp, allowedHosts: config.vaultHosts };
   return (settings, password, callbacks, key) =>
     connect({
       ...settings,
       ...callbacks,
       credentials: { kind: "password", password },
-      allowHttp: config.allowHttp,
-      allowedHosts: config.vaultHosts,
+      transport: new UndiciTransport({ url: settings.url, clock, ca: undefined, policy }),
       valueCache,
       observer,
       clock,

@@ -6,7 +6,6 @@ import type { Connection } from "./connection.ts";
 import { CircuitBreaker } from "./http/circuit-breaker.ts";
 import { RateLimiter } from "./http/rate-limiter.ts";
 import { VaultHttp } from "./http/vault-http.ts";
-import { VaultTransport } from "./http/vault-transport.ts";
 import { HealthMonitor } from "./mirror/health-monitor.ts";
 import { Mirror } from "./mirror/mirror.ts";
 import { silentObserver, type VaultObserver } from "./observer.ts";
@@ -22,7 +21,7 @@ import { VaultConnectionClient } from "./vault-connection-client.ts";
  */
 export function connect(options: ConnectionOptions): Connection {
   const { clock, random, email, timeoutMs, refreshIntervalMs: intervalMs, observer = silentObserver } = options;
-  const transport = openTransport(options);
+  const { transport } = options;
   const http = new VaultHttp({ ...limits(options, observer), transport, clock, observer });
   const tokens = tokenManager(options, http);
   const api = new VaultApi({ http, tokens, email, timeoutMs, clock });
@@ -38,10 +37,6 @@ export function connect(options: ConnectionOptions): Connection {
   });
   const health = new HealthMonitor(clock, options.onHealth);
   return new VaultConnectionClient({ transport, tokens, mirror, values, health, clock, random, intervalMs });
-}
-
-function openTransport({ url, clock, ca, allowHttp, allowedHosts }: ConnectionOptions): VaultTransport {
-  return new VaultTransport({ url, clock, ca, policy: { allowHttp, allowedHosts } });
 }
 
 function limits(

@@ -4,12 +4,13 @@ import type { Random } from "../../lib/random.ts";
 import type { Scope } from "../../protocol/scope.ts";
 import type { CredentialSource } from "./auth/token-manager.ts";
 import type { Health, SnapshotChange } from "./connection.ts";
+import type { VaultTransport } from "./http/vault-transport.ts";
 import type { VaultObserver } from "./observer.ts";
 import type { ValueCache } from "./values/value-cache.ts";
 
 export interface ConnectionOptions {
-  /** Base address, without `/v1`; its path is kept. */
-  readonly url: string;
+  /** Way to the vault. The connection owns it. */
+  readonly transport: VaultTransport;
   readonly email: string;
   readonly credentials: CredentialSource;
   readonly scope: Scope;
@@ -21,12 +22,6 @@ export interface ConnectionOptions {
   readonly timeoutMs: number;
   /** Sustained request rate. Bursts may be twice as large. */
   readonly requestsPerSecond: number;
-  /** PEM bundle trusted instead of the public authorities. */
-  readonly ca?: string | undefined;
-  /** Allows `http:` addresses and vaults on the loopback interface. For development. */
-  readonly allowHttp: boolean;
-  /** The only hosts allowed, if given: exact names or addresses, or `*.example.com`. */
-  readonly allowedHosts?: readonly string[] | undefined;
   /** May be shared by many connections; each sees only its own entries. */
   readonly valueCache: ValueCache;
   readonly clock: Clock;

@@ -1,6 +1,7 @@
 import { onTestFinished } from "vitest";
 import type { Clock } from "../../../src/lib/clock.ts";
-import { VaultTransport } from "../../../src/operator/vault-client/http/vault-transport.ts";
+import { UndiciTransport } from "../../../src/operator/vault-client/http/undici-transport.ts";
+import type { VaultTransport } from "../../../src/operator/vault-client/http/vault-transport.ts";
 import { ScriptedServer } from "./scripted-server.ts";
 
 /** Starts a scripted server and a transport to it. Both are closed when the test ends. */
@@ -8,7 +9,7 @@ export async function scriptedTransport(clock: Clock): Promise<{ server: Scripte
   const server = await ScriptedServer.start();
   onTestFinished(() => server[Symbol.asyncDispose]());
   const policy = { allowHttp: true, allowedHosts: undefined };
-  const transport = new VaultTransport({ url: server.url, clock, ca: undefined, policy });
+  const transport = new UndiciTransport({ url: server.url, clock, ca: undefined, policy });
   onTestFinished(() => transport[Symbol.asyncDispose]());
   return { server, transport };
 }

@@ -5,6 +5,7 @@ import { Redacted } from "../../../src/lib/redacted.ts";
 import type { Connection, Health, SnapshotChange } from "../../../src/operator/vault-client/connection.ts";
 import type { ConnectionOptions } from "../../../src/operator/vault-client/connection-options.ts";
 import { connect } from "../../../src/operator/vault-client/connect.ts";
+import { UndiciTransport } from "../../../src/operator/vault-client/http/undici-transport.ts";
 import { ValueCache } from "../../../src/operator/vault-client/values/value-cache.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
 
@@ -22,15 +23,18 @@ export interface ObservedConnection {
 }
 
 /** Connects and records everything that the connection reports. */
-export function observeConnection(
-  options: Partial<ConnectionOptions> & { url: string; clock?: VirtualClock },
-): ObservedConnection {
+export function observeConnection({
+  url,
+  ...options
+}: Partial<ConnectionOptions> & { url: string; clock?: VirtualClock }): ObservedConnection {
   const clock = options.clock ?? new VirtualClock();
   const changes: ObservedConnection["changes"] = [];
   const healths: Health[] = [];
   const requests: string[] = [];
   const breakerChanges: boolean[] = [];
+  const policy = { allowHttp: true, allowedHosts: undefined };
   const connection = connect({
+    transport: new UndiciTransport({ url, clock, ca: undefined, policy }),
     email: "ann@example.com",
     credentials: { kind: "password", password: () => Promise.resolve(new Redacted("canary-password")) },
     scope: unlimitedScope,
@@ -38,7 +42,6 @@ export function observeConnection(
     refreshIntervalMs: 60_000,
     timeoutMs: 10_000,
     requestsPerSecond: 100,
-    allowHttp: true,
     valueCache: new ValueCache(1_000_000),
     random: () => 0.5,
     logger: silentLogger,

@@ -6,14 +6,15 @@ import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
 import { json, raw, reset, ScriptedServer, silence, type Script } from "../../../../test/support/vault/scripted-server.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import { Redacted } from "../../../lib/redacted.ts";
-import { VaultTransport, type VaultTransportOptions, type VaultRequest } from "./vault-transport.ts";
+import { UndiciTransport, type UndiciTransportOptions } from "./undici-transport.ts";
+import type { VaultRequest, VaultTransport } from "./vault-transport.ts";
 
 const PATH = "/v1/user/secret/list_no_dup";
 
-function open(options: Partial<VaultTransportOptions> & { url: string }): { transport: VaultTransport; clock: VirtualClock } {
+function open(options: Partial<UndiciTransportOptions> & { url: string }): { transport: VaultTransport; clock: VirtualClock } {
   const clock = new VirtualClock();
   const policy = { allowHttp: true, allowedHosts: undefined };
-  const transport = new VaultTransport({ clock, ca: undefined, policy, ...options });
+  const transport = new UndiciTransport({ clock, ca: undefined, policy, ...options });
   onTestFinished(() => transport[Symbol.asyncDispose]());
   return { transport, clock };
 }

@@ -1,0 +1,199 @@
+import { X509Certificate } from "node:crypto";
+import { createSecureContext, type SecureContext } from "node:tls";
+import { errors, Pool, type Dispatcher } from "undici";
+import type { Clock } from "../../../lib/clock.ts";
+import { Deadline } from "../../../lib/deadline.ts";
+import { codeOf } from "../../../lib/error-code.ts";
+import { operationPath, type Operation } from "../../../protocol/operation-paths.ts";
+import { PermanentError, RefusedError, TransientError, UnexpectedResponse, type VaultError } from "../vault-error.ts";
+import { policyLookup, refusalOf, type HostPolicy } from "./host-policy.ts";
+import type { VaultRequest, VaultResponse, VaultTransport } from "./vault-transport.ts";
+
+const CONNECTIONS = 8;
+const CONNECT_TIMEOUT_MS = 3_000;
+/** The body of an error is read for its code only; a longer body is not an error body of the contract. */
+const MAX_ERROR_BYTES = 64 * 1024;
+
+export interface UndiciTransportOptions {
+  /** Base address, without `/v1`. */
+  readonly url: string;
+  readonly policy: HostPolicy;
+  readonly clock: Clock;
+  /** PEM bundle trusted instead of the public authorities. */
+  readonly ca: string | undefined;
+}
+
+/** Sends requests over HTTP from a pool of its own. Never follows a redirect, requests compression, retries or uses a proxy. */
+export class UndiciTransport implements VaultTransport {
+  readonly #options: UndiciTransportOptions;
+  #pool: Pool | NoPool;
+
+  constructor(options: UndiciTransportOptions) {
+    this.#options = options;
+    this.#pool = open(options, options.ca);
+  }
+
+  updateCa(ca: string | undefined): void {
+    const old = this.#pool;
+    this.#pool = open(this.#options, ca);
+    // A failure in the old pool is reported by the request that uses it.
+    if (old instanceof Pool) old.close().catch(() => undefined);
+  }
+
+  async request(request: VaultRequest): Promise<VaultResponse> {
+    const { operation, signal } = request;
+    signal.throwIfAborted();
+    if (!(this.#pool instanceof Pool)) throw new RefusedError(operation, this.#pool.refused);
+    using deadline = new Deadline(this.#options.clock, request.deadlineMs, signal);
+    try {
+      return await post(this.#pool, this.#options.url, request, deadline.signal);
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      if (deadline.expired) throw new TransientError(operation, "timeout");
+      if (error instanceof PermanentError || error instanceof UnexpectedResponse) throw error;
+      throw networkError(operation, error);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#pool instanceof Pool) await this.#pool.destroy();
+  }
+}
+
+interface NoPool {
+  readonly refused: RefusedError["code"];
+}
+
+function open({ url: address, policy }: UndiciTransportOptions, ca: string | undefined): Pool | NoPool {
+  const url = URL.parse(address);
+  const refused = url ? refusalOf(url, policy) : "url";
+  if (!url || refused) return { refused: refused ?? "url" };
+  try {
+    return new Pool(url.origin, {
+      connections: CONNECTIONS,
+      allowH2: false,
+      // The deadline of the whole request replaces these.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: {
+        timeout: CONNECT_TIMEOUT_MS,
+        lookup: policyLookup(policy),
+        secureContext: trust(ca),
+        // Explicit, so that no environment variable can turn it off.
+        rejectUnauthorized: true,
+      },
+    });
+  } catch {
+    return { refused: "ca" };
+  }
+}
+
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/**
+ * Returns a context for TLS 1.2 or later that trusts the PEM bundle *instead of* the public authorities, or these without a
+ * bundle.
+ * @throws Error when the bundle has no certificate or an unreadable one (`createSecureContext` would silently trust nothing)
+ */
+function trust(ca: string | undefined): SecureContext {
+  if (ca === undefined) return createSecureContext({ minVersion: "TLSv1.2" });
+  const certificates = ca.match(PEM_CERTIFICATE) ?? [];
+  if (certificates.length === 0) throw new Error("the CA bundle contains no certificate");
+  for (const certificate of certificates) void new X509Certificate(certificate);
+  return createSecureContext({ minVersion: "TLSv1.2", ca: certificates });
+}
+
+function path(base: string, operation: Operation): string {
+  return new URL(base).pathname.replace(/\/$/, "") + operationPath[operation];
+}
+
+async function post(pool: Pool, base: string, request: VaultRequest, signal: AbortSignal): Promise<VaultResponse> {
+  const { operation, token, ifNoneMatch, maxBytes } = request;
+  const response = await pool.request({
+    method: "POST",
+    path: path(base, operation),
+    headers: {
+      "content-type": "application/json",
+      accept: operation === "download_file" ? "application/octet-stream, application/json" : "application/json",
+      "accept-encoding": "identity",
+      "user-agent": "vaultsync",
+      ...(token && { authorization: token.reveal() }),
+      ...(ifNoneMatch && { "if-none-match": ifNoneMatch }),
+    },
+    body: JSON.stringify(request.body),
+    signal,
+  });
+  const success = response.statusCode < 300;
+  if (success && isEncoded(response)) {
+    discardBody(response.body);
+    throw new UnexpectedResponse(operation, "content-encoding");
+  }
+  const body = await readBody(response, success ? maxBytes : MAX_ERROR_BYTES);
+  if (success && body === undefined) throw new PermanentError(operation, "too_large");
+  return {
+    status: response.statusCode,
+    body: body ?? new Uint8Array(),
+    header: (name) => joined(response.headers[name]),
+  };
+}
+
+function isEncoded({ headers }: Dispatcher.ResponseData): boolean {
+  const encoding = joined(headers["content-encoding"]);
+  return encoding !== undefined && encoding !== "" && encoding.toLowerCase() !== "identity";
+}
+
+function joined(value: string | string[] | undefined): string | undefined {
+  return typeof value === "object" ? value.join(", ") : value;
+}
+
+/**
+ * Returns all bytes of a response, or `undefined` as soon as they exceed `maxBytes`: by the announced length before reading, by
+ * counting while reading. Buffers at most `maxBytes` and one chunk.
+ */
+async function readBody({ headers, body }: Dispatcher.ResponseData, maxBytes: number): Promise<Uint8Array | undefined> {
+  const announced = Number(headers["content-length"] ?? 0);
+  if (announced > maxBytes) {
+    discardBody(body);
+    return undefined;
+  }
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    length += chunk.byteLength;
+    if (length > maxBytes) {
+      discardBody(body);
+      return undefined;
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, length);
+}
+
+/** Aborts the response and ignores the error that this abort causes. */
+function discardBody(body: Dispatcher.ResponseData["body"]): void {
+  body.once("error", () => undefined).destroy();
+}
+
+const SYSTEM_CODE = /^[A-Z0-9_]{1,64}$/;
+const TLS_CODE =
+  /CERT|^UNABLE_TO_|^ERR_TLS|^ERR_SSL|^ERR_OSSL|^EPROTO$|^HOSTNAME_MISMATCH$|^CRL_|_CRL|^PATH_LENGTH_|^INVALID_(CA|PURPOSE)$/;
+const RESET_CODES = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED", "UND_ERR_SOCKET", "UND_ERR_RES_CONTENT_LENGTH_MISMATCH"]);
+
+/** Maps a failure of the network, of name resolution or of TLS. An unverified peer is refused, not transient. */
+function networkError(operation: Operation, error: unknown): VaultError {
+  const detail = systemCode(error);
+  if (detail === "VAULT_ADDRESS_REFUSED") return new RefusedError(operation, "address");
+  if (detail !== undefined && TLS_CODE.test(detail)) return new RefusedError(operation, "tls", detail);
+  // A peer that does not speak HTTP broke the connection too.
+  const reset = error instanceof errors.HTTPParserError || (detail !== undefined && RESET_CODES.has(detail));
+  return new TransientError(operation, reset ? "reset" : "unreachable", { detail });
+}
+
+/** Returns the first system code on the error or its causes. Nothing else of a network error is ever passed on. */
+function systemCode(error: unknown): string | undefined {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const code = codeOf(at);
+    if (code !== undefined && SYSTEM_CODE.test(code)) return code;
+  }
+  return undefined;
+}
