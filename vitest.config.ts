@@ -72,6 +72,19 @@ export default defineConfig({
       },
       {
         test: {
+          // Every fault of docs/design/faults.md on real processes; the tests of a file run in parallel and mostly wait.
+          name: "faults",
+          expect: expectOptions,
+          include: ["test/faults/**/*.test.ts"],
+          globalSetup: ["test/support/kube/shared-control-plane.ts", "test/e2e/support/install.ts"],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+          maxWorkers,
+          maxConcurrency: 64,
+        },
+      },
+      {
+        test: {
           // An operator for the whole cluster, and an API server that is stopped: one after the other.
           name: "cluster",
           expect: expectOptions,

@@ -81,9 +81,9 @@ export class ControlPlane {
 
   /**
    * Writes a kubeconfig for `identity` and returns its path; it is removed with the control plane. The token of a ServiceAccount
-   * comes from a TokenRequest and is valid for a day. `server` replaces the API server's address, e.g. by that of a proxy.
+   * comes from a TokenRequest and is valid for a day. `server` and `ca` replace the API server's address and authority, e.g. by those of a proxy.
    */
-  async kubeconfigFor(identity: Identity, options: { server?: string } = {}): Promise<string> {
+  async kubeconfigFor(identity: Identity, options: { server?: string; ca?: string } = {}): Promise<string> {
     const named = "user" in identity;
     const token = named ? this.userToken(identity.user) : await this.serviceAccountToken(identity);
     const user = named ? identity.user : identity.serviceAccount;
@@ -91,8 +91,8 @@ export class ControlPlane {
     const folder = join(this.directory, "kubeconfigs");
     await mkdir(folder, { recursive: true });
     const path = join(folder, `${user.replaceAll(/[^\w.-]/g, "-")}-${randomBytes(4).toString("hex")}.yaml`);
-    const server = options.server ?? this.access.server;
-    await writeFile(path, kubeconfig({ server, ca: this.access.ca, token, user, ...namespace }), { mode: 0o600 });
+    const { server = this.access.server, ca = this.access.ca } = options;
+    await writeFile(path, kubeconfig({ server, ca, token, user, ...namespace }), { mode: 0o600 });
     return path;
   }
 

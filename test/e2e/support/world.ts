@@ -9,10 +9,10 @@ import { OperatorProcess } from "../../support/processes/operator-process.ts";
 
 export const ACCOUNT = "ops@example.com";
 /** The ServiceAccount of deploy/base. */
-const SERVICE_ACCOUNT = { serviceAccount: "vaultsync", namespace: "vaultsync-system" };
+export const SERVICE_ACCOUNT = { serviceAccount: "vaultsync", namespace: "vaultsync-system" };
 export const OPERATOR_USER = `system:serviceaccount:${SERVICE_ACCOUNT.namespace}:${SERVICE_ACCOUNT.serviceAccount}`;
 
-const objectSchema = z.looseObject({
+export const observedObject = z.looseObject({
   metadata: z.looseObject({
     name: z.string(),
     uid: z.string(),
@@ -29,7 +29,7 @@ const objectSchema = z.looseObject({
     })
     .optional(),
 });
-export type ObservedObject = z.output<typeof objectSchema>;
+export type ObservedObject = z.output<typeof observedObject>;
 
 export function condition(object: ObservedObject, type: string) {
   return object.status?.conditions.find((one) => one.type === type);
@@ -42,7 +42,8 @@ export function bytesOf(object: ObservedObject, key: string): Buffer | undefined
 
 const ownKinds = ["VaultConnection", "VaultSecret", "VaultFile"];
 
-function collection(kind: string, namespace: string): string {
+/** Returns the path of the objects of a kind in a namespace. */
+export function collection(kind: string, namespace: string): string {
   const plural = `${kind.toLowerCase()}s`;
   return ownKinds.includes(kind)
     ? `/apis/vaultsync.dev/v1alpha1/namespaces/${namespace}/${plural}`
@@ -156,12 +157,12 @@ export class World implements AsyncDisposable {
     const { status, body } = await this.plane.request("GET", `${collection(kind, this.namespace)}/${name}`);
     if (status === 404) return undefined;
     if (status !== 200) throw new Error(`GET ${kind} ${name}: ${status}`);
-    return objectSchema.parse(JSON.parse(body));
+    return observedObject.parse(JSON.parse(body));
   }
 
   async list(kind: string): Promise<ObservedObject[]> {
     const { body } = await this.plane.request("GET", collection(kind, this.namespace));
-    return z.object({ items: z.array(objectSchema) }).parse(JSON.parse(body)).items;
+    return z.object({ items: z.array(observedObject) }).parse(JSON.parse(body)).items;
   }
 
   /** Waits until the object exists and `test` returns true for it. */

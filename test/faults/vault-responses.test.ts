@@ -1,0 +1,110 @@
+import { expect, test } from "vitest";
+import type { Operation } from "../../src/protocol/operation-paths.ts";
+import { Farm } from "./support/farm.ts";
+import type { Fault } from "./support/fault-proxy.ts";
+import * as faults from "./support/faults.ts";
+
+/**
+ * Responses that are no responses of the vault. Each row: the operator reports it, the Secret keeps its bytes, and once the fault has
+ * ended, the next version is synced.
+ */
+const world = Farm.use(() => ({ accounts: 60 }));
+
+interface Row {
+  readonly row: string;
+  readonly what: string;
+  readonly fault: Fault;
+  readonly reason: string;
+  readonly message?: RegExp;
+}
+
+const lists: readonly Operation[] = ["list_no_dup", "list_file"];
+const reads: readonly Operation[] = ["expose", "version_expose"];
+const deep = "[".repeat(100_000) + "]".repeat(100_000);
+
+const onLists: readonly Row[] = [
+  { row: "V2", what: "a body of one byte a second", fault: faults.drip, reason: "VaultUnreachable", message: /timeout/ },
+  { row: "V2", what: "headers of one byte a second", fault: faults.slowHeaders, reason: "VaultUnreachable", message: /timeout/ },
+  { row: "V3", what: "status 500", fault: faults.page(500), reason: "VaultUnreachable", message: /500/ },
+  { row: "V3", what: "status 502", fault: faults.page(502), reason: "VaultUnreachable", message: /502/ },
+  { row: "V3", what: "status 504", fault: faults.page(504), reason: "VaultUnreachable", message: /504/ },
+  { row: "V5", what: "a login page with status 200", fault: faults.page(200), reason: "UnexpectedResponse" },
+  { row: "V5", what: "an empty body", fault: faults.body(""), reason: "UnexpectedResponse" },
+  { row: "V5", what: "null", fault: faults.body("null"), reason: "UnexpectedResponse" },
+  { row: "V5", what: "a list of another type", fault: faults.body('{"secrets":"none"}'), reason: "UnexpectedResponse" },
+  {
+    row: "V5",
+    what: "NaN as a version",
+    fault: faults.body('{"secrets":[{"key_name":"a","key_version":NaN}]}'),
+    reason: "UnexpectedResponse",
+  },
+  { row: "V5", what: "100,000 nested arrays", fault: faults.body(`{"secrets":${deep}}`), reason: "UnexpectedResponse" },
+  { row: "V5", what: "a body without end", fault: faults.endless, reason: "UnexpectedResponse" },
+  {
+    row: "V6",
+    what: "a body shorter than its content-length",
+    fault: faults.truncated,
+    reason: "VaultUnreachable",
+    message: /reset/,
+  },
+  { row: "V6", what: "a chunked body that is cut", fault: faults.chunkedCut, reason: "VaultUnreachable", message: /reset/ },
+  { row: "V6", what: "a compressed body", fault: faults.compressed, reason: "UnexpectedResponse" },
+  { row: "V6", what: "a gzip bomb", fault: faults.gzipBomb(), reason: "UnexpectedResponse" },
+  { row: "V6", what: "a body that is compressed twice", fault: faults.chainedEncoding, reason: "UnexpectedResponse" },
+  { row: "V7", what: "status 400", fault: faults.error(400, "invalid_request"), reason: "UnexpectedResponse" },
+  { row: "V7", what: "status 404 with a page", fault: faults.page(404), reason: "UnexpectedResponse" },
+  { row: "V7", what: "status 404 with JSON", fault: faults.error(404, "not_found"), reason: "UnexpectedResponse" },
+  { row: "V7", what: "status 410 with a page", fault: faults.page(410), reason: "UnexpectedResponse" },
+];
+
+test.concurrent.each(onLists)("$row: $what instead of a list", async ({ row, what, fault, reason, message = /./ }) => {
+  const { farm } = world;
+  await using lane = await farm.lane(laneName(`${row} list ${what}`));
+  lane.proxy.inject(faults.on(lists, fault));
+  const value = await lane.protect();
+  const reported = await lane.connectionReports(reason);
+  expect(reported).toMatch(message);
+  expect(reported).not.toContain("Please log in");
+  expect(lane.written).toEqual([lane.values[0]]);
+  await lane.proxy.heal();
+  await lane.inSync();
+  expect(lane.written).toEqual([lane.values[0], value]);
+});
+
+const onReads: readonly Row[] = [
+  { row: "V1", what: "a reset connection", fault: faults.reset, reason: "VaultUnreachable", message: /reset/ },
+  { row: "V1", what: "no response", fault: faults.silence, reason: "VaultUnreachable", message: /timeout/ },
+  { row: "V3", what: "status 503", fault: faults.page(503), reason: "VaultUnreachable", message: /503/ },
+  { row: "V5", what: "a login page with status 200", fault: faults.page(200), reason: "UnexpectedResponse" },
+  { row: "V5", what: "another schema", fault: faults.body('{"value":1}'), reason: "UnexpectedResponse" },
+  { row: "V6", what: "a truncated body", fault: faults.truncated, reason: "VaultUnreachable", message: /reset/ },
+  { row: "V6", what: "a gzip bomb", fault: faults.gzipBomb(), reason: "UnexpectedResponse" },
+  { row: "V7", what: "status 403", fault: faults.error(403, "forbidden"), reason: "ScopeDenied" },
+  { row: "V7", what: "status 404 with JSON", fault: faults.error(404, "secret_not_found"), reason: "SourceMissing" },
+  { row: "V7", what: "status 404 with a page", fault: faults.page(404), reason: "UnexpectedResponse" },
+  { row: "V7", what: "status 409", fault: faults.error(409, "conflict"), reason: "UnexpectedResponse" },
+  { row: "V7", what: "status 410", fault: faults.error(410, "secret_expired"), reason: "Expired" },
+  { row: "V7", what: "status 422", fault: faults.error(422, "invalid_request"), reason: "UnexpectedResponse" },
+];
+
+test.concurrent.each(onReads)("$row: $what instead of a value", async ({ row, what, fault, reason, message = /./ }) => {
+  const { farm } = world;
+  await using lane = await farm.lane(laneName(`${row} value ${what}`));
+  lane.proxy.inject(faults.on(reads, fault));
+  await lane.protect();
+  expect(await lane.secretReports(reason)).toMatch(message);
+  expect(lane.written).toEqual([lane.values[0]]);
+  await lane.proxy.heal();
+  // A permanent failure is retried when the vault shows a change.
+  const value = await lane.protect();
+  await lane.inSync();
+  expect(lane.written.filter((written) => written !== lane.values[1])).toEqual([lane.values[0], value]);
+});
+
+function laneName(text: string): string {
+  return text.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
+}
+
+test("no value appears in the log of the operator", () => {
+  expect(world.farm.canaries.tracesIn({ log: world.farm.operator.log })).toEqual([]);
+});
