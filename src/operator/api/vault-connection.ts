@@ -6,10 +6,12 @@ import { conditions, timestamp } from "./status.ts";
 /** Defaults are applied in code and not by the API server, so that GitOps tools see no difference. */
 export const connectionDefaults = {
   passwordKey: "password",
+  caKey: "ca.crt",
+  follow: "Auto",
   tokenLifetime: "24h",
   refreshInterval: "60s",
   timeout: "10s",
-  requestsPerSecond: 20,
+  requestsPerSecond: 100,
 } as const;
 
 /** Reports whether a text is a base URL: scheme, host, port and an optional path, without characters that URL parsers ignore. */
@@ -30,36 +32,74 @@ const email = withRule(z.string().max(320), {
   check: (text) => /^[!-?A-~]+@[!-?A-~]+$/.test(text),
 });
 
+const credentialsName = objectName("Secret").describe(
+  "Name of a Secret of type vaultsync.dev/credentials in the same namespace.",
+);
+
+const auth = withRule(
+  z.object({
+    passwordSecretRef: z
+      .object({
+        name: credentialsName,
+        key: objectKey.optional().describe(`Key of the password in that Secret. Defaults to ${connectionDefaults.passwordKey}.`),
+      })
+      .optional()
+      .describe("Logs in with the password of the account and refreshes the token afterwards."),
+    tokenSecretRef: z
+      .object({ name: credentialsName })
+      .optional()
+      .describe(
+        "Uses a pair of tokens instead of a password: the keys access_token and refresh_token of that Secret. Refreshed pairs are written back to it.",
+      ),
+  }),
+  {
+    cel: "has(self.passwordSecretRef) != has(self.tokenSecretRef)",
+    message: "must have exactly one of passwordSecretRef and tokenSecretRef",
+    check: ({ passwordSecretRef, tokenSecretRef }) => (passwordSecretRef === undefined) !== (tokenSecretRef === undefined),
+  },
+);
+
 const scopeValues = z.array(z.string().min(1).max(256)).min(1).max(256).optional();
 
-export const connectionSpec = z.object({
+const scope = withRule(
+  z.object({
+    cloudType: scopeValues.describe("Allowed values of cloud_type in the metadata of a secret."),
+    environmentType: scopeValues.describe("Allowed values of environment_type in the metadata of a secret."),
+    applicationType: scopeValues.describe("Allowed values of application_type in the metadata of a secret."),
+    classification: scopeValues.describe("Allowed values of classification in the metadata of a secret."),
+    secretName: scopeValues.describe("Allowed names of secrets."),
+    onlyReferenced: z
+      .boolean()
+      .optional()
+      .describe(
+        "If true, the allowed names are exactly those that the resources of this connection refer to. A new name means a new login. Defaults to false.",
+      ),
+  }),
+  {
+    cel: "!(has(self.onlyReferenced) && self.onlyReferenced && has(self.secretName))",
+    message: "must not have both onlyReferenced and secretName: remove one of them",
+    check: ({ onlyReferenced = false, secretName }) => !onlyReferenced || secretName === undefined,
+  },
+);
+
+const caBundleRef = z.object({
+  kind: z.enum(["ConfigMap", "Secret"]).describe("Kind of the object that contains the certificates."),
+  name: objectName("ConfigMap").describe("Name of that object, in the same namespace. A Secret may have any type."),
+  key: objectKey.optional().describe(`Key of the certificates in that object. Defaults to ${connectionDefaults.caKey}.`),
+});
+
+const fields = z.object({
   url: baseUrl.describe("Base URL of the vault, without /v1. Must be https unless the operator runs with --allow-http."),
   email: email.describe("Email address of the vault account; sent as `email` with every request."),
-  auth: z
-    .object({
-      passwordSecretRef: z
-        .object({
-          name: objectName("Secret").describe("Name of a Secret of type vaultsync.dev/credentials in the same namespace."),
-          key: objectKey
-            .optional()
-            .describe(`Key of the password in that Secret. Defaults to ${connectionDefaults.passwordKey}.`),
-        })
-        .describe("Logs in with the password of the account and refreshes the token afterwards."),
-    })
-    .describe("Authentication of the operator at the vault."),
-  scope: z
-    .object({
-      cloudType: scopeValues.describe("Allowed values of cloud_type in the metadata of a secret."),
-      environmentType: scopeValues.describe("Allowed values of environment_type in the metadata of a secret."),
-      applicationType: scopeValues.describe("Allowed values of application_type in the metadata of a secret."),
-      classification: scopeValues.describe("Allowed values of classification in the metadata of a secret."),
-      secretName: scopeValues.describe("Allowed names of secrets."),
-    })
+  auth: auth.describe("Authentication of the operator at the vault: exactly one of the two."),
+  scope: scope
     .optional()
-    .describe("Scope to which the token is limited. An omitted attribute allows every value."),
+    .describe("Scope to which the token is limited. An omitted attribute allows every value. Requires passwordSecretRef."),
   tokenLifetime: duration("1h")
     .optional()
-    .describe(`Requested lifetime of tokens, rounded up to hours. Defaults to ${connectionDefaults.tokenLifetime}.`),
+    .describe(
+      `Lifetime that a login requests for its tokens, rounded up to hours. Defaults to ${connectionDefaults.tokenLifetime}.`,
+    ),
   refreshInterval: duration("5s")
     .optional()
     .describe(
@@ -72,8 +112,30 @@ export const connectionSpec = z.object({
     .max(1000)
     .optional()
     .describe(
-      `Maximum rate of requests to the vault, with bursts of twice that. Defaults to ${connectionDefaults.requestsPerSecond}.`,
+      `Maximum rate of requests to the vault, with bursts of twice that. Reduced while the vault responds with 429. Defaults to ${connectionDefaults.requestsPerSecond}.`,
     ),
+  follow: z
+    .enum(["Auto", "Interval"])
+    .optional()
+    .describe(
+      "Auto (the default): changes arrive immediately from a vault that supports `Prefer: wait`, and once per refreshInterval from any other. " +
+        "Interval: always once per refreshInterval.",
+    ),
+  trustedOwners: z
+    .array(email)
+    .min(1)
+    .max(256)
+    .optional()
+    .describe("Creators from whom secrets are received. Without it, from any creator. The account's own secrets need no entry."),
+  caBundleRef: caBundleRef
+    .optional()
+    .describe("PEM certificates of the authorities that are trusted for this vault instead of the public ones."),
+});
+
+export const connectionSpec = withRule(fields, {
+  cel: "!(has(self.scope) && has(self.auth.tokenSecretRef))",
+  message: "spec.scope requires passwordSecretRef: the scope of a stored token was chosen when it was created",
+  check: (spec) => spec.scope === undefined || spec.auth.tokenSecretRef === undefined,
 });
 export type ConnectionSpec = z.output<typeof connectionSpec>;
 
@@ -84,10 +146,15 @@ export const connectionStatus = z.object({
     .object({
       expiresAt: timestamp.describe("Time at which the access token expires."),
       refreshedAt: timestamp.describe("Time of the last login or refresh."),
-      scope: z.string().describe("Scope of the token as the vault writes it."),
+      scope: z.string().optional().describe("Scope requested at the login; absent with tokenSecretRef."),
     })
     .optional()
     .describe("Metadata of the token in use; never the token itself."),
+  loginPausedUntil: timestamp
+    .optional()
+    .describe(
+      "Time before which the operator does not log in, because the vault rejected the credentials. A change of their Secret ends the pause.",
+    ),
   secrets: z.int().optional().describe("Number of secrets in the last list."),
   files: z.int().optional().describe("Number of files in the last list; absent while no VaultFile refers to this connection."),
   users: z.int().optional().describe("Number of resources that refer to this connection."),

@@ -66,7 +66,7 @@ export class ConnectionReconciler {
   credentialsChanged(secret: string): void {
     for (const [key, object] of this.#options.resources.entries()) {
       const parsed = connectionSpec.safeParse(object.spec);
-      const name = parsed.data?.auth.passwordSecretRef.name;
+      const name = parsed.data?.auth.passwordSecretRef?.name;
       if (name === undefined || `${object.metadata.namespace}/${name}` !== secret) continue;
       this.#options.connections.client(key)?.credentialsChanged();
     }

@@ -67,7 +67,7 @@ describe("ConnectionRegistry.open", () => {
     expect(takeCalls()).toEqual(["state"]);
   });
 
-  test("closing notifies all resources of a VaultConnection that is gone, also without an open connection", async () => {
+  test("closing notifies all resources, also when there is no open connection", async () => {
     let exists = true;
     const { connections, open, takeCalls } = registryScene(() => exists);
     await open();
@@ -142,7 +142,7 @@ describe("ConnectionRegistry after a list", () => {
     expect(takeCalls()).toEqual(["status"]);
   });
 
-  test("notifies all resources when a failing connection is healthy again, before it was ever stale", async () => {
+  test("notifies all resources when a failing connection is healthy again, also if never stale", async () => {
     const { open, takeCalls } = registryScene();
     const connection = await open({ intervalMs: 60 * INTERVAL });
     connection.list({ changed: ["db"] });

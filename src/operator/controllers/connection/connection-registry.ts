@@ -18,7 +18,7 @@ export interface OpenConnection {
 }
 
 /**
- * What a resource has to know about its connection. `absent`: there is no VaultConnection of this name, or it is being deleted.
+ * The state of a connection, as far as its resources are concerned. `absent`: there is no VaultConnection of this name, or it is being deleted.
  * `opening`: it was created and is opened next. `invalid`: it cannot be opened, `message` says why. Every change of state
  * requeues the resources of the connection.
  */
@@ -44,7 +44,7 @@ export interface ConnectionListener {
   onConnectionStatusChange(key: string): void;
 }
 
-/** What is opened; another fingerprint requires another client. */
+/** The properties of a connection to open; another fingerprint requires another client. */
 export type WantedConnection = Pick<OpenConnection, "id" | "vault" | "account" | "intervalMs"> & { readonly fingerprint: string };
 
 interface Opened extends WantedConnection {

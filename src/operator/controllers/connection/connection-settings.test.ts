@@ -16,17 +16,25 @@ test("settingsOf applies the defaults of omitted fields", () => {
     tokenLifetimeMs: 24 * 3_600_000,
     refreshIntervalMs: 60_000,
     timeoutMs: 10_000,
-    requestsPerSecond: 20,
+    requestsPerSecond: 100,
+    follow: "Auto",
   });
 });
 
 test("settingsOf converts durations to milliseconds", () => {
-  const given = { tokenLifetime: "1h30m", refreshInterval: "5s", timeout: "1500ms", requestsPerSecond: 3 };
+  const given = {
+    tokenLifetime: "1h30m",
+    refreshInterval: "5s",
+    timeout: "1500ms",
+    requestsPerSecond: 3,
+    follow: "Interval",
+  } as const;
   expect(settingsOf({ ...least, ...given })).toMatchObject({
     tokenLifetimeMs: 5_400_000,
     refreshIntervalMs: 5_000,
     timeoutMs: 1_500,
     requestsPerSecond: 3,
+    follow: "Interval",
   });
 });
 

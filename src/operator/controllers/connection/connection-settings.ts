@@ -11,6 +11,8 @@ export interface ConnectionSettings {
   readonly refreshIntervalMs: number;
   readonly timeoutMs: number;
   readonly requestsPerSecond: number;
+  /** `Auto`: long-poll where the vault supports it. */
+  readonly follow: "Auto" | "Interval";
 }
 
 function allowedValues(values: readonly string[] | undefined): "*" | ReadonlySet<string> {
@@ -37,5 +39,6 @@ export function settingsOf(spec: ConnectionSpec): ConnectionSettings {
     refreshIntervalMs: parseDuration(spec.refreshInterval ?? connectionDefaults.refreshInterval),
     timeoutMs: parseDuration(spec.timeout ?? connectionDefaults.timeout),
     requestsPerSecond: spec.requestsPerSecond ?? connectionDefaults.requestsPerSecond,
+    follow: spec.follow ?? connectionDefaults.follow,
   };
 }

@@ -44,6 +44,7 @@ export async function readPassword(
   { url, auth }: ConnectionSpec,
   signal: AbortSignal,
 ): Promise<Redacted<string>> {
+  if (auth.passwordSecretRef === undefined) throw new CredentialsError("spec.auth has no passwordSecretRef");
   const { name, key = connectionDefaults.passwordKey } = auth.passwordSecretRef;
   const secret = await api.get(SECRETS, { namespace, name }, signal).catch((error: unknown) => {
     if (!isKubeError(error, "NotFound")) throw error;
