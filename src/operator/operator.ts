@@ -44,11 +44,9 @@ export async function runOperator(config: OperatorConfig, deps: OperatorDependen
   const { clock, random, logger } = deps;
   const credentials = await loadCredentials({ kubeconfig: config.kubeconfig, clock });
   const namespace = config.namespace ?? credentials.namespace ?? DEFAULT_NAMESPACE;
-  let leadership: Leadership | undefined;
-  const mayWrite = (): boolean => (config.leaderElect ? (leadership?.mayWrite() ?? false) : true);
-
-  await using api = new KubeClient({ credentials, clock, mayWrite, fieldManager: FIELD_MANAGER });
-  const reflectors = createReflectors({ api, namespace: config.watchNamespace ?? ALL_NAMESPACES, clock, random, logger });
+  const { concurrency } = config;
+  await using client = new KubeClient({ credentials, clock, concurrency, fieldManager: FIELD_MANAGER });
+  const reflectors = createReflectors({ api: client, namespace: config.watchNamespace ?? ALL_NAMESPACES, clock, random, logger });
   let running: Controllers | undefined;
   const metrics = operatorMetrics(deps.metrics, () => sizesOf(reflectors, running));
   let ready = false;
@@ -61,13 +59,15 @@ export async function runOperator(config: OperatorConfig, deps: OperatorDependen
   ready = true;
   logger.info({ host: credentials.server.host }, "caches synced");
 
-  await using leaseApi = new KubeClient({ credentials, clock, connections: 1, fieldManager: FIELD_MANAGER });
+  await using leaseApi = new KubeClient({ credentials, clock, concurrency: 1, fieldManager: FIELD_MANAGER });
+  let leadership: Leadership | undefined;
   if (config.leaderElect) {
     const identity = `${hostname()}_${randomUUID()}`;
     const lease = { api: leaseApi, namespace, name: LEASE_NAME, identity, clock, random, logger };
     leadership = await acquireLease(lease, signal).catch((error: unknown) => rethrowUnlessAborted(error, signal));
     if (leadership === undefined) return;
   }
+  const api = leadership === undefined ? client : client.fenced(leadership);
   metrics.leader.set(1);
   const leading = leadership === undefined ? signal : AbortSignal.any([signal, leadership.lost]);
   try {
@@ -80,7 +80,7 @@ export async function runOperator(config: OperatorConfig, deps: OperatorDependen
       events,
       connectionFactory: connectionFactory(config, deps, metrics),
       contentKey: await contentKey(api, namespace, leading),
-      concurrency: config.concurrency,
+      concurrency,
       observer: controllerObserver(metrics),
       signal: leading,
     });

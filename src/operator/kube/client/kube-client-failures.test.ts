@@ -80,11 +80,9 @@ test("after a 401 the credentials are loaded again and the request is retried on
     loads.push(fresh);
     return loads.length === 1 ? "old" : "new";
   });
-  // The one connection has to be free again for the retry.
   await using client = new KubeClient({
     credentials: new Credentials(source, systemClock),
     clock: systemClock,
-    connections: 1,
     fieldManager: "vaultsync",
   });
   expect(await client.get(SECRETS, ref, forever)).toEqual(secret);
@@ -170,12 +168,13 @@ test("a signal that is already aborted prevents the request", async () => {
   expect(pair.server.requests).toHaveLength(0);
 });
 
-test("a client that may not write sends no write and still reads", async () => {
-  await using pair = await connectClient((_, response) => json(response, 200, secret), { mayWrite: () => false });
-  const { client } = pair;
+test("a client behind a closed fence sends no write and still reads", async () => {
+  await using pair = await connectClient((_, response) => json(response, 200, secret));
+  const client = pair.client.fenced({ mayWrite: () => false, writeTimeoutMs: () => 0 });
   for (const write of [
     client.create(SECRETS, secret, forever),
     client.replace(SECRETS, secret, forever),
+    client.patch(SECRETS, secret.metadata, {}, forever),
     client.apply(SECRETS, secret, forever),
     client.replaceStatus(SECRETS, ref, {}, forever),
     client.delete(SECRETS, ref, {}, forever),
@@ -186,36 +185,91 @@ test("a client that may not write sends no write and still reads", async () => {
   expect(await client.get(SECRETS, ref, forever)).toEqual(secret);
 });
 
+test("a write that waits for a connection is not sent after the fence closes", async () => {
+  const held: ServerResponse[] = [];
+  await using pair = await connectClient((_, response) => void held.push(response), { concurrency: 1 });
+  let open = true;
+  const client = pair.client.fenced({ mayWrite: () => open, writeTimeoutMs: () => 12_500 });
+  const reads = Array.from({ length: 9 }, () => pair.client.get(SECRETS, ref, forever));
+  await expect.poll(() => held.length).toBe(9);
+  const write = kubeErrorOf(client.create(SECRETS, secret, forever));
+  await new Promise((resolve) => setImmediate(resolve));
+  open = false;
+  held.forEach((each) => json(each, 200, secret));
+  expect((await write).kind).toBe("NotLeader");
+  await Promise.all(reads);
+  expect(pair.server.requests.filter(({ method }) => method === "POST")).toHaveLength(0);
+});
+
+test("a write is not sent again after a 401 when the fence has closed", async () => {
+  let open = true;
+  await using pair = await connectClient((_, response) => {
+    open = false;
+    json(response, 401, failureStatus(401, "Unauthorized"));
+  });
+  const client = pair.client.fenced({ mayWrite: () => open, writeTimeoutMs: () => 12_500 });
+  expect((await kubeErrorOf(client.create(SECRETS, secret, forever))).kind).toBe("NotLeader");
+  expect(pair.server.requests).toHaveLength(1);
+});
+
+test("a write ends within the time of its fence", async () => {
+  const clock = new VirtualClock();
+  await using pair = await connectClient(() => undefined, { clock });
+  const client = pair.client.fenced({ mayWrite: () => true, writeTimeoutMs: () => 2_500 });
+  expect((await kubeErrorOf(pump(clock, client.create(SECRETS, secret, forever)))).kind).toBe("Timeout");
+  expect(clock.monotonic()).toBe(2_500);
+});
+
+test("a request that is aborted while it waits for a connection is not sent", async () => {
+  const held: ServerResponse[] = [];
+  await using pair = await connectClient((_, response) => void held.push(response), { concurrency: 1 });
+  const reads = Array.from({ length: 9 }, () => pair.client.get(SECRETS, ref, forever));
+  await expect.poll(() => held.length).toBe(9);
+  const stop = new AbortController();
+  const aborted = pair.client.get(SECRETS, ref, stop.signal);
+  await new Promise((resolve) => setImmediate(resolve));
+  const reason = new Error("shutdown");
+  stop.abort(reason);
+  held.forEach((each) => json(each, 200, secret));
+  await expect(aborted).rejects.toBe(reason);
+  await Promise.all(reads);
+  expect(pair.server).toMatchObject({ requests: { length: 9 }, connections: 9 });
+});
+
 test("requests share a few connections, and each watch has its own", async () => {
   await using pair = await connectClient(
     ({ query }, response) => {
       if (query.has("watch")) response.flushHeaders();
       else setImmediate(() => json(response, 200, secret));
     },
-    { connections: 2 },
+    { concurrency: 2 },
   );
   const stop = new AbortController();
   const watches = [1, 2, 3].map(() => collect(pair.client.watch(SECRETS, watching, stop.signal)).catch(() => undefined));
   await Promise.all(Array.from({ length: 100 }, () => pair.client.get(SECRETS, ref, forever)));
-  expect(pair.server.connections).toBe(5);
+  expect(pair.server.connections).toBe(13);
   stop.abort();
   await Promise.all(watches);
 });
 
-test("at most sixteen writes are in flight", async () => {
+test("as many writes as the concurrency are in flight, and no read waits for them", async () => {
   const held: ServerResponse[] = [];
-  let most = 0;
   await using pair = await connectClient(
-    (_, response) => {
-      most = Math.max(most, held.push(response));
-      if (held.length < 16) return;
-      // A seventeenth write would have arrived by now.
-      setTimeout(() => held.splice(0).forEach((each) => json(each, 200, secret)), 20);
+    ({ method }, response) => {
+      if (method === "GET") json(response, 200, secret);
+      else held.push(response);
     },
-    { connections: 100 },
+    { concurrency: 20 },
   );
-  await Promise.all(Array.from({ length: 48 }, () => pair.client.create(SECRETS, secret, forever)));
-  expect(most).toBe(16);
+  const writes = Array.from({ length: 48 }, () => pair.client.create(SECRETS, secret, forever));
+  await expect.poll(() => held.length).toBe(20);
+  await Promise.all(Array.from({ length: 8 }, () => pair.client.get(SECRETS, ref, forever)));
+  expect(held).toHaveLength(20);
+  for (let done = 0; done < 48; done += 1) {
+    await expect.poll(() => held.length).toBeGreaterThan(0);
+    json(held.shift()!, 200, secret);
+  }
+  await Promise.all(writes);
 });
 
 test("a request aborted while it waits for a retry rejects with the signal's reason", async () => {

@@ -1,9 +1,4 @@
-import type { Clock } from "../../../lib/clock.ts";
-import type { Dispatcher } from "undici";
-import type { Credentials } from "../credentials/credentials.ts";
-import { Deadline } from "../../../lib/deadline.ts";
-import { KubeError } from "../kube-error.ts";
-import { parseJson, readJsonLines } from "./json-lines.ts";
+import { decodeEvent, decodeList, decodeObject } from "./decode-object.ts";
 import type {
   DeleteOptions,
   KubeApi,
@@ -14,66 +9,45 @@ import type {
   WatchEvent,
   WatchOptions,
 } from "./kube-api.ts";
-import { decodeEvent, decodeList, decodeObject, statusOfErrorEvent } from "./decode-object.ts";
+import { type ApiRequest, JSON_TYPE, RequestSender, type RequestSenderOptions, type WriteFence } from "./request-sender.ts";
 import { ALL_NAMESPACES, apiVersionOf, collectionPath, keyOf, pathOf } from "../resource.ts";
 import type { KubeObject, ObjectRef, ResourceDescriptor } from "../resource.ts";
-import { statusCodeOf, responseError } from "./response-error.ts";
-import { transportError, KubeTransport, type KubeRequest } from "./kube-transport.ts";
-import { WriteLimiter } from "./write-limiter.ts";
 
-export interface KubeClientOptions {
-  readonly credentials: Credentials;
-  readonly clock: Clock;
-  /** Maximum number of connections for requests; 8 by default. Each watch has a further connection of its own. */
-  readonly connections?: number;
+export interface KubeClientOptions extends RequestSenderOptions {
   /** The field manager of all writes. */
   readonly fieldManager: string;
-  /** Called directly before each write is sent; `false` makes the write fail as `NotLeader` (docs/design/faults.md#i7). */
-  readonly mayWrite?: () => boolean;
-  /** Time for one attempt of a request, in milliseconds; 30 s by default. */
-  readonly timeoutMs?: number;
 }
 
-const DEFAULT_CONNECTIONS = 8;
-const DEFAULT_TIMEOUT_MS = 30_000;
 const PAGE_SIZE = 500;
-const MAX_WRITES_IN_FLIGHT = 16;
-/** Maximum number of retries of a request after 429 or 503. */
-const MAX_RETRIES = 3;
-/** Longest delay before such a retry. If the server asks for more, the caller's queue has to wait instead of a worker. */
-const MAX_RETRY_DELAY_MS = 5_000;
 
-const JSON_TYPE = "application/json";
 const AS_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const AS_METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
-type ApiRequest = Pick<KubeRequest, "method" | "path" | "operation" | "signal"> & {
-  readonly accept?: string;
-  readonly contentType?: string;
-  readonly body?: object;
-};
-
-/**
- * Implements `KubeApi` over a few shared connections (`KubeTransport`).
- *
- * In addition to what `KubeApi` guarantees, 429, and 503 for anything but POST, are retried up to three times after the server's
- * `Retry-After`; at most 16 writes are in flight, fewer after a 429.
- */
+/** Implements `KubeApi` on the API server's HTTP interface. */
 export class KubeClient implements KubeApi, AsyncDisposable {
   readonly #options: KubeClientOptions;
-  readonly #transport: KubeTransport;
-  readonly #writes = new WriteLimiter(MAX_WRITES_IN_FLIGHT);
+  readonly #requests: RequestSender;
+  readonly #fence: WriteFence | undefined;
   readonly #fieldManager: string;
 
-  constructor(options: KubeClientOptions) {
+  constructor(options: KubeClientOptions, fence?: WriteFence, requests = new RequestSender(options)) {
     this.#options = options;
-    this.#transport = new KubeTransport(options.credentials, options.connections ?? DEFAULT_CONNECTIONS);
+    this.#requests = requests;
+    this.#fence = fence;
     this.#fieldManager = `fieldManager=${encodeURIComponent(options.fieldManager)}`;
   }
 
-  /** Closes all connections; requests and watches in flight fail. */
+  /**
+   * Returns a client whose writes fail as `NotLeader` when the fence is closed. It shares the connections, and the limit of writes
+   * in flight, with this one, so that several leaders can have one each.
+   */
+  fenced(fence: WriteFence): KubeApi {
+    return new KubeClient(this.#options, fence, this.#requests);
+  }
+
+  /** Closes all connections, also those of the fenced clients; requests and watches in flight fail. */
   [Symbol.asyncDispose](): Promise<void> {
-    return this.#transport[Symbol.asyncDispose]();
+    return this.#requests[Symbol.asyncDispose]();
   }
 
   get(resource: ResourceDescriptor, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject> {
@@ -107,18 +81,9 @@ export class KubeClient implements KubeApi, AsyncDisposable {
     query.set("timeoutSeconds", String(options.timeoutSeconds));
     const operation = `watch ${resource.plural}`;
     const path = `${collectionPath(resource, options.namespace)}?${query.toString()}`;
-    const headers = { accept: options.metadataOnly ? AS_METADATA : JSON_TYPE };
-    const request: KubeRequest = { method: "GET", path, operation, headers, pool: "watches", signal };
-    const response = await this.#transport.send(request);
-    if (response.statusCode !== 200) throw await this.#failure(response, request);
-    try {
-      for await (const line of readJsonLines(response.body, operation)) {
-        const status = statusOfErrorEvent(line);
-        if (status !== undefined) throw this.#streamError(status, operation);
-        yield decodeEvent(resource, line, operation);
-      }
-    } catch (error) {
-      throw transportError(error, request);
+    const accept = options.metadataOnly ? AS_METADATA : JSON_TYPE;
+    for await (const line of this.#requests.stream({ method: "GET", path, operation, signal, accept })) {
+      yield decodeEvent(resource, line, operation);
     }
   }
 
@@ -184,68 +149,8 @@ export class KubeClient implements KubeApi, AsyncDisposable {
     return decodeObject(resource, await this.#send(request), request.operation);
   }
 
-  /** Sends the request, retries it when the server asks for that, and returns the parsed body. */
-  async #send(request: ApiRequest): Promise<unknown> {
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        return await (request.method === "GET" ? this.#attempt(request) : this.#write(request));
-      } catch (error) {
-        const delay = error instanceof KubeError ? retryDelay(error, request) : undefined;
-        if (delay === undefined || delay > MAX_RETRY_DELAY_MS || attempt === MAX_RETRIES) throw error;
-        await this.#options.clock.sleep(delay, request.signal).catch(() => request.signal.throwIfAborted());
-      }
-    }
-  }
-
-  async #write(request: ApiRequest): Promise<unknown> {
-    using _slot = await this.#writes.acquire(request.signal);
-    if (this.#options.mayWrite?.() === false) throw new KubeError({ kind: "NotLeader", operation: request.operation });
-    try {
-      const body = await this.#attempt(request);
-      this.#writes.onSuccess();
-      return body;
-    } catch (error) {
-      if (error instanceof KubeError && error.kind === "TooManyRequests") this.#writes.onThrottled();
-      throw error;
-    }
-  }
-
-  async #attempt({ method, path, operation, signal, body, ...types }: ApiRequest): Promise<unknown> {
-    const { accept = JSON_TYPE, contentType = JSON_TYPE } = types;
-    using deadline = new Deadline(this.#options.clock, this.#options.timeoutMs ?? DEFAULT_TIMEOUT_MS, signal);
-    const request: KubeRequest = {
-      method,
-      path,
-      operation,
-      pool: "requests",
-      signal: deadline.signal,
-      headers: body ? { accept, "content-type": contentType } : { accept },
-      ...(body && { body: JSON.stringify(body) }),
-    };
-    try {
-      const response = await this.#transport.send(request);
-      if (response.statusCode < 200 || response.statusCode > 299) throw await this.#failure(response, request);
-      return parseJson(await response.body.text(), operation);
-    } catch (error) {
-      if (deadline.expired) throw new KubeError({ kind: "Timeout", operation, reason: "Deadline" });
-      throw transportError(error, request);
-    }
-  }
-
-  async #failure(response: Dispatcher.ResponseData, request: KubeRequest): Promise<KubeError> {
-    const text = await response.body.text();
-    const header = response.headers["retry-after"];
-    return responseError({
-      operation: request.operation,
-      status: response.statusCode,
-      body: jsonOrUndefined(text),
-      retryAfter: Array.isArray(header) ? header[0] : header,
-      now: this.#options.clock.now(),
-    });
-  }
-
-  #streamError(body: unknown, operation: string): KubeError {
-    return responseError({ operation, status: statusCodeOf(body), body, now: this.#options.clock.now() });
+  #send(request: ApiRequest): Promise<unknown> {
+    return this.#requests.send(request, this.#fence);
   }
 }
 
@@ -259,21 +164,4 @@ function selectors(options: ListOptions): URLSearchParams {
   if (options.labelSelector) query.set("labelSelector", options.labelSelector);
   if (options.fieldSelector) query.set("fieldSelector", options.fieldSelector);
   return query;
-}
-
-/**
- * Returns the delay before a retry, if one is safe: the server did not start a request rejected with 429, but may have started
- * one that ends with 503.
- */
-function retryDelay(error: KubeError, request: ApiRequest): number | undefined {
-  if (error.kind === "TooManyRequests") return error.retryAfterMs ?? 1_000;
-  return error.status === 503 && request.method !== "POST" ? error.retryAfterMs : undefined;
-}
-
-function jsonOrUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

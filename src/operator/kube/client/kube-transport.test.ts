@@ -2,9 +2,11 @@ import { createServer, type Server } from "node:https";
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { certificate, type Certificate } from "../../../../test/support/certificates.ts";
+import { json, LoopbackApiServer } from "../../../../test/support/kube/loopback-api-server.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import { KubeClient } from "./kube-client.ts";
+import { KubeTransport } from "./kube-transport.ts";
 import { Credentials, type AccessSource } from "../credentials/credentials.ts";
 import { KubeError } from "../kube-error.ts";
 import { NAMESPACES } from "../resource.ts";
@@ -104,4 +106,17 @@ test("after a rejected certificate the CA is read again before its cache expires
   server.closeAllConnections();
   await expect(client.get(NAMESPACES, ref, forever)).rejects.toThrow(KubeError);
   await expect.poll(() => client.get(NAMESPACES, ref, forever).catch(() => undefined)).toBeDefined();
+});
+
+test("after a 401 the request is retried, also when there is one connection only", async () => {
+  let responses = 0;
+  const long = "x".repeat(1024 * 1024);
+  await using server = await LoopbackApiServer.start((_, response) =>
+    (responses += 1) === 1 ? json(response, 401, { long }) : json(response, 200, {}),
+  );
+  await using transport = new KubeTransport(new Credentials(server.source(), new VirtualClock()), 1);
+  const request = { method: "GET", path: "/", operation: "get", headers: {}, pool: "requests", signal: forever } as const;
+  const response = await transport.send(request);
+  await response.body.dump();
+  expect([response.statusCode, server.requests.length]).toEqual([200, 2]);
 });

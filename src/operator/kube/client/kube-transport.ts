@@ -1,5 +1,6 @@
 import { Agent, type Dispatcher } from "undici";
 import type { Access, Credentials, TlsMaterial } from "../credentials/credentials.ts";
+import type { Redacted } from "../../../lib/redacted.ts";
 import { KubeError } from "../kube-error.ts";
 import { codeOf } from "../../../lib/error-code.ts";
 
@@ -14,10 +15,12 @@ export interface KubeRequest {
   readonly operation: string;
   readonly pool: "requests" | "watches";
   readonly signal: AbortSignal;
+  /** Called directly before the request is sent on a connection. If it throws, nothing is sent, and `send` rejects with the error. */
+  readonly beforeSend?: () => void;
 }
 
 interface Pools {
-  readonly tls: string;
+  readonly tls: Redacted<TlsMaterial>;
   readonly requests: Agent;
   readonly watches: Agent;
 }
@@ -78,7 +81,8 @@ export class KubeTransport implements AsyncDisposable {
   async #dispatch(request: KubeRequest, access: Access): Promise<Dispatcher.ResponseData> {
     const { server } = this.#credentials;
     try {
-      return await this.#poolsFor(access.tls.reveal())[request.pool].request({
+      const pool = this.#poolsFor(access.tls)[request.pool].compose(sending(request));
+      return await pool.request({
         origin: server.origin,
         path: `${server.pathname.replace(/\/$/, "")}${request.path}`,
         method: request.method,
@@ -92,19 +96,20 @@ export class KubeTransport implements AsyncDisposable {
     }
   }
 
-  #poolsFor(tls: TlsMaterial): Pools {
-    const fingerprint = JSON.stringify(tls);
-    if (this.#pools?.tls === fingerprint) return this.#pools;
+  #poolsFor(tls: Redacted<TlsMaterial>): Pools {
+    // By identity first: the CA is a long text, and is loaded again every few seconds.
+    if (this.#pools?.tls === tls) return this.#pools;
+    if (this.#pools && isSame(this.#pools.tls, tls)) return (this.#pools = { ...this.#pools, tls });
     if (this.#pools) this.#retire(this.#pools);
     const common = {
       allowH2: false,
-      connect: { ...tls, timeout: CONNECT_TIMEOUT_MS },
+      connect: { ...tls.reveal(), timeout: CONNECT_TIMEOUT_MS },
       headersTimeout: HEADERS_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       keepAliveMaxTimeout: KEEP_ALIVE_MS,
     };
     this.#pools = {
-      tls: fingerprint,
+      tls,
       requests: new Agent({ ...common, connections: this.#connections, maxResponseSize: MAX_RESPONSE_BYTES }),
       watches: new Agent({ ...common, bodyTimeout: 0 }),
     };
@@ -116,6 +121,22 @@ export class KubeTransport implements AsyncDisposable {
     const forget = (): boolean => this.#retired.delete(pools);
     void Promise.all([pools.requests.close(), pools.watches.close()]).then(forget, forget);
   }
+}
+
+/** Calls `beforeSend` when a connection is free: requests wait for one inside undici. */
+function sending({ beforeSend }: KubeRequest): Dispatcher.DispatcherComposeInterceptor {
+  return (dispatch) => (options, handler) => {
+    const start = handler.onRequestStart?.bind(handler);
+    const onRequestStart: typeof start = (controller, context) => {
+      beforeSend?.();
+      start?.(controller, context);
+    };
+    return dispatch(options, Object.assign(handler, { onRequestStart }));
+  };
+}
+
+function isSame(a: Redacted<TlsMaterial>, b: Redacted<TlsMaterial>): boolean {
+  return JSON.stringify(a.reveal()) === JSON.stringify(b.reveal());
 }
 
 /** Maps a failure of a request or of its body to a `KubeError`, or to the signal's reason when the signal was aborted. */

@@ -177,6 +177,35 @@ test("a process suspended beyond the deadline may not write, even before a timer
   expect(leadership.mayWrite()).toBe(false);
 });
 
+test("a machine suspended beyond the deadline may not write: its monotonic clock stood still", async () => {
+  const lease = await LeaseServer.start();
+  const leadership = await lease.acquire();
+  const now = lease.clock.now();
+  lease.clock.now = () => now + 11_000;
+  expect(leadership.mayWrite()).toBe(false);
+});
+
+test("a wall clock that is set back does not extend the deadline", async () => {
+  const lease = await LeaseServer.start();
+  const leadership = await lease.acquire();
+  const now = lease.clock.now();
+  lease.clock.now = () => now - 3_600_000;
+  lease.fault = "hang";
+  await lease.wait(10_100);
+  expect(leadership.mayWrite()).toBe(false);
+});
+
+test("a write has to end before another process may take the Lease", async () => {
+  const lease = await LeaseServer.start();
+  const leadership = await lease.acquire();
+  lease.fault = "hang";
+  expect(leadership.writeTimeoutMs()).toBeLessThanOrEqual(12_500);
+  await lease.wait(9_500);
+  expect(leadership.mayWrite()).toBe(true);
+  expect(leadership.writeTimeoutMs()).toBeLessThanOrEqual(3_000);
+  expect(leadership.writeTimeoutMs()).toBeGreaterThan(2_500);
+});
+
 test("the leader survives a short outage of the API server", async () => {
   const lease = await LeaseServer.start();
   const leadership = await lease.acquire();

@@ -1,30 +1,33 @@
 import type { Timer } from "../../../lib/clock.ts";
 import { Deadline } from "../../../lib/deadline.ts";
 import { isKubeError } from "../kube-error.ts";
+import type { WriteFence } from "../client/request-sender.ts";
 import { releasedLease, heldLease, readLease, type LeaseRecord } from "./lease-record.ts";
-import type { LeaseOptions, LeaseTiming } from "./lease-options.ts";
+import { elapsedSince, type Instant, instantOf, type LeaseOptions, type LeaseTiming } from "./lease-options.ts";
 import { LEASES } from "../resource.ts";
 
 /**
  * Holds the Lease: renews it until it is released or lost.
  *
- * `mayWrite` is the fence. It returns false from `renewDeadlineMs` after the last renewal was *sent*, well before another process
- * may take the Lease, even if this process was suspended meanwhile. `lost` is aborted no later. A lost Lease is never regained.
+ * It is the fence of writes: `mayWrite` returns false from `renewDeadlineMs` after the last renewal was *sent*, well before another
+ * process may take the Lease, even if this process or its machine was suspended meanwhile. `lost` is aborted soon after. A lost
+ * Lease is never regained.
  */
-export class Leadership implements AsyncDisposable {
+export class Leadership implements WriteFence, AsyncDisposable {
   readonly #options: LeaseOptions & { readonly timing: LeaseTiming };
   readonly #lost = new AbortController();
   readonly #ended = new AbortController();
   readonly #renewing: Promise<void>;
   #record: LeaseRecord;
-  #fence: number;
+  /** The time at which the last renewal was sent. */
+  #renewedAt: Instant;
   #fenceTimer: Timer;
 
-  /** @param sentAt monotonic time at which the request that took the Lease was sent */
-  constructor(options: LeaseOptions & { readonly timing: LeaseTiming }, record: LeaseRecord, sentAt: number) {
+  /** @param sentAt time at which the request that took the Lease was sent */
+  constructor(options: LeaseOptions & { readonly timing: LeaseTiming }, record: LeaseRecord, sentAt: Instant) {
     this.#options = options;
     this.#record = record;
-    this.#fence = sentAt + options.timing.renewDeadlineMs;
+    this.#renewedAt = sentAt;
     this.#fenceTimer = this.#armFence();
     this.#renewing = this.#renew();
   }
@@ -36,7 +39,13 @@ export class Leadership implements AsyncDisposable {
 
   /** Reports whether this process may write; call it directly before each write. */
   mayWrite(): boolean {
-    return !this.#ended.signal.aborted && this.#options.clock.monotonic() < this.#fence;
+    return !this.#ended.signal.aborted && this.#elapsed < this.#options.timing.renewDeadlineMs;
+  }
+
+  /** Returns the time within which a write has to end: before another process may take the Lease. */
+  writeTimeoutMs(): number {
+    const { durationMs, renewDeadlineMs } = this.#options.timing;
+    return (durationMs + renewDeadlineMs) / 2 - this.#elapsed;
   }
 
   /**
@@ -61,6 +70,10 @@ export class Leadership implements AsyncDisposable {
     return this.release();
   }
 
+  get #elapsed(): number {
+    return elapsedSince(this.#renewedAt, this.#options.clock);
+  }
+
   async #renew(): Promise<void> {
     const { clock, timing, logger, name } = this.#options;
     const { signal } = this.#ended;
@@ -80,10 +93,10 @@ export class Leadership implements AsyncDisposable {
     const { api, clock, identity, timing } = this.#options;
     // At least two attempts fit into the renew deadline.
     using deadline = new Deadline(clock, timing.renewDeadlineMs / 2, signal);
-    const sentAt = clock.monotonic();
+    const sentAt = instantOf(clock);
     const object = heldLease(this.#record, this.#options, identity, timing.durationMs, clock.now());
     this.#record = readLease(await api.replace(LEASES, object, deadline.signal));
-    this.#fence = sentAt + timing.renewDeadlineMs;
+    this.#renewedAt = sentAt;
     this.#fenceTimer[Symbol.dispose]();
     this.#fenceTimer = this.#armFence();
   }
@@ -102,8 +115,8 @@ export class Leadership implements AsyncDisposable {
   }
 
   #armFence(): Timer {
-    const { clock } = this.#options;
-    return clock.timer(this.#fence - clock.monotonic(), () => this.#lose("renew deadline exceeded"));
+    const { clock, timing } = this.#options;
+    return clock.timer(timing.renewDeadlineMs - this.#elapsed, () => this.#lose("renew deadline exceeded"));
   }
 
   #lose(why: string): void {

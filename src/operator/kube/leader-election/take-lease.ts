@@ -1,7 +1,7 @@
 import { Deadline } from "../../../lib/deadline.ts";
 import { isKubeError } from "../kube-error.ts";
 import { LEASES } from "../resource.ts";
-import { LEASE_TIMING, type LeaseOptions } from "./lease-options.ts";
+import { instantOf, LEASE_TIMING, type LeaseOptions } from "./lease-options.ts";
 import { heldLease, type LeaseRecord, readLease } from "./lease-record.ts";
 import { Leadership } from "./leadership.ts";
 
@@ -12,7 +12,7 @@ import { Leadership } from "./leadership.ts";
 export async function takeLease(options: LeaseOptions, found: LeaseRecord | undefined, signal: AbortSignal): Promise<Leadership> {
   const { api, identity, clock, logger, name, timing = LEASE_TIMING } = options;
   using deadline = new Deadline(clock, timing.renewDeadlineMs, signal);
-  const sentAt = clock.monotonic();
+  const sentAt = instantOf(clock);
   const object = heldLease(found, options, identity, timing.durationMs, clock.now());
   const written = await (found ? api.replace(LEASES, object, deadline.signal) : api.create(LEASES, object, deadline.signal));
   logger.info({ lease: name, identity }, "acquired lease");

@@ -1,0 +1,173 @@
+import type { Dispatcher } from "undici";
+import type { Clock } from "../../../lib/clock.ts";
+import { Deadline } from "../../../lib/deadline.ts";
+import type { Credentials } from "../credentials/credentials.ts";
+import { KubeError } from "../kube-error.ts";
+import { parseJson, readJsonLines } from "./json-lines.ts";
+import { KubeTransport, transportError, type KubeRequest } from "./kube-transport.ts";
+import { statusOfErrorEvent } from "./decode-object.ts";
+import { responseError, statusCodeOf } from "./response-error.ts";
+import { WriteLimiter } from "./write-limiter.ts";
+
+/** Limits the writes of one leader, so that none happens after another leader may have started (docs/design/faults.md#i7). */
+export interface WriteFence {
+  /** Reports whether a write may be sent now. */
+  mayWrite(): boolean;
+  /** Returns the time within which a write that is sent now has to end, in milliseconds. */
+  writeTimeoutMs(): number;
+}
+
+export type ApiRequest = Pick<KubeRequest, "method" | "path" | "operation" | "signal"> & {
+  readonly accept?: string;
+  readonly contentType?: string;
+  readonly body?: object;
+};
+
+export interface RequestSenderOptions {
+  readonly credentials: Credentials;
+  readonly clock: Clock;
+  /** Maximum number of writes in flight; 16 by default. */
+  readonly concurrency?: number;
+  /** Time for one attempt of a request, in milliseconds; 30 s by default. */
+  readonly timeoutMs?: number;
+}
+
+const DEFAULT_CONCURRENCY = 16;
+/** Connections in addition to those of the writes in flight, so that no read waits for a slow write. */
+const CONNECTIONS_FOR_READS = 8;
+const DEFAULT_TIMEOUT_MS = 30_000;
+/** Maximum number of retries of a request after 429 or 503. */
+const MAX_RETRIES = 3;
+/** Longest delay before such a retry. If the server asks for more, the caller's queue has to wait instead of a worker. */
+const MAX_RETRY_DELAY_MS = 5_000;
+
+export const JSON_TYPE = "application/json";
+
+/**
+ * Sends requests over a few shared connections (`KubeTransport`) and returns their parsed bodies. 429, and 503 for anything but
+ * POST, are retried up to three times after the server's `Retry-After`. The number of writes in flight is limited, and reduced
+ * after a 429.
+ */
+export class RequestSender implements AsyncDisposable {
+  readonly #clock: Clock;
+  readonly #timeoutMs: number;
+  readonly #transport: KubeTransport;
+  readonly #writes: WriteLimiter;
+
+  constructor({ credentials, clock, concurrency = DEFAULT_CONCURRENCY, timeoutMs = DEFAULT_TIMEOUT_MS }: RequestSenderOptions) {
+    this.#clock = clock;
+    this.#timeoutMs = timeoutMs;
+    this.#transport = new KubeTransport(credentials, concurrency + CONNECTIONS_FOR_READS);
+    this.#writes = new WriteLimiter(concurrency);
+  }
+
+  /** Closes all connections; requests and watches in flight fail. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#transport[Symbol.asyncDispose]();
+  }
+
+  /** Sends the request, retries it when the server asks for that, and returns the parsed body. The fence holds for writes only. */
+  async send(request: ApiRequest, fence?: WriteFence): Promise<unknown> {
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await (request.method === "GET" ? this.#attempt(request) : this.#write(request, fence));
+      } catch (error) {
+        const delay = error instanceof KubeError ? retryDelay(error, request) : undefined;
+        if (delay === undefined || delay > MAX_RETRY_DELAY_MS || attempt === MAX_RETRIES) throw error;
+        await this.#clock.sleep(delay, request.signal).catch(() => request.signal.throwIfAborted());
+      }
+    }
+  }
+
+  /**
+   * Yields the objects of a stream that has no time limit of its own. Ends when the server ends it between two lines.
+   * @throws KubeError for a failed request, an ERROR event, a reset, or an unreadable line
+   */
+  async *stream({ path, operation, signal, accept = JSON_TYPE }: ApiRequest): AsyncGenerator {
+    const request: KubeRequest = { method: "GET", path, operation, headers: { accept }, pool: "watches", signal };
+    const response = await this.#transport.send(request);
+    if (response.statusCode !== 200) throw await this.#failure(response, request);
+    try {
+      for await (const line of readJsonLines(response.body, operation)) {
+        const status = statusOfErrorEvent(line);
+        if (status !== undefined) throw this.#streamError(status, operation);
+        yield line;
+      }
+    } catch (error) {
+      throw transportError(error, request);
+    }
+  }
+
+  async #write(request: ApiRequest, fence: WriteFence | undefined): Promise<unknown> {
+    using _slot = await this.#writes.acquire(request.signal);
+    try {
+      const body = await this.#attempt(request, fence);
+      this.#writes.onSuccess();
+      return body;
+    } catch (error) {
+      if (error instanceof KubeError && error.kind === "TooManyRequests") this.#writes.onThrottled();
+      throw error;
+    }
+  }
+
+  async #attempt({ method, path, operation, signal, body, ...types }: ApiRequest, fence?: WriteFence): Promise<unknown> {
+    const { accept = JSON_TYPE, contentType = JSON_TYPE } = types;
+    const assertMayWrite = (): void => {
+      if (fence?.mayWrite() === false) throw new KubeError({ kind: "NotLeader", operation });
+    };
+    assertMayWrite();
+    using deadline = new Deadline(this.#clock, Math.min(this.#timeoutMs, fence?.writeTimeoutMs() ?? Infinity), signal);
+    const request: KubeRequest = {
+      method,
+      path,
+      operation,
+      pool: "requests",
+      signal: deadline.signal,
+      // Time has passed while the request waited for a connection.
+      beforeSend: assertMayWrite,
+      headers: body ? { accept, "content-type": contentType } : { accept },
+      ...(body && { body: JSON.stringify(body) }),
+    };
+    try {
+      const response = await this.#transport.send(request);
+      if (response.statusCode < 200 || response.statusCode > 299) throw await this.#failure(response, request);
+      return parseJson(await response.body.text(), operation);
+    } catch (error) {
+      if (deadline.expired) throw new KubeError({ kind: "Timeout", operation, reason: "Deadline" });
+      throw transportError(error, request);
+    }
+  }
+
+  async #failure(response: Dispatcher.ResponseData, request: KubeRequest): Promise<KubeError> {
+    const text = await response.body.text();
+    const header = response.headers["retry-after"];
+    return responseError({
+      operation: request.operation,
+      status: response.statusCode,
+      body: jsonOrUndefined(text),
+      retryAfter: Array.isArray(header) ? header[0] : header,
+      now: this.#clock.now(),
+    });
+  }
+
+  #streamError(body: unknown, operation: string): KubeError {
+    return responseError({ operation, status: statusCodeOf(body), body, now: this.#clock.now() });
+  }
+}
+
+/**
+ * Returns the delay before a retry, if one is safe: the server did not start a request rejected with 429, but may have started
+ * one that ends with 503.
+ */
+function retryDelay(error: KubeError, request: ApiRequest): number | undefined {
+  if (error.kind === "TooManyRequests") return error.retryAfterMs ?? 1_000;
+  return error.status === 503 && request.method !== "POST" ? error.retryAfterMs : undefined;
+}
+
+function jsonOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
