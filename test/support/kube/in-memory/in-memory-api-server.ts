@@ -1,0 +1,300 @@
+import type { Clock } from "../../../../src/lib/clock.ts";
+import type { Random } from "../../../../src/lib/random.ts";
+import type { DeleteOptions, ListOptions, MergePatch, StateRef } from "../../../../src/operator/kube/client/kube-api.ts";
+import {
+  type KubeObject,
+  keyOf,
+  NAMESPACES,
+  type ObjectRef,
+  type ResourceDescriptor,
+} from "../../../../src/operator/kube/resource.ts";
+import type { Access, Caller, Webhook } from "./access.ts";
+import type { Change, Collection, OpenWatch, Stored } from "./collection.ts";
+import { applyFields, type Owners, ownersAfterUpdate } from "./field-ownership.ts";
+import { isEqualJson, type Json, mergePatched, transferred } from "./json.ts";
+import { nextMetadata, systemMetadata, withoutEmptyFields } from "./object-metadata.ts";
+import { expectState, hasSameSpec, isCustom, resourceKey, typeOf } from "./resource-rules.ts";
+import { selectorOf } from "./selector.ts";
+import { alreadyExists, conflict, forbidden, invalid, notFound, type StatusError } from "./status-error.ts";
+import { Store } from "./store.ts";
+import { validate, withDefaults } from "./validation.ts";
+
+export interface InMemoryApiServerOptions {
+  readonly clock: Clock;
+  /** Source of generated names. */
+  readonly random?: Random;
+  /** Number of changes of each resource from which a watch can continue at least; 1,000 by default. */
+  readonly history?: number;
+}
+
+/** A user with all permissions. */
+const USER: Caller = { user: "user", fieldManager: "kubectl" };
+
+/**
+ * An API server that stores objects in memory and behaves as kube-apiserver does: resourceVersions, optimistic concurrency,
+ * validation, server-side apply, deletion with finalizers, watches, namespaces, quotas and admission. `ClusterControllers` adds
+ * garbage collection. Its own methods are synchronous and act as a user with all permissions; `ApiClient` is the port for a client.
+ *
+ * Not modeled: the schemas of custom resources, `managedFields` in responses, lists as separate requests for each page.
+ */
+export class InMemoryApiServer {
+  readonly clock: Clock;
+  /** Reports whether a request is allowed by RBAC; all are by default. */
+  authorize: (access: Access) => boolean = () => true;
+  readonly webhooks: Webhook[] = [];
+  /** Maximum number of objects by `<namespace>/<plural>`. */
+  readonly quotas = new Map<string, number>();
+  readonly #random: Random;
+  readonly #store: Store;
+  #lastUid = 0;
+
+  constructor({ clock, random = () => 0.5, history = 1_000 }: InMemoryApiServerOptions) {
+    this.clock = clock;
+    this.#random = random;
+    this.#store = new Store(history);
+  }
+
+  /** Calls `listener` after each committed write, before any watch delivers it. */
+  onCommit(listener: (change: Change) => void): Disposable {
+    return this.#store.onCommit(listener);
+  }
+
+  /** The resourceVersion of the last write. */
+  get version(): number {
+    return this.#store.version;
+  }
+
+  get collections(): readonly Collection[] {
+    return this.#store.collections;
+  }
+
+  /** The open watches of a resource, or of all. */
+  watches(resource?: ResourceDescriptor): OpenWatch[] {
+    const collections = resource ? [this.#store.collection(resource)] : this.collections;
+    return collections.flatMap(({ watches }) => [...watches]);
+  }
+
+  /** Forgets the history of all resources: a watch that continues from before now fails with 410. */
+  compact(): void {
+    for (const collection of this.collections) collection.compact(this.version);
+  }
+
+  /** Removes a custom resource, as deleting its definition does: its objects and watches are gone, and requests get a bare 404. */
+  unserve(resource: ResourceDescriptor): void {
+    for (const object of this.all(resource)) this.#store.remove(this.#store.collection(resource), object, "system");
+    for (const watch of this.watches(resource)) watch.drop();
+    this.#store.setServed(resource, false);
+  }
+
+  /** Serves a custom resource again, without objects. */
+  serve(resource: ResourceDescriptor): void {
+    this.#store.setServed(resource, true);
+  }
+
+  createNamespace(name: string, labels: Readonly<Record<string, string>> = {}): KubeObject {
+    const object = { apiVersion: "v1", kind: "Namespace", metadata: { name, labels }, spec: { finalizers: ["kubernetes"] } };
+    return this.create(NAMESPACES, object);
+  }
+
+  /** Returns the object; `undefined` if there is none. */
+  find(resource: ResourceDescriptor, ref: ObjectRef): KubeObject | undefined {
+    return this.#store.collection(resource).objects.get(keyOf(ref))?.object;
+  }
+
+  /** Returns all objects of a resource. */
+  all(resource: ResourceDescriptor): KubeObject[] {
+    return [...this.#store.collection(resource).objects.values()].map(({ object }) => object);
+  }
+
+  get(resource: ResourceDescriptor, ref: ObjectRef, caller = USER): KubeObject {
+    this.#check(resource, { verb: "get", ...ref }, caller);
+    return this.#store.expect(resource, ref).object;
+  }
+
+  list(resource: ResourceDescriptor, options: ListOptions, caller = USER): { items: KubeObject[]; resourceVersion: string } {
+    this.#check(resource, { verb: "list", namespace: options.namespace, name: undefined }, caller);
+    const items = this.all(resource).filter(selectorOf(options));
+    return { items: items.sort((a, b) => (keyOf(a.metadata) < keyOf(b.metadata) ? -1 : 1)), resourceVersion: `${this.version}` };
+  }
+
+  /** Returns the collection for a watch, after authorization. */
+  watched(resource: ResourceDescriptor, namespace: string, caller: Caller): Collection {
+    this.#check(resource, { verb: "watch", namespace, name: undefined }, caller);
+    return this.#store.collection(resource);
+  }
+
+  create(resource: ResourceDescriptor, object: KubeObject, caller = USER): KubeObject {
+    const access = this.#check(resource, { verb: "create", ...object.metadata, name: undefined }, caller);
+    return this.#create(resource, transferred(object), caller, access, (owned) =>
+      ownersAfterUpdate(new Map(), `Update ${caller.fieldManager}`, undefined, owned),
+    );
+  }
+
+  replace(resource: ResourceDescriptor, object: KubeObject, caller = USER): KubeObject {
+    const access = this.#check(resource, { verb: "update", ...object.metadata }, caller);
+    const { metadata } = object;
+    const stored = this.#store.expect(resource, metadata);
+    expectState(stored.object, { ...metadata, name: metadata.name });
+    if (isCustom(resource) && !metadata.resourceVersion) throw versionRequired();
+    return this.#update(resource, stored, transferred<Json>(object), caller, access);
+  }
+
+  replaceStatus(resource: ResourceDescriptor, ref: StateRef, status: object, caller = USER): KubeObject {
+    const access = this.#check(resource, { verb: "update", ...ref, subresource: "status" }, caller);
+    const stored = this.#store.expect(resource, ref);
+    expectState(stored.object, ref);
+    if (isCustom(resource) && !ref.resourceVersion) throw versionRequired();
+    return this.#update(resource, stored, { ...stored.object, status: transferred(status) }, caller, access);
+  }
+
+  patch(resource: ResourceDescriptor, ref: StateRef, patch: MergePatch, caller = USER): KubeObject {
+    const access = this.#check(resource, { verb: "patch", ...ref }, caller);
+    const stored = this.#store.expect(resource, ref);
+    const { uid, resourceVersion } = ref;
+    const body = transferred({ ...patch, metadata: { ...patch.metadata, uid, resourceVersion } });
+    expectState(stored.object, { ...ref, uid: undefined });
+    return this.#update(resource, stored, mergePatched(stored.object, body) as Json, caller, access);
+  }
+
+  apply(resource: ResourceDescriptor, object: KubeObject, { force }: { force: boolean }, caller = USER): KubeObject {
+    const access = this.#check(resource, { verb: "patch", ...object.metadata }, caller);
+    const { metadata } = object;
+    const stored = this.#store.collection(resource).objects.get(keyOf(metadata));
+    const manager = `Apply ${caller.fieldManager}`;
+    const wanted = transferred<Json>(object);
+    if (!stored) {
+      if (metadata.uid) throw conflict();
+      const create = this.#check(resource, { verb: "create", ...metadata, name: undefined }, caller);
+      return this.#create(resource, wanted, caller, create, () => applyFields({}, new Map(), manager, wanted).owners);
+    }
+    expectState(stored.object, metadata);
+    const applied = applyFields(stored.object, stored.owners, manager, wanted);
+    if (applied.conflicts.length > 0 && !force) {
+      throw conflict(applied.conflicts.map((field) => ({ field, reason: "FieldManagerConflict" })));
+    }
+    return this.#update(resource, stored, applied.object, caller, access, applied.owners);
+  }
+
+  delete(resource: ResourceDescriptor, ref: StateRef, options: DeleteOptions = {}, caller = USER): void {
+    this.#check(resource, { verb: "delete", ...ref }, caller);
+    const collection = this.#store.collection(resource);
+    const stored = this.#store.expect(resource, ref);
+    expectState(stored.object, ref);
+    const { metadata } = stored.object;
+    const finalizers = new Set(metadata.finalizers);
+    if (options.propagationPolicy === "Foreground") finalizers.add("foregroundDeletion");
+    if (options.propagationPolicy === "Orphan") finalizers.add("orphan");
+    const isNamespace = resourceKey(resource) === resourceKey(NAMESPACES);
+    if (finalizers.size === 0 && !isNamespace) return this.#store.remove(collection, stored.object, caller.user);
+    if (metadata.deletionTimestamp !== undefined) return undefined;
+    const deletionTimestamp = this.#timestamp();
+    const generation = metadata.generation === undefined ? {} : { generation: metadata.generation + 1 };
+    const kept = finalizers.size === 0 ? {} : { finalizers: [...finalizers] };
+    const deleting = { ...metadata, deletionTimestamp, deletionGracePeriodSeconds: 0, ...generation, ...kept };
+    const status = isNamespace ? { status: { phase: "Terminating" } } : {};
+    this.#store.commit(
+      collection,
+      stored.object,
+      { ...stored.object, ...status, metadata: deleting },
+      stored.owners,
+      caller.user,
+    );
+  }
+
+  /** Removes an object without regard to its finalizers. */
+  erase(resource: ResourceDescriptor, ref: ObjectRef): void {
+    this.#store.remove(this.#store.collection(resource), this.#store.expect(resource, ref).object, "system");
+  }
+
+  #create(
+    resource: ResourceDescriptor,
+    body: Json,
+    caller: Caller,
+    access: Access,
+    ownersOf: (object: Json) => Owners,
+  ): KubeObject {
+    this.#expectNamespace(resource, access.namespace);
+    this.#lastUid += 1;
+    const metadata = systemMetadata(body["metadata"], {
+      uid: `00000000-0000-4000-8000-${this.#lastUid.toString(16).padStart(12, "0")}`,
+      creationTimestamp: this.#timestamp(),
+      generation: isCustom(resource) ? 1 : undefined,
+      random: this.#random,
+    });
+    const { status: _, ...withoutStatus } = body;
+    const shaped = withDefaults(resource, { ...(isCustom(resource) ? withoutStatus : body), metadata });
+    const object = this.#admitted(resource, { ...shaped, ...typeOf(resource) } as KubeObject, undefined, access);
+    const quota = this.quotas.get(`${access.namespace}/${resource.plural}`) ?? Infinity;
+    const used = this.all(resource).filter(({ metadata: { namespace } }) => namespace === access.namespace).length;
+    validate(resource, object, undefined);
+    if (used >= quota) throw forbidden("exceeded quota");
+    const collection = this.#store.collection(resource);
+    if (collection.objects.has(keyOf(object.metadata))) throw alreadyExists();
+    return this.#store.commit(collection, undefined, object, ownersOf(object), caller.user);
+  }
+
+  #update(
+    resource: ResourceDescriptor,
+    stored: Stored,
+    body: Json,
+    caller: Caller,
+    access: Access,
+    applied?: Owners,
+  ): KubeObject {
+    const before = stored.object;
+    const { status: _, ...withoutStatus } = body;
+    const status = before["status"] === undefined ? {} : { status: before["status"] };
+    const isMain = isCustom(resource) && access.subresource === undefined;
+    const content = isMain ? { ...withoutStatus, ...status } : body;
+    const shaped = withDefaults(resource, { ...content, metadata: nextMetadata(body["metadata"], before.metadata) });
+    const admitted = this.#admitted(resource, { ...shaped, ...typeOf(resource) } as KubeObject, before, access);
+    const generation = isMain && !hasSameSpec(before, admitted) ? { generation: (before.metadata.generation ?? 0) + 1 } : {};
+    const object = { ...admitted, metadata: { ...admitted.metadata, ...generation } };
+    validate(resource, object, before);
+    const manager = `Update ${caller.fieldManager}${access.subresource ? " status" : ""}`;
+    const owners = applied ?? ownersAfterUpdate(stored.owners, manager, before, object);
+    const collection = this.#store.collection(resource);
+    if (isEqualJson(object, before)) {
+      collection.objects.set(keyOf(object.metadata), { object: before, owners });
+      return before;
+    }
+    const { deletionTimestamp, finalizers = [] } = object.metadata;
+    if (deletionTimestamp !== undefined && finalizers.length === 0 && resource.kind !== "Namespace") {
+      this.#store.remove(collection, before, caller.user);
+      return object;
+    }
+    return this.#store.commit(collection, before, object, owners, caller.user);
+  }
+
+  #admitted(resource: ResourceDescriptor, object: KubeObject, before: KubeObject | undefined, access: Access): KubeObject {
+    let admitted = object;
+    for (const webhook of this.webhooks) admitted = { ...webhook(admitted, before, access) };
+    return withoutEmptyFields(admitted === object ? object : (withDefaults(resource, admitted) as KubeObject));
+  }
+
+  #check(
+    resource: ResourceDescriptor,
+    access: Pick<Access, "verb" | "name"> & { readonly namespace?: string | undefined; readonly subresource?: "status" },
+    { user }: Caller,
+  ): Access {
+    const { verb, name, namespace, subresource } = access;
+    const full: Access = { user, verb, name, namespace, subresource, resource };
+    if (!this.authorize(full)) throw forbidden();
+    this.#store.expectServed(resource);
+    return full;
+  }
+
+  #expectNamespace(resource: ResourceDescriptor, name: string | undefined): void {
+    if (!resource.namespaced) return;
+    const namespace = this.find(NAMESPACES, { name: name ?? "" });
+    if (!namespace) throw notFound();
+    if (namespace.metadata.deletionTimestamp === undefined) return;
+    throw forbidden("", [{ field: "metadata.namespace", reason: "NamespaceTerminating" }]);
+  }
+
+  #timestamp(): string {
+    return `${new Date(this.clock.now()).toISOString().slice(0, 19)}Z`;
+  }
+}
+
+const versionRequired = (): StatusError => invalid({ field: "metadata.resourceVersion", reason: "FieldValueInvalid" });

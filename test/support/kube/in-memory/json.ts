@@ -1,0 +1,46 @@
+/** JSON of the API, which may be changed. */
+export type Json = Record<string, unknown>;
+
+export function isJson(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Returns the field as an object; an empty one for anything else. */
+export function objectAt(value: unknown, field: string): Json {
+  const found = isJson(value) ? value[field] : undefined;
+  return isJson(found) ? found : {};
+}
+
+/** Returns a copy that shares nothing with `value`, without the fields that are `undefined`, as a request body transfers it. */
+export function transferred<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}
+
+/** Makes the value and everything in it read-only, so that a caller that changes what it has read fails. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const part of Object.values(value)) deepFreeze(part);
+  }
+  return value;
+}
+
+/** Reports whether two JSON values are equal, regardless of the order of fields. */
+export function isEqualJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((part, index) => isEqualJson(part, b[index]));
+  if (!isJson(a) || !isJson(b)) return false;
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length && names.every((name) => name in b && isEqualJson(a[name], b[name]));
+}
+
+/** Applies a JSON merge patch (RFC 7386) and returns the result. */
+export function mergePatched(target: unknown, patch: unknown): unknown {
+  if (!isJson(patch)) return patch;
+  const result: Json = isJson(target) ? { ...target } : {};
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete result[name];
+    else result[name] = mergePatched(result[name], value);
+  }
+  return result;
+}

@@ -1,0 +1,52 @@
+import type { Random } from "../../../../src/lib/random.ts";
+import type { KubeObject, ObjectMeta } from "../../../../src/operator/kube/resource.ts";
+import { isJson, type Json } from "./json.ts";
+import { invalid, StatusError } from "./status-error.ts";
+
+/** Characters of generated names, without those that form words. */
+const CHARACTERS = "bcdfghjklmnpqrstvwxz2456789";
+
+interface SystemFields {
+  readonly uid: string;
+  readonly creationTimestamp: string;
+  readonly generation: number | undefined;
+  readonly random: Random;
+}
+
+/** Returns the metadata of a new object. */
+export function systemMetadata(sent: unknown, { uid, creationTimestamp, generation, random }: SystemFields): Json {
+  const metadata: Json = isJson(sent) ? { ...sent } : {};
+  if (metadata["resourceVersion"]) throw new StatusError(500, "InternalError");
+  const { generateName } = metadata;
+  if (!metadata["name"]) {
+    if (typeof generateName !== "string") throw invalid({ field: "metadata.name", reason: "FieldValueRequired" });
+    const suffix = Array.from({ length: 5 }, () => CHARACTERS[Math.floor(random() * CHARACTERS.length)]);
+    metadata["name"] = generateName + suffix.join("");
+  }
+  for (const field of ["deletionTimestamp", "deletionGracePeriodSeconds", "managedFields", "resourceVersion", "generation"]) {
+    delete metadata[field];
+  }
+  return { ...metadata, uid, creationTimestamp, ...(generation !== undefined && { generation }) };
+}
+
+/** Returns the metadata of a changed object: what a client cannot change comes from the state before. */
+export function nextMetadata(sent: unknown, before: ObjectMeta): Json {
+  const metadata: Json = isJson(sent) ? { ...sent } : {};
+  delete metadata["managedFields"];
+  for (const field of ["generation", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion"]) {
+    const value: unknown = (before as unknown as Json)[field];
+    if (value === undefined) delete metadata[field];
+    else metadata[field] = value;
+  }
+  return { ...metadata, uid: metadata["uid"] || before.uid };
+}
+
+/** Removes the empty maps and lists of metadata, which the server does not send. */
+export function withoutEmptyFields(object: KubeObject): KubeObject {
+  const metadata: Json = { ...object.metadata };
+  for (const field of ["labels", "annotations", "finalizers", "ownerReferences"]) {
+    const value = metadata[field];
+    if (value === null || (typeof value === "object" && Object.keys(value).length === 0)) delete metadata[field];
+  }
+  return { ...object, metadata: metadata as unknown as ObjectMeta };
+}

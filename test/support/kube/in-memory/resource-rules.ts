@@ -1,0 +1,28 @@
+import type { StateRef } from "../../../../src/operator/kube/client/kube-api.ts";
+import { apiVersionOf, type KubeObject, type ResourceDescriptor } from "../../../../src/operator/kube/resource.ts";
+import { isEqualJson } from "./json.ts";
+import { conflict } from "./status-error.ts";
+
+/** Identifies a resource, of any version. */
+export const resourceKey = ({ group, plural }: ResourceDescriptor): string => `${group}/${plural}`;
+
+/** Returns the type fields of the objects of a resource. */
+export const typeOf = (resource: ResourceDescriptor): Pick<KubeObject, "apiVersion" | "kind"> => ({
+  apiVersion: apiVersionOf(resource),
+  kind: resource.kind,
+});
+
+/** Reports whether a resource is a custom one: it has a generation and a status subresource. */
+export const isCustom = ({ group }: ResourceDescriptor): boolean => group.includes(".") && !group.endsWith("k8s.io");
+
+/** Reports whether two states of a custom object differ only in metadata and status, so that the generation is the same. */
+export function hasSameSpec(before: KubeObject, after: KubeObject): boolean {
+  const { metadata, status } = after;
+  return isEqualJson({ ...before, metadata, status }, { ...after, status });
+}
+
+/** @throws StatusError Conflict when the object has another uid or resourceVersion than the caller expects */
+export function expectState({ metadata }: KubeObject, { uid, resourceVersion }: StateRef): void {
+  if ((uid ?? metadata.uid) !== metadata.uid) throw conflict();
+  if ((resourceVersion || metadata.resourceVersion) !== metadata.resourceVersion) throw conflict();
+}

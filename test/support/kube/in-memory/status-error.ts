@@ -1,0 +1,33 @@
+import type { KubeErrorCause } from "../../../../src/operator/kube/kube-error.ts";
+
+/** A failed request, as the API server reports it in a `metav1.Status`. The client maps it as it maps a response. */
+export class StatusError extends Error {
+  readonly code: number;
+  readonly reason: string;
+  readonly causes: readonly KubeErrorCause[];
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(code: number, reason: string, message = "", causes: readonly KubeErrorCause[] = [], retryAfterSeconds?: number) {
+    super(message);
+    this.code = code;
+    this.reason = reason;
+    this.causes = causes;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+
+  /** The response body. Without a reason it is the page of a server that does not know the path. */
+  get body(): object | undefined {
+    if (this.reason === "") return undefined;
+    const { code, reason, message, causes, retryAfterSeconds } = this;
+    return { kind: "Status", code, reason, message, details: { causes, retryAfterSeconds } };
+  }
+}
+
+export const notFound = (): StatusError => new StatusError(404, "NotFound");
+export const alreadyExists = (): StatusError => new StatusError(409, "AlreadyExists");
+export const conflict = (causes: readonly KubeErrorCause[] = []): StatusError => new StatusError(409, "Conflict", "", causes);
+export const gone = (): StatusError => new StatusError(410, "Expired");
+export const badRequest = (): StatusError => new StatusError(400, "BadRequest");
+export const forbidden = (message = "", causes: readonly KubeErrorCause[] = []): StatusError =>
+  new StatusError(403, "Forbidden", message, causes);
+export const invalid = (...causes: KubeErrorCause[]): StatusError => new StatusError(422, "Invalid", "", causes);
