@@ -10,8 +10,8 @@ const modules: Record<string, string[]> = {
   protocol: ["lib"],
   telemetry: ["lib"],
   "operator/api": ["lib"],
-  "operator/runtime": ["lib"],
   "operator/kube": ["lib"],
+  "operator/runtime": ["operator/kube", "lib"],
   "operator/vault-client": ["protocol", "lib"],
   "operator/sync": ["operator/api", "lib"],
   "operator/controllers": [

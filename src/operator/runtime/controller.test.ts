@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
 import type { Logger } from "../../lib/logger.ts";
-import { runController, TerminalError, type ControllerOptions, type ReconcileOutcome } from "./controller.ts";
+import { runController, type ControllerOptions, type ReconcileOutcome } from "./controller.ts";
+import { KubeError } from "../kube/kube-error.ts";
 import { WorkQueue } from "./work-queue.ts";
 
 const CANARY = "canary-5fb1c8e29d7a4c60";
@@ -17,64 +18,134 @@ interface Setup {
 
 function start(reconcile: ControllerOptions["reconcile"], options: Partial<ControllerOptions> = {}): Setup {
   const clock = new VirtualClock();
-  const queue = new WorkQueue({ clock, random: () => 1, groupOf: () => "" });
+  const queue = new WorkQueue({ clock, random: () => 1, turnOf: () => "" });
   const outcomes: ReconcileOutcome[] = [];
   const logged: string[] = [];
-  const log = (fields: object, message: string): void => void logged.push(JSON.stringify({ ...fields, message }));
-  const logger: Logger = { debug: log, info: log, warn: log, error: log, child: () => logger };
+  const log =
+    (level: string) =>
+    (fields: object, message: string): void =>
+      void logged.push(JSON.stringify({ level, ...fields, message }));
+  const logger: Logger = { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error"), child: () => logger };
   const stop = new AbortController();
   const observer = { reconciled: (_: string, outcome: ReconcileOutcome) => void outcomes.push(outcome) };
-  const running = runController({ name: "test", queue, reconcile, clock, logger, observer, signal: stop.signal, ...options });
+  const fixed = { name: "test", queue, reconcile, clock, logger, observer, signal: stop.signal };
+  const running = runController({ ...fixed, concurrency: 16, ...options });
   return { clock, queue, outcomes, logged, stop: (reason) => stop.abort(reason), running };
 }
+
+const done = { outcome: "done" } as const;
 
 test("a failed reconciliation is retried with backoff, which a success resets", async () => {
   const times: number[] = [];
   const { clock, queue, outcomes } = start(async () => {
     times.push(clock.monotonic());
     if (times.length <= 3) throw new Error("not yet");
-    return {};
+    return done;
   });
   queue.add("a");
   await clock.advance(10_000);
-  expect(times).toEqual([0, 5, 15, 35]);
-  expect(outcomes).toEqual(["error", "error", "error", "success"]);
+  expect(times).toEqual([0, 1_000, 3_000, 7_000]);
+  expect(outcomes).toEqual(["error", "error", "error", "done"]);
   expect(queue.failures("a")).toBe(0);
 });
 
-test("a retry waits for the error's own retryAfterMs", async () => {
+test("a retry waits for its minimum time, and so does an error with a retryAfterMs", async () => {
   const times: number[] = [];
-  const { clock, queue } = start(async () => {
+  const { clock, queue, outcomes } = start(async () => {
     times.push(clock.monotonic());
-    throw Object.assign(new Error("busy"), { retryAfterMs: 3_000 });
+    if (times.length === 1) return { outcome: "retry", cause: "vault", reason: "RateLimited", atLeastMs: 5_000 };
+    throw new KubeError({ kind: "TooManyRequests", operation: "get", retryAfterMs: 3_000 });
   });
   queue.add("a");
-  await clock.advance(3_000);
-  expect(times).toEqual([0, 3_000]);
+  await clock.advance(8_000);
+  expect(times).toEqual([0, 5_000, 8_000]);
+  expect(outcomes).toEqual(["retry", "retry", "retry"]);
 });
 
-test("a key with a terminal error is not retried until it is added again", async () => {
-  const { clock, queue, outcomes } = start(async () => {
-    throw new TerminalError("never");
+test("an expected retry is logged without frames, from the second on, once per reason", async () => {
+  const reasons = ["Conflict", "Unavailable", "Unavailable", "Timeout", "Timeout", "Timeout"] as const;
+  let attempts = 0;
+  const { clock, queue, logged } = start(async () => {
+    const kind = reasons[attempts];
+    attempts += 1;
+    if (kind === undefined) return done;
+    throw new KubeError({ kind, operation: `update secrets ${CANARY}` });
   });
   queue.add("a");
-  await clock.advance(10_000_000);
-  expect(outcomes).toEqual(["terminal"]);
+  await clock.advance(600_000);
+  expect(attempts).toBe(7);
+  expect(logged.map((line) => JSON.parse(line))).toEqual([
+    { level: "debug", controller: "test", key: "a", reason: "Conflict", failures: 1, message: "retrying" },
+    { level: "info", controller: "test", key: "a", reason: "Unavailable", failures: 2, message: "still failing, retrying" },
+    { level: "info", controller: "test", key: "a", reason: "Timeout", failures: 4, message: "still failing, retrying" },
+  ]);
+});
+
+test("a key that fails because of the API server is requeued when the cause is forgiven", async () => {
+  let attempts = 0;
+  const { clock, queue } = start(async () => {
+    attempts += 1;
+    throw new KubeError({ kind: "Unavailable", operation: "get", retryAfterMs: 600_000 });
+  });
   queue.add("a");
   await clock.advance(0);
-  expect(outcomes).toEqual(["terminal", "terminal"]);
+  queue.forgive("vault");
+  await clock.advance(1_000);
+  expect(attempts).toBe(1);
+  queue.forgive("api");
+  await clock.advance(0);
+  expect(attempts).toBe(2);
 });
 
-test("requeueAfterMs requeues the key after that time and is not a failure", async () => {
+test("a wait requeues the key after its maximum and is not a failure", async () => {
   const times: number[] = [];
   const { clock, queue } = start(async () => {
     times.push(clock.monotonic());
-    return { requeueAfterMs: 60_000 };
+    return { outcome: "done", wait: { for: "target", atMostMs: 60_000 } };
   });
   queue.add("a");
   await clock.advance(120_000);
   expect(times).toEqual([0, 60_000, 120_000]);
   expect(queue.failures("a")).toBe(0);
+});
+
+test("every key is requeued once per resync, spread evenly, whatever was missed", async () => {
+  const keys = new Set(Array.from({ length: 4_000 }, (_, n) => `k${n}`));
+  const seen = new Map<string, number>();
+  let most = 0;
+  let inThisSecond = 0;
+  const { clock, stop, running } = start(
+    async (key) => {
+      seen.set(key, (seen.get(key) ?? 0) + 1);
+      inThisSecond += 1;
+      return done;
+    },
+    { resync: { everyMs: 1_800_000, keys: () => keys } },
+  );
+  for (let second = 0; second < 1_800; second += 1) {
+    inThisSecond = 0;
+    await clock.advance(1_000);
+    most = Math.max(most, inThisSecond);
+  }
+  expect(seen.size).toBe(4_000);
+  expect(new Set(seen.values())).toEqual(new Set([1]));
+  expect(most).toBeLessThanOrEqual(3);
+  stop();
+  await running;
+  expect(clock.pending, "timers left").toBe(0);
+});
+
+test.each([0, 1_800_000])("with a resync of %d ms nothing is requeued where there is no key", async (everyMs) => {
+  const seen: string[] = [];
+  const { clock } = start(
+    async (key) => {
+      seen.push(key);
+      return done;
+    },
+    { resync: { everyMs, keys: () => (everyMs === 0 ? ["a"] : []) } },
+  );
+  await clock.advance(4_000_000);
+  expect(seen).toEqual([]);
 });
 
 test("a reconcile that throws synchronously, or a non-error, stops no other key", async () => {
@@ -83,11 +154,11 @@ test("a reconcile that throws synchronously, or a non-error, stops no other key"
     seen.push(key);
     // oxlint-disable-next-line typescript/only-throw-error -- whatever a library may throw
     if (key === "bad") throw "a string";
-    return Promise.resolve({});
+    return Promise.resolve(done);
   });
   queue.add("bad");
   queue.add("good");
-  await clock.advance(5);
+  await clock.advance(1_000);
   expect(seen).toEqual(["bad", "good", "bad"]);
 });
 
@@ -103,7 +174,7 @@ test("keys run in parallel up to the concurrency, and never the same key twice",
       queue.add(key === "k0" ? key : "k0");
       await clock.sleep(10);
       running.delete(key);
-      return {};
+      return done;
     },
     { concurrency: 3 },
   );
@@ -131,7 +202,7 @@ test("a stopped controller finishes running reconciliations and takes no further
     async (key) => {
       await clock.sleep(1_000);
       finished.push(key);
-      return { requeueAfterMs: 1 };
+      return { outcome: "done", wait: { for: "time", atMostMs: 1 } };
     },
     { concurrency: 1 },
   );
@@ -142,27 +213,23 @@ test("a stopped controller finishes running reconciliations and takes no further
   await clock.advance(1_000);
   await running;
   expect(finished).toEqual(["a"]);
-  expect(queue.waiting).toBe(0);
   expect(clock.pending, "timers left").toBe(0);
 });
 
 test("a reconciliation that exceeds the drain time is aborted", async () => {
-  const { clock, queue, running, stop, outcomes } = start(
-    async (_, signal) => {
-      await clock.sleep(1_000_000, signal);
-      return {};
-    },
-    { drainMs: 500 },
-  );
+  const { clock, queue, running, stop, outcomes } = start(async (_, signal) => {
+    await clock.sleep(1_000_000, signal);
+    return done;
+  });
   queue.add("a");
   await clock.advance(10);
   stop(new Error("SIGTERM"));
-  await clock.advance(500);
+  await clock.advance(15_000);
   await running;
   expect(outcomes).toEqual(["aborted"]);
 });
 
 test("a controller stopped before it starts resolves immediately", async () => {
-  const { running } = start(async () => ({}), { signal: AbortSignal.abort() });
+  const { running } = start(async () => done, { signal: AbortSignal.abort() });
   await expect(running).resolves.toBeUndefined();
 });

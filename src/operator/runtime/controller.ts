@@ -1,27 +1,39 @@
 import type { Clock } from "../../lib/clock.ts";
 import { isObject } from "../../lib/is-object.ts";
 import type { Logger } from "../../lib/logger.ts";
-import type { WorkQueue } from "./work-queue.ts";
+import { isKubeError } from "../kube/kube-error.ts";
+import { resync, type ResyncOptions } from "./resync.ts";
+import type { RetryCause, WorkQueue } from "./work-queue.ts";
 
 /**
- * A failure that a retry cannot resolve. The controller does not requeue the key, which is reconciled again only when it is added
- * to the queue.
+ * What a reconciliation waits for. Whatever it is, the key is reconciled again after `atMostMs` at the latest, so that a missed
+ * wake-up costs time only.
  */
-export class TerminalError extends Error {
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = "TerminalError";
-  }
+export interface Wait {
+  readonly for: "connection" | "target" | "namespace" | "time";
+  readonly atMostMs: number;
 }
 
-/** Result of a successful reconciliation. */
-export interface ReconcileResult {
-  /** Time after which the key is requeued, in milliseconds; if absent, only a change adds it to the queue. */
+/** The attempt failed in an expected way that a retry may resolve. */
+export interface Retry {
+  readonly outcome: "retry";
+  readonly cause: Exclude<RetryCause, "unexpected">;
+  /** Why, in a few words without figures or values: a change of it is logged. */
+  readonly reason: string;
+  /** Minimum time before the retry, in milliseconds. */
+  readonly atLeastMs?: number | undefined;
+}
+
+/** Result of a reconciliation. */
+export type ReconcileResult = { readonly outcome: "done"; readonly wait?: Wait | undefined } | Retry | FormerResult;
+
+interface FormerResult {
+  readonly outcome?: undefined;
   readonly requeueAfterMs?: number | undefined;
 }
 
-/** The outcome of a reconciliation; `aborted` when the shutdown interrupted it. */
-export type ReconcileOutcome = "success" | "error" | "terminal" | "aborted";
+/** The outcome of a reconciliation: `error` for one that nothing provides for, `aborted` when the shutdown interrupted it. */
+export type ReconcileOutcome = "done" | "retry" | "error" | "aborted";
 
 /** Observes every reconciliation; implemented by the metrics. Must not throw. */
 export interface ControllerObserver {
@@ -33,70 +45,108 @@ export interface ControllerOptions {
   readonly queue: WorkQueue;
   /** Reconciles one key. The signal is aborted at the end of the drain time. */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileResult>;
+  readonly resync?: ResyncOptions;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly observer?: ControllerObserver;
-  /** Maximum number of keys reconciled in parallel; 16 by default. */
-  readonly concurrency?: number;
-  /** Drain time: how long running reconciliations may continue after `signal` is aborted, in milliseconds; 15 s by default. */
-  readonly drainMs?: number;
+  readonly observer: ControllerObserver;
+  /** Maximum number of keys reconciled in parallel. */
+  readonly concurrency: number;
   /** Ends the loop when aborted: no further key is taken, running reconciliations may finish. */
   readonly signal: AbortSignal;
 }
+
+/** How long running reconciliations may continue after the signal is aborted, in milliseconds. */
+const DRAIN_MS = 15_000;
 
 /**
  * Takes keys from the queue and reconciles them until `signal` is aborted; resolves when the last reconciliation has ended. Never
  * rejects.
  *
- * A reconciliation that rejects is retried after the key's backoff or the error's own `retryAfterMs`, whichever is longer; a
- * `TerminalError` is not retried. A failure of one key never affects another.
+ * A key whose reconciliation asks for it, or throws, is retried after the key's backoff or the minimum time of the retry, whichever
+ * is longer. An error of the API server is an expected reason; anything else that is thrown is logged with its stack frames. A
+ * failure of one key never affects another.
  */
 export async function runController(options: ControllerOptions): Promise<void> {
-  const { queue, signal, clock, concurrency = 16, drainMs = 15_000 } = options;
+  const { queue, signal, clock, concurrency } = options;
   const drained = new AbortController();
   using timers = new DisposableStack();
   const stop = (): void => {
     queue.shutdown();
-    timers.use(clock.timer(drainMs, () => drained.abort(signal.reason)));
+    timers.use(clock.timer(DRAIN_MS, () => drained.abort(signal.reason)));
   };
   if (signal.aborted) stop();
   else signal.addEventListener("abort", stop, { once: true });
-  await Promise.all(Array.from({ length: concurrency }, () => work(options, drained.signal)));
+  const attempts = new Attempts(options);
+  const workers = Array.from({ length: concurrency }, () => work(queue, (key) => attempts.reconcile(key, drained.signal)));
+  if (options.resync) workers.push(resync(options.resync, (key) => queue.add(key, "background"), clock, signal));
+  await Promise.all(workers);
   signal.removeEventListener("abort", stop);
 }
 
-async function work(options: ControllerOptions, signal: AbortSignal): Promise<void> {
-  for (let key = await options.queue.take(); key !== undefined; key = await options.queue.take()) {
-    await reconcileOne(options, key, signal);
+async function work(queue: WorkQueue, reconcile: (key: string) => Promise<void>): Promise<void> {
+  for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
+    await reconcile(key);
+    queue.done(key);
   }
 }
 
-async function reconcileOne(options: ControllerOptions, key: string, signal: AbortSignal): Promise<void> {
-  const { name, queue, clock, observer, reconcile } = options;
-  const start = clock.monotonic();
-  let outcome: ReconcileOutcome = "success";
-  try {
-    const { requeueAfterMs } = await reconcile(key, signal);
-    queue.forget(key);
-    if (requeueAfterMs !== undefined) queue.addAfter(key, requeueAfterMs);
-  } catch (error) {
-    outcome = onFailure(options, key, error, signal);
-  }
-  observer?.reconciled(name, outcome, clock.monotonic() - start);
-  queue.done(key);
-}
+/** Attempts to reconcile keys, and what follows from their results. */
+class Attempts {
+  readonly #options: ControllerOptions;
+  /** Logged reasons of the keys that are retried. */
+  readonly #logged = new Map<string, string>();
 
-function onFailure(options: ControllerOptions, key: string, error: unknown, signal: AbortSignal): ReconcileOutcome {
-  const { name, queue, logger } = options;
-  if (signal.aborted) return "aborted";
-  if (error instanceof TerminalError) {
-    queue.forget(key);
-    logger.warn({ controller: name, key, ...traceOf(error) }, "terminal error, not requeued");
-    return "terminal";
+  constructor(options: ControllerOptions) {
+    this.#options = options;
   }
-  queue.addRateLimited(key, retryAfterOf(error));
-  logger.warn({ controller: name, key, failures: queue.failures(key), ...traceOf(error) }, "reconcile failed");
-  return "error";
+
+  async reconcile(key: string, signal: AbortSignal): Promise<void> {
+    const { name, clock, observer, reconcile } = this.#options;
+    const start = clock.monotonic();
+    let outcome: ReconcileOutcome;
+    try {
+      outcome = this.#follow(key, await reconcile(key, signal), signal);
+    } catch (error) {
+      outcome = this.#thrown(key, error, signal);
+    }
+    observer.reconciled(name, outcome, clock.monotonic() - start);
+  }
+
+  #follow(key: string, result: ReconcileResult, signal: AbortSignal): ReconcileOutcome {
+    const { queue } = this.#options;
+    if (result.outcome === "retry") return this.#retry(key, result, signal);
+    queue.forget(key);
+    this.#logged.delete(key);
+    const delayMs = result.outcome === "done" ? result.wait?.atMostMs : result.requeueAfterMs;
+    if (delayMs !== undefined) queue.addAfter(key, delayMs);
+    return "done";
+  }
+
+  #thrown(key: string, error: unknown, signal: AbortSignal): ReconcileOutcome {
+    if (signal.aborted) return "aborted";
+    if (isKubeError(error)) {
+      return this.#retry(key, { outcome: "retry", cause: "api", reason: error.kind, atLeastMs: error.retryAfterMs }, signal);
+    }
+    const { name, queue, logger } = this.#options;
+    queue.retry(key, "unexpected", retryAfterOf(error));
+    logger.warn({ controller: name, key, failures: queue.failures(key), ...traceOf(error) }, "reconcile failed");
+    return "error";
+  }
+
+  /** A first failure is often gone with the retry, as a conflict is: from the second on each change of the reason is logged. */
+  #retry(key: string, { cause, reason, atLeastMs }: Retry, signal: AbortSignal): ReconcileOutcome {
+    if (signal.aborted) return "aborted";
+    const { name, queue, logger } = this.#options;
+    queue.retry(key, cause, atLeastMs);
+    const failures = queue.failures(key);
+    const fields = { controller: name, key, reason, failures };
+    if (failures === 1) logger.debug(fields, "retrying");
+    else if (this.#logged.get(key) !== reason) {
+      this.#logged.set(key, reason);
+      logger.info(fields, "still failing, retrying");
+    }
+    return "retry";
+  }
 }
 
 function retryAfterOf(error: unknown): number {

@@ -1,68 +1,82 @@
 import { Backoff } from "../../lib/backoff.ts";
-import type { Clock, Timer } from "../../lib/clock.ts";
+import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
-
-/** Reasons to reconcile a key, most urgent first (docs/design/engine.md#fairness). */
-export const PRIORITIES = ["spec", "drift", "vault", "background"] as const;
-export type Priority = (typeof PRIORITIES)[number];
-
-function moreUrgent(a: Priority, b: Priority): Priority {
-  return PRIORITIES.indexOf(a) <= PRIORITIES.indexOf(b) ? a : b;
-}
+import { Deadlines } from "./deadlines.ts";
+import { moreUrgent, type Priority, ReadyKeys, type ReadyKey } from "./ready-keys.ts";
+import { RetryGate } from "./retry-gate.ts";
 
 export interface WorkQueueOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Returns the group of a key; groups take turns within a priority. */
-  readonly groupOf: (key: string) => string;
+  /** Returns the group of a key that takes turns with the others within a priority: its namespace. */
+  readonly turnOf: (key: string) => string;
+  /** Returns the group of a key of which at most `maxInFlight` keys are processed simultaneously: its connection. */
+  readonly capOf?: (key: string) => string | undefined;
+  /** No limit by default. */
+  readonly maxInFlight?: number;
 }
 
-interface Waiting {
-  readonly at: number;
-  readonly priority: Priority;
-  readonly timer: Timer;
+/** What made a key fail, and so what can end its backoff early. */
+export type RetryCause = "api" | "vault" | "target" | "unexpected";
+
+interface Failure {
+  readonly backoff: Backoff;
+  readonly cause: RetryCause;
 }
 
-/** The retry parameters of controller-runtime. */
-const RETRY = { baseMs: 5, maxMs: 1_000_000 };
+const RETRY = { baseMs: 1_000, maxMs: 60_000 };
+/** Time in milliseconds between two forgiven keys. */
+const FORGIVEN_EVERY_MS = 5;
 
 /**
- * A queue of keys with client-go's semantics, and priorities.
+ * A queue of keys with client-go's semantics, priorities, turns and caps (docs/design/engine.md#fairness).
  *
  * Guarantees: one worker at a time has a key; a key added several times before it is taken is processed once; a key added while
- * it is processed is processed once more afterwards; no key added before `shutdown` is lost.
+ * it is processed is processed once more afterwards; no key added before `shutdown` is lost; a key that is always ready is taken,
+ * whatever else is added.
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
-  /** Ready keys, by priority. A key is in at most one of them. */
-  readonly #ready = new Map<Priority, FairQueue>(PRIORITIES.map((priority) => [priority, new FairQueue()]));
-  readonly #queued = new Map<string, Priority>();
-  /** Keys being processed, with the priority they were taken at. */
-  readonly #processing = new Map<string, Priority>();
+  readonly #ready = new ReadyKeys();
+  /** Keys being processed. */
+  readonly #processing = new Map<string, ReadyKey>();
+  /** Number of keys being processed, by cap. */
+  readonly #inFlight = new Map<string, number>();
   /** Keys added while being processed, which are queued when done. */
   readonly #dirty = new Map<string, Priority>();
-  readonly #waiting = new Map<string, Waiting>();
-  readonly #failures = new Map<string, Backoff>();
+  /** Keys to be added later, with the priority. */
+  readonly #later = new Map<string, Priority>();
+  readonly #deadlines: Deadlines;
+  readonly #failures = new Map<string, Failure>();
+  /** Priorities of the keys that wait for a retry: during their backoff in `#backoffs`, then in `#gate`. */
+  readonly #retries = new Map<string, Priority>();
+  readonly #backoffs: Deadlines;
+  readonly #gate: RetryGate;
   readonly #takers: ((key: string | undefined) => void)[] = [];
   #closed = false;
 
   constructor(options: WorkQueueOptions) {
     this.#options = options;
+    const { clock, turnOf } = options;
+    this.#deadlines = new Deadlines(clock, (key) => this.#whenDue(key, this.#later));
+    this.#backoffs = new Deadlines(clock, (key) => this.#gate.add(turnOf(key), key));
+    this.#gate = new RetryGate(clock, (key) => this.#whenDue(key, this.#retries));
   }
 
   /** Number of keys that are ready. */
   get depth(): number {
-    return this.#queued.size;
+    return this.#ready.size;
   }
 
-  /** Number of keys whose delay has not passed. */
-  get waiting(): number {
-    return this.#waiting.size;
+  /** Number of keys that failed and wait for their retry. */
+  get retrying(): number {
+    return this.#retries.size;
   }
 
-  /** Number of keys being processed. */
-  get processing(): number {
-    return this.#processing.size;
+  /** Time since which the oldest ready key waits for a worker, in milliseconds; 0 when none is ready. */
+  get oldestAgeMs(): number {
+    const now = this.#options.clock.monotonic();
+    return now - (this.#ready.oldestSince ?? now);
   }
 
   /** Adds the key, or raises the priority of a queued one. */
@@ -72,13 +86,8 @@ export class WorkQueue {
       this.#dirty.set(key, moreUrgent(priority, this.#dirty.get(key) ?? priority));
       return;
     }
-    const queued = this.#queued.get(key);
-    const urgent = moreUrgent(priority, queued ?? priority);
-    if (queued === urgent) return;
-    const group = this.#options.groupOf(key);
-    if (queued) this.#ready.get(queued)?.remove(group, key);
-    this.#queued.set(key, urgent);
-    this.#ready.get(urgent)?.add(group, key);
+    const { turnOf, capOf, clock } = this.#options;
+    this.#ready.add({ key, priority, turn: turnOf(key), cap: capOf?.(key) ?? "", since: clock.monotonic() });
     this.#deliver();
   }
 
@@ -86,37 +95,46 @@ export class WorkQueue {
   addAfter(key: string, ms: number, priority: Priority = "background"): void {
     if (this.#closed) return;
     if (ms <= 0) return this.add(key, priority);
-    const { clock } = this.#options;
-    const before = this.#waiting.get(key);
-    const at = Math.min(clock.monotonic() + ms, before?.at ?? Infinity);
-    const urgent = moreUrgent(priority, before?.priority ?? priority);
-    before?.timer[Symbol.dispose]();
-    const timer = clock.timer(at - clock.monotonic(), () => {
-      this.#waiting.delete(key);
-      this.add(key, urgent);
-    });
-    this.#waiting.set(key, { at, priority: urgent, timer });
+    const at = this.#options.clock.monotonic() + ms;
+    this.#later.set(key, moreUrgent(priority, this.#later.get(key) ?? priority));
+    if (at < (this.#deadlines.get(key) ?? Infinity)) this.#deadlines.set(key, at);
   }
 
   /**
-   * Adds the key after its backoff, and not before `atLeastMs`. The backoff is 5 ms after the first failure, doubles with each
-   * further one up to 1000 s, and is shortened by a random part of up to a half. A key being processed keeps its priority.
-   * `forget` resets it.
+   * Adds a key that failed after its backoff, and not before `atLeastMs`. The backoff is 1 s after the first failure, doubles with
+   * each further one up to 60 s, and is shortened by a random part of up to a half. All keys together are retried at most 10 times
+   * per second, after a burst of 100. A key being processed keeps its priority. `forget` resets the backoff.
    */
-  addRateLimited(key: string, atLeastMs = 0): void {
-    const backoff = this.#failures.get(key) ?? new Backoff(RETRY, this.#options.random);
-    this.#failures.set(key, backoff);
-    this.addAfter(key, Math.max(atLeastMs, backoff.next()), this.#processing.get(key));
+  retry(key: string, cause: RetryCause, atLeastMs = 0): void {
+    if (this.#closed) return;
+    const { clock, random } = this.#options;
+    const backoff = this.#failures.get(key)?.backoff ?? new Backoff(RETRY, random);
+    this.#failures.set(key, { backoff, cause });
+    this.#cancelRetry(key);
+    this.#retries.set(key, this.#processing.get(key)?.priority ?? "background");
+    this.#backoffs.set(key, clock.monotonic() + Math.max(atLeastMs, backoff.next()));
   }
 
-  /** Number of consecutive failures: additions by `addRateLimited` since the last `forget`. */
+  /** Number of consecutive failures: calls of `retry` since the last `forget`. */
   failures(key: string): number {
-    return this.#failures.get(key)?.failures ?? 0;
+    return this.#failures.get(key)?.backoff.failures ?? 0;
   }
 
-  /** Resets the failures of a key that succeeded or is not retried. */
+  /** Resets the failures of a key that succeeded. */
   forget(key: string): void {
     this.#failures.delete(key);
+    this.#cancelRetry(key);
+  }
+
+  /** Resets the failures of all keys that wait for a retry because of this cause, which has ended, and adds them, spread evenly. */
+  forgive(cause: RetryCause): void {
+    let delayMs = 0;
+    for (const [key, priority] of this.#retries) {
+      if (this.#failures.get(key)?.cause !== cause) continue;
+      this.forget(key);
+      this.addAfter(key, delayMs, priority);
+      delayMs += FORGIVEN_EVERY_MS;
+    }
   }
 
   /** Waits for the next key; resolves with `undefined` after `shutdown`. The caller passes every key to `done`. */
@@ -129,10 +147,15 @@ export class WorkQueue {
 
   /** Ends the processing of a key. It is queued again if it was added meanwhile. */
   done(key: string): void {
+    const cap = this.#processing.get(key)?.cap ?? "";
     this.#processing.delete(key);
+    const inFlight = (this.#inFlight.get(cap) ?? 0) - 1;
+    if (inFlight > 0) this.#inFlight.set(cap, inFlight);
+    else this.#inFlight.delete(cap);
     const dirty = this.#dirty.get(key);
     this.#dirty.delete(key);
     if (dirty) this.add(key, dirty);
+    this.#deliver();
   }
 
   /**
@@ -141,11 +164,26 @@ export class WorkQueue {
    */
   shutdown(): void {
     this.#closed = true;
-    for (const { timer } of this.#waiting.values()) timer[Symbol.dispose]();
-    this.#waiting.clear();
+    this.#deadlines.clear();
+    this.#backoffs.clear();
+    this.#gate.clear();
+    this.#later.clear();
+    this.#retries.clear();
     this.#dirty.clear();
-    this.#queued.clear();
+    this.#ready.clear();
     this.#deliver();
+  }
+
+  #whenDue(key: string, priorities: Map<string, Priority>): void {
+    const priority = priorities.get(key);
+    priorities.delete(key);
+    this.add(key, priority);
+  }
+
+  #cancelRetry(key: string): void {
+    this.#retries.delete(key);
+    this.#backoffs.delete(key);
+    this.#gate.remove(key);
   }
 
   #deliver(): void {
@@ -157,43 +195,13 @@ export class WorkQueue {
   }
 
   #next(): string | undefined {
-    for (const [priority, ready] of this.#ready) {
-      const key = ready.take();
-      if (key === undefined) continue;
-      this.#queued.delete(key);
-      this.#processing.set(key, priority);
-      return key;
-    }
-    return undefined;
-  }
-}
-
-/** A queue in which groups take turns and the keys of one group are first in, first out. Every operation takes constant time. */
-class FairQueue {
-  /** Groups in the order of their turns: a `Map` keeps the order of insertion. */
-  readonly #groups = new Map<string, Set<string>>();
-
-  add(group: string, key: string): void {
-    const keys = this.#groups.get(group);
-    if (keys) keys.add(key);
-    else this.#groups.set(group, new Set([key]));
-  }
-
-  remove(group: string, key: string): void {
-    const keys = this.#groups.get(group);
-    keys?.delete(key);
-    if (keys?.size === 0) this.#groups.delete(group);
-  }
-
-  take(): string | undefined {
-    for (const [group, keys] of this.#groups) {
-      for (const key of keys) {
-        keys.delete(key);
-        this.#groups.delete(group);
-        if (keys.size > 0) this.#groups.set(group, keys);
-        return key;
-      }
-    }
-    return undefined;
+    const { maxInFlight = Infinity } = this.#options;
+    const next = this.#ready.take((cap) => cap !== "" && (this.#inFlight.get(cap) ?? 0) >= maxInFlight);
+    if (next === undefined) return undefined;
+    this.#processing.set(next.key, next);
+    this.#inFlight.set(next.cap, (this.#inFlight.get(next.cap) ?? 0) + 1);
+    // The attempt that starts now is the retry.
+    this.#cancelRetry(next.key);
+    return next.key;
   }
 }

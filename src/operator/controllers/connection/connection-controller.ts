@@ -29,7 +29,7 @@ export class ConnectionController {
 
   constructor(options: ConnectionControllerOptions) {
     this.#options = options;
-    this.#queue = new WorkQueue({ clock: options.clock, random: options.random, groupOf: namespaceOf });
+    this.#queue = new WorkQueue({ clock: options.clock, random: options.random, turnOf: namespaceOf });
   }
 
   /** Queues a connection whose spec changed or that was created or deleted; status changes are its own writes. */

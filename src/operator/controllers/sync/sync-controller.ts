@@ -40,7 +40,8 @@ export class SyncController<C extends Candidate> {
 
   constructor(options: SyncControllerOptions<C>) {
     this.#options = options;
-    this.#queue = new WorkQueue({ clock: options.clock, random: options.random, groupOf: namespaceOf });
+    const capOf = (key: string): string | undefined => this.references.get(key)?.connection;
+    this.#queue = new WorkQueue({ clock: options.clock, random: options.random, turnOf: namespaceOf, capOf, maxInFlight: 4 });
   }
 
   get queueDepth(): number {

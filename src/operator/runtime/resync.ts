@@ -1,0 +1,39 @@
+import type { Clock } from "../../lib/clock.ts";
+
+export interface ResyncOptions {
+  /** Time in milliseconds in which every key is requeued once; 0 turns it off. */
+  readonly everyMs: number;
+  /** Returns the keys of all objects that exist. */
+  readonly keys: () => Iterable<string>;
+}
+
+/** Minimum time between two steps in milliseconds; more keys than steps share one. */
+const STEP_MS = 1_000;
+
+/**
+ * Requeues every key once per round of `everyMs`, spread evenly, until the signal is aborted. A key that appears during a round is
+ * in the next one. So a wake-up that was missed delays a resource, but not permanently.
+ */
+export async function resync(
+  { everyMs, keys }: ResyncOptions,
+  requeue: (key: string) => void,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  if (everyMs <= 0) return;
+  while (!signal.aborted) {
+    const round = [...keys()];
+    const steps = Math.min(round.length, Math.max(1, Math.floor(everyMs / STEP_MS)));
+    for (let step = 0; step < steps && !signal.aborted; step += 1) {
+      const share = round.slice(Math.floor((step * round.length) / steps), Math.floor(((step + 1) * round.length) / steps));
+      await pause(everyMs / steps);
+      if (!signal.aborted) for (const key of share) requeue(key);
+    }
+    if (steps === 0) await pause(everyMs);
+  }
+
+  /** Returns when the time has passed or the signal was aborted. */
+  function pause(ms: number): Promise<void> {
+    return clock.sleep(ms, signal).catch(() => {});
+  }
+}
