@@ -1,3 +1,4 @@
+import type { TlsOptions } from "node:tls";
 import { afterAll, beforeAll } from "vitest";
 import { z } from "zod";
 import type { ControlPlane } from "../../control-plane/control-plane.ts";
@@ -23,6 +24,15 @@ export interface FarmOptions {
   readonly api?: { readonly server: string; readonly ca?: string };
   /** Default: the control plane that all test files share. */
   readonly plane?: ControlPlane;
+}
+
+export interface LaneOptions {
+  /** Host in the URL of the connection instead of the proxy's address. */
+  readonly host?: string;
+  /** Certificate of the proxy, which then serves https. */
+  readonly tls?: TlsOptions;
+  /** Fields of the VaultConnection. */
+  readonly spec?: object;
 }
 
 export const isReady = (object: ObservedObject): boolean => condition(object, "Ready")?.status === "True";
@@ -139,12 +149,13 @@ export class Farm implements AsyncDisposable {
   }
 
   /** Creates a lane that is in sync: its Secret has the first value. */
-  async lane(name: string, connection: object = {}): Promise<Lane> {
+  async lane(name: string, { host, tls, spec = {} }: LaneOptions = {}): Promise<Lane> {
     const { client, email, password } = await this.account();
-    const proxy = await FaultProxy.start({ url: this.vault.url });
+    const proxy = await FaultProxy.start({ url: this.vault.url }, { tls });
     const lane = new Lane(this, name, proxy, client);
     await lane.protect();
-    await this.connection(name, { url: proxy.url, email, password, ...connection });
+    const url = host === undefined ? proxy.url : proxy.url.replace("127.0.0.1", host);
+    await this.connection(name, { url, email, password, ...spec });
     await lane.createSecret();
     await lane.inSync();
     return lane;
@@ -208,13 +219,23 @@ export class Lane implements AsyncDisposable {
     });
   }
 
+  /** Waits until the connection is not Ready, with a message that matches, and returns the condition. */
+  async connectionFails(message: RegExp, withinMs?: number): Promise<NonNullable<ReturnType<typeof condition>>> {
+    const failed = (one: ObservedObject) => {
+      const ready = condition(one, "Ready");
+      return ready?.status === "False" && message.test(ready.message) ? ready : undefined;
+    };
+    const object = await this.until("VaultConnection", (one) => failed(one) !== undefined, withinMs);
+    return failed(object)!;
+  }
+
   /** Waits until the connection has this reason for not being Ready, and returns the message. */
   async connectionReports(reason: string, withinMs?: number): Promise<string> {
-    const object = await this.until(
-      "VaultConnection",
-      (one) => condition(one, "Ready")?.status === "False" && condition(one, "Ready")?.reason === reason,
-      withinMs,
-    );
+    const failed = (one: ObservedObject): boolean => {
+      const ready = condition(one, "Ready");
+      return ready?.status === "False" && ready.reason === reason;
+    };
+    const object = await this.until("VaultConnection", failed, withinMs);
     return condition(object, "Ready")?.message ?? "";
   }
 

@@ -10,7 +10,7 @@ import {
 import { createServer as createTlsServer, request as httpsRequest, type Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
 import { buffer } from "node:stream/consumers";
-import type { TlsOptions } from "node:tls";
+import type { SecureContextOptions, TlsOptions } from "node:tls";
 
 /** A request as received from the operator. */
 export interface ProxiedRequest {
@@ -43,6 +43,14 @@ export interface Upstream {
   readonly ca?: string;
 }
 
+interface ListenOptions {
+  /** With these, the proxy serves https. */
+  readonly tls?: TlsOptions | undefined;
+  /** Address to listen on. */
+  readonly host?: string;
+  readonly port?: number;
+}
+
 /** An HTTP or HTTPS server on loopback that relays every request to another server, except while a fault is injected. */
 export class FaultProxy implements AsyncDisposable {
   /** Every request received, in order. */
@@ -54,12 +62,13 @@ export class FaultProxy implements AsyncDisposable {
   readonly #sockets = new Set<Socket>();
   #fault: Fault | undefined;
   #onConnect: ((socket: Socket) => unknown) | undefined;
-  #port = 0;
+  #port: number;
 
-  private constructor(upstream: Upstream, tls: TlsOptions | undefined, host: string) {
+  private constructor(upstream: Upstream, { tls, host = "127.0.0.1", port = 0 }: ListenOptions) {
     this.#upstream = upstream;
     this.#tls = tls !== undefined;
     this.#host = host;
+    this.#port = port;
     const listener = (request: IncomingMessage, response: ServerResponse): void => void this.#serve(request, response);
     this.#server = tls ? createTlsServer(tls, listener) : createServer(listener);
     this.#server.on("tlsClientError", () => undefined);
@@ -71,9 +80,8 @@ export class FaultProxy implements AsyncDisposable {
     });
   }
 
-  /** Starts a proxy; with TLS options it serves https. `host` is the address it listens on. */
-  static async start(upstream: Upstream, options: { tls?: TlsOptions; host?: string } = {}): Promise<FaultProxy> {
-    const proxy = new FaultProxy(upstream, options.tls, options.host ?? "127.0.0.1");
+  static async start(upstream: Upstream, options: ListenOptions = {}): Promise<FaultProxy> {
+    const proxy = new FaultProxy(upstream, options);
     await proxy.listen();
     return proxy;
   }
@@ -127,7 +135,7 @@ export class FaultProxy implements AsyncDisposable {
   }
 
   /** Serves another certificate to new connections, and resets the existing ones. */
-  useCertificate(context: { readonly cert: string; readonly key: string }): void {
+  useCertificate(context: SecureContextOptions): void {
     if (!("setSecureContext" in this.#server)) throw new Error("the proxy serves no TLS");
     this.#server.setSecureContext(context);
     this.reset();

@@ -13,14 +13,6 @@ export function on(operations: Operation | readonly Operation[], fault: Fault): 
   return (exchange) => (paths.includes(exchange.request.path) ? fault(exchange) : exchange.relay());
 }
 
-/** Applies `fault` to the first `count` requests, then `after`. */
-export function first(count: number, fault: Fault, after: Fault = relayed): Fault {
-  let left = count;
-  return (exchange) => (left-- > 0 ? fault(exchange) : after(exchange));
-}
-
-export const relayed: Fault = ({ relay }) => relay();
-
 /** Responds with a status and an HTML page, as a reverse proxy does. */
 export function page(status: number, headers: Record<string, string> = {}): Fault {
   const html = "<html><head><title>Log in</title></head><body>Please log in</body></html>";
@@ -105,10 +97,6 @@ export const endless: Fault = ({ response }) => {
   response.once("close", () => parts.destroy());
   parts.pipe(response);
 };
-
-export function redirect(status: number, location: string): Fault {
-  return ({ response }) => response.writeHead(status, { location }).end();
-}
 
 /** Changes the JSON of the vault's successful responses; the entity tag is removed. */
 // oxlint-disable-next-line typescript/no-explicit-any -- tests change any part of a response

@@ -104,6 +104,11 @@ export class VaultsyncProcess implements AsyncDisposable {
     }
   }
 
+  /** Sends a signal, and does not wait for its effect. */
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
   /** Sends a signal and waits for the exit; returns the exit code, `null` when the signal ended the process. */
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
     if (!this.exited) this.#child.kill(signal);

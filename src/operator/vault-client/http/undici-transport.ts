@@ -79,6 +79,8 @@ function open({ url: address, policy }: UndiciTransportOptions, ca: string | und
         timeout: CONNECT_TIMEOUT_MS,
         lookup: policyLookup(policy),
         secureContext: trust(ca),
+        // A resumed TLS session is not verified again, not even for the expiry of the certificate.
+        maxCachedSessions: 0,
         // Explicit, so that no environment variable can turn it off.
         rejectUnauthorized: true,
       },

@@ -1,0 +1,40 @@
+// Loaded into an operator process before the program (process-faults.ts).
+import dns from "node:dns";
+import { readFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import type { Machine } from "./process-faults.ts";
+
+const file = process.env["VAULTSYNC_TEST_MACHINE"] ?? "";
+const machine = (): Machine => JSON.parse(readFileSync(file, "utf8")) as Machine;
+
+type Callback = (error: NodeJS.ErrnoException | null, addresses: readonly { address: string; family: number }[]) => void;
+const systemLookup = dns.lookup;
+
+/** The form of `lookup` that returns all addresses, which is the only one that the operator uses. */
+function lookup(hostname: string, options: object, callback: Callback): void {
+  const known = machine().hosts?.[hostname];
+  if (known === undefined) {
+    systemLookup(hostname, options, callback as never);
+  } else if (typeof known !== "string") {
+    process.nextTick(
+      callback,
+      null,
+      known.map((address) => ({ address, family: 4 })),
+    );
+  } else if (known !== "silence") {
+    process.nextTick(callback, Object.assign(new Error(`getaddrinfo ${known} ${hostname}`), { code: known }), []);
+  }
+}
+Object.assign(dns, { lookup });
+syncBuiltinESMExports();
+
+const systemNow = Date.now;
+let offsetMs = 0;
+Date.now = () => systemNow() + offsetMs;
+
+process.on("SIGUSR2", () => {
+  const { clockOffsetMs = 0, stallMs = 0, unhandledRejection = false } = machine();
+  offsetMs = clockOffsetMs;
+  if (stallMs > 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, stallMs);
+  if (unhandledRejection) void Promise.reject(new Error("a promise without a handler"));
+});

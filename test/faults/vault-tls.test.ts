@@ -1,0 +1,105 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { TLSSocket } from "node:tls";
+import { beforeAll, expect, test } from "vitest";
+import { certificate, type Certificate } from "../support/certificates.ts";
+import { sharedControlPlane } from "../support/kube/control-plane.ts";
+import { Farm, type Lane } from "./support/farm.ts";
+import { FaultProxy } from "./support/fault-proxy.ts";
+
+/** The vault's certificate stops being trustworthy while the operator runs: it sends nothing, and reports the cause. */
+const HOSTS = { hosts: ["127.0.0.1"] };
+const DAY_MS = 86_400_000;
+const authority = certificate("Faults CA");
+const pair = ({ cert, keyPem }: Certificate) => ({ cert, key: keyPem });
+const trusted = pair(certificate("vault", { issuer: authority, ...HOSTS }));
+
+let authorityFile: string;
+beforeAll(async () => {
+  authorityFile = join((await sharedControlPlane()).directory, `faults-ca-${process.pid}.pem`);
+  await writeFile(authorityFile, authority.cert);
+});
+const world = Farm.use(() => ({ accounts: 20, process: { env: { NODE_EXTRA_CA_CERTS: authorityFile } } }));
+
+/** Stores the next version, which the operator must not see, and checks that it is synced once the fault has ended. */
+async function expectRecovery(lane: Lane): Promise<void> {
+  expect(lane.written).toEqual([lane.values[0]]);
+  const value = await lane.protect();
+  lane.proxy.useCertificate(trusted);
+  await lane.proxy.heal();
+  await lane.inSync();
+  expect(lane.written).toEqual([lane.values[0], value]);
+}
+
+const expired = { notBefore: new Date(Date.now() - 2 * DAY_MS), notAfter: new Date(Date.now() - DAY_MS) };
+const future = { notBefore: new Date(Date.now() + DAY_MS), notAfter: new Date(Date.now() + 2 * DAY_MS) };
+const issuer = authority;
+
+test.concurrent.each([
+  {
+    what: "an expired certificate",
+    served: pair(certificate("expired", { issuer, ...HOSTS, ...expired })),
+    cause: /CERT_HAS_EXPIRED/,
+  },
+  {
+    what: "a certificate that is not valid yet",
+    served: pair(certificate("future", { issuer, ...HOSTS, ...future })),
+    cause: /CERT_NOT_YET_VALID/,
+  },
+  {
+    what: "a certificate of another host",
+    served: pair(certificate("other", { issuer, hosts: ["vault.example.com"] })),
+    cause: /ALTNAME_INVALID/,
+  },
+  {
+    what: "a certificate of an unknown authority",
+    served: pair(certificate("unknown", { issuer: certificate("Unknown CA"), ...HOSTS })),
+    cause: /UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|SELF_SIGNED/,
+  },
+  { what: "a self-signed certificate", served: pair(certificate("self", HOSTS)), cause: /DEPTH_ZERO_SELF_SIGNED_CERT/ },
+  { what: "TLS 1.1 only", served: { ...trusted, maxVersion: "TLSv1.1", minVersion: "TLSv1" } as const, cause: /./ },
+])("V9: $what is refused, and the condition names the cause", async ({ what, served, cause }) => {
+  await using lane = await world.farm.lane(`v9-${what.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`, { tls: trusted });
+  const sent = lane.proxy.requests.length;
+  lane.proxy.useCertificate(served);
+  await lane.connectionFails(cause);
+  expect(lane.proxy.requests.length).toBe(sent);
+  await expectRecovery(lane);
+});
+
+test.concurrent("V9: a certificate that expires while the operator runs is refused", async () => {
+  const expiring = { ...HOSTS, notAfter: new Date(Date.now() + 12_000) };
+  await using lane = await world.farm.lane("v9-expiring", { tls: pair(certificate("expiring", { issuer, ...expiring })) });
+  await new Promise((resolve) => setTimeout(resolve, expiring.notAfter.getTime() - Date.now() + 1_000));
+  const sent = lane.proxy.requests.length;
+  lane.proxy.reset();
+  await lane.connectionFails(/CERT_HAS_EXPIRED/);
+  expect(lane.proxy.requests.length).toBe(sent);
+  await expectRecovery(lane);
+});
+
+test.concurrent("V9: a server that renegotiates TLS changes nothing", async () => {
+  await using lane = await world.farm.lane("v9-renegotiation", { tls: trusted });
+  lane.proxy.useCertificate({ ...trusted, maxVersion: "TLSv1.2" });
+  lane.proxy.inject(({ socket, relay }) => {
+    if (socket instanceof TLSSocket) socket.renegotiate({ rejectUnauthorized: false }, () => undefined);
+    return relay();
+  });
+  await expectRecovery(lane);
+});
+
+test.concurrent("V9: a server that stops speaking TLS is refused", async () => {
+  await using lane = await world.farm.lane("v9-plain", { tls: trusted });
+  lane.proxy.injectOnConnect((socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"));
+  await lane.connectionFails(/./);
+  await expectRecovery(lane);
+});
+
+test.concurrent("V8: a redirect to http on the same host is not followed", async () => {
+  await using trap = await FaultProxy.start({ url: world.farm.vault.url });
+  await using lane = await world.farm.lane("v8-downgrade", { tls: trusted });
+  lane.proxy.inject(({ request, response }) => response.writeHead(307, { location: `${trap.url}${request.path}` }).end());
+  await lane.connectionFails(/redirect/);
+  await expectRecovery(lane);
+  expect(trap.requests).toEqual([]);
+});
