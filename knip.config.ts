@@ -9,6 +9,7 @@ const config: KnipConfig = {
     "bench/*.ts",
     "test/**/*.test.ts",
     "test/control-plane/supervisor/main.ts",
+    "test/faults/support/inside-process.ts",
   ],
   project: ["{src,demo,scripts,bench,test}/**/*.{ts,tsx}"],
   // Its platform packages hold the binaries that the tests start; they are resolved by name at run time.

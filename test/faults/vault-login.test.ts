@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
+import { Farm, isReady } from "./support/farm.ts";
+import { FaultProxy, type Fault } from "./support/fault-proxy.ts";
+import * as faults from "./support/faults.ts";
+
+/** The vault rejects tokens, refreshes and passwords, or describes tokens strangely. */
+const world = Farm.use(() => ({ accounts: 30 }));
+
+const LOGIN: Operation = "generate_access_token";
+const READS: readonly Operation[] = ["list_no_dup", "list_file", "expose", "version_expose"];
+const count = (proxy: FaultProxy, operation: Operation): number => proxy.to(operationPath[operation]).length;
+
+/** Rejects the access tokens in use now with 401; later ones are accepted. `also` handles all other requests. */
+function revokeCurrentTokens(proxy: FaultProxy, also: Fault = ({ relay }) => relay()): Fault {
+  const revoked = new Set(proxy.requests.map(({ headers }) => headers.authorization));
+  const rejected = faults.error(401, "invalid_token");
+  const reads = new Set(READS.map((operation): string => operationPath[operation]));
+  return (exchange) => {
+    const { path, headers } = exchange.request;
+    return reads.has(path) && revoked.has(headers.authorization) ? rejected(exchange) : also(exchange);
+  };
+}
+
+test.concurrent("V11: a revoked access token is refreshed once, without a login", async () => {
+  await using lane = await world.farm.lane("v11-revoked");
+  lane.proxy.inject(revokeCurrentTokens(lane.proxy));
+  const value = await lane.protect();
+  await lane.inSync();
+  expect(lane.written).toEqual([lane.values[0], value]);
+  expect([count(lane.proxy, "refresh_token"), count(lane.proxy, LOGIN)]).toEqual([1, 1]);
+});
+
+test.concurrent("V11: a vault that rejects every token receives one login, then none for a minute", async () => {
+  await using lane = await world.farm.lane("v11-rejected");
+  lane.proxy.inject(faults.on(READS, faults.error(401, "invalid_token")));
+  await lane.connectionReports("AuthFailed");
+  await sleep(10_000);
+  expect(count(lane.proxy, LOGIN)).toBeLessThanOrEqual(2);
+  expect(count(lane.proxy, "refresh_token")).toBeLessThanOrEqual(2);
+  expect(lane.written).toEqual([lane.values[0]]);
+});
+
+test.concurrent("V11: a token without permission to list changes nothing", async () => {
+  await using lane = await world.farm.lane("v11-scope");
+  lane.proxy.inject(faults.on("list_no_dup", faults.error(403, "out_of_scope")));
+  await lane.connectionFails(/out of scope/);
+  const value = await lane.protect();
+  await lane.proxy.heal();
+  await lane.inSync();
+  expect(lane.written).toEqual([lane.values[0], value]);
+});
+
+test.concurrent.each([
+  { what: "an expired refresh token", refresh: faults.error(401, "invalid_refresh_token") },
+  { what: "a refresh that returns the old token", refresh: undefined },
+])("V12: $what leads to one login", async ({ what, refresh }) => {
+  await using lane = await world.farm.lane(`v12-${what.replaceAll(" ", "-")}`);
+  const [listed] = lane.proxy.to(operationPath.list_no_dup);
+  const same = faults.body(JSON.stringify({ access_token: listed?.headers.authorization, refresh_token: "r", expires_in: 3600 }));
+  lane.proxy.inject(revokeCurrentTokens(lane.proxy, faults.on("refresh_token", refresh ?? same)));
+  const value = await lane.protect();
+  await lane.inSync();
+  expect(lane.written).toEqual([lane.values[0], value]);
+  expect([count(lane.proxy, "refresh_token"), count(lane.proxy, LOGIN)]).toEqual([1, 2]);
+});
+
+/** The vault after a password was changed there: no token is valid, and the password of the operator is refused. */
+const passwordChanged = faults.on([...READS, "refresh_token", LOGIN], faults.error(401, "invalid_credentials"));
+
+test.concurrent("V13: a password changed in the vault is tried once, and a corrected Secret immediately", async () => {
+  await using lane = await world.farm.lane("v13-changed");
+  lane.proxy.inject(passwordChanged);
+  await lane.connectionReports("AuthFailed");
+  await sleep(10_000);
+  expect(count(lane.proxy, LOGIN)).toBe(2);
+  expect(lane.written).toEqual([lane.values[0]]);
+  const value = await lane.protect();
+  await lane.proxy.heal();
+  await world.farm.patch("Secret", "v13-changed-login", { metadata: { labels: { corrected: "true" } } });
+  await lane.inSync();
+  expect(lane.written).toEqual([lane.values[0], value]);
+});
+
+test.concurrent.each([
+  ["zero", 0],
+  ["negative", -5],
+  ["beyond integers", 2 ** 53],
+  ["text", "86400"],
+  ["absent", undefined],
+])("V14: a token lifetime that is %s is clamped", async (what, expires_in) => {
+  const { farm } = world;
+  const { client, email, password } = await farm.account();
+  await using proxy = await FaultProxy.start({ url: farm.vault.url });
+  proxy.inject(
+    faults.on(
+      [LOGIN, "refresh_token"],
+      faults.changed((json) => ({ ...json, expires_in })),
+    ),
+  );
+  const name = `v14-${what.replaceAll(" ", "-")}`;
+  await client.call("protect", { key_name: name, key_value: farm.canaries.text(name) });
+  await farm.connection(name, { url: proxy.url, email, password });
+  await farm.history.until("VaultConnection", name, isReady);
+  const lists = count(proxy, "list_no_dup");
+  while (count(proxy, "list_no_dup") < lists + 2) await sleep(100);
+  expect([count(proxy, LOGIN), count(proxy, "refresh_token")]).toEqual([1, 0]);
+  expect(farm.history.latest("VaultConnection", name)?.status?.conditions.find(({ type }) => type === "Ready")?.status).toBe(
+    "True",
+  );
+});
+
+test("no value appears in the log of the operator", () => {
+  expect(world.farm.canaries.tracesIn({ log: world.farm.operator.log })).toEqual([]);
+});

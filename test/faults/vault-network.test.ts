@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, expect, test } from "vitest";
+import { condition } from "../e2e/support/world.ts";
+import { waitUntil } from "../support/clock/wait-until.ts";
+import { Farm, isReady, type Lane } from "./support/farm.ts";
+import { FaultProxy, type Fault } from "./support/fault-proxy.ts";
+import * as faults from "./support/faults.ts";
+import { ProcessFaults } from "./support/process-faults.ts";
+
+/** The network between the operator and the vault fails, or the vault asks for a delay, or leads elsewhere. */
+const machine = new ProcessFaults();
+afterAll(() => machine[Symbol.dispose]());
+const world = Farm.use(() => ({ accounts: 30, process: machine.options }));
+
+/** Stores the next version, which the operator must not see, and checks that it is synced once the fault has ended. */
+async function expectRecovery(lane: Lane): Promise<void> {
+  expect(lane.written).toEqual([lane.values[0]]);
+  const value = await lane.protect();
+  await lane.proxy.heal();
+  await lane.inSync();
+  expect(lane.written).toEqual([lane.values[0], value]);
+}
+
+test.concurrent("V1: refused connections make a connection VaultUnreachable and its resources Stale", async () => {
+  await using lane = await world.farm.lane("v1-refused");
+  await lane.proxy.refuse();
+  expect(await lane.connectionReports("VaultUnreachable")).toContain("ECONNREFUSED");
+  const stale = await lane.until("VaultSecret", (one) => condition(one, "Stale")?.status === "True");
+  expect(isReady(stale)).toBe(true);
+  await expectRecovery(lane);
+  await lane.until("VaultSecret", (one) => condition(one, "Stale")?.status !== "True");
+});
+
+test.concurrent("V1: connections that are reset after they are accepted change nothing", async () => {
+  await using lane = await world.farm.lane("v1-reset");
+  lane.proxy.injectOnConnect((socket) => socket.resetAndDestroy());
+  await lane.connectionReports("VaultUnreachable");
+  await expectRecovery(lane);
+});
+
+test.concurrent("V1: a vault that accepts connections and never responds ends with a timeout", async () => {
+  await using lane = await world.farm.lane("v1-silent");
+  lane.proxy.inject(faults.silence);
+  expect(await lane.connectionReports("VaultUnreachable")).toMatch(/timeout|circuit open/);
+  await expectRecovery(lane);
+});
+
+test.concurrent("V1: a server that does not speak HTTP changes nothing", async () => {
+  await using lane = await world.farm.lane("v1-garbage");
+  lane.proxy.inject(({ socket }) => socket.end("SSH-2.0-OpenSSH_9.6\r\n"));
+  await lane.connectionReports("VaultUnreachable");
+  await expectRecovery(lane);
+});
+
+/** Fails the requests of a lane and returns the gaps between them, in milliseconds. */
+async function gapsWhile(lane: Lane, fault: Fault, count: number): Promise<number[]> {
+  lane.proxy.inject(fault);
+  const from = lane.proxy.requests.length;
+  await waitUntil(`${count} requests of ${lane.name}`, () => lane.proxy.requests.length >= from + count, 60_000);
+  const times = lane.proxy.requests.slice(from).map(({ at }) => at);
+  return times.slice(1).map((at, index) => at - times[index]!);
+}
+
+const inSeconds = (seconds: number): string => new Date(Date.now() + seconds * 1_000).toUTCString();
+
+test.concurrent.each([
+  { row: "V3", status: 503, value: () => "4", atLeastMs: 4_000, reason: "VaultUnreachable" },
+  { row: "V4", status: 429, value: () => "4", atLeastMs: 4_000, reason: "RateLimited" },
+  { row: "V4", status: 429, value: () => inSeconds(5), atLeastMs: 4_000, reason: "RateLimited" },
+  { row: "V4", status: 429, value: () => "soon", atLeastMs: 1_000, reason: "RateLimited" },
+  { row: "V4", status: 429, value: () => "-7", atLeastMs: 1_000, reason: "RateLimited" },
+])("$row: retries after status $status no earlier than its Retry-After ($atLeastMs ms, $value)", async (row) => {
+  await using lane = await world.farm.lane(
+    `${row.row}-${row.status}-${row.value().replaceAll(/[^0-9a-z]+/gi, "-")}`.toLowerCase(),
+  );
+  const fault: Fault = (exchange) => faults.page(row.status, { "retry-after": row.value() })(exchange);
+  const gaps = await gapsWhile(lane, fault, 3);
+  // Timers of two processes differ by a few milliseconds.
+  for (const gap of gaps) expect(gap).toBeGreaterThan(row.atLeastMs - 50);
+  await lane.connectionReports(row.reason);
+  await expectRecovery(lane);
+});
+
+test.concurrent("V4: a Retry-After of years stops the requests of the connection", async () => {
+  await using lane = await world.farm.lane("v4-years");
+  lane.proxy.inject(faults.page(429, { "retry-after": "1000000000" }));
+  await lane.connectionReports("RateLimited");
+  const sent = lane.proxy.requests.length;
+  await sleep(11_000);
+  expect(lane.proxy.requests.length).toBe(sent);
+  expect(lane.written).toEqual([lane.values[0]]);
+});
+
+test.concurrent.each([301, 302, 303, 307, 308])("V8: a redirect %i to another host is not followed", async (status) => {
+  await using trap = await FaultProxy.start({ url: world.farm.vault.url });
+  await using lane = await world.farm.lane(`v8-${status}`);
+  lane.proxy.inject(({ request, response }) => response.writeHead(status, { location: `${trap.url}${request.path}` }).end());
+  const { message } = await lane.connectionFails(/redirect/);
+  expect(message).not.toContain(trap.url);
+  await expectRecovery(lane);
+  expect(trap.requests).toEqual([]);
+});
+
+test.concurrent.each([
+  { fault: "NXDOMAIN", code: "ENOTFOUND", message: /ENOTFOUND/ },
+  { fault: "SERVFAIL", code: "EAI_AGAIN", message: /EAI_AGAIN/ },
+  { fault: "no response of the name server", code: "silence", message: /timeout|unreachable/ },
+])("V10: $fault is reported and resolved again", async ({ code, message }) => {
+  const host = `v10-${code.toLowerCase().replace("_", "-")}.test`;
+  machine.set({ hosts: { [host]: ["127.0.0.1"] } });
+  await using lane = await world.farm.lane(host.replace(".test", ""), { host });
+  machine.set({ hosts: { [host]: code } });
+  lane.proxy.reset();
+  const { reason } = await lane.connectionFails(message);
+  expect(reason).toBe("VaultUnreachable");
+  machine.set({ hosts: { [host]: ["127.0.0.1"] } });
+  await expectRecovery(lane);
+});
+
+test.concurrent("V10: a name with another address is followed after the first failure", async () => {
+  const host = "v10-moved.test";
+  machine.set({ hosts: { [host]: ["127.0.0.1"] } });
+  await using lane = await world.farm.lane("v10-moved", { host });
+  await using moved = await FaultProxy.start({ url: world.farm.vault.url }, { host: "127.0.0.2", port: lane.proxy.port });
+  machine.set({ hosts: { [host]: ["127.0.0.2"] } });
+  await lane.proxy.refuse();
+  await lane.protect();
+  await lane.inSync();
+  expect(moved.requests.length).toBeGreaterThan(0);
+});
+
+test.concurrent.each(["169.254.169.254", "0.0.0.0", "100.100.100.200"])(
+  "V10: a name rebound to %s is refused without a connection",
+  async (address) => {
+    const host = `v10-${address.replaceAll(".", "-")}.test`;
+    machine.set({ hosts: { [host]: ["127.0.0.1"] } });
+    await using lane = await world.farm.lane(host.replace(".test", ""), { host });
+    machine.set({ hosts: { [host]: ["127.0.0.1", address] } });
+    const sent = lane.proxy.requests.length;
+    lane.proxy.reset();
+    await lane.connectionFails(/address/);
+    expect(lane.proxy.requests.length).toBe(sent);
+    machine.set({ hosts: { [host]: ["127.0.0.1"] } });
+    await expectRecovery(lane);
+  },
+);
+
+test("no value appears in the log of the operator", () => {
+  expect(world.farm.canaries.tracesIn({ log: world.farm.operator.log })).toEqual([]);
+});
