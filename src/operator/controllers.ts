@@ -4,9 +4,8 @@ import { ConnectionRegistry } from "./controllers/connection/connection-registry
 import { fileSource } from "./controllers/sync/file-source.ts";
 import { secretSource } from "./controllers/sync/secret-source.ts";
 import { SyncReconciler } from "./controllers/sync/sync-reconciler.ts";
-import type { SourceKind } from "./controllers/sync/source-kind.ts";
 import { SyncController } from "./controllers/sync/sync-controller.ts";
-import { TargetView } from "./controllers/sync/target-view.ts";
+import { TargetRecords } from "./controllers/sync/target-records.ts";
 import { TargetWriter } from "./controllers/sync/target-writer.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -14,11 +13,9 @@ import type { Random } from "../lib/random.ts";
 import type { Redacted } from "../lib/redacted.ts";
 import type { EventRecorder } from "./kube/event-recorder.ts";
 import type { KubeApi } from "./kube/client/kube-api.ts";
-import type { KubeObject } from "./kube/resource.ts";
 import type { Reflector } from "./kube/cache/reflector.ts";
-import type { ReadonlyStore, StoreChange } from "./kube/cache/object-store.ts";
+import type { StoreChange } from "./kube/cache/object-store.ts";
 import type { ControllerObserver } from "./runtime/controller.ts";
-import type { Candidate } from "./sync/resolve.ts";
 import type { Reflectors } from "./reflectors.ts";
 
 export interface ControllersOptions {
@@ -36,40 +33,36 @@ export interface ControllersOptions {
   readonly logger: Logger;
 }
 
-/** A controller of VaultSecrets or VaultFiles. */
-type AnySyncController = Pick<
-  SyncController<never>,
-  "references" | "resourceChanged" | "targetChanged" | "onSnapshotChange" | "onConnectionStateChange" | "run"
->;
-
-/** The three controllers and what they share. Passes the changes of each reflector to the controllers that it concerns. */
+/** The two controllers and what they share. Passes the changes of each reflector to the controllers that it concerns. */
 export class Controllers implements AsyncDisposable {
   readonly connections: ConnectionRegistry;
   readonly #options: ControllersOptions;
-  readonly #targets: TargetView;
-  readonly #secrets: AnySyncController;
-  readonly #files: AnySyncController;
+  readonly #sync: SyncController;
   readonly #connectionReconciler: ConnectionReconciler;
   readonly #connection: ConnectionController;
 
   constructor(options: ControllersOptions) {
-    const { reflectors, clock } = options;
+    const { reflectors, clock, api, contentKey } = options;
     this.#options = options;
-    this.#targets = new TargetView(
-      { Secret: reflectors.targetSecrets.store, ConfigMap: reflectors.targetConfigMaps.store },
-      clock,
-    );
     const exists = (key: string): boolean => {
       const object = reflectors.connections.store.get(key);
       return object !== undefined && object.metadata.deletionTimestamp === undefined;
     };
     this.connections = new ConnectionRegistry(clock, exists, {
-      onSnapshotChange: (key, change) => this.#forEachSyncController((controller) => controller.onSnapshotChange(key, change)),
-      onConnectionStateChange: (key) => this.#forEachSyncController((controller) => controller.onConnectionStateChange(key)),
+      onSnapshotChange: (key, change) => this.#sync.onSnapshotChange(key, change),
+      onConnectionStateChange: (key) => this.#sync.onConnectionStateChange(key),
       onConnectionStatusChange: (key) => this.#connection.statusChanged(key),
     });
-    this.#secrets = this.#syncController(secretSource, reflectors.secrets.store);
-    this.#files = this.#syncController(fileSource, reflectors.files.store);
+    const kinds = {
+      VaultSecret: { source: secretSource, resources: reflectors.secrets.store },
+      VaultFile: { source: fileSource, resources: reflectors.files.store },
+    };
+    const stores = { Secret: reflectors.targetSecrets.store, ConfigMap: reflectors.targetConfigMaps.store };
+    const targets = new TargetRecords(stores, clock);
+    const writer = new TargetWriter({ api, targets, contentKey });
+    const reconciler = new SyncReconciler({ ...options, kinds, connections: this.connections, targets, writer });
+    const onReferencesChange = (connection: string): void => this.#connection.usersChanged(connection);
+    this.#sync = new SyncController({ ...options, kinds, reconciler, targets, onReferencesChange });
     this.#connectionReconciler = new ConnectionReconciler({
       ...options,
       resources: reflectors.connections.store,
@@ -84,42 +77,26 @@ export class Controllers implements AsyncDisposable {
     const { connections, secrets, files, targetSecrets, targetConfigMaps, credentials } = this.#options.reflectors;
     const stack = new DisposableStack();
     stack.use(replayAndSubscribe(connections, (change) => this.#connection.resourceChanged(change)));
-    stack.use(replayAndSubscribe(secrets, (change) => this.#secrets.resourceChanged(change)));
-    stack.use(replayAndSubscribe(files, (change) => this.#files.resourceChanged(change)));
-    stack.use(
-      targetSecrets.onChange((change) => this.#forEachSyncController((controller) => controller.targetChanged("Secret", change))),
-    );
-    stack.use(targetConfigMaps.onChange((change) => this.#files.targetChanged("ConfigMap", change)));
+    stack.use(replayAndSubscribe(secrets, (change) => this.#sync.resourceChanged("VaultSecret", change)));
+    stack.use(replayAndSubscribe(files, (change) => this.#sync.resourceChanged("VaultFile", change)));
+    stack.use(targetSecrets.onChange((change) => this.#sync.targetChanged("Secret", change)));
+    stack.use(targetConfigMaps.onChange((change) => this.#sync.targetChanged("ConfigMap", change)));
     stack.use(credentials.onChange(({ key }) => this.#connectionReconciler.credentialsChanged(key)));
     return stack;
   }
 
   /** Runs until the signal is aborted and all running reconciles have ended. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#connection.run(signal), this.#secrets.run(signal), this.#files.run(signal)]);
+    await Promise.all([this.#connection.run(signal), this.#sync.run(signal)]);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.connections[Symbol.asyncDispose]();
   }
 
-  #forEachSyncController(notify: (controller: AnySyncController) => void): void {
-    notify(this.#secrets);
-    notify(this.#files);
-  }
-
   #usersOf(connection: string): { readonly count: number; readonly files: boolean } {
-    const files = this.#files.references.ofConnection(connection).size;
-    return { count: this.#secrets.references.ofConnection(connection).size + files, files: files > 0 };
-  }
-
-  #syncController<C extends Candidate>(kind: SourceKind<C>, resources: ReadonlyStore<KubeObject>): AnySyncController {
-    const { api, contentKey } = this.#options;
-    const targets = this.#targets;
-    const writer = new TargetWriter<C>({ api, owner: kind.descriptor, targets, contentKey });
-    const reconciler = new SyncReconciler({ ...this.#options, kind, resources, connections: this.connections, targets, writer });
-    const onReferencesChange = (connection: string): void => this.#connection.usersChanged(connection);
-    return new SyncController({ ...this.#options, kind, reconciler, targets, onReferencesChange });
+    const { references } = this.#sync;
+    return { count: references.ofConnection(connection).size, files: references.sourcesOf(connection, "VaultFile").size > 0 };
   }
 }
 

@@ -25,12 +25,7 @@ export interface Retry {
 }
 
 /** Result of a reconciliation. */
-export type ReconcileResult = { readonly outcome: "done"; readonly wait?: Wait | undefined } | Retry | FormerResult;
-
-interface FormerResult {
-  readonly outcome?: undefined;
-  readonly requeueAfterMs?: number | undefined;
-}
+export type ReconcileResult = { readonly outcome: "done"; readonly wait?: Wait | undefined } | Retry;
 
 /** The outcome of a reconciliation: `error` for one that nothing provides for, `aborted` when the shutdown interrupted it. */
 export type ReconcileOutcome = "done" | "retry" | "error" | "aborted";
@@ -117,8 +112,7 @@ class Attempts {
     if (result.outcome === "retry") return this.#retry(key, result, signal);
     queue.forget(key);
     this.#logged.delete(key);
-    const delayMs = result.outcome === "done" ? result.wait?.atMostMs : result.requeueAfterMs;
-    if (delayMs !== undefined) queue.addAfter(key, delayMs);
+    if (result.wait !== undefined) queue.addAfter(key, result.wait.atMostMs);
     return "done";
   }
 

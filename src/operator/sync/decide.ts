@@ -7,36 +7,36 @@ import { notReady, type ReadyCondition, readyConditionOf } from "./ready-conditi
 export const MAX_TARGET_BYTES = 1024 * 1024;
 
 /** One key of the desired target. Its bytes come from the existing target or from the vault. */
-export type Entry<C extends Candidate = Candidate> =
+export type Entry =
   | {
       readonly from: "target";
       readonly targetKey: string;
       readonly synced: SyncedKey;
       readonly item: SyncItem;
-      readonly refetch: Fetch<C> | undefined;
+      readonly refetch: Fetch | undefined;
     }
-  | { readonly from: "vault"; readonly targetKey: string; readonly item: SyncItem; readonly fetch: Fetch<C> };
+  | { readonly from: "vault"; readonly targetKey: string; readonly item: SyncItem; readonly fetch: Fetch };
 
 /** One version of an entry of the vault to read. */
-export interface Fetch<C extends Candidate = Candidate> {
-  readonly candidate: C;
+export interface Fetch {
+  readonly candidate: Candidate;
   readonly version: number;
 }
 
 /** The change of the target, if any, that a reconcile makes. */
-export type Plan<C extends Candidate = Candidate> =
+export type Plan =
   /** Leave the target unchanged. */
   | { readonly action: "keep" }
   /** According to its annotations, the target has exactly these keys already: check that, and write it if not. */
-  | { readonly action: "verify"; readonly entries: readonly Entry<C>[] }
+  | { readonly action: "verify"; readonly entries: readonly Entry[] }
   /** The target has exactly these keys already, but its owner reference is missing or names a deleted resource. */
-  | { readonly action: "repair"; readonly entries: readonly Entry<C>[] }
-  | { readonly action: "write"; readonly entries: readonly Entry<C>[] }
+  | { readonly action: "repair"; readonly entries: readonly Entry[] }
+  | { readonly action: "write"; readonly entries: readonly Entry[] }
   | { readonly action: "delete"; readonly uid: string; readonly resourceVersion: string };
 
 /** A plan, and the Ready condition to report if it succeeds. */
-export interface Decision<C extends Candidate = Candidate> {
-  readonly plan: Plan<C>;
+export interface Decision {
+  readonly plan: Plan;
   readonly readyCondition: ReadyCondition;
 }
 
@@ -66,11 +66,7 @@ function isCurrent({ version, source, createdAt }: SyncedKey, item: SyncItem, fe
   );
 }
 
-function entryOf<C extends Candidate>(
-  resource: SyncResource,
-  resolution: Resolution<C>,
-  synced: ReadonlyMap<string, SyncedKey>,
-): Entry<C> | undefined {
+function entryOf(resource: SyncResource, resolution: Resolution, synced: ReadonlyMap<string, SyncedKey>): Entry | undefined {
   const { item } = resolution;
   const { targetKey } = item;
   const current = synced.get(targetKey);
@@ -128,11 +124,7 @@ function obstacle(resource: SyncResource, resolutions: readonly Resolution[], ta
  * and follows the others; if its annotations no longer identify those bytes, it is left unchanged. See
  * docs/design/engine.md#target-writes and docs/design/engine.md#removals.
  */
-export function decide<C extends Candidate>(
-  resource: SyncResource,
-  resolutions: readonly Resolution<C>[],
-  target: TargetState,
-): Decision<C> {
+export function decide(resource: SyncResource, resolutions: readonly Resolution[], target: TargetState): Decision {
   const blocked = obstacle(resource, resolutions, target);
   if (blocked !== undefined) return { plan: { action: "keep" }, readyCondition: blocked };
   const readyCondition = readyConditionOf(resolutions);

@@ -1,5 +1,13 @@
+import type { Redacted } from "../../lib/redacted.ts";
 import { isAccepted, type SyncItem, type SyncResource } from "./sync-resource.ts";
 import { isFromVault, type SyncedKey, sourceId } from "./target.ts";
+
+/** The bytes of one version of an entry of the vault. */
+interface FetchedBytes {
+  readonly bytes: Redacted<Uint8Array>;
+  /** Version of the bytes according to the vault. */
+  readonly version: number;
+}
 
 /**
  * An entry of the vault's list that matches the name of an item. Timestamps are in milliseconds since the epoch, sizes in bytes.
@@ -19,6 +27,8 @@ export interface Candidate {
   readonly createdAt?: ReadonlyMap<number, number> | undefined;
   readonly expiresAt: number | undefined;
   readonly deleteAt: number | undefined;
+  /** Reads the bytes of one version from the vault. */
+  readonly read: (version: number, signal: AbortSignal) => Promise<FetchedBytes>;
 }
 
 /** State of an item from earlier reconciles. */
@@ -34,20 +44,20 @@ export interface Remembered {
 }
 
 /** The entry and version that an item refers to, or the reason why there is none. */
-export type Resolution<C extends Candidate = Candidate> =
-  | { readonly state: "found"; readonly item: SyncItem; readonly candidate: C; readonly version: number }
+export type Resolution =
+  | { readonly state: "found"; readonly item: SyncItem; readonly candidate: Candidate; readonly version: number }
   | { readonly state: "removed"; readonly item: SyncItem; readonly deleteAt: number }
   | { readonly state: "missing"; readonly item: SyncItem }
   | { readonly state: "ambiguous"; readonly item: SyncItem; readonly owners: readonly string[] }
-  | { readonly state: "other-owner"; readonly item: SyncItem; readonly candidate: C }
-  | { readonly state: "no-version"; readonly item: SyncItem; readonly candidate: C; readonly version: number }
-  | { readonly state: "regressed"; readonly item: SyncItem; readonly candidate: C; readonly syncedVersion: number };
+  | { readonly state: "other-owner"; readonly item: SyncItem; readonly candidate: Candidate }
+  | { readonly state: "no-version"; readonly item: SyncItem; readonly candidate: Candidate; readonly version: number }
+  | { readonly state: "regressed"; readonly item: SyncItem; readonly candidate: Candidate; readonly syncedVersion: number };
 
 /**
  * Prefers an own entry over a shared one of the same name, so that no other user can break a resource by sharing a secret with
  * it.
  */
-function choose<C extends Candidate>(item: SyncItem, candidates: readonly C[]): C | "none" | "several" {
+function choose(item: SyncItem, candidates: readonly Candidate[]): Candidate | "none" | "several" {
   const wanted = item.owner?.toLowerCase();
   const matching = wanted === undefined ? candidates : candidates.filter(({ owner }) => owner?.toLowerCase() === wanted);
   const [only, another] = matching;
@@ -61,13 +71,13 @@ function choose<C extends Candidate>(item: SyncItem, candidates: readonly C[]): 
  * was listed until its own deadline, and no list before it lacked the entry; otherwise it is "missing", whatever happens later.
  * A `latest` below the synced version is "regressed" and only followed if a user accepted it; see docs/design/engine.md#removals.
  */
-export function resolveItem<C extends Candidate>(
+export function resolveItem(
   resource: SyncResource,
   item: SyncItem,
-  candidates: readonly C[],
+  candidates: readonly Candidate[],
   remembered: Remembered,
   now: number,
-): Resolution<C> {
+): Resolution {
   const chosen = choose(item, candidates);
   if (chosen === "several") return { state: "ambiguous", item, owners: candidates.map(({ owner }) => owner ?? "?") };
   if (chosen === "none") {

@@ -47,6 +47,7 @@ const anyReport: fc.Arbitrary<StatusInput> = fc.record({
   staleSince: fc.constantFrom(undefined, NOW - 1_000_000),
   resolutions: fc.option(fc.array(resolution, { maxLength: 70 }), { nil: undefined }),
   versions: fc.constantFrom(new Map([["a", 3]]), new Map<string, number>()),
+  effect: fc.constant("none" as const),
   changed: fc.boolean(),
   connection: fc.constantFrom(undefined, "one", "another"),
   now: fc.integer({ min: NOW, max: NOW + 10 * EXPIRY_NOTICE_MS }),

@@ -32,6 +32,7 @@ function report(changes: Partial<StatusInput> = {}): StatusInput {
     resource,
     readyCondition: READY,
     reconciling: undefined,
+    effect: "none",
     staleSince: undefined,
     connection: "connection",
     resolutions: [found()],

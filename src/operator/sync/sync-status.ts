@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { type ConditionNow, findCondition, mergeConditions } from "../api/conditions.ts";
-import { isStalled, type Reason } from "../api/reasons.ts";
+import { isStalled } from "../api/reasons.ts";
 import {
   type ConditionType,
   type FileItemStatus,
@@ -11,6 +11,7 @@ import {
 } from "../api/status.ts";
 import { defined } from "../../lib/defined.ts";
 import { formatTimestamp } from "./timestamp.ts";
+import type { Report } from "./report.ts";
 import type { Resolution } from "./resolve.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";
 import type { ReadyCondition } from "./ready-condition.ts";
@@ -42,28 +43,9 @@ export function earlierItem(status: SyncStatus, item: SyncItem): EarlierItem | u
   return undefined;
 }
 
-/** The Reconciling condition of a resource whose last attempt failed and is being retried. It may be Ready nevertheless. */
-export interface ReconcilingCondition {
-  readonly reason: Reason;
-  readonly message: string;
-}
-
 /** Everything that a status is computed from. Timestamps are in milliseconds since the epoch. */
-export interface StatusInput {
+export interface StatusInput extends Report {
   readonly resource: SyncResource;
-  /** `undefined`: Ready stays unchanged, because the vault is unavailable and nothing new is known. */
-  readonly readyCondition: ReadyCondition | undefined;
-  readonly reconciling: ReconcilingCondition | undefined;
-  /** Time of the last response of the vault in milliseconds, if that is too long ago. */
-  readonly staleSince: number | undefined;
-  /** `undefined`: the items stay unchanged. */
-  readonly resolutions: readonly Resolution[] | undefined;
-  /** `connectionId` of the connection that the resolutions are from. */
-  readonly connection: string | undefined;
-  /** Version in the target by key. */
-  readonly versions: ReadonlyMap<string, number>;
-  /** This reconcile changed the content of the target. */
-  readonly changed: boolean;
   readonly now: number;
 }
 

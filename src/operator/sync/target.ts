@@ -162,3 +162,9 @@ export function targetState(resource: SyncResource, metadata: TargetMetadata | u
     ...syncedKeys(metadata.annotations),
   };
 }
+
+/** Returns the version of each key of the target, as far as known. */
+export function syncedVersions(state: TargetState): Map<string, number> {
+  if (state.state !== "owned") return new Map();
+  return new Map([...state.synced].map(([key, { version }]) => [key, version]));
+}

@@ -30,10 +30,12 @@ export function syncResource(items: readonly SyncItem[], changes: Partial<SyncRe
 /** Identity of the vault of {@link candidate}. */
 export const VAULT = "vault";
 
+const read = (): Promise<never> => Promise.reject(new Error("this entry has no vault"));
+
 /** Returns an entry of the vault's list that the account owns and that has no deadlines, with `changes`. */
 export function candidate(latest: number, changes: Partial<Candidate> = {}): Candidate {
   const own = { vault: VAULT, owner: "ops@example.com", own: true, latest };
-  return { ...own, sizes: undefined, expiresAt: undefined, deleteAt: undefined, ...changes };
+  return { ...own, sizes: undefined, expiresAt: undefined, deleteAt: undefined, read, ...changes };
 }
 
 /** Returns a target that the resource owns and that contains these keys, with `changes`. */

@@ -1,9 +1,9 @@
-import { vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import type { OpenConnection } from "../../../src/operator/controllers/connection/connection-registry.ts";
+import { fileSource } from "../../../src/operator/controllers/sync/file-source.ts";
 import { secretSource } from "../../../src/operator/controllers/sync/secret-source.ts";
 import { SyncReconciler } from "../../../src/operator/controllers/sync/sync-reconciler.ts";
 import { targetMetadata } from "../../../src/operator/controllers/sync/target-metadata.ts";
-import { TargetView } from "../../../src/operator/controllers/sync/target-view.ts";
+import { TargetRecords } from "../../../src/operator/controllers/sync/target-records.ts";
 import { TargetWriter } from "../../../src/operator/controllers/sync/target-writer.ts";
 import { ObjectStore } from "../../../src/operator/kube/cache/object-store.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
@@ -82,7 +82,7 @@ export class SyncScene {
     for (let before = ""; before !== this.#versions();) {
       before = this.#versions();
       this.#watch();
-      await this.#reconciler.reconcile(KEY, new AbortController().signal);
+      await this.#reconciler.reconcile(`VaultSecret/${KEY}`, new AbortController().signal);
     }
     const value = Buffer.from(this.target?.data?.password ?? "", "base64").toString();
     return `${value || "absent"}, ${this.status.conditions?.find(({ type }) => type === "Ready")?.reason}`;
@@ -129,16 +129,18 @@ export class SyncScene {
     return connection;
   }
 
-  #start(): SyncReconciler<ReturnType<typeof secretSource.candidates>[number]> {
+  #start(): SyncReconciler {
     const { api, clock } = this;
-    const targets = new TargetView(this.#targets, clock);
+    const targets = new TargetRecords(this.#targets, clock);
     const contentKey = new Redacted(new TextEncoder().encode("key of the installation"));
     return new SyncReconciler({
-      kind: secretSource,
-      resources: this.#resources,
+      kinds: {
+        VaultSecret: { source: secretSource, resources: this.#resources },
+        VaultFile: { source: fileSource, resources: new ObjectStore<KubeObject>() },
+      },
       connections: { get: (key) => this.#connections.get(key) ?? { state: "absent" } },
       targets,
-      writer: new TargetWriter({ api, owner: vaultSecretKind, targets, contentKey }),
+      writer: new TargetWriter({ api, targets, contentKey }),
       api,
       events: { record: () => undefined },
       clock,

@@ -52,14 +52,14 @@ export class ConnectionReconciler {
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) {
       this.#statuses.forget(key);
       await connections.close(key);
-      return {};
+      return { outcome: "done" };
     }
     const parsed = connectionSpec.safeParse(object.spec);
     if (parsed.success) await this.#ensure(key, object, parsed.data);
     else await connections.markInvalid(key, explainProblems(parsed.error));
     connections.client(key)?.listFiles(usersOf(key).files);
     await this.#writeStatus(key, object, signal);
-    return {};
+    return { outcome: "done" };
   }
 
   /** Makes the connections whose password is in this Secret log in again. */

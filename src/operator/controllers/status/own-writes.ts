@@ -5,7 +5,8 @@ interface Versioned {
   readonly resourceVersion: string;
 }
 
-type OwnWrite<T> = { readonly at: number } & ({ readonly wrote: T } | { readonly deletedUid: string });
+/** A write of this process and its monotonic time: the object as the API server returned it, or the uid of a deleted one. */
+export type OwnWrite<T> = { readonly at: number } & ({ readonly wrote: T } | { readonly deletedUid: string });
 
 /** Maximum lag of the watch behind an own write, in milliseconds; after that the watch is trusted again. */
 export const WATCH_LAG_MS = 20_000;
@@ -16,42 +17,50 @@ function isOlder(a: string, b: string): boolean {
 }
 
 /**
- * Stores the writes of this process that the watch has not shown yet, so that a reconcile right after a write sees it. An entry
- * is dropped when the watch shows it or something newer, and after {@link WATCH_LAG_MS} in any case: the object may have been
+ * Reports whether the watch does not show this write yet. `false` after {@link WATCH_LAG_MS} in any case: the object may have been
  * deleted during a gap of the watch.
  */
+export function isAheadOfWatch<T extends Versioned>(write: OwnWrite<T>, watched: T | undefined, now: number): boolean {
+  if (now - write.at >= WATCH_LAG_MS) return false;
+  if ("deletedUid" in write) return watched?.uid === write.deletedUid;
+  return watched === undefined || isOlder(watched.resourceVersion, write.wrote.resourceVersion);
+}
+
+/** Stores the writes of this process that the watch has not shown yet, so that a reconcile right after a write sees it. */
 export class OwnWrites<T extends Versioned> {
-  readonly #writes = new Map<string, OwnWrite<T>>();
+  /** In the order of the writes. */
+  readonly #writes = new Map<string, OwnWrite<T> & { readonly wrote: T }>();
   readonly #clock: Clock;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Stores an object as the API server returned it. */
+  get size(): number {
+    return this.#writes.size;
+  }
+
+  /** Stores an object as the API server returned it. Drops all entries that are too old to matter. */
   recordWrite(key: string, object: T): void {
-    this.#writes.set(key, { at: this.#clock.monotonic(), wrote: object });
+    const now = this.#clock.monotonic();
+    this.#writes.delete(key);
+    this.#writes.set(key, { at: now, wrote: object });
+    for (const [oldest, { at }] of this.#writes) {
+      if (now - at < WATCH_LAG_MS) return;
+      this.#writes.delete(oldest);
+    }
   }
 
-  /** Stores that this process deleted the object with this uid. */
-  recordDelete(key: string, uid: string): void {
-    this.#writes.set(key, { at: this.#clock.monotonic(), deletedUid: uid });
-  }
-
-  /** Drops the entry, because the watch shows that the object is gone. */
+  /** Drops the entry of a deleted object. */
   forget(key: string): void {
     this.#writes.delete(key);
   }
 
   /** Returns the newest known state: `watched`, or what this process wrote since. */
-  newest(key: string, watched: T | undefined): T | undefined {
+  newest(key: string, watched: T): T {
     const write = this.#writes.get(key);
     if (write === undefined) return watched;
-    const fresh = this.#clock.monotonic() - write.at < WATCH_LAG_MS;
-    if (fresh && "wrote" in write && (watched === undefined || isOlder(watched.resourceVersion, write.wrote.resourceVersion))) {
-      return write.wrote;
-    }
-    if (fresh && "deletedUid" in write && watched?.uid === write.deletedUid) return undefined;
+    if (isAheadOfWatch(write, watched, this.#clock.monotonic())) return write.wrote;
     this.#writes.delete(key);
     return watched;
   }

@@ -1,14 +1,8 @@
 import { vaultFileKind } from "../../api/kinds.ts";
 import { vaultFileSpec, type VaultFileSpec } from "../../api/vault-file.ts";
-import type { Candidate } from "../../sync/resolve.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
-import type { FileRecord } from "../../vault-client/connection.ts";
 import { parseResource } from "./parse-resource.ts";
 import type { SourceKind } from "./source-kind.ts";
-
-interface FileCandidate extends Candidate {
-  readonly record: FileRecord;
-}
 
 function desiredState(spec: VaultFileSpec, name: string): Pick<SyncResource, "items" | "target" | "whenRemoved"> {
   const { kind } = spec.target;
@@ -25,17 +19,16 @@ function desiredState(spec: VaultFileSpec, name: string): Pick<SyncResource, "it
 }
 
 /** Source of VaultFiles: their items are files of the vault, which are listed with their sizes. */
-export const fileSource: SourceKind<FileCandidate> = {
+export const fileSource: SourceKind = {
   descriptor: vaultFileKind,
   parse: (object) => parseResource("VaultFile", vaultFileSpec, object, desiredState),
   covers: (snapshot) => snapshot.fileCount !== undefined,
   changed: ({ files }) => files,
-  candidates: (snapshot, item, { vault }) => {
+  candidates: (snapshot, item, { connection, vault }) => {
     const record = snapshot.file(item.source);
     if (record === undefined) return [];
     return [
       {
-        record,
         vault,
         owner: undefined,
         own: true,
@@ -46,8 +39,8 @@ export const fileSource: SourceKind<FileCandidate> = {
         ),
         expiresAt: undefined,
         deleteAt: undefined,
+        read: (version, signal) => connection.fileContent(record, version, signal),
       },
     ];
   },
-  fetch: (connection, { record }, version, signal) => connection.fileContent(record, version, signal),
 };

@@ -4,7 +4,7 @@ import type { KubeObject } from "../../kube/resource.ts";
 import type { SyncStatus } from "../../sync/sync-status.ts";
 import { notReady } from "../../sync/ready-condition.ts";
 import { recordEvents } from "./record-events.ts";
-import { type Outcome, unchangedOutcome } from "./outcome.ts";
+import { type Report, reportOf } from "../../sync/report.ts";
 
 const object: KubeObject = {
   apiVersion: "vaultsync.dev/v1alpha1",
@@ -17,11 +17,11 @@ const synced: SyncStatus = {
   syncedAt: TIMESTAMP,
   conditions: [{ type: "Ready", status: "True", reason: "Synced", message: "fine", lastTransitionTime: TIMESTAMP }],
 };
-const outcome = (changes: Partial<Outcome>): Outcome => ({ ...unchangedOutcome(ready, new Map([["a", 3]])), ...changes });
+const report = (changes: Partial<Report>): Report => reportOf(ready, { versions: new Map([["a", 3]]), ...changes });
 
-function recordedEvents(before: SyncStatus, changes: Partial<Outcome>): EventRecord[] {
+function recordedEvents(before: SyncStatus, changes: Partial<Report>): EventRecord[] {
   const events: EventRecord[] = [];
-  recordEvents({ record: (event) => void events.push(event) }, object, before, outcome(changes));
+  recordEvents({ record: (event) => void events.push(event) }, object, before, report(changes));
   return events;
 }
 

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { ReferenceIndex, type References } from "./reference-index.ts";
 
 const references = (changes: Partial<References> = {}): References => ({
+  kind: "VaultSecret",
   connection: "shop/vault",
   sources: ["db", "api"],
   target: "Secret/shop/db",
@@ -13,8 +14,8 @@ test("ReferenceIndex finds a resource by connection, source and target", () => {
   const index = new ReferenceIndex();
   index.set("shop/db", references());
   expect([...index.ofConnection("shop/vault")]).toEqual(["shop/db"]);
-  expect([...index.ofSource("shop/vault", "db")]).toEqual(["shop/db"]);
-  expect([...index.ofSource("shop/vault", "api")]).toEqual(["shop/db"]);
+  expect([...index.ofSource("shop/vault", "VaultSecret", "db")]).toEqual(["shop/db"]);
+  expect([...index.ofSource("shop/vault", "VaultSecret", "api")]).toEqual(["shop/db"]);
   expect([...index.ofTarget("Secret/shop/db")]).toEqual(["shop/db"]);
   expect(index.get("shop/db")).toEqual(references());
 });
@@ -22,7 +23,7 @@ test("ReferenceIndex finds a resource by connection, source and target", () => {
 test("ReferenceIndex distinguishes sources of the same name by connection", () => {
   const index = new ReferenceIndex();
   index.set("shop/db", references());
-  expect([...index.ofSource("other/vault", "db")]).toEqual([]);
+  expect([...index.ofSource("other/vault", "VaultSecret", "db")]).toEqual([]);
   expect([...index.ofTarget("ConfigMap/shop/db")]).toEqual([]);
 });
 
@@ -31,27 +32,28 @@ test("ReferenceIndex drops references that a resource no longer has", () => {
   index.set("shop/db", references());
   index.set("shop/db", references({ connection: "shop/other", sources: ["api"], target: "Secret/shop/new" }));
   expect([...index.ofConnection("shop/vault")]).toEqual([]);
-  expect([...index.ofSource("shop/vault", "api")]).toEqual([]);
+  expect([...index.ofSource("shop/vault", "VaultSecret", "api")]).toEqual([]);
   expect([...index.ofTarget("Secret/shop/db")]).toEqual([]);
-  expect([...index.ofSource("shop/other", "api")]).toEqual(["shop/db"]);
+  expect([...index.ofSource("shop/other", "VaultSecret", "api")]).toEqual(["shop/db"]);
 });
 
 test("ReferenceIndex finds and removes a resource once that names a source twice", () => {
   const index = new ReferenceIndex();
   index.set("shop/db", references({ sources: ["db", "db"] }));
-  expect([...index.ofSource("shop/vault", "db")]).toEqual(["shop/db"]);
+  expect([...index.ofSource("shop/vault", "VaultSecret", "db")]).toEqual(["shop/db"]);
   index.remove("shop/db");
-  expect([...index.ofSource("shop/vault", "db")]).toEqual([]);
+  expect([...index.ofSource("shop/vault", "VaultSecret", "db")]).toEqual([]);
   index.remove("shop/db");
   expect(index.get("shop/db")).toBeUndefined();
 });
 
 test("ReferenceIndex returns what a linear search would, after any changes", () => {
   const name = fc.constantFrom("a", "b", "a\nb", "__proto__");
+  const kind = fc.constantFrom("VaultSecret" as const, "VaultFile" as const);
   const step = fc.record({
     resource: fc.constantFrom("n/1", "n/2", "n/3"),
     references: fc.option(
-      fc.record({ connection: fc.constantFrom("n/v", "n/w"), sources: fc.array(name, { maxLength: 3 }), target: name }),
+      fc.record({ kind, connection: fc.constantFrom("n/v", "n/w"), sources: fc.array(name, { maxLength: 3 }), target: name }),
     ),
   });
   fc.assert(
@@ -71,9 +73,17 @@ test("ReferenceIndex returns what a linear search would, after any changes", () 
           .sort();
       for (const connection of ["n/v", "n/w"]) {
         expect([...index.ofConnection(connection)].sort()).toEqual(who((one) => one.connection === connection));
+        for (const of of ["VaultSecret", "VaultFile"] as const) {
+          const alike = [...all.values()].filter((one) => one.connection === connection && one.kind === of);
+          expect([...index.sourcesOf(connection, of)].sort()).toEqual(
+            [...new Set(alike.flatMap(({ sources }) => sources))].sort(),
+          );
+        }
         for (const source of ["a", "b", "a\nb", "__proto__"]) {
-          const found = who((one) => one.connection === connection && one.sources.includes(source));
-          expect([...index.ofSource(connection, source)].sort()).toEqual(found);
+          for (const of of ["VaultSecret", "VaultFile"] as const) {
+            const found = who((one) => one.connection === connection && one.kind === of && one.sources.includes(source));
+            expect([...index.ofSource(connection, of, source)].sort()).toEqual(found);
+          }
           expect([...index.ofTarget(source)].sort()).toEqual(who(({ target }) => target === source));
         }
       }

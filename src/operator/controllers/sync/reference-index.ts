@@ -1,8 +1,11 @@
+import type { SyncKind } from "./sync-key.ts";
+
 /** Everything that one resource refers to. */
 export interface References {
+  readonly kind: SyncKind;
   /** Key of its connection, `namespace/name`. */
   readonly connection: string;
-  /** Names of secrets or files in the vault. */
+  /** Names in the vault: of secrets for a VaultSecret, of files for a VaultFile. */
   readonly sources: readonly string[];
   /** `<kind>/<namespace>/<name>`. */
   readonly target: string;
@@ -29,33 +32,43 @@ class Groups {
   }
 }
 
-const sourceKey = (connection: string, source: string): string => `${connection}\n${source}`;
+const ofKind = (connection: string, kind: SyncKind): string => `${connection}\n${kind}`;
+const sourceKey = (connection: string, kind: SyncKind, source: string): string => `${ofKind(connection, kind)}\n${source}`;
 
-/**
- * Finds the resources that a change concerns: by connection, by the name of a source, and by target. Keys are `namespace/name`.
- */
+/** Finds the resources that a change concerns: by connection, by the name of a source, and by target. Keys are those of the queue. */
 export class ReferenceIndex {
   readonly #references = new Map<string, References>();
   readonly #byConnection = new Groups();
   readonly #bySource = new Groups();
   readonly #byTarget = new Groups();
+  /** Names of sources by connection and kind. */
+  readonly #sources = new Groups();
 
   /** Replaces the references of a resource. */
   set(resource: string, references: References): void {
     this.remove(resource);
+    const { kind, connection, target } = references;
     this.#references.set(resource, references);
-    this.#byConnection.add(references.connection, resource);
-    this.#byTarget.add(references.target, resource);
-    for (const source of references.sources) this.#bySource.add(sourceKey(references.connection, source), resource);
+    this.#byConnection.add(connection, resource);
+    this.#byTarget.add(target, resource);
+    for (const source of references.sources) {
+      this.#bySource.add(sourceKey(connection, kind, source), resource);
+      this.#sources.add(ofKind(connection, kind), source);
+    }
   }
 
   remove(resource: string): void {
     const references = this.#references.get(resource);
     if (references === undefined) return;
+    const { kind, connection, target } = references;
     this.#references.delete(resource);
-    this.#byConnection.remove(references.connection, resource);
-    this.#byTarget.remove(references.target, resource);
-    for (const source of references.sources) this.#bySource.remove(sourceKey(references.connection, source), resource);
+    this.#byConnection.remove(connection, resource);
+    this.#byTarget.remove(target, resource);
+    for (const source of references.sources) {
+      const key = sourceKey(connection, kind, source);
+      this.#bySource.remove(key, resource);
+      if (this.#bySource.get(key).size === 0) this.#sources.remove(ofKind(connection, kind), source);
+    }
   }
 
   get(resource: string): References | undefined {
@@ -66,11 +79,16 @@ export class ReferenceIndex {
     return this.#byConnection.get(connection);
   }
 
-  ofSource(connection: string, source: string): ReadonlySet<string> {
-    return this.#bySource.get(sourceKey(connection, source));
+  ofSource(connection: string, kind: SyncKind, source: string): ReadonlySet<string> {
+    return this.#bySource.get(sourceKey(connection, kind, source));
   }
 
   ofTarget(target: string): ReadonlySet<string> {
     return this.#byTarget.get(target);
+  }
+
+  /** Returns the names that the resources of one kind refer to. */
+  sourcesOf(connection: string, kind: SyncKind): ReadonlySet<string> {
+    return this.#sources.get(ofKind(connection, kind));
   }
 }

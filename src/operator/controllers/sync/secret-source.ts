@@ -1,14 +1,8 @@
 import { vaultSecretKind } from "../../api/kinds.ts";
 import { vaultSecretSpec, type VaultSecretSpec } from "../../api/vault-secret.ts";
-import type { Candidate } from "../../sync/resolve.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
-import type { SecretRecord } from "../../vault-client/connection.ts";
 import { parseResource } from "./parse-resource.ts";
 import type { SourceKind } from "./source-kind.ts";
-
-interface SecretCandidate extends Candidate {
-  readonly record: SecretRecord;
-}
 
 function desiredState(spec: VaultSecretSpec, name: string): Pick<SyncResource, "items" | "target" | "whenRemoved"> {
   return {
@@ -24,14 +18,13 @@ function desiredState(spec: VaultSecretSpec, name: string): Pick<SyncResource, "
 }
 
 /** Source of VaultSecrets: their items are secrets of the vault, their target is a Secret. */
-export const secretSource: SourceKind<SecretCandidate> = {
+export const secretSource: SourceKind = {
   descriptor: vaultSecretKind,
   parse: (object) => parseResource("VaultSecret", vaultSecretSpec, object, desiredState),
   covers: () => true,
   changed: ({ secrets }) => secrets,
-  candidates: (snapshot, item, { vault, account }) =>
+  candidates: (snapshot, item, { connection, vault, account }) =>
     snapshot.secrets(item.source).map((record) => ({
-      record,
       vault,
       owner: record.owner,
       own: record.owner === undefined || record.owner.toLowerCase() === account.toLowerCase(),
@@ -40,9 +33,9 @@ export const secretSource: SourceKind<SecretCandidate> = {
       createdAt: record.createdAt === undefined ? undefined : new Map([[record.version, record.createdAt]]),
       expiresAt: record.expiresAt,
       deleteAt: record.deleteAt,
+      read: async (version, signal) => {
+        const secret = await connection.secretValue(record, version, signal);
+        return { bytes: secret.value, version: secret.version };
+      },
     })),
-  fetch: async (connection, { record }, version, signal) => {
-    const secret = await connection.secretValue(record, version, signal);
-    return { bytes: secret.value, version: secret.version };
-  },
 };

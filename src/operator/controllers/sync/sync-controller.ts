@@ -6,20 +6,19 @@ import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import type { StoreChange } from "../../kube/cache/object-store.ts";
 import { type ControllerObserver, runController } from "../../runtime/controller.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
-import type { Candidate } from "../../sync/resolve.ts";
 import type { TargetKind } from "../../sync/sync-resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 import type { SnapshotChange } from "../../vault-client/connection.ts";
-import { ReferenceIndex } from "./reference-index.ts";
-import type { SourceKind } from "./source-kind.ts";
-import type { SyncReconciler } from "./sync-reconciler.ts";
-import { targetKey, type TargetView } from "./target-view.ts";
+import { ReferenceIndex, type References } from "./reference-index.ts";
+import { parseSyncKey, SYNC_KINDS, syncKey, type SyncKind } from "./sync-key.ts";
+import type { SyncedKind, SyncReconciler } from "./sync-reconciler.ts";
+import { targetKey, type TargetRecords } from "./target-records.ts";
 
-export interface SyncControllerOptions<C extends Candidate> {
-  readonly kind: SourceKind<C>;
-  readonly reconciler: SyncReconciler<C>;
-  readonly targets: TargetView;
-  /** Called when a resource starts or stops to refer to a connection. */
+export interface SyncControllerOptions {
+  readonly kinds: Readonly<Record<SyncKind, SyncedKind>>;
+  readonly reconciler: SyncReconciler;
+  readonly targets: TargetRecords;
+  /** Called when the resources that refer to a connection, or the names that they refer to, change. */
   readonly onReferencesChange: (connection: string) => void;
   /** Number of resources reconciled simultaneously. */
   readonly concurrency: number;
@@ -29,61 +28,69 @@ export interface SyncControllerOptions<C extends Candidate> {
   readonly observer: ControllerObserver;
 }
 
+/** Maximum number of resources of one connection that are reconciled simultaneously; see docs/design/engine.md#fairness. */
+const MAX_IN_FLIGHT = 4;
+
 /**
- * Maps changes of specs, targets and the vault to keys of the work queue. It decides nothing: every key goes through the same
- * reconcile; see docs/design/engine.md#wake-ups.
+ * Maps changes of specs, targets and the vault to keys of the work queue that VaultSecrets and VaultFiles share. It decides
+ * nothing: every key goes through the same reconcile; see docs/design/engine.md#wake-ups.
  */
-export class SyncController<C extends Candidate> {
+export class SyncController {
   readonly references = new ReferenceIndex();
-  readonly #options: SyncControllerOptions<C>;
+  readonly #options: SyncControllerOptions;
   readonly #queue: WorkQueue;
 
-  constructor(options: SyncControllerOptions<C>) {
+  constructor(options: SyncControllerOptions) {
     this.#options = options;
-    const capOf = (key: string): string | undefined => this.references.get(key)?.connection;
-    this.#queue = new WorkQueue({ clock: options.clock, random: options.random, turnOf: namespaceOf, capOf, maxInFlight: 4 });
-  }
-
-  get queueDepth(): number {
-    return this.#queue.depth;
+    this.#queue = new WorkQueue({
+      clock: options.clock,
+      random: options.random,
+      turnOf: (key) => namespaceOf(parseSyncKey(key).objectKey),
+      capOf: (key) => this.references.get(key)?.connection,
+      maxInFlight: MAX_IN_FLIGHT,
+    });
   }
 
   /** Queues a resource whose desired state changed, and updates its references. */
-  resourceChanged(change: StoreChange<KubeObject>): void {
-    const { key } = change;
+  resourceChanged(kind: SyncKind, change: StoreChange<KubeObject>): void {
+    const key = syncKey(kind, change.key);
     if (change.type === "deleted") {
+      const target = this.references.get(key)?.target;
       this.#options.reconciler.forget(key);
-      this.#updateReferences(key, undefined);
+      this.#setReferences(key, undefined);
+      if (target !== undefined && this.references.ofTarget(target).size === 0) this.#options.targets.forget(target);
       return;
     }
     if (change.type === "updated" && !desiredStateChanged(change.before, change.now)) return;
-    this.#updateReferences(key, change.now);
+    this.#setReferences(key, this.#referencesOf(kind, change.now));
     this.#queue.add(key, "spec");
   }
 
   /** Queues the resources of a target that was changed by anything but this process. */
   targetChanged(kind: TargetKind, change: StoreChange<TargetMetadata>): void {
-    if (!this.#options.targets.isExternalChange(kind, change)) return;
-    for (const resource of this.references.ofTarget(targetKey(kind, change.key))) this.#queue.add(resource, "drift");
+    if (!this.#options.targets.observe(kind, change)) return;
+    for (const key of this.references.ofTarget(targetKey(kind, change.key))) this.#queue.add(key, "drift");
   }
 
   /** Requeues the resources that refer to a changed name of the vault. */
   onSnapshotChange(connection: string, change: SnapshotChange): void {
-    for (const source of this.#options.kind.changed(change)) {
-      for (const resource of this.references.ofSource(connection, source)) this.#queue.add(resource, "vault");
+    for (const kind of SYNC_KINDS) {
+      for (const source of this.#options.kinds[kind].source.changed(change)) {
+        for (const key of this.references.ofSource(connection, kind, source)) this.#queue.add(key, "vault");
+      }
     }
   }
 
   /** Requeues all resources of a connection: it was opened or closed, listed for the first time, became stale or recovered. */
   onConnectionStateChange(connection: string): void {
-    for (const resource of this.references.ofConnection(connection)) this.#queue.add(resource, "background");
+    for (const key of this.references.ofConnection(connection)) this.#queue.add(key, "background");
   }
 
   /** Runs until the signal is aborted and all running reconciles have ended. */
   run(signal: AbortSignal): Promise<void> {
-    const { kind, reconciler, concurrency, clock, logger, observer } = this.#options;
+    const { reconciler, concurrency, clock, logger, observer } = this.#options;
     return runController({
-      name: kind.descriptor.kind,
+      name: "sync",
       queue: this.#queue,
       reconcile: (key, drainSignal) => reconciler.reconcile(key, drainSignal),
       concurrency,
@@ -94,22 +101,28 @@ export class SyncController<C extends Candidate> {
     });
   }
 
-  #updateReferences(key: string, object: KubeObject | undefined): void {
+  /** Returns `undefined` if the spec is invalid. */
+  #referencesOf(kind: SyncKind, object: KubeObject): References | undefined {
+    const parsed = this.#options.kinds[kind].source.parse(object);
+    if (!parsed.ok) return undefined;
+    const { namespace, connection, items, target } = parsed.resource;
+    return {
+      kind,
+      connection: `${namespace}/${connection}`,
+      sources: items.map((item) => item.source),
+      target: targetKey(target.kind, `${namespace}/${target.name}`),
+    };
+  }
+
+  #setReferences(key: string, now: References | undefined): void {
+    const { onReferencesChange } = this.#options;
     const before = this.references.get(key);
-    const parsed = object && this.#options.kind.parse(object);
     this.references.remove(key);
-    if (parsed?.ok === true) {
-      const { namespace, connection, items, target } = parsed.resource;
-      this.references.set(key, {
-        connection: `${namespace}/${connection}`,
-        sources: items.map((item) => item.source),
-        target: targetKey(target.kind, `${namespace}/${target.name}`),
-      });
+    if (now !== undefined) this.references.set(key, now);
+    if (before?.connection === now?.connection && before?.sources.join("\n") === now?.sources.join("\n")) return;
+    for (const connection of new Set([before?.connection, now?.connection])) {
+      if (connection !== undefined) onReferencesChange(connection);
     }
-    const now = this.references.get(key);
-    if (before?.connection === now?.connection) return;
-    if (before !== undefined) this.#options.onReferencesChange(before.connection);
-    if (now !== undefined) this.#options.onReferencesChange(now.connection);
   }
 }
 

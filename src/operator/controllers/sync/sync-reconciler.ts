@@ -7,197 +7,180 @@ import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
-import { decide, type Fetch, targetConflict } from "../../sync/decide.ts";
-import { type Candidate, type Remembered, type Resolution, resolveItem } from "../../sync/resolve.ts";
-import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
-import { nextStatus, readStatus, type StatusInput, earlierItem, type SyncStatus, wasReady } from "../../sync/sync-status.ts";
-import { isOwnedBy, sourceId, type TargetState, targetState, withoutClaims } from "../../sync/target.ts";
+import { decide, type Decision, targetConflict } from "../../sync/decide.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
-import type { Snapshot } from "../../vault-client/connection.ts";
-import { isVaultError } from "../../vault-client/vault-error.ts";
+import { type Report, reportOf, withUnreported } from "../../sync/report.ts";
+import type { Resolution } from "../../sync/resolve.ts";
+import type { SyncResource } from "../../sync/sync-resource.ts";
+import { earlierItem, nextStatus, readStatus, type SyncStatus, wasReady } from "../../sync/sync-status.ts";
+import { isOwnedBy, syncedVersions, type TargetState, targetState, withoutClaims } from "../../sync/target.ts";
 import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
-import { nextRequeue } from "./next-requeue.ts";
-import { recordEvents } from "./record-events.ts";
-import { mergeUnreported, type Outcome, unchangedOutcome } from "./outcome.ts";
 import { StatusWriter } from "../status/status-writer.ts";
-import { RetryLaterError } from "./sync-failure.ts";
-import type { FetchedBytes, SourceKind } from "./source-kind.ts";
+import type { CurrentTarget } from "./gather-content.ts";
+import { nextWait } from "./next-wait.ts";
+import { recordEvents } from "./record-events.ts";
+import { type Deadlines, deadlinesOf, type ResolveInput, resolveItems } from "./resolve-items.ts";
+import type { SourceKind } from "./source-kind.ts";
+import { parseSyncKey, type SyncKind } from "./sync-key.ts";
+import { DONE, type SyncResult, TARGET_WAIT_MS, targetChanged, waitFor } from "./sync-result.ts";
 import { targetDescriptor } from "./target-metadata.ts";
-import type { TargetView } from "./target-view.ts";
-import { type TargetWriter, UntrustedTargetError } from "./target-writer.ts";
+import type { TargetRecords } from "./target-records.ts";
+import type { TargetWriter } from "./target-writer.ts";
 
-export interface SyncReconcilerOptions<C extends Candidate> {
-  readonly kind: SourceKind<C>;
+/** One kind of resources, and their watch. */
+export interface SyncedKind {
+  readonly source: SourceKind;
   readonly resources: ReadonlyStore<KubeObject>;
+}
+
+export interface SyncReconcilerOptions {
+  readonly kinds: Readonly<Record<SyncKind, SyncedKind>>;
   readonly connections: Pick<ConnectionRegistry, "get">;
-  readonly targets: TargetView;
-  readonly writer: TargetWriter<C>;
+  readonly targets: TargetRecords;
+  readonly writer: TargetWriter;
   readonly api: KubeApi;
   readonly events: EventRecorder;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
+/** What is kept about one resource between two reconciles, in addition to its status. */
+interface Memory {
+  readonly uid: string;
+  deadlines?: Deadlines;
+  /** What an earlier reconcile did and no status shows yet, because writing it failed. */
+  unreported?: Report | undefined;
+}
+
 /** Input of one reconcile. */
 interface SyncContext {
   readonly key: string;
+  readonly source: SourceKind;
   readonly resource: SyncResource;
   readonly before: SyncStatus;
+  readonly memory: Memory;
   readonly signal: AbortSignal;
 }
 
-/** Result of one reconcile, from which the status is computed. */
-interface SyncResult {
-  readonly outcome: Outcome;
-  readonly resolutions: readonly Resolution[] | undefined;
-  /** The connection that the resolutions are from. */
-  readonly connection: string | undefined;
-  readonly staleSince: number | undefined;
-}
-
-const statusOnly = (readyCondition: ReadyCondition | undefined): SyncResult => ({
-  outcome: unchangedOutcome(readyCondition, new Map()),
-  resolutions: undefined,
-  connection: undefined,
-  staleSince: undefined,
+const reported = (readyCondition: ReadyCondition | undefined, changes: Partial<Report> = {}): SyncResult => ({
+  report: reportOf(readyCondition, changes),
+  next: DONE,
 });
 
 /**
  * Reconciles VaultSecrets and VaultFiles, level-triggered: gathers what is known (the own store, the mirror of the vault, the
  * metadata of the target), decides without I/O, applies the plan, and writes the status if it changed; see
- * docs/design/engine.md#data-flow.
+ * docs/design/engine.md#data-flow. The way of one reconcile is that of the methods below, from top to bottom.
  */
-export class SyncReconciler<C extends Candidate> {
-  readonly #options: SyncReconcilerOptions<C>;
-  readonly #statuses: StatusWriter;
-  /** Deadlines of sources by resource and item, and the connection that listed them; a status lists a limited number of items. */
-  readonly #deadlines = new Map<string, { readonly connection: string; readonly byItem: ReadonlyMap<string, number> }>();
-  /** Outcomes by resource that are in no status yet, because writing it failed. */
-  readonly #unreported = new Map<string, Outcome>();
+export class SyncReconciler {
+  readonly #options: SyncReconcilerOptions;
+  readonly #statuses: Readonly<Record<SyncKind, StatusWriter>>;
+  readonly #memory = new Map<string, Memory>();
 
-  constructor(options: SyncReconcilerOptions<C>) {
+  constructor(options: SyncReconcilerOptions) {
+    const { api, kinds, clock } = options;
     this.#options = options;
-    this.#statuses = new StatusWriter(options.api, options.kind.descriptor, options.clock);
+    this.#statuses = {
+      VaultSecret: new StatusWriter(api, kinds.VaultSecret.source.descriptor, clock),
+      VaultFile: new StatusWriter(api, kinds.VaultFile.source.descriptor, clock),
+    };
   }
 
   /** Drops all state of a deleted resource. The API server garbage-collects its target. */
   forget(key: string): void {
-    this.#statuses.forget(key);
-    this.#deadlines.delete(key);
-    this.#unreported.delete(key);
+    this.#statuses[parseSyncKey(key).kind].forget(key);
+    this.#memory.delete(key);
   }
 
   /** @throws when the reconcile is to be retried */
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
-    const { resources, kind, clock, events } = this.#options;
-    const object = resources.get(key);
-    if (object === undefined || object.metadata.deletionTimestamp !== undefined) return {};
-    const parsed = kind.parse(object);
+    const { kind, objectKey } = parseSyncKey(key);
+    const { source, resources } = this.#options.kinds[kind];
+    const object = resources.get(objectKey);
+    if (object === undefined || object.metadata.deletionTimestamp !== undefined) return DONE;
+    const parsed = source.parse(object);
     const { resource } = parsed;
-    const before = readStatus(resource.kind, this.#statuses.current(key, object));
-    const result = parsed.ok ? await this.#sync({ key, resource, before, signal }) : statusOnly(parsed.readyCondition);
-    if (result === undefined) return {};
-    const { resolutions, connection, staleSince } = result;
-    const outcome = mergeUnreported(result.outcome, this.#unreported.get(key));
-    const { readyCondition, reconciling, versions, changed } = outcome;
-    const now = clock.now();
-    const facts = { readyCondition, reconciling, versions, changed };
-    const input: StatusInput = { ...facts, resource, staleSince, resolutions, connection, now };
-    await this.#statuses.write(key, object, nextStatus(before, input), signal);
-    this.#unreported.delete(key);
-    recordEvents(events, object, before, outcome);
-    if (outcome.effect !== "none") this.#logWrite(key, resource, outcome);
-    if (outcome.retry) throw new RetryLaterError(reconciling?.reason ?? "failed", outcome.requeueAfterMs);
-    return { requeueAfterMs: nextRequeue(outcome, resolutions ?? [], now) };
+    const before = readStatus(kind, this.#statuses[kind].current(key, object));
+    const context = { key, source, resource, before, memory: this.#memoryOf(key, resource.uid), signal };
+    const { report, next } = parsed.ok ? await this.#sync(context) : reported(parsed.readyCondition);
+    if (report === undefined) return next;
+    await this.#publish(context, object, report);
+    return nextWait(next, report, this.#options.clock.now());
   }
 
-  #logWrite(key: string, { kind, target }: SyncResource, { effect }: Outcome): void {
-    const fields = { controller: kind, key, action: effect, target: `${target.kind}/${target.name}` };
-    this.#options.logger.info(fields, "target written");
-  }
-
-  /** Returns `undefined` when nothing can be reported yet: another change will requeue the resource. */
-  async #sync(context: SyncContext): Promise<SyncResult | undefined> {
-    const { resource, before } = context;
-    if (resource.suspend) return statusOnly(notReady("Suspended", "spec.suspend is true: the target is left unchanged"));
+  async #sync(context: SyncContext): Promise<SyncResult> {
+    const { source, resource, before } = context;
+    if (resource.suspend) return reported(notReady("Suspended", "spec.suspend is true: the target is left unchanged"));
     const access = this.#options.connections.get(`${resource.namespace}/${resource.connection}`);
+    if (access.state === "opening") return { report: undefined, next: waitFor("connection") };
     if (access.state === "absent") {
       const message = `VaultConnection ${resource.connection} not found in namespace ${resource.namespace}: create it, or correct spec.connectionRef.name`;
-      return statusOnly(notReady("ConnectionNotFound", message));
+      return { ...reported(notReady("ConnectionNotFound", message)), next: waitFor("connection") };
     }
-    if (access.state === "opening") return undefined;
-    if (access.state === "invalid") return statusOnly(this.#connectionNotReady(resource, before, access.message));
-    const snapshot = access.connection.snapshot;
-    if (snapshot === undefined || !this.#options.kind.covers(snapshot)) return this.#awaitSnapshot(resource, before, access);
-    return this.#syncFromSnapshot(context, access, snapshot);
+    if (access.state === "invalid") return awaitConnection(resource, before, access.message);
+    const { snapshot, health } = access.connection;
+    if (snapshot !== undefined && source.covers(snapshot)) {
+      return this.#syncFromSnapshot(context, {
+        ...context,
+        deadlines: context.memory.deadlines,
+        access,
+        snapshot,
+        now: this.#options.clock.now(),
+      });
+    }
+    if (health.state !== "failing" && access.staleSince === undefined) return { report: undefined, next: waitFor("connection") };
+    const why = health.error?.message ?? "waiting for the first list of the vault";
+    return awaitConnection(resource, before, why, access.staleSince);
   }
 
-  /**
-   * The vault was not listed yet. A target that was in sync stays Ready; the first list of the connection requeues the resource.
-   */
-  #awaitSnapshot(resource: SyncResource, before: SyncStatus, access: OpenConnection): SyncResult | undefined {
-    const { state, error } = access.connection.health;
-    if (state !== "failing" && access.staleSince === undefined) return undefined;
-    const why = error === undefined ? "waiting for the first list of the vault" : error.message;
-    return { ...statusOnly(this.#connectionNotReady(resource, before, why)), staleSince: access.staleSince };
-  }
-
-  #connectionNotReady(resource: SyncResource, before: SyncStatus, why: string): ReadyCondition | undefined {
-    if (wasReady(before, resource.generation)) return undefined;
-    return notReady("ConnectionNotReady", `VaultConnection ${resource.connection} is not ready: ${why}`);
-  }
-
-  async #syncFromSnapshot(context: SyncContext, access: OpenConnection, snapshot: Snapshot): Promise<SyncResult | undefined> {
-    const state = await this.#targetState(context);
-    if (state === "deleting") return undefined;
+  /** Gathers, decides and applies. A target that was edited is decided for again, without relying on its annotations. */
+  async #syncFromSnapshot(context: SyncContext, input: ResolveInput): Promise<SyncResult> {
+    const { resource, signal } = context;
+    let state = await this.#targetState(context);
+    if (state === "deleting") return { report: undefined, next: waitFor("target", TARGET_WAIT_MS) };
     const corrupted = state.state === "owned" && state.annotationsCorrupted;
-    try {
-      return await this.#decideAndApply(context, access, snapshot, corrupted ? withReported(context, state) : state);
-    } catch (error) {
-      if (!(error instanceof UntrustedTargetError)) throw error;
-      return this.#decideAndApply(context, access, snapshot, withReported(context, state));
+    if (corrupted) state = withReported(context, state);
+    let [decision, resolutions] = decideFor(input, state);
+    const current = await this.#options.writer.read(decision.plan, resource, state, signal);
+    if (current === "changed") return targetChanged("the target was changed concurrently");
+    if (current.object !== undefined && !current.trusted && !corrupted) {
+      state = withReported(context, state);
+      [decision, resolutions] = decideFor(input, state);
     }
+    context.memory.deadlines = deadlinesOf(input.access.id, resolutions);
+    return this.#apply(context, input.access, { decision, resolutions, state, current });
   }
 
-  async #decideAndApply(
+  async #apply(
     context: SyncContext,
     access: OpenConnection,
-    snapshot: Snapshot,
-    state: TargetState,
-  ): Promise<SyncResult | undefined> {
-    const { key, resource, signal } = context;
-    const { connection, staleSince } = access;
-    const resolutions = this.#resolve(context, access, snapshot, state);
-    const { plan, readyCondition } = decide(resource, resolutions, state);
-    const fetchBytes = async ({ candidate, version }: Fetch<C>): Promise<FetchedBytes> => {
-      try {
-        return await this.#options.kind.fetch(connection, candidate, version, signal);
-      } catch (error) {
-        // The vault lists an entry that it does not have: the list is out of date.
-        if (isVaultError(error) && error.kind === "permanent" && error.code.endsWith("not_found")) connection.pollSoon();
-        throw error;
-      }
-    };
+    { decision, resolutions, state, current }: Decided,
+  ): Promise<SyncResult> {
+    const { source, resource, before, memory, signal } = context;
+    const facts = { resolutions, connection: access.id, staleSince: access.staleSince };
+    const unchanged = reportOf(decision.readyCondition, { ...facts, versions: syncedVersions(state) });
+    const plan = { resource, owner: source.descriptor, state, current, report: unchanged, signal };
     try {
-      const outcome = await this.#options.writer.apply(plan, { resource, state, readyCondition, fetchBytes, signal });
-      if (outcome.effect !== "none") this.#unreported.set(key, outcome);
-      if (outcome.readyCondition?.ready === true) await this.#removeFormerTarget(context);
-      return { outcome, resolutions, connection: access.id, staleSince };
+      const result = await this.#options.writer.apply(decision.plan, plan);
+      const { report } = result;
+      if (report === undefined) return result;
+      if (report.effect !== "none") memory.unreported = withUnreported(report, memory.unreported);
+      if (report.readyCondition?.ready === true) await this.#removeFormerTarget(context);
+      if (showsOutdatedList(report, decision, before)) access.connection.pollSoon();
+      return result;
     } catch (error) {
-      if (isKubeError(error, "AlreadyExists")) {
-        const conflict = await this.#resolveNameConflict(resource, signal);
-        return { outcome: unchangedOutcome(conflict, new Map()), resolutions, connection: access.id, staleSince };
-      }
-      if (isKubeError(error, "NamespaceTerminating", "NotLeader")) return undefined;
+      if (isKubeError(error, "AlreadyExists")) return this.#resolveNameConflict(context, reportOf(undefined, facts));
+      if (isKubeError(error, "NamespaceTerminating")) return { report: undefined, next: waitFor("namespace") };
+      if (isKubeError(error, "NotLeader")) return { report: undefined, next: DONE };
       throw error;
     }
   }
 
   /** The watch shows only objects with the operator's label; an object without it is found when creating the target fails. */
-  async #resolveNameConflict(resource: SyncResource, signal: AbortSignal): Promise<ReadyCondition> {
+  async #resolveNameConflict({ resource, signal }: SyncContext, report: Report): Promise<SyncResult> {
     const state = await this.#lookUpTarget(resource, signal);
-    if (state === "deleting" || state.state !== "foreign") throw new RetryLaterError("the target was created concurrently");
-    return targetConflict(resource, state.owner);
+    if (state === "deleting" || state.state !== "foreign") return targetChanged("the target was created concurrently");
+    return { report: { ...report, readyCondition: targetConflict(resource, state.owner) }, next: DONE };
   }
 
   /** Removes the target that was in sync last, if the spec now names another one and the old one belongs to this resource. */
@@ -233,30 +216,47 @@ export class SyncReconciler<C extends Candidate> {
     return metadata?.deleting === true ? "deleting" : targetState(resource, metadata);
   }
 
-  #resolve(
-    { key, resource, before }: SyncContext,
-    access: OpenConnection,
-    snapshot: Snapshot,
-    state: TargetState,
-  ): Resolution<C>[] {
-    const { kind, clock } = this.#options;
-    const known = this.#deadlines.get(key);
-    const isFollowed = before.connection === access.id && findCondition(before.conditions, "Ready")?.reason !== "Suspended";
-    const resolutions = resource.items.map((item) => {
-      const synced = state.state === "owned" ? state.synced.get(item.targetKey) : undefined;
-      const earlier = earlierItem(before, item);
-      const otherOwner = item.owner !== undefined && synced?.source !== sourceId(access.vault, item.source, item.owner);
-      const reported = isFollowed ? earlier?.deleteAt : undefined;
-      const listed = known?.connection === access.id ? known.byItem.get(deadlineKey(item)) : undefined;
-      const deleteAt = otherOwner ? undefined : known === undefined ? reported : listed;
-      const missingSince = snapshot.missingSince(item.source, item.owner);
-      const remembered: Remembered = { synced, sameName: earlier !== undefined, deleteAt, missingSince };
-      return resolveItem(resource, item, kind.candidates(snapshot, item, access), remembered, clock.now());
-    });
-    const byItem = new Map(resolutions.flatMap((resolution) => knownDeadline(resolution)));
-    this.#deadlines.set(key, { connection: access.id, byItem });
-    return resolutions;
+  /** Writes the status, records the events, and logs a write. */
+  async #publish({ key, resource, before, memory, signal }: SyncContext, object: KubeObject, now: Report): Promise<void> {
+    const { events, clock, logger } = this.#options;
+    const report = withUnreported(now, memory.unreported);
+    const status = nextStatus(before, { ...report, resource, now: clock.now() });
+    await this.#statuses[resource.kind].write(key, object, status, signal);
+    memory.unreported = undefined;
+    recordEvents(events, object, before, report);
+    if (report.effect === "none") return;
+    const { kind, name } = resource.target;
+    logger.info({ controller: resource.kind, key, action: report.effect, target: `${kind}/${name}` }, "target written");
   }
+
+  /** Returns the memory of this very object. A reconcile that outlives the object changes only its own copy. */
+  #memoryOf(key: string, uid: string): Memory {
+    const known = this.#memory.get(key);
+    if (known?.uid === uid) return known;
+    const memory: Memory = { uid };
+    this.#memory.set(key, memory);
+    return memory;
+  }
+}
+
+/** What was decided, and for which target. */
+interface Decided {
+  readonly decision: Decision;
+  readonly resolutions: readonly Resolution[];
+  readonly state: TargetState;
+  readonly current: CurrentTarget;
+}
+
+function decideFor(input: ResolveInput, state: TargetState): [Decision, Resolution[]] {
+  const resolutions = resolveItems(input, state);
+  return [decide(input.resource, resolutions, state), resolutions];
+}
+
+/** Waits for a connection that cannot be used. A target that was in sync stays Ready. */
+function awaitConnection(resource: SyncResource, before: SyncStatus, why: string, staleSince?: number): SyncResult {
+  const message = `VaultConnection ${resource.connection} is not ready: ${why}`;
+  const readyCondition = wasReady(before, resource.generation) ? undefined : notReady("ConnectionNotReady", message);
+  return { report: reportOf(readyCondition, { staleSince }), next: waitFor("connection") };
 }
 
 /** Returns the state of an edited target with the versions that the last status reported instead of those it claims. */
@@ -268,10 +268,9 @@ function withReported({ resource, before }: SyncContext, state: TargetState): Ta
   });
 }
 
-const deadlineKey = ({ targetKey, source, owner = "" }: SyncItem): string => `${targetKey}\n${source}\n${owner}`;
-
-function knownDeadline(resolution: Resolution): [string, number][] {
-  const deleteAt =
-    "deleteAt" in resolution ? resolution.deleteAt : "candidate" in resolution ? resolution.candidate.deleteAt : undefined;
-  return deleteAt === undefined ? [] : [[deadlineKey(resolution.item), deleteAt]];
+/** Reports whether the vault, for the first time, lacked an entry or version that its list shows. */
+function showsOutdatedList({ readyCondition }: Report, decision: Decision, before: SyncStatus): boolean {
+  if (readyCondition === undefined || readyCondition === decision.readyCondition) return false;
+  const isLacking = readyCondition.reason === "SourceMissing" || readyCondition.reason === "VersionNotFound";
+  return isLacking && findCondition(before.conditions, "Ready")?.reason !== readyCondition.reason;
 }

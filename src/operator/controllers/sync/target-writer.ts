@@ -3,65 +3,40 @@ import type { Redacted } from "../../../lib/redacted.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
-import { type Content, contentDigest, isSameContent, readContent } from "../../sync/content.ts";
+import { contentDigest, isSameContent, readContent } from "../../sync/content.ts";
 import type { Entry, Plan } from "../../sync/decide.ts";
-import type { ReadyCondition } from "../../sync/ready-condition.ts";
-import type { Candidate } from "../../sync/resolve.ts";
+import type { Report } from "../../sync/report.ts";
 import { reviewContent } from "../../sync/review-content.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import type { TargetState } from "../../sync/target.ts";
-import { type FetchBytes, gatherContent } from "./gather-content.ts";
-import { failedOutcome, type Outcome, unchangedOutcome } from "./outcome.ts";
+import { writeFailure } from "./failures.ts";
+import { type CurrentTarget, gatherContent, NO_TARGET } from "./gather-content.ts";
 import { renderTarget } from "./render-target.ts";
-import { RetryLaterError, writeFailure } from "./sync-failure.ts";
+import { DONE, failed, type SyncResult } from "./sync-result.ts";
 import { targetDescriptor } from "./target-metadata.ts";
-import type { TargetView } from "./target-view.ts";
+import type { TargetRecords } from "./target-records.ts";
 
 export interface TargetWriterOptions {
   readonly api: KubeApi;
-  /** Descriptor of the resources whose targets are written. */
-  readonly owner: ResourceDescriptor;
-  readonly targets: TargetView;
+  readonly targets: TargetRecords;
   readonly contentKey: Redacted<Uint8Array>;
 }
 
 /** Everything a plan was decided for. */
-export interface PlanContext<C extends Candidate> {
+export interface PlanContext {
   readonly resource: SyncResource;
-  /** The target that the plan was decided for. */
+  /** Descriptor of the resource's kind. */
+  readonly owner: ResourceDescriptor;
+  /** The target that the plan was decided for, and what was read of it. */
   readonly state: TargetState;
-  /** Condition to report if the plan succeeds. */
-  readonly readyCondition: ReadyCondition;
-  readonly fetchBytes: FetchBytes<C>;
+  readonly current: CurrentTarget;
+  /** The report of a plan that changes nothing. */
+  readonly report: Report;
   readonly signal: AbortSignal;
 }
 
-/** The existing target with its content. `trusted`: content and annotations are those that the operator wrote. */
-interface CurrentTarget {
-  readonly object: KubeObject | undefined;
-  readonly content: Content;
-  readonly trusted: boolean;
-}
-
-const noTarget: CurrentTarget = { object: undefined, content: new Map(), trusted: false };
-
-/** The digest of the target does not match: the plan has to be decided again without relying on its annotations. */
-export class UntrustedTargetError extends Error {
-  override readonly name = "UntrustedTargetError";
-}
-
-function versionsOf(state: TargetState): Map<string, number> {
-  if (state.state !== "owned") return new Map();
-  return new Map([...state.synced].map(([key, { version }]) => [key, version]));
-}
-
-/** Returns the outcome of a plan that left the target unchanged. */
-function unchanged({ readyCondition, state }: Pick<PlanContext<never>, "readyCondition" | "state">): Outcome {
-  return unchangedOutcome(readyCondition, versionsOf(state));
-}
-
-/** Applies plans to the API server. Reads values from the vault only when there is something to write. */
-export class TargetWriter<C extends Candidate> {
+/** Executes plans: reads, writes and deletes targets; see docs/design/engine.md#target-writes. */
+export class TargetWriter {
   readonly #options: TargetWriterOptions;
 
   constructor(options: TargetWriterOptions) {
@@ -69,30 +44,60 @@ export class TargetWriter<C extends Candidate> {
   }
 
   /**
-   * Applies a plan. Failures that the vault or a user has to resolve are part of the outcome.
-   * @throws KubeError when the reconcile is to be retried (a conflict, an unavailable API server)
-   * @throws UntrustedTargetError when the plan is to be decided again without the annotations of the target
+   * Reads the target if the plan depends on its content: to be written, or not verified yet. Returns `changed` if it is no longer
+   * the one that the plan was decided for; another owner may have taken it.
    */
-  async apply(plan: Plan<C>, context: PlanContext<C>): Promise<Outcome> {
-    const { resource, state } = context;
+  async read(
+    { action }: Plan,
+    resource: SyncResource,
+    state: TargetState,
+    signal: AbortSignal,
+  ): Promise<CurrentTarget | "changed"> {
+    const { api, contentKey, targets } = this.#options;
+    if (state.state !== "owned" || action === "keep" || action === "delete") return NO_TARGET;
+    if (action === "verify" && targets.isVerified(resource, state)) return NO_TARGET;
+    const { kind, name } = resource.target;
+    const object = await api
+      .get(targetDescriptor[kind], { namespace: resource.namespace, name }, signal)
+      .catch((error: unknown) => {
+        if (!isKubeError(error, "NotFound")) throw error;
+      });
+    if (object === undefined) {
+      targets.recordDelete(resource, state.uid);
+      return "changed";
+    }
+    const { uid, resourceVersion } = object.metadata;
+    if (uid !== state.uid || resourceVersion !== state.resourceVersion) {
+      targets.recordRead(resource, object);
+      return "changed";
+    }
+    const content = readContent(kind, object);
+    const type = typeof object.type === "string" ? object.type : undefined;
+    const digest = contentDigest(contentKey, { type, content, synced: state.synced });
+    return { object, content, trusted: digest === state.content && !state.annotationsCorrupted };
+  }
+
+  /** @throws KubeError when the request itself failed, and for the conflicts that the caller resolves */
+  async apply(plan: Plan, context: PlanContext): Promise<SyncResult> {
+    const { resource, report, state } = context;
     try {
       switch (plan.action) {
         case "keep":
-          return unchanged(context);
+          return { report, next: DONE };
         case "verify":
           return await this.#verify(plan.entries, context);
         case "repair":
-          return await this.#replace(plan.entries, await this.#read(context), "repaired", context);
+          return await this.#write(plan.entries, "repaired", context);
         case "write":
-          return await this.#replace(plan.entries, await this.#read(context), "updated", context);
+          return await this.#write(plan.entries, "updated", context);
         case "delete":
           await this.remove(resource, plan, context.signal);
-          return { ...unchangedOutcome(context.readyCondition, new Map()), effect: "deleted", changed: true };
+          return { report: { ...report, effect: "deleted", changed: true, versions: new Map() }, next: DONE };
       }
     } catch (error) {
       const failure = writeFailure(error, resource);
       if (failure === undefined) throw error;
-      return failedOutcome(failure, versionsOf(state), state.state === "owned");
+      return failed(report, failure, state.state === "owned");
     }
   }
 
@@ -112,39 +117,29 @@ export class TargetWriter<C extends Candidate> {
     this.#options.targets.recordDelete(resource, uid);
   }
 
-  /** Checks that the target has the content that its annotations claim, and repairs it if not. Reads each state once. */
-  async #verify(entries: readonly Entry<C>[], context: PlanContext<C>): Promise<Outcome> {
-    const { resource, state } = context;
+  /** Leaves a target unchanged that has the content which its annotations claim, and repairs any other. */
+  async #verify(entries: readonly Entry[], context: PlanContext): Promise<SyncResult> {
+    const { resource, state, current, report } = context;
     const { targets } = this.#options;
-    if (state.state === "owned" && targets.isVerified(resource, state)) return unchanged(context);
-    const current = await this.#read(context);
+    if (state.state === "owned" && targets.isVerified(resource, state)) return { report, next: DONE };
     if (current.object !== undefined && current.trusted && hasRequiredMetadata(resource, current.object)) {
       targets.markVerified(resource, current.object);
-      return unchanged(context);
+      return { report, next: DONE };
     }
-    return this.#replace(entries, current, "repaired", context);
+    return this.#write(entries, "repaired", context);
   }
 
   /** Writes the complete target, unless its content cannot be assembled now or must not replace the current one. */
-  async #replace(
-    entries: readonly Entry<C>[],
-    current: CurrentTarget,
-    effect: "updated" | "repaired",
-    context: PlanContext<C>,
-  ): Promise<Outcome> {
-    const { resource, state, readyCondition, fetchBytes, signal } = context;
-    // The plan relies on annotations that do not match the content: a forged version could take the target back to a lower one.
-    if (state.state === "owned" && !current.trusted && !state.annotationsCorrupted) {
-      throw new UntrustedTargetError("the target was edited");
-    }
-    const gathered = await gatherContent(entries, current, state, fetchBytes);
-    if (gathered.state === "unavailable") return unchanged(context);
-    if (gathered.state === "failed") return failedOutcome(gathered.failure, versionsOf(state), state.state === "owned");
+  async #write(entries: readonly Entry[], effect: "updated" | "repaired", context: PlanContext): Promise<SyncResult> {
+    const { resource, owner, state, current, report, signal } = context;
+    const gathered = await gatherContent(entries, current, state, signal);
+    if (gathered === "unavailable") return { report, next: DONE };
+    if ("condition" in gathered) return failed(report, gathered, state.state === "owned");
     const { content, synced, fetched } = gathered;
     const objection = reviewContent(resource, fetched, content, current.content);
-    if (objection !== undefined) return unchanged({ state, readyCondition: objection });
+    if (objection !== undefined) return { report: { ...report, readyCondition: objection }, next: DONE };
 
-    const { api, owner, targets, contentKey } = this.#options;
+    const { api, targets, contentKey } = this.#options;
     const descriptor = targetDescriptor[resource.target.kind];
     const type = resource.target.kind === "Secret" ? (resource.target.type ?? "Opaque") : undefined;
     const digest = contentDigest(contentKey, { type, content, synced });
@@ -154,30 +149,7 @@ export class TargetWriter<C extends Candidate> {
     targets.recordWrite(resource, written);
     const versions = new Map([...synced].map(([key, { version }]) => [key, version]));
     const changed = !exists || !isSameContent(content, current.content);
-    return { ...unchangedOutcome(readyCondition, versions), effect: exists ? effect : "created", changed };
-  }
-
-  /** @throws RetryLaterError when the target is not the one that the plan was decided for: another owner may have taken it */
-  async #read({ resource, state, signal }: PlanContext<C>): Promise<CurrentTarget> {
-    if (state.state !== "owned") return noTarget;
-    const { api, contentKey, targets } = this.#options;
-    const { kind, name } = resource.target;
-    const object = await api
-      .get(targetDescriptor[kind], { namespace: resource.namespace, name }, signal)
-      .catch((error: unknown) => {
-        if (!isKubeError(error, "NotFound")) throw error;
-        targets.recordDelete(resource, state.uid);
-        throw new RetryLaterError("the target was deleted concurrently");
-      });
-    const { uid, resourceVersion } = object.metadata;
-    if (uid !== state.uid || resourceVersion !== state.resourceVersion) {
-      targets.recordRead(resource, object);
-      throw new RetryLaterError("the target was changed concurrently");
-    }
-    const content = readContent(kind, object);
-    const type = typeof object.type === "string" ? object.type : undefined;
-    const digest = contentDigest(contentKey, { type, content, synced: state.synced });
-    return { object, content, trusted: digest === state.content && !state.annotationsCorrupted };
+    return { report: { ...report, effect: exists ? effect : "created", changed, versions }, next: DONE };
   }
 }
 

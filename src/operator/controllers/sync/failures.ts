@@ -1,28 +1,11 @@
 import type { Reason } from "../../api/reasons.ts";
 import { isKubeError, type KubeError } from "../../kube/kube-error.ts";
-import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import type { PermanentCode, VaultError } from "../../vault-client/vault-error.ts";
-
-/** Result of a failed reconcile: a Ready condition that lasts until something changes, or a retry that leaves Ready unchanged. */
-export type SyncFailure =
-  | { readonly kind: "final"; readonly readyCondition: ReadyCondition; readonly retryAfterMs: number | undefined }
-  | { readonly kind: "retry"; readonly reason: Reason; readonly message: string; readonly retryAfterMs: number | undefined };
-
-/** The reconcile failed in a way that a retry may resolve. The queue waits for at least `retryAfterMs`. */
-export class RetryLaterError extends Error {
-  readonly retryAfterMs: number | undefined;
-
-  constructor(reason: string, retryAfterMs?: number) {
-    super(reason);
-    this.name = "RetryLaterError";
-    this.retryAfterMs = retryAfterMs;
-  }
-}
+import { DONE, type Failure, lasting, retryable, waitFor } from "./sync-result.ts";
 
 /** Retry interval in milliseconds for failures whose fix the operator cannot observe, such as a permission or a quota. */
 const SLOW_RETRY_MS = 60_000;
-const FIRST_RETRY_MS = 1_000;
 
 const permanentReason: Readonly<Record<PermanentCode, Reason>> = {
   secret_not_found: "SourceMissing",
@@ -43,21 +26,21 @@ const permanentReason: Readonly<Record<PermanentCode, Reason>> = {
 };
 
 /** Maps an error of the vault while reading an entry. The text of the error contains no value. */
-export function vaultFailure(error: VaultError, source: string): SyncFailure {
+export function vaultFailure(error: VaultError, source: string): Failure {
   const message = `${source}: ${error.message}`;
   switch (error.kind) {
     case "transient":
-      return { kind: "retry", reason: "VaultUnreachable", message, retryAfterMs: error.retryAfterMs ?? FIRST_RETRY_MS };
+      return retryable("VaultUnreachable", message, error.retryAfterMs);
     case "rate-limited":
-      return { kind: "retry", reason: "RateLimited", message, retryAfterMs: error.retryAfterMs };
+      return retryable("RateLimited", message, error.retryAfterMs);
     case "auth":
-      return { kind: "retry", reason: "AuthFailed", message, retryAfterMs: error.retryAfterMs ?? SLOW_RETRY_MS };
+      return retryable("AuthFailed", message, error.retryAfterMs ?? SLOW_RETRY_MS);
     case "unexpected-response":
-      return { kind: "retry", reason: "UnexpectedResponse", message, retryAfterMs: SLOW_RETRY_MS };
+      return retryable("UnexpectedResponse", message, SLOW_RETRY_MS);
     case "refused":
-      return { kind: "retry", reason: "ConnectionNotReady", message, retryAfterMs: SLOW_RETRY_MS };
+      return retryable("ConnectionNotReady", message, SLOW_RETRY_MS);
     case "permanent":
-      return { kind: "final", readyCondition: notReady(permanentReason[error.code], message), retryAfterMs: SLOW_RETRY_MS };
+      return lasting(permanentReason[error.code], message, waitFor("connection", SLOW_RETRY_MS));
   }
 }
 
@@ -75,36 +58,35 @@ const isTooLong = (error: KubeError): boolean =>
 const isImmutable = (error: KubeError): boolean =>
   error.causes.some(({ field }) => ["type", "data", "binaryData", "immutable"].includes(field.split(".")[0] ?? ""));
 
-function finalFailure(reason: Reason, message: string, retryAfterMs?: number): SyncFailure {
-  return { kind: "final", readyCondition: notReady(reason, message), retryAfterMs };
-}
-
 /** Maps an error of the API server while writing a target; `undefined` if the caller has to handle it. */
-export function writeFailure(error: unknown, resource: SyncResource): SyncFailure | undefined {
+export function writeFailure(error: unknown, resource: SyncResource): Failure | undefined {
   if (!isKubeError(error)) return undefined;
   const target = `the ${resource.target.kind} ${resource.target.name}`;
+  const later = waitFor("time", SLOW_RETRY_MS);
   switch (error.kind) {
     case "Invalid":
-      if (isTooLong(error))
-        return finalFailure("TooLarge", `the API server rejected ${target} as too large: split the content over several targets`);
+      if (isTooLong(error)) return tooLargeFor(target);
       return isImmutable(error)
-        ? finalFailure("TargetImmutable", `${target} cannot be changed (${fields(error)}): delete it; the operator recreates it`)
-        : finalFailure("TargetRejected", `the API server rejected ${target}: ${fields(error)}`, SLOW_RETRY_MS);
+        ? lasting("TargetImmutable", `${target} cannot be changed (${fields(error)}): delete it; the operator recreates it`, DONE)
+        : lasting("TargetRejected", `the API server rejected ${target}: ${fields(error)}`, later);
     case "TooLarge":
-      return finalFailure("TooLarge", `the API server rejected ${target} as too large: split the content over several targets`);
+      return tooLargeFor(target);
     case "Forbidden":
-      return finalFailure(
+      return lasting(
         "TargetForbidden",
         `permission denied: ${error.operation}; add it to the RBAC rules of the operator's ServiceAccount`,
-        SLOW_RETRY_MS,
+        later,
       );
     case "QuotaExceeded":
-      return finalFailure(
+      return lasting(
         "QuotaExceeded",
         `a quota of the namespace ${resource.namespace} does not allow ${target}: raise the quota, or free some of it`,
-        SLOW_RETRY_MS,
+        later,
       );
     default:
       return undefined;
   }
 }
+
+const tooLargeFor = (target: string): Failure =>
+  lasting("TooLarge", `the API server rejected ${target} as too large: split the content over several targets`, DONE);

@@ -11,11 +11,11 @@ import {
   UnexpectedResponse,
   type VaultError,
 } from "../../vault-client/vault-error.ts";
-import { vaultFailure, writeFailure } from "./sync-failure.ts";
+import { vaultFailure, writeFailure } from "./failures.ts";
 
 describe("vaultFailure", () => {
-  test.each<[string, VaultError, string, number]>([
-    ["retries a transient error with backoff", new TransientError("expose", "timeout"), "VaultUnreachable", 1_000],
+  test.each<[string, VaultError, string, number | undefined]>([
+    ["retries a transient error with backoff", new TransientError("expose", "timeout"), "VaultUnreachable", undefined],
     [
       "retries a transient error after the requested delay",
       new TransientError("expose", "server_error", { status: 503, retryAfterMs: 7_000 }),
@@ -32,8 +32,11 @@ describe("vaultFailure", () => {
     ["retries a rejected token slowly", new AuthError("expose", "token"), "AuthFailed", 60_000],
     ["retries a malformed response slowly", new UnexpectedResponse("expose", "key_value"), "UnexpectedResponse", 60_000],
     ["retries an untrusted vault slowly", new RefusedError("expose", "redirect"), "ConnectionNotReady", 60_000],
-  ])("%s and keeps Ready", (_, error, reason, retryAfterMs) => {
-    expect(vaultFailure(error, "db")).toEqual({ kind: "retry", reason, message: `db: ${error.message}`, retryAfterMs });
+  ])("%s and keeps Ready", (_, error, reason, atLeastMs) => {
+    expect(vaultFailure(error, "db")).toEqual({
+      condition: { ready: false, reason, message: `db: ${error.message}` },
+      next: { outcome: "retry", cause: "vault", reason, atLeastMs },
+    });
   });
 
   test.each<[PermanentCode, string]>([
@@ -49,7 +52,10 @@ describe("vaultFailure", () => {
     ["invalid_request", "UnexpectedResponse"],
   ])("maps %s to %s and retries slowly", (code, reason) => {
     const failure = vaultFailure(new PermanentError("expose", code), "db");
-    expect(failure).toMatchObject({ kind: "final", readyCondition: { ready: false, reason }, retryAfterMs: 60_000 });
+    expect(failure).toEqual({
+      condition: { ready: false, reason, message: `db: ${failure.condition.message.slice(4)}` },
+      next: { outcome: "done", wait: { for: "connection", atMostMs: 60_000 } },
+    });
   });
 });
 
@@ -60,14 +66,15 @@ describe("writeFailure", () => {
 
   test.each(["type", "data", "binaryData", "immutable"])("reports TargetImmutable for the field %s", (field) => {
     const failure = rejected({ kind: "Invalid", status: 422, causes: [{ field, reason: "FieldValueForbidden" }] });
-    expect(failure).toMatchObject({ kind: "final", readyCondition: { reason: "TargetImmutable" }, retryAfterMs: undefined });
+    expect(failure).toMatchObject({ condition: { reason: "TargetImmutable" } });
+    expect(failure?.next).toEqual({ outcome: "done" });
   });
 
   test.each(["data[tls.crt]", "metadata.name", "metadata.annotations"])("reports TargetRejected for the field %s", (field) => {
     const failure = rejected({ kind: "Invalid", status: 422, causes: [{ field, reason: "FieldValueInvalid" }] });
-    expect(failure).toMatchObject({ kind: "final", readyCondition: { reason: "TargetRejected" }, retryAfterMs: 60_000 });
+    expect(failure).toMatchObject({ condition: { reason: "TargetRejected" }, next: { wait: { for: "time", atMostMs: 60_000 } } });
     expect(failure).toMatchObject({
-      readyCondition: { message: `the API server rejected the Secret db: ${field} (FieldValueInvalid)` },
+      condition: { message: `the API server rejected the Secret db: ${field} (FieldValueInvalid)` },
     });
   });
 
@@ -75,8 +82,12 @@ describe("writeFailure", () => {
     ["TooLarge", "TooLarge", undefined],
     ["Forbidden", "TargetForbidden", 60_000],
     ["QuotaExceeded", "QuotaExceeded", 60_000],
-  ])("maps %s to %s", (kind, reason, retryAfterMs) => {
-    expect(rejected({ kind })).toMatchObject({ kind: "final", readyCondition: { ready: false, reason }, retryAfterMs });
+  ])("maps %s to %s", (kind, reason, atMostMs) => {
+    const wait = atMostMs === undefined ? undefined : { for: "time", atMostMs };
+    expect(rejected({ kind })).toMatchObject({
+      condition: { ready: false, reason },
+      next: { outcome: "done", ...(wait && { wait }) },
+    });
   });
 
   test.each<KubeErrorDetails["kind"]>([

@@ -1,0 +1,61 @@
+import { findCondition } from "../../api/conditions.ts";
+import { type Remembered, type Resolution, resolveItem } from "../../sync/resolve.ts";
+import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
+import { earlierItem, type SyncStatus } from "../../sync/sync-status.ts";
+import { sourceId, type TargetState } from "../../sync/target.ts";
+import type { Snapshot } from "../../vault-client/connection.ts";
+import type { OpenConnection } from "../connection/connection-registry.ts";
+import type { SourceKind } from "./source-kind.ts";
+
+/** The deadlines of the sources of one resource, and the connection that listed them; a status lists a limited number of items. */
+export interface Deadlines {
+  readonly connection: string;
+  readonly byItem: ReadonlyMap<string, number>;
+}
+
+/** What the items of a resource are resolved from. */
+export interface ResolveInput {
+  readonly source: SourceKind;
+  readonly resource: SyncResource;
+  readonly before: SyncStatus;
+  /** The result of {@link deadlinesOf} after the last reconcile in this process. */
+  readonly deadlines: Deadlines | undefined;
+  readonly access: OpenConnection;
+  readonly snapshot: Snapshot;
+  readonly now: number;
+}
+
+/** Returns which entry and version of the vault each item refers to, given what this target has and what was listed before. */
+export function resolveItems(input: ResolveInput, state: TargetState): Resolution[] {
+  const { source, resource, access, snapshot, now } = input;
+  return resource.items.map((item) => {
+    const candidates = source.candidates(snapshot, item, access);
+    return resolveItem(resource, item, candidates, rememberedOf(input, item, state), now);
+  });
+}
+
+function rememberedOf({ before, deadlines, access, snapshot }: ResolveInput, item: SyncItem, state: TargetState): Remembered {
+  const synced = state.state === "owned" ? state.synced.get(item.targetKey) : undefined;
+  const earlier = earlierItem(before, item);
+  const missingSince = snapshot.missingSince(item.source, item.owner);
+  const otherOwner = item.owner !== undefined && synced?.source !== sourceId(access.vault, item.source, item.owner);
+  // A resource that was suspended did not follow the lists.
+  const isFollowed = before.connection === access.id && findCondition(before.conditions, "Ready")?.reason !== "Suspended";
+  const reported = isFollowed ? earlier?.deleteAt : undefined;
+  const listed = deadlines?.connection === access.id ? deadlines.byItem.get(deadlineKey(item)) : undefined;
+  const deleteAt = otherOwner ? undefined : deadlines === undefined ? reported : listed;
+  return { synced, sameName: earlier !== undefined, deleteAt, missingSince };
+}
+
+/** Returns the deadlines to remember until the next reconcile. */
+export function deadlinesOf(connection: string, resolutions: readonly Resolution[]): Deadlines {
+  const byItem = new Map<string, number>();
+  for (const resolution of resolutions) {
+    const deleteAt =
+      "deleteAt" in resolution ? resolution.deleteAt : "candidate" in resolution ? resolution.candidate.deleteAt : undefined;
+    if (deleteAt !== undefined) byItem.set(deadlineKey(resolution.item), deleteAt);
+  }
+  return { connection, byItem };
+}
+
+const deadlineKey = ({ targetKey, source, owner = "" }: SyncItem): string => `${targetKey}\n${source}\n${owner}`;

@@ -1,0 +1,56 @@
+import type { ReconcileResult, Wait } from "../../runtime/controller.ts";
+import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
+import type { Report } from "../../sync/report.ts";
+import type { Reason } from "../../api/reasons.ts";
+
+/** The result of one reconcile: what to report, and when to reconcile again. */
+export interface SyncResult {
+  /** `undefined`: nothing can be reported yet. */
+  readonly report: Report | undefined;
+  readonly next: ReconcileResult;
+}
+
+/** Maximum wait in milliseconds for a state whose change requeues the resource: it limits the cost of a missed change. */
+const MAX_WAIT_MS = 5 * 60_000;
+/** Time in milliseconds after which an object is read again that the watch does not show. */
+export const TARGET_WAIT_MS = 30_000;
+
+export const DONE: ReconcileResult = { outcome: "done" };
+
+/** Returns the result of a reconcile that can only continue when this changes. */
+export function waitFor(what: Wait["for"], atMostMs = MAX_WAIT_MS): ReconcileResult {
+  return { outcome: "done", wait: { for: what, atMostMs } };
+}
+
+/** Returns the result of a reconcile that found another state of the target than the one it decided for. */
+export const targetChanged = (reason: string): SyncResult => ({
+  report: undefined,
+  next: { outcome: "retry", cause: "target", reason },
+});
+
+/** A failure of one reconcile: the condition that describes it, and when to try again. */
+export interface Failure {
+  readonly condition: ReadyCondition;
+  readonly next: ReconcileResult;
+}
+
+/** Returns a failure of the vault that a retry may resolve. The backoff is at least `atLeastMs`. */
+export function retryable(reason: Reason, message: string, atLeastMs?: number): Failure {
+  return { condition: notReady(reason, message), next: { outcome: "retry", cause: "vault", reason, atLeastMs } };
+}
+
+/** Returns a failure that lasts until something changes; it is checked after `wait` at the latest. */
+export function lasting(reason: Reason, message: string, next: ReconcileResult): Failure {
+  return { condition: notReady(reason, message), next };
+}
+
+/**
+ * Returns the result of a failed reconcile. A failure that is retried leaves Ready unchanged if there is a target; without one,
+ * Ready reports the failure.
+ */
+export function failed(report: Report, { condition, next }: Failure, hasTarget: boolean): SyncResult {
+  if (next.outcome === "done") return { report: { ...report, readyCondition: condition }, next };
+  const { reason, message } = condition;
+  const readyCondition = hasTarget ? undefined : condition;
+  return { report: { ...report, readyCondition, reconciling: { reason, message } }, next };
+}

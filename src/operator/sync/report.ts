@@ -1,0 +1,50 @@
+import type { Reason } from "../api/reasons.ts";
+import type { ReadyCondition } from "./ready-condition.ts";
+import type { Resolution } from "./resolve.ts";
+
+/** The Reconciling condition of a resource whose last attempt failed and is being retried. It may be Ready nevertheless. */
+interface ReconcilingCondition {
+  readonly reason: Reason;
+  readonly message: string;
+}
+
+/** What one reconcile found and did: everything that the status, the events and the log entry are computed from. */
+export interface Report {
+  /** `undefined`: Ready stays unchanged, because nothing new is known. */
+  readonly readyCondition: ReadyCondition | undefined;
+  readonly reconciling: ReconcilingCondition | undefined;
+  /** Change of the target; `repaired` when it reverted an external one. */
+  readonly effect: "none" | "created" | "updated" | "repaired" | "deleted";
+  /** The bytes of the target differ from before; a new version may have the same bytes. */
+  readonly changed: boolean;
+  /** Version by key of the target, as far as known. */
+  readonly versions: ReadonlyMap<string, number>;
+  /** `undefined`: the items stay unchanged. */
+  readonly resolutions: readonly Resolution[] | undefined;
+  /** `connectionId` of the connection that the resolutions are from. */
+  readonly connection: string | undefined;
+  /** Time of the last response of the vault in milliseconds, while its lists are too old. */
+  readonly staleSince: number | undefined;
+}
+
+/** Returns the report of a reconcile that changed nothing, with `changes`. */
+export function reportOf(readyCondition: ReadyCondition | undefined, changes: Partial<Report> = {}): Report {
+  return {
+    readyCondition,
+    reconciling: undefined,
+    effect: "none",
+    changed: false,
+    versions: new Map(),
+    resolutions: undefined,
+    connection: undefined,
+    staleSince: undefined,
+    ...changes,
+  };
+}
+
+/** Adds what an earlier reconcile did and could not report, because writing the status failed. */
+export function withUnreported(report: Report, earlier: Report | undefined): Report {
+  if (earlier === undefined) return report;
+  const effect = report.effect === "none" ? earlier.effect : report.effect;
+  return { ...report, effect, changed: report.changed || earlier.changed };
+}
