@@ -26,7 +26,9 @@ export async function serveEndpoints({ listen, metrics, isReady }: EndpointsOpti
   ]);
   const server = createServer((request, response) => {
     const respond = routes.get(request.url?.split("?")[0] ?? "") ?? (async () => notFound);
-    void respond().then(({ status, type, body }) => response.writeHead(status, { "content-type": type }).end(body));
+    void respond()
+      .catch(() => failed)
+      .then(({ status, type, body }) => response.writeHead(status, { "content-type": type }).end(body));
   });
   server.requestTimeout = REQUEST_TIMEOUT_MS;
   server.listen(listen.port, listen.host);
@@ -43,4 +45,5 @@ export async function serveEndpoints({ listen, metrics, isReady }: EndpointsOpti
 }
 
 const notReady = { status: 503, type: "text/plain", body: "not ready: waiting for the initial lists from the API server\n" };
+const failed = { status: 500, type: "text/plain", body: "the metrics cannot be collected\n" };
 const notFound = { status: 404, type: "text/plain", body: "try /healthz, /readyz or /metrics\n" };
