@@ -18,10 +18,14 @@ export interface ReflectorsOptions {
   readonly logger: Logger;
 }
 
-/** Removes the managed fields of a custom resource, which are often larger than the rest. */
-function withoutManagedFields(object: KubeObject): KubeObject {
-  const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
+/** The annotation in which `kubectl apply` keeps a copy of the whole object. */
+const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
+
+/** Removes what the operator does not read from a custom resource, which is often larger than the rest. */
+function withoutCopies(object: KubeObject): KubeObject {
+  const { managedFields: _, annotations, ...metadata } = object.metadata;
+  const { [LAST_APPLIED]: __, ...others } = annotations ?? {};
+  return { ...object, metadata: { ...metadata, annotations: others } };
 }
 
 /**
@@ -35,9 +39,9 @@ export function createReflectors(options: ReflectorsOptions) {
   const labelSelector = `${MANAGED_BY_LABEL}=${MANAGED_BY}`;
   const target = { labelSelector, metadataOnly: true, project: targetMetadata };
   return {
-    connections: reflector({ resource: vaultConnectionKind, project: withoutManagedFields }),
-    secrets: reflector({ resource: vaultSecretKind, project: withoutManagedFields }),
-    files: reflector({ resource: vaultFileKind, project: withoutManagedFields }),
+    connections: reflector({ resource: vaultConnectionKind, project: withoutCopies }),
+    secrets: reflector({ resource: vaultSecretKind, project: withoutCopies }),
+    files: reflector({ resource: vaultFileKind, project: withoutCopies }),
     targetSecrets: reflector<TargetMetadata>({ resource: SECRETS, ...target }),
     targetConfigMaps: reflector<TargetMetadata>({ resource: CONFIG_MAPS, ...target }),
     credentials: reflector<string | undefined>({

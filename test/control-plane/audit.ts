@@ -33,6 +33,8 @@ export interface RequestFilter {
   readonly namespace?: string;
   readonly name?: string;
   readonly userAgent?: RegExp;
+  /** Path and query. */
+  readonly uri?: RegExp;
 }
 
 export function matches(event: AuditEvent, filter: RequestFilter): boolean {
@@ -45,6 +47,7 @@ export function matches(event: AuditEvent, filter: RequestFilter): boolean {
     same(filter.subresource, objectRef?.subresource) &&
     same(filter.namespace, objectRef?.namespace) &&
     same(filter.name, objectRef?.name) &&
+    (filter.uri === undefined || filter.uri.test(event.requestURI)) &&
     (filter.userAgent === undefined || filter.userAgent.test(event.userAgent ?? ""))
   );
 }

@@ -42,6 +42,7 @@ describe("deploy/base", () => {
     ["watch", "secrets", "--all-namespaces"],
     ["update", "vaultsecrets", "--subresource=status", "--namespace=default"],
     ["create", "configmaps", "--namespace=default"],
+    ["patch", "secrets", "--namespace=default"],
     ["patch", "events.events.k8s.io", "--namespace=default"],
     ["update", "leases/vaultsync", "--namespace=vaultsync-system"],
   ])("RBAC allows the operator to %s %s", async (verb, resource, ...more) => {
@@ -50,7 +51,6 @@ describe("deploy/base", () => {
 
   test.each([
     ["update", "vaultsecrets", "--namespace=default"],
-    ["patch", "secrets", "--namespace=default"],
     ["delete", "vaultconnections", "--namespace=default"],
     ["update", "leases/other", "--namespace=vaultsync-system"],
     ["create", "leases", "--namespace=default"],

@@ -66,9 +66,10 @@ test("five intervals without changes cost five list requests and no request to t
   expect(operator.exited).toBe(false);
 });
 
-test("the operator opens at most 15 connections to the API server", () => {
-  // Six watches, a pool of eight for requests, one for the lease.
-  expect(proxy.accepted).toBeLessThanOrEqual(15);
+test("the operator opens at most 36 connections to the API server, and keeps 30", () => {
+  // Six streamed lists, six watches, and a pool for 16 writes and 8 reads.
+  expect(proxy.accepted).toBeLessThanOrEqual(36);
+  expect(proxy.open).toBeLessThanOrEqual(30);
 });
 
 test("no value appears in logs, events, statuses, annotations or metrics", async () => {

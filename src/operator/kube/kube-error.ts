@@ -16,8 +16,9 @@
  * | TooLarge | the object exceeds a limit of the API server | send a smaller object |
  * | Timeout | no response in time; a write may have happened | retry later |
  * | Unavailable | no connection, a reset, or a 5xx; a write may have happened | retry later |
+ * | NotServed | the API server does not serve the resource (not a proxy's page): its CRD is not installed | install it |
  * | NotLeader | the write was not sent, because this process does not hold the lease | none |
- * | Unexpected | anything else: an unreadable response, a redirect, a resource that is not served | investigate |
+ * | Unexpected | anything else: an unreadable response, a redirect, a proxy's page | investigate |
  */
 export type KubeErrorKind =
   | "NotFound"
@@ -33,6 +34,7 @@ export type KubeErrorKind =
   | "TooLarge"
   | "Timeout"
   | "Unavailable"
+  | "NotServed"
   | "NotLeader"
   | "Unexpected";
 

@@ -207,7 +207,7 @@ test("unknown credentials are Unauthorized", async () => {
   expect((await failure(nobody.get(SECRETS, { namespace, name: "any" }, forever))).kind).toBe("Unauthorized");
 });
 
-test("a resource that is not served is not NotFound", async () => {
+test("a resource that is not served is NotServed", async () => {
   const nothing: ResourceDescriptor = {
     group: "no.such.group",
     version: "v1",
@@ -215,7 +215,7 @@ test("a resource that is not served is not NotFound", async () => {
     kind: "Thing",
     namespaced: true,
   };
-  expect((await failure(client.get(nothing, { namespace, name: "any" }, forever))).kind).toBe("Unexpected");
+  expect((await failure(client.get(nothing, { namespace, name: "any" }, forever))).kind).toBe("NotServed");
 });
 
 test("hundreds of requests share a few TLS connections", async () => {

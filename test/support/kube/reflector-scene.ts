@@ -37,7 +37,9 @@ export class ReflectorScene {
   private constructor(server: LoopbackApiServer, project: (object: KubeObject) => string) {
     this.server = server;
     server.handler = ({ query }, response, socket) => {
-      if (query.has("watch")) this.#watch(query, response, socket);
+      // As an API server without streaming lists, so that a list is one request that is not a watch.
+      if (query.has("sendInitialEvents")) json(response, 422, failureStatus(422, "Invalid"));
+      else if (query.has("watch")) this.#watch(query, response, socket);
       else this.#list(response);
     };
     const log = (fields: object, message: string): void => void this.logged.push(JSON.stringify({ ...fields, message }));

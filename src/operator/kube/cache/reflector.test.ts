@@ -78,11 +78,58 @@ test("after a truncated line the reflector receives the event again from the las
   expect(scene.changes).toEqual(["added a/one", "added a/two"]);
 });
 
-test("a malformed line is handled like a disconnect", async () => {
+test.each(["<html>\n", '{"type":"ADDED","object":{}}\n', '{"type":"ADDED"}\n'])(
+  "after the unreadable line %j the reflector lists again and reports differences",
+  async (line) => {
+    const scene = await ReflectorScene.start([object("gone", "1")]);
+    const first = await scene.nextWatch();
+    scene.items = [object("new", "131")];
+    scene.listVersion = "140";
+    first.response.write(line);
+    expect((await scene.nextWatch()).from).toBe("140");
+    expect(scene.changes.slice(1)).toEqual(["deleted a/gone", "added a/new"]);
+  },
+);
+
+test("when the API server no longer serves the resource, all objects are reported as deleted", async () => {
+  const scene = await ReflectorScene.start([object("one", "1")]);
+  const watch = await scene.nextWatch();
+  scene.failWatch = (response) => void response.writeHead(404, { "audit-id": "1" }).end("404 page not found\n");
+  watch.response.end();
+  await scene.until(() => scene.changes.length === 2);
+  expect(scene.changes[1]).toBe("deleted a/one");
+});
+
+test("a 404 of a proxy leaves the store unchanged", async () => {
+  const scene = await ReflectorScene.start([object("one", "1")]);
+  const watch = await scene.nextWatch();
+  let failed = 0;
+  scene.failWatch = (response) => {
+    failed += 1;
+    response.writeHead(404).end("404 page not found\n");
+  };
+  scene.items = null;
+  watch.response.end();
+  await scene.until(() => failed > 0 && scene.lists.length > 2);
+  expect(scene.changes).toEqual(["added a/one"]);
+});
+
+test("the reflector reports a reconnect once, as soon as a watch or list succeeds after failures", async () => {
   const scene = await ReflectorScene.start([]);
+  let reconnects = 0;
+  scene.reflector.onReconnect(() => (reconnects += 1));
   const first = await scene.nextWatch();
-  first.response.write("<html>\n");
-  expect((await scene.nextWatch()).from).toBe("100");
+  expect(reconnects).toBe(0);
+  first.socket.resetAndDestroy();
+  const second = await scene.nextWatch();
+  await scene.until(() => reconnects === 1);
+  scene.items = null;
+  second.response.write("<html>\n");
+  await scene.until(() => scene.lists.length === 3);
+  expect(reconnects).toBe(1);
+  scene.items = [];
+  await scene.nextWatch();
+  expect(reconnects).toBe(2);
 });
 
 test.each<[string, (scene: ReflectorScene, watch: OpenWatch) => void]>([

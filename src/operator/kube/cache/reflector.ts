@@ -41,13 +41,17 @@ const SHORT_WATCH_MS = 1_000;
 /** Delays of 0.8 … 30 s as in client-go, because `Backoff` waits between half and the whole of these. */
 const BACKOFF = { baseMs: 1_600, maxMs: 30_000 };
 
+/** Failures after which no watch can continue from the last version. A reader that skips an unreadable event misses it. */
+const LIST_AGAIN = ["Gone", "Unexpected", "NotServed"] as const;
+
 /**
  * Keeps a store equal to a collection of the API server: lists it, then watches it.
  *
  * Guarantees:
  * - No error ends it, not even one of a handler.
  * - After a disconnect it resumes from the last version seen.
- * - When that version is too old (410), it lists again and reports the differences, deletions included.
+ * - When that version is too old (410), or an event is unreadable, it lists again and reports the differences, deletions included.
+ * - When the server no longer serves the resource, it reports all its objects as deleted: nobody observes their deletion later.
  * - A new object under an old name is reported as a deletion and an addition; an unchanged object is not reported.
  * - Until the first list, and while the server is unavailable, the store is unchanged.
  */
@@ -55,10 +59,12 @@ export class Reflector<T> {
   readonly #options: ReflectorOptions<T>;
   readonly #store = new ObjectStore<T>();
   readonly #handlers = new Set<(change: StoreChange<T>) => void>();
+  readonly #reconnectHandlers = new Set<() => void>();
   readonly #synced = Promise.withResolvers<void>();
   readonly #backoff: Backoff;
   readonly #log: Logger;
   #state: ReflectorState = { name: "Empty" };
+  #disconnected = false;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -85,6 +91,12 @@ export class Reflector<T> {
   onChange(handler: (change: StoreChange<T>) => void): Disposable {
     this.#handlers.add(handler);
     return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
+  }
+
+  /** Calls the handler when the first list or watch after a failure succeeds. */
+  onReconnect(handler: () => void): Disposable {
+    this.#reconnectHandlers.add(handler);
+    return { [Symbol.dispose]: () => void this.#reconnectHandlers.delete(handler) };
   }
 
   /** Lists and watches until the signal is aborted; then resolves. Never rejects. */
@@ -129,7 +141,9 @@ export class Reflector<T> {
         const stored = this.#project(key, object);
         if (stored) next.set(key, stored);
       }
+      for (const object of page.deleted ?? []) next.delete(keyOf(object.metadata));
     }
+    this.#reconnected();
     this.#notify(this.#store.replaceAll(next));
     this.#log.debug({ objects: next.size, resourceVersion }, "listed");
     return resourceVersion;
@@ -142,7 +156,8 @@ export class Reflector<T> {
     let silenceMs = (timeoutSeconds + 5) * 1_000;
     using silence = new Deadline(clock, silenceMs, signal);
     const startedAt = clock.monotonic();
-    const options = { ...this.#scope(), resourceVersion: from, timeoutSeconds };
+    const onOpen = (): void => this.#reconnected();
+    const options = { ...this.#scope(), resourceVersion: from, timeoutSeconds, onOpen };
     let received = false;
     for await (const event of api.watch(resource, options, silence.signal)) {
       if (event.type === "bookmark") silenceMs = Math.min(silenceMs, SILENCE_AFTER_BOOKMARK_MS);
@@ -193,8 +208,16 @@ export class Reflector<T> {
     }
   }
 
+  #reconnected(): void {
+    if (!this.#disconnected) return;
+    this.#disconnected = false;
+    for (const handler of this.#reconnectHandlers) handler();
+  }
+
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
-    this.#state = isKubeError(error, "Gone") ? { name: "Empty" } : resumeState(this.#state);
+    this.#disconnected = true;
+    if (isKubeError(error, "NotServed")) this.#notify(this.#store.replaceAll(new Map()));
+    this.#state = isKubeError(error, ...LIST_AGAIN) ? { name: "Empty" } : resumeState(this.#state);
     const requestedMs = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
     const delayMs = Math.max(requestedMs, this.#backoff.next());
     const reason = isKubeError(error) ? error.message : nameOf(error);

@@ -48,6 +48,14 @@ export function decodeEvent(resource: ResourceDescriptor, value: unknown, operat
   }
 }
 
+/** Reports whether a line ends the initial events of a streamed list. */
+export function isEndOfInitialEvents(value: unknown): boolean {
+  const object = isObject(value) && value["type"] === "BOOKMARK" ? value["object"] : undefined;
+  const metadata = isObject(object) ? object["metadata"] : undefined;
+  const annotations = isObject(metadata) ? metadata["annotations"] : undefined;
+  return isObject(annotations) && annotations["k8s.io/initial-events-end"] === "true";
+}
+
 /** Returns the Status of an ERROR event, or `undefined` for any other line. */
 export function statusOfErrorEvent(value: unknown): unknown {
   return isObject(value) && value["type"] === "ERROR" ? (value["object"] ?? null) : undefined;

@@ -9,10 +9,12 @@ export interface ListOptions {
   readonly metadataOnly?: boolean | undefined;
 }
 
-/** One page of a list. */
+/** One page of a list. An item replaces one of the same name on an earlier page. */
 export interface ListPage {
   readonly items: readonly KubeObject[];
-  /** The version at which a watch continues; the same on every page of one list. */
+  /** Objects of earlier pages, and of this one, that were deleted during the list. */
+  readonly deleted?: readonly KubeObject[];
+  /** The version at which a watch continues; that of the last page counts. */
   readonly resourceVersion: string;
 }
 
@@ -21,6 +23,8 @@ export interface WatchOptions extends ListOptions {
   readonly resourceVersion: string;
   /** Time in seconds after which the server ends the watch. */
   readonly timeoutSeconds: number;
+  /** Called when the server has accepted the watch, before the first event. */
+  readonly onOpen?: () => void;
 }
 
 export type WatchEvent =
@@ -55,7 +59,10 @@ export interface KubeApi {
   get(resource: ResourceDescriptor, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject>;
   /** Like `get`, but the server sends only the metadata (`PartialObjectMetadata`). */
   getMetadata(resource: ResourceDescriptor, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject>;
-  /** Lists the whole collection in pages of 500 objects. Rejects with `Gone` when it took too long and has to start again. */
+  /**
+   * Lists the whole collection in pages of up to 500 objects, as a stream where the server has streaming lists. Rejects with `Gone`
+   * when it took too long and has to start again.
+   */
   list(resource: ResourceDescriptor, options: ListOptions, signal: AbortSignal): AsyncIterable<ListPage>;
   /**
    * Yields the events after `resourceVersion`. Ends when the server ends the watch or closes the connection between two events.

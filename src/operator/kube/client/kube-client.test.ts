@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { connectClient, kubeErrorOf } from "../../../../test/support/kube/connected-client.ts";
 import { failureStatus, json, type RequestHandler } from "../../../../test/support/kube/loopback-api-server.ts";
+import { pump } from "../../../../test/support/clock/pump.ts";
+import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import type { KubeErrorKind } from "../kube-error.ts";
 import type { WatchEvent } from "./kube-api.ts";
 import { ALL_NAMESPACES, SECRETS, type KubeObject } from "../resource.ts";
@@ -70,6 +72,7 @@ test("replace and patch without a resourceVersion send nothing", async () => {
 
 test("list requests one page after the other", async () => {
   await using pair = await connectClient(({ query }, response) => {
+    if (query.has("sendInitialEvents")) return json(response, 422, failureStatus(422, "Invalid"));
     const page = query.get("continue") ?? "1";
     const next = page === "3" ? {} : { continue: String(Number(page) + 1) };
     json(response, 200, {
@@ -89,11 +92,68 @@ test("list requests one page after the other", async () => {
     ["40", "Secret 2"],
     ["40", "Secret 3"],
   ]);
-  expect(pair.server.requests.map(({ query }) => [query.get("limit"), query.get("labelSelector")])).toEqual([
+  expect(pair.server.requests.slice(1).map(({ query }) => [query.get("limit"), query.get("labelSelector")])).toEqual([
     ["500", "x=y"],
     ["500", "x=y"],
     ["500", "x=y"],
   ]);
+});
+
+interface Line {
+  type: string;
+  object: object;
+}
+
+const added = (name: string, type = "ADDED"): Line => ({ type, object: { metadata: { ...ref, name, resourceVersion: "6" } } });
+const bookmark = (resourceVersion: string, end = true): Line => {
+  const annotations = end ? { "k8s.io/initial-events-end": "true" } : {};
+  return { type: "BOOKMARK", object: { metadata: { resourceVersion, annotations } } };
+};
+
+test("list is streamed where the server supports it", async () => {
+  const lines = [added("1"), bookmark("5", false), added("2"), added("1", "DELETED"), added("2", "MODIFIED"), bookmark("9")];
+  const closed = Promise.withResolvers<void>();
+  await using pair = await connectClient((_, response) => {
+    response.on("close", () => closed.resolve());
+    response.write(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  });
+  const options = { namespace: "a", metadataOnly: true, fieldSelector: "x=y" };
+  const pages = await collect(pair.client.list(SECRETS, options, forever));
+  const names = (objects: readonly KubeObject[] = []): string[] => objects.map(({ metadata }) => metadata.name);
+  expect(pages.map(({ items, deleted, resourceVersion }) => [names(items), names(deleted), resourceVersion])).toEqual([
+    [["1", "2"], ["1"], "6"],
+    [["2"], [], "9"],
+  ]);
+  expect(pages[1]?.items[0]?.kind).toBe("Secret");
+  expect(Object.fromEntries(pair.server.requests[0]?.query ?? [])).toEqual({
+    watch: "true",
+    sendInitialEvents: "true",
+    resourceVersionMatch: "NotOlderThan",
+    allowWatchBookmarks: "true",
+    fieldSelector: "x=y",
+  });
+  await closed.promise;
+});
+
+test("a streamed list that the server ends early is Unavailable", async () => {
+  await using pair = await connectClient((_, response) => void response.end(`${JSON.stringify(added("1"))}\n`));
+  const list = collect(pair.client.list(SECRETS, { namespace: "a" }, forever));
+  expect(await kubeErrorOf(list)).toMatchObject({ kind: "Unavailable", reason: "IncompleteList" });
+});
+
+test("a server that never ends a streamed list is asked for pages from then on", async () => {
+  const clock = new VirtualClock();
+  await using pair = await connectClient(
+    ({ query }, response) => {
+      if (query.has("sendInitialEvents")) response.write(`${JSON.stringify(added("1"))}\n`);
+      else json(response, 200, { metadata: { resourceVersion: "40" }, items: [] });
+    },
+    { clock },
+  );
+  const list = (): Promise<unknown> => pump(clock, collect(pair.client.list(SECRETS, { namespace: "a" }, forever)));
+  expect((await kubeErrorOf(list())).kind).toBe("Timeout");
+  expect(clock.monotonic()).toBeLessThan(11_000);
+  expect(await list()).toEqual([{ items: [], resourceVersion: "40" }]);
 });
 
 test("watch yields the events and ends when the server ends it", async () => {

@@ -10,6 +10,9 @@ import type {
   WatchOptions,
 } from "./kube-api.ts";
 import { type ApiRequest, JSON_TYPE, RequestSender, type RequestSenderOptions, type WriteFence } from "./request-sender.ts";
+import { readStreamedList, STREAMED_LIST } from "./streamed-list.ts";
+import { Deadline } from "../../../lib/deadline.ts";
+import { isKubeError, KubeError } from "../kube-error.ts";
 import { ALL_NAMESPACES, apiVersionOf, collectionPath, keyOf, pathOf } from "../resource.ts";
 import type { KubeObject, ObjectRef, ResourceDescriptor } from "../resource.ts";
 
@@ -19,6 +22,8 @@ export interface KubeClientOptions extends RequestSenderOptions {
 }
 
 const PAGE_SIZE = 500;
+/** Time between two pages of a streamed list after which lists are requested in pages, in milliseconds. */
+const LIST_SILENCE_MS = 10_000;
 
 const AS_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const AS_METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
@@ -29,6 +34,7 @@ export class KubeClient implements KubeApi, AsyncDisposable {
   readonly #requests: RequestSender;
   readonly #fence: WriteFence | undefined;
   readonly #fieldManager: string;
+  #streamsLists = true;
 
   constructor(options: KubeClientOptions, fence?: WriteFence, requests = new RequestSender(options)) {
     this.#options = options;
@@ -60,6 +66,15 @@ export class KubeClient implements KubeApi, AsyncDisposable {
   }
 
   async *list(resource: ResourceDescriptor, options: ListOptions, signal: AbortSignal): AsyncGenerator<ListPage> {
+    if (this.#streamsLists) {
+      try {
+        return yield* this.#streamList(resource, options, signal);
+      } catch (error) {
+        // A server without streaming lists rejects the query before the first page.
+        if (!isKubeError(error, "Invalid")) throw error;
+        this.#streamsLists = false;
+      }
+    }
     const query = selectors(options);
     query.set("limit", String(PAGE_SIZE));
     const operation = `list ${resource.plural}`;
@@ -74,16 +89,11 @@ export class KubeClient implements KubeApi, AsyncDisposable {
   }
 
   async *watch(resource: ResourceDescriptor, options: WatchOptions, signal: AbortSignal): AsyncGenerator<WatchEvent> {
-    const query = selectors(options);
-    query.set("watch", "true");
-    query.set("allowWatchBookmarks", "true");
-    query.set("resourceVersion", options.resourceVersion);
-    query.set("timeoutSeconds", String(options.timeoutSeconds));
-    const operation = `watch ${resource.plural}`;
-    const path = `${collectionPath(resource, options.namespace)}?${query.toString()}`;
-    const accept = options.metadataOnly ? AS_METADATA : JSON_TYPE;
-    for await (const line of this.#requests.stream({ method: "GET", path, operation, signal, accept })) {
-      yield decodeEvent(resource, line, operation);
+    const { resourceVersion, timeoutSeconds } = options;
+    const query = { watch: "true", allowWatchBookmarks: "true", resourceVersion, timeoutSeconds: String(timeoutSeconds) };
+    const request = watchRequest(resource, { ...options, query }, signal);
+    for await (const line of this.#requests.stream(request, options.onOpen)) {
+      yield decodeEvent(resource, line, request.operation);
     }
   }
 
@@ -149,6 +159,24 @@ export class KubeClient implements KubeApi, AsyncDisposable {
     return decodeObject(resource, await this.#send(request), request.operation);
   }
 
+  async *#streamList(resource: ResourceDescriptor, options: ListOptions, signal: AbortSignal): AsyncGenerator<ListPage> {
+    using silence = new Deadline(this.#options.clock, LIST_SILENCE_MS, signal);
+    const request = watchRequest(resource, { ...options, query: STREAMED_LIST }, silence.signal);
+    const { operation } = request;
+    try {
+      const lines = this.#requests.stream(request);
+      for await (const page of readStreamedList(lines, { resource, operation, pageSize: PAGE_SIZE })) {
+        yield page;
+        silence.restart(LIST_SILENCE_MS);
+      }
+    } catch (error) {
+      if (!silence.expired) throw error;
+      // A server that does not know the query sends the objects, and never the end.
+      this.#streamsLists = false;
+      throw new KubeError({ kind: "Timeout", operation, reason: "IncompleteList" });
+    }
+  }
+
   #send(request: ApiRequest): Promise<unknown> {
     return this.#requests.send(request, this.#fence);
   }
@@ -157,6 +185,18 @@ export class KubeClient implements KubeApi, AsyncDisposable {
 /** Names an operation in errors, e.g. `get secrets team-a/db`. */
 function named(verb: string, resource: ResourceDescriptor, ref: ObjectRef): string {
   return `${verb} ${resource.plural} ${keyOf(ref)}`;
+}
+
+function watchRequest(
+  resource: ResourceDescriptor,
+  options: ListOptions & { readonly query: Record<string, string> },
+  signal: AbortSignal,
+): ApiRequest {
+  const query = selectors(options);
+  for (const [name, value] of Object.entries(options.query)) query.set(name, value);
+  const path = `${collectionPath(resource, options.namespace)}?${query.toString()}`;
+  const accept = options.metadataOnly ? AS_METADATA : JSON_TYPE;
+  return { method: "GET", path, operation: `watch ${resource.plural}`, signal, accept };
 }
 
 function selectors(options: ListOptions): URLSearchParams {

@@ -80,13 +80,15 @@ export class RequestSender implements AsyncDisposable {
   }
 
   /**
-   * Yields the objects of a stream that has no time limit of its own. Ends when the server ends it between two lines.
+   * Yields the lines of a stream, parsed, whose time the caller limits. Calls `onOpen` when the server has accepted it. Ends when
+   * the server ends it between two lines.
    * @throws KubeError for a failed request, an ERROR event, a reset, or an unreadable line
    */
-  async *stream({ path, operation, signal, accept = JSON_TYPE }: ApiRequest): AsyncGenerator {
+  async *stream({ path, operation, signal, accept = JSON_TYPE }: ApiRequest, onOpen?: () => void): AsyncGenerator {
     const request: KubeRequest = { method: "GET", path, operation, headers: { accept }, pool: "watches", signal };
     const response = await this.#transport.send(request);
     if (response.statusCode !== 200) throw await this.#failure(response, request);
+    onOpen?.();
     try {
       for await (const line of readJsonLines(response.body, operation)) {
         const status = statusOfErrorEvent(line);
@@ -140,12 +142,13 @@ export class RequestSender implements AsyncDisposable {
 
   async #failure(response: Dispatcher.ResponseData, request: KubeRequest): Promise<KubeError> {
     const text = await response.body.text();
-    const header = response.headers["retry-after"];
+    const header = (name: string): string | undefined => [response.headers[name] ?? []].flat()[0];
     return responseError({
       operation: request.operation,
       status: response.statusCode,
       body: jsonOrUndefined(text),
-      retryAfter: Array.isArray(header) ? header[0] : header,
+      retryAfter: header("retry-after"),
+      auditId: header("audit-id"),
       now: this.#clock.now(),
     });
   }

@@ -30,6 +30,8 @@ export interface FailedResponse {
   /** The parsed body; `undefined` when it is not JSON. */
   readonly body: unknown;
   readonly retryAfter?: string | undefined;
+  /** The header that the API server adds to each of its responses, and a proxy in front of it to none of its own. */
+  readonly auditId?: string | undefined;
   /** Wall-clock time in ms, for a `Retry-After` that is a date. */
   readonly now: number;
 }
@@ -41,7 +43,7 @@ export function responseError(response: FailedResponse): KubeError {
   const seconds = status?.details.retryAfterSeconds;
   return new KubeError({
     operation: response.operation,
-    kind: status ? kindOf(response.status, status) : kindOfBareCode(response.status),
+    kind: status ? kindOf(response.status, status) : kindWithoutStatus(response),
     status: response.status,
     reason: word(status?.reason ?? ""),
     causes: status?.details.causes.map(cleanCause) ?? [],
@@ -73,6 +75,11 @@ function kindOf(code: number, status: Status): KubeErrorKind {
     default:
       return kindOfBareCode(code);
   }
+}
+
+/** The API server responds with plain text for the path of a resource that it does not serve. */
+function kindWithoutStatus({ status, auditId }: FailedResponse): KubeErrorKind {
+  return status === 404 && auditId !== undefined ? "NotServed" : kindOfBareCode(status);
 }
 
 /**
