@@ -30,7 +30,7 @@ function operatorOptions(): Option[] {
       "--namespace <name>",
       "namespace of the operator's lease and content key (default: that of the pod or kubeconfig, then vaultsync-system)",
     ),
-    option("--watch-namespace <name>", "only namespace to watch (default: all namespaces)"),
+    option("--namespaces <names>", "comma-separated namespaces to watch (default: all)").argParser(parseList),
     option("--no-leader-elect", "no leader election; safe only where no second operator can run"),
     option("--listen <host:port>", "address that serves /healthz, /readyz and /metrics")
       .argParser(parseListenAddress)

@@ -2,11 +2,17 @@ import { z } from "zod";
 
 const listen = z.object({ host: z.string(), port: z.int().min(0).max(65_535) });
 
+/** The name of a namespace, as the API server accepts it (RFC 1123). */
+const namespaceName = z
+  .string()
+  .max(63)
+  .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, "expected the name of a namespace");
+
 /** All settings of the operator; `vaultsync operator --help` describes them. */
 const schema = z.object({
   kubeconfig: z.string().min(1).optional(),
   namespace: z.string().min(1).optional(),
-  watchNamespace: z.string().min(1).optional(),
+  namespaces: z.array(namespaceName).min(1).optional(),
   leaderElect: z.boolean().default(true),
   listen: listen.default({ host: "0.0.0.0", port: 8080 }),
   allowHttp: z.boolean().default(false),

@@ -13,7 +13,7 @@ import type { Random } from "../lib/random.ts";
 import type { Redacted } from "../lib/redacted.ts";
 import type { EventRecorder } from "./kube/event-recorder.ts";
 import type { KubeApi } from "./kube/client/kube-api.ts";
-import type { Reflector } from "./kube/cache/reflector.ts";
+import type { ReflectorGroup } from "./kube/cache/reflector-group.ts";
 import type { StoreChange } from "./kube/cache/object-store.ts";
 import type { ControllerObserver } from "./runtime/controller.ts";
 import type { Reflectors } from "./reflectors.ts";
@@ -101,7 +101,7 @@ export class Controllers implements AsyncDisposable {
 }
 
 /** Calls the handler for every current object, as added, and for every later change. */
-function replayAndSubscribe<T>(reflector: Reflector<T>, handler: (change: StoreChange<T>) => void): Disposable {
+function replayAndSubscribe<T>(reflector: ReflectorGroup<T>, handler: (change: StoreChange<T>) => void): Disposable {
   for (const [key, now] of reflector.store.entries()) handler({ type: "added", key, now });
   return reflector.onChange(handler);
 }

@@ -46,7 +46,7 @@ export async function runOperator(config: OperatorConfig, deps: OperatorDependen
   const namespace = config.namespace ?? credentials.namespace ?? DEFAULT_NAMESPACE;
   const { concurrency } = config;
   await using client = new KubeClient({ credentials, clock, concurrency, fieldManager: FIELD_MANAGER });
-  const reflectors = createReflectors({ api: client, namespace: config.watchNamespace ?? ALL_NAMESPACES, clock, random, logger });
+  const reflectors = createReflectors({ api: client, namespaces: config.namespaces ?? [ALL_NAMESPACES], clock, random, logger });
   let running: Controllers | undefined;
   const metrics = operatorMetrics(deps.metrics, () => sizesOf(reflectors, running));
   let ready = false;
@@ -152,7 +152,7 @@ async function waitForInitialLists(
   signal: AbortSignal,
 ): Promise<boolean> {
   using _ = clock.timer(SLOW_START_MS, () => {
-    const waiting = Object.values(reflectors).filter(({ state }) => state.name === "Empty" || state.name === "Listing");
+    const waiting = Object.values(reflectors).filter(({ listing }) => listing);
     logger.warn(
       { count: waiting.length },
       "still waiting for the initial lists; are the CRDs installed (kubectl apply -f crds/) and the RBAC rules applied?",

@@ -5,14 +5,14 @@ import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
 import type { KubeApi } from "./kube/client/kube-api.ts";
-import { Reflector, type ReflectorOptions } from "./kube/cache/reflector.ts";
+import { ReflectorGroup, type ReflectorGroupOptions } from "./kube/cache/reflector-group.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "./kube/resource.ts";
 import type { TargetMetadata } from "./sync/target.ts";
 
 export interface ReflectorsOptions {
   readonly api: KubeApi;
-  /** One namespace, or `ALL_NAMESPACES`. */
-  readonly namespace: string;
+  /** The namespaces to watch; `[ALL_NAMESPACES]` for all. */
+  readonly namespaces: readonly string[];
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -34,8 +34,8 @@ function withoutCopies(object: KubeObject): KubeObject {
  */
 export function createReflectors(options: ReflectorsOptions) {
   const reflector = <T>(
-    part: Pick<ReflectorOptions<T>, "resource" | "labelSelector" | "fieldSelector" | "metadataOnly" | "project">,
-  ) => new Reflector<T>({ ...options, ...part });
+    part: Pick<ReflectorGroupOptions<T>, "resource" | "labelSelector" | "fieldSelector" | "metadataOnly" | "project">,
+  ) => new ReflectorGroup<T>({ ...options, ...part });
   const labelSelector = `${MANAGED_BY_LABEL}=${MANAGED_BY}`;
   const target = { labelSelector, metadataOnly: true, project: targetMetadata };
   return {

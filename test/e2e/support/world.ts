@@ -106,7 +106,7 @@ export class World implements AsyncDisposable {
 
   /** Starts an operator for this namespace only, so that test files can run in parallel. */
   startOperator(): Promise<OperatorProcess> {
-    return this.startClusterOperator(["--watch-namespace", this.namespace, "--no-leader-elect"]);
+    return this.startClusterOperator(["--namespaces", this.namespace, "--no-leader-elect"]);
   }
 
   /** Starts an operator for the whole cluster with leader election, as deploy/base does. No other operator may run meanwhile. */

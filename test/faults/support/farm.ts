@@ -96,7 +96,7 @@ export class Farm implements AsyncDisposable {
 
   /** Starts an operator for this namespace only, so that test files can run in parallel. */
   async startOperator(args: readonly string[] = ["--no-leader-elect"]): Promise<OperatorProcess> {
-    const all = ["--watch-namespace", this.namespace, ...args, ...(this.#options.args ?? [])];
+    const all = ["--namespaces", this.namespace, ...args, ...(this.#options.args ?? [])];
     const operator = await OperatorProcess.start(this.kubeconfig, all, this.#options.process);
     this.operators.push(operator);
     return operator;

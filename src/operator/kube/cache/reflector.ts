@@ -51,7 +51,7 @@ const LIST_AGAIN = ["Gone", "Unexpected", "NotServed"] as const;
  * - No error ends it, not even one of a handler.
  * - After a disconnect it resumes from the last version seen.
  * - When that version is too old (410), or an event is unreadable, it lists again and reports the differences, deletions included.
- * - When the server no longer serves the resource, it reports all its objects as deleted: nobody observes their deletion later.
+ * - When the server no longer serves the resource, it reports all its objects as deleted: no later event does.
  * - A new object under an old name is reported as a deletion and an addition; an unchanged object is not reported.
  * - Until the first list, and while the server is unavailable, the store is unchanged.
  */

@@ -110,6 +110,8 @@ const bookmark = (resourceVersion: string, end = true): Line => {
   return { type: "BOOKMARK", object: { metadata: { resourceVersion, annotations } } };
 };
 
+const names = (objects: readonly KubeObject[] = []): string[] => objects.map(({ metadata }) => metadata.name);
+
 test("list is streamed where the server supports it", async () => {
   const lines = [added("1"), bookmark("5", false), added("2"), added("1", "DELETED"), added("2", "MODIFIED"), bookmark("9")];
   const closed = Promise.withResolvers<void>();
@@ -119,7 +121,6 @@ test("list is streamed where the server supports it", async () => {
   });
   const options = { namespace: "a", metadataOnly: true, fieldSelector: "x=y" };
   const pages = await collect(pair.client.list(SECRETS, options, forever));
-  const names = (objects: readonly KubeObject[] = []): string[] => objects.map(({ metadata }) => metadata.name);
   expect(pages.map(({ items, deleted, resourceVersion }) => [names(items), names(deleted), resourceVersion])).toEqual([
     [["1", "2"], ["1"], "6"],
     [["2"], [], "9"],
