@@ -57,8 +57,9 @@ const inner: Record<string, Record<string, string[]>> = {
     mail: ["accounts", "store", "metrics"],
     "web-app": ["accounts", "http", "context"],
     teams: ["accounts", "store", "context", "errors"],
-    files: ["accounts", "http", "store", "crypto", "context", "errors"],
-    secrets: ["accounts", "access", "http", "store", "crypto", "context", "errors", "limits"],
+    waiting: ["store", "errors"],
+    files: ["accounts", "http", "store", "waiting", "crypto", "context", "errors"],
+    secrets: ["accounts", "access", "http", "store", "waiting", "crypto", "context", "errors", "limits"],
     rotation: ["secrets", "files", "store", "crypto"],
     sharing: ["secrets", "teams", "accounts", "access", "store", "context"],
     routes: [

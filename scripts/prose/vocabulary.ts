@@ -50,5 +50,5 @@ export const exceptions: readonly { readonly path: RegExp; readonly text: RegExp
   { path: /^CONTRIBUTING\.md$/, text: /^\| .* \| .* \|$/, reason: "the table of replacements" },
   { path: /./, text: /\b(?:letters, digits|consist of letters|lower-case letters)\b/i, reason: "letters of the alphabet" },
   { path: /\.test\.ts$/, text: /nobody@example\.com/, reason: "an address without an account" },
-  { path: /sql-list-revisions\.ts$/, text: /person:/, reason: "subjects stored in list_revisions" },
+  { path: /(?:sql-list-revisions|subjects)\.ts$/, text: /person:/, reason: "subjects stored in list_revisions" },
 ];

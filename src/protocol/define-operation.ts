@@ -75,6 +75,8 @@ export interface OperationDefinition {
   readonly response: z.ZodType | typeof octetStream;
   /** The response has an etag, and `if-none-match` may turn it into 304. */
   readonly etag?: true;
+  /** With `if-none-match`, the preference `wait` makes the request wait until the list changes. */
+  readonly waits?: true;
   /** The response is a list without values and tokens, so that it may be compressed (docs/design/vault-contract.md#compression). */
   readonly compressible?: true;
   /** Codes in addition to those of every operation. */

@@ -5,6 +5,7 @@ import type { AuditLog } from "./audit/audit-log.ts";
 import type { KeyRing } from "./crypto/key-ring.ts";
 import type { Limits, PasswordCost } from "./limits.ts";
 import type { Store } from "./store/store.ts";
+import type { WaitingLists } from "./waiting/waiting-lists.ts";
 import type { VaultMetrics } from "./metrics.ts";
 
 /** Policy for a value whose `expiration_time` has passed: serve it, or deny it with `secret_expired`. */
@@ -37,6 +38,8 @@ export interface VaultContext {
   readonly audit: AuditLog | undefined;
   /** Origin of the web application as users reach it, without a trailing slash; set once the server listens. */
   readonly appUrl: () => string;
+  /** Lists that wait for a change. */
+  readonly waiting: WaitingLists;
   /** Wake it after committing an email to the outbox. */
   readonly mailer: { wake(): void };
 }

@@ -68,14 +68,28 @@ function addTransportRules(app: FastifyInstance): void {
   });
 }
 
+/** Ends waits when the server stops, and closes each connection after the response in flight. */
+function addGracefulStop(app: FastifyInstance, { waiting }: VaultContext): void {
+  let stopping = false;
+  app.addHook("preClose", async () => {
+    stopping = true;
+    waiting.release();
+  });
+  app.addHook("onSend", async (_request, reply, payload) => {
+    if (stopping) reply.header("connection", "close");
+    return payload;
+  });
+}
+
 function addObservation(app: FastifyInstance, { metrics, logger }: VaultContext): void {
+  app.decorateRequest("waitedMs");
   app.addHook("onResponse", async (request, reply) => {
     const operation = request.routeOptions.config?.operation?.name;
     const fields = { requestId: request.id, operation, status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) };
     logger.debug(fields, "completed request");
     if (request.routeOptions.url === "/metrics") return;
     metrics.requests.inc({ operation: operation ?? "none", status: String(reply.statusCode) });
-    metrics.duration.observe({ operation: operation ?? "none" }, reply.elapsedTime / 1000);
+    metrics.duration.observe({ operation: operation ?? "none" }, (reply.elapsedTime - (request.waitedMs ?? 0)) / 1000);
   });
 }
 
@@ -125,6 +139,7 @@ export async function createHttpServer(context: VaultContext, options: HttpServe
     globalDecompression: false,
   });
   addTransportRules(app);
+  addGracefulStop(app, context);
   // Before the audit log, which drops the cookies of a response that it withholds.
   await app.register(fastifyCookie);
   if (context.audit) auditRequests(app, context.audit);

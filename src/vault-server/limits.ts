@@ -29,6 +29,9 @@ export interface Limits {
   readonly emailIntervalMs: number;
   /** Timeout for a whole request, for example a slow upload, in milliseconds. */
   readonly requestTimeoutMs: number;
+  /** Maximum number of lists that wait for a change, in total and of one account; further ones do not wait. */
+  readonly waitingLists: number;
+  readonly waitingListsPerAccount: number;
   /** Maximum number of logins waiting for password hashing; further ones are rejected with `rate_limited`. */
   readonly loginQueue: number;
 }
@@ -52,6 +55,8 @@ export const defaultLimits: Limits = {
   emailsPerAddress: 20,
   emailIntervalMs: 60_000,
   requestTimeoutMs: 300_000,
+  waitingLists: 20_000,
+  waitingListsPerAccount: 200,
   loginQueue: 500,
 };
 

@@ -25,6 +25,10 @@ export class VaultMetrics {
     help: "Total number of attempts to send an email by kind (invitation, confirmation) and outcome (sent, failed, given_up).",
     labels: ["kind", "outcome"],
   });
+  readonly waitingLists = this.registry.gauge({
+    name: "vaultsync_vault_waiting_lists",
+    help: "Number of requests that wait for a change of their list.",
+  });
   readonly emailsWaiting = this.registry.gauge({
     name: "vaultsync_vault_emails_waiting",
     help: "Number of emails in the outbox at the last poll.",

@@ -26,6 +26,7 @@ import { openStore } from "./store/open-store.ts";
 import type { Store } from "./store/store.ts";
 import { startSweeper } from "./sweeper.ts";
 import { addGeneratedUser, type NewUser } from "./accounts/users.ts";
+import { WaitingLists } from "./waiting/waiting-lists.ts";
 import { VaultMetrics } from "./metrics.ts";
 
 export interface VaultServerOptions extends HttpServerOptions {
@@ -96,6 +97,7 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
     passwordCost,
     unmatchableHash: unmatchableHash(passwordCost),
     scopes: new ScopeCache(),
+    waiting: new WaitingLists({ store, clock, limits, metrics }),
     requestRate: new TokenBuckets(clock, limits.requestsPerSecond, limits.requestBurst),
     appUrl,
     audit,
@@ -125,6 +127,7 @@ export async function startVaultServer(options: VaultServerOptions): Promise<Vau
   await using started = new AsyncDisposableStack();
   const store = started.use(await openStore(options.data));
   await checkMasterKey(store, keys);
+  await store.listen();
   let appUrl = options.appUrl === undefined ? "" : new URL(options.appUrl).origin;
   const mail = started.use(await openMail(options.mail ?? {}, options.data, options.logger ?? silentLogger));
   const audit =

@@ -1,5 +1,6 @@
 import { octetStream, type OperationDefinition, type OperationLink, type RequestLimits } from "../define-operation.ts";
 import { MAX_TAGS } from "../entity-tags.ts";
+import { MAX_WAIT_SECONDS } from "../preferences.ts";
 import { errorCodes } from "../error-codes.ts";
 import { errorsOf } from "./errors-of.ts";
 import { toJsonSchema, type JsonSchema } from "./json-schema.ts";
@@ -54,6 +55,14 @@ const ifNoneMatch: HeaderParameter = {
   schema: { type: "string", pattern: `^[^,]*(,[^,]*){0,${MAX_TAGS - 1}}$` },
 };
 
+const prefer: HeaderParameter = {
+  name: "prefer",
+  in: "header",
+  required: false,
+  description: `\`wait=N\` with if-none-match: respond when the list changes, after N seconds (at most ${MAX_WAIT_SECONDS}) at the latest.`,
+  schema: { type: "string", examples: ["wait=50"] },
+};
+
 function headerParameters({ properties = {}, required = [] }: JsonSchema): HeaderParameter[] {
   return Object.entries(properties).map(([name, property]) => {
     const { description = "", ...schema } = typeof property === "object" ? property : {};
@@ -70,9 +79,10 @@ function requestOf({ request, example }: OperationDefinition, limits: RequestLim
   return [headerParameters(toJsonSchema(request.headers(limits))), { "multipart/form-data": form }];
 }
 
-function successResponses({ response, etag, example, links = [] }: OperationDefinition): Record<string, Response> {
+function successResponses({ response, etag, waits, example, links = [] }: OperationDefinition): Record<string, Response> {
   const names: HeaderName[] = ["x-request-id"];
   if (etag) names.push("etag");
+  if (waits) names.push("preference-applied");
   if (response === octetStream) names.push("x-file-version");
   const headers = headerRefs(names);
   const content: Content =
@@ -104,9 +114,9 @@ function errorResponses(definition: OperationDefinition): Record<string, Respons
 
 /** Returns the operation as a server with these limits offers it. */
 export function operationItem(definition: OperationDefinition, limits: RequestLimits): OperationItem {
-  const { name, tag, summary, description, authentication, etag } = definition;
+  const { name, tag, summary, description, authentication, etag, waits } = definition;
   const [headers, content] = requestOf(definition, limits);
-  const parameters = [...headers, ...(etag ? [ifNoneMatch] : [])];
+  const parameters = [...headers, ...(etag ? [ifNoneMatch] : []), ...(waits ? [prefer] : [])];
   return {
     operationId: name,
     tags: [tag],

@@ -14,6 +14,7 @@ export const listFile = defineOperation({
   request: callerRequest,
   response: z.object({ files: z.array(fileRecord) }),
   etag: true,
+  waits: true,
   compressible: true,
   errors: [],
   audit: { intent: "never", fields: [] },

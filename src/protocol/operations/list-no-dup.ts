@@ -16,6 +16,7 @@ export const listNoDup = defineOperation({
   request: callerRequest,
   response: z.object({ secrets: z.array(secretRecord) }),
   etag: true,
+  waits: true,
   compressible: true,
   errors: [],
   audit: { intent: "never", fields: [] },

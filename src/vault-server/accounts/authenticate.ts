@@ -5,6 +5,7 @@ import { canonicalEmail } from "../../protocol/email-address.ts";
 import { sentSessionToken } from "./session-cookie.ts";
 import { requireSession, type SessionRequest } from "./sessions.ts";
 import { tokenDigest } from "./opaque-token.ts";
+import type { Credential } from "../store/credential.ts";
 import { countRequest } from "./token-buckets.ts";
 
 /** Authenticated user of a request and the scope of the token. */
@@ -12,12 +13,14 @@ export interface Caller {
   /** Canonical email. */
   readonly email: string;
   readonly scope: Scope;
+  readonly credential: Credential;
 }
 
 /** Resolves the credentials of a request. @throws ServiceError `invalid_token`, `csrf_failed`, `rate_limited`, in this order */
 async function identify(context: VaultContext, request: SessionRequest): Promise<Caller> {
   if (request.headers.authorization === undefined && sentSessionToken(request, context.appUrl()) !== undefined) {
-    return { email: (await requireSession(context, request)).email, scope: unlimitedScope };
+    const { email, digest, expiresAt } = await requireSession(context, request);
+    return { email, scope: unlimitedScope, credential: { kind: "session", digest, expiresAt } };
   }
   const digest = tokenDigest(request.headers.authorization ?? "");
   const token = await context.store.read(({ tokens }) => tokens.findAccess(digest));
@@ -25,7 +28,8 @@ async function identify(context: VaultContext, request: SessionRequest): Promise
     throw errors.invalidAccessToken();
   }
   countRequest(context, digest);
-  return { email: token.email, scope: context.scopes.parse(token.scope) };
+  const { email, expiresAt } = token;
+  return { email, scope: context.scopes.parse(token.scope), credential: { kind: "token", digest, expiresAt } };
 }
 
 /**

@@ -21,6 +21,9 @@ export interface LiveSession {
   /** Canonical email. */
   readonly email: string;
   readonly token: string;
+  readonly digest: string;
+  /** Wall-clock time; extended by use. */
+  readonly expiresAt: number;
 }
 
 /** Parts of a request that authenticate a session. */
@@ -29,8 +32,9 @@ export type SessionRequest = Pick<FastifyRequest, "headers" | "cookies">;
 /** Starts a session of a user who has just authenticated. */
 export async function openSession({ sessions }: Transaction, email: string, now: number): Promise<LiveSession> {
   const token = newToken();
-  await sessions.insert({ digest: tokenDigest(token), email, createdAt: now, expiresAt: now + IDLE_MS });
-  return { email, token };
+  const session = { digest: tokenDigest(token), email, createdAt: now, expiresAt: now + IDLE_MS };
+  await sessions.insert(session);
+  return { ...session, token };
 }
 
 /** Returns what the web application learns about a session. */
@@ -62,7 +66,7 @@ export async function currentSession(context: VaultContext, request: SessionRequ
   if (token === undefined || !session) return undefined;
   countRequest(context, session.digest);
   await extend(context, session);
-  return { email: session.email, token };
+  return { ...session, token };
 }
 
 /**
@@ -76,7 +80,7 @@ export async function requireSession(context: VaultContext, request: SessionRequ
   requireCsrfToken(request.headers, context.appUrl(), token);
   countRequest(context, session.digest);
   await extend(context, session);
-  return { email: session.email, token };
+  return { ...session, token };
 }
 
 /**

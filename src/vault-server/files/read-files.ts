@@ -2,13 +2,14 @@ import type { FileRecord, FileVersionRecord } from "../../protocol/responses.ts"
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { timestamp } from "../http/timestamp.ts";
+import type { Transaction } from "../store/store.ts";
 import type { FileVersion, StoredFile } from "../store/records.ts";
 import { openDigest, readBlob } from "./blob.ts";
 import { errors } from "../errors.ts";
 
-/** Lists the caller's files by name in code point order, with versions in ascending order. */
-export async function listFiles(context: VaultContext, caller: Caller): Promise<FileRecord[]> {
-  const all = await context.store.read(({ files }) => files.list(caller.email));
+/** Lists a user's files by name in code point order, with versions in ascending order. */
+export async function listFiles(context: VaultContext, { files }: Transaction, email: string): Promise<FileRecord[]> {
+  const all = await files.list(email);
   const recordOf = (file: StoredFile, version: FileVersion): FileVersionRecord => ({
     version: version.version,
     size: version.size,

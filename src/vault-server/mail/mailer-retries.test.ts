@@ -113,6 +113,8 @@ test("sends an email again after its lease when removing it failed", async () =>
             : transaction,
         ),
       ),
+    changes: store.changes,
+    listen: () => store.listen(),
     scrub: () => store.scrub(),
     [Symbol.asyncDispose]: async () => undefined,
   };

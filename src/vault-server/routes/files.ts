@@ -2,10 +2,11 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { operations } from "../../protocol/operations.ts";
 import { authenticate } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { isKnown, sendList } from "../http/etag.ts";
+import { isKnown } from "../http/etag.ts";
 import { deleteAllFiles, deleteFile } from "../files/delete-files.ts";
+import { respondWithFiles } from "../files/list-response.ts";
 import { headerParameters } from "../files/disposition.ts";
-import { listFiles, openDownload } from "../files/read-files.ts";
+import { openDownload } from "../files/read-files.ts";
 import { sendBytes } from "../files/send-bytes.ts";
 import { upload } from "../files/upload.ts";
 import type { Limits } from "../limits.ts";
@@ -58,9 +59,7 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
     },
   });
 
-  authenticatedOperation(app, context, operations.list_file, async ({ caller, request, reply }) =>
-    sendList(request, reply, { files: await listFiles(context, caller) }),
-  );
+  authenticatedOperation(app, context, operations.list_file, ({ caller, reply }) => respondWithFiles(context, caller, reply));
 
   authenticatedOperation(app, context, operations.download_file, async ({ body, caller, request, reply }) => {
     const { version, size, sha256, content } = await openDownload(context, caller, body.filename, body.version);

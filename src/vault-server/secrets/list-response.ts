@@ -5,6 +5,9 @@ import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { isKnown, knownTags } from "../http/etag.ts";
 import { sendJson } from "../http/json-stream.ts";
+import { subjects } from "../store/subjects.ts";
+import type { Transaction } from "../store/store.ts";
+import type { ListState } from "../waiting/waiting-lists.ts";
 import { jsonOf, openList } from "./list-secrets.ts";
 import type { ListValidityCache } from "./list-validity-cache.ts";
 
@@ -25,30 +28,59 @@ function timestampOf(tag: string, current: number): number {
   return tag === "*" ? current : Number(/^"([0-9]+(?:\.[0-9]+)?)-/u.exec(tag)?.[1] ?? Number.NaN);
 }
 
+interface ListRequest {
+  readonly caller: Caller;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** Returns the tag of the client that the list of this revision still has, without reading secrets. */
+function sameTag(
+  { caller, request }: ListRequest,
+  validity: ListValidityCache,
+  revision: string,
+  asOf: number,
+): string | undefined {
+  const { email } = caller;
+  const digest = digestOf(caller, revision);
+  return knownTags(request)
+    .map((tag) => timestampOf(tag, validity.since(email, revision, asOf)))
+    .filter((timestamp) => validity.isSame(email, revision, timestamp, asOf))
+    .map((timestamp) => tagOf(timestamp, digest))
+    .find((tag) => isKnown(request, tag));
+}
+
 /**
  * Responds to `list_no_dup`. An unchanged list is recognized by its revision, without reading secrets: a list is polled far more
- * often than it changes.
+ * often than it changes. A client that prefers to wait gets the response when its list changes.
+ * @throws ServiceError `invalid_token` when the token or session ends while the list waits
  */
 export async function respondWithList(
   context: VaultContext,
   validity: ListValidityCache,
-  { caller, request, reply }: { caller: Caller; request: FastifyRequest; reply: FastifyReply },
+  list: ListRequest,
 ): Promise<FastifyReply> {
-  const { email } = caller;
-  const asOf = context.clock.now();
-  const known = await context.store.read(({ listRevisions }) => listRevisions.of(email));
+  const { caller, reply } = list;
   reply.header("cache-control", "private, no-cache");
-  const digest = digestOf(caller, known);
-  const same = knownTags(request)
-    .map((tag) => timestampOf(tag, validity.since(email, known, asOf)))
-    .filter((timestamp) => validity.isSame(email, known, timestamp, asOf))
-    .map((timestamp) => tagOf(timestamp, digest))
-    .find((tag) => isKnown(request, tag));
-  if (same !== undefined) return reply.header("etag", same).status(304).send();
+  const read = async ({ listRevisions }: Transaction): Promise<ListState> => {
+    const { revision, subjects: watched } = await listRevisions.of(caller.email);
+    const now = context.clock.now();
+    return {
+      sameTag: sameTag(list, validity, revision, now),
+      subjects: watched,
+      until: validity.until(caller.email, revision, now),
+    };
+  };
+  const { sameTag: tag } = await context.waiting.settle({ caller, reply, subject: subjects.user(caller.email), read });
+  if (tag !== undefined) return reply.header("etag", tag).status(304).send();
+  return sendWholeList(context, validity, list);
+}
 
+async function sendWholeList(context: VaultContext, validity: ListValidityCache, { caller, reply }: ListRequest) {
+  const { email } = caller;
   const list = await openList(context, caller);
   const { revision, now: from } = list;
-  reply.header("etag", tagOf(validity.since(email, revision, from), revision === known ? digest : digestOf(caller, revision)));
+  reply.header("etag", tagOf(validity.since(email, revision, from), digestOf(caller, revision)));
   const pieces = jsonOf({}, list, ({ consistent, until }) => {
     if (consistent) validity.remember(email, { revision, from, until });
   });

@@ -43,7 +43,7 @@ export async function openList({ store, clock }: VaultContext, caller: Caller): 
   const now = clock.now();
   const { ids, revision } = await store.read(async ({ secrets, listRevisions }) => ({
     ids: await secrets.listIds(email, now),
-    revision: await listRevisions.of(email),
+    revision: (await listRevisions.of(email)).revision,
   }));
   const read = (from: number): Promise<readonly SecretAccess[]> => {
     const slice = ids.slice(from, from + LIST_PAGE_SIZE);
@@ -63,7 +63,8 @@ export async function openList({ store, clock }: VaultContext, caller: Caller): 
         .filter((access) => mayRead(access) && scopeReaches(scope, access.secret.name, access.latest.metadata))
         .map((access) => secretRecord(access, access.latest, now));
     }
-    return { consistent: (await store.read(({ listRevisions }) => listRevisions.of(email))) === revision, until };
+    const { revision: last } = await store.read(({ listRevisions }) => listRevisions.of(email));
+    return { consistent: last === revision, until };
   }
   return { ids, revision, now, pages };
 }

@@ -31,6 +31,11 @@ export class ListValidityCache {
     return this.#at(email, revision, timestamp)?.from ?? timestamp;
   }
 
+  /** Returns the time until which the list of this revision is known to be the same as at a time, which it may have been only then. */
+  until(email: string, revision: string, timestamp: number): number {
+    return this.#at(email, revision, timestamp)?.until ?? timestamp;
+  }
+
   /** Reports whether the list of this revision is known to be the same at both times. */
   isSame(email: string, revision: string, one: number, other: number): boolean {
     return one === other || (this.#at(email, revision, one) !== undefined && this.#at(email, revision, other) !== undefined);

@@ -1,4 +1,5 @@
 import type { Transaction } from "./store.ts";
+import type { FileTable } from "./tables/file-table.ts";
 import type { ListRevisionTable } from "./tables/list-revision-table.ts";
 import type { SecretTable } from "./tables/secret-table.ts";
 import type { GrantTable, TeamTable } from "./tables/sharing-tables.ts";
@@ -74,13 +75,33 @@ function teamsWithRevisions(teams: TeamTable, revisions: ListRevisionTable): Tea
   };
 }
 
-/** Wraps the tables so that each write that can change a user's list of secrets gives that list a new revision. */
+function filesWithRevisions(files: FileTable, revisions: ListRevisionTable): FileTable {
+  return {
+    ...files,
+    // `insert` and `update` change no list: a file is listed once it has a version.
+    async insertVersion(fileId, version) {
+      await files.insertVersion(fileId, version);
+      await revisions.touchOwnerOfFile(fileId);
+    },
+    async removeVersion(fileId, version) {
+      await files.removeVersion(fileId, version);
+      await revisions.touchOwnerOfFile(fileId);
+    },
+    async remove(fileId) {
+      await revisions.touchOwnerOfFile(fileId);
+      await files.remove(fileId);
+    },
+  };
+}
+
+/** Wraps the tables so that each write that can change a user's list of secrets or files gives that list a new revision. */
 export function withListRevisions(tables: Transaction): Transaction {
-  const { secrets, grants, teams, listRevisions } = tables;
+  const { secrets, grants, teams, files, listRevisions } = tables;
   return {
     ...tables,
     secrets: secretsWithRevisions(secrets, listRevisions),
     grants: grantsWithRevisions(grants, listRevisions),
     teams: teamsWithRevisions(teams, listRevisions),
+    files: filesWithRevisions(files, listRevisions),
   };
 }

@@ -1,3 +1,4 @@
+import type { Changes } from "./change-feed.ts";
 import type { EmailProofTable, LoginFailureTable, SessionTable, TokenTable, UserTable } from "./tables/account-tables.ts";
 import type { FileTable } from "./tables/file-table.ts";
 import type { ListRevisionTable } from "./tables/list-revision-table.ts";
@@ -38,6 +39,10 @@ export interface Store extends AsyncDisposable {
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /** Runs `work` on one consistent snapshot, without writing. */
   read<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  /** Changes that this process committed and, after `listen`, those of other processes with the same database. */
+  readonly changes: Changes;
+  /** Starts to receive the changes of other processes, until disposed; the connection is replaced when it is lost. */
+  listen(): Promise<void>;
   /** Overwrites the bytes of removed rows, as far as the database supports it (docs/vault-server.md). */
   scrub(): Promise<void>;
 }

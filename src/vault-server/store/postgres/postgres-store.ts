@@ -7,6 +7,7 @@ import { afterLastAttempt, connectFailure, isConflict, isOutdatedPlan, postgresF
 import { migratePostgres } from "./postgres-migrate.ts";
 import { sqlTransaction } from "../sql/sql-transaction.ts";
 import { StoreUnavailableError } from "../store.ts";
+import { PostgresChanges } from "./postgres-changes.ts";
 import type { Store, Transaction } from "../store.ts";
 
 /** Maximum connections of one process; the server's `max_connections` (default 100) is shared by all replicas. */
@@ -75,6 +76,7 @@ class PostgresStore implements Store {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #pool: Pool;
+  readonly changes: PostgresChanges;
   #wiped = false;
 
   constructor(location: string, { clock = systemClock, random = systemRandom }: PostgresStoreOptions) {
@@ -85,6 +87,7 @@ class PostgresStore implements Store {
     // A lost connection is replaced when the next one is requested; its current user gets an error from the query.
     this.#pool.on("error", () => undefined);
     this.#pool.on("connect", (client) => client.on("error", () => undefined));
+    this.changes = new PostgresChanges(connectionConfig(location), this.#pool, { clock, random });
   }
 
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
@@ -112,11 +115,13 @@ class PostgresStore implements Store {
   async #transact<T>(begin: string, work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const client = await this.#connect();
     const connection = new PostgresConnection(client, () => (this.#wiped = true));
+    const changed = new Set<string>();
     try {
       await connection.exec(begin);
-      const result = await work(sqlTransaction(connection));
+      const result = await work(sqlTransaction(connection, (subject) => changed.add(subject)));
       if ((await connection.exec("COMMIT")) !== "COMMIT") throw new Error("a failed statement was ignored within a transaction");
       client.release();
+      this.changes.announce(changed);
       return result;
     } catch (error) {
       await abandon(client, error);
@@ -132,6 +137,10 @@ class PostgresStore implements Store {
     }
   }
 
+  listen(): Promise<void> {
+    return this.changes.listen();
+  }
+
   async scrub(): Promise<void> {
     if (!this.#wiped) return;
     this.#wiped = false;
@@ -145,6 +154,7 @@ class PostgresStore implements Store {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.changes[Symbol.asyncDispose]();
     await this.#pool.end();
   }
 }

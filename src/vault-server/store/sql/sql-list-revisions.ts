@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { ListRevisionTable } from "../tables/list-revision-table.ts";
+import { subjects } from "../subjects.ts";
 
 /**
  * Gives a new revision to the owner of each secret and to the users and teams it is granted to. `secretIds` is a list or a query.
@@ -13,40 +14,59 @@ function touchSql(secretIds: string): string {
         UNION SELECT 'person:' || email FROM person_grants WHERE secret_id IN (${secretIds})
         UNION SELECT 'team:' || group_id FROM team_grants WHERE secret_id IN (${secretIds})
       ) AS subjects WHERE true ORDER BY subject
-    ON CONFLICT (subject) DO UPDATE SET revision = excluded.revision`;
+    ON CONFLICT (subject) DO UPDATE SET revision = excluded.revision
+    RETURNING subject`;
 }
 
 const TOUCH_ONE = touchSql("?1");
 const TOUCH_GRANTED = touchSql("SELECT secret_id FROM team_grants WHERE group_id = ?1");
 const TOUCH_DUE = touchSql("SELECT id FROM secrets WHERE delete_at <= ?1");
+const TOUCH_OWNER_OF_FILE = `
+  INSERT INTO list_revisions (subject, revision)
+    SELECT 'files:' || owner, CAST(?2 AS text) FROM files WHERE id = ?1
+  ON CONFLICT (subject) DO UPDATE SET revision = excluded.revision
+  RETURNING subject`;
+const TOUCH_SUBJECT =
+  "INSERT INTO list_revisions (subject, revision) VALUES (?, ?) ON CONFLICT (subject) DO UPDATE SET revision = excluded.revision";
 
-export function sqlListRevisions(db: SqlConnection): ListRevisionTable {
+/** @param changed called with each subject that got a new revision in the transaction */
+export function sqlListRevisions(db: SqlConnection, changed: (subject: string) => void): ListRevisionTable {
+  const touch = async (sql: string, value: string | number): Promise<void> => {
+    for (const row of await db.all(sql, value, randomUUID())) changed(row.text("subject"));
+  };
   return {
     async of(email) {
       // The revision of a team applies to its members, so that a grant to a team of thousands writes one row.
       const rows = await db.all(
-        `SELECT r.subject AS subject, r.revision AS revision FROM list_revisions AS r WHERE r.subject = 'person:' || ?1
-         UNION ALL
-         SELECT r.subject, r.revision FROM team_members AS m JOIN list_revisions AS r ON r.subject = 'team:' || m.group_id
-           WHERE m.email = ?1
-         ORDER BY subject`,
+        `SELECT s.subject AS subject, COALESCE(r.revision, '') AS revision
+         FROM (SELECT 'person:' || ?1 AS subject UNION ALL SELECT 'team:' || group_id FROM team_members WHERE email = ?1) AS s
+         LEFT JOIN list_revisions AS r ON r.subject = s.subject ORDER BY s.subject`,
         email,
       );
-      return rows.map((row) => row.text("revision")).join(".");
+      const revisions = rows.map((row) => row.text("revision")).filter((revision) => revision !== "");
+      return { revision: revisions.join("."), subjects: rows.map((row) => row.text("subject")) };
+    },
+    async ofFiles(email) {
+      const row = await db.get("SELECT revision FROM list_revisions WHERE subject = ?", subjects.files(email));
+      return row?.text("revision");
     },
     async touchUsers(emails) {
-      const sql =
-        "INSERT INTO list_revisions (subject, revision) VALUES (?, ?) ON CONFLICT (subject) DO UPDATE SET revision = excluded.revision";
-      for (const email of [...emails].sort()) await db.run(sql, `person:${email}`, randomUUID());
+      for (const subject of emails.map(subjects.user).sort()) {
+        await db.run(TOUCH_SUBJECT, subject, randomUUID());
+        changed(subject);
+      }
+    },
+    async touchOwnerOfFile(fileId) {
+      await touch(TOUCH_OWNER_OF_FILE, fileId);
     },
     async touchUsersOfSecret(secretId) {
-      await db.run(TOUCH_ONE, secretId, randomUUID());
+      await touch(TOUCH_ONE, secretId);
     },
     async touchUsersOfTeamSecrets(groupId) {
-      await db.run(TOUCH_GRANTED, groupId, randomUUID());
+      await touch(TOUCH_GRANTED, groupId);
     },
     async touchUsersOfDueSecrets(now) {
-      await db.run(TOUCH_DUE, now, randomUUID());
+      await touch(TOUCH_DUE, now);
     },
   };
 }

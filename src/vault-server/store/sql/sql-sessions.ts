@@ -1,4 +1,5 @@
 import type { SqlConnection } from "./sql-connection.ts";
+import { subjects } from "../subjects.ts";
 import type { EmailProofTable, SessionTable } from "../tables/account-tables.ts";
 
 /** The removals of a table with an owner and an expiry in each row. */
@@ -13,9 +14,15 @@ function removals(db: SqlConnection, table: "sessions" | "email_proofs"): Pick<E
   };
 }
 
-export function sqlSessions(db: SqlConnection): SessionTable {
+/** @param changed called when credentials end before their time */
+export function sqlSessions(db: SqlConnection, changed: (subject: string) => void): SessionTable {
+  const { removeOf, removeExpired } = removals(db, "sessions");
   return {
-    ...removals(db, "sessions"),
+    removeExpired,
+    async removeOf(email) {
+      await removeOf(email);
+      changed(subjects.credentials(email));
+    },
     async find(digest) {
       const row = await db.get("SELECT * FROM sessions WHERE digest = ?", digest);
       return (
@@ -30,7 +37,8 @@ export function sqlSessions(db: SqlConnection): SessionTable {
       await db.run("UPDATE sessions SET expires_at = ? WHERE digest = ?", expiresAt, digest);
     },
     async remove(digest) {
-      await db.run("DELETE FROM sessions WHERE digest = ?", digest);
+      const removed = await db.get("DELETE FROM sessions WHERE digest = ? RETURNING email", digest);
+      if (removed) changed(subjects.credentials(removed.text("email")));
     },
   };
 }

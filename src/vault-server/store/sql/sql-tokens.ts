@@ -1,6 +1,7 @@
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { AccessToken, RefreshToken } from "../records.ts";
+import { subjects } from "../subjects.ts";
 import type { TokenTable } from "../tables/account-tables.ts";
 
 function accessTokenOf(row: Row): AccessToken {
@@ -23,7 +24,8 @@ function refreshTokenOf(row: Row): RefreshToken {
   };
 }
 
-export function sqlTokens(db: SqlConnection): TokenTable {
+/** @param changed called when credentials end before their time */
+export function sqlTokens(db: SqlConnection, changed: (subject: string) => void): TokenTable {
   return {
     async findAccess(digest) {
       const row = await db.get("SELECT * FROM access_tokens WHERE digest = ?", digest);
@@ -55,6 +57,7 @@ export function sqlTokens(db: SqlConnection): TokenTable {
     async removeOf(email) {
       await db.run("DELETE FROM refresh_tokens WHERE email = ?", email);
       await db.run("DELETE FROM access_tokens WHERE email = ?", email);
+      changed(subjects.credentials(email));
     },
     async hasLive(email, lastUsedAfter, now) {
       const row = await db.get(

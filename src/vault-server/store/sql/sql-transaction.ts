@@ -13,18 +13,21 @@ import { sqlTokens } from "./sql-tokens.ts";
 import { sqlWrappedKeys } from "./sql-wrapped-keys.ts";
 import type { Transaction } from "../store.ts";
 
-/** Returns all tables on one connection. */
-export function sqlTransaction(connection: SqlConnection): Transaction {
+/**
+ * Returns all tables on one connection.
+ * @param changed called with the subject of each change that others may wait for (`store/subjects.ts`); it has not been committed yet
+ */
+export function sqlTransaction(connection: SqlConnection, changed: (subject: string) => void): Transaction {
   return withListRevisions({
     users: sqlUsers(connection),
-    tokens: sqlTokens(connection),
-    sessions: sqlSessions(connection),
+    tokens: sqlTokens(connection, changed),
+    sessions: sqlSessions(connection, changed),
     emailProofs: sqlEmailProofs(connection),
     loginFailures: sqlLoginFailures(connection),
     secrets: sqlSecrets(connection),
     grants: sqlGrants(connection),
     teams: sqlTeams(connection),
-    listRevisions: sqlListRevisions(connection),
+    listRevisions: sqlListRevisions(connection, changed),
     files: sqlFiles(connection),
     outbox: sqlOutbox(connection),
     wrappedKeys: sqlWrappedKeys(connection),

@@ -1,4 +1,5 @@
 import { SqliteConnection } from "./sqlite-connection.ts";
+import { ChangeFeed, subjectKey } from "../change-feed.ts";
 import { sqlTransaction } from "../sql/sql-transaction.ts";
 import type { Store, Transaction } from "../store.ts";
 
@@ -6,11 +7,14 @@ import type { Store, Transaction } from "../store.ts";
 class SqliteStore implements Store {
   readonly #connection: SqliteConnection;
   readonly #transaction: Transaction;
+  readonly changes = new ChangeFeed();
+  /** Subjects that the current transaction changed. */
+  readonly #changed = new Set<string>();
   #lastTurn: Promise<unknown> = Promise.resolve();
 
   constructor(connection: SqliteConnection) {
     this.#connection = connection;
-    this.#transaction = sqlTransaction(connection);
+    this.#transaction = sqlTransaction(connection, (subject) => this.#changed.add(subject));
   }
 
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
@@ -22,10 +26,12 @@ class SqliteStore implements Store {
   }
 
   async #transact<T>(begin: string, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    this.#changed.clear();
     this.#connection.exec(begin);
     try {
       const result = await work(this.#transaction);
       this.#connection.exec("COMMIT");
+      this.changes.publish([...this.#changed].map(subjectKey));
       return result;
     } catch (error) {
       this.#connection.rollback();
@@ -38,6 +44,9 @@ class SqliteStore implements Store {
     this.#lastTurn = turn.catch(() => undefined);
     return turn;
   }
+
+  /** One server uses a data file; commands that change it meanwhile are noticed when a list is read next. */
+  async listen(): Promise<void> {}
 
   scrub(): Promise<void> {
     // secure_delete has overwritten the pages; the write-ahead log still contains their previous content.

@@ -1,10 +1,21 @@
+/** The revision of a user's list of secrets. */
+interface ListRevision {
+  readonly revision: string;
+  /** Subjects whose changes give the list a new revision (`store/subjects.ts`). */
+  readonly subjects: readonly string[];
+}
+
 /**
  * Revisions of each user's list of secrets: a list with the same revision has the same content, apart from deadlines and expiries
  * that pass. A revision is never reused. `withListRevisions` keeps them up to date within a transaction.
  */
 export interface ListRevisionTable {
-  of(email: string): Promise<string>;
+  of(email: string): Promise<ListRevision>;
+  /** Returns the revision of a user's list of files; `undefined` until it first changes, whatever its content. */
+  ofFiles(email: string): Promise<string | undefined>;
   touchUsers(emails: readonly string[]): Promise<void>;
+  /** Gives a new revision to the list of files that contains this file. */
+  touchOwnerOfFile(fileId: string): Promise<void>;
   /** Gives a new revision to every user with access to this secret. */
   touchUsersOfSecret(secretId: string): Promise<void>;
   /** Gives a new revision to every user with access to a secret that is granted to this team. */

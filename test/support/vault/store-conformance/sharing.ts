@@ -14,7 +14,10 @@ export function sharingConformance(open: OpenStore): void {
   };
 
   const revisions = () =>
-    read(async ({ listRevisions }) => [await listRevisions.of(ANN), await listRevisions.of(BOB), await listRevisions.of(EVE)]);
+    read(async ({ listRevisions }) => {
+      const lists = [await listRevisions.of(ANN), await listRevisions.of(BOB), await listRevisions.of(EVE)];
+      return lists.map(({ revision }) => revision);
+    });
 
   const changed = async (work: Parameters<typeof write>[0]): Promise<boolean[]> => {
     const before = await revisions();

@@ -1,0 +1,53 @@
+import { createHash } from "node:crypto";
+
+/** Characters of a key: 96 bits, so that a collision, which would wake a waiting list once too often, does not happen. */
+const KEY_LENGTH = 16;
+
+/** Returns the key under which changes of a subject are announced; it does not reveal the subject. */
+export function subjectKey(subject: string): string {
+  return createHash("sha256").update(subject).digest("base64url").slice(0, KEY_LENGTH);
+}
+
+/** Committed changes of lists and of credentials, announced by subject (`store/subjects.ts`). */
+export interface Changes {
+  /** False while changes of other processes do not arrive, so that waiting for one makes no sense. */
+  readonly available: boolean;
+  /** Calls `wake` after each committed change of one of these subjects, until disposed. `wake` neither throws nor watches. */
+  watch(subjects: readonly string[], wake: () => void): Disposable;
+}
+
+/** The watches of one process. */
+export class ChangeFeed implements Changes {
+  available = true;
+  readonly #watches = new Map<string, Set<() => void>>();
+
+  watch(subjects: readonly string[], wake: () => void): Disposable {
+    const keys = subjects.map(subjectKey);
+    // A function of its own, because several watches may share one.
+    const own = (): void => wake();
+    for (const key of keys) {
+      const watching = this.#watches.get(key);
+      if (watching) watching.add(own);
+      else this.#watches.set(key, new Set([own]));
+    }
+    return { [Symbol.dispose]: () => this.#remove(keys, own) };
+  }
+
+  #remove(keys: readonly string[], wake: () => void): void {
+    for (const key of keys) {
+      const watching = this.#watches.get(key);
+      watching?.delete(wake);
+      if (watching?.size === 0) this.#watches.delete(key);
+    }
+  }
+
+  /** Announces changes by the keys of their subjects. */
+  publish(keys: Iterable<string>): void {
+    for (const key of keys) for (const wake of this.#watches.get(key) ?? []) wake();
+  }
+
+  /** Wakes everything that waits, after a time in which changes could have been missed. */
+  publishAll(): void {
+    this.publish([...this.#watches.keys()]);
+  }
+}

@@ -1,0 +1,15 @@
+import type { Transaction } from "./store.ts";
+
+/** The access token or session that authenticated a request. */
+export interface Credential {
+  readonly kind: "token" | "session";
+  readonly digest: string;
+  /** Wall-clock time. A session ends later when it is used meanwhile. */
+  readonly expiresAt: number;
+}
+
+/** Reports whether a token or session has not been ended since it authenticated a request. */
+export async function isLive({ tokens, sessions }: Transaction, { kind, digest }: Credential, now: number): Promise<boolean> {
+  const stored = await (kind === "token" ? tokens.findAccess(digest) : sessions.find(digest));
+  return stored !== undefined && stored.expiresAt > now;
+}

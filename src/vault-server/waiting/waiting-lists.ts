@@ -1,0 +1,162 @@
+import type { FastifyReply } from "fastify";
+import { yieldToEventLoop, type Clock } from "../../lib/clock.ts";
+import { errors } from "../errors.ts";
+import { isLive, type Credential } from "../store/credential.ts";
+import { subjects } from "../store/subjects.ts";
+import type { Store, Transaction } from "../store/store.ts";
+import { preferredWaitMs } from "./preferred-wait.ts";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Milliseconds that the request waited for a change, which no duration includes. */
+    waitedMs?: number;
+  }
+}
+
+/** Concurrent reads of lists that were woken, so that a change of many lists leaves the store to other requests. */
+const CONCURRENT_READS = 4;
+
+/** The state of a list that a client has an entity tag of. */
+export interface ListState {
+  /** The tag of the client that the list still has. */
+  readonly sameTag: string | undefined;
+  /** Subjects whose changes may change the list (`store/subjects.ts`). */
+  readonly subjects: readonly string[];
+  /** Wall-clock time at which the list changes by itself. */
+  readonly until: number;
+}
+
+interface WaitingOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly limits: { readonly waitingLists: number; readonly waitingListsPerAccount: number };
+  readonly metrics: { readonly waitingLists: { inc(): void; dec(): void } };
+}
+
+interface WaitRequest<S extends ListState> {
+  readonly caller: { readonly email: string; readonly credential: Credential };
+  readonly reply: FastifyReply;
+  /** The subject of the list itself; the state may name more. */
+  readonly subject: string;
+  readonly read: (transaction: Transaction) => Promise<S>;
+}
+
+/** A promise that any of several events resolves. */
+class Wake {
+  readonly #resolvers = Promise.withResolvers<void>();
+  readonly call = (): void => this.#resolvers.resolve();
+  readonly called = this.#resolvers.promise;
+}
+
+/** Requests that wait until the caller's list changes (docs/design/vault-contract.md#waiting-for-a-change). */
+export class WaitingLists {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #limits: WaitingOptions["limits"];
+  readonly #metric: WaitingOptions["metrics"]["waitingLists"];
+  readonly #wakes = new Set<() => void>();
+  readonly #perAccount = new Map<string, number>();
+  readonly #readers: (() => void)[] = [];
+  #reading = 0;
+  #total = 0;
+  #released = false;
+
+  constructor({ store, clock, limits, metrics }: WaitingOptions) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#metric = metrics.waitingLists;
+  }
+
+  /**
+   * Reads the state of a list. While the list is that of the client, and the client prefers to wait, the state is read again after
+   * every change, until it differs or the time is over.
+   * @throws ServiceError `invalid_token` when the token or session ends meanwhile
+   */
+  async settle<S extends ListState>(request: WaitRequest<S>): Promise<S> {
+    const { caller, reply, read } = request;
+    const { headers } = reply.request;
+    const waitMs = headers["if-none-match"] === undefined ? 0 : preferredWaitMs(headers);
+    if (waitMs === 0 || !this.#enter(caller.email)) return this.#store.read(read);
+    reply.header("preference-applied", "wait");
+    const from = this.#clock.monotonic();
+    try {
+      return await this.#wait(request, from + waitMs);
+    } finally {
+      reply.request.waitedMs = this.#clock.monotonic() - from;
+      this.#leave(caller.email);
+    }
+  }
+
+  async #wait<S extends ListState>({ caller, reply, subject, read }: WaitRequest<S>, deadline: number): Promise<S> {
+    let watched: readonly string[] = [subject];
+    for (;;) {
+      const wake = new Wake();
+      // Watched before the state is read, so that no change is missed.
+      using _watch = this.#store.changes.watch([...watched, subjects.credentials(caller.email)], wake.call);
+      const { live, state } = await this.#inTurn(() =>
+        this.#store.read(async (transaction) => ({
+          live: await isLive(transaction, caller.credential, this.#clock.now()),
+          state: await read(transaction),
+        })),
+      );
+      if (!live) throw errors.invalidAccessToken();
+      const now = this.#clock.now();
+      const leftMs = Math.min(deadline - this.#clock.monotonic(), state.until - now, caller.credential.expiresAt - now);
+      if (state.sameTag === undefined || leftMs <= 0 || this.#released || reply.raw.destroyed) return state;
+      if (state.subjects.join() !== watched.join()) watched = state.subjects;
+      else await this.#sleep(wake, reply, leftMs);
+    }
+  }
+
+  /** Resolves after a change, at the time given, when the client has gone or when waiting lists are released. */
+  async #sleep(wake: Wake, { raw }: FastifyReply, ms: number): Promise<void> {
+    using _timer = this.#clock.timer(ms, wake.call);
+    this.#wakes.add(wake.call);
+    raw.once("close", wake.call);
+    try {
+      await wake.called;
+    } finally {
+      raw.off("close", wake.call);
+      this.#wakes.delete(wake.call);
+    }
+  }
+
+  async #inTurn<T>(job: () => Promise<T>): Promise<T> {
+    if (this.#reading >= CONCURRENT_READS) await new Promise<void>((resolve) => this.#readers.push(resolve));
+    else this.#reading += 1;
+    try {
+      return await job();
+    } finally {
+      await yieldToEventLoop();
+      const next = this.#readers.shift();
+      if (next) next();
+      else this.#reading -= 1;
+    }
+  }
+
+  #enter(email: string): boolean {
+    if (this.#released || !this.#store.changes.available) return false;
+    const own = this.#perAccount.get(email) ?? 0;
+    if (this.#total >= this.#limits.waitingLists || own >= this.#limits.waitingListsPerAccount) return false;
+    this.#perAccount.set(email, own + 1);
+    this.#total += 1;
+    this.#metric.inc();
+    return true;
+  }
+
+  #leave(email: string): void {
+    const own = (this.#perAccount.get(email) ?? 1) - 1;
+    if (own === 0) this.#perAccount.delete(email);
+    else this.#perAccount.set(email, own);
+    this.#total -= 1;
+    this.#metric.dec();
+  }
+
+  /** Ends all waits and lets no further request wait, for a graceful stop. */
+  release(): void {
+    this.#released = true;
+    // A wake changes the set later, when its request continues.
+    for (const wake of this.#wakes) wake();
+  }
+}
