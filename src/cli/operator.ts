@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { systemClock } from "../lib/clock.ts";
+import { parseDuration } from "../lib/duration.ts";
 import { systemRandom } from "../lib/random.ts";
 import { operatorConfig, type OperatorFlags } from "../operator/config.ts";
 import { runOperator } from "../operator/operator.ts";
@@ -13,6 +14,14 @@ function parseWholeNumber(text: string): number {
   if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(value))
     throw new InvalidArgumentError("expected a whole number of at least 0");
   return value;
+}
+
+function parseInterval(text: string): number {
+  try {
+    return text === "0" ? 0 : parseDuration(text);
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+  }
 }
 
 const parseList = (text: string): string[] => text.split(",").map((part) => part.trim());
@@ -46,9 +55,12 @@ function operatorOptions(): Option[] {
     )
       .argParser(parseWholeNumber)
       .default(16 * 1024 * 1024),
-    option("--concurrency <number>", "maximum number of resources of one kind that are reconciled in parallel")
+    option("--concurrency <number>", "maximum number of resources that are reconciled in parallel, and of writes in flight")
       .argParser(parseWholeNumber)
       .default(16),
+    option("--resync <duration>", "interval in which every resource is reconciled once, changed or not; 0 turns it off")
+      .argParser(parseInterval)
+      .default(30 * 60_000, "30m"),
     option("--log-level <level>", "minimum log level").choices(["debug", "info", "warn", "error"]).default("info"),
   ];
 }

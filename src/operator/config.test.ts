@@ -9,6 +9,7 @@ test("operatorConfig defaults to leader election, no plain HTTP and all namespac
     allowHttp: false,
     valueCacheBytes: 16 * 1024 * 1024,
     concurrency: 16,
+    resync: 1_800_000,
   });
 });
 
@@ -23,6 +24,7 @@ test("operatorConfig keeps every given setting", () => {
     vaultHosts: ["vault.example.com"],
     valueCacheBytes: 0,
     concurrency: 1,
+    resync: 0,
   };
   expect(operatorConfig(flags)).toEqual(flags);
 });
@@ -48,6 +50,8 @@ describe("operatorConfig rejects an invalid setting with the name of its flag", 
     ["valueCacheBytes", { valueCacheBytes: Number.NaN }],
     ["concurrency", { concurrency: 0 }],
     ["concurrency", { concurrency: 257 }],
+    ["resync", { resync: 59_999 }],
+    ["resync", { resync: -1 }],
   ])("%s: %j", (path, flags) => {
     let error: unknown;
     try {

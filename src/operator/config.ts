@@ -22,6 +22,10 @@ const schema = z.object({
     .min(0)
     .default(16 * 1024 * 1024),
   concurrency: z.int().min(1).max(256).default(16),
+  resync: z
+    .int()
+    .refine((ms) => ms === 0 || ms >= 60_000, "expected 0 or at least 1m")
+    .default(30 * 60_000),
 });
 
 export type OperatorConfig = Readonly<z.output<typeof schema>>;

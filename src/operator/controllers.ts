@@ -4,7 +4,7 @@ import { ConnectionRegistry } from "./controllers/connection/connection-registry
 import { fileSource } from "./controllers/sync/file-source.ts";
 import { secretSource } from "./controllers/sync/secret-source.ts";
 import { SyncReconciler } from "./controllers/sync/sync-reconciler.ts";
-import { SyncController } from "./controllers/sync/sync-controller.ts";
+import { SyncController, type SyncObserver } from "./controllers/sync/sync-controller.ts";
 import { TargetRecords } from "./controllers/sync/target-records.ts";
 import { TargetWriter } from "./controllers/sync/target-writer.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -15,7 +15,7 @@ import type { EventRecorder } from "./kube/event-recorder.ts";
 import type { KubeApi } from "./kube/client/kube-api.ts";
 import type { ReflectorGroup } from "./kube/cache/reflector-group.ts";
 import type { StoreChange } from "./kube/cache/object-store.ts";
-import type { ControllerObserver } from "./runtime/controller.ts";
+import type { WorkQueue } from "./runtime/work-queue.ts";
 import type { Reflectors } from "./reflectors.ts";
 
 export interface ControllersOptions {
@@ -25,7 +25,9 @@ export interface ControllersOptions {
   readonly connectionFactory: ConnectionFactory;
   readonly contentKey: Redacted<Uint8Array>;
   readonly concurrency: number;
-  readonly observer: ControllerObserver;
+  /** Interval in milliseconds in which every resource is reconciled once; 0 turns it off. */
+  readonly resyncMs: number;
+  readonly observer: SyncObserver;
   /** Aborted when the operator stops. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
@@ -49,7 +51,7 @@ export class Controllers implements AsyncDisposable {
       return object !== undefined && object.metadata.deletionTimestamp === undefined;
     };
     this.connections = new ConnectionRegistry(clock, exists, {
-      onSnapshotChange: (key, change) => this.#sync.onSnapshotChange(key, change),
+      onSnapshotChange: (key, change, listedAt) => this.#sync.onSnapshotChange(key, change, listedAt),
       onConnectionStateChange: (key) => this.#sync.onConnectionStateChange(key),
       onConnectionStatusChange: (key) => this.#connection.statusChanged(key),
     });
@@ -60,16 +62,21 @@ export class Controllers implements AsyncDisposable {
     const stores = { Secret: reflectors.targetSecrets.store, ConfigMap: reflectors.targetConfigMaps.store };
     const targets = new TargetRecords(stores, clock);
     const writer = new TargetWriter({ api, targets, contentKey });
-    const reconciler = new SyncReconciler({ ...options, kinds, connections: this.connections, targets, writer });
+    const onTargetWritten = (key: string): void => this.#sync.targetWritten(key);
+    const reconciler = new SyncReconciler({ ...options, kinds, connections: this.connections, targets, writer, onTargetWritten });
     const onReferencesChange = (connection: string): void => this.#connection.usersChanged(connection);
     this.#sync = new SyncController({ ...options, kinds, reconciler, targets, onReferencesChange });
     this.#connectionReconciler = new ConnectionReconciler({
       ...options,
       resources: reflectors.connections.store,
       connections: this.connections,
-      usersOf: (key) => this.#usersOf(key),
+      usersOf: (key) => this.usersOf(key),
     });
-    this.#connection = new ConnectionController({ ...options, reconciler: this.#connectionReconciler });
+    this.#connection = new ConnectionController({
+      ...options,
+      resources: reflectors.connections.store,
+      reconciler: this.#connectionReconciler,
+    });
   }
 
   /** Passes the current objects and all later changes to the controllers, until the returned handle is disposed. */
@@ -82,7 +89,14 @@ export class Controllers implements AsyncDisposable {
     stack.use(targetSecrets.onChange((change) => this.#sync.targetChanged("Secret", change)));
     stack.use(targetConfigMaps.onChange((change) => this.#sync.targetChanged("ConfigMap", change)));
     stack.use(credentials.onChange(({ key }) => this.#connectionReconciler.credentialsChanged(key)));
+    for (const reflector of Object.values(this.#options.reflectors))
+      stack.use(reflector.onReconnect(() => this.#retryApiErrors()));
     return stack;
+  }
+
+  /** Returns the work queues, by the names of their controllers. */
+  get queues(): Readonly<Record<string, WorkQueue>> {
+    return { VaultConnection: this.#connection.queue, sync: this.#sync.queue };
   }
 
   /** Runs until the signal is aborted and all running reconciles have ended. */
@@ -94,7 +108,13 @@ export class Controllers implements AsyncDisposable {
     return this.connections[Symbol.asyncDispose]();
   }
 
-  #usersOf(connection: string): { readonly count: number; readonly files: boolean } {
+  /** Requeues what failed while the API server was unavailable. */
+  #retryApiErrors(): void {
+    for (const queue of Object.values(this.queues)) queue.forgive("api");
+  }
+
+  /** Returns the number of resources that refer to a connection, and reports whether one of them needs the list of files. */
+  usersOf(connection: string): { readonly count: number; readonly files: boolean } {
     const { references } = this.#sync;
     return { count: references.ofConnection(connection).size, files: references.sourcesOf(connection, "VaultFile").size > 0 };
   }

@@ -1,27 +1,34 @@
-import type { ControllerObserver } from "./runtime/controller.ts";
 import type { OperatorMetrics } from "../telemetry/operator-metrics.ts";
+import type { SyncObserver } from "./controllers/sync/sync-controller.ts";
 import type { VaultObserver } from "./vault-client/observer.ts";
 
-/** Returns an observer that counts and times reconciliations. */
-export function controllerObserver(metrics: OperatorMetrics): ControllerObserver {
+/** Returns an observer that counts and times reconciliations, and times changes from the vault to the target. */
+export function syncObserver(metrics: OperatorMetrics): SyncObserver {
   return {
     reconciled(controller, outcome, durationMs) {
       metrics.reconciles.inc({ controller, outcome });
       metrics.reconcileDuration.observe({ controller }, durationMs / 1000);
     },
+    changePropagated(durationMs) {
+      metrics.propagation.observe(durationMs / 1000);
+    },
   };
 }
 
-/** Returns an observer that counts and times requests to vaults, open circuit breakers and cache lookups. */
-export function vaultObserver(metrics: OperatorMetrics): VaultObserver {
+/**
+ * Returns the observer of a new client of a vault, which counts and times its requests and cache lookups.
+ * @param openCircuitBreakers keys of the connections whose circuit breaker is open, which the observer updates
+ */
+export function vaultObserver(metrics: OperatorMetrics, key: string, openCircuitBreakers: Set<string>): VaultObserver {
+  openCircuitBreakers.delete(key);
   return {
     requestEnded(operation, outcome, durationMs) {
       metrics.clientRequests.inc({ operation, outcome });
       metrics.clientRequestDuration.observe({ operation }, durationMs / 1000);
     },
     circuitBreakerChanged(open) {
-      if (open) metrics.openCircuits.inc();
-      else metrics.openCircuits.dec();
+      if (open) openCircuitBreakers.add(key);
+      else openCircuitBreakers.delete(key);
     },
     valueCacheRead(hit) {
       metrics.valueCache.inc({ result: hit ? "hit" : "miss" });

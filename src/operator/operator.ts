@@ -13,15 +13,17 @@ import { acquireLease } from "./kube/leader-election/acquire-lease.ts";
 import { ALL_NAMESPACES } from "./kube/resource.ts";
 import { serveEndpoints } from "../telemetry/endpoints.ts";
 import type { MetricsRegistry } from "../telemetry/metrics-registry.ts";
-import { type OperatorMetrics, operatorMetrics, type OperatorSizes } from "../telemetry/operator-metrics.ts";
+import { operatorMetrics } from "../telemetry/operator-metrics.ts";
 import { connect } from "./vault-client/connect.ts";
 import { UndiciTransport } from "./vault-client/http/undici-transport.ts";
+import type { VaultObserver } from "./vault-client/observer.ts";
 import { ValueCache } from "./vault-client/values/value-cache.ts";
 import type { OperatorConfig } from "./config.ts";
 import { contentKey } from "./content-key.ts";
 import { Controllers } from "./controllers.ts";
-import { controllerObserver, vaultObserver } from "./observers.ts";
+import { syncObserver, vaultObserver } from "./observers.ts";
 import { createReflectors, type Reflectors } from "./reflectors.ts";
+import { operatorSamples } from "./samples.ts";
 
 export interface OperatorDependencies {
   readonly clock: Clock;
@@ -48,7 +50,8 @@ export async function runOperator(config: OperatorConfig, deps: OperatorDependen
   await using client = new KubeClient({ credentials, clock, concurrency, fieldManager: FIELD_MANAGER });
   const reflectors = createReflectors({ api: client, namespaces: config.namespaces ?? [ALL_NAMESPACES], clock, random, logger });
   let running: Controllers | undefined;
-  const metrics = operatorMetrics(deps.metrics, () => sizesOf(reflectors, running));
+  const openCircuitBreakers = new Set<string>();
+  const metrics = operatorMetrics(deps.metrics, () => operatorSamples({ reflectors, controllers: running, openCircuitBreakers }));
   let ready = false;
   await using endpoints = await serveEndpoints({ listen: config.listen, metrics: deps.metrics, isReady: () => ready });
   logger.info({ port: endpoints.port, namespace }, "serving /healthz, /readyz and /metrics");
@@ -78,10 +81,11 @@ export async function runOperator(config: OperatorConfig, deps: OperatorDependen
       api,
       reflectors,
       events,
-      connectionFactory: connectionFactory(config, deps, metrics),
+      connectionFactory: connectionFactory(config, deps, (key) => vaultObserver(metrics, key, openCircuitBreakers)),
+      resyncMs: config.resync,
       contentKey: await contentKey(api, namespace, leading),
       concurrency,
-      observer: controllerObserver(metrics),
+      observer: syncObserver(metrics),
       signal: leading,
     });
     running = controllers;
@@ -101,10 +105,9 @@ export async function runOperator(config: OperatorConfig, deps: OperatorDependen
 function connectionFactory(
   config: OperatorConfig,
   { clock, random, logger }: OperatorDependencies,
-  metrics: OperatorMetrics,
+  observerOf: (key: string) => VaultObserver,
 ): ConnectionFactory {
   const valueCache = new ValueCache(config.valueCacheBytes);
-  const observer = vaultObserver(metrics);
   const policy = { allowHttp: config.allowHttp, allowedHosts: config.vaultHosts };
   return (settings, password, callbacks, key) =>
     connect({
@@ -113,18 +116,11 @@ function connectionFactory(
       credentials: { kind: "password", password },
       transport: new UndiciTransport({ url: settings.url, clock, ca: undefined, policy }),
       valueCache,
-      observer,
+      observer: observerOf(key),
       clock,
       random,
       logger: logger.child({ connection: key }),
     });
-}
-
-function sizesOf({ connections, secrets, files }: Reflectors, controllers: Controllers | undefined): OperatorSizes {
-  return {
-    connections: controllers?.connections.size ?? 0,
-    resources: { VaultConnection: connections.store.size, VaultSecret: secrets.store.size, VaultFile: files.store.size },
-  };
 }
 
 /** Tasks that run in the background until the operator ends. */

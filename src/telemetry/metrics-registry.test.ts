@@ -17,3 +17,19 @@ test("registries are isolated from each other", async () => {
   other.counter({ name: "calls_total", help: "Calls." });
   expect(await other.text()).toContain("calls_total 0");
 });
+
+test("a series that is not collected any more is removed", async () => {
+  const registry = new MetricsRegistry();
+  const objects = new Map([
+    ["a", 1],
+    ["b", 2],
+  ]);
+  registry.gauge({ name: "size", help: "Size.", labels: ["object"] }, (gauge) => {
+    for (const [object, size] of objects) gauge.set({ object }, size);
+  });
+  expect(await registry.text()).toContain('size{object="b"} 2');
+  objects.delete("b");
+  const text = await registry.text();
+  expect(text).toContain('size{object="a"} 1');
+  expect(text).not.toContain('object="b"');
+});

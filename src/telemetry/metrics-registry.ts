@@ -27,7 +27,7 @@ export class MetricsRegistry {
     return new Counter({ name, help, labelNames: labels, registers: [this.#registry] });
   }
 
-  /** @param collect sets the gauge whenever the metrics are read */
+  /** @param collect sets the gauge whenever the metrics are read; a series that it does not set is removed */
   gauge<L extends string = never>(
     { name, help, labels = [] }: MetricDescription<L>,
     collect?: (gauge: Gauge<L>) => void,
@@ -38,7 +38,12 @@ export class MetricsRegistry {
       help,
       labelNames: labels,
       registers: [this.#registry],
-      ...(collect && { collect: () => collect(gauge) }),
+      ...(collect && {
+        collect: () => {
+          gauge.reset();
+          collect(gauge);
+        },
+      }),
     });
     return gauge;
   }

@@ -1,20 +1,55 @@
-import type { MetricsRegistry } from "./metrics-registry.ts";
+import type { MetricDescription, MetricsRegistry } from "./metrics-registry.ts";
 
 /** Upper bounds in seconds, from a reconciliation with nothing to do to a request that runs into its deadline. */
 const DURATION_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10];
+/** Upper bounds in seconds, from a single change to one among thousands, or one that the API server delayed. */
+const PROPAGATION_BUCKETS = [0.01, 0.05, 0.1, 0.2, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-/** Current numbers of objects that the operator manages. */
-export interface OperatorSizes {
-  readonly connections: number;
-  /** By kind. */
+/** The state of an open connection. Times are in milliseconds since the epoch. */
+export interface ConnectionSample {
+  /** `namespace/name` of the VaultConnection. */
+  readonly connection: string;
+  /** Arrival of the last list. */
+  readonly listedAt: number | undefined;
+  readonly staleResources: number;
+  readonly tokenExpiresAt: number | undefined;
+  readonly circuitBreakerOpen: boolean;
+}
+
+/** The state of the work queue of a controller. */
+export interface QueueSample {
+  readonly controller: string;
+  /** Number of keys that wait for a worker. */
+  readonly depth: number;
+  /** Time that the oldest of them waits. */
+  readonly oldestAgeMs: number;
+  /** Number of keys that failed and wait for their retry. */
+  readonly retrying: number;
+}
+
+/** Current values of the gauges. */
+export interface OperatorSamples {
+  readonly connections: readonly ConnectionSample[];
+  readonly queues: readonly QueueSample[];
+  /** Number of resources in the cache, by kind. */
   readonly resources: Readonly<Record<string, number>>;
 }
 
 /**
  * Registers every metric of the operator. Names and labels are API: dashboards and alerts read them. The values of each label are
- * a small closed set.
+ * a small closed set, or the VaultConnections.
+ *
+ * @param read returns the current state; series of objects that it does not contain are removed
  */
-export function operatorMetrics(registry: MetricsRegistry, sizes: () => OperatorSizes) {
+export function operatorMetrics(registry: MetricsRegistry, read: () => OperatorSamples) {
+  queueGauges(registry, () => read().queues);
+  connectionGauges(registry, () => read().connections);
+  registry.gauge(
+    { name: "vaultsync_resources", help: "Number of resources in the cache, per kind.", labels: ["kind"] },
+    (gauge) => {
+      for (const [kind, size] of Object.entries(read().resources)) gauge.set({ kind }, size);
+    },
+  );
   return {
     reconciles: registry.counter({
       name: "vaultsync_reconciles_total",
@@ -28,6 +63,13 @@ export function operatorMetrics(registry: MetricsRegistry, sizes: () => Operator
         labels: ["controller"],
       },
       DURATION_BUCKETS,
+    ),
+    propagation: registry.histogram(
+      {
+        name: "vaultsync_propagation_seconds",
+        help: "Time in seconds from the list that showed a change to the write of the target.",
+      },
+      PROPAGATION_BUCKETS,
     ),
     clientRequests: registry.counter({
       name: "vaultsync_client_requests_total",
@@ -47,21 +89,55 @@ export function operatorMetrics(registry: MetricsRegistry, sizes: () => Operator
       help: "Total number of value cache lookups per result (hit, miss).",
       labels: ["result"],
     }),
-    openCircuits: registry.gauge({
-      name: "vaultsync_open_circuits",
-      help: "Number of vault connections whose circuit breaker is open.",
-    }),
-    connections: registry.gauge({ name: "vaultsync_connections", help: "Number of open vault connections." }, (gauge) =>
-      gauge.set(sizes().connections),
-    ),
-    resources: registry.gauge(
-      { name: "vaultsync_resources", help: "Number of resources in the cache, per kind.", labels: ["kind"] },
-      (gauge) => {
-        for (const [kind, size] of Object.entries(sizes().resources)) gauge.set({ kind }, size);
-      },
-    ),
     leader: registry.gauge({ name: "vaultsync_leader", help: "1 while this process is the leader, 0 otherwise." }),
   };
 }
 
 export type OperatorMetrics = ReturnType<typeof operatorMetrics>;
+
+function queueGauges(registry: MetricsRegistry, read: () => readonly QueueSample[]): void {
+  const gauge = (name: string, help: string, valueOf: (queue: QueueSample) => number): void => {
+    registry.gauge({ name: `vaultsync_workqueue_${name}`, help, labels: ["controller"] }, (collected) => {
+      for (const queue of read()) collected.set({ controller: queue.controller }, valueOf(queue));
+    });
+  };
+  gauge("depth", "Number of resources that wait for a worker, per controller.", ({ depth }) => depth);
+  gauge(
+    "oldest_age_seconds",
+    "Time in seconds that the oldest resource waits for a worker, per controller.",
+    ({ oldestAgeMs }) => oldestAgeMs / 1000,
+  );
+  gauge("retrying", "Number of resources that failed and wait for a retry, per controller.", ({ retrying }) => retrying);
+}
+
+function connectionGauges(registry: MetricsRegistry, read: () => readonly ConnectionSample[]): void {
+  const gauge = (
+    { name, help }: MetricDescription<never>,
+    valueOf: (connection: ConnectionSample) => number | undefined,
+  ): void => {
+    registry.gauge({ name: `vaultsync_${name}`, help, labels: ["connection"] }, (collected) => {
+      for (const sample of read()) {
+        const value = valueOf(sample);
+        if (value !== undefined) collected.set({ connection: sample.connection }, value);
+      }
+    });
+  };
+  registry.gauge({ name: "vaultsync_connections", help: "Number of open vault connections." }, (collected) =>
+    collected.set(read().length),
+  );
+  gauge(
+    { name: "connection_last_success_timestamp_seconds", help: "Time of the last list of the vault, per connection." },
+    ({ listedAt }) => listedAt && listedAt / 1000,
+  );
+  gauge(
+    { name: "stale_resources", help: "Number of resources that may be out of date: their vault was not listed for too long." },
+    ({ staleResources }) => staleResources,
+  );
+  gauge(
+    { name: "token_expiry_timestamp_seconds", help: "Time at which the token expires, per connection." },
+    ({ tokenExpiresAt }) => tokenExpiresAt && tokenExpiresAt / 1000,
+  );
+  gauge({ name: "circuit_breaker_open", help: "1 while the circuit breaker of a connection is open, 0 otherwise." }, (sample) =>
+    Number(sample.circuitBreakerOpen),
+  );
+}

@@ -6,8 +6,8 @@ import { resync, type ResyncOptions } from "./resync.ts";
 import type { RetryCause, WorkQueue } from "./work-queue.ts";
 
 /**
- * What a reconciliation waits for. Whatever it is, the key is reconciled again after `atMostMs` at the latest, so that a missed
- * wake-up costs time only.
+ * The event that a reconciliation waits for. Whatever it is, the key is reconciled again after `atMostMs` at the latest, so that a
+ * missed wake-up costs time only.
  */
 export interface Wait {
   readonly for: "connection" | "target" | "namespace" | "time";
@@ -15,7 +15,7 @@ export interface Wait {
 }
 
 /** The attempt failed in an expected way that a retry may resolve. */
-export interface Retry {
+interface Retry {
   readonly outcome: "retry";
   readonly cause: Exclude<RetryCause, "unexpected">;
   /** Why, in a few words without figures or values: a change of it is logged. */
@@ -50,7 +50,7 @@ export interface ControllerOptions {
   readonly signal: AbortSignal;
 }
 
-/** How long running reconciliations may continue after the signal is aborted, in milliseconds. */
+/** Time in milliseconds that running reconciliations may take after the signal is aborted. */
 const DRAIN_MS = 15_000;
 
 /**

@@ -20,7 +20,7 @@ export interface ReadyKey {
   readonly since: number;
 }
 
-/** Of so many keys taken one is the oldest, whatever its priority. */
+/** Number of keys taken of which one is the oldest, whatever its priority. */
 const OLDEST_OF = 4;
 
 /** Keys that are ready, each once. Decides which one is next. */

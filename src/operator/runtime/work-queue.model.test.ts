@@ -138,7 +138,7 @@ const done = key.map((name): Command => ({
 
 const operations = [add, addAfter, retry, forgive, wait, waitLong, take, done];
 
-test("for any sequence of operations no key is lost, duplicated, processed in parallel or above its cap", async () => {
+test("no sequence of operations loses or duplicates a key, or exceeds its cap", async () => {
   await fc.assert(
     fc.asyncProperty(fc.commands(operations, { maxCommands: 80, size: "max" }), async (commands) => {
       const model = new Model();

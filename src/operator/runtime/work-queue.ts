@@ -16,7 +16,7 @@ export interface WorkQueueOptions {
   readonly maxInFlight?: number;
 }
 
-/** What made a key fail, and so what can end its backoff early. */
+/** Cause of a failure, whose end can end the backoff of the key early. */
 export type RetryCause = "api" | "vault" | "target" | "unexpected";
 
 interface Failure {

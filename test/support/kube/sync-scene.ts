@@ -141,6 +141,7 @@ export class SyncScene {
       connections: { get: (key) => this.#connections.get(key) ?? { state: "absent" } },
       targets,
       writer: new TargetWriter({ api, targets, contentKey }),
+      onTargetWritten: () => undefined,
       api,
       events: { record: () => undefined },
       clock,

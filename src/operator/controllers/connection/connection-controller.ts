@@ -2,7 +2,7 @@ import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import type { Random } from "../../../lib/random.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
-import type { StoreChange } from "../../kube/cache/object-store.ts";
+import type { ReadonlyStore, StoreChange } from "../../kube/cache/object-store.ts";
 import { type ControllerObserver, runController } from "../../runtime/controller.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import type { ConnectionReconciler } from "./connection-reconciler.ts";
@@ -11,6 +11,9 @@ export interface ConnectionControllerOptions {
   readonly reconciler: ConnectionReconciler;
   /** Number of resources reconciled simultaneously. */
   readonly concurrency: number;
+  /** Interval in milliseconds in which every connection is reconciled once; 0 turns it off. */
+  readonly resyncMs: number;
+  readonly resources: ReadonlyStore<KubeObject>;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -25,11 +28,11 @@ const USERS_DELAY_MS = 1_000;
 /** Maps changes of connections to keys of the work queue. */
 export class ConnectionController {
   readonly #options: ConnectionControllerOptions;
-  readonly #queue: WorkQueue;
+  readonly queue: WorkQueue;
 
   constructor(options: ConnectionControllerOptions) {
     this.#options = options;
-    this.#queue = new WorkQueue({ clock: options.clock, random: options.random, turnOf: namespaceOf });
+    this.queue = new WorkQueue({ clock: options.clock, random: options.random, turnOf: namespaceOf });
   }
 
   /** Queues a connection whose spec changed or that was created or deleted; status changes are its own writes. */
@@ -39,27 +42,28 @@ export class ConnectionController {
       change.before.metadata.generation === change.now.metadata.generation &&
       change.before.metadata.uid === change.now.metadata.uid &&
       change.before.metadata.deletionTimestamp === change.now.metadata.deletionTimestamp;
-    if (!isStatusOnly) this.#queue.add(change.key, "spec");
+    if (!isStatusOnly) this.queue.add(change.key, "spec");
   }
 
   /** Requeues a connection whose status may have changed. */
   statusChanged(key: string): void {
-    this.#queue.addAfter(key, STATUS_DELAY_MS, "vault");
+    this.queue.addAfter(key, STATUS_DELAY_MS, "vault");
   }
 
   /** Requeues a connection after a change of the resources that refer to it. */
   usersChanged(key: string): void {
-    this.#queue.addAfter(key, USERS_DELAY_MS, "background");
+    this.queue.addAfter(key, USERS_DELAY_MS, "background");
   }
 
   /** Runs until the signal is aborted and all running reconciles have ended. */
   run(signal: AbortSignal): Promise<void> {
-    const { reconciler, concurrency, clock, logger, observer } = this.#options;
+    const { reconciler, concurrency, resyncMs, resources, clock, logger, observer } = this.#options;
     const reconcile = reconciler.reconcile.bind(reconciler);
     return runController({
       name: "VaultConnection",
-      queue: this.#queue,
+      queue: this.queue,
       reconcile,
+      resync: { everyMs: resyncMs, keys: () => resources.keys() },
       concurrency,
       clock,
       logger,

@@ -36,8 +36,8 @@ export interface ConnectionCallbacks {
 
 /** Listener for changes of connections. Keys are `namespace/name`. */
 export interface ConnectionListener {
-  /** The list of the vault changed in these names. */
-  onSnapshotChange(key: string, change: SnapshotChange): void;
+  /** The list of the vault, which arrived at `listedAt` (monotonic), changed in these names. */
+  onSnapshotChange(key: string, change: SnapshotChange, listedAt: number): void;
   /** The connection changed in a way that concerns all its resources. */
   onConnectionStateChange(key: string): void;
   /** The status of the connection itself may have changed. */
@@ -84,9 +84,9 @@ export class ConnectionRegistry implements AsyncDisposable {
     this.#listener = listener;
   }
 
-  /** Number of connections that are open or invalid. */
-  get size(): number {
-    return this.#entries.size;
+  /** Returns the keys of the connections that are open or invalid. */
+  keys(): Iterable<string> {
+    return this.#entries.keys();
   }
 
   get(key: string): ConnectionState {
@@ -175,7 +175,7 @@ export class ConnectionRegistry implements AsyncDisposable {
     entry.listed = true;
     entry.filesCovered = filesCovered;
     if (isFirst) this.#listener.onConnectionStateChange(key);
-    else this.#listener.onSnapshotChange(key, change);
+    else this.#listener.onSnapshotChange(key, change, entry.connection.snapshot?.listedAtMonotonic ?? this.#clock.monotonic());
     this.#listener.onConnectionStatusChange(key);
   }
 

@@ -4,7 +4,7 @@ import type { Logger } from "../../../lib/logger.ts";
 import type { Random } from "../../../lib/random.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import type { StoreChange } from "../../kube/cache/object-store.ts";
-import { type ControllerObserver, runController } from "../../runtime/controller.ts";
+import { type ControllerObserver, type ReconcileResult, runController } from "../../runtime/controller.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import type { TargetKind } from "../../sync/sync-resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
@@ -22,10 +22,18 @@ export interface SyncControllerOptions {
   readonly onReferencesChange: (connection: string) => void;
   /** Number of resources reconciled simultaneously. */
   readonly concurrency: number;
+  /** Interval in milliseconds in which every resource is reconciled once; 0 turns it off. */
+  readonly resyncMs: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  readonly observer: ControllerObserver;
+  readonly observer: SyncObserver;
+}
+
+/** Observes the reconciliations and what they achieve; implemented by the metrics. Must not throw. */
+export interface SyncObserver extends ControllerObserver {
+  /** Called when a target was written because of a change in the vault, with the time since the list that showed the change. */
+  changePropagated(durationMs: number): void;
 }
 
 /** Maximum number of resources of one connection that are reconciled simultaneously; see docs/design/engine.md#fairness. */
@@ -38,11 +46,13 @@ const MAX_IN_FLIGHT = 4;
 export class SyncController {
   readonly references = new ReferenceIndex();
   readonly #options: SyncControllerOptions;
-  readonly #queue: WorkQueue;
+  readonly queue: WorkQueue;
+  /** Arrival, in monotonic milliseconds, of the first list that showed a change that no reconcile has handled since, by key. */
+  readonly #changedAt = new Map<string, number>();
 
   constructor(options: SyncControllerOptions) {
     this.#options = options;
-    this.#queue = new WorkQueue({
+    this.queue = new WorkQueue({
       clock: options.clock,
       random: options.random,
       turnOf: (key) => namespaceOf(parseSyncKey(key).objectKey),
@@ -63,42 +73,70 @@ export class SyncController {
     }
     if (change.type === "updated" && !desiredStateChanged(change.before, change.now)) return;
     this.#setReferences(key, this.#referencesOf(kind, change.now));
-    this.#queue.add(key, "spec");
+    this.queue.add(key, "spec");
   }
 
   /** Queues the resources of a target that was changed by anything but this process. */
   targetChanged(kind: TargetKind, change: StoreChange<TargetMetadata>): void {
     if (!this.#options.targets.observe(kind, change)) return;
-    for (const key of this.references.ofTarget(targetKey(kind, change.key))) this.#queue.add(key, "drift");
+    for (const key of this.references.ofTarget(targetKey(kind, change.key))) this.queue.add(key, "drift");
   }
 
-  /** Requeues the resources that refer to a changed name of the vault. */
-  onSnapshotChange(connection: string, change: SnapshotChange): void {
+  /** Requeues the resources that refer to a changed name of the vault, whose list arrived at `listedAt` (monotonic). */
+  onSnapshotChange(connection: string, change: SnapshotChange, listedAt: number): void {
     for (const kind of SYNC_KINDS) {
       for (const source of this.#options.kinds[kind].source.changed(change)) {
-        for (const key of this.references.ofSource(connection, kind, source)) this.#queue.add(key, "vault");
+        for (const key of this.references.ofSource(connection, kind, source)) {
+          if (!this.#changedAt.has(key)) this.#changedAt.set(key, listedAt);
+          this.queue.add(key, "vault");
+        }
       }
     }
   }
 
   /** Requeues all resources of a connection: it was opened or closed, listed for the first time, became stale or recovered. */
   onConnectionStateChange(connection: string): void {
-    for (const key of this.references.ofConnection(connection)) this.#queue.add(key, "background");
+    for (const key of this.references.ofConnection(connection)) this.queue.add(key, "background");
+  }
+
+  /** Measures the time that a change in the vault took. */
+  targetWritten(key: string): void {
+    const { clock, observer } = this.#options;
+    const changedAt = this.#changedAt.get(key);
+    if (changedAt === undefined) return;
+    this.#changedAt.delete(key);
+    observer.changePropagated(clock.monotonic() - changedAt);
   }
 
   /** Runs until the signal is aborted and all running reconciles have ended. */
   run(signal: AbortSignal): Promise<void> {
-    const { reconciler, concurrency, clock, logger, observer } = this.#options;
+    const { concurrency, resyncMs, clock, logger, observer } = this.#options;
     return runController({
       name: "sync",
-      queue: this.#queue,
-      reconcile: (key, drainSignal) => reconciler.reconcile(key, drainSignal),
+      queue: this.queue,
+      reconcile: (key, drainSignal) => this.#reconcile(key, drainSignal),
+      resync: { everyMs: resyncMs, keys: () => this.#keys() },
       concurrency,
       clock,
       logger,
       observer,
       signal,
     });
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const changedAt = this.#changedAt.get(key);
+    const result = await this.#options.reconciler.reconcile(key, signal);
+    // The change concerned nothing that the target holds.
+    if (result.outcome === "done" && this.#changedAt.get(key) === changedAt) this.#changedAt.delete(key);
+    return result;
+  }
+
+  /** Returns the keys of all resources. */
+  *#keys(): Generator<string> {
+    for (const kind of SYNC_KINDS) {
+      for (const [key] of this.#options.kinds[kind].resources.entries()) yield syncKey(kind, key);
+    }
   }
 
   /** Returns `undefined` if the spec is invalid. */

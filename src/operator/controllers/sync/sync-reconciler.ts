@@ -38,6 +38,8 @@ export interface SyncReconcilerOptions {
   readonly connections: Pick<ConnectionRegistry, "get">;
   readonly targets: TargetRecords;
   readonly writer: TargetWriter;
+  /** Called after each write or deletion of a target. */
+  readonly onTargetWritten: (key: string) => void;
   readonly api: KubeApi;
   readonly events: EventRecorder;
   readonly clock: Clock;
@@ -156,7 +158,7 @@ export class SyncReconciler {
     access: OpenConnection,
     { decision, resolutions, state, current }: Decided,
   ): Promise<SyncResult> {
-    const { source, resource, before, memory, signal } = context;
+    const { key, source, resource, before, memory, signal } = context;
     const facts = { resolutions, connection: access.id, staleSince: access.staleSince };
     const unchanged = reportOf(decision.readyCondition, { ...facts, versions: syncedVersions(state) });
     const plan = { resource, owner: source.descriptor, state, current, report: unchanged, signal };
@@ -164,7 +166,10 @@ export class SyncReconciler {
       const result = await this.#options.writer.apply(decision.plan, plan);
       const { report } = result;
       if (report === undefined) return result;
-      if (report.effect !== "none") memory.unreported = withUnreported(report, memory.unreported);
+      if (report.effect !== "none") {
+        memory.unreported = withUnreported(report, memory.unreported);
+        this.#options.onTargetWritten(key);
+      }
       if (report.readyCondition?.ready === true) await this.#removeFormerTarget(context);
       if (showsOutdatedList(report, decision, before)) access.connection.pollSoon();
       return result;

@@ -1,0 +1,49 @@
+import { expect, test } from "vitest";
+import { MetricsRegistry } from "./metrics-registry.ts";
+import { operatorMetrics, type ConnectionSample } from "./operator-metrics.ts";
+
+const sample: ConnectionSample = {
+  connection: "shop/vault",
+  listedAt: 1_800_000_000_500,
+  staleResources: 3,
+  tokenExpiresAt: undefined,
+  circuitBreakerOpen: true,
+};
+
+async function samplesOf(registry: MetricsRegistry): Promise<string[]> {
+  return (await registry.text()).split("\n").filter((line) => /^vaultsync_.*\{?(connection|controller)/u.test(line));
+}
+
+test("a connection has series until it is deleted, and none for what is unknown", async () => {
+  const registry = new MetricsRegistry();
+  let connections: ConnectionSample[] = [sample, { ...sample, connection: "shop/other", tokenExpiresAt: 1_800_000_100_000 }];
+  operatorMetrics(registry, () => ({ connections, queues: [], resources: {} }));
+  expect(await samplesOf(registry)).toEqual([
+    "vaultsync_connections 2",
+    'vaultsync_connection_last_success_timestamp_seconds{connection="shop/vault"} 1800000000.5',
+    'vaultsync_connection_last_success_timestamp_seconds{connection="shop/other"} 1800000000.5',
+    'vaultsync_stale_resources{connection="shop/vault"} 3',
+    'vaultsync_stale_resources{connection="shop/other"} 3',
+    'vaultsync_token_expiry_timestamp_seconds{connection="shop/other"} 1800000100',
+    'vaultsync_circuit_breaker_open{connection="shop/vault"} 1',
+    'vaultsync_circuit_breaker_open{connection="shop/other"} 1',
+  ]);
+  connections = [{ ...sample, listedAt: undefined, circuitBreakerOpen: false }];
+  expect(await samplesOf(registry)).toEqual([
+    "vaultsync_connections 1",
+    'vaultsync_stale_resources{connection="shop/vault"} 3',
+    'vaultsync_circuit_breaker_open{connection="shop/vault"} 0',
+  ]);
+});
+
+test("a work queue shows its depth, the age of its oldest key and its retries", async () => {
+  const registry = new MetricsRegistry();
+  const queues = [{ controller: "sync", depth: 2, oldestAgeMs: 1_500, retrying: 1 }];
+  operatorMetrics(registry, () => ({ connections: [], queues, resources: {} }));
+  expect(await samplesOf(registry)).toEqual([
+    'vaultsync_workqueue_depth{controller="sync"} 2',
+    'vaultsync_workqueue_oldest_age_seconds{controller="sync"} 1.5',
+    'vaultsync_workqueue_retrying{controller="sync"} 1',
+    "vaultsync_connections 0",
+  ]);
+});
