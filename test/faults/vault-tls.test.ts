@@ -62,7 +62,7 @@ test.concurrent.each([
   await using lane = await world.farm.lane(`v9-${what.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`, { tls: trusted });
   const sent = lane.proxy.requests.length;
   lane.proxy.useCertificate(served);
-  await lane.connectionFails(cause);
+  await lane.connectionReports(undefined, cause);
   expect(lane.proxy.requests.length).toBe(sent);
   await expectRecovery(lane);
 });
@@ -73,7 +73,7 @@ test.concurrent("V9: a certificate that expires while the operator runs is refus
   await new Promise((resolve) => setTimeout(resolve, expiring.notAfter.getTime() - Date.now() + 1_000));
   const sent = lane.proxy.requests.length;
   lane.proxy.reset();
-  await lane.connectionFails(/CERT_HAS_EXPIRED/);
+  await lane.connectionReports(undefined, /CERT_HAS_EXPIRED/);
   expect(lane.proxy.requests.length).toBe(sent);
   await expectRecovery(lane);
 });
@@ -91,7 +91,7 @@ test.concurrent("V9: a server that renegotiates TLS changes nothing", async () =
 test.concurrent("V9: a server that stops speaking TLS is refused", async () => {
   await using lane = await world.farm.lane("v9-plain", { tls: trusted });
   lane.proxy.injectOnConnect((socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"));
-  await lane.connectionFails(/./);
+  await lane.connectionReports(undefined, /./);
   await expectRecovery(lane);
 });
 
@@ -99,7 +99,7 @@ test.concurrent("V8: a redirect to http on the same host is not followed", async
   await using trap = await FaultProxy.start({ url: world.farm.vault.url });
   await using lane = await world.farm.lane("v8-downgrade", { tls: trusted });
   lane.proxy.inject(({ request, response }) => response.writeHead(307, { location: `${trap.url}${request.path}` }).end());
-  await lane.connectionFails(/redirect/);
+  await lane.connectionReports(undefined, /redirect/);
   await expectRecovery(lane);
   expect(trap.requests).toEqual([]);
 });

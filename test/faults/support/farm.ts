@@ -37,6 +37,14 @@ export interface LaneOptions {
 
 export const isReady = (object: ObservedObject): boolean => condition(object, "Ready")?.status === "True";
 
+/** Reports whether a resource has this reason, with a message that matches, in Ready or while it retries. */
+export function reports({ status }: ObservedObject, reason: string, message = /./): boolean {
+  const failures = status?.conditions.filter(
+    (one) => one.type === "Reconciling" || (one.type === "Ready" && one.status === "False"),
+  );
+  return failures?.some((one) => one.reason === reason && message.test(one.message)) ?? false;
+}
+
 /**
  * One namespace with one operator and one vault, for many lanes that run in parallel: a fault in one of them must not affect the
  * others.
@@ -219,34 +227,19 @@ export class Lane implements AsyncDisposable {
     });
   }
 
-  /** Waits until the connection is not Ready, with a message that matches, and returns the condition. */
-  async connectionFails(message: RegExp, withinMs?: number): Promise<NonNullable<ReturnType<typeof condition>>> {
+  /** Waits until the connection is not Ready, with this reason and a message that matches, and returns the condition. */
+  async connectionReports(reason: string | undefined, message = /./): Promise<NonNullable<ReturnType<typeof condition>>> {
     const failed = (one: ObservedObject) => {
       const ready = condition(one, "Ready");
-      return ready?.status === "False" && message.test(ready.message) ? ready : undefined;
+      const matches = ready?.status === "False" && (reason ?? ready.reason) === ready.reason && message.test(ready.message);
+      return matches ? ready : undefined;
     };
-    const object = await this.until("VaultConnection", (one) => failed(one) !== undefined, withinMs);
-    return failed(object)!;
+    return failed(await this.until("VaultConnection", (one) => failed(one) !== undefined))!;
   }
 
-  /** Waits until the connection has this reason for not being Ready, and returns the message. */
-  async connectionReports(reason: string, withinMs?: number): Promise<string> {
-    const failed = (one: ObservedObject): boolean => {
-      const ready = condition(one, "Ready");
-      return ready?.status === "False" && ready.reason === reason;
-    };
-    const object = await this.until("VaultConnection", failed, withinMs);
-    return condition(object, "Ready")?.message ?? "";
-  }
-
-  /** Waits until the VaultSecret reports this reason, in Ready or while it retries, and returns the message. */
-  async secretReports(reason: string, withinMs?: number): Promise<string> {
-    const reported = (one: ObservedObject) =>
-      one.status?.conditions.find(
-        (each) => each.reason === reason && (each.type === "Reconciling" || (each.type === "Ready" && each.status === "False")),
-      );
-    const object = await this.until("VaultSecret", (one) => reported(one) !== undefined, withinMs);
-    return reported(object)?.message ?? "";
+  /** Waits until the VaultSecret reports this reason with a message that matches, in Ready or while it retries. */
+  async secretReports(reason: string, message = /./): Promise<void> {
+    await this.until("VaultSecret", (one) => reports(one, reason, message));
   }
 
   /** Waits until connection and VaultSecret are Ready and the Secret has the latest value. */

@@ -98,10 +98,12 @@ export const endless: Fault = ({ response }) => {
   parts.pipe(response);
 };
 
-/** Changes the JSON of the vault's successful responses; the entity tag is removed. */
+/** Changes the JSON of the vault's successful responses; the requests and responses have no entity tag. */
 // oxlint-disable-next-line typescript/no-explicit-any -- tests change any part of a response
 export function changed(change: (json: any) => unknown): Fault {
-  return async ({ forward, response }: Exchange) => {
+  return async ({ request, forward, response }: Exchange) => {
+    delete request.headers["if-none-match"];
+    delete request.headers["prefer"];
     const upstream = await forward();
     const bytes = await buffer(upstream);
     if (upstream.statusCode !== 200) {
@@ -111,5 +113,15 @@ export function changed(change: (json: any) => unknown): Fault {
     }
     const json: unknown = JSON.parse(bytes.toString());
     response.writeHead(200, JSON_TYPE).end(JSON.stringify(change(json) ?? json));
+  };
+}
+
+/** Changes the bytes of the vault's successful responses, with all headers but the length. */
+export function changedBytes(change: (bytes: Buffer) => Buffer): Fault {
+  return async ({ forward, response }) => {
+    const upstream = await forward();
+    const bytes = await buffer(upstream);
+    const { "content-length": _, ...headers } = upstream.headers;
+    response.writeHead(upstream.statusCode ?? 0, headers).end(upstream.statusCode === 200 ? change(bytes) : bytes);
   };
 }
