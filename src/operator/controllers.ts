@@ -7,7 +7,7 @@ import { SyncReconciler } from "./controllers/sync/sync-reconciler.ts";
 import { SyncController, type SyncObserver } from "./controllers/sync/sync-controller.ts";
 import { TargetRecords } from "./controllers/sync/target-records.ts";
 import { TargetWriter } from "./controllers/sync/target-writer.ts";
-import type { Clock } from "../lib/clock.ts";
+import type { Clock, Timer } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
 import type { Redacted } from "../lib/redacted.ts";
@@ -17,6 +17,10 @@ import type { ReflectorGroup } from "./kube/cache/reflector-group.ts";
 import type { StoreChange } from "./kube/cache/object-store.ts";
 import type { WorkQueue } from "./runtime/work-queue.ts";
 import type { Reflectors } from "./reflectors.ts";
+import type { References } from "./vault-client/connection.ts";
+
+/** Time in milliseconds in which changed references are passed to the connection together. */
+const REFERENCES_DELAY_MS = 100;
 
 export interface ControllersOptions {
   readonly api: KubeApi;
@@ -42,6 +46,8 @@ export class Controllers implements AsyncDisposable {
   readonly #sync: SyncController;
   readonly #connectionReconciler: ConnectionReconciler;
   readonly #connection: ConnectionController;
+  /** Connections whose references changed, until these are passed on. */
+  readonly #pendingReferences = new Map<string, Timer>();
 
   constructor(options: ControllersOptions) {
     const { reflectors, clock, api, contentKey } = options;
@@ -64,13 +70,14 @@ export class Controllers implements AsyncDisposable {
     const writer = new TargetWriter({ api, targets, contentKey });
     const onTargetWritten = (key: string): void => this.#sync.targetWritten(key);
     const reconciler = new SyncReconciler({ ...options, kinds, connections: this.connections, targets, writer, onTargetWritten });
-    const onReferencesChange = (connection: string): void => this.#connection.usersChanged(connection);
+    const onReferencesChange = (connection: string): void => this.#onReferencesChange(connection);
     this.#sync = new SyncController({ ...options, kinds, reconciler, targets, onReferencesChange });
     this.#connectionReconciler = new ConnectionReconciler({
       ...options,
       resources: reflectors.connections.store,
       connections: this.connections,
       usersOf: (key) => this.usersOf(key),
+      referencesOf: (key) => this.#referencesOf(key),
     });
     this.#connection = new ConnectionController({
       ...options,
@@ -105,6 +112,7 @@ export class Controllers implements AsyncDisposable {
   }
 
   [Symbol.asyncDispose](): Promise<void> {
+    for (const timer of this.#pendingReferences.values()) timer[Symbol.dispose]();
     return this.connections[Symbol.asyncDispose]();
   }
 
@@ -113,10 +121,28 @@ export class Controllers implements AsyncDisposable {
     for (const queue of Object.values(this.queues)) queue.forgive("api");
   }
 
-  /** Returns the number of resources that refer to a connection, and reports whether one of them needs the list of files. */
-  usersOf(connection: string): { readonly count: number; readonly files: boolean } {
+  /** Returns the number of resources that refer to a connection. */
+  usersOf(connection: string): number {
+    return this.#sync.references.ofConnection(connection).size;
+  }
+
+  #referencesOf(connection: string): References {
     const { references } = this.#sync;
-    return { count: references.ofConnection(connection).size, files: references.sourcesOf(connection, "VaultFile").size > 0 };
+    return {
+      secrets: new Set(references.sourcesOf(connection, "VaultSecret")),
+      files: new Set(references.sourcesOf(connection, "VaultFile")),
+    };
+  }
+
+  /** Passes what the resources refer to, once for all changes of a short time, so that a bulk change costs one list. */
+  #onReferencesChange(connection: string): void {
+    this.#connection.usersChanged(connection);
+    if (this.#pendingReferences.has(connection)) return;
+    const pass = (): void => {
+      this.#pendingReferences.delete(connection);
+      this.connections.client(connection)?.setReferences(this.#referencesOf(connection));
+    };
+    this.#pendingReferences.set(connection, this.#options.clock.timer(REFERENCES_DELAY_MS, pass));
   }
 }
 

@@ -37,7 +37,7 @@ function connectionSamples(controllers: Controllers, openCircuitBreakers: Readon
     samples.push({
       connection,
       listedAt: current.connection.snapshot?.listedAt,
-      staleResources: current.staleSince === undefined ? 0 : controllers.usersOf(connection).count,
+      staleResources: current.staleSince === undefined ? 0 : controllers.usersOf(connection),
       tokenExpiresAt: current.connection.token?.expiresAt,
       circuitBreakerOpen: openCircuitBreakers.has(connection),
     });

@@ -1,13 +1,19 @@
 import { createHash, randomBytes } from "node:crypto";
 import { expect, onTestFinished, test } from "vitest";
 import { failureOf } from "../support/assertions/failure-of.ts";
-import { observeConnection, untilHealthy, type ObservedConnection } from "../support/vault/vault-connection.ts";
+import { listSoon } from "../support/vault/scripted-vault.ts";
+import {
+  observeConnection,
+  referencesTo,
+  untilHealthy,
+  type ObservedConnection,
+  type ObserveOptions,
+} from "../support/vault/vault-connection.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { formatScope } from "../../src/protocol/format-scope.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { unlimitedScope } from "../../src/protocol/scope.ts";
 import { startVaultServer, type VaultServer } from "../../src/vault-server/vault-server.ts";
-import type { ConnectionOptions } from "../../src/operator/vault-client/connection-options.ts";
 import type { FileRecord, SecretRecord } from "../../src/operator/vault-client/connection.ts";
 
 const signal = new AbortController().signal;
@@ -48,7 +54,7 @@ class World {
   }
 
   /** Opens a connection and waits for its first list. */
-  connect(options: Partial<ConnectionOptions> = {}): Promise<ObservedConnection> {
+  connect(options: Partial<ObserveOptions> = {}): Promise<ObservedConnection> {
     const credentials = { kind: "password", password: async () => this.server.users[0]!.password } as const;
     return untilHealthy(observeConnection({ url: this.server.url, email, credentials, ...options, clock: this.clock }));
   }
@@ -91,7 +97,7 @@ async function text(observed: ObservedConnection, name: string, version: number)
 test("follows a secret through its versions and keeps reading a pinned one", async () => {
   const vault = await world();
   await vault.protect("shop-db", "canary-one", { metadata: { description: "orders", custom: { a: [1] } } });
-  const observed = await vault.connect();
+  const observed = await vault.connect({ references: referencesTo(["shop-db"]) });
   expect(secretOf(observed, "shop-db")).toMatchObject({
     owner: email,
     version: 1,
@@ -103,7 +109,7 @@ test("follows a secret through its versions and keeps reading a pinned one", asy
   });
   expect(await text(observed, "shop-db", 1)).toEqual(["canary-one", 1]);
   await vault.protect("shop-db", "canary-two");
-  observed.connection.pollSoon();
+  await listSoon(observed);
   await expect.poll(() => observed.changes).toHaveLength(2);
   expect(secretOf(observed, "shop-db").version).toBe(2);
   expect(await text(observed, "shop-db", 2)).toEqual(["canary-two", 2]);
@@ -114,7 +120,7 @@ test("an unchanged list returns 304 for its entity tag", async () => {
   const vault = await world();
   await vault.protect("a", "canary");
   const observed = await vault.connect();
-  observed.connection.pollSoon();
+  await listSoon(observed);
   await expect.poll(() => observed.connection.snapshot?.sequence).toBe(2);
   expect(observed.requests).toEqual(["generate_access_token ok", "list_no_dup ok", "list_no_dup unchanged"]);
   expect(observed.changes).toHaveLength(1);
@@ -123,8 +129,8 @@ test("an unchanged list returns 304 for its entity tag", async () => {
 test("a secret leaves the snapshot at its delete time", async () => {
   const vault = await world();
   await vault.protect("short", "canary", { delete_time: 1 });
-  const observed = await vault.connect({ refreshIntervalMs: 3_600_000 });
-  await vault.clock.advance(60_100);
+  const observed = await vault.connect({ refreshIntervalMs: 3_600_000, references: referencesTo(["short"]) });
+  await vault.clock.advance(360_000);
   await expect.poll(() => observed.connection.snapshot?.secretCount).toBe(0);
   expect(observed.changes).toEqual([
     { secrets: ["short"], files: [] },
@@ -137,8 +143,7 @@ test("downloads return the exact bytes of each version", async () => {
   const [first, second] = [Uint8Array.from(randomBytes(100_000)), Uint8Array.from([0, 255])];
   await vault.upload("blob.bin", first);
   await vault.upload("blob.bin", second);
-  const observed = await vault.connect();
-  observed.connection.listFiles(true);
+  const observed = await vault.connect({ references: referencesTo([], ["blob.bin"]) });
   await expect.poll(() => observed.connection.snapshot?.fileCount).toBe(1);
   const record = fileOf(observed, "blob.bin");
   expect(record.versions.map(({ version, size, sha256 }) => [version, size, sha256])).toEqual(
@@ -155,7 +160,7 @@ test("secret values return byte for byte", async () => {
   const vault = await world();
   const values = ["", " ", "line\r\nline\n", "😀", "a\0b", "\uFEFF", "x".repeat(100_000), '{"key_value":"inner"}'];
   for (const [at, each] of values.entries()) await vault.protect(`value-${at}`, each);
-  const observed = await vault.connect();
+  const observed = await vault.connect({ references: referencesTo(values.map((_, at) => `value-${at}`)) });
   for (const [at, each] of values.entries()) expect(await text(observed, `value-${at}`, 1)).toEqual([each, 1]);
 });
 
@@ -176,7 +181,11 @@ test("a narrowed scope lists its secrets, including names with commas and stars"
   const vault = await world();
   const names = ["plain", "a,b:c d%2A", "*", "all", "größe 😀"];
   for (const name of [...names, "other"]) await vault.protect(name, `canary ${name}`);
-  const observed = await vault.connect({ scope: { ...unlimitedScope, secret_name: new Set(names) } });
+  const observed = await vault.connect({
+    scope: { ...unlimitedScope, secret_name: new Set(names) },
+    references: referencesTo(names),
+  });
+  expect(observed.connection.snapshot?.secretCount).toBe(names.length);
   expect(observed.changes).toEqual([{ secrets: [...names].sort(), files: [] }]);
   for (const name of names) expect(await text(observed, name, 1)).toEqual([`canary ${name}`, 1]);
   const foreign = { ...secretOf(observed, "plain"), name: "other" };

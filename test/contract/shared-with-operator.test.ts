@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { failureOf } from "../support/assertions/failure-of.ts";
-import { observeConnection, untilHealthy, type ObservedConnection } from "../support/vault/vault-connection.ts";
+import { observeConnection, referencesTo, untilHealthy, type ObservedConnection } from "../support/vault/vault-connection.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import type { VaultClient } from "../support/vault/vault-client.ts";
 import { Redacted } from "../../src/lib/redacted.ts";
@@ -12,7 +12,9 @@ async function start() {
   const vault = await TestVault.start({ emails: ["ann@example.com", "bob@example.com", operator] });
   const connect = (): Promise<ObservedConnection> => {
     const password = async () => new Redacted(vault.passwords.get(operator) ?? "");
-    return untilHealthy(observeConnection({ url: vault.url, email: operator, credentials: { kind: "password", password } }));
+    const credentials = { kind: "password", password } as const;
+    const references = referencesTo(["shop-db"]);
+    return untilHealthy(observeConnection({ url: vault.url, email: operator, credentials, references }));
   };
   return { vault, connect, ann: await vault.client("ann@example.com"), bob: await vault.client("bob@example.com") };
 }
@@ -29,6 +31,7 @@ async function value(observed: ObservedConnection, owner: string, version: numbe
 async function again(observed: ObservedConnection): Promise<void> {
   const sequence = observed.connection.snapshot?.sequence ?? 0;
   observed.connection.pollSoon();
+  await observed.clock.advance(1_000);
   await expect.poll(() => observed.connection.snapshot?.sequence).toBeGreaterThan(sequence);
 }
 

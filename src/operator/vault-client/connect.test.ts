@@ -5,6 +5,7 @@ import { errorResponse, json, raw, reset, silence, type Script } from "../../../
 import {
   listedSecret,
   listResponse,
+  listSoon,
   nextList,
   recordOf,
   requestsEnded,
@@ -13,6 +14,7 @@ import {
   tokenResponse,
   valueResponse,
 } from "../../../test/support/vault/scripted-vault.ts";
+import { referencesTo } from "../../../test/support/vault/vault-connection.ts";
 import { operationPath } from "../../protocol/operation-paths.ts";
 import type { Health } from "./connection.ts";
 
@@ -64,7 +66,7 @@ test("a list of unchanged content is revalidated by its entity tag", async () =>
     raw("", 304),
     listResponse(listedSecret("a", 2)),
   );
-  const observed = await vault.connected();
+  const observed = await vault.connected({ references: referencesTo(["a"]) });
   for (let interval = 0; interval < 3; interval += 1) await nextList(observed, 60_000);
   const conditions = vault.server.to(operationPath.list_no_dup).map(({ headers }) => headers["if-none-match"]);
   expect(conditions).toEqual([undefined, '"canary"', '"canary"', '"canary"']);
@@ -78,24 +80,27 @@ test("a list of unchanged content is revalidated by its entity tag", async () =>
   expect(observed.changes.map(({ secrets }) => secrets)).toEqual([["a"], ["a"]]);
 });
 
-test("pollSoon lists immediately, and the change contains only the names that differ", async () => {
+test("pollSoon lists a second after the last list, and reports only the names that differ", async () => {
   const vault = (await ScriptedVault.start()).on(
     "list_no_dup",
     listResponse(listedSecret("same"), listedSecret("newer"), listedSecret("gone")),
     listResponse(listedSecret("same"), listedSecret("newer", 2), listedSecret("new")),
   );
-  const observed = await vault.connected();
-  observed.connection.pollSoon();
+  const observed = await vault.connected({ references: referencesTo(["same", "newer", "gone", "new"]) });
+  await listSoon(observed);
   await expect.poll(() => observed.changes).toHaveLength(2);
   expect(observed.changes[1]).toEqual({ secrets: ["gone", "new", "newer"], files: [] });
 });
 
-test("calls of pollSoon during a list share the next list", async () => {
+test("calls of pollSoon share one list, at most one per second", async () => {
   const vault = await ScriptedVault.start();
   const observed = await vault.connected();
-  for (let time = 0; time < 10; time += 1) observed.connection.pollSoon();
-  await expect.poll(() => observed.connection.snapshot?.sequence).toBe(3);
-  await observed.clock.advance(1_000);
+  for (let call = 0; call < 20; call += 1) {
+    observed.connection.pollSoon();
+    await observed.clock.advance(100);
+  }
+  await requestsEnded(observed, "list_no_dup", 3);
+  await observed.clock.advance(50_000);
   expect(vault.count("list_no_dup")).toBe(3);
 });
 
@@ -122,7 +127,7 @@ test.each<[string, Script]>([
   const vault = (await ScriptedVault.start()).on("list_no_dup", listResponse(listedSecret("a")), script);
   const observed = await vault.connected();
   const { snapshot } = observed.connection;
-  observed.connection.pollSoon();
+  await listSoon(observed);
   await expect.poll(() => observed.connection.health.state).toBe("failing");
   expect(observed.connection.snapshot).toBe(snapshot);
   expect(observed.changes).toHaveLength(1);
@@ -148,7 +153,7 @@ test("transient failures open the circuit breaker, and a successful probe closes
   const observed = await vault.connected();
   await textOf(observed, "a");
   vault.on("list_no_dup", raw("", 503));
-  observed.connection.pollSoon();
+  await listSoon(observed);
   await expect.poll(() => observed.connection.health.state).toBe("failing");
   while (!observed.breakerChanges.includes(true)) await nextList(observed, observed.clock.nextIn ?? 0);
   expect(vault.count("list_no_dup")).toBe(6);
@@ -224,6 +229,7 @@ test("disposing aborts requests in flight and leaves no timer", async () => {
   const observed = await vault.connected();
   const failure = failureOf(textOf(observed, "a"));
   observed.connection.pollSoon();
+  await observed.clock.advance(1_000);
   await expect.poll(() => vault.server.requests).toHaveLength(4);
   await observed.connection[Symbol.asyncDispose]();
   expect(await failure).toMatchObject({ name: "AbortError" });

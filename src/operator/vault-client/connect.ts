@@ -24,7 +24,8 @@ export function connect(options: ConnectionOptions): Connection {
   const { transport } = options;
   const http = new VaultHttp({ ...limits(options, observer), transport, clock, observer });
   const tokens = tokenManager(options, http);
-  const api = new VaultApi({ http, tokens, email, timeoutMs, clock });
+  const api = new VaultApi({ http, tokens, email, timeoutMs });
+  const health = new HealthMonitor(clock, options.onHealth);
   const reader = new SecretReader({ api, email, snapshot: () => mirror.snapshot });
   const values = new ValueFetcher({ api, reader, cache: options.valueCache, observer });
   const mirror = new Mirror({
@@ -32,11 +33,12 @@ export function connect(options: ConnectionOptions): Connection {
     clock,
     random,
     intervalMs,
+    wait: options.follow === "Auto",
+    health,
     onRecreated: (names) => values.forget(names),
     onChange: options.onChange,
   });
-  const health = new HealthMonitor(clock, options.onHealth);
-  return new VaultConnectionClient({ transport, tokens, mirror, values, health, clock, random, intervalMs });
+  return new VaultConnectionClient({ transport, tokens, mirror, values, health });
 }
 
 function limits(

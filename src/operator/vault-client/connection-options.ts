@@ -18,6 +18,8 @@ export interface ConnectionOptions {
   readonly tokenLifetimeMs: number;
   /** Time from one list to the next in ms. */
   readonly refreshIntervalMs: number;
+  /** `Auto`: lets the vault hold a list until it changes, if it can; `Interval`: only lists once per interval. */
+  readonly follow: "Auto" | "Interval";
   /** Time in ms for a whole request, from connecting to the last byte. A download of n MiB may take n seconds longer. */
   readonly timeoutMs: number;
   /** Sustained request rate. Bursts may be twice as large. */
@@ -29,8 +31,8 @@ export interface ConnectionOptions {
   readonly logger: Logger;
   readonly observer?: VaultObserver | undefined;
   /**
-   * Called after the first list, and after each list that differs from the previous one in a name or in whether files are listed.
-   * The new snapshot is already available. Must not throw.
+   * Called after the first list, and after each list that differs from the previous one in a referenced name or covers another
+   * one. The new snapshot is already available. Must not throw.
    */
   readonly onChange: (change: SnapshotChange) => void;
   /** Called when the health state or the kind of failure changes. Must not throw. */

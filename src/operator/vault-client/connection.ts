@@ -34,7 +34,19 @@ export interface FileRecord extends FileVersion {
   readonly versions: readonly FileVersion[];
 }
 
-/** One complete, parsed list of a connection. Immutable; each list creates a new snapshot. */
+export type EntryKind = "secret" | "file";
+
+/** The names that resources refer to. The sets must not change afterwards. */
+export interface References {
+  readonly secrets: ReadonlySet<string>;
+  /** Files are listed only while there is one. */
+  readonly files: ReadonlySet<string>;
+}
+
+/**
+ * The referenced names of one complete, parsed list of a connection, and how many entries it has. Immutable; each list creates a
+ * new snapshot.
+ */
 export interface Snapshot {
   /** Number of the list within its connection, from 1. */
   readonly sequence: number;
@@ -42,6 +54,8 @@ export interface Snapshot {
   readonly listedAt: number;
   /** Arrival time of the response on the monotonic clock. */
   readonly listedAtMonotonic: number;
+  /** Reports whether the name was referenced when the list was made. Nothing is known about any other name. */
+  covers(kind: EntryKind, name: string): boolean;
   /** Returns all records of one name: usually one, several if several creators share a secret of that name. */
   secrets(name: string): readonly SecretRecord[];
   readonly secretCount: number;
@@ -50,13 +64,13 @@ export interface Snapshot {
    * connection never listed it. `owner` selects one of several secrets of a name.
    */
   missingSince(name: string, owner: string | undefined): number;
-  /** Returns `undefined` for an unknown file, and for every file while the connection does not list files. */
+  /** Returns `undefined` for an unknown file. */
   file(filename: string): FileRecord | undefined;
   /** `undefined` while the connection does not list files. */
   readonly fileCount: number | undefined;
 }
 
-/** The names that differ between two snapshots. */
+/** The referenced names that differ between two snapshots, or that the earlier one does not cover. */
 export interface SnapshotChange {
   readonly secrets: ReadonlySet<string>;
   readonly files: ReadonlySet<string>;
@@ -97,9 +111,9 @@ export interface Connection extends AsyncDisposable {
   readonly snapshot: Snapshot | undefined;
   readonly health: Health;
   readonly token: { readonly expiresAt: number; readonly refreshedAt: number; readonly scope: string } | undefined;
-  /** Starts or stops listing files. Starting lists immediately. */
-  listFiles(enabled: boolean): void;
-  /** Lists again immediately. Requests made while a list is in progress share the next one. */
+  /** Replaces the referenced names. If the snapshot does not cover one of them, lists again within a second. */
+  setReferences(references: References): void;
+  /** Lists again as soon as allowed: a second after the last list, and not before the delay after a failure ends. */
   pollSoon(): void;
   /** Reports new credentials: ends the backoff after rejected logins and lists immediately. */
   credentialsChanged(): void;

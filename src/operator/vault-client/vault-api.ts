@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import type { Clock } from "../../lib/clock.ts";
 import { Redacted } from "../../lib/redacted.ts";
 import type { Operation } from "../../protocol/operation-paths.ts";
 import type { FileContent, FileRecord, SecretRecord, SecretValue } from "./connection.ts";
@@ -7,8 +6,6 @@ import { AuthError, PermanentError, TransientError, UnexpectedResponse } from ".
 import type { VaultHttp } from "./http/vault-http.ts";
 import { parseJson } from "./http/parse-json.ts";
 import { readCount } from "./readers/field.ts";
-import { readFiles } from "./readers/read-files.ts";
-import { readSecrets } from "./readers/read-secrets.ts";
 import { readValue } from "./readers/read-value.ts";
 import type { TokenManager } from "./auth/token-manager.ts";
 import type { VaultRequest, VaultResponse } from "./http/vault-transport.ts";
@@ -19,6 +16,8 @@ const MAX_VALUE_BYTES = 2 * MIB;
 const MAX_FILE_BYTES = 64 * MIB;
 /** Minimum rate of a download; its time at this rate extends the deadline. */
 const SLOWEST_BYTES_PER_MS = MIB / 1000;
+/** The vault honored the preference `wait` (RFC 7240). */
+const WAIT_APPLIED = /(^|[,;\s])wait\b/i;
 const ETAG = /^(W\/)?"[\x21\x23-\x7e]{0,256}"$/;
 
 /** The operation and fields that read a value. */
@@ -30,11 +29,22 @@ export interface ExposeRoute {
   readonly withOwner: boolean;
 }
 
+export interface ListRequest {
+  /** Entity tag of the last list, to be told only about another one. */
+  readonly etag: string | undefined;
+  /** Seconds for which the vault may hold the request until the list is another one. */
+  readonly waitSeconds: number | undefined;
+  readonly signal: AbortSignal;
+}
+
 /** A list as the vault returned it. */
-export interface Listing<T> {
-  readonly records: readonly T[];
+export interface ListResponse {
+  /** `undefined` if the list still has the requested entity tag. */
+  readonly body: Uint8Array | undefined;
   /** Entity tag for the next conditional request; `undefined` if the vault sends none. */
   readonly etag: string | undefined;
+  /** The vault held the request, or would have. */
+  readonly held: boolean;
 }
 
 export interface VaultApiOptions {
@@ -42,10 +52,10 @@ export interface VaultApiOptions {
   readonly tokens: TokenManager;
   readonly email: string;
   readonly timeoutMs: number;
-  readonly clock: Clock;
 }
 
-type ApiRequest = Pick<VaultRequest, "body" | "maxBytes" | "signal"> & Partial<Pick<VaultRequest, "deadlineMs" | "ifNoneMatch">>;
+type ApiRequest = Pick<VaultRequest, "body" | "maxBytes" | "signal"> &
+  Partial<Pick<VaultRequest, "deadlineMs" | "ifNoneMatch" | "waitSeconds">>;
 
 /** The read operations of the vault, authorized with a token. All throw a VaultError or the signal's reason. */
 export class VaultApi {
@@ -55,16 +65,19 @@ export class VaultApi {
     this.#options = options;
   }
 
-  /** Returns `undefined` when nothing has changed since the listing with this etag. */
-  async listSecrets(etag: string | undefined, signal: AbortSignal): Promise<Listing<SecretRecord> | undefined> {
-    const response = await this.#list("list_no_dup", etag, signal);
-    return response && { records: readSecrets(parseJson(response.body), this.#options.clock.now()), etag: etagOf(response) };
-  }
-
-  /** Returns `undefined` when nothing has changed since the listing with this etag. */
-  async listFiles(etag: string | undefined, signal: AbortSignal): Promise<Listing<FileRecord> | undefined> {
-    const response = await this.#list("list_file", etag, signal);
-    return response && { records: readFiles(parseJson(response.body)), etag: etagOf(response) };
+  /** Returns a list without reading it. */
+  async list(operation: "list_no_dup" | "list_file", { etag, waitSeconds = 0, signal }: ListRequest): Promise<ListResponse> {
+    const response = await this.#send(operation, {
+      body: {},
+      maxBytes: MAX_LIST_BYTES,
+      deadlineMs: this.#options.timeoutMs + waitSeconds * 1_000,
+      ...(etag !== undefined && { ifNoneMatch: etag }),
+      ...(waitSeconds > 0 && { waitSeconds }),
+      signal,
+    });
+    const held = WAIT_APPLIED.test(response.header("preference-applied") ?? "");
+    const body = response.status === 304 ? undefined : response.body;
+    return { body, etag: body ? etagOf(response) : etag, held };
   }
 
   /** Reads the value of one version by this route. */
@@ -94,11 +107,6 @@ export class VaultApi {
     const digest = listed.sha256 && createHash("sha256").update(response.body).digest("hex");
     if (digest !== listed.sha256) throw new TransientError(operation, "digest_mismatch");
     return { bytes: new Redacted(response.body), version };
-  }
-
-  async #list(operation: Operation, etag: string | undefined, signal: AbortSignal): Promise<VaultResponse | undefined> {
-    const response = await this.#send(operation, { body: {}, maxBytes: MAX_LIST_BYTES, ifNoneMatch: etag, signal });
-    return response.status === 304 ? undefined : response;
   }
 
   /** Sends a request with a token; after a 401 once more with another token. */

@@ -10,7 +10,8 @@ import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import { type TargetMetadata, vaultId } from "../../../src/operator/sync/target.ts";
 import type { SecretRecord, SecretValue } from "../../../src/operator/vault-client/connection.ts";
 import { readStatus } from "../../../src/operator/sync/sync-status.ts";
-import { byName, ListSnapshot } from "../../../src/operator/vault-client/mirror/list-snapshot.ts";
+import { ListSnapshot } from "../../../src/operator/vault-client/mirror/list-snapshot.ts";
+import { byName } from "../../../src/operator/vault-client/mirror/read-list.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { Redacted } from "../../../src/lib/redacted.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
@@ -36,7 +37,8 @@ export class SceneVault extends InMemoryConnection {
   lists(...secrets: Partial<SecretRecord>[]): void {
     const records = secrets.map((changes) => secretRecord({ owner: "ops@example.com", ...changes }));
     const origin = { ...this.#now(), sequence: (this.#last?.sequence ?? 0) + 1 };
-    this.#last = new ListSnapshot(origin, byName(records), undefined, this.#last);
+    const list = { records: byName(records), tracked: new Set(["db"]), count: records.length };
+    this.#last = new ListSnapshot(origin, list, undefined, this.#last);
     this.snapshot = this.#last;
   }
 

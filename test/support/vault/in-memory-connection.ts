@@ -28,7 +28,7 @@ export class InMemoryConnection implements Connection {
     const timestamps = { listedAt: this.#clock.now(), listedAtMonotonic: this.#clock.monotonic() };
     const sequence = (this.snapshot?.sequence ?? 0) + 1;
     const missingSince = (): number => timestamps.listedAt;
-    const none = { secrets: () => [], file: () => undefined, missingSince };
+    const none = { covers: () => true, secrets: () => [], file: () => undefined, missingSince };
     this.snapshot = { ...timestamps, ...none, sequence, secretCount, fileCount };
     if (changed.length > 0) this.#callbacks.onChange({ secrets: new Set(changed), files: NONE });
     this.setHealth("healthy");
@@ -41,7 +41,7 @@ export class InMemoryConnection implements Connection {
     if (changed) this.#callbacks.onHealth(this.health);
   }
 
-  listFiles(): void {}
+  setReferences(): void {}
   pollSoon(): void {}
   credentialsChanged(): void {}
   updateCa(): void {}

@@ -1,9 +1,8 @@
 import { expect, onTestFinished } from "vitest";
 import { operationPath, type Operation } from "../../../src/protocol/operation-paths.ts";
-import type { ConnectionOptions } from "../../../src/operator/vault-client/connection-options.ts";
 import type { SecretRecord } from "../../../src/operator/vault-client/connection.ts";
 import { json, ScriptedServer, type Script } from "./scripted-server.ts";
-import { observeConnection, untilHealthy, type ObservedConnection } from "./vault-connection.ts";
+import { observeConnection, untilHealthy, type ObservedConnection, type ObserveOptions } from "./vault-connection.ts";
 
 export const tokenResponse = (name: string): Script =>
   json({ access_token: name, refresh_token: `${name}-refresh`, expires_in: 86_400, scope: "granted" });
@@ -46,12 +45,12 @@ export class ScriptedVault {
     return this.server.to(operationPath[operation]).map(({ body }) => body);
   }
 
-  connect(options: Partial<Omit<ConnectionOptions, "clock">> = {}): ObservedConnection {
+  connect(options: Omit<ObserveOptions, "url"> = {}): ObservedConnection {
     return observeConnection({ url: this.server.url, ...options });
   }
 
   /** Connects and waits for the first list. */
-  connected(options: Partial<Omit<ConnectionOptions, "clock">> = {}): Promise<ObservedConnection> {
+  connected(options: Omit<ObserveOptions, "url"> = {}): Promise<ObservedConnection> {
     return untilHealthy(this.connect(options));
   }
 }
@@ -74,6 +73,12 @@ export async function textOf(observed: ObservedConnection, name: string, version
 /** Waits until so many requests of an operation have ended, so that none of them has a deadline on the clock. */
 export async function requestsEnded({ requests }: ObservedConnection, operation: Operation, count: number): Promise<void> {
   await expect.poll(() => requests.filter((request) => request.startsWith(`${operation} `)).length).toBe(count);
+}
+
+/** Lists as soon as allowed, and waits for that list. */
+export async function listSoon(observed: ObservedConnection): Promise<void> {
+  observed.connection.pollSoon();
+  await nextList(observed, 1_000);
 }
 
 /** Advances the clock by `ms` and waits for the list that follows. */

@@ -2,7 +2,7 @@ import { expect, onTestFinished } from "vitest";
 import { unlimitedScope } from "../../../src/protocol/scope.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { Redacted } from "../../../src/lib/redacted.ts";
-import type { Connection, Health, SnapshotChange } from "../../../src/operator/vault-client/connection.ts";
+import type { Connection, Health, References, SnapshotChange } from "../../../src/operator/vault-client/connection.ts";
 import type { ConnectionOptions } from "../../../src/operator/vault-client/connection-options.ts";
 import { connect } from "../../../src/operator/vault-client/connect.ts";
 import { UndiciTransport } from "../../../src/operator/vault-client/http/undici-transport.ts";
@@ -22,11 +22,19 @@ export interface ObservedConnection {
   readonly breakerChanges: boolean[];
 }
 
-/** Connects and records everything that the connection reports. */
-export function observeConnection({
-  url,
-  ...options
-}: Partial<ConnectionOptions> & { url: string; clock?: VirtualClock }): ObservedConnection {
+export interface ObserveOptions extends Partial<Omit<ConnectionOptions, "clock">> {
+  readonly url: string;
+  readonly clock?: VirtualClock;
+  readonly references?: References;
+}
+
+/** Returns references to these secrets and files. */
+export function referencesTo(secrets: readonly string[], files: readonly string[] = []): References {
+  return { secrets: new Set(secrets), files: new Set(files) };
+}
+
+/** Connects and records everything that the connection reports. By default the secrets `a` and `b` are referenced. */
+export function observeConnection({ url, references, ...options }: ObserveOptions): ObservedConnection {
   const clock = options.clock ?? new VirtualClock();
   const changes: ObservedConnection["changes"] = [];
   const healths: Health[] = [];
@@ -40,6 +48,7 @@ export function observeConnection({
     scope: unlimitedScope,
     tokenLifetimeMs: 24 * 3_600_000,
     refreshIntervalMs: 60_000,
+    follow: "Interval",
     timeoutMs: 10_000,
     requestsPerSecond: 100,
     valueCache: new ValueCache(1_000_000),
@@ -55,6 +64,7 @@ export function observeConnection({
     ...options,
     clock,
   });
+  connection.setReferences(references ?? referencesTo(["a", "b"]));
   onTestFinished(() => connection[Symbol.asyncDispose]());
   return { connection, clock, changes, healths, requests, breakerChanges };
 }

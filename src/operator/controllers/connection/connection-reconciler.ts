@@ -8,7 +8,7 @@ import type { KubeObject } from "../../kube/resource.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
 import { connectionId, vaultId } from "../../sync/target.ts";
-import type { Connection } from "../../vault-client/connection.ts";
+import type { Connection, References } from "../../vault-client/connection.ts";
 import { StatusWriter } from "../status/status-writer.ts";
 import { readPassword } from "./read-password.ts";
 import type { ConnectionCallbacks, ConnectionRegistry } from "./connection-registry.ts";
@@ -27,8 +27,10 @@ export interface ConnectionReconcilerOptions {
   readonly resources: ReadonlyStore<KubeObject>;
   readonly connections: ConnectionRegistry;
   readonly connectionFactory: ConnectionFactory;
-  /** Returns the number of resources that refer to a connection, and reports whether one of them needs the list of files. */
-  readonly usersOf: (key: string) => { readonly count: number; readonly files: boolean };
+  /** Returns the number of resources that refer to a connection. */
+  readonly usersOf: (key: string) => number;
+  /** Returns the names that these resources refer to. */
+  readonly referencesOf: (key: string) => References;
   readonly api: KubeApi;
   readonly clock: Clock;
   /** Aborted when the operator shuts down. */
@@ -47,7 +49,7 @@ export class ConnectionReconciler {
 
   /** @throws when the reconcile is to be retried */
   async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
-    const { resources, connections, usersOf } = this.#options;
+    const { resources, connections, referencesOf } = this.#options;
     const object = resources.get(key);
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) {
       this.#statuses.forget(key);
@@ -57,7 +59,7 @@ export class ConnectionReconciler {
     const parsed = connectionSpec.safeParse(object.spec);
     if (parsed.success) await this.#ensure(key, object, parsed.data);
     else await connections.markInvalid(key, explainProblems(parsed.error));
-    connections.client(key)?.listFiles(usersOf(key).files);
+    connections.client(key)?.setReferences(referencesOf(key));
     await this.#writeStatus(key, object, signal);
     return { outcome: "done" };
   }
@@ -94,7 +96,7 @@ export class ConnectionReconciler {
     const state = connections.get(key);
     if (state.state === "absent" || state.state === "opening") return;
     const before = connectionStatus.safeParse(this.#statuses.current(key, object) ?? {}).data ?? {};
-    const facts = { generation: object.metadata.generation ?? 0, users: usersOf(key).count, now: clock.now() };
+    const facts = { generation: object.metadata.generation ?? 0, users: usersOf(key), now: clock.now() };
     await this.#statuses.write(key, object, nextConnectionStatus(before, state, facts), signal);
   }
 }

@@ -22,7 +22,7 @@ function desiredState(spec: VaultFileSpec, name: string): Pick<SyncResource, "it
 export const fileSource: SourceKind = {
   descriptor: vaultFileKind,
   parse: (object) => parseResource("VaultFile", vaultFileSpec, object, desiredState),
-  covers: (snapshot) => snapshot.fileCount !== undefined,
+  covers: (snapshot, item) => snapshot.covers("file", item.source),
   changed: ({ files }) => files,
   candidates: (snapshot, item, { connection, vault }) => {
     const record = snapshot.file(item.source);

@@ -21,7 +21,7 @@ function desiredState(spec: VaultSecretSpec, name: string): Pick<SyncResource, "
 export const secretSource: SourceKind = {
   descriptor: vaultSecretKind,
   parse: (object) => parseResource("VaultSecret", vaultSecretSpec, object, desiredState),
-  covers: () => true,
+  covers: (snapshot, item) => snapshot.covers("secret", item.source),
   changed: ({ secrets }) => secrets,
   candidates: (snapshot, item, { connection, vault, account }) =>
     snapshot.secrets(item.source).map((record) => ({

@@ -15,8 +15,8 @@ export interface SourceKind {
   readonly descriptor: ResourceDescriptor;
   /** Parses and validates a resource, because the installed CRD may be older than the operator. Total. */
   parse(object: KubeObject): ParsedResource;
-  /** Reports whether the snapshot includes this kind of source. */
-  covers(snapshot: Snapshot): boolean;
+  /** Reports whether the snapshot says if the source of this item exists. */
+  covers(snapshot: Snapshot, item: SyncItem): boolean;
   /** Returns the changed names of this kind. */
   changed(change: SnapshotChange): ReadonlySet<string>;
   /** Returns the listed entries that have the name of the item, each with the way to read it. */

@@ -121,7 +121,7 @@ export class SyncReconciler {
     }
     if (access.state === "invalid") return awaitConnection(resource, before, access.message);
     const { snapshot, health } = access.connection;
-    if (snapshot !== undefined && source.covers(snapshot)) {
+    if (snapshot !== undefined && resource.items.every((item) => source.covers(snapshot, item))) {
       return this.#syncFromSnapshot(context, {
         ...context,
         deadlines: context.memory.deadlines,

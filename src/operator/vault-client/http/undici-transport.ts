@@ -110,7 +110,7 @@ function path(base: string, operation: Operation): string {
 }
 
 async function post(pool: Pool, base: string, request: VaultRequest, signal: AbortSignal): Promise<VaultResponse> {
-  const { operation, token, ifNoneMatch, maxBytes } = request;
+  const { operation, token, ifNoneMatch, waitSeconds, maxBytes } = request;
   const response = await pool.request({
     method: "POST",
     path: path(base, operation),
@@ -121,6 +121,7 @@ async function post(pool: Pool, base: string, request: VaultRequest, signal: Abo
       "user-agent": "vaultsync",
       ...(token && { authorization: token.reveal() }),
       ...(ifNoneMatch && { "if-none-match": ifNoneMatch }),
+      ...(waitSeconds && { prefer: `wait=${waitSeconds}` }),
     },
     body: JSON.stringify(request.body),
     signal,

@@ -7,6 +7,8 @@ export interface VaultRequest {
   readonly body: object;
   readonly token?: Redacted<string> | undefined;
   readonly ifNoneMatch?: string | undefined;
+  /** Seconds for which the vault may hold a conditional request (RFC 7240, `Prefer: wait`). The deadline includes them. */
+  readonly waitSeconds?: number | undefined;
   /** Maximum size of a successful response in bytes. */
   readonly maxBytes: number;
   /** Time in ms for the whole request, from connecting to the last byte. */

@@ -3,10 +3,15 @@ import type { Health } from "../connection.ts";
 import { isVaultError, TransientError } from "../vault-error.ts";
 import { codeOf } from "../../../lib/error-code.ts";
 
-/** Tracks the outcome of the last list and reports changes. */
+type ListOperation = "list_no_dup" | "list_file";
+
+/** Tracks the outcomes of the last lists and reports changes. */
 export class HealthMonitor {
   readonly #clock: Clock;
   readonly #onHealth: (health: Health) => void;
+  /** Failures of the lists that fail now. */
+  readonly #errors = new Map<ListOperation, Error>();
+  #listed = false;
   #health: Health;
 
   constructor(clock: Clock, onHealth: (health: Health) => void) {
@@ -19,14 +24,28 @@ export class HealthMonitor {
     return this.#health;
   }
 
-  succeeded(): void {
-    this.#become("healthy", undefined);
+  listed(operation: ListOperation): void {
+    if (operation === "list_no_dup") this.#listed = true;
+    this.stopped(operation);
   }
 
-  failed(error: Error): void {
-    // The failure that opened the circuit breaker is the cause to report.
-    const breakerOpen = error instanceof TransientError && error.code === "circuit_open";
-    this.#become("failing", breakerOpen ? (this.#health.error ?? error) : error);
+  failed(operation: ListOperation, failure: unknown): void {
+    const error = failure instanceof Error ? failure : new Error("not an error", { cause: failure });
+    // The failure after which the vault asked for time is the cause to report.
+    const unsent = error instanceof TransientError && error.code === "circuit_open";
+    this.#errors.set(operation, unsent ? (this.#errors.get(operation) ?? error) : error);
+    this.#update();
+  }
+
+  /** Forgets a list that is no longer requested. */
+  stopped(operation: ListOperation): void {
+    this.#errors.delete(operation);
+    this.#update();
+  }
+
+  #update(): void {
+    const error = this.#errors.get("list_no_dup") ?? this.#errors.get("list_file");
+    this.#become(error ? "failing" : this.#listed ? "healthy" : "starting", error);
   }
 
   #become(state: Health["state"], error: Error | undefined): void {

@@ -1,22 +1,16 @@
-import type { FileRecord, SecretRecord, Snapshot } from "../connection.ts";
+import type { EntryKind, FileRecord, SecretRecord, Snapshot } from "../connection.ts";
 
 export type SecretsByName = ReadonlyMap<string, readonly SecretRecord[]>;
-export type FilesByName = ReadonlyMap<string, FileRecord>;
+export type FilesByName = ReadonlyMap<string, readonly FileRecord[]>;
 
-/** Groups records by name; those of one name are sorted by owner. */
-export function byName(records: readonly SecretRecord[]): SecretsByName {
-  const names = new Map<string, SecretRecord[]>();
-  for (const record of records) {
-    const same = names.get(record.name);
-    if (same) same.push(record);
-    else names.set(record.name, [record]);
-  }
-  for (const same of names.values()) same.sort((a, b) => compare(a.owner ?? "", b.owner ?? ""));
-  return names;
-}
-
-export function byFilename(records: readonly FileRecord[]): FilesByName {
-  return new Map(records.map((record) => [record.filename, record]));
+/** The referenced entries of one list. */
+export interface TrackedList<T> {
+  /** Entries by name; those of one name are sorted by owner. */
+  readonly records: ReadonlyMap<string, readonly T[]>;
+  /** The names that were referenced when the list was read. */
+  readonly tracked: ReadonlySet<string>;
+  /** Number of entries, referenced or not. */
+  readonly count: number;
 }
 
 /** The number of a list in its connection and the time of its arrival. */
@@ -43,38 +37,54 @@ const isListed = (secrets: SecretsByName, name: string, owner: string | undefine
   (secrets.get(name) ?? []).some((record) => owner === undefined || record.owner?.toLowerCase() === owner.toLowerCase());
 
 /** Returns the absences of the previous list without those that have ended, and the ones that begin with this list. */
-function absencesAfter(before: ListSnapshot, secrets: SecretsByName, since: number): ReadonlyMap<string, Absence> {
-  if (before.secretsByName === secrets) return before.absences;
-  const absences = new Map([...before.absences].filter(([, { name, owner }]) => !isListed(secrets, name, owner)));
-  for (const [name, records] of before.secretsByName) {
-    for (const owner of [undefined, ...records.flatMap((record) => record.owner ?? [])]) {
-      if (!isListed(secrets, name, owner)) absences.set(absenceKey(name, owner), { name, owner, since });
+function absencesAfter(
+  before: ListSnapshot,
+  { records, tracked }: TrackedList<SecretRecord>,
+  since: number,
+): ReadonlyMap<string, Absence> {
+  const previous = before.secretList.records;
+  if (previous === records) return before.absences;
+  const absences = new Map([...before.absences].filter(([, { name, owner }]) => !isListed(records, name, owner)));
+  for (const [name, earlier] of previous) {
+    if (!tracked.has(name)) continue;
+    for (const owner of [undefined, ...earlier.flatMap((record) => record.owner ?? [])]) {
+      if (!isListed(records, name, owner)) absences.set(absenceKey(name, owner), { name, owner, since });
     }
   }
   for (const oldest of [...absences.keys()].slice(0, Math.max(0, absences.size - MAX_ABSENCES))) absences.delete(oldest);
   return absences;
 }
 
-/** A snapshot with the indexes from which `changeBetween` computes differences. */
+/** A snapshot with the lists from which `changeBetween` computes differences. */
 export class ListSnapshot implements Snapshot {
   readonly sequence: number;
   readonly listedAt: number;
   readonly listedAtMonotonic: number;
-  readonly secretsByName: SecretsByName;
-  readonly filesByName: FilesByName | undefined;
+  readonly secretList: TrackedList<SecretRecord>;
+  readonly fileList: TrackedList<FileRecord> | undefined;
   readonly absences: ReadonlyMap<string, Absence>;
   /** Arrival time of the first list of the connection. */
   readonly firstListedAt: number;
 
   /** @param before the previous list of the same connection */
-  constructor(origin: ListOrigin, secrets: SecretsByName, files: FilesByName | undefined, before?: ListSnapshot) {
+  constructor(
+    origin: ListOrigin,
+    secretList: TrackedList<SecretRecord>,
+    fileList: TrackedList<FileRecord> | undefined,
+    before?: ListSnapshot,
+  ) {
     this.sequence = origin.sequence;
     this.listedAt = origin.listedAt;
     this.listedAtMonotonic = origin.listedAtMonotonic;
-    this.secretsByName = secrets;
-    this.filesByName = files;
-    this.absences = before ? absencesAfter(before, secrets, origin.listedAt) : new Map<string, Absence>();
+    this.secretList = secretList;
+    this.fileList = fileList;
+    this.absences = before ? absencesAfter(before, secretList, origin.listedAt) : new Map<string, Absence>();
     this.firstListedAt = before?.firstListedAt ?? origin.listedAt;
+  }
+
+  covers(kind: EntryKind, name: string): boolean {
+    const list = kind === "secret" ? this.secretList : this.fileList;
+    return list?.tracked.has(name) ?? false;
   }
 
   missingSince(name: string, owner: string | undefined): number {
@@ -82,25 +92,18 @@ export class ListSnapshot implements Snapshot {
   }
 
   secrets(name: string): readonly SecretRecord[] {
-    return this.secretsByName.get(name) ?? [];
+    return this.secretList.records.get(name) ?? [];
   }
 
   get secretCount(): number {
-    let count = 0;
-    for (const records of this.secretsByName.values()) count += records.length;
-    return count;
+    return this.secretList.count;
   }
 
   file(filename: string): FileRecord | undefined {
-    return this.filesByName?.get(filename);
+    return this.fileList?.records.get(filename)?.[0];
   }
 
   get fileCount(): number | undefined {
-    return this.filesByName?.size;
+    return this.fileList?.count;
   }
-}
-
-function compare(a: string, b: string): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }

@@ -1,137 +1,97 @@
-import { Backoff } from "../../../lib/backoff.ts";
-import type { Clock } from "../../../lib/clock.ts";
-import type { Random } from "../../../lib/random.ts";
-import type { SnapshotChange } from "../connection.ts";
-import { isVaultError } from "../vault-error.ts";
-import { byFilename, byName, ListSnapshot, type FilesByName, type SecretsByName } from "./list-snapshot.ts";
+import type { References, SnapshotChange } from "../connection.ts";
+import type { HealthMonitor } from "./health-monitor.ts";
+import { ListSnapshot } from "./list-snapshot.ts";
+import { MirroredList, type ListEvents, type MirroredListOptions } from "./mirrored-list.ts";
+import type { ListKind } from "./read-list.ts";
 import { changeBetween, recreatedNames } from "./snapshot-change.ts";
-import type { Listing, VaultApi } from "../vault-api.ts";
 
-/** Time in ms to wait after `deleteAt`, so that the list no longer contains the removed secret. */
-const REMOVAL_MARGIN_MS = 20;
-
-export interface MirrorOptions {
-  readonly api: VaultApi;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly intervalMs: number;
+export interface MirrorOptions extends MirroredListOptions {
+  readonly health: HealthMonitor;
   /** Called before `onChange` with names whose cached bytes are no longer valid. */
   readonly onRecreated: (names: SnapshotChange) => void;
-  /** Called after the first list, and after each list that differs in a name or in whether files are listed. */
+  /** Called after the first list, and after each list that differs in a referenced name or covers another one. */
   readonly onChange: (change: SnapshotChange) => void;
 }
 
-/** A parsed list and the entity tag that revalidates it. */
-interface CachedList<T> {
-  readonly etag: string | undefined;
-  readonly records: T;
-}
-
-/** Result of a list of the secrets and, if enabled, of the files. */
-export interface ListOutcome {
-  /** Time in ms until the next list, if it is due before the end of the interval. */
-  readonly dueInMs: number | undefined;
-  readonly filesFailure: Error | undefined;
-}
-
 /**
- * Keeps the latest complete list of a connection and reports its differences from the previous one. Each list creates a snapshot.
+ * Keeps the referenced entries of the latest complete lists of a connection and reports differences. Secrets and files are listed
+ * independently, so a failing list of files does not delay the secrets. Each list creates a snapshot.
  */
-export class Mirror {
+export class Mirror implements AsyncDisposable {
   readonly #options: MirrorOptions;
-  readonly #removalRetry: Backoff;
-  readonly #filesRetry: Backoff;
-  #filesEnabled = false;
-  #secrets: CachedList<SecretsByName> | undefined;
-  #files: CachedList<FilesByName> | undefined;
+  readonly #secrets: MirroredList<"list_no_dup">;
+  #files: MirroredList<"list_file"> | undefined;
   #snapshot: ListSnapshot | undefined;
 
   constructor(options: MirrorOptions) {
     this.#options = options;
-    this.#filesRetry = new Backoff({ baseMs: 1_000, maxMs: 300_000 }, options.random);
-    this.#removalRetry = new Backoff({ baseMs: 1_000, maxMs: options.intervalMs }, options.random);
+    this.#secrets = new MirroredList("list_no_dup", new Set(), options, this.#eventsOf("list_no_dup"));
   }
 
   get snapshot(): ListSnapshot | undefined {
     return this.#snapshot;
   }
 
-  /** Includes files in the next lists, or not. */
-  set filesEnabled(enabled: boolean) {
-    this.#filesEnabled = enabled;
+  /** Time in ms until the next list of the secrets. */
+  get nextInMs(): number {
+    return this.#secrets.nextInMs;
   }
 
-  get filesEnabled(): boolean {
-    return this.#filesEnabled;
+  setReferences({ secrets, files }: References): void {
+    this.#secrets.setNames(secrets);
+    if (files.size === 0) this.#stopFiles();
+    else if (this.#files) this.#files.setNames(files);
+    else this.#files = new MirroredList("list_file", files, this.#options, this.#eventsOf("list_file"));
   }
 
-  /**
-   * Lists and replaces the snapshot as a whole. Secrets do not depend on files: if only the list of files fails, the previous
-   * files are kept.
-   * @throws the error of listing secrets
-   */
-  async list(signal: AbortSignal): Promise<ListOutcome> {
-    const { api } = this.#options;
-    this.#secrets = revalidated(await api.listSecrets(this.#secrets?.etag, signal), this.#secrets, byName);
-    const filesFailure = await this.#listFiles(signal);
-    if (this.#secrets) this.#publish(this.#secrets.records);
-    const due = this.#untilRemoval();
-    if (!filesFailure) return { dueInMs: due, filesFailure };
-    return { dueInMs: Math.min(due ?? Number.POSITIVE_INFINITY, this.#filesRetry.next()), filesFailure };
+  /** Lists again as soon as allowed. */
+  soon(): void {
+    this.#secrets.soon();
+    this.#files?.soon();
   }
 
-  /** Returns the failure, if any. @throws the signal's reason */
-  async #listFiles(signal: AbortSignal): Promise<Error | undefined> {
-    if (!this.#filesEnabled) {
-      this.#files = undefined;
-      return undefined;
-    }
-    try {
-      this.#files = revalidated(await this.#options.api.listFiles(this.#files?.etag, signal), this.#files, byFilename);
-      this.#filesRetry.reset();
-      return undefined;
-    } catch (error) {
-      signal.throwIfAborted();
-      if (isVaultError(error)) return error;
-      throw error;
-    }
+  /** As `soon`, but ends the delay after a failure. */
+  retryNow(): void {
+    this.#secrets.retryNow();
+    this.#files?.retryNow();
   }
 
-  #publish(secrets: SecretsByName): void {
-    const { clock, onRecreated, onChange } = this.#options;
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.#secrets[Symbol.asyncDispose](), this.#files?.[Symbol.asyncDispose]()]);
+  }
+
+  #eventsOf(kind: ListKind): ListEvents {
+    const { health } = this.#options;
+    return {
+      onListed: () => {
+        const changed = this.#publish();
+        health.listed(kind);
+        return changed;
+      },
+      onFailure: (error) => health.failed(kind, error),
+    };
+  }
+
+  #stopFiles(): void {
+    void this.#files?.[Symbol.asyncDispose]();
+    this.#files = undefined;
+    this.#options.health.stopped("list_file");
+    if (this.#snapshot?.fileList) this.#publish();
+  }
+
+  /** Replaces the snapshot as a whole, as soon as the secrets are listed. Returns whether a referenced name differs. */
+  #publish(): boolean {
+    const { onRecreated, onChange } = this.#options;
+    const { list: secrets, listedAt, listedAtMonotonic } = this.#secrets;
+    if (!secrets) return false;
     const before = this.#snapshot;
-    const origin = { sequence: (before?.sequence ?? 0) + 1, listedAt: clock.now(), listedAtMonotonic: clock.monotonic() };
-    const after = new ListSnapshot(origin, secrets, this.#files?.records, before);
+    const origin = { sequence: (before?.sequence ?? 0) + 1, listedAt, listedAtMonotonic };
+    const after = new ListSnapshot(origin, secrets, this.#files?.list, before);
     const change = changeBetween(before, after);
     this.#snapshot = after;
-    const filesToggled = (before?.fileCount === undefined) !== (after.fileCount === undefined);
-    if (before && !filesToggled && change.secrets.size === 0 && change.files.size === 0) return;
+    if (before && change.secrets.size === 0 && change.files.size === 0) return false;
     if (before) onRecreated(recreatedNames(before, after, change));
     onChange(change);
+    return true;
   }
-
-  /** Returns the time in ms until the next `deleteAt`, or a backoff while a record outlives its own. */
-  #untilRemoval(): number | undefined {
-    const now = this.#options.clock.now();
-    let [next, overdue] = [Number.POSITIVE_INFINITY, false];
-    for (const records of this.#snapshot?.secretsByName.values() ?? []) {
-      for (const { deleteAt } of records) {
-        if (deleteAt === undefined) continue;
-        if (deleteAt > now) next = Math.min(next, deleteAt - now);
-        else overdue = true;
-      }
-    }
-    if (!overdue) this.#removalRetry.reset();
-    const wait = Math.min(next + REMOVAL_MARGIN_MS, overdue ? this.#removalRetry.next() : Number.POSITIVE_INFINITY);
-    return Number.isFinite(wait) ? wait : undefined;
-  }
-}
-
-/** Returns the new list, or the previous one if the vault reported it unchanged. */
-function revalidated<R, T>(
-  listing: Listing<R> | undefined,
-  before: CachedList<T> | undefined,
-  index: (records: readonly R[]) => T,
-): CachedList<T> | undefined {
-  return listing ? { etag: listing.etag, records: index(listing.records) } : before;
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { FileRecord, SecretRecord } from "../connection.ts";
-import { byFilename, byName, ListSnapshot } from "./list-snapshot.ts";
+import { ListSnapshot, type TrackedList } from "./list-snapshot.ts";
+import { byName } from "./read-list.ts";
 import { changeBetween, recreatedNames } from "./snapshot-change.ts";
 
 function secret(more: Partial<SecretRecord> = {}): SecretRecord {
@@ -12,8 +13,17 @@ function file(more: Partial<FileRecord> = {}): FileRecord {
   return { filename: "f", version: 3, size: 5, sha256: undefined, versions: [], ...more };
 }
 
+/** Returns a list that covers these names. */
+function list<T extends SecretRecord | FileRecord>(records: readonly T[], ...tracked: string[]): TrackedList<T> {
+  return { records: byName(records), tracked: new Set(tracked), count: records.length };
+}
+
+const secretNames = ["a", "b"];
+const fileNames = ["f", "removed", "grown", "swapped", "added"];
+
 function snapshot(secrets: SecretRecord[], files?: FileRecord[]): ListSnapshot {
-  return new ListSnapshot({ sequence: 1, listedAt: 0, listedAtMonotonic: 0 }, byName(secrets), files && byFilename(files));
+  const origin = { sequence: 1, listedAt: 0, listedAtMonotonic: 0 };
+  return new ListSnapshot(origin, list(secrets, ...secretNames), files && list(files, ...fileNames));
 }
 
 /** Returns the names of secrets that differ, and those of them that were recreated. */
@@ -23,9 +33,33 @@ function compare(before: SecretRecord[], after: SecretRecord[]): [string[], stri
   return [[...change.secrets], [...recreatedNames(old, now, change).secrets]];
 }
 
-test("the first list differs in all its names", () => {
-  const change = changeBetween(undefined, snapshot([secret(), secret({ name: "b" })], [file()]));
-  expect(change).toEqual({ secrets: new Set(["a", "b"]), files: new Set(["f"]) });
+test("the first list differs in all referenced names, listed or not", () => {
+  const change = changeBetween(undefined, snapshot([secret()], [file()]));
+  expect(change).toEqual({ secrets: new Set(secretNames), files: new Set(fileNames) });
+});
+
+test("a name that the list before does not cover differs, listed or not, and its bytes may be others", () => {
+  const origin = { sequence: 1, listedAt: 0, listedAtMonotonic: 0 };
+  const before = new ListSnapshot(origin, list([secret()], "a"), list([file()], "f"));
+  const after = new ListSnapshot(
+    origin,
+    list([secret(), secret({ name: "b" })], "a", "b", "c"),
+    list([file()], "f", "g"),
+    before,
+  );
+  const change = changeBetween(before, after);
+  expect(change).toEqual({ secrets: new Set(["b", "c"]), files: new Set(["g"]) });
+  expect(recreatedNames(before, after, change)).toEqual(change);
+  expect([before.covers("secret", "b"), after.covers("secret", "c"), after.covers("secret", "d")]).toEqual([false, true, false]);
+  expect([before.covers("file", "g"), after.covers("file", "g"), snapshot([]).covers("file", "f")]).toEqual([false, true, false]);
+});
+
+test("a name that is no longer referenced does not differ and is not missing", () => {
+  const origin = { sequence: 2, listedAt: 5, listedAtMonotonic: 5 };
+  const before = snapshot([secret(), secret({ name: "b" })]);
+  const after = new ListSnapshot(origin, list([secret()], "a"), undefined, before);
+  expect(changeBetween(before, after)).toEqual({ secrets: new Set(), files: new Set() });
+  expect(after.missingSince("b", undefined)).toBe(0);
 });
 
 test("the same content in another order is not a change", () => {
@@ -87,7 +121,7 @@ test("missingSince returns the time of the first list without a name or an owner
   const snapshots: ListSnapshot[] = [];
   for (const [at, records] of lists.entries()) {
     const origin = { sequence: at + 1, listedAt: at, listedAtMonotonic: at };
-    snapshots.push(new ListSnapshot(origin, byName(records), undefined, snapshots.at(-1)));
+    snapshots.push(new ListSnapshot(origin, list(records, ...secretNames), undefined, snapshots.at(-1)));
   }
   const since = (at: number, name: string, owner?: string): number | undefined => snapshots[at]?.missingSince(name, owner);
   expect([since(1, "a", "ANN"), since(2, "a", "ann"), since(2, "a", "bob"), since(2, "a")]).toEqual([1, 1, 2, 2]);

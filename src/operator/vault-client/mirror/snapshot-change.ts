@@ -1,24 +1,26 @@
 import type { FileRecord, SecretRecord, SnapshotChange } from "../connection.ts";
-import type { ListSnapshot } from "./list-snapshot.ts";
+import type { ListSnapshot, TrackedList } from "./list-snapshot.ts";
 import { isObject } from "../../../lib/is-object.ts";
 
-const none: ReadonlyMap<string, never> = new Map<string, never>();
-
-/** Returns the names that were added, removed or changed; all names if there was no list before. */
+/**
+ * Returns the referenced names that were added, removed or changed, and those that the list before does not cover: whether they
+ * exist was not known.
+ */
 export function changeBetween(before: ListSnapshot | undefined, after: ListSnapshot): SnapshotChange {
   return {
-    secrets: differing(before?.secretsByName ?? none, after.secretsByName),
-    // Files that are no longer listed did not change.
-    files: after.filesByName ? differing(before?.filesByName ?? none, after.filesByName) : new Set(),
+    secrets: differing(before?.secretList, after.secretList),
+    files: after.fileList ? differing(before?.fileList, after.fileList) : new Set(),
   };
 }
 
-function differing<T>(before: ReadonlyMap<string, T>, after: ReadonlyMap<string, T>): ReadonlySet<string> {
-  const names = new Set<string>();
+function differing<T>(before: TrackedList<T> | undefined, after: TrackedList<T>): ReadonlySet<string> {
   // The vault responded with 304, so the parsed list is the same object.
-  if (before === after) return names;
-  for (const [name, value] of after) if (!before.has(name) || !same(before.get(name), value)) names.add(name);
-  for (const name of before.keys()) if (!after.has(name)) names.add(name);
+  if (before === after) return new Set();
+  if (!before) return after.tracked;
+  const names = new Set<string>();
+  for (const name of after.tracked) {
+    if (!before.tracked.has(name) || !same(before.records.get(name), after.records.get(name))) names.add(name);
+  }
   return names;
 }
 
@@ -32,12 +34,16 @@ function same(a: unknown, b: unknown): boolean {
 }
 
 /**
- * Returns those of the changed names whose version numbers may now refer to other bytes: removed, back at a lower version, or the
- * same version with another creation time. A recreated name starts again at version 1 (docs/design/vault-contract.md#versions).
+ * Returns those of the changed names whose version numbers may now refer to other bytes: removed, back at a lower version, the
+ * same version with another creation time, or not covered by the list before. A recreated name starts again at version 1
+ * (docs/design/vault-contract.md#versions).
  */
 export function recreatedNames(before: ListSnapshot, after: ListSnapshot, change: SnapshotChange): SnapshotChange {
-  const secrets = [...change.secrets].filter((name) => before.secrets(name).some((old) => !continues(old, after.secrets(name))));
+  const secrets = [...change.secrets].filter(
+    (name) => !before.covers("secret", name) || before.secrets(name).some((old) => !continues(old, after.secrets(name))),
+  );
   const files = [...change.files].filter((name) => {
+    if (!before.covers("file", name)) return true;
     const [old, now] = [before.file(name), after.file(name)];
     return old && !(now && fileContinues(old, now));
   });

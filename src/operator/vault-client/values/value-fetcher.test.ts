@@ -4,13 +4,14 @@ import { errorResponse, json, raw, silence, type Script } from "../../../../test
 import {
   listedSecret,
   listResponse,
+  listSoon,
   nextList,
   recordOf,
   ScriptedVault,
   textOf,
   valueResponse,
 } from "../../../../test/support/vault/scripted-vault.ts";
-import type { ObservedConnection } from "../../../../test/support/vault/vault-connection.ts";
+import { referencesTo, type ObservedConnection } from "../../../../test/support/vault/vault-connection.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 
 const { signal } = new AbortController();
@@ -81,7 +82,7 @@ test("bytes fetched while their name was recreated are not cached", async () => 
   const observed = await vault.connected();
   const old = textOf(observed, "a");
   await expect.poll(() => finish).toBeDefined();
-  observed.connection.pollSoon();
+  await listSoon(observed);
   await expect.poll(() => observed.changes).toHaveLength(2);
   // Later callers do not join the request for the old bytes.
   expect(await textOf(observed, "a")).toEqual(["new", 1]);
@@ -97,7 +98,7 @@ async function withFile(
   const vault = await ScriptedVault.start();
   vault.on("list_file", json({ files: [{ filename: "f", version: 2, size: 4, ...more }] })).on("download_file", ...scripts);
   const observed = await vault.connected();
-  observed.connection.listFiles(true);
+  observed.connection.setReferences(referencesTo([], ["f"]));
   await expect.poll(() => observed.connection.snapshot?.fileCount).toBe(1);
   const record = observed.connection.snapshot?.file("f");
   if (!record) throw new Error("the file is not listed");

@@ -1,0 +1,172 @@
+import { Backoff } from "../../../lib/backoff.ts";
+import type { Clock, Timer } from "../../../lib/clock.ts";
+import { jitter, type Random } from "../../../lib/random.ts";
+import { isVaultError, TransientError } from "../vault-error.ts";
+
+/** Minimum time in ms from a list to the next request for it. */
+export const MIN_GAP_MS = 1_000;
+/** Longest time in seconds for which a vault is asked to hold a request. */
+const MAX_WAIT_S = 50;
+/** Time in seconds that asks whether the vault holds requests at all. It delays a list by little if the vault does. */
+const PROBE_WAIT_S = 1;
+/** Number of held requests in a row that may end early without a change before the next one waits for the interval. */
+const MAX_EARLY_ENDS = 3;
+
+/** What one request for a list has shown. */
+export interface ListResult {
+  /** The vault responded with a list, changed or not; `false`: with "not modified". */
+  readonly hasBody: boolean;
+  readonly changed: boolean;
+  /** The next request can be conditional, so that the vault can hold it. */
+  readonly hasTag: boolean;
+  /** The vault holds conditional requests until the list changes (RFC 7240, `wait`). `undefined`: it was not asked. */
+  readonly holds: boolean | undefined;
+  /** Time in ms until the next list, if it is due before the end of the interval. */
+  readonly dueInMs: number | undefined;
+}
+
+export interface ListFollowerOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Time in ms from the start of one list to the start of the next, ± 10 %. */
+  readonly intervalMs: number;
+  /** Asks the vault to hold requests until the list changes. */
+  readonly wait: boolean;
+  /** Lists once; a failure is retried with backoff. */
+  readonly list: (waitSeconds: number | undefined, signal: AbortSignal) => Promise<ListResult>;
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** A request in progress. A held one is aborted when the list is wanted earlier. */
+interface Request {
+  readonly held: boolean;
+  readonly abort: AbortController;
+}
+
+/**
+ * Requests one list repeatedly: once per interval, or continuously if the vault holds requests until the list changes; on
+ * request within a second; after a failure 1 s … 5 min later. Never sends two requests concurrently.
+ */
+export class ListFollower implements AsyncDisposable {
+  readonly #options: ListFollowerOptions;
+  readonly #backoff: Backoff;
+  readonly #stop = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+  #request: Request | undefined;
+  #timer: Timer | undefined;
+  /** Monotonic times: of the next request, and before which none is sent. */
+  #dueAt = Number.POSITIVE_INFINITY;
+  #notBefore = Number.NEGATIVE_INFINITY;
+  #holds: boolean | undefined;
+  #earlyEnds = 0;
+  /** Monotonic time of the next `dueInMs`: a held request must end then. */
+  #knownChangeAt = Number.POSITIVE_INFINITY;
+
+  constructor(options: ListFollowerOptions) {
+    this.#options = options;
+    this.#backoff = new Backoff({ baseMs: 1_000, maxMs: 300_000 }, options.random);
+    this.soon();
+  }
+
+  /** Time in ms until the next request; 0 while one is in progress. */
+  get nextInMs(): number {
+    return this.#request ? 0 : Math.max(0, this.#dueAt - this.#options.clock.monotonic());
+  }
+
+  /** Lists in `inMs`, or as soon as allowed after that. A list in progress is followed by another one. */
+  soon(inMs = 0): void {
+    this.#dueBy(Math.max(this.#options.clock.monotonic() + inMs, this.#notBefore));
+  }
+
+  /** As `soon`, but ends the delay after a failure: its cause may be gone. */
+  retryNow(): void {
+    this.#backoff.reset();
+    this.#notBefore = Number.NEGATIVE_INFINITY;
+    this.soon();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#timer?.[Symbol.dispose]();
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  #dueBy(at: number): void {
+    if (at >= this.#dueAt) return;
+    this.#dueAt = at;
+    this.#arm();
+  }
+
+  #arm(): void {
+    this.#timer?.[Symbol.dispose]();
+    if (this.#stop.signal.aborted || (this.#request && !this.#request.held)) return;
+    const { clock } = this.#options;
+    const delay = this.#dueAt - clock.monotonic();
+    if (delay <= 0) this.#start();
+    else if (Number.isFinite(delay)) this.#timer = clock.timer(delay, () => this.#start());
+  }
+
+  #start(): void {
+    if (this.#request) this.#request.abort.abort();
+    else this.#running = this.#list();
+  }
+
+  async #list(): Promise<void> {
+    const { clock, list, onFailure } = this.#options;
+    const start = clock.monotonic();
+    const waitSeconds = this.#waitSeconds();
+    const request: Request = { held: this.#holds === true, abort: new AbortController() };
+    this.#request = request;
+    this.#dueAt = Number.POSITIVE_INFINITY;
+    let next: number;
+    try {
+      next = this.#succeeded(await list(waitSeconds, AbortSignal.any([request.abort.signal, this.#stop.signal])), start);
+    } catch (error) {
+      if (request.abort.signal.aborted) next = clock.monotonic();
+      else {
+        next = this.#failed(error);
+        if (!this.#stop.signal.aborted) onFailure(error);
+      }
+    }
+    this.#request = undefined;
+    this.#dueAt = Math.max(Math.min(this.#dueAt, next), this.#notBefore);
+    this.#arm();
+  }
+
+  /** Returns for how many seconds the vault may hold the next request. */
+  #waitSeconds(): number | undefined {
+    const { clock, wait, intervalMs } = this.#options;
+    if (!wait) return undefined;
+    if (this.#holds !== true) return PROBE_WAIT_S;
+    const longestMs = Math.min(intervalMs, this.#knownChangeAt - clock.monotonic());
+    return Math.max(PROBE_WAIT_S, Math.min(MAX_WAIT_S, Math.ceil(longestMs / 1_000)));
+  }
+
+  /** Returns the monotonic time of the next request. */
+  #succeeded(result: ListResult, start: number): number {
+    const { clock, random, intervalMs } = this.#options;
+    const now = clock.monotonic();
+    this.#backoff.reset();
+    const early = now - start < MIN_GAP_MS;
+    this.#notBefore = result.hasBody || early ? now + MIN_GAP_MS : now;
+    this.#knownChangeAt = now + (result.dueInMs ?? Number.POSITIVE_INFINITY);
+    this.#earlyEnds = early && !result.changed && result.holds === true ? this.#earlyEnds + 1 : 0;
+    this.#holds = result.holds ?? this.#holds;
+    const next = this.#followsClosely(result) ? this.#notBefore : start + jitter(random, intervalMs, 0.1);
+    return Math.max(now, Math.min(next, this.#knownChangeAt));
+  }
+
+  /** Reports whether the next request is one that the vault may hold, so that it need not wait for the interval. */
+  #followsClosely({ hasTag }: ListResult): boolean {
+    return this.#options.wait && hasTag && this.#holds !== false && this.#earlyEnds < MAX_EARLY_ENDS;
+  }
+
+  #failed(error: unknown): number {
+    const now = this.#options.clock.monotonic();
+    const least = isVaultError(error) && "retryAfterMs" in error ? (error.retryAfterMs ?? 0) : 0;
+    // No request was sent, so this is not another failure.
+    const unsent = error instanceof TransientError && error.code === "circuit_open";
+    this.#notBefore = now + (unsent ? least : Math.max(least, this.#backoff.next()));
+    return this.#notBefore;
+  }
+}

@@ -1,0 +1,148 @@
+import { Backoff } from "../../../lib/backoff.ts";
+import type { Clock } from "../../../lib/clock.ts";
+import type { Random } from "../../../lib/random.ts";
+import { UnexpectedResponse } from "../vault-error.ts";
+import type { VaultApi } from "../vault-api.ts";
+import { ListFollower, MIN_GAP_MS, type ListResult } from "./list-follower.ts";
+import { readList, type EntryOf, type ListKind, type ReadList } from "./read-list.ts";
+
+/** Time in ms to wait after `deleteAt`, so that the list no longer contains the removed secret. */
+const REMOVAL_MARGIN_MS = 20;
+
+export interface MirroredListOptions {
+  readonly api: VaultApi;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly intervalMs: number;
+  /** Asks the vault to hold requests until the list changes. */
+  readonly wait: boolean;
+}
+
+export interface ListEvents {
+  /** Called after each list. Returns whether it differs in a referenced name. */
+  readonly onListed: () => boolean;
+  readonly onFailure: (error: unknown) => void;
+}
+
+interface Cached<T> {
+  readonly list: ReadList<T>;
+  readonly etag: string | undefined;
+  /** Wall-clock times in ascending order at which the vault removes entries. */
+  readonly deadlines: readonly number[];
+}
+
+/** Keeps the referenced entries of the latest complete list of one kind. */
+export class MirroredList<K extends ListKind> implements AsyncDisposable {
+  readonly #kind: K;
+  readonly #options: MirroredListOptions;
+  readonly #events: ListEvents;
+  readonly #follower: ListFollower;
+  readonly #removalRetry: Backoff;
+  #names: ReadonlySet<string>;
+  #cached: Cached<EntryOf[K]> | undefined;
+  /** The last list was empty in a doubtful way, and was not believed. */
+  #doubted = false;
+  /** Arrival of the last response, on the wall clock and on the monotonic clock. */
+  listedAt = 0;
+  listedAtMonotonic = 0;
+
+  /** @param names the referenced names; the set must not change */
+  constructor(kind: K, names: ReadonlySet<string>, options: MirroredListOptions, events: ListEvents) {
+    const { clock, random, intervalMs, wait } = options;
+    this.#kind = kind;
+    this.#names = names;
+    this.#options = options;
+    this.#events = events;
+    this.#removalRetry = new Backoff({ baseMs: 1_000, maxMs: intervalMs }, random);
+    const list = (waitSeconds: number | undefined, signal: AbortSignal): Promise<ListResult> =>
+      this.#request(waitSeconds, signal);
+    this.#follower = new ListFollower({ clock, random, intervalMs, wait, list, onFailure: events.onFailure });
+  }
+
+  /** `undefined` before the first list. */
+  get list(): ReadList<EntryOf[K]> | undefined {
+    return this.#cached?.list;
+  }
+
+  /** Time in ms until the next list. */
+  get nextInMs(): number {
+    return this.#follower.nextInMs;
+  }
+
+  /** Replaces the referenced names, and lists again if the last list does not cover one of them. */
+  setNames(names: ReadonlySet<string>): void {
+    this.#names = names;
+    if (this.#cached && !this.#isCovered(this.#cached)) this.#follower.soon();
+  }
+
+  soon(): void {
+    this.#follower.soon();
+  }
+
+  retryNow(): void {
+    this.#follower.retryNow();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#follower[Symbol.asyncDispose]();
+  }
+
+  async #request(waitSeconds: number | undefined, signal: AbortSignal): Promise<ListResult> {
+    const { api, clock } = this.#options;
+    const before = this.#cached;
+    // "Not modified" says nothing about names that the last list was not searched for.
+    const etag = before && this.#isCovered(before) ? before.etag : undefined;
+    const ask = etag === undefined ? undefined : waitSeconds;
+    const response = await api.list(this.#kind, { etag, waitSeconds: ask, signal });
+    if (response.body) this.#cached = this.#read(response.body, response.etag);
+    this.listedAt = clock.now();
+    this.listedAtMonotonic = clock.monotonic();
+    const changed = this.#events.onListed();
+    return {
+      hasBody: response.body !== undefined,
+      changed,
+      hasTag: this.#cached?.etag !== undefined,
+      holds: ask === undefined ? undefined : response.held,
+      dueInMs: this.#untilKnownChange(),
+    };
+  }
+
+  /** @throws UnexpectedResponse also when the list is suddenly empty in a doubtful way, the first time */
+  #read(body: Uint8Array, etag: string | undefined): Cached<EntryOf[K]> {
+    const list = readList(this.#kind, { body, tracked: this.#names, now: this.#options.clock.now() });
+    const suspicious = list.doubtful && this.#cached?.list.count !== 0 && !this.#doubted;
+    this.#doubted = suspicious;
+    if (suspicious) throw new UnexpectedResponse(this.#kind, "the list");
+    return { list, etag, deadlines: deadlinesOf(list) };
+  }
+
+  #isCovered({ list: { tracked } }: Cached<EntryOf[K]>): boolean {
+    if (tracked === this.#names) return true;
+    for (const name of this.#names) if (!tracked.has(name)) return false;
+    return true;
+  }
+
+  /**
+   * Returns the time in ms until a list that is due before the interval ends: immediately for names that are not covered, after
+   * the next removal, or with backoff while an entry outlives its own.
+   */
+  #untilKnownChange(): number | undefined {
+    const { clock, intervalMs } = this.#options;
+    if (!this.#cached || !this.#isCovered(this.#cached)) return 0;
+    const now = clock.now();
+    const [first = Number.POSITIVE_INFINITY] = this.#cached.deadlines;
+    const next = this.#cached.deadlines.find((deadline) => deadline > now) ?? Number.POSITIVE_INFINITY;
+    const overdue = first <= now;
+    if (!overdue) this.#removalRetry.reset();
+    const wait = Math.min(next - now + REMOVAL_MARGIN_MS, overdue ? this.#removalRetry.next() : Number.POSITIVE_INFINITY);
+    return Number.isFinite(wait) ? Math.max(MIN_GAP_MS, intervalMs / 10, wait) : undefined;
+  }
+}
+
+function deadlinesOf(list: ReadList<EntryOf[ListKind]>): readonly number[] {
+  const deadlines: number[] = [];
+  for (const records of list.records.values()) {
+    for (const record of records) if ("deleteAt" in record && record.deleteAt !== undefined) deadlines.push(record.deleteAt);
+  }
+  return deadlines.sort((a, b) => a - b);
+}
