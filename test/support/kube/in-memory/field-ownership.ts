@@ -86,7 +86,7 @@ export function applyFields(live: Json, owners: Owners, manager: string, patch: 
     if (field && !wanted.has(path) && !others.some(([, paths]) => paths.has(path))) removeField(object, field.path);
   }
   for (const path of changed) setField(object, wanted.get(path)!.path, wanted.get(path)!.value);
-  const result = new Map<string, ReadonlySet<string>>([[manager, new Set(wanted.keys())]]);
+  const result = new Map<string, ReadonlySet<string>>(wanted.size > 0 ? [[manager, new Set(wanted.keys())]] : []);
   const isChanged = new Set(changed);
   for (const [name, paths] of others) {
     const kept = [...paths].filter((path) => !isChanged.has(path));
@@ -119,8 +119,17 @@ function removeField(object: Json, path: readonly string[]): void {
     metadata[second] = itemsOf(metadata[second]).filter((item) => keyOfItem(item) !== rest[0]);
     return;
   }
-  const parents = path.slice(0, -1).reduce<Json[]>((chain, name) => [...chain, chain.at(-1)![name] as Json], [object]);
-  delete parents.at(-1)![path.at(-1)!];
+  const parent = path.slice(0, -1).reduce<unknown>((at, name) => (isJson(at) ? at[name] : undefined), object);
+  if (!isJson(parent)) return;
+  delete parent[path.at(-1)!];
+  if (Object.keys(parent).length === 0 && path.length > 1) removeField(object, path.slice(0, -1));
+}
+
+/** Reports whether two sets of owners are equal. */
+export function isSameOwners(a: Owners, b: Owners): boolean {
+  const listOf = (owners: Owners): string[] =>
+    [...owners].map(([name, paths]) => `${name} ${[...paths].sort().join(" ")}`).sort();
+  return isEqualJson(listOf(a), listOf(b));
 }
 
 const isList = (field: string): boolean => field === "ownerReferences" || field === "finalizers";

@@ -10,22 +10,14 @@ import {
 } from "../../../../src/operator/kube/resource.ts";
 import type { Access, Caller, Webhook } from "./access.ts";
 import type { Change, Collection, OpenWatch, Stored } from "./collection.ts";
-import { applyFields, type Owners, ownersAfterUpdate } from "./field-ownership.ts";
+import { applyFields, isSameOwners, type Owners, ownersAfterUpdate } from "./field-ownership.ts";
 import { isEqualJson, type Json, mergePatched, transferred } from "./json.ts";
 import { nextMetadata, systemMetadata, withoutEmptyFields } from "./object-metadata.ts";
-import { expectState, hasSameSpec, isCustom, resourceKey, typeOf } from "./resource-rules.ts";
+import { expectState, hasSameSpec, isCustom, mayCreateByUpdate, resourceKey, typeOf } from "./resource-rules.ts";
 import { selectorOf } from "./selector.ts";
-import { alreadyExists, conflict, forbidden, invalid, notFound, type StatusError } from "./status-error.ts";
+import { alreadyExists, badRequest, conflict, forbidden, invalid, notFound, StatusError } from "./status-error.ts";
 import { Store } from "./store.ts";
-import { validate, withDefaults } from "./validation.ts";
-
-export interface InMemoryApiServerOptions {
-  readonly clock: Clock;
-  /** Source of generated names. */
-  readonly random?: Random;
-  /** Number of changes of each resource from which a watch can continue at least; 1,000 by default. */
-  readonly history?: number;
-}
+import { decodable, validate, withDefaults } from "./validation.ts";
 
 /** A user with all permissions. */
 const USER: Caller = { user: "user", fieldManager: "kubectl" };
@@ -48,7 +40,11 @@ export class InMemoryApiServer {
   readonly #store: Store;
   #lastUid = 0;
 
-  constructor({ clock, random = () => 0.5, history = 1_000 }: InMemoryApiServerOptions) {
+  /**
+   * @param random source of generated names
+   * @param history number of changes of each resource from which a watch can continue at least
+   */
+  constructor({ clock, random = () => 0.5, history = 1_000 }: { clock: Clock; random?: Random; history?: number }) {
     this.clock = clock;
     this.#random = random;
     this.#store = new Store(history);
@@ -76,12 +72,12 @@ export class InMemoryApiServer {
 
   /** Forgets the history of all resources: a watch that continues from before now fails with 410. */
   compact(): void {
-    for (const collection of this.collections) collection.compact(this.version);
+    this.#store.compact();
   }
 
   /** Removes a custom resource, as deleting its definition does: its objects and watches are gone, and requests get a bare 404. */
   unserve(resource: ResourceDescriptor): void {
-    for (const object of this.all(resource)) this.#store.remove(this.#store.collection(resource), object, "system");
+    for (const object of this.all(resource)) this.#store.remove(resource, object, "system");
     for (const watch of this.watches(resource)) watch.drop();
     this.#store.setServed(resource, false);
   }
@@ -133,10 +129,15 @@ export class InMemoryApiServer {
   replace(resource: ResourceDescriptor, object: KubeObject, caller = USER): KubeObject {
     const access = this.#check(resource, { verb: "update", ...object.metadata }, caller);
     const { metadata } = object;
+    const body = decodable(resource, transferred<Json>(object), badRequest());
+    if (mayCreateByUpdate(resource) && !this.find(resource, metadata)) {
+      if (metadata.uid) throw conflict();
+      return this.create(resource, { ...object, metadata: { ...metadata, resourceVersion: "" } }, caller);
+    }
     const stored = this.#store.expect(resource, metadata);
-    expectState(stored.object, { ...metadata, name: metadata.name });
+    expectState(stored.object, metadata);
     if (isCustom(resource) && !metadata.resourceVersion) throw versionRequired();
-    return this.#update(resource, stored, transferred<Json>(object), caller, access);
+    return this.#update(resource, stored, body, caller, access);
   }
 
   replaceStatus(resource: ResourceDescriptor, ref: StateRef, status: object, caller = USER): KubeObject {
@@ -152,8 +153,10 @@ export class InMemoryApiServer {
     const stored = this.#store.expect(resource, ref);
     const { uid, resourceVersion } = ref;
     const body = transferred({ ...patch, metadata: { ...patch.metadata, uid, resourceVersion } });
+    const undecodable = invalid({ field: "patch", reason: "FieldValueInvalid" });
+    const patched = decodable(resource, mergePatched(stored.object, body) as Json, undecodable);
     expectState(stored.object, { ...ref, uid: undefined });
-    return this.#update(resource, stored, mergePatched(stored.object, body) as Json, caller, access);
+    return this.#update(resource, stored, patched, caller, access);
   }
 
   apply(resource: ResourceDescriptor, object: KubeObject, { force }: { force: boolean }, caller = USER): KubeObject {
@@ -161,8 +164,11 @@ export class InMemoryApiServer {
     const { metadata } = object;
     const stored = this.#store.collection(resource).objects.get(keyOf(metadata));
     const manager = `Apply ${caller.fieldManager}`;
-    const wanted = transferred<Json>(object);
+    const { status: _, ...main } = transferred<Json>(object);
+    const wanted = isCustom(resource) ? main : transferred<Json>(object);
+    const undecodable = new StatusError(500, "");
     if (!stored) {
+      decodable(resource, wanted, undecodable);
       if (metadata.uid) throw conflict();
       const create = this.#check(resource, { verb: "create", ...metadata, name: undefined }, caller);
       return this.#create(resource, wanted, caller, create, () => applyFields({}, new Map(), manager, wanted).owners);
@@ -172,12 +178,12 @@ export class InMemoryApiServer {
     if (applied.conflicts.length > 0 && !force) {
       throw conflict(applied.conflicts.map((field) => ({ field, reason: "FieldManagerConflict" })));
     }
+    decodable(resource, applied.object, undecodable);
     return this.#update(resource, stored, applied.object, caller, access, applied.owners);
   }
 
   delete(resource: ResourceDescriptor, ref: StateRef, options: DeleteOptions = {}, caller = USER): void {
     this.#check(resource, { verb: "delete", ...ref }, caller);
-    const collection = this.#store.collection(resource);
     const stored = this.#store.expect(resource, ref);
     expectState(stored.object, ref);
     const { metadata } = stored.object;
@@ -185,25 +191,19 @@ export class InMemoryApiServer {
     if (options.propagationPolicy === "Foreground") finalizers.add("foregroundDeletion");
     if (options.propagationPolicy === "Orphan") finalizers.add("orphan");
     const isNamespace = resourceKey(resource) === resourceKey(NAMESPACES);
-    if (finalizers.size === 0 && !isNamespace) return this.#store.remove(collection, stored.object, caller.user);
+    if (finalizers.size === 0 && !isNamespace) return this.#store.remove(resource, stored.object, caller.user);
     if (metadata.deletionTimestamp !== undefined) return undefined;
     const deletionTimestamp = this.#timestamp();
     const generation = metadata.generation === undefined ? {} : { generation: metadata.generation + 1 };
     const kept = finalizers.size === 0 ? {} : { finalizers: [...finalizers] };
     const deleting = { ...metadata, deletionTimestamp, deletionGracePeriodSeconds: 0, ...generation, ...kept };
     const status = isNamespace ? { status: { phase: "Terminating" } } : {};
-    this.#store.commit(
-      collection,
-      stored.object,
-      { ...stored.object, ...status, metadata: deleting },
-      stored.owners,
-      caller.user,
-    );
+    this.#store.commit(resource, stored.object, { ...stored.object, ...status, metadata: deleting }, stored.owners, caller.user);
   }
 
   /** Removes an object without regard to its finalizers. */
   erase(resource: ResourceDescriptor, ref: ObjectRef): void {
-    this.#store.remove(this.#store.collection(resource), this.#store.expect(resource, ref).object, "system");
+    this.#store.remove(resource, this.#store.expect(resource, ref).object, "system");
   }
 
   #create(
@@ -228,9 +228,8 @@ export class InMemoryApiServer {
     const used = this.all(resource).filter(({ metadata: { namespace } }) => namespace === access.namespace).length;
     validate(resource, object, undefined);
     if (used >= quota) throw forbidden("exceeded quota");
-    const collection = this.#store.collection(resource);
-    if (collection.objects.has(keyOf(object.metadata))) throw alreadyExists();
-    return this.#store.commit(collection, undefined, object, ownersOf(object), caller.user);
+    if (this.find(resource, object.metadata)) throw alreadyExists();
+    return this.#store.commit(resource, undefined, object, ownersOf(object), caller.user);
   }
 
   #update(
@@ -253,17 +252,13 @@ export class InMemoryApiServer {
     validate(resource, object, before);
     const manager = `Update ${caller.fieldManager}${access.subresource ? " status" : ""}`;
     const owners = applied ?? ownersAfterUpdate(stored.owners, manager, before, object);
-    const collection = this.#store.collection(resource);
-    if (isEqualJson(object, before)) {
-      collection.objects.set(keyOf(object.metadata), { object: before, owners });
-      return before;
-    }
+    if (isEqualJson(object, before) && isSameOwners(owners, stored.owners)) return before;
     const { deletionTimestamp, finalizers = [] } = object.metadata;
     if (deletionTimestamp !== undefined && finalizers.length === 0 && resource.kind !== "Namespace") {
-      this.#store.remove(collection, before, caller.user);
+      this.#store.remove(resource, before, caller.user);
       return object;
     }
-    return this.#store.commit(collection, before, object, owners, caller.user);
+    return this.#store.commit(resource, before, object, owners, caller.user);
   }
 
   #admitted(resource: ResourceDescriptor, object: KubeObject, before: KubeObject | undefined, access: Access): KubeObject {

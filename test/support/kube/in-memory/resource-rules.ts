@@ -15,6 +15,9 @@ export const typeOf = (resource: ResourceDescriptor): Pick<KubeObject, "apiVersi
 /** Reports whether a resource is a custom one: it has a generation and a status subresource. */
 export const isCustom = ({ group }: ResourceDescriptor): boolean => group.includes(".") && !group.endsWith("k8s.io");
 
+/** Reports whether replacing an object that does not exist creates it. */
+export const mayCreateByUpdate = ({ kind }: ResourceDescriptor): boolean => kind === "Lease" || kind === "Event";
+
 /** Reports whether two states of a custom object differ only in metadata and status, so that the generation is the same. */
 export function hasSameSpec(before: KubeObject, after: KubeObject): boolean {
   const { metadata, status } = after;

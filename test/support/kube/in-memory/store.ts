@@ -11,6 +11,8 @@ export class Store {
   readonly #collections = new Map<string, Collection>();
   readonly #unserved = new Set<string>();
   readonly #listeners = new Set<(change: Change) => void>();
+  /** Version of the last compaction. */
+  #compacted = 100;
   #version = 100;
 
   /** @param maxHistory number of changes of each resource from which a watch can continue at least */
@@ -30,8 +32,14 @@ export class Store {
   collection(resource: ResourceDescriptor): Collection {
     const key = resourceKey(resource);
     let collection = this.#collections.get(key);
-    if (!collection) this.#collections.set(key, (collection = new Collection(resource, this.#version, this.#maxHistory)));
+    if (!collection) this.#collections.set(key, (collection = new Collection(resource, this.#compacted, this.#maxHistory)));
     return collection;
+  }
+
+  /** Forgets the history of all resources. */
+  compact(): void {
+    this.#compacted = this.#version;
+    for (const collection of this.#collections.values()) collection.compact(this.#compacted);
   }
 
   /** @throws StatusError 404 without a body when the resource is not served */
@@ -56,22 +64,27 @@ export class Store {
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
 
-  commit(collection: Collection, before: KubeObject | undefined, object: KubeObject, owners: Owners, user: string): KubeObject {
+  commit(
+    resource: ResourceDescriptor,
+    before: KubeObject | undefined,
+    object: KubeObject,
+    owners: Owners,
+    user: string,
+  ): KubeObject {
     const metadata = { ...object.metadata, resourceVersion: `${this.#version + 1}` };
     const after = deepFreeze(transferred({ ...object, metadata }));
-    this.#commit(collection, before, { object: after, owners }, user);
+    this.#commit(resource, before, { object: after, owners }, user);
     return after;
   }
 
-  remove(collection: Collection, before: KubeObject, user: string): void {
-    this.#commit(collection, before, undefined, user);
+  remove(resource: ResourceDescriptor, before: KubeObject, user: string): void {
+    this.#commit(resource, before, undefined, user);
   }
 
-  #commit(collection: Collection, before: KubeObject | undefined, stored: Stored | undefined, user: string): void {
+  #commit(resource: ResourceDescriptor, before: KubeObject | undefined, stored: Stored | undefined, user: string): void {
     this.#version += 1;
-    const { resource } = collection;
     const change: Change = { resource, version: this.#version, before, after: stored?.object, user };
     for (const listener of this.#listeners) listener(change);
-    collection.commit(change, stored);
+    this.collection(resource).commit(change, stored);
   }
 }

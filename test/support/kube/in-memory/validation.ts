@@ -30,6 +30,17 @@ export function withDefaults({ kind }: ResourceDescriptor, object: Json): Json {
     texts(object["data"]);
     return withoutEmpty({ ...object, binaryData: decoded(object["binaryData"]) });
   }
+  if (kind === "Lease") return { spec: {}, ...object };
+  return object;
+}
+
+/** Returns the object, or throws `error` when the server cannot decode it. */
+export function decodable(resource: ResourceDescriptor, object: Json, error: Error): Json {
+  try {
+    withDefaults(resource, object);
+  } catch {
+    throw error;
+  }
   return object;
 }
 
@@ -131,12 +142,11 @@ function isJsonText(base64: unknown): boolean {
 function dataCauses(object: KubeObject, fields: readonly string[]): KubeErrorCause[] {
   const causes: KubeErrorCause[] = [];
   let bytes = 0;
-  const seen = new Set<string>();
   for (const field of fields) {
     for (const [key, value] of Object.entries(objectAt(object, field))) {
       const isKey = /^[-._a-zA-Z0-9]{1,253}$/.test(key) && key !== "." && !key.startsWith("..");
-      if (!isKey || seen.has(key)) causes.push(malformed(`${field}[${key}]`));
-      seen.add(key);
+      const isTwice = field === "data" && key in objectAt(object, "binaryData");
+      if (!isKey || isTwice) causes.push(malformed(`${field}[${key}]`));
       const text = String(value);
       bytes += field === "data" && object.kind === "ConfigMap" ? Buffer.byteLength(text) : Buffer.byteLength(text, "base64");
     }
