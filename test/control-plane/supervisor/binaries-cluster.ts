@@ -116,6 +116,8 @@ function apiServerArguments(directory: string, port: number, identities: Identit
     `--service-account-signing-key-file=${identities.serviceAccountKey}`,
     "--service-account-issuer=https://kubernetes.default.svc",
     "--authorization-mode=RBAC",
+    // The operator's owner references then require the permissions of deploy/.
+    "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
     "--service-cluster-ip-range=10.0.0.0/24",
     "--audit-log-path=audit.log",
     "--audit-log-maxsize=4096",

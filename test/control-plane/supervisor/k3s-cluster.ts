@@ -80,6 +80,7 @@ function serverArguments(): string[] {
     "--disable-helm-controller",
     "--disable=coredns,local-storage,metrics-server,servicelb,traefik",
     "--tls-san=127.0.0.1",
+    "--kube-apiserver-arg=enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement",
     `--data-dir=${mount}/k3s`,
     `--write-kubeconfig=${mount}/k3s/kubeconfig`,
     ...apiServer.map((argument) => argument.replace(/=/, `=${mount}/`)).map((argument) => `--kube-apiserver-arg=${argument}`),

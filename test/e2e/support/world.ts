@@ -54,6 +54,10 @@ export interface WorldOptions {
   readonly refreshInterval?: string;
   /** URL of the API server for the operator, for example of a proxy. */
   readonly server?: string;
+  /** PEM of the authority of `server`, if it is not that of the API server. */
+  readonly ca?: string;
+  /** The operator's ServiceAccount; that of deploy/base by default. */
+  readonly account?: { readonly serviceAccount: string; readonly namespace: string };
   readonly vault?: TestVault;
 }
 
@@ -75,11 +79,16 @@ export class World implements AsyncDisposable {
     this.kubeconfig = kubeconfig;
   }
 
-  static async create({ refreshInterval = "5s", server, vault: given }: WorldOptions = {}): Promise<World> {
+  static async create({
+    refreshInterval = "5s",
+    account = SERVICE_ACCOUNT,
+    vault: given,
+    ...access
+  }: WorldOptions = {}): Promise<World> {
     const plane = await sharedControlPlane();
     const vault = given ?? (await TestVault.start({ emails: [ACCOUNT] }));
     const namespace = await plane.createNamespace("e2e");
-    const kubeconfig = await plane.kubeconfigFor(SERVICE_ACCOUNT, server === undefined ? {} : { server });
+    const kubeconfig = await plane.kubeconfigFor(account, access);
     const world = new World(plane, vault, await vault.client(ACCOUNT), namespace, kubeconfig);
     await world.createConnection(refreshInterval);
     return world;

@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import { SECRETS } from "../../src/operator/kube/resource.ts";
+import type { AuditEvent } from "../control-plane/audit.ts";
+import type { ControlPlane } from "../control-plane/control-plane.ts";
+import { FaultProxy } from "../faults/support/fault-proxy.ts";
+import { connect } from "../integration/kube/connect.ts";
+import { isKubeError } from "../../src/operator/kube/kube-error.ts";
+import { certificate } from "../support/certificates.ts";
+import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { sharedControlPlane } from "../support/kube/control-plane.ts";
+import { startEventRecorder } from "../support/kube/event-recorder.ts";
+import { type Manifest, manifestsOf, permissionOf, permissionsOf } from "./support/granted.ts";
+import { bytesOf, condition, vaultFile, vaultSecret, World } from "./support/world.ts";
+
+/**
+ * An operator with deploy/namespaced only, on an API server that does not stream lists: it needs `list`, where others need `watch`
+ * only.
+ */
+const forever = new AbortController().signal;
+
+let plane: ControlPlane;
+let proxy: FaultProxy;
+let world: World;
+let operatorNamespace: string;
+let own: Manifest[];
+let tenant: Manifest[];
+let mark: number;
+
+beforeAll(async () => {
+  plane = await sharedControlPlane();
+  operatorNamespace = await plane.createNamespace("operator");
+  const rbac = ["Role", "RoleBinding", "ServiceAccount"];
+  own = (await manifestsOf(plane, "deploy/namespaced", operatorNamespace)).filter(({ kind }) => rbac.includes(kind));
+  tenant = await manifestsOf(plane, "deploy/namespaced/tenant", operatorNamespace);
+  await apply(own);
+
+  const ca = certificate("proxy");
+  const { cert, keyPem: key } = certificate("server", { issuer: ca, hosts: ["127.0.0.1"] });
+  proxy = await FaultProxy.start({ url: plane.access.server, ca: plane.access.ca }, { tls: { cert, key } });
+  proxy.inject(({ request, response, relay }) => {
+    if (!request.path.includes("sendInitialEvents")) return relay();
+    const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", reason: "Invalid", code: 422 };
+    return response.writeHead(422, { "content-type": "application/json" }).end(JSON.stringify(status));
+  });
+  mark = await plane.auditMark();
+  const account = { serviceAccount: "vaultsync", namespace: operatorNamespace };
+  world = await World.create({ account, server: proxy.url, ca: ca.cert });
+  await apply(tenant, world.namespace);
+  await world.startClusterOperator(["--namespaces", world.namespace]);
+});
+
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  await proxy[Symbol.asyncDispose]();
+  await plane.request("DELETE", `/api/v1/namespaces/${operatorNamespace}`);
+});
+
+async function apply(manifests: readonly object[], namespace?: string): Promise<void> {
+  const input = manifests.map((manifest) => JSON.stringify(manifest)).join("\n---\n");
+  const { code, stderr } = await plane.kubectl(["apply", "-f", "-"], { input, ...(namespace && { namespace }) });
+  if (code !== 0) throw new Error(stderr);
+}
+
+/** Returns the operator's requests since the start of this file. */
+async function requests(): Promise<AuditEvent[]> {
+  const user = `system:serviceaccount:${operatorNamespace}:vaultsync`;
+  return (await plane.auditEvents({ since: mark })).filter((event) => event.user.username === user);
+}
+
+test("deploy/namespaced grants the rules of deploy/base, without a ClusterRole", async () => {
+  const base = await manifestsOf(plane, "deploy/base", operatorNamespace);
+  const all = await manifestsOf(plane, "deploy/namespaced", operatorNamespace);
+  expect(all.filter(({ kind }) => kind.startsWith("ClusterRole"))).toEqual([]);
+  expect(tenant.find(({ kind }) => kind === "Role")?.rules).toEqual(base.find(({ kind }) => kind === "ClusterRole")?.rules);
+});
+
+test("with Roles only, targets are created, repaired, changed and removed", async () => {
+  const first = world.canaries.text("first");
+  const second = world.canaries.text("second");
+  await world.protect("db", first);
+  await world.upload("web.conf", Buffer.from(world.canaries.text("file")));
+  const files = [{ filename: "web.conf" }];
+  await world.apply(vaultSecret("db", { password: "db" }), vaultFile("web", files, { kind: "ConfigMap" }));
+  await world.apply(vaultSecret("none", { password: "none" }));
+  await world.ready("VaultSecret", "db");
+  await world.ready("VaultFile", "web");
+  await world.until("VaultSecret", "none", (one) => condition(one, "Ready")?.reason === "SourceMissing");
+
+  const { namespace } = world;
+  for (const kind of ["secret/db", "configmap/web"]) {
+    await plane.kubectl(["patch", kind, "--type=merge", "-p", JSON.stringify({ data: { extra: "ZHJpZnQ=" } })], { namespace });
+  }
+  await world.until("Secret", "db", ({ data }) => !("extra" in data));
+  await world.until("ConfigMap", "web", ({ data }) => !("extra" in data));
+
+  await world.protect("db", second);
+  const changed = Buffer.from(world.canaries.text("changed file"));
+  await world.upload("web.conf", changed);
+  await world.until("Secret", "db", (one) => bytesOf(one, "password")?.toString() === second);
+  await world.until("ConfigMap", "web", ({ data }) => data["web.conf"] === changed.toString());
+
+  const renamed = { name: "renamed" };
+  await world.apply(vaultSecret("db", { password: "db" }, renamed), vaultFile("web", files, { kind: "ConfigMap", ...renamed }));
+  await world.gone("Secret", "db");
+  await world.gone("ConfigMap", "web");
+  expect(world.canaries.tracesIn(await world.operatorOutput())).toEqual([]);
+});
+
+test("the count of a repeated event is written", async () => {
+  await using api = await connect(world.kubeconfig);
+  const clock = new VirtualClock(Date.now());
+  const { recorder, stop, running } = startEventRecorder(api, clock);
+  const { metadata } = await world.ready("VaultSecret", "db");
+  const about = { resource: vaultSecretKind, namespace: world.namespace, name: "db", uid: metadata.uid };
+  const record = (): void => recorder.record({ ...about, type: "Normal", reason: "Test", action: "Test", note: "repeated" });
+  record();
+  await expect.poll(async () => (await requests()).map(permissionOf)).toContain("create events.k8s.io/events");
+  await clock.advance(60_000);
+  record();
+  await expect.poll(async () => (await requests()).map(permissionOf)).toContain("patch events.k8s.io/events");
+  stop.abort();
+  await running;
+});
+
+test("no request is denied, and every permission of deploy/namespaced is used", async () => {
+  const events = await requests();
+  expect(events.filter(({ responseStatus }) => responseStatus?.code === 403).map(permissionOf)).toEqual([]);
+  expect(events.filter(({ objectRef }) => objectRef !== undefined && objectRef.namespace === undefined)).toEqual([]);
+  for (const [namespace, manifests] of [
+    [operatorNamespace, own],
+    [world.namespace, tenant],
+  ] as const) {
+    const used = new Set(events.filter(({ objectRef }) => objectRef?.namespace === namespace).map(permissionOf));
+    const unused = [...permissionsOf(manifests)].filter((permission) => !used.has(permission));
+    // The API server itself checks the permission for finalizers; the next test shows that it is needed.
+    expect(unused.filter((permission) => !permission.endsWith("/finalizers"))).toEqual([]);
+  }
+});
+
+test("without the permission for finalizers no target can be created", async () => {
+  const { metadata } = await world.ready("VaultSecret", "db");
+  await using api = await connect(world.kubeconfig);
+  const create = (name: string): Promise<unknown> => {
+    const owner = { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", name: "db", uid: metadata.uid };
+    const ownerReferences = [{ ...owner, controller: true, blockOwnerDeletion: true }];
+    const object = { apiVersion: "v1", kind: "Secret", metadata: { namespace: world.namespace, name, ownerReferences } };
+    return api.create(SECRETS, object, forever);
+  };
+  await create("allowed");
+  const roles = tenant.filter(({ kind }) => kind === "Role");
+  const without = roles.map(({ rules = [], ...role }) => ({
+    ...role,
+    rules: rules.filter(({ resources }) => !resources.includes("vaultsecrets/finalizers")),
+  }));
+  await apply(without, world.namespace);
+  let attempts = 0;
+  await expect
+    .poll(() => create(`denied-${(attempts += 1)}`).catch((error: unknown) => isKubeError(error, "Forbidden")), {
+      timeout: 10_000,
+    })
+    .toBe(true);
+});
