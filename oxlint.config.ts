@@ -42,7 +42,7 @@ const inner: Record<string, Record<string, string[]>> = {
   "operator/vault-client": {
     http: ["vault-error", "observer"],
     readers: ["connection", "vault-error"],
-    auth: ["http", "readers", "vault-error"],
+    auth: ["http", "readers", "connection", "vault-error"],
     mirror: ["vault-api", "connection", "vault-error"],
     values: ["vault-api", "connection", "vault-error", "observer"],
   },

@@ -55,6 +55,7 @@ const transientCodes: Readonly<Record<TransientCode, string>> = {
   circuit_open: "Not sent, because several requests in a row failed.",
   size_mismatch: "A download's size differs from the list.",
   digest_mismatch: "A download's SHA-256 differs from the list.",
+  credentials_not_read: "The API server did not return the credentials Secret, so nothing was sent.",
 };
 
 const authCodes: Readonly<Record<AuthCode, string>> = {
@@ -62,6 +63,7 @@ const authCodes: Readonly<Record<AuthCode, string>> = {
   token: "The vault rejected the access token, even a new one.",
   refresh_token: "The vault rejected the refresh token.",
   email_mismatch: "The email is not that of the token's owner.",
+  unusable: "The credentials Secret is missing or must not be used; nothing was sent.",
 };
 
 const vaultMeaning = (name: keyof typeof errorCodes): string => errorCodes[name].meaning;

@@ -14,6 +14,7 @@ import { ALL_NAMESPACES } from "./kube/resource.ts";
 import { serveEndpoints } from "../telemetry/endpoints.ts";
 import type { MetricsRegistry } from "../telemetry/metrics-registry.ts";
 import { operatorMetrics } from "../telemetry/operator-metrics.ts";
+import { LoginGate } from "./vault-client/auth/login-gate.ts";
 import { connect } from "./vault-client/connect.ts";
 import { UndiciTransport } from "./vault-client/http/undici-transport.ts";
 import type { VaultObserver } from "./vault-client/observer.ts";
@@ -109,12 +110,15 @@ function connectionFactory(
 ): ConnectionFactory {
   const valueCache = new ValueCache(config.valueCacheBytes);
   const policy = { allowHttp: config.allowHttp, allowedHosts: config.vaultHosts };
-  return (settings, password, callbacks, key) =>
+  const logins = new LoginGate(clock);
+  return ({ key, settings, credentials, loginPause, ca }, callbacks) =>
     connect({
       ...settings,
       ...callbacks,
-      credentials: { kind: "password", password },
-      transport: new UndiciTransport({ url: settings.url, clock, ca: undefined, policy }),
+      credentials,
+      logins: logins.account(settings.url, settings.email),
+      loginPause,
+      transport: new UndiciTransport({ url: settings.url, clock, ca, policy }),
       valueCache,
       observer: observerOf(key),
       clock,

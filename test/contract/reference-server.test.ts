@@ -4,6 +4,7 @@ import { failureOf } from "../support/assertions/failure-of.ts";
 import { listSoon } from "../support/vault/scripted-vault.ts";
 import {
   observeConnection,
+  passwordSource,
   referencesTo,
   untilHealthy,
   type ObservedConnection,
@@ -55,7 +56,7 @@ class World {
 
   /** Opens a connection and waits for its first list. */
   connect(options: Partial<ObserveOptions> = {}): Promise<ObservedConnection> {
-    const credentials = { kind: "password", password: async () => this.server.users[0]!.password } as const;
+    const credentials = passwordSource(() => this.password);
     return untilHealthy(observeConnection({ url: this.server.url, email, credentials, ...options, clock: this.clock }));
   }
 

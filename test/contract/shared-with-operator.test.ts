@@ -1,9 +1,14 @@
 import { expect, test } from "vitest";
 import { failureOf } from "../support/assertions/failure-of.ts";
-import { observeConnection, referencesTo, untilHealthy, type ObservedConnection } from "../support/vault/vault-connection.ts";
+import {
+  observeConnection,
+  passwordSource,
+  referencesTo,
+  untilHealthy,
+  type ObservedConnection,
+} from "../support/vault/vault-connection.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import type { VaultClient } from "../support/vault/vault-client.ts";
-import { Redacted } from "../../src/lib/redacted.ts";
 
 const operator = "operator@example.com";
 const signal = new AbortController().signal;
@@ -11,8 +16,7 @@ const signal = new AbortController().signal;
 async function start() {
   const vault = await TestVault.start({ emails: ["ann@example.com", "bob@example.com", operator] });
   const connect = (): Promise<ObservedConnection> => {
-    const password = async () => new Redacted(vault.passwords.get(operator) ?? "");
-    const credentials = { kind: "password", password } as const;
+    const credentials = passwordSource(() => vault.passwords.get(operator) ?? "");
     const references = referencesTo(["shop-db"]);
     return untilHealthy(observeConnection({ url: vault.url, email: operator, credentials, references }));
   };

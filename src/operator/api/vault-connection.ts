@@ -155,6 +155,12 @@ export const connectionStatus = z.object({
     .describe(
       "Time before which the operator does not log in, because the vault rejected the credentials. A change of their Secret ends the pause.",
     ),
+  rejectedCredentials: z
+    .string()
+    .optional()
+    .describe(
+      "Version of the Secret whose credentials the vault rejected, so that a restart does not send them again during the pause.",
+    ),
   secrets: z.int().optional().describe("Number of secrets in the last list."),
   files: z.int().optional().describe("Number of files in the last list; absent while no VaultFile refers to this connection."),
   users: z.int().optional().describe("Number of resources that refer to this connection."),

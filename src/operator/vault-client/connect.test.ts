@@ -14,9 +14,8 @@ import {
   tokenResponse,
   valueResponse,
 } from "../../../test/support/vault/scripted-vault.ts";
-import { referencesTo } from "../../../test/support/vault/vault-connection.ts";
+import { passwordSource, referencesTo } from "../../../test/support/vault/vault-connection.ts";
 import { operationPath } from "../../protocol/operation-paths.ts";
-import type { Health } from "./connection.ts";
 
 /** Responds with the script to one token and with 401 to any other. */
 const onlyFor =
@@ -46,7 +45,11 @@ test("logs in, lists and reports all names of the first list", async () => {
   expect(observed.connection.snapshot).toMatchObject({ sequence: 1, secretCount: 2, fileCount: undefined });
   expect(recordOf(observed, "a")).toMatchObject({ version: 3, owner: "ann@example.com", shared: false });
   const now = observed.clock.now();
-  expect(observed.connection.token).toMatchObject({ refreshedAt: now, expiresAt: now + 86_400_000, scope: "granted" });
+  expect(observed.connection.token).toMatchObject({
+    refreshedAt: now,
+    expiresAt: now + 86_400_000,
+    scope: { text: "cloud_type:*,environment_type:*,application_type:*,classification:*,secret_name:*" },
+  });
 });
 
 test("an unchanged vault receives one list request per interval and no other", async () => {
@@ -202,7 +205,8 @@ test("a failing list is retried after 1 s, 2 s, 4 s, … 5 min with jitter", asy
 
 test("a rejected login is retried after 1, 5, 15, 60 minutes or new credentials", async () => {
   const vault = (await ScriptedVault.start()).on("generate_access_token", errorResponse(401, "invalid_credentials"));
-  const observed = vault.connect();
+  let password = "canary-old";
+  const observed = vault.connect({ credentials: passwordSource(() => password) });
   const waits: (number | undefined)[] = [];
   for (let attempt = 1; attempt <= 5; attempt += 1) {
     await requestsEnded(observed, "generate_access_token", attempt);
@@ -218,6 +222,7 @@ test("a rejected login is retried after 1, 5, 15, 60 minutes or new credentials"
   await observed.clock.advance(1_000);
   expect(vault.count("generate_access_token")).toBe(6);
   vault.on("generate_access_token", tokenResponse("T9"));
+  password = "canary-new";
   observed.connection.credentialsChanged();
   await expect.poll(() => observed.connection.health.state).toBe("healthy");
 });
@@ -241,9 +246,9 @@ test("disposing aborts requests in flight and leaves no timer", async () => {
 test("an error of the credential source becomes the health, and no login is sent", async () => {
   const vault = await ScriptedVault.start();
   const missing = new Error("no such Secret");
-  const observed = vault.connect({ credentials: { kind: "password", password: () => Promise.reject(missing) } });
+  const observed = vault.connect({ credentials: { kind: "password", read: () => Promise.reject(missing) } });
   await expect
     .poll(() => observed.connection.health)
-    .toMatchObject({ state: "failing", error: missing } satisfies Partial<Health>);
+    .toMatchObject({ state: "failing", error: { kind: "transient", code: "credentials_not_read" } });
   expect(vault.server.requests).toEqual([]);
 });

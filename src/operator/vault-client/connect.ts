@@ -1,4 +1,6 @@
-import { formatScope } from "../../protocol/format-scope.ts";
+import { PasswordTokens } from "./auth/password-tokens.ts";
+import { RequestedScope } from "./auth/requested-scope.ts";
+import { StoredTokenSource } from "./auth/stored-token-source.ts";
 import { TokenManager } from "./auth/token-manager.ts";
 import { TokenOperations } from "./auth/token-operations.ts";
 import type { ConnectionOptions } from "./connection-options.ts";
@@ -54,8 +56,23 @@ function limits(
 }
 
 function tokenManager(options: ConnectionOptions, http: VaultHttp): TokenManager {
-  const { credentials, email, timeoutMs, tokenLifetimeMs: lifetimeMs, clock, random, logger } = options;
-  const scope = formatScope(options.scope);
-  const operations = new TokenOperations({ http, email, scope, lifetimeMs, timeoutMs });
-  return new TokenManager({ operations, credentials, scope, lifetimeMs, clock, random, logger });
+  const {
+    credentials,
+    logins,
+    loginPause: pause,
+    email,
+    timeoutMs,
+    tokenLifetimeMs: lifetimeMs,
+    clock,
+    random,
+    logger,
+  } = options;
+  const operations = new TokenOperations({ http, email, lifetimeMs, timeoutMs });
+  const scope = new RequestedScope(options.scope, options.onlyReferenced ?? false, clock);
+  const common = { operations, logins, lifetimeMs, pause, clock, random, logger };
+  const source =
+    credentials.kind === "password"
+      ? new PasswordTokens({ ...common, read: credentials.read, scope })
+      : new StoredTokenSource({ ...common, store: credentials.store });
+  return new TokenManager({ source, scope, onChange: options.onTokenChange, clock, random });
 }

@@ -2,8 +2,9 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import type { Random } from "../../lib/random.ts";
 import type { Scope } from "../../protocol/scope.ts";
-import type { CredentialSource } from "./auth/token-manager.ts";
-import type { Health, SnapshotChange } from "./connection.ts";
+import type { CredentialSource } from "./auth/credentials.ts";
+import type { AccountLogins } from "./auth/login-gate.ts";
+import type { Health, LoginPause, SnapshotChange } from "./connection.ts";
 import type { VaultTransport } from "./http/vault-transport.ts";
 import type { VaultObserver } from "./observer.ts";
 import type { ValueCache } from "./values/value-cache.ts";
@@ -13,7 +14,14 @@ export interface ConnectionOptions {
   readonly transport: VaultTransport;
   readonly email: string;
   readonly credentials: CredentialSource;
+  /** Logins of the account, shared by all its connections. */
+  readonly logins: AccountLogins;
+  /** Pause after rejected logins that an earlier process published. */
+  readonly loginPause?: LoginPause | undefined;
+  /** Scope requested at login. */
   readonly scope: Scope;
+  /** Limits the requested scope to the referenced names. */
+  readonly onlyReferenced?: boolean | undefined;
   /** Token lifetime requested at login in ms, rounded up to whole hours. */
   readonly tokenLifetimeMs: number;
   /** Time from one list to the next in ms. */
@@ -35,6 +43,8 @@ export interface ConnectionOptions {
    * one. The new snapshot is already available. Must not throw.
    */
   readonly onChange: (change: SnapshotChange) => void;
+  /** Called when the token or the pause of the login may have changed. Must not throw. */
+  readonly onTokenChange: () => void;
   /** Called when the health state or the kind of failure changes. Must not throw. */
   readonly onHealth: (health: Health) => void;
 }

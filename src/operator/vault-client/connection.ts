@@ -90,6 +90,12 @@ export interface Health {
   readonly since: number;
 }
 
+/** The end of a pause after rejected logins, in milliseconds since the epoch, and the version of the rejected credentials. */
+export interface LoginPause {
+  readonly until: number;
+  readonly credentials: string;
+}
+
 /** The bytes of one version of a secret. */
 export interface SecretValue {
   readonly value: Redacted<Uint8Array>;
@@ -110,7 +116,12 @@ export interface FileContent {
 export interface Connection extends AsyncDisposable {
   readonly snapshot: Snapshot | undefined;
   readonly health: Health;
-  readonly token: { readonly expiresAt: number; readonly refreshedAt: number; readonly scope: string } | undefined;
+  /** `scope` is as requested at the login; `undefined` for a stored token. */
+  readonly token:
+    | { readonly expiresAt: number; readonly refreshedAt: number; readonly scope: { readonly text: string } | undefined }
+    | undefined;
+  /** Pause after rejected logins. */
+  readonly loginPause: LoginPause | undefined;
   /** Replaces the referenced names. If the snapshot does not cover one of them, lists again within a second. */
   setReferences(references: References): void;
   /** Lists again as soon as allowed: a second after the last list, and not before the delay after a failure ends. */

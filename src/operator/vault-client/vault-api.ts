@@ -109,7 +109,10 @@ export class VaultApi {
     return { bytes: new Redacted(response.body), version };
   }
 
-  /** Sends a request with a token; after a 401 once more with another token. */
+  /**
+   * Sends a request with a token; after a 401 once more with another token. Only a list decides whether the vault rejects fresh
+   * tokens: a 401 for one value may concern that value only, so it neither counts as a rejected login nor replaces a fresh token.
+   */
   async #send(operation: Operation, { signal, ...more }: ApiRequest): Promise<VaultResponse> {
     const { http, tokens, email, timeoutMs } = this.#options;
     const request = { deadlineMs: timeoutMs, signal, ...more, operation, body: { email, ...more.body } };
@@ -117,16 +120,18 @@ export class VaultApi {
     try {
       return await http.send({ ...request, token: token.access });
     } catch (error) {
-      if (!isTokenRejection(error)) throw error;
+      if (!isTokenRejection(error) || (!isList(operation) && tokens.isFresh(token))) throw error;
     }
     const fresh = await tokens.refreshAfter401(token, signal);
     try {
       return await http.send({ ...request, token: fresh.access });
     } catch (error) {
-      throw isTokenRejection(error) ? tokens.markRejected(fresh, error) : error;
+      throw isTokenRejection(error) && isList(operation) ? tokens.markRejected(fresh, error) : error;
     }
   }
 }
+
+const isList = (operation: Operation): boolean => operation === "list_no_dup" || operation === "list_file";
 
 function isTokenRejection(error: unknown): error is AuthError {
   return error instanceof AuthError && error.code === "token";

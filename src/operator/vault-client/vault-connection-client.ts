@@ -50,6 +50,10 @@ export class VaultConnectionClient implements Connection {
     return this.#tokens.current;
   }
 
+  get loginPause(): Connection["loginPause"] {
+    return this.#tokens.pause;
+  }
+
   setReferences(references: References): void {
     this.#mirror.setReferences(references);
   }

@@ -21,7 +21,7 @@ class VaultErrorBase extends Error {
  * `unreachable`: no connection (refused, no route, unknown host, connect timeout). `timeout`: the deadline of the request passed.
  * `reset`: the connection broke before the response was complete. `server_error`: 5xx, 408 or 425. `circuit_open`: not sent,
  * because several requests in a row failed. `size_mismatch`, `digest_mismatch`: a download differs from its listed size or
- * digest.
+ * digest. `credentials_not_read`: the store of the credentials failed, so nothing was sent.
  */
 export type TransientCode =
   | "unreachable"
@@ -30,7 +30,8 @@ export type TransientCode =
   | "server_error"
   | "circuit_open"
   | "size_mismatch"
-  | "digest_mismatch";
+  | "digest_mismatch"
+  | "credentials_not_read";
 
 export interface TransientDetail {
   readonly status?: number | undefined;
@@ -59,15 +60,16 @@ export class TransientError extends VaultErrorBase {
 
 /**
  * The part that the vault rejected: the `credentials` at login, the access `token` (also a fresh one), the `refresh_token`, or
- * the email.
+ * the email. `unusable`: the credentials were not sent.
  */
-export type AuthCode = "credentials" | "token" | "refresh_token" | "email_mismatch";
+export type AuthCode = "credentials" | "token" | "refresh_token" | "email_mismatch" | "unusable";
 
 const authText: Readonly<Record<AuthCode, string>> = {
   credentials: "credentials rejected: check the email and the password of the account",
   token: "token rejected",
   refresh_token: "refresh token rejected",
   email_mismatch: "the email is not that of the token's owner",
+  unusable: "the credentials cannot be used",
 };
 
 /** The vault rejected our identity. */
@@ -77,10 +79,18 @@ export class AuthError extends VaultErrorBase {
   /** Time in ms until the next login attempt, if one is delayed. New credentials end the delay. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(operation: Operation, code: AuthCode, retryAfterMs?: number) {
-    super(operation, authText[code]);
+  constructor(operation: Operation, code: AuthCode, retryAfterMs?: number, text = authText[code]) {
+    super(operation, text);
     this.code = code;
     this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The stored credentials are missing or must not be used. Nothing was sent. */
+export class CredentialsError extends AuthError {
+  /** @param text says what is wrong and how to fix it */
+  constructor(text: string) {
+    super("generate_access_token", "unusable", undefined, text);
   }
 }
 

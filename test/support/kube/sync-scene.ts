@@ -28,7 +28,7 @@ export class SceneVault extends InMemoryConnection {
   readonly #now: () => { readonly listedAt: number; readonly listedAtMonotonic: number };
 
   constructor(name: string, clock: VirtualClock) {
-    super(clock, { onChange: () => undefined, onHealth: () => undefined });
+    super(clock, { onChange: () => undefined, onHealth: () => undefined, onTokenChange: () => undefined });
     this.#name = name;
     this.#now = () => ({ listedAt: clock.now(), listedAtMonotonic: clock.monotonic() });
   }
@@ -125,6 +125,7 @@ export class SyncScene {
       id: `${name} ${scope}`,
       vault,
       account,
+      trustedOwners: undefined,
       staleSince: undefined,
       intervalMs: 60_000,
     });

@@ -9,6 +9,7 @@ export class InMemoryConnection implements Connection {
   snapshot: Snapshot | undefined;
   health: Health;
   token: Connection["token"];
+  loginPause: Connection["loginPause"];
   closed = false;
   readonly #clock: Clock;
   readonly #callbacks: ConnectionCallbacks;

@@ -4,7 +4,14 @@ import { InMemoryConnection } from "./in-memory-connection.ts";
 
 export const KEY = "shop/vault";
 export const INTERVAL = 60_000;
-const wanted = { fingerprint: "1", id: "1", vault: "vault", account: "ops@example.com", intervalMs: INTERVAL };
+const wanted = {
+  fingerprint: "1",
+  id: "1",
+  vault: "vault",
+  account: "ops@example.com",
+  trustedOwners: undefined,
+  intervalMs: INTERVAL,
+};
 
 /** Returns a registry of in-memory connections on a virtual clock, and the calls of its listener. */
 export function registryScene(exists: () => boolean = () => true) {

@@ -4,6 +4,8 @@ import { silentLogger } from "../../../src/lib/logger.ts";
 import { Redacted } from "../../../src/lib/redacted.ts";
 import type { Connection, Health, References, SnapshotChange } from "../../../src/operator/vault-client/connection.ts";
 import type { ConnectionOptions } from "../../../src/operator/vault-client/connection-options.ts";
+import type { CredentialSource } from "../../../src/operator/vault-client/auth/credentials.ts";
+import { LoginGate } from "../../../src/operator/vault-client/auth/login-gate.ts";
 import { connect } from "../../../src/operator/vault-client/connect.ts";
 import { UndiciTransport } from "../../../src/operator/vault-client/http/undici-transport.ts";
 import { ValueCache } from "../../../src/operator/vault-client/values/value-cache.ts";
@@ -33,6 +35,12 @@ export function referencesTo(secrets: readonly string[], files: readonly string[
   return { secrets: new Set(secrets), files: new Set(files) };
 }
 
+/** Returns a source of a stored password, whose version is the password itself. */
+export function passwordSource(password: string | (() => string)): CredentialSource {
+  const read = (): string => (typeof password === "string" ? password : password());
+  return { kind: "password", read: () => Promise.resolve({ password: new Redacted(read()), version: read() }) };
+}
+
 /** Connects and records everything that the connection reports. By default the secrets `a` and `b` are referenced. */
 export function observeConnection({ url, references, ...options }: ObserveOptions): ObservedConnection {
   const clock = options.clock ?? new VirtualClock();
@@ -44,7 +52,8 @@ export function observeConnection({ url, references, ...options }: ObserveOption
   const connection = connect({
     transport: new UndiciTransport({ url, clock, ca: undefined, policy }),
     email: "ann@example.com",
-    credentials: { kind: "password", password: () => Promise.resolve(new Redacted("canary-password")) },
+    credentials: passwordSource("canary-password"),
+    logins: new LoginGate(clock).account(url, "ann@example.com"),
     scope: unlimitedScope,
     tokenLifetimeMs: 24 * 3_600_000,
     refreshIntervalMs: 60_000,
@@ -61,6 +70,7 @@ export function observeConnection({ url, references, ...options }: ObserveOption
     },
     onChange: ({ secrets, files }: SnapshotChange) => changes.push({ secrets: [...secrets].sort(), files: [...files].sort() }),
     onHealth: (health) => healths.push(health),
+    onTokenChange: () => undefined,
     ...options,
     clock,
   });

@@ -1,27 +1,34 @@
 import { explainProblems } from "../../api/validation.ts";
 import { vaultConnectionKind } from "../../api/kinds.ts";
-import { connectionSpec, type ConnectionSpec, connectionStatus } from "../../api/vault-connection.ts";
+import { connectionSpec, type ConnectionSpec, connectionStatus, type ConnectionStatus } from "../../api/vault-connection.ts";
 import type { Clock } from "../../../lib/clock.ts";
-import type { Redacted } from "../../../lib/redacted.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
-import type { KubeObject } from "../../kube/resource.ts";
+import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
 import { connectionId, vaultId } from "../../sync/target.ts";
-import type { Connection, References } from "../../vault-client/connection.ts";
+import type { CredentialSource } from "../../vault-client/auth/credentials.ts";
+import type { Connection, LoginPause, References } from "../../vault-client/connection.ts";
 import { StatusWriter } from "../status/status-writer.ts";
-import { readPassword } from "./read-password.ts";
-import type { ConnectionCallbacks, ConnectionRegistry } from "./connection-registry.ts";
+import { type CaBundle, readCaBundle } from "./ca-bundle.ts";
+import type { ConnectionCallbacks, ConnectionRegistry, WantedConnection } from "./connection-registry.ts";
 import { type ConnectionSettings, settingsOf } from "./connection-settings.ts";
 import { nextConnectionStatus } from "./connection-status.ts";
+import { credentialsName, credentialSource } from "./credential-source.ts";
+
+/** Everything that a client is opened with. */
+export interface ConnectionRequest {
+  readonly key: string;
+  readonly settings: ConnectionSettings;
+  readonly credentials: CredentialSource;
+  /** Pause after rejected logins that the status shows. */
+  readonly loginPause: LoginPause | undefined;
+  /** PEM bundle trusted instead of the public authorities. */
+  readonly ca: string | undefined;
+}
 
 /** Opens the client of one vault. Implemented by the composition root. */
-export type ConnectionFactory = (
-  settings: ConnectionSettings,
-  password: () => Promise<Redacted<string>>,
-  callbacks: ConnectionCallbacks,
-  key: string,
-) => Connection;
+export type ConnectionFactory = (request: ConnectionRequest, callbacks: ConnectionCallbacks) => Connection;
 
 export interface ConnectionReconcilerOptions {
   readonly resources: ReadonlyStore<KubeObject>;
@@ -33,14 +40,18 @@ export interface ConnectionReconcilerOptions {
   readonly referencesOf: (key: string) => References;
   readonly api: KubeApi;
   readonly clock: Clock;
-  /** Aborted when the operator shuts down. */
-  readonly signal: AbortSignal;
 }
+
+/** Times in milliseconds after which a CA bundle is read again, while the connection works and while it does not. */
+const CA_RELOAD_MS = { healthy: 300_000, failing: 30_000 };
 
 /** Keeps one client open for each VaultConnection, according to its spec, and writes its status. */
 export class ConnectionReconciler {
   readonly #options: ConnectionReconcilerOptions;
   readonly #statuses: StatusWriter;
+  readonly #credentials = new CredentialsIndex();
+  /** CA bundles in use, by connection. */
+  readonly #bundles = new Map<string, string>();
 
   constructor(options: ConnectionReconcilerOptions) {
     this.#options = options;
@@ -53,50 +64,112 @@ export class ConnectionReconciler {
     const object = resources.get(key);
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) {
       this.#statuses.forget(key);
+      this.#credentials.set(key, undefined);
+      this.#bundles.delete(key);
       await connections.close(key);
       return { outcome: "done" };
     }
-    const parsed = connectionSpec.safeParse(object.spec);
-    if (parsed.success) await this.#ensure(key, object, parsed.data);
-    else await connections.markInvalid(key, explainProblems(parsed.error));
-    connections.client(key)?.setReferences(referencesOf(key));
-    await this.#writeStatus(key, object, signal);
-    return { outcome: "done" };
+    const problem = await this.#open(key, object, signal);
+    const client = connections.client(key);
+    client?.setReferences(referencesOf(key));
+    await this.#writeStatus(key, object, problem, signal);
+    if (problem === undefined && !this.#bundles.has(key)) return { outcome: "done" };
+    const reloadMs = client?.health.state === "healthy" ? CA_RELOAD_MS.healthy : CA_RELOAD_MS.failing;
+    return { outcome: "done", wait: { for: "time", atMostMs: reloadMs } };
   }
 
-  /** Makes the connections whose password is in this Secret log in again. */
+  /** Makes the connections whose credentials are in this Secret use them now. */
   credentialsChanged(secret: string): void {
-    for (const [key, object] of this.#options.resources.entries()) {
-      const parsed = connectionSpec.safeParse(object.spec);
-      const name = parsed.data?.auth.passwordSecretRef?.name;
-      if (name === undefined || `${object.metadata.namespace}/${name}` !== secret) continue;
-      this.#options.connections.client(key)?.credentialsChanged();
+    for (const key of this.#credentials.connectionsOf(secret)) this.#options.connections.client(key)?.credentialsChanged();
+  }
+
+  /** Opens the connection that the spec describes. Returns why that is not possible, in which case an open one is kept. */
+  async #open(key: string, object: KubeObject, signal: AbortSignal): Promise<string | undefined> {
+    const { connections } = this.#options;
+    const { success, data: spec, error } = connectionSpec.safeParse(object.spec);
+    this.#credentials.set(key, spec && `${namespaceOf(key)}/${credentialsName(spec)}`);
+    if (!success) {
+      await connections.markInvalid(key, explainProblems(error));
+      return undefined;
     }
+    const wanted = wantedConnection(object, spec);
+    const bundle = await this.#readBundle(key, spec, signal);
+    if ("problem" in bundle) {
+      if (!connections.isOpen(key, wanted.fingerprint)) await connections.markInvalid(key, bundle.problem);
+      return bundle.problem;
+    }
+    const { pem } = bundle;
+    const request = this.#request(key, object, spec, pem);
+    const opened = await connections.open(key, wanted, (callbacks) => this.#options.connectionFactory(request, callbacks));
+    if (!opened && pem !== this.#bundles.get(key)) connections.client(key)?.updateCa(pem);
+    if (pem !== undefined) this.#bundles.set(key, pem);
+    else this.#bundles.delete(key);
+    return undefined;
   }
 
-  async #ensure(key: string, object: KubeObject, spec: ConnectionSpec): Promise<void> {
-    const { connections, connectionFactory, api, signal } = this.#options;
-    const settings = settingsOf(spec);
-    const vault = vaultId(settings.url, spec.email);
-    const wanted = {
-      // Includes the uid: a connection that was recreated under the same name is another one.
-      fingerprint: JSON.stringify([object.metadata.uid, spec]),
-      id: connectionId(object.metadata.uid ?? "", vault, spec.scope),
-      vault,
-      account: spec.email,
-      intervalMs: settings.refreshIntervalMs,
-    };
-    const namespace = object.metadata.namespace ?? "";
-    const password = (): Promise<Redacted<string>> => readPassword(api, namespace, spec, signal);
-    await connections.open(key, wanted, (callbacks) => connectionFactory(settings, password, callbacks, key));
+  async #readBundle(key: string, { caBundleRef }: ConnectionSpec, signal: AbortSignal): Promise<CaBundle> {
+    if (caBundleRef === undefined) return { pem: undefined };
+    return readCaBundle(this.#options.api, namespaceOf(key), caBundleRef, signal);
   }
 
-  async #writeStatus(key: string, object: KubeObject, signal: AbortSignal): Promise<void> {
+  #request(key: string, object: KubeObject, spec: ConnectionSpec, ca: string | undefined): ConnectionRequest {
+    const { loginPausedUntil, rejectedCredentials } = this.#status(key, object);
+    const until = Date.parse(loginPausedUntil ?? "");
+    const loginPause =
+      Number.isNaN(until) || rejectedCredentials === undefined ? undefined : { until, credentials: rejectedCredentials };
+    const credentials = credentialSource(this.#options.api, namespaceOf(key), spec);
+    return { key, settings: settingsOf(spec), credentials, loginPause, ca };
+  }
+
+  #status(key: string, object: KubeObject): ConnectionStatus {
+    return connectionStatus.safeParse(this.#statuses.current(key, object) ?? {}).data ?? {};
+  }
+
+  async #writeStatus(key: string, object: KubeObject, problem: string | undefined, signal: AbortSignal): Promise<void> {
     const { clock, connections, usersOf } = this.#options;
     const state = connections.get(key);
     if (state.state === "absent" || state.state === "opening") return;
-    const before = connectionStatus.safeParse(this.#statuses.current(key, object) ?? {}).data ?? {};
-    const facts = { generation: object.metadata.generation ?? 0, users: usersOf(key), now: clock.now() };
-    await this.#statuses.write(key, object, nextConnectionStatus(before, state, facts), signal);
+    const facts = { problem, generation: object.metadata.generation ?? 0, users: usersOf(key), now: clock.now() };
+    await this.#statuses.write(key, object, nextConnectionStatus(this.#status(key, object), state, facts), signal);
+  }
+}
+
+function wantedConnection({ metadata }: KubeObject, spec: ConnectionSpec): WantedConnection {
+  const { url, refreshIntervalMs } = settingsOf(spec);
+  const vault = vaultId(url, spec.email);
+  return {
+    // Includes the uid: a connection that was recreated under the same name is another one.
+    fingerprint: JSON.stringify([metadata.uid, spec]),
+    id: connectionId(metadata.uid ?? "", vault, spec.scope),
+    vault,
+    account: spec.email,
+    trustedOwners: spec.trustedOwners && new Set(spec.trustedOwners.map((owner) => owner.toLowerCase())),
+    intervalMs: refreshIntervalMs,
+  };
+}
+
+/** Finds the connections whose credentials are in a Secret. Keys are `namespace/name`. */
+class CredentialsIndex {
+  readonly #secrets = new Map<string, string>();
+  readonly #connections = new Map<string, Set<string>>();
+
+  /** Replaces the Secret of a connection. */
+  set(connection: string, secret: string | undefined): void {
+    const before = this.#secrets.get(connection);
+    if (before === secret) return;
+    if (before !== undefined) {
+      const others = this.#connections.get(before);
+      others?.delete(connection);
+      if (others?.size === 0) this.#connections.delete(before);
+      this.#secrets.delete(connection);
+    }
+    if (secret === undefined) return;
+    this.#secrets.set(connection, secret);
+    const connections = this.#connections.get(secret) ?? new Set();
+    this.#connections.set(secret, connections.add(connection));
+  }
+
+  connectionsOf(secret: string): ReadonlySet<string> {
+    return this.#connections.get(secret) ?? new Set();
   }
 }

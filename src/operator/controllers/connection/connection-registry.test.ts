@@ -24,6 +24,7 @@ describe("ConnectionRegistry.get", () => {
       id: "1",
       vault: "vault",
       account: "ops@example.com",
+      trustedOwners: undefined,
       intervalMs: INTERVAL,
       staleSince: undefined,
     });

@@ -11,6 +11,8 @@ export interface OpenConnection {
   readonly vault: string;
   /** Email address of the vault account. Entries of this owner are own entries. */
   readonly account: string;
+  /** Email addresses in lower case of the creators whose secrets are used, in addition to the account; `undefined`: any. */
+  readonly trustedOwners: ReadonlySet<string> | undefined;
   /** Interval between list requests in milliseconds. */
   readonly intervalMs: number;
   /** Time of the last response of the vault in milliseconds, while its lists are too old. */
@@ -32,6 +34,7 @@ export type ConnectionState =
 export interface ConnectionCallbacks {
   readonly onChange: (change: SnapshotChange) => void;
   readonly onHealth: (health: Health) => void;
+  readonly onTokenChange: () => void;
 }
 
 /** Listener for changes of connections. Keys are `namespace/name`. */
@@ -45,7 +48,9 @@ export interface ConnectionListener {
 }
 
 /** The properties of a connection to open; another fingerprint requires another client. */
-export type WantedConnection = Pick<OpenConnection, "id" | "vault" | "account" | "intervalMs"> & { readonly fingerprint: string };
+export type WantedConnection = Pick<OpenConnection, "id" | "vault" | "account" | "trustedOwners" | "intervalMs"> & {
+  readonly fingerprint: string;
+};
 
 interface Opened extends WantedConnection {
   readonly connection: Connection;
@@ -94,9 +99,9 @@ export class ConnectionRegistry implements AsyncDisposable {
     const entry = this.#entries.get(key);
     if (entry === undefined) return { state: "opening" };
     if ("message" in entry) return { state: "invalid", message: entry.message };
-    const { connection, id, vault, account, intervalMs, stale, openedAt } = entry;
-    const lastResponseAt = connection.snapshot?.listedAt ?? openedAt;
-    return { state: "open", connection, id, vault, account, intervalMs, staleSince: stale ? lastResponseAt : undefined };
+    const { connection, id, vault, account, trustedOwners, intervalMs, stale, openedAt } = entry;
+    const staleSince = stale ? (connection.snapshot?.listedAt ?? openedAt) : undefined;
+    return { state: "open", connection, id, vault, account, trustedOwners, intervalMs, staleSince };
   }
 
   /** Returns the client of an open connection. */
@@ -104,13 +109,18 @@ export class ConnectionRegistry implements AsyncDisposable {
     return this.#opened(key)?.connection;
   }
 
-  /** Opens the connection, or reopens it if `fingerprint` differs from that of the open one. */
-  async open(key: string, wanted: WantedConnection, connect: (callbacks: ConnectionCallbacks) => Connection): Promise<void> {
-    if (this.#opened(key)?.fingerprint === wanted.fingerprint) return;
+  isOpen(key: string, fingerprint: string): boolean {
+    return this.#opened(key)?.fingerprint === fingerprint;
+  }
+
+  /** Opens the connection, or reopens it if `fingerprint` differs from that of the open one. Returns whether it did. */
+  async open(key: string, wanted: WantedConnection, connect: (callbacks: ConnectionCallbacks) => Connection): Promise<boolean> {
+    if (this.isOpen(key, wanted.fingerprint)) return false;
     await this.#close(key);
     const connection = connect({
       onChange: (change) => this.#onSnapshotChange(key, change),
       onHealth: (health) => this.#onHealth(key, health),
+      onTokenChange: () => this.#listener.onConnectionStatusChange(key),
     });
     const entry: Opened = {
       ...wanted,
@@ -127,6 +137,7 @@ export class ConnectionRegistry implements AsyncDisposable {
     this.#entries.set(key, entry);
     this.#watchStaleness(key, entry);
     this.#listener.onConnectionStateChange(key);
+    return true;
   }
 
   /** Closes a connection that cannot be opened, and stores the reason. */

@@ -13,6 +13,7 @@ test("settingsOf applies the defaults of omitted fields", () => {
     url: "https://vault.example.com",
     email: "ops@example.com",
     scope: { cloud_type: "*", environment_type: "*", application_type: "*", classification: "*", secret_name: "*" },
+    onlyReferenced: false,
     tokenLifetimeMs: 24 * 3_600_000,
     refreshIntervalMs: 60_000,
     timeoutMs: 10_000,

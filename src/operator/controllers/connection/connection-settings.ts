@@ -7,6 +7,8 @@ export interface ConnectionSettings {
   readonly url: string;
   readonly email: string;
   readonly scope: Scope;
+  /** Limits the requested scope to the names that resources refer to. */
+  readonly onlyReferenced: boolean;
   readonly tokenLifetimeMs: number;
   readonly refreshIntervalMs: number;
   readonly timeoutMs: number;
@@ -35,6 +37,7 @@ export function settingsOf(spec: ConnectionSpec): ConnectionSettings {
     url: spec.url.replace(/\/+$/, ""),
     email: spec.email,
     scope: scopeOf(spec),
+    onlyReferenced: spec.scope?.onlyReferenced ?? false,
     tokenLifetimeMs: parseDuration(spec.tokenLifetime ?? connectionDefaults.tokenLifetime),
     refreshIntervalMs: parseDuration(spec.refreshInterval ?? connectionDefaults.refreshInterval),
     timeoutMs: parseDuration(spec.timeout ?? connectionDefaults.timeout),

@@ -4,28 +4,32 @@ import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import { connectionStatus, type ConnectionStatus } from "../../api/vault-connection.ts";
 import {
   AuthError,
+  CredentialsError,
   PermanentError,
   RateLimitedError,
   RefusedError,
   TransientError,
   UnexpectedResponse,
 } from "../../vault-client/vault-error.ts";
-import { CredentialsError } from "./read-password.ts";
 import { nextConnectionStatus } from "./connection-status.ts";
 
 type State = Parameters<typeof nextConnectionStatus>[1];
 
 const NOW = Date.UTC(2026, 10, 21, 12);
 const TIMESTAMP = "2026-11-21T12:00:00.000Z";
-const facts = { generation: 3, users: 2, now: NOW };
+const facts = { problem: undefined as string | undefined, generation: 3, users: 2, now: NOW };
 
 const connectionOf = (): InMemoryConnection =>
-  new InMemoryConnection(new VirtualClock(), { onChange: () => undefined, onHealth: () => undefined });
+  new InMemoryConnection(new VirtualClock(), {
+    onChange: () => undefined,
+    onHealth: () => undefined,
+    onTokenChange: () => undefined,
+  });
 
 function healthy(): InMemoryConnection {
   const connection = connectionOf();
   connection.list({ secretCount: 5, fileCount: 1 });
-  connection.token = { expiresAt: NOW + 3_600_000, refreshedAt: NOW - 60_000, scope: "cloud_type:aws" };
+  connection.token = { expiresAt: NOW + 3_600_000, refreshedAt: NOW - 60_000, scope: { text: "cloud_type:aws" } };
   return connection;
 }
 
@@ -75,7 +79,10 @@ describe("nextConnectionStatus for a failing connection", () => {
     [new AuthError("generate_access_token", "credentials"), "AuthFailed", true],
     [new CredentialsError("Secret login not found"), "AuthFailed", true],
     [new UnexpectedResponse("list_no_dup", "secrets"), "UnexpectedResponse", false],
+    [new TransientError("generate_access_token", "credentials_not_read", { detail: "Timeout" }), "Progressing", false],
     [new RefusedError("list_no_dup", "insecure"), "InvalidSpec", true],
+    [new RefusedError("list_no_dup", "ca"), "InvalidSpec", true],
+    [new RefusedError("list_no_dup", "tls", "CERT_HAS_EXPIRED"), "VaultUnreachable", false],
     [new PermanentError("generate_access_token", "invalid_scope"), "InvalidSpec", true],
     [new PermanentError("list_no_dup", "not_found"), "UnexpectedResponse", false],
     [new Error("anything else"), "VaultUnreachable", false],
@@ -119,7 +126,7 @@ test("nextConnectionStatus omits the number of files if they are not listed", ()
 
 test("nextConnectionStatus limits the expiry of a token to the year 9999", () => {
   const connection = healthy();
-  connection.token = { expiresAt: 1e300, refreshedAt: NOW, scope: "" };
+  connection.token = { expiresAt: 1e300, refreshedAt: NOW, scope: undefined };
   expect(next({}, open(connection)).token?.expiresAt).toBe("9999-12-31T00:00:00.000Z");
 });
 

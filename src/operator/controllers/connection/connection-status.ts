@@ -1,17 +1,17 @@
 import { type ConditionNow, mergeConditions } from "../../api/conditions.ts";
 import { isStalled, type Reason } from "../../api/reasons.ts";
 import type { ConnectionStatus } from "../../api/vault-connection.ts";
+import type { Health } from "../../vault-client/connection.ts";
 import { defined } from "../../../lib/defined.ts";
 import { isVaultError } from "../../vault-client/vault-error.ts";
 import type { ConnectionState, OpenConnection } from "./connection-registry.ts";
-import { CredentialsError } from "./read-password.ts";
 
 function reasonOf(error: Error | undefined): Reason {
-  if (error instanceof CredentialsError) return "AuthFailed";
   if (!isVaultError(error)) return "VaultUnreachable";
   switch (error.kind) {
     case "transient":
-      return "VaultUnreachable";
+      // The API server did not return the credentials; the vault was not asked.
+      return error.code === "credentials_not_read" ? "Progressing" : "VaultUnreachable";
     case "auth":
       return "AuthFailed";
     case "rate-limited":
@@ -19,26 +19,41 @@ function reasonOf(error: Error | undefined): Reason {
     case "unexpected-response":
       return "UnexpectedResponse";
     case "refused":
-      return "InvalidSpec";
+      // A certificate is renewed at the vault, not in the spec.
+      return error.code === "tls" ? "VaultUnreachable" : "InvalidSpec";
     case "permanent":
       return error.code === "invalid_scope" ? "InvalidSpec" : "UnexpectedResponse";
   }
 }
+
+/** Maximum length of the scope in a status; a scope may have hundreds of names. */
+const MAX_SCOPE = 1_024;
 
 /** State of a connection that a status can report. */
 type ReportedState =
   | Extract<ConnectionState, { readonly state: "invalid" }>
   | Pick<OpenConnection, "state" | "connection" | "staleSince">;
 
-function conditionsOf(view: ReportedState): ConditionNow[] {
-  if (view.state === "invalid") {
-    const condition = { status: "False", reason: "InvalidSpec", message: view.message } as const;
-    return [
-      { type: "Ready", ...condition },
-      { type: "Stalled", ...condition, status: "True" },
-    ];
-  }
+function invalid(message: string): ConditionNow[] {
+  const condition = { status: "False", reason: "InvalidSpec", message } as const;
+  return [
+    { type: "Ready", ...condition },
+    { type: "Stalled", ...condition, status: "True" },
+  ];
+}
+
+function conditionsOf(view: ReportedState, problem: string | undefined): ConditionNow[] {
+  if (view.state === "invalid") return invalid(view.message);
   const { health } = view.connection;
+  const conditions: ConditionNow[] = problem === undefined ? healthConditions(health) : invalid(problem);
+  if (view.staleSince !== undefined) {
+    const message = `no response from the vault since ${new Date(view.staleSince).toISOString()}; all targets are kept unchanged`;
+    conditions.push({ type: "Stale", status: "True", reason: reasonOf(health.error), message });
+  }
+  return conditions;
+}
+
+function healthConditions(health: Health): ConditionNow[] {
   const conditions: ConditionNow[] = [];
   if (health.state === "healthy") {
     conditions.push({ type: "Ready", status: "True", reason: "Synced", message: "logged in; the vault's list is up to date" });
@@ -50,29 +65,45 @@ function conditionsOf(view: ReportedState): ConditionNow[] {
     conditions.push({ type: "Ready", status: "False", reason, message });
     if (isStalled(reason)) conditions.push({ type: "Stalled", status: "True", reason, message });
   }
-  if (view.staleSince !== undefined) {
-    const message = `no response from the vault since ${new Date(view.staleSince).toISOString()}; all targets are kept unchanged`;
-    conditions.push({ type: "Stale", status: "True", reason: reasonOf(health.error), message });
-  }
   return conditions;
 }
 
-/** Returns the status to write. It equals `before` if nothing changed. `now` is in milliseconds since the epoch. */
+/** Returns the scope, without the names that are too many for a status. */
+function shortScope(scope: string): string {
+  if (scope.length <= MAX_SCOPE) return scope;
+  return `${scope.slice(0, scope.lastIndexOf(",", MAX_SCOPE))},…`;
+}
+
+export interface ConnectionFacts {
+  /** Reason why the spec cannot be followed although a connection is open. */
+  readonly problem: string | undefined;
+  readonly generation: number;
+  readonly users: number;
+  /** In milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** Returns the status to write. It equals `before` if nothing changed. */
 export function nextConnectionStatus(
   before: ConnectionStatus,
   view: ReportedState,
-  { generation, users, now }: { readonly generation: number; readonly users: number; readonly now: number },
+  { problem, generation, users, now }: ConnectionFacts,
 ): object {
   const connection = view.state === "open" ? view.connection : undefined;
   const token = connection?.token;
+  const pause = connection?.loginPause;
   return defined({
     observedGeneration: generation,
-    conditions: mergeConditions(before.conditions, conditionsOf(view), generation, new Date(now).toISOString()),
-    token: token && {
-      expiresAt: new Date(Math.min(token.expiresAt, Date.UTC(9999, 11, 31))).toISOString(),
-      refreshedAt: new Date(token.refreshedAt).toISOString(),
-      scope: token.scope,
-    },
+    conditions: mergeConditions(before.conditions, conditionsOf(view, problem), generation, new Date(now).toISOString()),
+    token:
+      token &&
+      defined({
+        expiresAt: new Date(Math.min(token.expiresAt, Date.UTC(9999, 11, 31))).toISOString(),
+        refreshedAt: new Date(token.refreshedAt).toISOString(),
+        scope: token.scope && shortScope(token.scope.text),
+      }),
+    loginPausedUntil: pause && new Date(pause.until).toISOString(),
+    rejectedCredentials: pause?.credentials,
     secrets: connection?.snapshot?.secretCount ?? before.secrets,
     files: connection?.snapshot === undefined ? before.files : connection.snapshot.fileCount,
     users,

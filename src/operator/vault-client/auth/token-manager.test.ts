@@ -18,6 +18,10 @@ import { AuthError } from "../vault-error.ts";
 import { VaultHttp } from "../http/vault-http.ts";
 import { silentObserver } from "../observer.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
+import { unlimitedScope } from "../../../protocol/scope.ts";
+import { LoginGate } from "./login-gate.ts";
+import { PasswordTokens } from "./password-tokens.ts";
+import { RequestedScope } from "./requested-scope.ts";
 import { TokenManager } from "./token-manager.ts";
 import { TokenOperations } from "./token-operations.ts";
 
@@ -34,6 +38,7 @@ interface World {
   readonly server: ScriptedServer;
   readonly clock: VirtualClock;
   readonly tokens: TokenManager;
+  readonly stored: { password: string };
   readonly getToken: () => Promise<string>;
   /** Returns the number of logins and of refreshes so far. */
   readonly count: () => [number, number];
@@ -46,29 +51,26 @@ async function world(logins: Script[], refreshes: Script[] = [], chance = 0.5): 
   const random = (): number => chance;
   const breaker = new CircuitBreaker(clock, random, () => undefined);
   const http = new VaultHttp({ transport, breaker, limiter: new RateLimiter(1_000, clock), clock, observer: silentObserver });
-  const operations = new TokenOperations({
-    http,
-    email: "ann@example.com",
-    scope: "requested",
-    lifetimeMs: HOUR,
-    timeoutMs: 10_000,
-  });
-  const credentials = { kind: "password", password: () => Promise.resolve(new Redacted("canary")) } as const;
-  const tokens = new TokenManager({
+  const operations = new TokenOperations({ http, email: "ann@example.com", lifetimeMs: HOUR, timeoutMs: 10_000 });
+  const scope = new RequestedScope(unlimitedScope, false, clock);
+  const stored = { password: "canary" };
+  const source = new PasswordTokens({
     operations,
-    credentials,
-    scope: "requested",
+    logins: new LoginGate(clock).account(server.url, "ann@example.com"),
+    read: () => Promise.resolve({ password: new Redacted(stored.password), version: stored.password }),
+    scope,
     lifetimeMs: HOUR,
     clock,
     random,
     logger: silentLogger,
   });
+  const tokens = new TokenManager({ source, scope, onChange: () => undefined, clock, random });
   const getToken = async (): Promise<string> => (await tokens.getToken(signal)).access.reveal();
   const count = (): [number, number] => [
     server.to(operationPath.generate_access_token).length,
     server.to(operationPath.refresh_token).length,
   ];
-  return { server, clock, tokens, getToken, count };
+  return { server, clock, tokens, stored, getToken, count };
 }
 
 test("concurrent callers share one login", async () => {
@@ -112,7 +114,7 @@ test.each<[unknown, number]>([
 ])("expires_in %j is a lifetime of %d ms", async (expiresIn, lifetime) => {
   const { getToken, clock, tokens } = await world([token("T1", expiresIn)]);
   await getToken();
-  expect(tokens.current).toMatchObject({ refreshedAt: clock.now(), expiresAt: clock.now() + lifetime, scope: "requested" });
+  expect(tokens.current).toMatchObject({ refreshedAt: clock.now(), expiresAt: clock.now() + lifetime });
 });
 
 test("a step of the wall clock does not refresh the token", async () => {
@@ -196,9 +198,10 @@ test("a rejected login is not repeated during the backoff and reports its end", 
 test("a rejection of the old credentials does not delay a login with new ones", async () => {
   let respond: (() => void) | undefined;
   const slow: Script = (response, request) => (respond = () => errorResponse(401, "invalid_credentials")(response, request));
-  const { getToken, tokens, count } = await world([slow, token("T2")]);
+  const { getToken, tokens, stored, count } = await world([slow, token("T2")]);
   const failure = failureOf(getToken());
   await expect.poll(() => respond).toBeDefined();
+  stored.password = "canary-2";
   tokens.credentialsChanged();
   respond?.();
   expect(await failure).toMatchObject({ kind: "auth" });

@@ -10,8 +10,6 @@ const MAX_BYTES = 256 * 1024;
 export interface TokenOperationsOptions {
   readonly http: VaultHttp;
   readonly email: string;
-  /** Formatted scope (src/protocol/format-scope.ts). */
-  readonly scope: string;
   readonly lifetimeMs: number;
   readonly timeoutMs: number;
 }
@@ -24,8 +22,9 @@ export class TokenOperations {
     this.#options = options;
   }
 
-  login(password: Redacted<string>, signal: AbortSignal): Promise<TokenResponse> {
-    const { email, scope, lifetimeMs } = this.#options;
+  /** @param scope formatted (src/protocol/format-scope.ts) */
+  login(password: Redacted<string>, scope: string, signal: AbortSignal): Promise<TokenResponse> {
+    const { email, lifetimeMs } = this.#options;
     const hours = Math.max(1, Math.ceil(lifetimeMs / HOUR_MS));
     return this.#send("generate_access_token", { email, password: password.reveal(), scope, expiration_hours: hours }, signal);
   }

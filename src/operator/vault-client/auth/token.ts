@@ -1,7 +1,7 @@
 import type { Clock } from "../../../lib/clock.ts";
 import { jitter, type Random } from "../../../lib/random.ts";
 import type { Redacted } from "../../../lib/redacted.ts";
-import type { TokenResponse } from "../readers/read-token.ts";
+import type { TokenScope } from "./requested-scope.ts";
 
 const DAY_MS = 86_400_000;
 const MIN_LIFETIME_MS = 60_000;
@@ -14,7 +14,8 @@ const MAX_REFRESH_MS = 45 * DAY_MS;
 export interface Token {
   readonly access: Redacted<string>;
   readonly refresh: Redacted<string> | undefined;
-  readonly scope: string;
+  /** Scope requested at its login; `undefined` for a stored token, whose scope is not known. */
+  readonly scope: TokenScope | undefined;
   /** Wall-clock time of the login or refresh, for display. */
   readonly refreshedAt: number;
   /** Wall-clock time of the expiry, for display. */
@@ -24,25 +25,20 @@ export interface Token {
   readonly expiresAtMonotonic: number;
 }
 
-/** Values used where the response omits them. */
-export interface TokenDefaults {
-  readonly scope: string;
-  readonly lifetimeMs: number;
-  readonly refresh: Redacted<string> | undefined;
-}
-
 /**
- * Returns the token of a response that has just arrived. Its lifetime starts at the arrival and is clamped to 1 minute … 100
- * years; a refresh is due after 2/3 of it ± 10 %, at the latest after 45 days.
+ * Returns a token that has just arrived. Its lifetime in milliseconds starts now and is clamped to 1 minute … 100 years; a refresh
+ * is due after 2/3 of it ± 10 %, at the latest after 45 days.
  */
-export function tokenFrom(response: TokenResponse, defaults: TokenDefaults, clock: Clock, random: Random): Token {
-  const requested = response.expiresInSeconds === undefined ? defaults.lifetimeMs : response.expiresInSeconds * 1000;
-  const lifetime = Math.min(MAX_LIFETIME_MS, Math.max(MIN_LIFETIME_MS, requested));
+export function tokenFrom(
+  parts: Pick<Token, "access" | "refresh" | "scope">,
+  requestedLifetimeMs: number,
+  clock: Clock,
+  random: Random,
+): Token {
+  const lifetime = Math.min(MAX_LIFETIME_MS, Math.max(MIN_LIFETIME_MS, requestedLifetimeMs));
   const now = clock.monotonic();
   return {
-    access: response.accessToken,
-    refresh: response.refreshToken ?? defaults.refresh,
-    scope: response.scope ?? defaults.scope,
+    ...parts,
     refreshedAt: clock.now(),
     expiresAt: clock.now() + lifetime,
     refreshDueMonotonic: now + Math.min(MAX_REFRESH_MS, jitter(random, (lifetime * 2) / 3, 0.1)),

@@ -64,8 +64,8 @@ function authError(operation: Operation, status: number, code: ErrorCode | undef
 }
 
 /**
- * Maps an unsuccessful response to an error: by status, refined by the contract's code if the body has one. A "not found" that is
- * not JSON comes from a proxy, and is an unexpected response.
+ * Maps an unsuccessful response to an error: by status, refined by the contract's code if the body has one. A "not found", or the
+ * rejection of a login, that is not JSON comes from a proxy, and is an unexpected response.
  * @param now wall-clock time
  */
 export function responseError(operation: Operation, response: VaultResponse, now: number): VaultError {
@@ -78,9 +78,10 @@ export function responseError(operation: Operation, response: VaultResponse, now
   if (status < 400) return status === 304 ? new UnexpectedResponse(operation, "body") : new RefusedError(operation, "redirect");
   const body = parseJson(response.body);
   const code = errorCode(body);
+  const fromProxy = status === 404 || status === 410 || operation === "generate_access_token" || operation === "refresh_token";
+  if (fromProxy && !isObject(body)) return new UnexpectedResponse(operation, "error.code");
   const auth = authError(operation, status, code);
   if (auth) return auth;
-  if ((status === 404 || status === 410) && !isObject(body)) return new UnexpectedResponse(operation, "error.code");
   const permanent = (code && permanentCodes[code]) ?? permanentStatuses[status] ?? "unsupported";
   return new PermanentError(operation, permanent);
 }

@@ -2,7 +2,6 @@ import { Redacted } from "../../../lib/redacted.ts";
 import type { Operation } from "../../../protocol/operation-paths.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
 import { isObject } from "../../../lib/is-object.ts";
-import { field } from "./field.ts";
 
 /** A response with tokens, from a login or a refresh. */
 export interface TokenResponse {
@@ -10,7 +9,6 @@ export interface TokenResponse {
   readonly refreshToken: Redacted<string> | undefined;
   /** Any finite number, as sent by the vault; `undefined` if it sent none. */
   readonly expiresInSeconds: number | undefined;
-  readonly scope: string | undefined;
 }
 
 /** Characters that a header may contain without encoding. */
@@ -28,11 +26,9 @@ export function readToken(operation: Operation, response: unknown): TokenRespons
     throw new UnexpectedResponse(operation, "access_token");
   }
   const refresh = response.refresh_token;
-  const scope = field(response, "scope");
   return {
     accessToken: new Redacted(access),
     refreshToken: typeof refresh === "string" && refresh !== "" ? new Redacted(refresh) : undefined,
     expiresInSeconds: readExpiry(response.expires_in),
-    scope: typeof scope === "string" ? scope : undefined,
   };
 }

@@ -1,0 +1,51 @@
+import { isKubeError } from "../../kube/kube-error.ts";
+import type { KubeApi } from "../../kube/client/kube-api.ts";
+import { SECRETS } from "../../kube/resource.ts";
+import type { StoredTokens, TokenStore } from "../../vault-client/auth/credentials.ts";
+import { CredentialsError } from "../../vault-client/vault-error.ts";
+import { type CredentialsRef, readCredentials, textOf } from "./credentials-secret.ts";
+
+const ACCESS = "access_token";
+const REFRESH = "refresh_token";
+/** The characters that a header may contain without encoding. */
+const TOKEN = /^[\x21-\x7e]{1,16384}$/;
+
+const encoded = (text: string): string => Buffer.from(text).toString("base64");
+
+/** Keeps a pair of tokens in a credentials Secret, under the keys `access_token` and `refresh_token`. */
+export class SecretTokenStore implements TokenStore {
+  readonly #api: KubeApi;
+  readonly #ref: CredentialsRef;
+
+  constructor(api: KubeApi, ref: Omit<CredentialsRef, "keys">) {
+    this.#api = api;
+    this.#ref = { ...ref, keys: [ACCESS, REFRESH] };
+  }
+
+  async read(signal: AbortSignal): Promise<StoredTokens> {
+    const secret = await readCredentials(this.#api, this.#ref, signal);
+    const [access, refresh] = [textOf(secret, ACCESS), textOf(secret, REFRESH)];
+    if (access === undefined || !TOKEN.test(access.reveal()))
+      throw new CredentialsError(`Secret ${this.#ref.name} has no access token under the key ${ACCESS}: store a pair of tokens`);
+    return { access, refresh, version: secret.metadata.resourceVersion ?? "" };
+  }
+
+  async write({ access, refresh, version }: StoredTokens, signal: AbortSignal): Promise<boolean> {
+    const { namespace, name } = this.#ref;
+    const data = {
+      [ACCESS]: encoded(access.reveal()),
+      ...(refresh !== undefined && { [REFRESH]: encoded(refresh.reveal()) }),
+    };
+    try {
+      await this.#api.patch(SECRETS, { namespace, name, resourceVersion: version }, { data }, signal);
+      return true;
+    } catch (error) {
+      if (isKubeError(error, "Conflict", "NotFound")) return false;
+      if (isKubeError(error, "Forbidden", "Invalid"))
+        throw new CredentialsError(
+          `cannot store the refreshed tokens in Secret ${name}: it must be mutable, and the operator allowed to patch it`,
+        );
+      throw error;
+    }
+  }
+}

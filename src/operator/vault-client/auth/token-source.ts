@@ -1,0 +1,42 @@
+import type { Clock } from "../../../lib/clock.ts";
+import type { Logger } from "../../../lib/logger.ts";
+import type { Random } from "../../../lib/random.ts";
+import { type AuthError, isVaultError, TransientError } from "../vault-error.ts";
+import { codeOf } from "../../../lib/error-code.ts";
+import type { LoginPause } from "../connection.ts";
+import type { AccountLogins } from "./login-gate.ts";
+import type { Token } from "./token.ts";
+import type { TokenOperations } from "./token-operations.ts";
+
+/** The two ways to get a token: with a password, or from a stored pair. */
+export interface TokenSource {
+  /** Returns another token than `current`. @throws a VaultError, or the signal's reason */
+  renew(current: Token | undefined, signal: AbortSignal): Promise<Token>;
+  /** Counts a token to which the vault responded with 401 immediately as a rejected login. Returns the error to throw. */
+  reject(token: Token, error: AuthError): AuthError;
+  /** Returns the pause of the credentials that were used last. */
+  readonly pause: LoginPause | undefined;
+}
+
+export interface TokenSourceOptions {
+  readonly operations: TokenOperations;
+  readonly logins: AccountLogins;
+  /** Lifetime requested at login, and assumed where a response names none. */
+  readonly lifetimeMs: number;
+  /** Pause that an earlier process published. */
+  readonly pause?: LoginPause | undefined;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** Runs an access to stored credentials. Errors of the store become transient, so that every failure is a VaultError. */
+export async function fromStore<T>(signal: AbortSignal, access: () => Promise<T>): Promise<T> {
+  try {
+    return await access();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isVaultError(error)) throw error;
+    throw new TransientError("generate_access_token", "credentials_not_read", { detail: codeOf(error) });
+  }
+}
