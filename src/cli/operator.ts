@@ -41,6 +41,12 @@ function operatorOptions(): Option[] {
     ),
     option("--namespaces <names>", "comma-separated namespaces to watch (default: all)").argParser(parseList),
     option("--no-leader-elect", "no leader election; safe only where no second operator can run"),
+    option(
+      "--shards <number>",
+      "number of parts that all connections are divided into; the replicas share them evenly, so that several work simultaneously",
+    )
+      .argParser(parseWholeNumber)
+      .default(1),
     option("--listen <host:port>", "address that serves /healthz, /readyz and /metrics")
       .argParser(parseListenAddress)
       .default({ host: "0.0.0.0", port: 8080 }, "0.0.0.0:8080"),

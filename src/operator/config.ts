@@ -9,24 +9,30 @@ const namespaceName = z
   .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, "expected the name of a namespace");
 
 /** All settings of the operator; `vaultsync operator --help` describes them. */
-const schema = z.object({
-  kubeconfig: z.string().min(1).optional(),
-  namespace: z.string().min(1).optional(),
-  namespaces: z.array(namespaceName).min(1).optional(),
-  leaderElect: z.boolean().default(true),
-  listen: listen.default({ host: "0.0.0.0", port: 8080 }),
-  allowHttp: z.boolean().default(false),
-  vaultHosts: z.array(z.string().min(1)).min(1).optional(),
-  valueCacheBytes: z
-    .int()
-    .min(0)
-    .default(16 * 1024 * 1024),
-  concurrency: z.int().min(1).max(256).default(16),
-  resync: z
-    .int()
-    .refine((ms) => ms === 0 || ms >= 60_000, "expected 0 or at least 1m")
-    .default(30 * 60_000),
-});
+const schema = z
+  .object({
+    kubeconfig: z.string().min(1).optional(),
+    namespace: z.string().min(1).optional(),
+    namespaces: z.array(namespaceName).min(1).optional(),
+    leaderElect: z.boolean().default(true),
+    shards: z.int().min(1).max(64).default(1),
+    listen: listen.default({ host: "0.0.0.0", port: 8080 }),
+    allowHttp: z.boolean().default(false),
+    vaultHosts: z.array(z.string().min(1)).min(1).optional(),
+    valueCacheBytes: z
+      .int()
+      .min(0)
+      .default(16 * 1024 * 1024),
+    concurrency: z.int().min(1).max(256).default(16),
+    resync: z
+      .int()
+      .refine((ms) => ms === 0 || ms >= 60_000, "expected 0 or at least 1m")
+      .default(30 * 60_000),
+  })
+  .refine(({ leaderElect, shards }) => leaderElect || shards === 1, {
+    path: ["shards"],
+    message: "must be 1 without leader election: the Leases of the shards keep two replicas from writing the same objects",
+  });
 
 export type OperatorConfig = Readonly<z.output<typeof schema>>;
 export type OperatorFlags = z.input<typeof schema>;

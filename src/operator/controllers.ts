@@ -13,18 +13,30 @@ import type { Random } from "../lib/random.ts";
 import type { Redacted } from "../lib/redacted.ts";
 import type { EventRecorder } from "./kube/event-recorder.ts";
 import type { KubeApi } from "./kube/client/kube-api.ts";
-import type { ReflectorGroup } from "./kube/cache/reflector-group.ts";
+import type { KubeObject } from "./kube/resource.ts";
+import type { Watched } from "./kube/cache/filtered-view.ts";
 import type { StoreChange } from "./kube/cache/object-store.ts";
 import type { WorkQueue } from "./runtime/work-queue.ts";
-import type { Reflectors } from "./reflectors.ts";
+import type { TargetMetadata } from "./sync/target.ts";
 import type { References } from "./vault-client/connection.ts";
 
 /** Time in milliseconds in which changed references are passed to the connection together. */
 const REFERENCES_DELAY_MS = 100;
 
+/** The objects of the API server that the controllers follow. */
+export interface WatchedObjects {
+  readonly connections: Watched<KubeObject>;
+  readonly secrets: Watched<KubeObject>;
+  readonly files: Watched<KubeObject>;
+  readonly targetSecrets: Watched<TargetMetadata>;
+  readonly targetConfigMaps: Watched<TargetMetadata>;
+  /** Versions of the credentials Secrets. */
+  readonly credentials: Watched<string | undefined>;
+}
+
 export interface ControllersOptions {
   readonly api: KubeApi;
-  readonly reflectors: Reflectors;
+  readonly reflectors: WatchedObjects;
   readonly events: EventRecorder;
   readonly connectionFactory: ConnectionFactory;
   readonly contentKey: Redacted<Uint8Array>;
@@ -147,7 +159,7 @@ export class Controllers implements AsyncDisposable {
 }
 
 /** Calls the handler for every current object, as added, and for every later change. */
-function replayAndSubscribe<T>(reflector: ReflectorGroup<T>, handler: (change: StoreChange<T>) => void): Disposable {
-  for (const [key, now] of reflector.store.entries()) handler({ type: "added", key, now });
-  return reflector.onChange(handler);
+function replayAndSubscribe<T>(watched: Watched<T>, handler: (change: StoreChange<T>) => void): Disposable {
+  for (const [key, now] of watched.store.entries()) handler({ type: "added", key, now });
+  return watched.onChange(handler);
 }

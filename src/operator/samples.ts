@@ -4,29 +4,37 @@ import type { Reflectors } from "./reflectors.ts";
 
 export interface SampleSources {
   readonly reflectors: Reflectors;
-  /** `undefined` while another replica leads. */
-  readonly controllers: Controllers | undefined;
+  /** Those of the shards of this replica; none while others lead. */
+  readonly running: ReadonlySet<Controllers>;
   /** Keys of the connections whose circuit breaker is open. */
   readonly openCircuitBreakers: ReadonlySet<string>;
 }
 
 /** Returns the current values of the gauges. */
-export function operatorSamples({ reflectors, controllers, openCircuitBreakers }: SampleSources): OperatorSamples {
+export function operatorSamples({ reflectors, running, openCircuitBreakers }: SampleSources): OperatorSamples {
   const { connections, secrets, files } = reflectors;
   return {
     resources: { VaultConnection: connections.store.size, VaultSecret: secrets.store.size, VaultFile: files.store.size },
-    queues: controllers === undefined ? [] : queueSamples(controllers),
-    connections: controllers === undefined ? [] : connectionSamples(controllers, openCircuitBreakers),
+    queues: queueSamples(running),
+    connections: [...running].flatMap((controllers) => connectionSamples(controllers, openCircuitBreakers)),
   };
 }
 
-function queueSamples({ queues }: Controllers): QueueSample[] {
-  return Object.entries(queues).map(([controller, { depth, oldestAgeMs, retrying }]) => ({
-    controller,
-    depth,
-    oldestAgeMs,
-    retrying,
-  }));
+/** Sums up the queues of all shards by controller. */
+function queueSamples(running: ReadonlySet<Controllers>): QueueSample[] {
+  const samples = new Map<string, QueueSample>();
+  for (const { queues } of running) {
+    for (const [controller, { depth, oldestAgeMs, retrying }] of Object.entries(queues)) {
+      const others = samples.get(controller) ?? { depth: 0, oldestAgeMs: 0, retrying: 0 };
+      samples.set(controller, {
+        controller,
+        depth: others.depth + depth,
+        oldestAgeMs: Math.max(others.oldestAgeMs, oldestAgeMs),
+        retrying: others.retrying + retrying,
+      });
+    }
+  }
+  return [...samples.values()];
 }
 
 function connectionSamples(controllers: Controllers, openCircuitBreakers: ReadonlySet<string>): ConnectionSample[] {

@@ -92,3 +92,17 @@ export interface KubeApi {
   /** Deletes the object; with `uid` or `resourceVersion` in `ref`, another object or state is a `Conflict`. */
   delete(resource: ResourceDescriptor, ref: StateRef, options: DeleteOptions, signal: AbortSignal): Promise<void>;
 }
+
+/** Limits the writes of one leader, so that none happens after another leader may have started (docs/design/faults.md#i7). */
+export interface WriteFence {
+  /** Reports whether a write may be sent now. */
+  mayWrite(): boolean;
+  /** Returns the time within which a write that is sent now has to end, in milliseconds. */
+  writeTimeoutMs(): number;
+}
+
+/** A port to the API server with a view for each leader. */
+export interface FencedKubeApi extends KubeApi {
+  /** Returns a view whose writes fail as `NotLeader` while the fence is closed. */
+  fenced(fence: WriteFence): KubeApi;
+}

@@ -1,6 +1,7 @@
 import { decodeEvent, decodeList, decodeObject } from "./decode-object.ts";
 import type {
   DeleteOptions,
+  FencedKubeApi,
   KubeApi,
   ListOptions,
   ListPage,
@@ -8,8 +9,9 @@ import type {
   StateRef,
   WatchEvent,
   WatchOptions,
+  WriteFence,
 } from "./kube-api.ts";
-import { type ApiRequest, JSON_TYPE, RequestSender, type RequestSenderOptions, type WriteFence } from "./request-sender.ts";
+import { type ApiRequest, JSON_TYPE, RequestSender, type RequestSenderOptions } from "./request-sender.ts";
 import { readStreamedList, STREAMED_LIST } from "./streamed-list.ts";
 import { Deadline } from "../../../lib/deadline.ts";
 import { isKubeError, KubeError } from "../kube-error.ts";
@@ -29,7 +31,7 @@ const AS_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v
 const AS_METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 /** Implements `KubeApi` on the API server's HTTP interface. */
-export class KubeClient implements KubeApi, AsyncDisposable {
+export class KubeClient implements FencedKubeApi, AsyncDisposable {
   readonly #options: KubeClientOptions;
   readonly #requests: RequestSender;
   readonly #fence: WriteFence | undefined;

@@ -4,18 +4,11 @@ import { Deadline } from "../../../lib/deadline.ts";
 import type { Credentials } from "../credentials/credentials.ts";
 import { KubeError } from "../kube-error.ts";
 import { parseJson, readJsonLines } from "./json-lines.ts";
+import type { WriteFence } from "./kube-api.ts";
 import { KubeTransport, transportError, type KubeRequest } from "./kube-transport.ts";
 import { statusOfErrorEvent } from "./decode-object.ts";
 import { responseError, statusCodeOf } from "./response-error.ts";
 import { WriteLimiter } from "./write-limiter.ts";
-
-/** Limits the writes of one leader, so that none happens after another leader may have started (docs/design/faults.md#i7). */
-export interface WriteFence {
-  /** Reports whether a write may be sent now. */
-  mayWrite(): boolean;
-  /** Returns the time within which a write that is sent now has to end, in milliseconds. */
-  writeTimeoutMs(): number;
-}
 
 export type ApiRequest = Pick<KubeRequest, "method" | "path" | "operation" | "signal"> & {
   readonly accept?: string;

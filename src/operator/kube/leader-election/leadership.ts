@@ -1,7 +1,7 @@
 import type { Timer } from "../../../lib/clock.ts";
 import { Deadline } from "../../../lib/deadline.ts";
 import { isKubeError } from "../kube-error.ts";
-import type { WriteFence } from "../client/request-sender.ts";
+import type { WriteFence } from "../client/kube-api.ts";
 import { releasedLease, heldLease, readLease, type LeaseRecord } from "./lease-record.ts";
 import { elapsedSince, type Instant, instantOf, type LeaseOptions, type LeaseTiming } from "./lease-options.ts";
 import { LEASES } from "../resource.ts";

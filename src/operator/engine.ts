@@ -1,0 +1,175 @@
+import type { Clock } from "../lib/clock.ts";
+import type { Logger } from "../lib/logger.ts";
+import type { Random } from "../lib/random.ts";
+import type { MetricsRegistry } from "../telemetry/metrics-registry.ts";
+import { type OperatorMetrics, operatorMetrics } from "../telemetry/operator-metrics.ts";
+import type { OperatorConfig } from "./config.ts";
+import { contentKey } from "./content-key.ts";
+import { Controllers } from "./controllers.ts";
+import type { ConnectionFactory } from "./controllers/connection/connection-reconciler.ts";
+import type { FencedKubeApi, KubeApi, WriteFence } from "./kube/client/kube-api.ts";
+import { ApiEventRecorder } from "./kube/event-recorder.ts";
+import { ALL_NAMESPACES } from "./kube/resource.ts";
+import { syncObserver, vaultObserver } from "./observers.ts";
+import { createReflectors, type Reflectors } from "./reflectors.ts";
+import { operatorSamples } from "./samples.ts";
+import { runShards } from "./shards/run-shards.ts";
+import { viewOfShard } from "./shards/view-of-shard.ts";
+import { LoginGate } from "./vault-client/auth/login-gate.ts";
+import { connect } from "./vault-client/connect.ts";
+import type { VaultTransport } from "./vault-client/http/vault-transport.ts";
+import type { VaultObserver } from "./vault-client/observer.ts";
+import { ValueCache } from "./vault-client/values/value-cache.ts";
+
+/** The operator's ports and settings. Everything that it does goes through them, so that all of it can be simulated. */
+export interface EngineOptions {
+  readonly config: OperatorConfig;
+  readonly api: FencedKubeApi;
+  /** A client with a connection of its own, so that no other request delays the renewal of a Lease. */
+  readonly leaseApi: KubeApi;
+  /** Opens the transport to the vault at `url`. `ca` is the PEM bundle to trust instead of the public authorities. */
+  readonly openTransport: (url: string, ca: string | undefined) => VaultTransport;
+  /** Namespace of the Leases and the content key. */
+  readonly namespace: string;
+  /** Unique to this process; `host` is the name of its pod. */
+  readonly identity: string;
+  readonly host: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: MetricsRegistry;
+  /** Called when all caches have synced. */
+  readonly onReady: () => void;
+}
+
+/** Time in milliseconds after which pending initial lists are logged: by then something is likely to be missing. */
+const SLOW_START_MS = 5_000;
+
+/**
+ * Watches the cluster and reconciles the shards of this replica until `signal` is aborted and all running reconciles have ended.
+ * @throws Error when a Lease was lost; the process must exit then
+ */
+export async function runEngine(options: EngineOptions, signal: AbortSignal): Promise<void> {
+  const { config, api, clock, random, logger } = options;
+  const reflectors = createReflectors({ api, namespaces: config.namespaces ?? [ALL_NAMESPACES], clock, random, logger });
+  const running = new Set<Controllers>();
+  const openCircuitBreakers = new Set<string>();
+  const metrics = operatorMetrics(options.metrics, () => operatorSamples({ reflectors, running, openCircuitBreakers }));
+  await using background = new Background();
+  for (const reflector of Object.values(reflectors)) background.run((ended) => reflector.run(ended));
+  if (!(await waitForInitialLists(reflectors, options, signal))) return;
+  options.onReady();
+  const engine = {
+    ...options,
+    reflectors,
+    running,
+    metrics,
+    connectionFactory: connectionFactory(options, (key) => vaultObserver(metrics, key, openCircuitBreakers)),
+  };
+  if (!config.leaderElect) return runShard(engine, 0, undefined, signal);
+  const { leaseApi, namespace, identity } = options;
+  const work = (shard: number, fence: WriteFence, stop: AbortSignal): Promise<void> => runShard(engine, shard, fence, stop);
+  await runShards({ api: leaseApi, namespace, identity, shards: config.shards, clock, random, logger, work }, signal);
+}
+
+interface Engine extends Omit<EngineOptions, "metrics"> {
+  readonly reflectors: Reflectors;
+  readonly connectionFactory: ConnectionFactory;
+  readonly metrics: OperatorMetrics;
+  /** The controllers of each shard that this replica works on. */
+  readonly running: Set<Controllers>;
+}
+
+/** Reconciles the connections of one shard and the resources that refer to them until the signal is aborted. */
+async function runShard(engine: Engine, shard: number, fence: WriteFence | undefined, signal: AbortSignal): Promise<void> {
+  const { config, clock, logger, namespace, host, metrics, running } = engine;
+  const api = fence === undefined ? engine.api : engine.api.fenced(fence);
+  try {
+    await using background = new Background();
+    const events = new ApiEventRecorder({ api, clock, logger, controller: "vaultsync.dev/operator", instance: host });
+    background.run((ended) => events.run(ended));
+    await using controllers = new Controllers({
+      ...engine,
+      api,
+      events,
+      reflectors: viewOfShard(engine.reflectors, shard, config.shards),
+      contentKey: await contentKey(api, namespace, signal),
+      concurrency: config.concurrency,
+      resyncMs: config.resync,
+      observer: syncObserver(metrics),
+      signal,
+    });
+    running.add(controllers);
+    metrics.leader.set(1);
+    using _ = controllers.subscribe();
+    logger.info({ shard, count: config.concurrency }, "starting workers");
+    await controllers.run(signal);
+    running.delete(controllers);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    metrics.leader.set(running.size === 0 ? 0 : 1);
+  }
+}
+
+/** Returns the factory of vault clients. They follow the flags and share one cache. */
+function connectionFactory(
+  { config, openTransport, clock, random, logger }: EngineOptions,
+  observerOf: (key: string) => VaultObserver,
+): ConnectionFactory {
+  const valueCache = new ValueCache(config.valueCacheBytes);
+  const logins = new LoginGate(clock);
+  return ({ key, settings, credentials, loginPause, ca }, callbacks) =>
+    connect({
+      ...settings,
+      ...callbacks,
+      credentials,
+      logins: logins.account(settings.url, settings.email),
+      loginPause,
+      transport: openTransport(settings.url, ca),
+      valueCache,
+      observer: observerOf(key),
+      clock,
+      random,
+      logger: logger.child({ connection: key }),
+    });
+}
+
+/** Tasks that run in the background until the operator ends. */
+class Background implements AsyncDisposable {
+  readonly #ended = new AbortController();
+  readonly #work: Promise<void>[] = [];
+
+  run(task: (ended: AbortSignal) => Promise<void>): void {
+    this.#work.push(task(this.#ended.signal));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended.abort(new Error("the operator is shutting down"));
+    await Promise.allSettled(this.#work);
+  }
+}
+
+/**
+ * Waits for the initial list of every reflector and returns `true`, or `false` if the signal was aborted first. Logs a slow
+ * start.
+ */
+async function waitForInitialLists(
+  reflectors: Reflectors,
+  { clock, logger }: EngineOptions,
+  signal: AbortSignal,
+): Promise<boolean> {
+  using _ = clock.timer(SLOW_START_MS, () => {
+    const waiting = Object.values(reflectors).filter(({ listing }) => listing);
+    logger.warn(
+      { count: waiting.length },
+      "still waiting for the initial lists; are the CRDs installed (kubectl apply -f crds/) and the RBAC rules applied?",
+    );
+  });
+  const aborted = new Promise<false>((resolve) => {
+    if (signal.aborted) resolve(false);
+    signal.addEventListener("abort", () => resolve(false), { once: true });
+  });
+  const listed = Promise.all(Object.values(reflectors).map((reflector) => reflector.synced)).then(() => true);
+  return Promise.race([listed, aborted]);
+}

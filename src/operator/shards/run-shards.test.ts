@@ -1,0 +1,192 @@
+import { expect, onTestFinished, test } from "vitest";
+import { silentLogger } from "../../lib/logger.ts";
+import { seededRandom } from "../../../test/support/seeded-random.ts";
+import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
+import { ApiClient } from "../../../test/support/kube/in-memory/api-client.ts";
+import { InMemoryApiServer } from "../../../test/support/kube/in-memory/in-memory-api-server.ts";
+import type { WriteFence } from "../kube/client/kube-api.ts";
+import { LEASES } from "../kube/resource.ts";
+import { runShards } from "./run-shards.ts";
+import { shardOf } from "./shard-of.ts";
+
+const connections = Array.from({ length: 40 }, (_, n) => `team-${n}/vault`);
+
+/** One replica of the operator, which works on shards without doing anything. */
+class Replica {
+  readonly name: string;
+  readonly shards: number;
+  readonly working = new Map<number, WriteFence>();
+  readonly ended: Promise<string>;
+  readonly #stop = new AbortController();
+  #killed = false;
+
+  /** @param latencyMs returns the time that each request, and each response, takes */
+  constructor(server: InMemoryApiServer, name: string, shards: number, latencyMs: () => number) {
+    this.name = name;
+    this.shards = shards;
+    const pass = (_: unknown, signal: AbortSignal): Promise<void> => {
+      if (!this.#killed) return server.clock.sleep(latencyMs(), signal);
+      return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }));
+    };
+    const api = new ApiClient(server, { user: name, network: { send: pass, respond: pass } });
+    const { clock } = server;
+    const base = { api, namespace: "sys", identity: name, shards, clock, random: () => 0.5, logger: silentLogger };
+    const work = async (shard: number, fence: WriteFence, signal: AbortSignal): Promise<void> => {
+      this.working.set(shard, fence);
+      await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+      await clock.sleep(3_000);
+      this.working.delete(shard);
+    };
+    this.ended = runShards({ ...base, work }, this.#stop.signal).then(
+      () => "stopped",
+      (error: Error) => error.message,
+    );
+  }
+
+  /** Shuts down as on SIGTERM. */
+  stop(): Promise<string> {
+    this.#stop.abort(new Error("stop"));
+    return this.ended;
+  }
+
+  /** Hangs as a process that was killed, or one that is cut off from the API server. */
+  kill(): void {
+    this.#killed = true;
+  }
+
+  writes(connection: string): boolean {
+    return this.working.get(shardOf(connection, this.shards))?.mayWrite() === true;
+  }
+}
+
+/** Replicas of the operator, of which never two may write for one connection. */
+class Scene {
+  readonly clock = new VirtualClock();
+  readonly server = new InMemoryApiServer({ clock: this.clock });
+  readonly replicas: Replica[] = [];
+
+  constructor() {
+    this.server.createNamespace("sys");
+  }
+
+  start(name: string, shards: number, latencyMs = () => 1): Replica {
+    const replica = new Replica(this.server, name, shards, latencyMs);
+    this.replicas.push(replica);
+    onTestFinished(() => void replica.stop());
+    return replica;
+  }
+
+  async wait(ms: number, stepMs = 500): Promise<void> {
+    for (let left = ms; left > 0; left -= stepMs) {
+      await this.clock.advance(stepMs);
+      for (const connection of connections) {
+        const writers = this.replicas.filter((replica) => replica.writes(connection)).map(({ name }) => name);
+        if (writers.length > 1) throw new Error(`several replicas write for ${connection}: ${writers.join()}`);
+      }
+    }
+  }
+
+  /** Number of shards that each replica works on. */
+  get counts(): number[] {
+    return this.replicas.map(({ working }) => working.size);
+  }
+
+  get leases(): string[] {
+    return this.server.all(LEASES).map(({ metadata }) => metadata.name);
+  }
+
+  get uncovered(): string[] {
+    return connections.filter((connection) => !this.replicas.some((replica) => replica.writes(connection)));
+  }
+}
+
+test("with one shard, one replica works and another succeeds it immediately after its shutdown", async () => {
+  const scene = new Scene();
+  const first = scene.start("a", 1);
+  await scene.wait(3_000);
+  scene.start("b", 1);
+  await scene.wait(30_000);
+  expect(scene.counts).toEqual([1, 0]);
+  const stopped = first.stop();
+  await scene.wait(6_000);
+  expect(await stopped).toBe("stopped");
+  expect(scene.counts).toEqual([0, 1]);
+  expect(scene.server.find(LEASES, { namespace: "sys", name: "vaultsync" })?.["spec"]).toMatchObject({ holderIdentity: "b" });
+});
+
+test("replicas share the shards evenly, and a new one has its share within 40 s", async () => {
+  const scene = new Scene();
+  for (const name of ["a", "b"]) scene.start(name, 5);
+  await scene.wait(30_000);
+  expect(scene.counts).toEqual([3, 2]);
+  scene.start("c", 5);
+  await scene.wait(40_000);
+  expect(scene.counts).toEqual([2, 2, 1]);
+  expect(scene.uncovered).toEqual([]);
+});
+
+test("the shards of a killed replica are taken over within the duration of its Leases", async () => {
+  const scene = new Scene();
+  const [killed] = ["a", "b"].map((name) => scene.start(name, 2));
+  await scene.wait(30_000);
+  expect(scene.counts).toEqual([1, 1]);
+  killed!.kill();
+  await scene.wait(19_000);
+  expect(scene.counts).toEqual([0, 2]);
+  expect(await killed!.ended).toMatch(/lost lease/);
+});
+
+test("a replica with another number of shards waits until those of the former number have ended", async () => {
+  const scene = new Scene();
+  const former = ["a", "b"].map((name) => scene.start(name, 2));
+  await scene.wait(30_000);
+  scene.start("c", 3);
+  await scene.wait(60_000);
+  expect(scene.counts).toEqual([1, 1, 0]);
+  expect(scene.leases.filter((name) => name.endsWith("-of-3"))).toEqual([]);
+  for (const replica of former) {
+    void replica.stop();
+    await scene.wait(20_000);
+  }
+  expect(scene.counts).toEqual([0, 0, 3]);
+  expect(scene.uncovered).toEqual([]);
+});
+
+test("replicas with different numbers of shards that start together end up with one number", async () => {
+  for (let seed = 1; seed <= 12; seed += 1) {
+    const scene = new Scene();
+    const random = seededRandom(seed);
+    const latencyMs = (): number => random() * 400;
+    scene.start("a", 2, latencyMs);
+    scene.start("b", 3, latencyMs);
+    await scene.wait(40_000, 200);
+    expect(scene.counts.filter((count) => count > 0)).toHaveLength(1);
+    expect(scene.uncovered).toEqual([]);
+  }
+});
+
+test("a Lease of an earlier version, which has no labels, is respected and then taken over", async () => {
+  const scene = new Scene();
+  const spec = { holderIdentity: "old", leaseDurationSeconds: 15, renewTime: "2026-11-21T00:00:00.000000Z" };
+  scene.server.create(LEASES, {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { namespace: "sys", name: "vaultsync" },
+    spec,
+  });
+  const replica = scene.start("a", 1);
+  await scene.wait(14_000);
+  expect(scene.counts).toEqual([0]);
+  await scene.wait(6_000);
+  expect(scene.counts).toEqual([1]);
+  expect(replica.writes("team-1/vault")).toBe(true);
+});
+
+test("the Leases of replicas that were killed are deleted later", async () => {
+  const scene = new Scene();
+  const [killed] = ["a", "b"].map((name) => scene.start(name, 2));
+  await scene.wait(10_000);
+  killed!.kill();
+  await scene.wait(660_000, 10_000);
+  expect(scene.leases.filter((name) => name.startsWith("vaultsync-replica-"))).toHaveLength(1);
+});

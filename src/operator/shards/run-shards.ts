@@ -1,0 +1,199 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "../../lib/clock.ts";
+import { Deadline } from "../../lib/deadline.ts";
+import type { Logger } from "../../lib/logger.ts";
+import { jitter, type Random } from "../../lib/random.ts";
+import { isKubeError } from "../kube/kube-error.ts";
+import type { KubeApi, WriteFence } from "../kube/client/kube-api.ts";
+import { acquireLease } from "../kube/leader-election/acquire-lease.ts";
+import { LEASE_TIMING, type LeaseOptions, type LeaseTiming } from "../kube/leader-election/lease-options.ts";
+import type { LeaseRecord } from "../kube/leader-election/lease-record.ts";
+import type { Leadership } from "../kube/leader-election/leadership.ts";
+import { findLease, logLeaseFailure, takeLease } from "../kube/leader-election/take-lease.ts";
+import { LEASES } from "../kube/resource.ts";
+import { LEASE_LABEL, ShardBoard, SHARDS_LABEL } from "./shard-board.ts";
+import { quotaOf } from "./shard-of.ts";
+
+export interface ShardsOptions {
+  /** A client with a connection of its own, so that no other request delays a renewal. Without a fence. */
+  readonly api: KubeApi;
+  readonly namespace: string;
+  /** Unique to this process. */
+  readonly identity: string;
+  /** Number of parts that all connections are divided into. With 1, one replica works and the others stand by. */
+  readonly shards: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly timing?: LeaseTiming;
+  /** Works on one shard, with writes behind the fence, until the signal is aborted and nothing is in flight. */
+  readonly work: (shard: number, fence: WriteFence, signal: AbortSignal) => Promise<void>;
+}
+
+const LEASE_NAME = "vaultsync";
+
+/** Returns the name of the Lease of one shard. Its holder is the only process that writes for the connections of the shard. */
+function shardLeaseName(shard: number, shards: number): string {
+  return shards === 1 ? LEASE_NAME : `${LEASE_NAME}-${shard}-of-${shards}`;
+}
+
+/**
+ * Works on this replica's part of the shards, and takes over those of replicas that ended, until `signal` is aborted; releases all
+ * of them then. See docs/design/engine.md#leader-election-and-shards.
+ * @throws Error when a Lease was lost; the process must exit then
+ */
+export async function runShards(options: ShardsOptions, signal: AbortSignal): Promise<void> {
+  const ended = new AbortController();
+  const running = AbortSignal.any([signal, ended.signal]);
+  await using coordinator = new ShardCoordinator(options, (error) => ended.abort(error));
+  try {
+    await coordinator.run(running);
+  } catch (error) {
+    if (!running.aborted) throw error;
+  }
+  ended.signal.throwIfAborted();
+}
+
+/** A shard that this replica works on. */
+interface HeldShard {
+  readonly leadership: Leadership;
+  readonly stop: AbortController;
+  readonly ended: Promise<void>;
+}
+
+class ShardCoordinator implements AsyncDisposable {
+  readonly #options: ShardsOptions;
+  readonly #fail: (error: unknown) => void;
+  readonly #timing: LeaseTiming;
+  readonly #board: ShardBoard;
+  readonly #held = new Map<number, HeldShard>();
+  #member: Leadership | undefined;
+
+  /** @param fail called with the reason why this process must end */
+  constructor(options: ShardsOptions, fail: (error: unknown) => void) {
+    this.#options = options;
+    this.#fail = fail;
+    this.#timing = options.timing ?? LEASE_TIMING;
+    this.#board = new ShardBoard(options.clock);
+  }
+
+  /** Rejects with the signal's reason when it is aborted; no error of the API server ends it. */
+  async run(signal: AbortSignal): Promise<never> {
+    const { clock, random, shards } = this.#options;
+    const { retryMs } = this.#timing;
+    // A single shard has one holder, whoever else is there: replicas need not know each other.
+    if (shards > 1) {
+      this.#member = await acquireLease(this.#leaseOptions(this.#memberName, "replica"), signal);
+      this.#failWhenLost(this.#member);
+    }
+    for (;;) {
+      await this.#step(signal).catch((error: unknown) => {
+        signal.throwIfAborted();
+        logLeaseFailure(this.#shardLease(0), error);
+      });
+      await clock.sleep(jitter(random, retryMs * 0.75, 0.25), signal);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#held.keys()].map((shard) => this.#release(shard)));
+    await this.#member?.release();
+    if (this.#member !== undefined) await this.#deleteLease(this.#memberName);
+  }
+
+  get #memberName(): string {
+    return `${LEASE_NAME}-replica-${createHash("sha256").update(this.#options.identity).digest("hex").slice(0, 16)}`;
+  }
+
+  /** Lists the Leases, and releases or takes shards until this replica has its quota. */
+  async #step(signal: AbortSignal): Promise<void> {
+    const { identity, shards } = this.#options;
+    await this.#list(signal);
+    const quota = shards === 1 ? 1 : quotaOf(identity, this.#board.replicas(shards), shards);
+    const excess = [...this.#held.keys()].slice(quota);
+    await Promise.all(excess.map((shard) => this.#release(shard)));
+    for (let shard = 0; shard < shards && this.#held.size < quota; shard += 1) {
+      // The other replicas are being replaced by ones with another number of shards, or the other way around.
+      if (this.#board.hasOtherDivision(shards)) return;
+      if (!this.#held.has(shard)) await this.#tryTake(shard, signal);
+    }
+    for (const { metadata } of this.#board.abandoned) await this.#deleteLease(metadata.name, metadata.resourceVersion);
+  }
+
+  async #tryTake(shard: number, signal: AbortSignal): Promise<void> {
+    const { clock, shards } = this.#options;
+    const lease = this.#shardLease(shard);
+    const record = this.#board.record(lease.name) ?? (await this.#findUnlabeled(lease, signal));
+    if (record !== undefined && !this.#board.isFree(record)) return;
+    const leadership = await takeLease(lease, record, signal).catch((error: unknown) => {
+      signal.throwIfAborted();
+      logLeaseFailure(lease, error);
+    });
+    if (leadership === undefined) return;
+    // Two replicas with different numbers of shards may take a Lease each at the same time: at least one of them sees the other.
+    using deadline = new Deadline(clock, this.#timing.renewDeadlineMs / 2, signal);
+    await this.#list(deadline.signal).catch(async (error: unknown) => {
+      await leadership.release();
+      throw error;
+    });
+    if (this.#board.hasOtherDivision(shards)) await leadership.release();
+    else this.#work(shard, leadership);
+  }
+
+  /** Reads a Lease that the list lacks: it does not exist, or an earlier version of the operator created it without labels. */
+  async #findUnlabeled(lease: LeaseOptions, signal: AbortSignal): Promise<LeaseRecord | undefined> {
+    const found = await findLease(lease, signal);
+    if (found !== undefined) this.#board.add(found.object);
+    return found;
+  }
+
+  #work(shard: number, leadership: Leadership): void {
+    const stop = new AbortController();
+    this.#failWhenLost(leadership);
+    const signal = AbortSignal.any([stop.signal, leadership.lost]);
+    const ended = this.#options.work(shard, leadership, signal).catch((error: unknown) => {
+      if (!signal.aborted) this.#fail(error);
+    });
+    this.#held.set(shard, { leadership, stop, ended });
+  }
+
+  /** Ends the work on a shard, then releases its Lease, so that another replica takes it over without waiting. */
+  async #release(shard: number): Promise<void> {
+    const held = this.#held.get(shard);
+    if (held === undefined) return;
+    held.stop.abort(new Error(`shard ${shard} is handed over`));
+    await held.ended;
+    await held.leadership.release();
+    this.#held.delete(shard);
+  }
+
+  #failWhenLost({ lost }: Leadership): void {
+    lost.addEventListener("abort", () => this.#fail(lost.reason), { once: true });
+  }
+
+  async #list(signal: AbortSignal): Promise<void> {
+    const { api, namespace } = this.#options;
+    const leases = [];
+    for await (const { items } of api.list(LEASES, { namespace, labelSelector: LEASE_LABEL }, signal)) leases.push(...items);
+    this.#board.update(leases);
+  }
+
+  async #deleteLease(name: string, resourceVersion?: string): Promise<void> {
+    const { api, namespace, clock } = this.#options;
+    using deadline = new Deadline(clock, this.#timing.retryMs, new AbortController().signal);
+    await api.delete(LEASES, { namespace, name, resourceVersion }, {}, deadline.signal).catch((error: unknown) => {
+      // The Lease expires by itself, and a later replica deletes it.
+      if (!isKubeError(error) && !deadline.expired) throw error;
+    });
+  }
+
+  #shardLease(shard: number): LeaseOptions {
+    return this.#leaseOptions(shardLeaseName(shard, this.#options.shards), "shard");
+  }
+
+  #leaseOptions(name: string, kind: "shard" | "replica"): LeaseOptions {
+    const { api, namespace, identity, shards, clock, random, logger } = this.#options;
+    const labels = { [LEASE_LABEL]: kind, [SHARDS_LABEL]: `${shards}` };
+    return { api, namespace, identity, clock, random, logger, timing: this.#timing, name, labels };
+  }
+}

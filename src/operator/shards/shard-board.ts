@@ -1,0 +1,76 @@
+import type { Clock } from "../../lib/clock.ts";
+import type { KubeObject } from "../kube/resource.ts";
+import { LeaseObserver } from "../kube/leader-election/lease-observer.ts";
+import { type LeaseRecord, readLease } from "../kube/leader-election/lease-record.ts";
+
+/** Label of the Leases of shards and replicas: its value is what the Lease stands for. */
+export const LEASE_LABEL = "vaultsync.dev/lease";
+/** Label of the same Leases: the number of shards that the holder divides the connections into. */
+export const SHARDS_LABEL = "vaultsync.dev/shards";
+/** Time in milliseconds without a renewal after which the Lease of a replica that was killed is deleted. */
+const FORGET_REPLICA_MS = 600_000;
+
+/** The Leases of all replicas and shards, as last read, and which of them are free. */
+export class ShardBoard {
+  readonly #clock: Clock;
+  readonly #records = new Map<string, LeaseRecord>();
+  readonly #observers = new Map<string, LeaseObserver>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Replaces the content by a complete list. */
+  update(leases: readonly KubeObject[]): void {
+    this.#records.clear();
+    for (const lease of leases) this.add(lease);
+  }
+
+  /** Adds or replaces one Lease. */
+  add(lease: KubeObject): void {
+    const { name } = lease.metadata;
+    const record = readLease(lease);
+    this.#records.set(name, record);
+    this.#idleMs(record);
+  }
+
+  record(name: string): LeaseRecord | undefined {
+    return this.#records.get(name);
+  }
+
+  /** Reports whether another process may take the Lease: it has no holder, or one that does not renew it. */
+  isFree(record: LeaseRecord): boolean {
+    return record.holder === "" || this.#idleMs(record) >= record.durationMs;
+  }
+
+  /** Returns the identities of the replicas that divide the connections into this number of shards and renew their Lease. */
+  replicas(shards: number): ReadonlySet<string> {
+    const alike = this.#live("replica").filter((record) => divisionOf(record) === `${shards}`);
+    return new Set(alike.map(({ holder }) => holder));
+  }
+
+  /** Reports whether a shard of another division of the connections has a holder, which may write for any connection. */
+  hasOtherDivision(shards: number): boolean {
+    return this.#live("shard").some((record) => divisionOf(record) !== `${shards}`);
+  }
+
+  /** Returns the Leases of replicas that ended without deleting them. */
+  get abandoned(): readonly KubeObject[] {
+    const replicas = [...this.#records.values()].filter((record) => kindOf(record) === "replica");
+    return replicas.filter((record) => this.#idleMs(record) >= FORGET_REPLICA_MS).map(({ object }) => object);
+  }
+
+  #live(kind: "shard" | "replica"): LeaseRecord[] {
+    return [...this.#records.values()].filter((record) => kindOf(record) === kind && !this.isFree(record));
+  }
+
+  #idleMs(record: LeaseRecord): number {
+    const { name } = record.object.metadata;
+    const observer = this.#observers.get(name) ?? new LeaseObserver(this.#clock);
+    this.#observers.set(name, observer);
+    return observer.idleMs(record);
+  }
+}
+
+const kindOf = ({ object }: LeaseRecord): string | undefined => object.metadata.labels?.[LEASE_LABEL];
+const divisionOf = ({ object }: LeaseRecord): string | undefined => object.metadata.labels?.[SHARDS_LABEL];
