@@ -114,7 +114,7 @@ test("an error while loading credentials does not contain its cause", async () =
 
 test("a server that accepts and never responds is a Timeout", async () => {
   const clock = new VirtualClock();
-  await using pair = await connectClient(() => undefined, { clock, timeoutMs: 10_000 });
+  await using pair = await connectClient(() => undefined, { clock });
   const error = await kubeErrorOf(pump(clock, pair.client.get(SECRETS, ref, forever)));
   expect(error.kind).toBe("Timeout");
   expect(clock.pending).toBe(0);

@@ -21,14 +21,13 @@ export interface RequestSenderOptions {
   readonly clock: Clock;
   /** Maximum number of writes in flight; 16 by default. */
   readonly concurrency?: number;
-  /** Time for one attempt of a request, in milliseconds; 30 s by default. */
-  readonly timeoutMs?: number;
 }
 
 const DEFAULT_CONCURRENCY = 16;
 /** Connections in addition to those of the writes in flight, so that no read waits for a slow write. */
 const CONNECTIONS_FOR_READS = 8;
-const DEFAULT_TIMEOUT_MS = 30_000;
+/** Time for one attempt of a request, in milliseconds. */
+const TIMEOUT_MS = 30_000;
 /** Maximum number of retries of a request after 429 or 503. */
 const MAX_RETRIES = 3;
 /** Longest delay before such a retry. If the server asks for more, the caller's queue has to wait instead of a worker. */
@@ -43,13 +42,11 @@ export const JSON_TYPE = "application/json";
  */
 export class RequestSender implements AsyncDisposable {
   readonly #clock: Clock;
-  readonly #timeoutMs: number;
   readonly #transport: KubeTransport;
   readonly #writes: WriteLimiter;
 
-  constructor({ credentials, clock, concurrency = DEFAULT_CONCURRENCY, timeoutMs = DEFAULT_TIMEOUT_MS }: RequestSenderOptions) {
+  constructor({ credentials, clock, concurrency = DEFAULT_CONCURRENCY }: RequestSenderOptions) {
     this.#clock = clock;
-    this.#timeoutMs = timeoutMs;
     this.#transport = new KubeTransport(credentials, concurrency + CONNECTIONS_FOR_READS);
     this.#writes = new WriteLimiter(concurrency);
   }
@@ -111,7 +108,7 @@ export class RequestSender implements AsyncDisposable {
       if (fence?.mayWrite() === false) throw new KubeError({ kind: "NotLeader", operation });
     };
     assertMayWrite();
-    using deadline = new Deadline(this.#clock, Math.min(this.#timeoutMs, fence?.writeTimeoutMs() ?? Infinity), signal);
+    using deadline = new Deadline(this.#clock, Math.min(TIMEOUT_MS, fence?.writeTimeoutMs() ?? Infinity), signal);
     const request: KubeRequest = {
       method,
       path,

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
-import { SERVICE_ACCOUNT_DIRECTORY } from "./in-cluster.ts";
-import { loadCredentials } from "./load-credentials.ts";
+import { loadCredentials, SERVICE_ACCOUNT_DIRECTORY } from "./load-credentials.ts";
 import type { Credentials } from "./credentials.ts";
 
 const CANARY = "canary-90ff4e1b6a2c7d35";

@@ -1,6 +1,12 @@
+import { readFile } from "node:fs/promises";
+import { isIPv6 } from "node:net";
+import { join } from "node:path";
 import { systemClock, type Clock } from "../../../lib/clock.ts";
-import { Credentials, type AccessSource } from "./credentials.ts";
-import { inClusterSource, SERVICE_ACCOUNT_DIRECTORY } from "./in-cluster.ts";
+import { Redacted } from "../../../lib/redacted.ts";
+import { type Access, type AccessSource, Credentials } from "./credentials.ts";
+
+/** The directory at which the kubelet mounts the ServiceAccount. */
+export const SERVICE_ACCOUNT_DIRECTORY = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 export interface CredentialsOptions {
   /** Path of a kubeconfig. */
@@ -27,4 +33,28 @@ async function findSource(options: CredentialsOptions): Promise<AccessSource> {
   if (!kubeconfig && !env["KUBECONFIG"] && host && port) return inClusterSource({ host, port }, serviceAccountDirectory);
   const { kubeconfigSource } = await import("./kubeconfig.ts");
   return kubeconfigSource(kubeconfig || undefined);
+}
+
+/**
+ * Returns the access of the pod's own ServiceAccount. It needs no client library: loading @kubernetes/client-node costs some 80
+ * MB.
+ *
+ * @param server host and port from `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`
+ */
+async function inClusterSource(server: { host: string; port: string }, directory: string): Promise<AccessSource> {
+  const host = isIPv6(server.host) ? `[${server.host}]` : server.host;
+  return {
+    server: new URL(`https://${host}:${server.port}`),
+    namespace: await readFile(join(directory, "namespace"), "utf8").then(
+      (text) => text.trim(),
+      () => undefined,
+    ),
+    async load(): Promise<Access> {
+      const [token, ca] = await Promise.all(["token", "ca.crt"].map((file) => readFile(join(directory, file), "utf8")));
+      return {
+        headers: new Redacted({ authorization: `Bearer ${(token ?? "").trim()}` }),
+        tls: new Redacted(ca === undefined ? {} : { ca }),
+      };
+    },
+  };
 }
