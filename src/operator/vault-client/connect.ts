@@ -25,7 +25,10 @@ export function connect(options: ConnectionOptions): Connection {
   const { clock, random, email, timeoutMs, refreshIntervalMs: intervalMs, observer = silentObserver } = options;
   const { transport } = options;
   const http = new VaultHttp({ ...limits(options, observer), transport, clock, observer });
-  const tokens = tokenManager(options, http);
+  const tokens = tokenManager(options, http, () => {
+    client.tokenChanged();
+    options.onTokenChange();
+  });
   const api = new VaultApi({ http, tokens, email, timeoutMs });
   const health = new HealthMonitor(clock, options.onHealth);
   const reader = new SecretReader({ api, email, snapshot: () => mirror.snapshot });
@@ -40,7 +43,8 @@ export function connect(options: ConnectionOptions): Connection {
     onRecreated: (names) => values.forget(names),
     onChange: options.onChange,
   });
-  return new VaultConnectionClient({ transport, tokens, mirror, values, health });
+  const client = new VaultConnectionClient({ transport, tokens, mirror, values, health, clock });
+  return client;
 }
 
 function limits(
@@ -55,7 +59,7 @@ function limits(
   return { breaker, limiter: new RateLimiter(requestsPerSecond, clock) };
 }
 
-function tokenManager(options: ConnectionOptions, http: VaultHttp): TokenManager {
+function tokenManager(options: ConnectionOptions, http: VaultHttp, onChange: () => void): TokenManager {
   const {
     credentials,
     logins,
@@ -74,5 +78,5 @@ function tokenManager(options: ConnectionOptions, http: VaultHttp): TokenManager
     credentials.kind === "password"
       ? new PasswordTokens({ ...common, read: credentials.read, scope })
       : new StoredTokenSource({ ...common, store: credentials.store });
-  return new TokenManager({ source, scope, onChange: options.onTokenChange, clock, random });
+  return new TokenManager({ source, scope, onChange, clock, random });
 }

@@ -7,6 +7,7 @@ import type { VaultHttp } from "./http/vault-http.ts";
 import { parseJson } from "./http/parse-json.ts";
 import { readCount } from "./readers/field.ts";
 import { readValue } from "./readers/read-value.ts";
+import type { Token } from "./auth/token.ts";
 import type { TokenManager } from "./auth/token-manager.ts";
 import type { VaultRequest, VaultResponse } from "./http/vault-transport.ts";
 
@@ -45,6 +46,8 @@ export interface ListResponse {
   readonly etag: string | undefined;
   /** The vault held the request, or would have. */
   readonly held: boolean;
+  /** Names that the scope of the token admits; `undefined`: not limited by name. */
+  readonly admitted: ReadonlySet<string> | undefined;
 }
 
 export interface VaultApiOptions {
@@ -57,6 +60,11 @@ export interface VaultApiOptions {
 type ApiRequest = Pick<VaultRequest, "body" | "maxBytes" | "signal"> &
   Partial<Pick<VaultRequest, "deadlineMs" | "ifNoneMatch" | "waitSeconds">>;
 
+interface AuthorizedResponse {
+  readonly response: VaultResponse;
+  readonly token: Token;
+}
+
 /** The read operations of the vault, authorized with a token. All throw a VaultError or the signal's reason. */
 export class VaultApi {
   readonly #options: VaultApiOptions;
@@ -67,7 +75,7 @@ export class VaultApi {
 
   /** Returns a list without reading it. */
   async list(operation: "list_no_dup" | "list_file", { etag, waitSeconds = 0, signal }: ListRequest): Promise<ListResponse> {
-    const response = await this.#send(operation, {
+    const { response, token } = await this.#authorized(operation, {
       body: {},
       maxBytes: MAX_LIST_BYTES,
       deadlineMs: this.#options.timeoutMs + waitSeconds * 1_000,
@@ -77,7 +85,7 @@ export class VaultApi {
     });
     const held = WAIT_APPLIED.test(response.header("preference-applied") ?? "");
     const body = response.status === 304 ? undefined : response.body;
-    return { body, etag: body ? etagOf(response) : etag, held };
+    return { body, etag: body ? etagOf(response) : etag, held, admitted: token.scope?.names };
   }
 
   /** Reads the value of one version by this route. */
@@ -109,22 +117,26 @@ export class VaultApi {
     return { bytes: new Redacted(response.body), version };
   }
 
+  async #send(operation: Operation, request: ApiRequest): Promise<VaultResponse> {
+    return (await this.#authorized(operation, request)).response;
+  }
+
   /**
    * Sends a request with a token; after a 401 once more with another token. Only a list decides whether the vault rejects fresh
    * tokens: a 401 for one value may concern that value only, so it neither counts as a rejected login nor replaces a fresh token.
    */
-  async #send(operation: Operation, { signal, ...more }: ApiRequest): Promise<VaultResponse> {
+  async #authorized(operation: Operation, { signal, ...more }: ApiRequest): Promise<AuthorizedResponse> {
     const { http, tokens, email, timeoutMs } = this.#options;
     const request = { deadlineMs: timeoutMs, signal, ...more, operation, body: { email, ...more.body } };
     const token = await tokens.getToken(signal);
     try {
-      return await http.send({ ...request, token: token.access });
+      return { response: await http.send({ ...request, token: token.access }), token };
     } catch (error) {
       if (!isTokenRejection(error) || (!isList(operation) && tokens.isFresh(token))) throw error;
     }
     const fresh = await tokens.refreshAfter401(token, signal);
     try {
-      return await http.send({ ...request, token: fresh.access });
+      return { response: await http.send({ ...request, token: fresh.access }), token: fresh };
     } catch (error) {
       throw isTokenRejection(error) && isList(operation) ? tokens.markRejected(fresh, error) : error;
     }

@@ -1,3 +1,4 @@
+import type { Clock, Timer } from "../../lib/clock.ts";
 import type { TokenManager } from "./auth/token-manager.ts";
 import type {
   Connection,
@@ -20,6 +21,7 @@ export interface VaultConnectionClientOptions {
   readonly mirror: Mirror;
   readonly values: ValueFetcher;
   readonly health: HealthMonitor;
+  readonly clock: Clock;
 }
 
 /** A connection made of its parts, which it owns: it polls the list from its construction until it is disposed. */
@@ -29,8 +31,13 @@ export class VaultConnectionClient implements Connection {
   readonly #mirror: Mirror;
   readonly #values: ValueFetcher;
   readonly #health: HealthMonitor;
+  readonly #clock: Clock;
+  #references: References = { secrets: new Set(), files: new Set() };
+  /** Lists when a login for new names is due. */
+  #namesTimer: Timer | undefined;
 
-  constructor({ transport, tokens, mirror, values, health }: VaultConnectionClientOptions) {
+  constructor({ transport, tokens, mirror, values, health, clock }: VaultConnectionClientOptions) {
+    this.#clock = clock;
     this.#transport = transport;
     this.#tokens = tokens;
     this.#mirror = mirror;
@@ -55,7 +62,21 @@ export class VaultConnectionClient implements Connection {
   }
 
   setReferences(references: References): void {
-    this.#mirror.setReferences(references);
+    this.#references = references;
+    const inMs = this.#tokens.setNames(references.secrets);
+    this.tokenChanged();
+    if (inMs === undefined) return;
+    this.#namesTimer?.[Symbol.dispose]();
+    this.#namesTimer = this.#clock.timer(inMs, () => this.#mirror.soon());
+  }
+
+  /** Lets the mirror follow the names that the token can read, and reports why it lacks others. */
+  tokenChanged(): void {
+    const { secrets, files } = this.#references;
+    this.#mirror.setReferences({ secrets: this.#tokens.readable(secrets), files });
+    const failure = this.#tokens.scopeFailure;
+    if (failure) this.#health.failed("generate_access_token", failure);
+    else this.#health.stopped("generate_access_token");
   }
 
   pollSoon(): void {
@@ -81,6 +102,7 @@ export class VaultConnectionClient implements Connection {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#namesTimer?.[Symbol.dispose]();
     this.#values[Symbol.dispose]();
     await this.#mirror[Symbol.asyncDispose]();
     await this.#transport[Symbol.asyncDispose]();

@@ -53,6 +53,17 @@ export class TokenManager {
     return this.#options.scope.lacks(this.#token?.scope?.names) ? this.#failure : undefined;
   }
 
+  /** Replaces the names to request. Returns the time in ms until the next request logs in for a new one, if there is one. */
+  setNames(names: ReadonlySet<string>): number | undefined {
+    return this.#options.scope.setNames(names);
+  }
+
+  /** Returns those of the names that a request sent now can read. */
+  readable(names: ReadonlySet<string>): ReadonlySet<string> {
+    const admitted = this.#token?.scope?.names;
+    return admitted === undefined ? names : new Set([...names].filter((name) => admitted.has(name)));
+  }
+
   /**
    * Returns a token that is valid as far as known.
    * @throws a VaultError, or the signal's reason

@@ -3,14 +3,15 @@ import type { Health } from "../connection.ts";
 import { isVaultError, TransientError } from "../vault-error.ts";
 import { codeOf } from "../../../lib/error-code.ts";
 
-type ListOperation = "list_no_dup" | "list_file";
+/** The lists, and a login for names that the token in use lacks. */
+type TrackedOperation = "list_no_dup" | "list_file" | "generate_access_token";
 
 /** Tracks the outcomes of the last lists and reports changes. */
 export class HealthMonitor {
   readonly #clock: Clock;
   readonly #onHealth: (health: Health) => void;
-  /** Failures of the lists that fail now. */
-  readonly #errors = new Map<ListOperation, Error>();
+  /** Failures of the operations that fail now. */
+  readonly #errors = new Map<TrackedOperation, Error>();
   #listed = false;
   #health: Health;
 
@@ -24,12 +25,12 @@ export class HealthMonitor {
     return this.#health;
   }
 
-  listed(operation: ListOperation): void {
+  listed(operation: TrackedOperation): void {
     if (operation === "list_no_dup") this.#listed = true;
     this.stopped(operation);
   }
 
-  failed(operation: ListOperation, failure: unknown): void {
+  failed(operation: TrackedOperation, failure: unknown): void {
     const error = failure instanceof Error ? failure : new Error("not an error", { cause: failure });
     // The failure after which the vault asked for time is the cause to report.
     const unsent = error instanceof TransientError && error.code === "circuit_open";
@@ -37,14 +38,14 @@ export class HealthMonitor {
     this.#update();
   }
 
-  /** Forgets a list that is no longer requested. */
-  stopped(operation: ListOperation): void {
+  /** Forgets an operation that is no longer needed. */
+  stopped(operation: TrackedOperation): void {
     this.#errors.delete(operation);
     this.#update();
   }
 
   #update(): void {
-    const error = this.#errors.get("list_no_dup") ?? this.#errors.get("list_file");
+    const error = this.#errors.get("list_no_dup") ?? this.#errors.get("generate_access_token") ?? this.#errors.get("list_file");
     this.#become(error ? "failing" : this.#listed ? "healthy" : "starting", error);
   }
 

@@ -2,7 +2,7 @@ import { Backoff } from "../../../lib/backoff.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Random } from "../../../lib/random.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
-import type { VaultApi } from "../vault-api.ts";
+import type { ListResponse, VaultApi } from "../vault-api.ts";
 import { ListFollower, MIN_GAP_MS, type ListResult } from "./list-follower.ts";
 import { readList, type EntryOf, type ListKind, type ReadList } from "./read-list.ts";
 
@@ -94,7 +94,7 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
     const etag = before && this.#isCovered(before) ? before.etag : undefined;
     const ask = etag === undefined ? undefined : waitSeconds;
     const response = await api.list(this.#kind, { etag, waitSeconds: ask, signal });
-    if (response.body) this.#cached = this.#read(response.body, response.etag);
+    if (response.body) this.#cached = this.#read(response.body, response);
     this.listedAt = clock.now();
     this.listedAtMonotonic = clock.monotonic();
     const changed = this.#events.onListed();
@@ -108,8 +108,11 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
   }
 
   /** @throws UnexpectedResponse also when the list is suddenly empty in a doubtful way, the first time */
-  #read(body: Uint8Array, etag: string | undefined): Cached<EntryOf[K]> {
-    const list = readList(this.#kind, { body, tracked: this.#names, now: this.#options.clock.now() });
+  #read(body: Uint8Array, { etag, admitted }: ListResponse): Cached<EntryOf[K]> {
+    // Secrets only: files are not limited by a scope.
+    const limit = this.#kind === "list_no_dup" ? admitted : undefined;
+    const tracked = limit ? new Set([...this.#names].filter((name) => limit.has(name))) : this.#names;
+    const list = readList(this.#kind, { body, tracked, now: this.#options.clock.now() });
     const suspicious = list.doubtful && this.#cached?.list.count !== 0 && !this.#doubted;
     this.#doubted = suspicious;
     if (suspicious) throw new UnexpectedResponse(this.#kind, "the list");
