@@ -44,7 +44,7 @@ const inner: Record<string, Record<string, string[]>> = {
     http: ["vault-error", "observer"],
     readers: ["connection", "vault-error"],
     auth: ["http", "readers", "connection", "vault-error"],
-    mirror: ["vault-api", "connection", "vault-error"],
+    mirror: ["http", "readers", "vault-api", "connection", "vault-error"],
     values: ["vault-api", "connection", "vault-error", "observer"],
   },
   "vault-server": {

@@ -7,7 +7,7 @@ import type { ConnectionOptions } from "./connection-options.ts";
 import type { Connection } from "./connection.ts";
 import { CircuitBreaker } from "./http/circuit-breaker.ts";
 import { RateLimiter } from "./http/rate-limiter.ts";
-import { VaultHttp } from "./http/vault-http.ts";
+import { VaultHttp, type VaultHttpOptions } from "./http/vault-http.ts";
 import { HealthMonitor } from "./mirror/health-monitor.ts";
 import { Mirror } from "./mirror/mirror.ts";
 import { silentObserver, type VaultObserver } from "./observer.ts";
@@ -24,7 +24,15 @@ import { VaultConnectionClient } from "./vault-connection-client.ts";
 export function connect(options: ConnectionOptions): Connection {
   const { clock, random, email, timeoutMs, refreshIntervalMs: intervalMs, observer = silentObserver } = options;
   const { transport } = options;
-  const http = new VaultHttp({ ...limits(options, observer), transport, clock, observer });
+  const untilProbe = (): number => mirror.nextInMs;
+  const isStarting = (): boolean => (mirror.snapshot?.sequence ?? 0) < LISTS_TO_START;
+  const http = new VaultHttp({
+    ...limits(options, observer, untilProbe),
+    gate: gateOf(options, isStarting),
+    transport,
+    clock,
+    observer,
+  });
   const tokens = tokenManager(options, http, () => {
     client.tokenChanged();
     options.onTokenChange();
@@ -47,15 +55,26 @@ export function connect(options: ConnectionOptions): Connection {
   return client;
 }
 
+/** Lists that pass the start gate: the first one, and the one that finds out whether the vault holds requests. */
+const LISTS_TO_START = 2;
+
+function gateOf({ startGate }: ConnectionOptions, isStarting: () => boolean): VaultHttpOptions["gate"] {
+  return async (operation, signal) => {
+    if (!operation.includes("expose") && operation !== "download_file" && isStarting()) await startGate.enter(signal);
+  };
+}
+
 function limits(
-  { clock, random, requestsPerSecond, logger }: ConnectionOptions,
+  { clock, requestsPerSecond, logger }: ConnectionOptions,
   observer: VaultObserver,
+  untilProbe: () => number,
 ): { readonly breaker: CircuitBreaker; readonly limiter: RateLimiter } {
-  const breaker = new CircuitBreaker(clock, random, (open) => {
+  const onChange = (open: boolean): void => {
     if (open) logger.warn({}, "circuit breaker opened: vault requests are failing");
     else logger.info({}, "circuit breaker closed");
     observer.circuitBreakerChanged(open);
-  });
+  };
+  const breaker = new CircuitBreaker({ clock, untilProbe, onChange });
   return { breaker, limiter: new RateLimiter(requestsPerSecond, clock) };
 }
 

@@ -128,6 +128,7 @@ export class VaultApi {
   async #authorized(operation: Operation, { signal, ...more }: ApiRequest): Promise<AuthorizedResponse> {
     const { http, tokens, email, timeoutMs } = this.#options;
     const request = { deadlineMs: timeoutMs, signal, ...more, operation, body: { email, ...more.body } };
+    http.admit(operation);
     const token = await tokens.getToken(signal);
     try {
       return { response: await http.send({ ...request, token: token.access }), token };

@@ -49,8 +49,15 @@ async function world(logins: Script[], refreshes: Script[] = [], chance = 0.5): 
   const { server, transport } = await scriptedTransport(clock);
   server.on(operationPath.generate_access_token, ...logins).on(operationPath.refresh_token, ...refreshes);
   const random = (): number => chance;
-  const breaker = new CircuitBreaker(clock, random, () => undefined);
-  const http = new VaultHttp({ transport, breaker, limiter: new RateLimiter(1_000, clock), clock, observer: silentObserver });
+  const breaker = new CircuitBreaker({ clock, untilProbe: () => 0, onChange: () => undefined });
+  const http = new VaultHttp({
+    transport,
+    breaker,
+    limiter: new RateLimiter(1_000, clock),
+    gate: () => Promise.resolve(),
+    clock,
+    observer: silentObserver,
+  });
   const operations = new TokenOperations({ http, email: "ann@example.com", lifetimeMs: HOUR, timeoutMs: 10_000 });
   const scope = new RequestedScope(unlimitedScope, false, clock);
   const stored = { password: "canary" };

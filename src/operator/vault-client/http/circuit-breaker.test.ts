@@ -1,100 +1,113 @@
 import { expect, test } from "vitest";
-import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import type { Operation } from "../../../protocol/operation-paths.ts";
+import { AuthError, PermanentError, RateLimitedError, RefusedError, TransientError, UnexpectedResponse } from "../vault-error.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
-import { AuthError, RateLimitedError, TransientError, UnexpectedResponse } from "../vault-error.ts";
 
-const broken = new TransientError("expose", "reset");
-const rejected = new AuthError("expose", "token");
+const broken = new TransientError("list_no_dup", "server_error", { status: 500 });
 
 class World {
   readonly clock = new VirtualClock();
   readonly changes: boolean[] = [];
-  readonly breaker = new CircuitBreaker(
-    this.clock,
-    () => 0.5,
-    (open) => this.changes.push(open),
-  );
-  sent = 0;
+  readonly breaker = new CircuitBreaker({
+    clock: this.clock,
+    untilProbe: () => 3_000,
+    onChange: (open) => this.changes.push(open),
+  });
 
-  async fail(error: unknown, times = 1): Promise<void> {
-    for (let time = 0; time < times; time += 1) await failureOf(this.run(() => Promise.reject(error)));
+  fail(operation: Operation, error: unknown, times = 1): void {
+    for (let time = 0; time < times; time += 1) this.breaker.failed(operation, error);
   }
 
-  run<T>(work: () => Promise<T>): Promise<T> {
-    return this.breaker.run("expose", () => {
-      this.sent += 1;
-      return work();
-    });
+  /** Returns the error with which a request of this operation is rejected now, if it is. */
+  rejection(operation: Operation): unknown {
+    try {
+      this.breaker.admit(operation);
+      return undefined;
+    } catch (error) {
+      return error;
+    }
   }
 }
 
-test("opens after five transient failures in a row and then sends no request", async () => {
+test("opens after five failed lists in a row; then only lists and their logins are sent", () => {
   const world = new World();
-  await world.fail(broken, 4);
-  expect(world.changes).toEqual([]);
-  await world.fail(broken, 10);
-  expect([world.changes, world.sent]).toEqual([[true], 5]);
-  expect(await failureOf(world.run(() => Promise.resolve()))).toMatchObject({ code: "circuit_open", retryAfterMs: 750 });
-});
-
-test.each<[string, unknown]>([
-  ["a success", undefined],
-  ["an auth error", rejected],
-  ["an unreadable response", new UnexpectedResponse("expose", "key_value")],
-])("%s between failures resets the count", async (_, between) => {
-  const world = new World();
-  await world.fail(broken, 4);
-  if (between) await world.fail(between);
-  else await world.run(() => Promise.resolve());
-  await world.fail(broken, 4);
-  expect(world.changes).toEqual([]);
-});
-
-test("admits one probe at a time after 1 s, 2 s, 4 s … with jitter", async () => {
-  const world = new World();
-  await world.fail(broken, 5);
-  const waits: number[] = [];
-  for (let probe = 0; probe < 4; probe += 1) {
-    const failure = await failureOf(world.run(() => Promise.resolve()));
-    const wait = failure instanceof TransientError ? (failure.retryAfterMs ?? 0) : 0;
-    waits.push(wait);
-    await world.clock.advance(wait);
-    await Promise.all([world.fail(broken), world.fail(broken), world.fail(broken)]);
+  world.fail("list_no_dup", broken, 4);
+  expect([world.changes, world.rejection("expose")]).toEqual([[], undefined]);
+  world.fail("list_no_dup", broken, 10);
+  expect(world.changes).toEqual([true]);
+  for (const operation of ["expose", "version_expose_link", "download_file", "list_file"] as const) {
+    expect(world.rejection(operation)).toMatchObject({ code: "circuit_open", retryAfterMs: 3_000, operation });
   }
-  expect(waits).toEqual([750, 1_500, 3_000, 6_000]);
-  expect([world.sent, world.changes]).toEqual([9, [true]]);
+  for (const operation of ["list_no_dup", "generate_access_token", "refresh_token"] as const) {
+    expect(world.rejection(operation)).toBeUndefined();
+  }
 });
 
-test("a response to the probe closes it, even an auth error", async () => {
+test.each<[string, Operation, TransientError, boolean]>([
+  ["a list that times out", "list_no_dup", new TransientError("list_no_dup", "timeout"), true],
+  ["a login that is reset", "generate_access_token", new TransientError("generate_access_token", "reset"), true],
+  ["a refresh with status 503", "refresh_token", new TransientError("refresh_token", "server_error", { status: 503 }), true],
+  ["a host that an expose cannot reach", "expose", new TransientError("expose", "unreachable"), true],
+  ["an expose with status 500", "expose", new TransientError("expose", "server_error", { status: 500 }), false],
+  ["an expose that times out", "version_expose", new TransientError("version_expose", "timeout"), false],
+  ["a download that is reset", "download_file", new TransientError("download_file", "reset"), false],
+  ["a list of files with status 500", "list_file", new TransientError("list_file", "server_error", { status: 500 }), false],
+])("%s, a hundred times, opens it: %4$s", (_, operation, error, opens) => {
   const world = new World();
-  await world.fail(broken, 5);
-  await world.clock.advance(750);
-  await world.fail(rejected);
-  expect(world.changes).toEqual([true, false]);
-  await world.fail(broken, 4);
-  expect(world.changes).toEqual([true, false]);
+  world.fail(operation, error, 100);
+  expect(world.changes).toEqual(opens ? [true] : []);
 });
 
-test("after an aborted probe the next request probes", async () => {
+test.each<[string, (world: World) => void, boolean]>([
+  ["a successful list", (world) => world.breaker.succeeded("list_no_dup"), true],
+  ["a list that cannot be read", (world) => world.fail("list_no_dup", new UnexpectedResponse("list_no_dup", "secrets")), true],
+  ["a rejected token", (world) => world.fail("list_no_dup", new AuthError("list_no_dup", "token")), true],
+  [
+    "a rejected login",
+    (world) => world.fail("generate_access_token", new AuthError("generate_access_token", "credentials")),
+    true,
+  ],
+  ["a successful login", (world) => world.breaker.succeeded("generate_access_token"), false],
+  ["a successful expose", (world) => world.breaker.succeeded("expose"), false],
+  ["an entry that does not exist", (world) => world.fail("expose", new PermanentError("expose", "secret_not_found")), false],
+  ["an unverified certificate", (world) => world.fail("list_no_dup", new RefusedError("list_no_dup", "tls")), false],
+  ["an aborted list", (world) => world.fail("list_no_dup", new DOMException("aborted", "AbortError")), false],
+])("%s closes it and resets the count: %3$s", (_, event, closes) => {
   const world = new World();
-  await world.fail(broken, 5);
-  await world.clock.advance(750);
-  await world.fail(new DOMException("aborted", "AbortError"));
-  await world.run(() => Promise.resolve());
-  expect(world.changes).toEqual([true, false]);
+  world.fail("list_no_dup", broken, 4);
+  event(world);
+  world.fail("list_no_dup", broken);
+  expect(world.changes).toEqual(closes ? [] : [true]);
+  world.fail("list_no_dup", broken, 4);
+  event(world);
+  expect(world.changes).toEqual(closes ? [true, false] : [true]);
+  expect(world.rejection("expose") === undefined).toBe(closes);
 });
 
-test("after a 429 sends no request until its time, even if an earlier one succeeds late", async () => {
+test("after a 429 to any request none is sent before its time", async () => {
   const world = new World();
-  const late = Promise.withResolvers<void>();
-  const slow = world.run(() => late.promise);
-  await world.fail(new RateLimitedError("expose", 5_000));
-  late.resolve();
-  await slow;
+  world.fail("expose", new RateLimitedError("expose", 5_000));
+  // A late response to an earlier request does not end the wait.
+  world.breaker.succeeded("list_no_dup");
+  world.fail("expose", new RateLimitedError("expose", 1_000));
   await world.clock.advance(4_000);
-  expect(await failureOf(world.run(() => Promise.resolve()))).toMatchObject({ kind: "rate-limited", retryAfterMs: 1_000 });
+  for (const operation of ["expose", "list_no_dup", "generate_access_token"] as const) {
+    expect(world.rejection(operation)).toMatchObject({ kind: "rate-limited", retryAfterMs: 1_000, operation });
+  }
   await world.clock.advance(1_000);
-  await world.run(() => Promise.resolve());
-  expect([world.sent, world.changes]).toEqual([3, []]);
+  expect([world.rejection("expose"), world.rejection("list_no_dup"), world.changes]).toEqual([undefined, undefined, []]);
+});
+
+test("retry-after of a list applies to the connection, that of an expose to its entry", async () => {
+  const world = new World();
+  const later = { status: 503, retryAfterMs: 60_000 };
+  world.fail("expose", new TransientError("expose", "server_error", later));
+  expect(world.rejection("expose")).toBeUndefined();
+  world.fail("list_no_dup", new TransientError("list_no_dup", "server_error", later));
+  await world.clock.advance(20_000);
+  expect(world.rejection("expose")).toMatchObject({ code: "circuit_open", retryAfterMs: 40_000 });
+  expect(world.rejection("list_no_dup")).toMatchObject({ code: "circuit_open", retryAfterMs: 40_000 });
+  await world.clock.advance(40_000);
+  expect(world.rejection("expose")).toBeUndefined();
 });

@@ -1,94 +1,80 @@
-import { Backoff } from "../../../lib/backoff.ts";
 import type { Clock } from "../../../lib/clock.ts";
-import type { Random } from "../../../lib/random.ts";
 import type { Operation } from "../../../protocol/operation-paths.ts";
 import { isVaultError, RateLimitedError, TransientError } from "../vault-error.ts";
 
 const FAILURES_TO_OPEN = 5;
+/** Shortest delay in ms that a rejected request is told. */
+const MIN_RETRY_MS = 1_000;
 
-/** Times are monotonic. `limited`: the vault named a time before which it accepts no request. */
-type BreakerState =
-  | { readonly kind: "closed"; readonly failures: number }
-  | { readonly kind: "open"; readonly until: number }
-  | { readonly kind: "probing" }
-  | { readonly kind: "limited"; readonly until: number };
+/** What every request of a connection depends on: if these fail, the vault fails, and not one entry. */
+const CENTRAL: ReadonlySet<Operation> = new Set(["list_no_dup", "generate_access_token", "refresh_token"]);
+
+export interface CircuitBreakerOptions {
+  readonly clock: Clock;
+  /** Returns the time in ms until the next list, which is the probe. */
+  readonly untilProbe: () => number;
+  readonly onChange: (open: boolean) => void;
+}
 
 /**
- * Protects a failing vault: after 5 transient failures in a row, requests fail immediately. After 1 s … 5 min a single request
- * probes the vault; any response that is not a transient failure closes the circuit breaker. A 429 rejects all requests for the
- * time that it names.
+ * Protects a failing vault: after 5 transient failures in a row only the list of secrets and the logins that it needs are sent, at the
+ * pace of its own backoff, and a response to it closes the circuit breaker. Only lists and logins count, and hosts that cannot be
+ * reached: an entry that the vault cannot read says nothing about the others. After a 429, or a `retry-after` in response to a
+ * list or login, no request at all is sent for the time that the vault names.
  */
 export class CircuitBreaker {
-  readonly #clock: Clock;
-  readonly #backoff: Backoff;
-  readonly #onChange: (open: boolean) => void;
-  #state: BreakerState = { kind: "closed", failures: 0 };
+  readonly #options: CircuitBreakerOptions;
+  #failures = 0;
+  #open = false;
+  /** Monotonic times before which the vault accepts no request: after a 429, after another failure. */
+  #limitedUntil = Number.NEGATIVE_INFINITY;
+  #pausedUntil = Number.NEGATIVE_INFINITY;
 
-  constructor(clock: Clock, random: Random, onChange: (open: boolean) => void) {
-    this.#clock = clock;
-    this.#backoff = new Backoff({ baseMs: 1_000, maxMs: 300_000 }, random);
-    this.#onChange = onChange;
+  constructor(options: CircuitBreakerOptions) {
+    this.#options = options;
   }
 
-  /** Runs `work`. @throws TransientError `circuit_open` or RateLimitedError without running it, else the error of `work` */
-  async run<T>(operation: Operation, work: () => Promise<T>): Promise<T> {
-    const probe = this.#admit(operation);
-    try {
-      const result = await work();
-      this.#close();
-      return result;
-    } catch (error) {
-      this.#failed(error, probe);
-      throw error;
-    }
+  /** @throws TransientError `circuit_open` or RateLimitedError when the request must not be sent */
+  admit(operation: Operation): void {
+    const { clock, untilProbe } = this.#options;
+    const now = clock.monotonic();
+    if (now < this.#limitedUntil) throw new RateLimitedError(operation, this.#limitedUntil - now);
+    if (now < this.#pausedUntil) throw circuitOpen(operation, this.#pausedUntil - now);
+    if (this.#open && !CENTRAL.has(operation)) throw circuitOpen(operation, Math.max(MIN_RETRY_MS, untilProbe()));
   }
 
-  /** Admits the request or throws. Returns whether it is the probe. */
-  #admit(operation: Operation): boolean {
-    const state = this.#state;
-    const now = this.#clock.monotonic();
-    switch (state.kind) {
-      case "closed":
-        return false;
-      case "probing":
-        throw new TransientError(operation, "circuit_open", { retryAfterMs: 1_000 });
-      case "open":
-        if (now < state.until) throw new TransientError(operation, "circuit_open", { retryAfterMs: state.until - now });
-        this.#state = { kind: "probing" };
-        return true;
-      case "limited":
-        if (now < state.until) throw new RateLimitedError(operation, state.until - now);
-        this.#state = { kind: "closed", failures: 0 };
-        return false;
-    }
+  succeeded(operation: Operation): void {
+    // A login that works does not show that the list does.
+    if (operation === "list_no_dup") this.#close();
   }
 
-  #failed(error: unknown, probe: boolean): void {
-    if (error instanceof TransientError) this.#transient(probe);
-    else if (error instanceof RateLimitedError) {
-      this.#close();
-      this.#state = { kind: "limited", until: this.#clock.monotonic() + error.retryAfterMs };
-    } else if (isVaultError(error) && error.kind !== "refused") this.#close();
-    // An aborted or refused request says nothing about the vault: the next one probes.
-    else if (probe) this.#state = { kind: "open", until: this.#clock.monotonic() };
+  /** Counts a failed request that was sent. */
+  failed(operation: Operation, error: unknown): void {
+    if (!isVaultError(error)) return;
+    const now = this.#options.clock.monotonic();
+    if (error instanceof RateLimitedError) this.#limitedUntil = Math.max(this.#limitedUntil, now + error.retryAfterMs);
+    const central = CENTRAL.has(operation);
+    if (error instanceof TransientError) {
+      if (central) this.#pausedUntil = Math.max(this.#pausedUntil, now + (error.retryAfterMs ?? 0));
+      if (central || error.code === "unreachable") this.#count();
+    } else if (central && error.kind !== "refused") this.#close();
   }
 
-  #transient(probe: boolean): void {
-    const state = this.#state;
-    if (state.kind === "closed" && state.failures + 1 < FAILURES_TO_OPEN) {
-      this.#state = { kind: "closed", failures: state.failures + 1 };
-    } else if (state.kind === "closed" || probe) {
-      this.#state = { kind: "open", until: this.#clock.monotonic() + this.#backoff.next() };
-      if (!probe) this.#onChange(true);
-    }
+  #count(): void {
+    this.#failures += 1;
+    if (this.#open || this.#failures < FAILURES_TO_OPEN) return;
+    this.#open = true;
+    this.#options.onChange(true);
   }
 
   #close(): void {
-    const state = this.#state;
-    // A late response to an earlier request does not end a wait that the vault requested since.
-    if (state.kind === "limited" && this.#clock.monotonic() < state.until) return;
-    this.#state = { kind: "closed", failures: 0 };
-    this.#backoff.reset();
-    if (state.kind === "open" || state.kind === "probing") this.#onChange(false);
+    this.#failures = 0;
+    if (!this.#open) return;
+    this.#open = false;
+    this.#options.onChange(false);
   }
+}
+
+function circuitOpen(operation: Operation, retryAfterMs: number): TransientError {
+  return new TransientError(operation, "circuit_open", { retryAfterMs });
 }

@@ -30,18 +30,21 @@ async function world(
   const clock = new VirtualClock();
   const { server, transport } = await scriptedTransport(clock);
   server.on(operationPath.expose, ...scripts);
-  const breaker = new CircuitBreaker(
-    clock,
-    () => 0.5,
-    () => undefined,
-  );
+  const breaker = new CircuitBreaker({ clock, untilProbe: () => 0, onChange: () => undefined });
   const outcomes: string[] = [];
   const observer = {
     requestEnded: (...[, outcome]: [string, string, number]) => void outcomes.push(outcome),
     circuitBreakerChanged: () => undefined,
     valueCacheRead: () => undefined,
   };
-  const http = new VaultHttp({ transport, breaker, limiter: new RateLimiter(1, clock), clock, observer });
+  const http = new VaultHttp({
+    gate: () => Promise.resolve(),
+    transport,
+    breaker,
+    limiter: new RateLimiter(1, clock),
+    clock,
+    observer,
+  });
   return { server, clock, http, outcomes };
 }
 

@@ -1,15 +1,18 @@
 import type { Clock } from "../../../lib/clock.ts";
-import type { CircuitBreaker } from "./circuit-breaker.ts";
+import type { Operation } from "../../../protocol/operation-paths.ts";
 import { isVaultError, RateLimitedError } from "../vault-error.ts";
 import type { RequestOutcome, VaultObserver } from "../observer.ts";
+import type { CircuitBreaker } from "./circuit-breaker.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import { responseError } from "./response-error.ts";
-import type { VaultTransport, VaultRequest, VaultResponse } from "./vault-transport.ts";
+import type { VaultRequest, VaultResponse, VaultTransport } from "./vault-transport.ts";
 
 export interface VaultHttpOptions {
   readonly transport: VaultTransport;
   readonly breaker: CircuitBreaker;
   readonly limiter: RateLimiter;
+  /** Waits until the request may be sent, in addition to the limiter. */
+  readonly gate: (operation: Operation, signal: AbortSignal) => Promise<void>;
   readonly clock: Clock;
   readonly observer: VaultObserver;
 }
@@ -25,23 +28,33 @@ export class VaultHttp {
     this.#options = options;
   }
 
+  /** Checks whether a request of this operation would be sent now. @throws as `send` when it would not */
+  admit(operation: Operation): void {
+    this.#options.breaker.admit(operation);
+  }
+
   /**
    * Returns a successful response: 2xx, or 304 to a request with `ifNoneMatch`.
    * @throws a VaultError, or the signal's reason
    */
   async send(request: VaultRequest): Promise<VaultResponse> {
-    const { breaker, limiter } = this.#options;
-    return breaker.run(request.operation, async () => {
-      await limiter.take(request.signal);
-      try {
-        const response = await this.#observed(request);
-        limiter.succeeded();
-        return response;
-      } catch (error) {
-        if (error instanceof RateLimitedError) limiter.throttled();
-        throw error;
-      }
-    });
+    const { breaker, limiter, gate } = this.#options;
+    const { operation, signal } = request;
+    breaker.admit(operation);
+    await gate(operation, signal);
+    await limiter.take(signal);
+    // What was learned while this request waited counts too.
+    breaker.admit(operation);
+    try {
+      const response = await this.#observed(request);
+      limiter.succeeded();
+      breaker.succeeded(operation);
+      return response;
+    } catch (error) {
+      if (error instanceof RateLimitedError) limiter.throttled();
+      breaker.failed(operation, error);
+      throw error;
+    }
   }
 
   async #observed(request: VaultRequest): Promise<VaultResponse> {
