@@ -1,0 +1,189 @@
+import { expect, test } from "vitest";
+import { certificate } from "../../../../test/support/certificates.ts";
+import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { InMemoryKubeApi } from "../../../../test/support/kube/in-memory-kube-api.ts";
+import { InMemoryConnection } from "../../../../test/support/vault/in-memory-connection.ts";
+import { vaultConnectionKind } from "../../api/kinds.ts";
+import { connectionStatus, type ConnectionStatus } from "../../api/vault-connection.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import { ObjectStore } from "../../kube/cache/object-store.ts";
+import { type ConnectionRequest, ConnectionReconciler } from "./connection-reconciler.ts";
+import { ConnectionRegistry } from "./connection-registry.ts";
+
+const KEY = "shop/vault";
+const signal = new AbortController().signal;
+
+/** A connection that records what the reconciler asks of it. */
+class RecordedConnection extends InMemoryConnection {
+  readonly bundles: (string | undefined)[] = [];
+  credentialChanges = 0;
+
+  override updateCa(ca?: string): void {
+    this.bundles.push(ca);
+  }
+
+  override credentialsChanged(): void {
+    this.credentialChanges += 1;
+  }
+}
+
+/** The VaultConnection `shop/vault` and everything that reconciles it. */
+class Scene {
+  readonly clock = new VirtualClock();
+  readonly api = new InMemoryKubeApi();
+  readonly requests: ConnectionRequest[] = [];
+  readonly opened: RecordedConnection[] = [];
+  readonly #resources = new ObjectStore<KubeObject>();
+  readonly registry = new ConnectionRegistry(this.clock, (key) => this.#resources.has(key), {
+    onSnapshotChange: () => undefined,
+    onConnectionStateChange: () => undefined,
+    onConnectionStatusChange: () => undefined,
+  });
+  readonly reconciler = new ConnectionReconciler({
+    resources: this.#resources,
+    connections: this.registry,
+    connectionFactory: (request, callbacks) => {
+      this.requests.push(request);
+      const connection = new RecordedConnection(this.clock, callbacks);
+      this.opened.push(connection);
+      return connection;
+    },
+    usersOf: () => 0,
+    referencesOf: () => ({ secrets: new Set(), files: new Set() }),
+    api: this.api,
+    clock: this.clock,
+  });
+
+  constructor(spec: object = {}, status?: ConnectionStatus) {
+    this.setSpec(spec, status);
+  }
+
+  setSpec(spec: object, status?: ConnectionStatus): void {
+    const metadata = { name: "vault", namespace: "shop", uid: "uid-1", generation: 1 };
+    const auth = { passwordSecretRef: { name: "login" } };
+    const complete = { url: "https://vault.example.com", email: "ops@example.com", auth, ...spec };
+    this.api.put("vaultconnections", {
+      apiVersion: "vaultsync.dev/v1alpha1",
+      kind: "VaultConnection",
+      metadata,
+      spec: complete,
+      ...(status && { status }),
+    });
+  }
+
+  /** Reconciles and returns the status and the time until the next reconcile. */
+  async reconcile(): Promise<ConnectionStatus & { readonly waitMs: number | undefined }> {
+    const object = await this.api.get(vaultConnectionKind, { namespace: "shop", name: "vault" });
+    this.#resources.set(KEY, { uid: object.metadata.uid, resourceVersion: object.metadata.resourceVersion, value: object });
+    const result = await this.reconciler.reconcile(KEY, signal);
+    const written = await this.api.get(vaultConnectionKind, { namespace: "shop", name: "vault" });
+    const waitMs = result.outcome === "done" ? result.wait?.atMostMs : undefined;
+    return { ...connectionStatus.parse(written.status ?? {}), waitMs };
+  }
+}
+
+const configMap = (data: object): KubeObject => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name: "vault-ca", namespace: "shop" },
+  data,
+});
+const caBundleRef = { kind: "ConfigMap", name: "vault-ca" };
+const ready = ({ conditions = [] }: ConnectionStatus): string => {
+  const { status, reason, message } = conditions.find(({ type }) => type === "Ready") ?? {};
+  return `${status} ${reason}: ${message}`;
+};
+
+test("a connection without a CA bundle trusts the public authorities and is not reconciled by time", async () => {
+  const scene = new Scene();
+  expect((await scene.reconcile()).waitMs).toBeUndefined();
+  expect(scene.requests).toMatchObject([{ key: KEY, ca: undefined, loginPause: undefined }]);
+});
+
+test("a CA bundle is read before the connection is opened, and again while it is missing", async () => {
+  const ca = certificate("ca").cert;
+  const scene = new Scene({ caBundleRef });
+  const missing = await scene.reconcile();
+  expect(ready(missing)).toContain("False InvalidSpec: spec.caBundleRef: ConfigMap vault-ca not found");
+  expect([scene.requests, missing.waitMs]).toEqual([[], 30_000]);
+  scene.api.put("configmaps", configMap({ "ca.crt": "no certificate" }));
+  expect(ready(await scene.reconcile())).toContain("has no readable PEM certificates under the key ca.crt");
+  scene.api.put("configmaps", configMap({ "ca.crt": `# comment\n${ca}` }));
+  await scene.reconcile();
+  expect(scene.requests.map((request) => request.ca)).toEqual([ca.trim()]);
+});
+
+test("a changed CA bundle is used without opening the connection again", async () => {
+  const [first, second] = [certificate("first").cert, certificate("second").cert];
+  const scene = new Scene({ caBundleRef: { kind: "Secret", name: "vault-ca", key: "pem" } });
+  const secret = (text: string): KubeObject => ({
+    ...configMap({ pem: Buffer.from(text).toString("base64") }),
+    kind: "Secret",
+  });
+  scene.api.put("secrets", secret(first));
+  await scene.reconcile();
+  scene.opened[0]?.list();
+  expect((await scene.reconcile()).waitMs).toBe(300_000);
+  scene.api.put("secrets", secret(`${first}\n${second}`));
+  await scene.reconcile();
+  await scene.reconcile();
+  expect(scene.opened).toHaveLength(1);
+  expect(scene.opened[0]?.bundles).toEqual([`${first.trim()}\n${second.trim()}`]);
+});
+
+test("a CA bundle that breaks is reported, and the open connection keeps the last one", async () => {
+  const ca = certificate("ca").cert;
+  const scene = new Scene({ caBundleRef });
+  scene.api.put("configmaps", configMap({ "ca.crt": ca }));
+  await scene.reconcile();
+  scene.opened[0]?.list();
+  scene.api.put("configmaps", configMap({}));
+  const status = await scene.reconcile();
+  expect(ready(status)).toContain("False InvalidSpec");
+  expect(status.conditions?.find(({ type }) => type === "Stalled")?.status).toBe("True");
+  expect(scene.registry.get(KEY).state).toBe("open");
+  expect(scene.opened[0]).toMatchObject({ closed: false, bundles: [] });
+  scene.api.put("configmaps", configMap({ "ca.crt": ca }));
+  expect(ready(await scene.reconcile())).toContain("True Synced");
+});
+
+test("another spec with an unreadable CA bundle closes the connection", async () => {
+  const scene = new Scene();
+  await scene.reconcile();
+  scene.setSpec({ caBundleRef });
+  await scene.reconcile();
+  expect(scene.opened[0]?.closed).toBe(true);
+  expect(scene.registry.get(KEY).state).toBe("invalid");
+});
+
+test("a pause that the status shows is continued after a restart", async () => {
+  const until = "2026-11-21T13:00:00.000Z";
+  const scene = new Scene({}, { loginPausedUntil: until, rejectedCredentials: "7" });
+  await scene.reconcile();
+  expect(scene.requests[0]?.loginPause).toEqual({ until: Date.parse(until), credentials: "7" });
+});
+
+test("a pause is published, and removed when it ends", async () => {
+  const scene = new Scene();
+  await scene.reconcile();
+  const [connection] = scene.opened;
+  connection!.loginPause = { until: Date.UTC(2026, 10, 21, 13), credentials: "7" };
+  expect(await scene.reconcile()).toMatchObject({ loginPausedUntil: "2026-11-21T13:00:00.000Z", rejectedCredentials: "7" });
+  connection!.loginPause = undefined;
+  const after = await scene.reconcile();
+  expect([after.loginPausedUntil, after.rejectedCredentials]).toEqual([undefined, undefined]);
+});
+
+test("only the connections whose credentials are in a Secret learn of its change", async () => {
+  const scene = new Scene({ auth: { tokenSecretRef: { name: "pair" } } });
+  await scene.reconcile();
+  scene.reconciler.credentialsChanged("shop/pair");
+  scene.reconciler.credentialsChanged("shop/login");
+  scene.reconciler.credentialsChanged("other/pair");
+  expect(scene.opened[0]?.credentialChanges).toBe(1);
+  scene.setSpec({ auth: { passwordSecretRef: { name: "login" } } });
+  await scene.reconcile();
+  scene.reconciler.credentialsChanged("shop/pair");
+  scene.reconciler.credentialsChanged("shop/login");
+  expect(scene.opened.map(({ credentialChanges }) => credentialChanges)).toEqual([1, 1]);
+});
