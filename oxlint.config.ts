@@ -59,6 +59,7 @@ const inner: Record<string, Record<string, string[]>> = {
     "web-app": ["accounts", "http", "context"],
     teams: ["accounts", "store", "context", "errors"],
     waiting: ["store", "errors"],
+    strangers: [],
     files: ["accounts", "http", "store", "waiting", "crypto", "context", "errors"],
     secrets: ["accounts", "access", "http", "store", "waiting", "crypto", "context", "errors", "limits"],
     rotation: ["secrets", "files", "store", "crypto"],

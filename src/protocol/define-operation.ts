@@ -50,14 +50,12 @@ type AuditField =
   | "scope"
   | "expiration_hours";
 
-/**
- * The stage of a request at which its intent is written to the audit log: before the operation's effect and as late as possible.
- * `never` for operations that change nothing.
- */
-export type AuditIntent = "never" | "parsed" | "authenticated";
-
 export interface AuditRule {
-  readonly intent: AuditIntent;
+  /**
+   * Writes the intent to the audit log once the caller is authenticated, before the operation's effect. `never` for operations that change
+   * nothing.
+   */
+  readonly intent: "never" | "authenticated";
   /** Recorded in addition to `email`. */
   readonly fields: readonly AuditField[];
 }

@@ -5,6 +5,7 @@ import type { AuditLog } from "./audit/audit-log.ts";
 import type { KeyRing } from "./crypto/key-ring.ts";
 import type { Limits, PasswordCost } from "./limits.ts";
 import type { Store } from "./store/store.ts";
+import type { Strangers } from "./strangers/strangers.ts";
 import type { WaitingLists } from "./waiting/waiting-lists.ts";
 import type { VaultMetrics } from "./metrics.ts";
 
@@ -32,6 +33,8 @@ export interface VaultContext {
     take(digest: string): number;
     prune(): void;
   };
+  /** Failed requests without valid credentials. */
+  readonly strangers: Strangers;
   /** Parsed scopes of tokens. @throws InvalidScopeError */
   readonly scopes: { parse(text: string): Scope };
   /** Audit log of all operations; `undefined` when the server keeps none. */

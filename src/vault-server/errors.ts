@@ -36,6 +36,9 @@ export class ServiceError extends Error {
   }
 }
 
+/** Maximum number of things that an error response lists. */
+const MAX_DETAILS = 20;
+
 function serviceError(code: ErrorCode, message: string, extras?: ErrorExtras): ServiceError {
   return new ServiceError(code, message, extras);
 }
@@ -46,7 +49,13 @@ export const errors = {
   /** `path` is empty for the whole body. */
   invalidRequest: (path: string, reason: string) =>
     serviceError("invalid_request", "invalid request", { details: [{ path, reason }] }),
-  invalidBody: (details: readonly ErrorDetail[]) => serviceError("invalid_request", "invalid request body", { details }),
+  invalidBody: (details: readonly ErrorDetail[]) =>
+    serviceError("invalid_request", "invalid request body", {
+      details:
+        details.length <= MAX_DETAILS
+          ? details
+          : [...details.slice(0, MAX_DETAILS), { path: "", reason: `and ${details.length - MAX_DETAILS} more` }],
+    }),
   unreadableRequest: () => serviceError("invalid_request", "the request could not be read"),
   malformedHttp: () => serviceError("invalid_request", "malformed HTTP request"),
   // invalid_scope
@@ -111,6 +120,8 @@ export const errors = {
   tooManyLogins: (retryAfterMs: number) => serviceError("rate_limited", "too many logins; retry later", { retryAfterMs }),
   tooManyEmails: (retryAfterMs: number) =>
     serviceError("rate_limited", "an email was just sent, or too many were requested; retry later", { retryAfterMs }),
+  tooManyFailures: (retryAfterMs: number) =>
+    serviceError("rate_limited", "too many failed requests without valid credentials; retry later", { retryAfterMs }),
   tooManyRequests: (retryAfterMs: number) =>
     serviceError("rate_limited", "too many requests with this token; retry later", { retryAfterMs }),
   // internal

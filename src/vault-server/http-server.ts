@@ -5,7 +5,11 @@ import fastifyCompress from "@fastify/compress";
 import fastifyCookie from "@fastify/cookie";
 import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { auditRequests } from "./audit/audit-requests.ts";
+import { clientNetwork } from "../lib/client-network.ts";
+import { isAuthenticated } from "./accounts/authenticate.ts";
 import type { VaultContext } from "./context.ts";
+import { limitConnections } from "./http/connection-limits.ts";
+import { addDeadlines } from "./http/deadlines.ts";
 import { errorResponse, sendError, toServiceError } from "./http/error-response.ts";
 import { parseJsonBody } from "./http/json-body.ts";
 import { apiDescriptionRoutes } from "./routes/api-description.ts";
@@ -17,7 +21,7 @@ import { secretRoutes } from "./routes/secrets.ts";
 import { sharingRoutes } from "./routes/sharing.ts";
 import { teamRoutes } from "./routes/teams.ts";
 import { tokenRoutes } from "./routes/tokens.ts";
-import { errors } from "./errors.ts";
+import { errors, type ServiceError } from "./errors.ts";
 import { StoreUnavailableError } from "./store/store.ts";
 import { staticFileRoutes } from "./web-app/static-files.ts";
 
@@ -93,9 +97,20 @@ function addObservation(app: FastifyInstance, { metrics, logger }: VaultContext)
   });
 }
 
-function addErrorHandling(app: FastifyInstance, { logger }: VaultContext): void {
-  app.setErrorHandler((error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
-    const response = toServiceError(error);
+/** Counts a failed request of a stranger; beyond the rate, the response is `rate_limited` and leaves no line in the audit log. */
+async function countStranger(context: VaultContext, request: FastifyRequest, error: ServiceError): Promise<ServiceError> {
+  if (request.routeOptions.config.operation === undefined || request.user !== undefined || error.status >= 500) return error;
+  if (await isAuthenticated(context, request)) return error;
+  const wait = context.strangers.fail(clientNetwork(request.ip));
+  if (wait === 0) return error;
+  request.trail?.omit();
+  return error.code === "rate_limited" ? error : errors.tooManyFailures(wait * 1000);
+}
+
+function addErrorHandling(app: FastifyInstance, context: VaultContext): void {
+  const { logger } = context;
+  app.setErrorHandler(async (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
+    const response = await countStranger(context, request, toServiceError(error));
     if (response.code === "internal" || error instanceof StoreUnavailableError) {
       logger.error({ requestId: request.id, operation: request.routeOptions.config.operation?.name, error }, "request failed");
     }
@@ -126,12 +141,15 @@ export async function createHttpServer(context: VaultContext, options: HttpServe
       void sendError(reply, errors.pathNotFound());
     },
   });
+  limitConnections(app.server, limits, trustedProxies);
+  app.decorateRequest("user");
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (_request: FastifyRequest, body: Buffer) =>
     parseJsonBody(body, limits.jsonDepth),
   );
   // Not parsed here: the route streams it.
   app.addContentTypeParser("multipart/form-data", (_request, _payload, done) => done(null));
+  addDeadlines(app, context.clock, limits);
   addErrorHandling(app, context);
   addObservation(app, context);
   await app.register(fastifyCompress, {

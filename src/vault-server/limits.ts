@@ -27,6 +27,19 @@ export interface Limits {
   readonly emailsPerAddress: number;
   /** Minimum interval between password emails to one recipient, in milliseconds. */
   readonly emailIntervalMs: number;
+  /** Maximum size of a JSON body without valid credentials. */
+  readonly strangerBodyBytes: number;
+  /** Sustained rate of failed requests without valid credentials per network; `strangerBurst` may arrive simultaneously. */
+  readonly strangerFailuresPerSecond: number;
+  readonly strangerBurst: number;
+  /** Maximum number of open connections, in total and of one network. */
+  readonly connections: number;
+  readonly connectionsPerNetwork: number;
+  /** Timeout for a JSON body, in milliseconds. */
+  readonly bodyTimeoutMs: number;
+  /** Timeout for reading a response, in addition to one second per 32 KiB, and for reading a streamed one, in milliseconds. */
+  readonly responseTimeoutMs: number;
+  readonly streamTimeoutMs: number;
   /** Timeout for a whole request, for example a slow upload, in milliseconds. */
   readonly requestTimeoutMs: number;
   /** Maximum number of lists that wait for a change, in total and of one account; further ones do not wait. */
@@ -54,6 +67,14 @@ export const defaultLimits: Limits = {
   loginWindowMs: 15 * 60_000,
   emailsPerAddress: 20,
   emailIntervalMs: 60_000,
+  strangerBodyBytes: 16 * 1024,
+  strangerFailuresPerSecond: 5,
+  strangerBurst: 100,
+  connections: 30_000,
+  connectionsPerNetwork: 5_000,
+  bodyTimeoutMs: 30_000,
+  responseTimeoutMs: 30_000,
+  streamTimeoutMs: 30 * 60_000,
   requestTimeoutMs: 300_000,
   waitingLists: 20_000,
   waitingListsPerAccount: 200,
@@ -61,7 +82,13 @@ export const defaultLimits: Limits = {
 };
 
 /** Limits of an ephemeral server: ten times the request rate, the same login throttling. */
-export const devLimits: Limits = { ...defaultLimits, requestsPerSecond: 500, requestBurst: 2000 };
+export const devLimits: Limits = {
+  ...defaultLimits,
+  requestsPerSecond: 500,
+  requestBurst: 2000,
+  strangerFailuresPerSecond: 50,
+  strangerBurst: 1000,
+};
 
 /** Cost of one argon2id hash. */
 export interface PasswordCost {

@@ -11,7 +11,7 @@ const STAGED_MAX_AGE_MS = 3_600_000;
  * Deletes what is no longer served: secrets past their delete_time, expired tokens and sessions, old failed logins, unfinished
  * uploads (docs/design/vault-contract.md#removal-and-expiry).
  */
-async function sweep({ store, clock, limits, metrics, requestRate, audit }: VaultContext): Promise<void> {
+async function sweep({ store, clock, limits, metrics, requestRate, strangers, audit }: VaultContext): Promise<void> {
   const now = clock.now();
   const due = await store.write(async ({ secrets, tokens, sessions, emailProofs, loginFailures, files }) => {
     await tokens.removeExpired(now - REFRESH_IDLE_MS, now);
@@ -22,6 +22,7 @@ async function sweep({ store, clock, limits, metrics, requestRate, audit }: Vaul
     return secrets.removeDue(now);
   });
   requestRate.prune();
+  strangers.prune();
   if (audit) await storeAnchor(store, audit);
   metrics.removed.inc(due);
   await store.scrub();

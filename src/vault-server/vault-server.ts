@@ -26,6 +26,7 @@ import { openStore } from "./store/open-store.ts";
 import type { Store } from "./store/store.ts";
 import { startSweeper } from "./sweeper.ts";
 import { addGeneratedUser, type NewUser } from "./accounts/users.ts";
+import { Strangers } from "./strangers/strangers.ts";
 import { WaitingLists } from "./waiting/waiting-lists.ts";
 import { VaultMetrics } from "./metrics.ts";
 
@@ -97,6 +98,12 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
     passwordCost,
     unmatchableHash: unmatchableHash(passwordCost),
     scopes: new ScopeCache(),
+    strangers: new Strangers({
+      clock,
+      logger,
+      rate: new TokenBuckets(clock, limits.strangerFailuresPerSecond, limits.strangerBurst),
+      audit,
+    }),
     waiting: new WaitingLists({ store, clock, limits, metrics }),
     requestRate: new TokenBuckets(clock, limits.requestsPerSecond, limits.requestBurst),
     appUrl,
@@ -137,6 +144,7 @@ export async function startVaultServer(options: VaultServerOptions): Promise<Vau
   for (const email of options.dev?.users ?? []) {
     users.push(await addGeneratedUser(store, email, context.clock.now(), options.passwordCost));
   }
+  started.use(context.strangers);
   started.use(startSweeper(context));
   const app = started.adopt(await createHttpServer(context, options), (built) => built.close());
   await app.listen(options.listen);

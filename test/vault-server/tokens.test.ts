@@ -93,7 +93,7 @@ describe("access and refresh tokens", () => {
   test("a scope has at most 8 KiB of UTF-8 and 200 pairs", async () => {
     for (const scope of [padded(8192), pairs(200)])
       expect((await vault.logIn("ann@example.com", { scope })).outcome()).toBe("200");
-    for (const scope of [padded(8193), pairs(201), pairs(50_000)]) {
+    for (const scope of [padded(8193), pairs(201)]) {
       expect((await vault.logIn("ann@example.com", { scope })).outcome()).toBe("400 invalid_request");
     }
   });

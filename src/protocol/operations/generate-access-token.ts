@@ -24,7 +24,7 @@ export const generateAccessToken = defineOperation({
     }),
   response: tokenResponse,
   errors: ["invalid_credentials", "invalid_scope", "rate_limited"],
-  audit: { intent: "parsed", fields: ["scope", "expiration_hours"] },
+  audit: { intent: "authenticated", fields: ["scope", "expiration_hours"] },
   example: {
     request: { email: sample.email, password: "a long password", scope: sample.tokens.scope, expiration_hours: 24 },
     response: sample.tokens,

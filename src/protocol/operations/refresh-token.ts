@@ -22,7 +22,7 @@ export const refreshToken = defineOperation({
     }),
   response: tokenResponse,
   errors: ["invalid_refresh_token", "rate_limited"],
-  audit: { intent: "parsed", fields: [] },
+  audit: { intent: "authenticated", fields: [] },
   example: {
     request: { refresh_token: sample.tokens.refresh_token, used_access_token: sample.tokens.access_token },
     response: sample.tokens,

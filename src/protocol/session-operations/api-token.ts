@@ -13,6 +13,6 @@ export const apiTokenOperation = defineOperation({
   request: () => z.object({ password: z.string().min(1).max(1024) }),
   response: tokenResponse,
   errors: ["invalid_token", "invalid_credentials", "rate_limited", "csrf_failed"],
-  audit: { intent: "parsed", fields: [] },
+  audit: { intent: "authenticated", fields: [] },
   example: { request: { password: "a long password" }, response: sample.tokens },
 });

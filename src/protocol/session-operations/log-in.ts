@@ -14,6 +14,6 @@ export const logInOperation = defineOperation({
   request: () => z.object({ email: callerEmail, password: z.string().min(1).max(1024) }),
   response: z.object({ session }),
   errors: ["invalid_credentials", "rate_limited", "csrf_failed"],
-  audit: { intent: "parsed", fields: [] },
+  audit: { intent: "authenticated", fields: [] },
   example: { request: { email: sample.email, password: "a long password" }, response: { session: sample.session } },
 });

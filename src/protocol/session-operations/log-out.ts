@@ -11,6 +11,6 @@ export const logOutOperation = defineOperation({
   request: () => z.object({}),
   response: z.object({}),
   errors: ["csrf_failed"],
-  audit: { intent: "parsed", fields: [] },
+  audit: { intent: "authenticated", fields: [] },
   example: { request: {}, response: {} },
 });

@@ -15,6 +15,6 @@ export const requestPasswordOperation = defineOperation({
   request: () => z.object({ email: z.string().refine(isEmailAddress, "expected an email address").transform(canonicalEmail) }),
   response: z.object({}),
   errors: ["rate_limited", "csrf_failed"],
-  audit: { intent: "parsed", fields: [] },
+  audit: { intent: "authenticated", fields: [] },
   example: { request: { email: sample.email }, response: {} },
 });

@@ -26,7 +26,7 @@ export const setPasswordOperation = defineOperation({
     }),
   response: z.object({ session }),
   errors: ["invalid_confirmation", "rate_limited", "csrf_failed"],
-  audit: { intent: "parsed", fields: [] },
+  audit: { intent: "authenticated", fields: [] },
   example: {
     request: { token: "Hh5Wd0pQm2Xr7Yc9Ez4Tb6Nv1Lk3Js8Fg-aUiOqPeRt", password: "a long password" },
     response: { session: sample.session },

@@ -5,7 +5,7 @@ import { canonicalEmail } from "../../protocol/email-address.ts";
 import { sentSessionToken } from "./session-cookie.ts";
 import { requireSession, type SessionRequest } from "./sessions.ts";
 import { tokenDigest } from "./opaque-token.ts";
-import type { Credential } from "../store/credential.ts";
+import { isLive, type Credential } from "../store/credential.ts";
 import { countRequest } from "./token-buckets.ts";
 
 /** Authenticated user of a request and the scope of the token. */
@@ -14,6 +14,15 @@ export interface Caller {
   readonly email: string;
   readonly scope: Scope;
   readonly credential: Credential;
+}
+
+/** Reports whether a request carries a valid token or session, whatever else is wrong with it. */
+export async function isAuthenticated(context: VaultContext, request: SessionRequest): Promise<boolean> {
+  const { authorization } = request.headers;
+  const token = authorization ?? sentSessionToken(request, context.appUrl());
+  if (token === undefined || token === "") return false;
+  const credential = { kind: authorization === undefined ? "session" : "token", digest: tokenDigest(token) } as const;
+  return context.store.read((transaction) => isLive(transaction, credential, context.clock.now()));
 }
 
 /** Resolves the credentials of a request. @throws ServiceError `invalid_token`, `csrf_failed`, `rate_limited`, in this order */

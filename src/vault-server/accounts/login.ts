@@ -1,4 +1,5 @@
 import type { VaultContext } from "../context.ts";
+import { clientNetwork } from "../../lib/client-network.ts";
 import { throttledUntil } from "./login-throttle.ts";
 import { errors } from "../errors.ts";
 import type { User } from "../store/records.ts";
@@ -45,7 +46,7 @@ async function rejectWhileThrottled({ store, clock, limits }: VaultContext, { ac
 export async function logIn(context: VaultContext, email: string, password: string, address: string): Promise<User> {
   const { store, clock } = context;
   const canonical = canonicalEmail(email);
-  const subjects = { account: accountSubject(canonical), address: `address:${address}` };
+  const subjects = { account: accountSubject(canonical), address: `address:${clientNetwork(address)}` };
   await rejectWhileThrottled(context, subjects);
   return context.hashing.run(async () => {
     // Checked again: logins queued before this one may have failed meanwhile.

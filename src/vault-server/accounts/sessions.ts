@@ -84,15 +84,19 @@ export async function requireSession(context: VaultContext, request: SessionRequ
 }
 
 /**
- * Ends the session of a request immediately and on every replica. Returns its email, or `undefined` when it had already ended.
+ * Returns the session that a request ends, or `undefined` when it had already ended.
  * @throws ServiceError `csrf_failed`
  */
-export async function endSession(context: VaultContext, request: SessionRequest): Promise<string | undefined> {
+export async function endingSession(context: VaultContext, request: SessionRequest): Promise<LiveSession | undefined> {
   requireOwnOrigin(request.headers, context.appUrl());
   const token = sentSessionToken(request, context.appUrl());
   const session = await find(context, token);
   if (token === undefined || !session) return undefined;
   requireCsrfToken(request.headers, context.appUrl(), token);
-  await context.store.write(({ sessions }) => sessions.remove(session.digest));
-  return session.email;
+  return { ...session, token };
+}
+
+/** Ends a session immediately and on every replica. */
+export async function endSession({ store }: VaultContext, { digest }: LiveSession): Promise<void> {
+  await store.write(({ sessions }) => sessions.remove(digest));
 }

@@ -13,6 +13,11 @@ async function provenAddress({ emailProofs }: Transaction, digest: string, now: 
   throw errors.invalidConfirmation();
 }
 
+/** Returns the email that a token of an email proves. @throws ServiceError `invalid_confirmation` */
+export function provenEmail({ store, clock }: VaultContext, token: string): Promise<string> {
+  return store.read((transaction) => provenAddress(transaction, tokenDigest(token), clock.now()));
+}
+
 /**
  * Creates the account of a proven email, or replaces its password and ends all its sessions and tokens. All proofs of the email
  * are used up, so that one of several concurrent requests succeeds.
@@ -21,8 +26,6 @@ async function provenAddress({ emailProofs }: Transaction, digest: string, now: 
 export async function setPassword(context: VaultContext, token: string, password: string): Promise<LiveSession> {
   const { store, clock, hashing, passwordCost } = context;
   const digest = tokenDigest(token);
-  // Checked before hashing, which is expensive.
-  await store.read((transaction) => provenAddress(transaction, digest, clock.now()));
   const passwordHash = await hashing.run(() => hashPassword(password, passwordCost));
   return store.write(async (transaction) => {
     const now = clock.now();

@@ -52,29 +52,42 @@ export async function issueTokens(context: VaultContext, user: User, scope: stri
   });
 }
 
+/** @throws ServiceError `invalid_refresh_token` */
+async function findPair(
+  { tokens }: Transaction,
+  refreshToken: string,
+  usedAccessToken: string,
+  now: number,
+): Promise<RefreshToken> {
+  const digest = tokenDigest(refreshToken);
+  const refresh = await tokens.findRefresh(digest);
+  const used = await tokens.findAccess(tokenDigest(usedAccessToken));
+  const valid = refresh && refresh.lastUsedAt + REFRESH_IDLE_MS > now && used?.refreshDigest === digest;
+  if (!valid) throw errors.invalidRefreshToken();
+  return refresh;
+}
+
+/** Returns the email of a pair of tokens, without a write. @throws ServiceError `invalid_refresh_token`, `rate_limited` */
+export async function refreshingUser(context: VaultContext, refreshToken: string, usedAccessToken: string): Promise<string> {
+  const now = context.clock.now();
+  const { email, digest } = await context.store.read((transaction) => findPair(transaction, refreshToken, usedAccessToken, now));
+  countRequest(context, digest);
+  return email;
+}
+
 /**
  * Issues a new access token of the same scope and lifetime. The refresh token is unchanged and its 90 days restart.
- * @throws ServiceError `invalid_refresh_token` when it is unknown, expired, or not of the same pair as the access token;
- * `rate_limited`
+ * @throws ServiceError `invalid_refresh_token` when it is unknown, expired, or not of the same pair as the access token
  */
 export async function refreshTokens(
   context: VaultContext,
   refreshToken: string,
   usedAccessToken: string,
-): Promise<{ readonly email: string; readonly response: TokenResponse }> {
+): Promise<TokenResponse> {
   const now = context.clock.now();
-  const digest = tokenDigest(refreshToken);
-  let counted = false;
   return context.store.write(async (transaction) => {
-    const refresh = await transaction.tokens.findRefresh(digest);
-    const used = await transaction.tokens.findAccess(tokenDigest(usedAccessToken));
-    if (!refresh || refresh.lastUsedAt + REFRESH_IDLE_MS <= now || used?.refreshDigest !== digest) {
-      throw errors.invalidRefreshToken();
-    }
-    // Once per request: the store may retry the transaction.
-    if (!counted) countRequest(context, digest);
-    counted = true;
-    await transaction.tokens.touchRefresh(digest, now);
-    return { email: refresh.email, response: await issueAccess(transaction, refresh, refreshToken, now) };
+    const refresh = await findPair(transaction, refreshToken, usedAccessToken, now);
+    await transaction.tokens.touchRefresh(refresh.digest, now);
+    return issueAccess(transaction, refresh, refreshToken, now);
   });
 }

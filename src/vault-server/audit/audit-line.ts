@@ -36,6 +36,11 @@ function escaped(character: string): string {
   );
 }
 
+/** Returns the number of bytes that a text takes in a line. */
+export function bytesAsWritten(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text).replace(UNPRINTABLE, escaped)) - '""'.length;
+}
+
 function sha256(bytes: string | Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }

@@ -1,8 +1,8 @@
-import type { AuditIntent, AuditRule } from "../../protocol/define-operation.ts";
+import type { AuditRule } from "../../protocol/define-operation.ts";
 import { canonicalEmail } from "../../protocol/email-address.ts";
 import type { AuditFields } from "./audit-line.ts";
 import type { AuditLog } from "./audit-log.ts";
-import { describeRequest } from "./describe-request.ts";
+import { boundedForStranger, describeRequest } from "./describe-request.ts";
 import type { ServiceError } from "../errors.ts";
 
 export interface Origin {
@@ -49,9 +49,14 @@ export class AuditTrail {
     this.#who ??= user;
   }
 
-  /** Resolves when the line before the effect is on the disk, if the operation has one at this stage. */
-  async begin(stage: AuditIntent): Promise<void> {
-    if (this.#rule.intent !== stage) return;
+  /** Omits the line of the outcome, which is part of a summary. */
+  omit(): void {
+    this.#ended = Promise.resolve();
+  }
+
+  /** Resolves when the line before the effect is on the disk, if the operation has one. */
+  async begin(): Promise<void> {
+    if (this.#rule.intent === "never") return;
     try {
       await this.#log.append(this.#line("begin", {}));
     } catch (error) {
@@ -69,7 +74,7 @@ export class AuditTrail {
   }
 
   #line(phase: "begin" | "end", outcome: AuditFields): AuditFields {
-    const { email, result, ...about } = this.#about;
+    const { email, result, ...about } = this.#who === undefined ? boundedForStranger(this.#about) : this.#about;
     const claimed = typeof email === "string" && canonicalEmail(email) !== this.#who ? { claimed: email } : {};
     return { ...this.#origin, phase, who: this.#who ?? null, ...claimed, about, result, ...outcome };
   }

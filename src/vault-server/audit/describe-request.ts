@@ -1,16 +1,41 @@
 import { z } from "zod";
-import type { AuditFields } from "./audit-line.ts";
+import { bytesAsWritten, type AuditFields } from "./audit-line.ts";
 
 const TEXT_CHARACTERS = 320;
 const LIST_ENTRIES = 100;
-/** Maximum number of characters of all texts of a request; a list is cut before it exceeds this. */
-const ALL_CHARACTERS = 16_384;
+/** Maximum number of bytes as written of all lists of a request; a list is cut before it exceeds this. */
+const LIST_BYTES = 16_384;
+/** Maximum number of bytes as written of a text of a caller who is not known, and of the claimed email. */
+const STRANGER_BYTES = 160;
+const STRANGER_EMAIL_BYTES = 320;
 
 function shortened(text: string): string {
   return text.length <= TEXT_CHARACTERS ? text : `${text.slice(0, TEXT_CHARACTERS)}…`;
 }
 
-/** Returns as many of the texts as fit into `budget` characters. */
+/** Returns the start of a text that takes at most `bytes` in a line. */
+function cutAsWritten(text: string, bytes: number): string {
+  let kept = "";
+  let left = bytes;
+  for (const character of text) {
+    left -= bytesAsWritten(character);
+    if (left < 0) return `${kept}…`;
+    kept += character;
+  }
+  return text;
+}
+
+/** Bounds the fields of a request whose caller is not known: no lists, and short texts. */
+export function boundedForStranger(about: AuditFields): AuditFields {
+  const entries = Object.entries(about).flatMap(([name, value]): [string, unknown][] => {
+    if (typeof value === "number") return [[name, value]];
+    if (typeof value !== "string") return [];
+    return [[name, cutAsWritten(value, name === "email" ? STRANGER_EMAIL_BYTES : STRANGER_BYTES)]];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Returns as many of the texts as fit into `budget` bytes as written. */
 function entriesOf(list: readonly unknown[], budget: number): string[] {
   const entries: string[] = [];
   let left = budget;
@@ -18,15 +43,15 @@ function entriesOf(list: readonly unknown[], budget: number): string[] {
     if (entries.length === LIST_ENTRIES) break;
     if (typeof entry !== "string") continue;
     const text = shortened(entry);
-    left -= text.length;
+    left -= bytesAsWritten(text);
     if (left < 0) break;
     entries.push(text);
   }
   return entries;
 }
 
-function lengthOf(value: string | number | readonly string[]): number {
-  return typeof value === "number" ? 0 : typeof value === "string" ? value.length : value.join("").length;
+function sumOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + bytesAsWritten(text), 0);
 }
 
 /**
@@ -38,7 +63,7 @@ export function describeRequest(body: unknown, fields: readonly string[]): Audit
   const given = new Map(Object.entries(body));
   const about: Record<string, unknown> = {};
   const of: Record<string, number> = {};
-  let budget = ALL_CHARACTERS;
+  let budget = LIST_BYTES;
   for (const name of fields) {
     const value: unknown = given.get(name);
     if (typeof value === "string") about[name] = shortened(value);
@@ -47,7 +72,7 @@ export function describeRequest(body: unknown, fields: readonly string[]): Audit
       const entries = entriesOf(value, budget);
       about[name] = entries;
       if (entries.length < value.length) of[name] = value.length;
-      budget -= lengthOf(entries);
+      budget -= sumOf(entries);
     }
   }
   return Object.keys(of).length > 0 ? { ...about, of } : about;

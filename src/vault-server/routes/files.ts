@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { operations } from "../../protocol/operations.ts";
 import { authenticate } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
+import { identify } from "../http/identify.ts";
 import { isKnown } from "../http/etag.ts";
 import { deleteAllFiles, deleteFile } from "../files/delete-files.ts";
 import { respondWithFiles } from "../files/list-response.ts";
@@ -44,10 +45,10 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
     handler: async (request) => {
       const { email, count, boundary } = uploadHeaders(request, context.limits);
       const caller = await authenticate(context, request, email);
-      request.trail?.identify(caller.email);
+      identify(request, caller.email);
       const begin = async (filename: string[]): Promise<void> => {
         request.trail?.describeRequest({ filename });
-        await request.trail?.begin("authenticated");
+        await request.trail?.begin();
       };
       // After a failure the rest is read and discarded on the open connection, so that the client can read the response.
       const source = request.raw.iterator({ destroyOnReturn: false });

@@ -1,8 +1,9 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import type { z } from "zod";
 import type { OperationDefinition, RequestLimits } from "../../protocol/define-operation.ts";
-import { authenticate, type Caller } from "../accounts/authenticate.ts";
+import { authenticate, isAuthenticated, type Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
+import { identify } from "../http/identify.ts";
 import { errors } from "../errors.ts";
 
 declare module "fastify" {
@@ -66,23 +67,46 @@ export function compressionOf({ compressible }: OperationDefinition): { readonly
 /** Adds the route of an operation that needs no access token or that authenticates the caller itself. */
 export function openOperation<S extends z.ZodType, R extends ResponseSchema>(
   app: FastifyInstance,
+  context: VaultContext,
+  operation: JsonOperation<S, R>,
+  respond: (request: OperationRequest<z.output<S>>) => Promise<ResponseBody<R>>,
+): void {
+  addRoute(app, context, operation, respond, {
+    bodyLimit: context.limits.strangerBodyBytes,
+    onRequest: requireMediaType("application/json"),
+  });
+}
+
+function addRoute<S extends z.ZodType, R extends ResponseSchema>(
+  app: FastifyInstance,
   { limits }: VaultContext,
   operation: JsonOperation<S, R>,
   respond: (request: OperationRequest<z.output<S>>) => Promise<ResponseBody<R>>,
+  options: Pick<RouteOptions, "bodyLimit" | "onRequest">,
 ): void {
   const schema = operation.request(limits);
   app.route({
     ...compressionOf(operation),
+    ...options,
     method: "POST",
     url: operation.path,
     config: { operation },
-    onRequest: requireMediaType("application/json"),
-    handler: async (request, reply) => {
-      const body = parseBody(schema, request.body);
-      await request.trail?.begin("parsed");
-      return respond({ body, request, reply });
-    },
+    handler: (request, reply) => respond({ body: parseBody(schema, request.body), request, reply }),
   });
+}
+
+/**
+ * Requires valid credentials before a larger body, or one of unknown size, is read.
+ * @throws ServiceError `invalid_token`
+ */
+function requireCredentialsForLargeBody(context: VaultContext): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  return async (request, reply) => {
+    if (Number(request.headers["content-length"] ?? Infinity) <= context.limits.strangerBodyBytes) return;
+    if (await isAuthenticated(context, request)) return;
+    // The body is not read.
+    reply.header("connection", "close");
+    throw errors.invalidAccessToken();
+  };
 }
 
 export interface OperationOptions<Body> {
@@ -104,9 +128,11 @@ export function authenticatedOperation<S extends z.ZodType<{ email: string }>, R
   const respondToCaller = async ({ body, request, reply }: OperationRequest<z.output<S>>): Promise<ResponseBody<R>> => {
     check?.(body);
     const caller = await authenticate(context, request, body.email);
-    request.trail?.identify(caller.email);
-    await request.trail?.begin("authenticated");
+    identify(request, caller.email);
+    await request.trail?.begin();
     return respond({ body, caller, request, reply });
   };
-  openOperation(app, context, operation, respondToCaller);
+  addRoute(app, context, operation, respondToCaller, {
+    onRequest: [requireMediaType("application/json"), requireCredentialsForLargeBody(context)],
+  });
 }

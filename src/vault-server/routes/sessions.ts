@@ -6,6 +6,7 @@ import { logIn, requireSamePassword } from "../accounts/login.ts";
 import { tokenDigest } from "../accounts/opaque-token.ts";
 import { issueTokens } from "../accounts/tokens.ts";
 import type { VaultContext } from "../context.ts";
+import { identify } from "../http/identify.ts";
 import { openOperation } from "./operation.ts";
 import { requireOwnOrigin } from "../accounts/csrf.ts";
 import { requestPassword } from "../accounts/request-password.ts";
@@ -13,12 +14,13 @@ import { clearSessionCookie, sentSessionToken, setSessionCookie } from "../accou
 import {
   currentSession,
   describeSession,
+  endingSession,
   endSession,
   openSession,
   requireSession,
   type LiveSession,
 } from "../accounts/sessions.ts";
-import { setPassword } from "../accounts/set-password.ts";
+import { provenEmail, setPassword } from "../accounts/set-password.ts";
 
 /** Lifetime of an access token that a user copies from the web application. */
 const API_TOKEN_HOURS = 24;
@@ -26,6 +28,8 @@ const API_TOKEN_HOURS = 24;
 /** Starts a session after a password check and ends the session that the browser had, so that no session survives a login. */
 async function startSession(context: VaultContext, request: FastifyRequest, email: string, password: string) {
   const user = await logIn(context, email, password, request.ip);
+  identify(request, user.email);
+  await request.trail?.begin();
   const former = sentSessionToken(request, context.appUrl());
   return context.store.write(async (transaction) => {
     await requireSamePassword(transaction, user);
@@ -37,14 +41,13 @@ async function startSession(context: VaultContext, request: FastifyRequest, emai
 /** Adds the operations of the web application (docs/design/vault-contract.md#web-application). */
 export function sessionRoutes(app: FastifyInstance, context: VaultContext): void {
   const respondWithSession = (reply: FastifyReply, session: LiveSession): LoginResponse => {
-    reply.request.trail?.identify(session.email);
     setSessionCookie(reply, context.appUrl(), session.token);
     return { session: describeSession(session) };
   };
 
   openOperation(app, context, sessionOperations.app_session, async ({ request }) => {
     const session = await currentSession(context, request);
-    if (session) request.trail?.identify(session.email);
+    if (session) identify(request, session.email);
     return { session: session ? describeSession(session) : null };
   });
 
@@ -54,27 +57,35 @@ export function sessionRoutes(app: FastifyInstance, context: VaultContext): void
   });
 
   openOperation(app, context, sessionOperations.app_log_out, async ({ request, reply }) => {
-    const email = await endSession(context, request);
-    if (email !== undefined) request.trail?.identify(email);
+    const session = await endingSession(context, request);
+    if (session) {
+      identify(request, session.email);
+      await request.trail?.begin();
+      await endSession(context, session);
+    }
     clearSessionCookie(reply, context.appUrl());
     return {};
   });
 
   openOperation(app, context, sessionOperations.app_request_password, async ({ body, request }) => {
     requireOwnOrigin(request.headers, context.appUrl());
-    await requestPassword(context, body.email, request.ip);
+    await requestPassword(context, body.email, request.ip, async () => request.trail?.begin());
     return {};
   });
 
   openOperation(app, context, sessionOperations.app_set_password, async ({ body, request, reply }) => {
     requireOwnOrigin(request.headers, context.appUrl());
+    const email = await provenEmail(context, body.token);
+    identify(request, email);
+    await request.trail?.begin();
     return respondWithSession(reply, await setPassword(context, body.token, body.password));
   });
 
   openOperation(app, context, sessionOperations.app_api_token, async ({ body, request }) => {
     const { email } = await requireSession(context, request);
-    request.trail?.identify(email);
+    identify(request, email);
     const user = await logIn(context, email, body.password, request.ip);
+    await request.trail?.begin();
     return issueTokens(context, user, formatScope(unlimitedScope), API_TOKEN_HOURS);
   });
 }

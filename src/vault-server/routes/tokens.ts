@@ -2,8 +2,9 @@ import type { FastifyInstance } from "fastify";
 import { InvalidScopeError, parseScope } from "../../protocol/parse-scope.ts";
 import { operations } from "../../protocol/operations.ts";
 import { logIn } from "../accounts/login.ts";
-import { issueTokens, refreshTokens } from "../accounts/tokens.ts";
+import { issueTokens, refreshingUser, refreshTokens } from "../accounts/tokens.ts";
 import type { VaultContext } from "../context.ts";
+import { identify } from "../http/identify.ts";
 import { openOperation } from "./operation.ts";
 import { errors } from "../errors.ts";
 
@@ -22,13 +23,15 @@ export function tokenRoutes(app: FastifyInstance, context: VaultContext): void {
   openOperation(app, context, operations.generate_access_token, async ({ body, request }) => {
     checkScope(body.scope);
     const user = await logIn(context, body.email, body.password, request.ip);
-    request.trail?.identify(user.email);
+    identify(request, user.email);
+    await request.trail?.begin();
     return issueTokens(context, user, body.scope, body.expiration_hours);
   });
 
   openOperation(app, context, operations.refresh_token, async ({ body, request }) => {
-    const { email, response } = await refreshTokens(context, body.refresh_token, body.used_access_token);
-    request.trail?.identify(email);
-    return response;
+    const { refresh_token: refreshToken, used_access_token: usedAccessToken } = body;
+    identify(request, await refreshingUser(context, refreshToken, usedAccessToken));
+    await request.trail?.begin();
+    return refreshTokens(context, refreshToken, usedAccessToken);
   });
 }

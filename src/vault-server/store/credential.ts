@@ -9,7 +9,11 @@ export interface Credential {
 }
 
 /** Reports whether a token or session has not been ended since it authenticated a request. */
-export async function isLive({ tokens, sessions }: Transaction, { kind, digest }: Credential, now: number): Promise<boolean> {
+export async function isLive(
+  { tokens, sessions }: Transaction,
+  { kind, digest }: Pick<Credential, "kind" | "digest">,
+  now: number,
+): Promise<boolean> {
   const stored = await (kind === "token" ? tokens.findAccess(digest) : sessions.find(digest));
   return stored !== undefined && stored.expiresAt > now;
 }

@@ -1,0 +1,14 @@
+import type { FastifyRequest } from "fastify";
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Canonical email of the authenticated user; `undefined` for a stranger. */
+    user?: string;
+  }
+}
+
+/** Records the authenticated user of a request. */
+export function identify(request: FastifyRequest, email: string): void {
+  request.user = email;
+  request.trail?.identify(email);
+}
