@@ -1,6 +1,7 @@
 import { ConnectionController } from "./controllers/connection/connection-controller.ts";
 import { ConnectionReconciler, type ConnectionFactory } from "./controllers/connection/connection-reconciler.ts";
 import { ConnectionRegistry } from "./controllers/connection/connection-registry.ts";
+import { recordCircuitEvent } from "./controllers/connection/record-circuit-event.ts";
 import { fileSource } from "./controllers/sync/file-source.ts";
 import { secretSource } from "./controllers/sync/secret-source.ts";
 import { SyncReconciler } from "./controllers/sync/sync-reconciler.ts";
@@ -72,6 +73,10 @@ export class Controllers implements AsyncDisposable {
       onSnapshotChange: (key, change, listedAt) => this.#sync.onSnapshotChange(key, change, listedAt),
       onConnectionStateChange: (key) => this.#sync.onConnectionStateChange(key),
       onConnectionStatusChange: (key) => this.#connection.statusChanged(key),
+      onCircuitChange: (key, open) => {
+        const object = reflectors.connections.store.get(key);
+        if (object !== undefined) recordCircuitEvent(options.events, object, open);
+      },
     });
     const kinds = {
       VaultSecret: { source: secretSource, resources: reflectors.secrets.store },

@@ -6,6 +6,7 @@ import { type OperatorMetrics, operatorMetrics } from "../telemetry/operator-met
 import type { OperatorConfig } from "./config.ts";
 import { contentKey } from "./content-key.ts";
 import { Controllers } from "./controllers.ts";
+import type { ConnectionCallbacks } from "./controllers/connection/connection-registry.ts";
 import type { ConnectionFactory } from "./controllers/connection/connection-reconciler.ts";
 import type { FencedKubeApi, KubeApi, WriteFence } from "./kube/client/kube-api.ts";
 import { ApiEventRecorder } from "./kube/event-recorder.ts";
@@ -113,6 +114,15 @@ async function runShard(engine: Engine, shard: number, fence: WriteFence | undef
   }
 }
 
+/** Returns an observer that also reports changes of the circuit breaker to the connection. */
+function withCircuitEvents(observer: VaultObserver, { onCircuitChange }: ConnectionCallbacks): VaultObserver {
+  const circuitBreakerChanged = (open: boolean): void => {
+    observer.circuitBreakerChanged(open);
+    onCircuitChange(open);
+  };
+  return { ...observer, circuitBreakerChanged };
+}
+
 /** Returns the factory of vault clients. They follow the flags and share one cache. */
 function connectionFactory(
   { config, openTransport, clock, random, logger }: EngineOptions,
@@ -131,7 +141,7 @@ function connectionFactory(
       transport: openTransport(settings.url, ca),
       valueCache,
       startGate,
-      observer: observerOf(key),
+      observer: withCircuitEvents(observerOf(key), callbacks),
       clock,
       random,
       logger: logger.child({ connection: key }),

@@ -56,10 +56,12 @@ export function isStalled(reason: Reason): boolean {
   return reasons[reason].stalled;
 }
 
-/** Reasons of the events about a target; with {@link reasons} the complete list of event reasons, and part of the API. */
+/** Reasons of the events about a target or the circuit breaker of a connection; with {@link reasons} the complete list of event reasons, and part of the API. */
 export const eventReasons = {
   created: "TargetRecreated",
   updated: "TargetUpdated",
   repaired: "TargetRepaired",
   deleted: "TargetRemoved",
+  circuitOpened: "CircuitBreakerOpened",
+  circuitClosed: "CircuitBreakerClosed",
 } as const;

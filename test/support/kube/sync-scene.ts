@@ -28,7 +28,12 @@ export class SceneVault extends InMemoryConnection {
   readonly #now: () => { readonly listedAt: number; readonly listedAtMonotonic: number };
 
   constructor(name: string, clock: VirtualClock) {
-    super(clock, { onChange: () => undefined, onHealth: () => undefined, onTokenChange: () => undefined });
+    super(clock, {
+      onChange: () => undefined,
+      onHealth: () => undefined,
+      onTokenChange: () => undefined,
+      onCircuitChange: () => undefined,
+    });
     this.#name = name;
     this.#now = () => ({ listedAt: clock.now(), listedAtMonotonic: clock.monotonic() });
   }

@@ -21,6 +21,7 @@ export function registryScene(exists: () => boolean = () => true) {
     onSnapshotChange: (_, { secrets }) => void calls.push(`changed ${[...secrets].join()}`),
     onConnectionStateChange: () => void calls.push("state"),
     onConnectionStatusChange: () => void calls.push("status"),
+    onCircuitChange: (_, open) => void calls.push(open ? "opened" : "closed"),
   });
   const opened: InMemoryConnection[] = [];
   const open = async (changes: Partial<typeof wanted> = {}): Promise<InMemoryConnection> => {

@@ -35,6 +35,7 @@ export interface ConnectionCallbacks {
   readonly onChange: (change: SnapshotChange) => void;
   readonly onHealth: (health: Health) => void;
   readonly onTokenChange: () => void;
+  readonly onCircuitChange: (open: boolean) => void;
 }
 
 /** Listener for changes of connections. Keys are `namespace/name`. */
@@ -45,6 +46,8 @@ export interface ConnectionListener {
   onConnectionStateChange(key: string): void;
   /** The status of the connection itself may have changed. */
   onConnectionStatusChange(key: string): void;
+  /** The circuit breaker of the connection opened or closed. */
+  onCircuitChange(key: string, open: boolean): void;
 }
 
 /** The properties of a connection to open; another fingerprint requires another client. */
@@ -121,6 +124,7 @@ export class ConnectionRegistry implements AsyncDisposable {
       onChange: (change) => this.#onSnapshotChange(key, change),
       onHealth: (health) => this.#onHealth(key, health),
       onTokenChange: () => this.#listener.onConnectionStatusChange(key),
+      onCircuitChange: (open) => this.#listener.onCircuitChange(key, open),
     });
     const entry: Opened = {
       ...wanted,

@@ -24,6 +24,7 @@ const connectionOf = (): InMemoryConnection =>
     onChange: () => undefined,
     onHealth: () => undefined,
     onTokenChange: () => undefined,
+    onCircuitChange: () => undefined,
   });
 
 function healthy(): InMemoryConnection {

@@ -135,7 +135,7 @@ describe("AccountLogins.restore", () => {
     [14 * MINUTE, 14 * MINUTE, 60],
     [59 * MINUTE, 59 * MINUTE, 60],
     [24 * 60 * MINUTE, 60 * MINUTE, 60],
-  ])("continues a pause of %d ms for %d ms, and goes on with %d minutes", async (left, expected, next) => {
+  ])("continues a pause of %d ms for %d ms, and then waits %d minutes", async (left, expected, next) => {
     const vault = new Vault();
     const account = vault.account();
     account.restore(account.digest(new Redacted("canary-old")), vault.clock.now() + left);

@@ -139,7 +139,7 @@ test("a pair that another program stored is adopted instead of a refresh", async
   expect(log).toEqual(["used T1", "used X1"]);
 });
 
-test("a pair stored by another program during the refresh is adopted, and ours is not written over it", async () => {
+test("a pair stored by another program during the refresh is adopted and not overwritten", async () => {
   const { clock, store, log, getToken } = scene();
   await getToken();
   store.writes.push(() => store.replace("X1"));

@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import type { EventRecord } from "../../kube/event-recorder.ts";
+import { recordCircuitEvent } from "./record-circuit-event.ts";
+
+test("an open circuit breaker is a warning about the VaultConnection, a closed one is not", () => {
+  const recorded: EventRecord[] = [];
+  const object = {
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultConnection",
+    metadata: { name: "vault", namespace: "shop", uid: "uid-1" },
+  };
+  for (const open of [true, false]) recordCircuitEvent({ record: (event) => recorded.push(event) }, object, open);
+  const regarding = { namespace: "shop", name: "vault", uid: "uid-1", resource: { kind: "VaultConnection" } };
+  expect(recorded).toMatchObject([
+    { ...regarding, type: "Warning", reason: "CircuitBreakerOpened" },
+    { ...regarding, type: "Normal", reason: "CircuitBreakerClosed" },
+  ]);
+});
