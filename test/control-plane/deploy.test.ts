@@ -44,7 +44,7 @@ describe("deploy/base", () => {
     ["create", "configmaps", "--namespace=default"],
     ["patch", "secrets", "--namespace=default"],
     ["patch", "events.events.k8s.io", "--namespace=default"],
-    ["update", "leases/vaultsync", "--namespace=vaultsync-system"],
+    ["update", "leases", "--namespace=vaultsync-system"],
   ])("RBAC allows the operator to %s %s", async (verb, resource, ...more) => {
     expect(await may(verb, resource, ...more)).toBe("yes");
   });
@@ -52,7 +52,7 @@ describe("deploy/base", () => {
   test.each([
     ["update", "vaultsecrets", "--namespace=default"],
     ["delete", "vaultconnections", "--namespace=default"],
-    ["update", "leases/other", "--namespace=vaultsync-system"],
+    ["get", "leases", "--namespace=default"],
     ["create", "leases", "--namespace=default"],
     ["create", "serviceaccounts", "--subresource=token", "--namespace=vaultsync-system"],
     ["get", "pods", "--namespace=vaultsync-system"],

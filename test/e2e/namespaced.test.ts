@@ -47,7 +47,7 @@ beforeAll(async () => {
   const account = { serviceAccount: "vaultsync", namespace: operatorNamespace };
   world = await World.create({ account, server: proxy.url, ca: ca.cert });
   await apply(tenant, world.namespace);
-  await world.startClusterOperator(["--namespaces", world.namespace]);
+  await world.startClusterOperator(["--namespaces", world.namespace, "--shards", "2"]);
 });
 
 afterAll(async () => {
@@ -124,6 +124,7 @@ test("the count of a repeated event is written", async () => {
 });
 
 test("no request is denied, and every permission of deploy/namespaced is used", async () => {
+  await world.operator.stop();
   const events = await requests();
   expect(events.filter(({ responseStatus }) => responseStatus?.code === 403).map(permissionOf)).toEqual([]);
   expect(events.filter(({ objectRef }) => objectRef !== undefined && objectRef.namespace === undefined)).toEqual([]);
