@@ -1,0 +1,177 @@
+import { createHash } from "node:crypto";
+import type { Clock } from "../../../../src/lib/clock.ts";
+import type { Operation } from "../../../../src/protocol/operation-paths.ts";
+import { formatScope } from "../../../../src/protocol/format-scope.ts";
+import { unlimitedScope } from "../../../../src/protocol/scope.ts";
+import { Rejection, rejected } from "./rejection.ts";
+import { type Caller, VaultAccounts } from "./vault-accounts.ts";
+import { type VaultBackup, VaultContent } from "./vault-content.ts";
+
+/** A request as the vault sees it. */
+export interface InMemoryRequest {
+  readonly operation: Operation;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly token?: string | undefined;
+  readonly ifNoneMatch?: string | undefined;
+}
+
+export interface InMemoryResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+interface CachedList {
+  readonly revision: number;
+  readonly until: number;
+  readonly etag: string;
+  readonly body: Uint8Array;
+}
+
+/**
+ * A vault that stores everything in memory and follows docs/design/vault-contract.md, under any clock. Not modeled: teams, users who
+ * sign up, limits, rate limits, metadata changes without a new version.
+ */
+export class InMemoryVault {
+  readonly #clock: Clock;
+  readonly #accounts: VaultAccounts;
+  readonly #content: VaultContent;
+  readonly #lists = new Map<string, CachedList>();
+  readonly #watchers = new Set<() => void>();
+  /** Number of changes so far. */
+  #revision = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#accounts = new VaultAccounts(clock);
+    this.#content = new VaultContent(clock);
+  }
+
+  /** Adds a user, or changes the password. */
+  setPassword(email: string, password: string): void {
+    this.#accounts.setPassword(email, password);
+  }
+
+  revoke(email: string, options: { readonly refresh: boolean }): void {
+    this.#accounts.revoke(email, options);
+    this.#changed();
+  }
+
+  backup(): VaultBackup {
+    return this.#content.backup();
+  }
+
+  restore(backup: VaultBackup): void {
+    this.#content.restore(backup);
+    this.#changed();
+  }
+
+  bytesOf(...args: Parameters<VaultContent["bytesOf"]>): Uint8Array | undefined {
+    return this.#content.bytesOf(...args);
+  }
+
+  upload(email: string, filename: string, bytes: Uint8Array): void {
+    this.#content.upload({ email, scope: unlimitedScope }, filename, bytes);
+    this.#changed();
+  }
+
+  /** Carries out an operation as a user with an unlimited scope. @throws Rejection */
+  act(email: string, operation: Operation, body: Readonly<Record<string, unknown>>): object {
+    return this.#perform({ email, scope: unlimitedScope }, operation, body);
+  }
+
+  /** Calls `listener` after each change, until the result is disposed. */
+  onChange(listener: () => void): Disposable {
+    this.#watchers.add(listener);
+    return { [Symbol.dispose]: () => void this.#watchers.delete(listener) };
+  }
+
+  /** Time at which a list changes next without a request. */
+  get nextChange(): number {
+    return this.#content.nextChange;
+  }
+
+  respond(request: InMemoryRequest): InMemoryResponse {
+    try {
+      return this.#respond(request);
+    } catch (error) {
+      if (!(error instanceof Rejection)) throw error;
+      return json({ error: { code: error.code, message: error.code } }, {}, error.status);
+    }
+  }
+
+  #respond({ operation, body, token, ifNoneMatch }: InMemoryRequest): InMemoryResponse {
+    if (operation === "generate_access_token") return json(this.#accounts.logIn(body));
+    if (operation === "refresh_token") return json(this.#accounts.refresh(body));
+    const caller = this.#accounts.authenticate(token, body["email"]);
+    if (operation === "list_no_dup" || operation === "list_file") {
+      const { etag, body: list } = this.#list(caller, operation);
+      if (ifNoneMatch === etag) return { status: 304, headers: { etag }, body: new Uint8Array() };
+      return { status: 200, headers: { etag }, body: list };
+    }
+    if (operation === "download_file") {
+      const { bytes, version } = this.#content.download(caller, body);
+      return { status: 200, headers: { "x-file-version": `${version}` }, body: bytes };
+    }
+    return json(this.#perform(caller, operation, body));
+  }
+
+  #perform(caller: Caller, operation: Operation, body: Readonly<Record<string, unknown>>): object {
+    const content = this.#content;
+    switch (operation) {
+      case "expose":
+      case "version_expose":
+        return content.expose(caller, body, "own");
+      case "expose_link":
+      case "version_expose_link":
+        return content.expose(caller, body, "link");
+      default:
+    }
+    const result = this.#change(caller, operation, body);
+    this.#changed();
+    return result;
+  }
+
+  #change(caller: Caller, operation: Operation, body: Readonly<Record<string, unknown>>): object {
+    const content = this.#content;
+    switch (operation) {
+      case "protect":
+        return content.protect(caller, body);
+      case "protect_link":
+        return content.protectLink(caller, body);
+      case "version_delete":
+        return content.deleteVersion(caller, body);
+      case "delete":
+        return content.delete(caller, body);
+      case "share":
+        return content.share(caller, body);
+      case "unshare":
+        return content.unshare(caller, body);
+      case "delete_file":
+        return content.deleteFile(caller, body);
+      default:
+        throw rejected("invalid_request");
+    }
+  }
+
+  /** Returns a list, from the cache while nothing has changed. */
+  #list(caller: Caller, operation: "list_no_dup" | "list_file"): CachedList {
+    const key = [operation, caller.email, formatScope(caller.scope)].join("\n");
+    const cached = this.#lists.get(key);
+    if (cached?.revision === this.#revision && this.#clock.now() < cached.until) return cached;
+    const text = JSON.stringify(operation === "list_file" ? this.#content.listFiles(caller) : this.#content.list(caller));
+    const etag = `W/"${createHash("sha1").update(text).digest("base64url")}"`;
+    const list = { revision: this.#revision, until: this.#content.nextChange, etag, body: Buffer.from(text) };
+    this.#lists.set(key, list);
+    return list;
+  }
+
+  #changed(): void {
+    this.#revision += 1;
+    for (const listener of this.#watchers) listener();
+  }
+}
+
+function json(value: object, headers: Readonly<Record<string, string>> = {}, status = 200): InMemoryResponse {
+  return { status, headers, body: Buffer.from(JSON.stringify(value)) };
+}
