@@ -68,7 +68,8 @@ export async function runEngine(options: EngineOptions, signal: AbortSignal): Pr
     metrics,
     connectionFactory: connectionFactory(options, (key) => vaultObserver(metrics, key, openCircuitBreakers)),
   };
-  if (!config.leaderElect) return runShard(engine, 0, undefined, signal);
+  // Awaited here: leaving the block ends the watches.
+  if (!config.leaderElect) return await runShard(engine, 0, undefined, signal);
   const { leaseApi, namespace, identity } = options;
   const work = (shard: number, fence: WriteFence, stop: AbortSignal): Promise<void> => runShard(engine, shard, fence, stop);
   await runShards({ api: leaseApi, namespace, identity, shards: config.shards, clock, random, logger, work }, signal);
