@@ -35,6 +35,12 @@ export class InMemoryConnection implements Connection {
     this.setHealth("healthy");
   }
 
+  /** Replaces the token and reports it. */
+  changeToken(token: Connection["token"]): void {
+    this.token = token;
+    this.#callbacks.onTokenChange();
+  }
+
   /** Sets the health and reports it if it changed. */
   setHealth(state: Health["state"], error?: Error): void {
     const changed = this.health.state !== state || this.health.error?.message !== error?.message;

@@ -152,4 +152,13 @@ describe("ConnectionRegistry after a list", () => {
     connection.list();
     expect(takeCalls()).toEqual(["state", "status"]);
   });
+
+  test("notifies the status when the token was renewed and nothing else changed", async () => {
+    const { clock, open, takeCalls } = registryScene();
+    const connection = await open();
+    connection.list({ changed: ["db"] });
+    takeCalls();
+    connection.changeToken({ expiresAt: clock.now(), refreshedAt: clock.now(), scope: undefined });
+    expect(takeCalls()).toEqual(["status"]);
+  });
 });

@@ -163,3 +163,34 @@ describe("nextConnectionStatus changes only with its input", () => {
     expect(next(first, open(healthy()), { generation: 4 })).toMatchObject({ observedGeneration: 4 });
   });
 });
+
+test("nextConnectionStatus shows a pause of the login with the version of the rejected credentials", () => {
+  const connection = failing(new AuthError("generate_access_token", "credentials", 60_000));
+  connection.loginPause = { until: NOW + 60_000, credentials: "7" };
+  const status = next({}, open(connection));
+  expect(status).toMatchObject({ loginPausedUntil: "2026-11-21T12:01:00.000Z", rejectedCredentials: "7" });
+  // The same pause is no change, although less of it is left.
+  expect(next(status, open(connection), { now: NOW + 30_000 })).toEqual(status);
+});
+
+test("nextConnectionStatus reports why the spec cannot be followed, although the connection works", () => {
+  const status = next({}, open(healthy()), { problem: "spec.caBundleRef: ConfigMap ca not found" });
+  expect(types(status)).toEqual(["Ready=False InvalidSpec", "Stalled=True InvalidSpec"]);
+  expect(types(next(status, open(healthy())))).toEqual(["Ready=True Synced"]);
+});
+
+test("nextConnectionStatus limits the scope to whole entries of at most 1,024 characters", () => {
+  const connection = healthy();
+  const names = Array.from({ length: 500 }, (_, index) => `secret_name:name-${index}`);
+  connection.token = { expiresAt: NOW, refreshedAt: NOW, scope: { text: names.join(",") } };
+  const scope = next({}, open(connection)).token?.scope ?? "";
+  expect(scope.length).toBeLessThanOrEqual(1_026);
+  expect(scope.endsWith(",…")).toBe(true);
+  expect(names).toContain(scope.slice(0, -2).split(",").at(-1));
+});
+
+test("nextConnectionStatus omits the scope of a stored token, which is not known", () => {
+  const connection = healthy();
+  connection.token = { expiresAt: NOW, refreshedAt: NOW, scope: undefined };
+  expect(next({}, open(connection)).token).toEqual({ expiresAt: TIMESTAMP, refreshedAt: TIMESTAMP });
+});
