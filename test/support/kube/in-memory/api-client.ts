@@ -84,6 +84,7 @@ export class ApiClient implements KubeApi {
         .watched(resource, options.namespace, this.#caller)
         .watch(options, clock, version, lagMs, this.#caller.user);
     });
+    options.onOpen?.();
     try {
       yield* watch.events(signal);
     } catch (error) {

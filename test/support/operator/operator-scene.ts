@@ -1,0 +1,155 @@
+import { API_GROUP, API_VERSION, vaultConnectionKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
+import { CREDENTIALS_TYPE } from "../../../src/operator/api/names.ts";
+import { operatorConfig } from "../../../src/operator/config.ts";
+import { runEngine } from "../../../src/operator/engine.ts";
+import { KubeError } from "../../../src/operator/kube/kube-error.ts";
+import { type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
+import { silentLogger } from "../../../src/lib/logger.ts";
+import { MetricsRegistry } from "../../../src/telemetry/metrics-registry.ts";
+import { VirtualClock } from "../clock/virtual-clock.ts";
+import { ApiClient, type Network } from "../kube/in-memory/api-client.ts";
+import { InMemoryApiServer } from "../kube/in-memory/in-memory-api-server.ts";
+import { SimulatedVault } from "../vault/simulated-vault.ts";
+
+const apiVersion = `${API_GROUP}/${API_VERSION}`;
+const OPERATOR_NAMESPACE = "vaultsync-system";
+/** Time of a request to the API server, and of an event to arrive, in milliseconds. */
+const API_LATENCY_MS = 5;
+
+/** The whole operator on a virtual clock, with an API server in memory and a vault in memory for each namespace. */
+export class OperatorScene implements AsyncDisposable {
+  readonly clock = new VirtualClock();
+  readonly server = new InMemoryApiServer({ clock: this.clock });
+  readonly metrics = new MetricsRegistry();
+  /** Times of the requests to the API server, in monotonic milliseconds. */
+  readonly requestedAt: number[] = [];
+  readonly #vaults = new Map<string, SimulatedVault>();
+  readonly #propagations = new Map<string, number[]>();
+  readonly #stop = new AbortController();
+  #outage: KubeError | undefined;
+  #random = 1;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor() {
+    this.server.createNamespace(OPERATOR_NAMESPACE);
+    this.server.onCommit(({ resource, after }) => {
+      if (resource.plural === SECRETS.plural && after !== undefined) this.#onWrite(after);
+    });
+  }
+
+  /** Creates a namespace with a VaultConnection, whose vault has secrets of these names, and a VaultSecret for each. */
+  addVault(namespace: string, names: readonly string[]): SimulatedVault {
+    const { clock, server } = this;
+    const vault = new SimulatedVault(clock);
+    const url = `https://${namespace}.example.com`;
+    this.#vaults.set(url, vault);
+    vault.write(...names);
+    server.createNamespace(namespace);
+    const data = { password: Buffer.from("canary-password").toString("base64") };
+    const login = { apiVersion: "v1", kind: "Secret", metadata: { namespace, name: "login" }, type: CREDENTIALS_TYPE, data };
+    server.create(SECRETS, login);
+    const connection = { url, email: "ops@example.com", auth: { passwordSecretRef: { name: "login" } } };
+    const metadata = { namespace, name: "vault" };
+    server.create(vaultConnectionKind, { apiVersion, kind: "VaultConnection", metadata, spec: connection });
+    for (const name of names) {
+      const spec = {
+        connectionRef: { name: "vault" },
+        target: { name },
+        data: [{ secretKey: "value", remoteRef: { key: name } }],
+      };
+      server.create(vaultSecretKind, { apiVersion, kind: "VaultSecret", metadata: { namespace, name }, spec });
+    }
+    return vault;
+  }
+
+  /** Returns the value of a target; `undefined` if there is none. */
+  value(namespace: string, name: string): string | undefined {
+    const object = this.server.find(SECRETS, { namespace, name });
+    return object && valueOf(object);
+  }
+
+  /** Returns the times from a list that showed a new version to the write of the target, in milliseconds. */
+  propagations(namespace: string): number[] {
+    return this.#propagations.get(namespace) ?? [];
+  }
+
+  /** Forgets what was measured so far. */
+  resetMeasurements(): void {
+    this.#propagations.clear();
+    this.requestedAt.length = 0;
+    for (const vault of this.#vaults.values()) vault.listedAt.length = 0;
+  }
+
+  /** Starts the operator. */
+  start(): void {
+    const { clock, server, metrics } = this;
+    const client = new ApiClient(server, { network: this.#network() });
+    const api = Object.assign(client, { fenced: () => client });
+    const ports = {
+      api,
+      leaseApi: api,
+      openTransport: (url: string) => this.#vaultOf(url),
+      clock,
+      metrics,
+      logger: silentLogger,
+    };
+    const names = { namespace: OPERATOR_NAMESPACE, identity: "operator-1", host: "operator-1" };
+    const config = operatorConfig({ leaderElect: false });
+    const random = (): number => this.#nextRandom();
+    this.#running = runEngine({ ...ports, ...names, config, random, onReady: () => undefined }, this.#stop.signal);
+  }
+
+  /** Makes the API server unavailable: watches end, and every request fails. */
+  beginOutage(): void {
+    this.#outage = new KubeError({ kind: "Unavailable", operation: "any request", reason: "ECONNREFUSED" });
+    for (const watch of this.server.watches()) watch.drop();
+  }
+
+  endOutage(): void {
+    this.#outage = undefined;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new Error("the test has ended"));
+    await this.clock.advance(20_000);
+    await this.#running;
+  }
+
+  #onWrite(secret: KubeObject): void {
+    const { namespace = "", name } = secret.metadata;
+    const vault = this.#vaults.get(`https://${namespace}.example.com`);
+    const listedAt = vault?.takeListedAt(name, valueOf(secret) ?? "");
+    if (listedAt === undefined) return;
+    const times = this.#propagations.get(namespace) ?? [];
+    this.#propagations.set(namespace, times);
+    times.push(this.clock.monotonic() - listedAt);
+  }
+
+  #vaultOf(url: string): SimulatedVault {
+    const vault = this.#vaults.get(url);
+    if (vault === undefined) throw new Error(`no vault at ${url}`);
+    return vault;
+  }
+
+  #network(): Network {
+    return {
+      send: async ({ verb }, signal) => {
+        this.requestedAt.push(this.clock.monotonic());
+        if (this.#outage !== undefined) throw this.#outage;
+        if (verb !== "watch") await this.clock.sleep(API_LATENCY_MS, signal);
+      },
+      watchLagMs: () => API_LATENCY_MS,
+    };
+  }
+
+  /** Returns the next number of a linear congruential generator, so that every run of a test is the same. */
+  #nextRandom(): number {
+    this.#random = (this.#random * 48_271) % 2_147_483_647;
+    return this.#random / 2_147_483_647;
+  }
+}
+
+function valueOf({ data }: KubeObject): string | undefined {
+  const encoded: unknown = new Map(Object.entries(data ?? {})).get("value");
+  return typeof encoded === "string" ? Buffer.from(encoded, "base64").toString() : undefined;
+}

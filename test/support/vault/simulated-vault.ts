@@ -1,0 +1,82 @@
+import type { Clock } from "../../../src/lib/clock.ts";
+import type { VaultRequest, VaultResponse, VaultTransport } from "../../../src/operator/vault-client/http/vault-transport.ts";
+import { TransientError } from "../../../src/operator/vault-client/vault-error.ts";
+
+/** A vault in memory, whose responses take a time on the clock. All secrets are of one account. */
+export class SimulatedVault implements VaultTransport {
+  /** Time from a request to its response in milliseconds. */
+  latencyMs = 10;
+  /** Names whose values cannot be read: the vault responds with 500. */
+  readonly unreadable = new Set<string>();
+  /** Time of each list request, in monotonic milliseconds. */
+  readonly listedAt: number[] = [];
+  readonly #clock: Clock;
+  readonly #versions = new Map<string, number>();
+  /** Time of the first list that showed this value, by value. */
+  readonly #shownAt = new Map<string, number>();
+  #revision = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Creates secrets, or a new version of those that exist. */
+  write(...names: readonly string[]): void {
+    for (const name of names) this.#versions.set(name, (this.#versions.get(name) ?? 0) + 1);
+    this.#revision += 1;
+  }
+
+  /** Returns once when a list first showed this value of a secret, in monotonic milliseconds. */
+  takeListedAt(name: string, value: string): number | undefined {
+    const shownAt = this.#shownAt.get(value);
+    if (value === `${name}@${this.#versions.get(name)}`) this.#shownAt.delete(value);
+    return shownAt;
+  }
+
+  async request(request: VaultRequest): Promise<VaultResponse> {
+    if (request.operation === "list_no_dup") this.listedAt.push(this.#clock.monotonic());
+    await this.#clock.sleep(Math.min(this.latencyMs, request.deadlineMs), request.signal);
+    if (this.latencyMs > request.deadlineMs) throw new TransientError(request.operation, "timeout");
+    return this.#respond(request);
+  }
+
+  updateCa(): void {
+    // There is no TLS.
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Requests end with their signals.
+  }
+
+  #respond({ operation, ifNoneMatch, body }: VaultRequest): VaultResponse {
+    const name = "key_name" in body && typeof body.key_name === "string" ? body.key_name : "";
+    const version = this.#versions.get(name);
+    const etag = `"${this.#revision}"`;
+    switch (operation) {
+      case "generate_access_token":
+      case "refresh_token":
+        return response(200, { access_token: `token-${this.#clock.monotonic()}`, refresh_token: "refresh", expires_in: 86_400 });
+      case "list_no_dup":
+        return ifNoneMatch === etag ? response(304) : response(200, { secrets: this.#records() }, { etag });
+      case "version_expose":
+      case "expose":
+        if (this.unreadable.has(name)) return response(500);
+        return version === undefined ? response(404) : response(200, { key_value: `${name}@${version}`, key_version: version });
+      default:
+        return response(404);
+    }
+  }
+
+  #records(): object[] {
+    return [...this.#versions].map(([key_name, key_version]) => {
+      const value = `${key_name}@${key_version}`;
+      if (!this.#shownAt.has(value)) this.#shownAt.set(value, this.#clock.monotonic());
+      return { key_name, key_version, shared: false };
+    });
+  }
+}
+
+function response(status: number, body: object = {}, headers: Readonly<Record<string, string>> = {}): VaultResponse {
+  const all = new Map(Object.entries(headers));
+  return { status, body: new TextEncoder().encode(JSON.stringify(body)), header: (name) => all.get(name) };
+}
