@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { OperatorScene } from "../../test/support/operator/operator-scene.ts";
+import { vaultConnectionKind } from "./api/kinds.ts";
+
+const MINUTE = 60_000;
+
+/** Returns the samples of a metric by their labels. */
+async function samplesOf(scene: OperatorScene, name: string): Promise<Map<string, number>> {
+  const samples = new Map<string, number>();
+  for (const line of (await scene.metrics.text()).split("\n")) {
+    const [, sample, labels = "", value] = /^(\w+)(\{.*\})? (\S+)$/u.exec(line) ?? [];
+    if (sample === name) samples.set(labels, Number(value));
+  }
+  return samples;
+}
+
+test("every change of the vault counts once in the time of propagation, initial writes do not", async () => {
+  await using scene = new OperatorScene();
+  const vault = scene.addVault("shop", ["a", "b", "c"]);
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  expect(await samplesOf(scene, "vaultsync_propagation_seconds_count")).toEqual(new Map([["", 0]]));
+  scene.resetMeasurements();
+  vault.write("a", "b");
+  await scene.clock.advance(2 * MINUTE);
+  expect(scene.value("shop", "b")).toBe("b@2");
+  expect(await samplesOf(scene, "vaultsync_propagation_seconds_count")).toEqual(new Map([["", 2]]));
+  const [seconds = Number.NaN] = (await samplesOf(scene, "vaultsync_propagation_seconds_sum")).values();
+  expect(seconds * 1_000).toBeCloseTo(scene.propagations("shop").reduce((sum, ms) => sum + ms, 0));
+});
+
+test("a connection shows its last list, stale resources and open circuit breaker, until it is deleted", async () => {
+  await using scene = new OperatorScene();
+  const vault = scene.addVault("shop", ["a", "b"]);
+  scene.addVault("other", ["c"]);
+  scene.start();
+  await scene.clock.advance(10_000);
+  const shop = '{connection="shop/vault"}';
+  const other = '{connection="other/vault"}';
+  const [listedAt = 0] = (await samplesOf(scene, "vaultsync_connection_last_success_timestamp_seconds")).values();
+  vault.latencyMs = 3_600_000;
+  await scene.clock.advance(10 * MINUTE);
+  const lastLists = await samplesOf(scene, "vaultsync_connection_last_success_timestamp_seconds");
+  expect(scene.clock.now() / 1_000 - (lastLists.get(shop) ?? 0)).toBeGreaterThan(9 * 60);
+  expect(lastLists.get(other)).toBeGreaterThan(listedAt);
+  expect(await samplesOf(scene, "vaultsync_stale_resources")).toEqual(
+    new Map([
+      [shop, 2],
+      [other, 0],
+    ]),
+  );
+  expect(await samplesOf(scene, "vaultsync_circuit_breaker_open")).toEqual(
+    new Map([
+      [shop, 1],
+      [other, 0],
+    ]),
+  );
+  scene.server.delete(vaultConnectionKind, { namespace: "shop", name: "vault" }, {});
+  await scene.clock.advance(30_000);
+  for (const name of ["connection_last_success_timestamp_seconds", "stale_resources", "circuit_breaker_open"]) {
+    expect([...(await samplesOf(scene, `vaultsync_${name}`)).keys()]).toEqual([other]);
+  }
+  expect(await samplesOf(scene, "vaultsync_connections")).toEqual(new Map([["", 1]]));
+});
