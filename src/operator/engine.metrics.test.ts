@@ -29,7 +29,7 @@ test("every change of the vault counts once in the time of propagation, initial 
   expect(seconds * 1_000).toBeCloseTo(scene.propagations("shop").reduce((sum, ms) => sum + ms, 0));
 });
 
-test("a connection shows its last list, stale resources and open circuit breaker, until it is deleted", async () => {
+test("a connection has series of its freshness and circuit breaker until it is deleted", async () => {
   await using scene = new OperatorScene();
   const vault = scene.addVault("shop", ["a", "b"]);
   scene.addVault("other", ["c"]);
