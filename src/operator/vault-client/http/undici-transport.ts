@@ -11,6 +11,8 @@ import type { VaultRequest, VaultResponse, VaultTransport } from "./vault-transp
 
 const CONNECTIONS = 8;
 const CONNECT_TIMEOUT_MS = 3_000;
+/** Longer than the default interval between two lists, so that a list needs no new TLS handshake. */
+const KEEP_ALIVE_MS = 65_000;
 /** The body of an error is read for its code only; a longer body is not an error body of the contract. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
@@ -72,13 +74,14 @@ function open({ url: address, policy }: UndiciTransportOptions, ca: string | und
     return new Pool(url.origin, {
       connections: CONNECTIONS,
       allowH2: false,
+      keepAliveTimeout: KEEP_ALIVE_MS,
       // The deadline of the whole request replaces these.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: {
         timeout: CONNECT_TIMEOUT_MS,
         lookup: policyLookup(policy),
-        secureContext: trust(ca),
+        ...(url.protocol === "https:" && { secureContext: trust(ca) }),
         // A resumed TLS session is not verified again, not even for the expiry of the certificate.
         maxCachedSessions: 0,
         // Explicit, so that no environment variable can turn it off.
@@ -90,6 +93,9 @@ function open({ url: address, policy }: UndiciTransportOptions, ca: string | und
   }
 }
 
+/** Trusts the public authorities. Shared by all connections, because it takes 40 KB; created when the first one needs it. */
+let publicTrust: SecureContext | undefined;
+
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /**
@@ -98,7 +104,7 @@ const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE---
  * @throws Error when the bundle has no certificate or an unreadable one (`createSecureContext` would silently trust nothing)
  */
 function trust(ca: string | undefined): SecureContext {
-  if (ca === undefined) return createSecureContext({ minVersion: "TLSv1.2" });
+  if (ca === undefined) return (publicTrust ??= createSecureContext({ minVersion: "TLSv1.2" }));
   const certificates = ca.match(PEM_CERTIFICATE) ?? [];
   if (certificates.length === 0) throw new Error("the CA bundle contains no certificate");
   for (const certificate of certificates) void new X509Certificate(certificate);

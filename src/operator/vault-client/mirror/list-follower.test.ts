@@ -1,0 +1,178 @@
+import { expect, onTestFinished, test } from "vitest";
+import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import type { Random } from "../../../lib/random.ts";
+import { AuthError, RateLimitedError, TransientError, UnexpectedResponse } from "../vault-error.ts";
+import { ListFollower, type ListResult } from "./list-follower.ts";
+
+/** A response, or a failure, and how long the vault takes for it. */
+type Step = Partial<ListResult> & { readonly failure?: Error; readonly takesMs?: number };
+
+interface Followed {
+  readonly follower: ListFollower;
+  readonly clock: VirtualClock;
+  /** Start of each request, and for how many seconds the vault may hold it. */
+  readonly at: number[];
+  readonly waits: (number | undefined)[];
+  readonly failures: unknown[];
+}
+
+/** Follows a list whose requests end with these steps, the last one repeatedly. Without `hold` it is polled. */
+function follow(steps: readonly Step[], { hold = false, intervalMs = 60_000, random = () => 0.5 as number } = {}): Followed {
+  const clock = new VirtualClock();
+  const left = [...steps];
+  const [at, waits, failures]: [number[], (number | undefined)[], unknown[]] = [[], [], []];
+  const list = async (waitSeconds: number | undefined, signal: AbortSignal): Promise<ListResult> => {
+    at.push(clock.monotonic());
+    waits.push(waitSeconds);
+    const { failure, takesMs = 0, ...result } = (left.length > 1 ? left.shift() : left[0]) ?? {};
+    if (takesMs > 0) await clock.sleep(takesMs, signal);
+    if (failure) throw failure;
+    return { hasBody: true, hasTag: hold, changed: false, holds: undefined, dueInMs: undefined, ...result };
+  };
+  const onFailure = (error: unknown): void => void failures.push(error);
+  const follower = new ListFollower({ clock, random: random satisfies Random, intervalMs, wait: hold, list, onFailure });
+  onTestFinished(() => follower[Symbol.asyncDispose]());
+  return { follower, clock, at, waits, failures };
+}
+
+const broken = { failure: new TransientError("list_no_dup", "reset") };
+
+test("lists once per interval, measured from start to start", async () => {
+  const { clock, at } = follow([{ takesMs: 2_000 }]);
+  await clock.advance(185_000);
+  expect(at).toEqual([0, 60_000, 120_000, 180_000]);
+});
+
+test("varies the interval by 10 %", async () => {
+  const shortest = follow([{}], { random: () => 0 });
+  const longest = follow([{}], { random: () => 0.999_999 });
+  for (const { clock } of [shortest, longest]) await clock.advance(70_000);
+  expect([shortest.at[1], Math.round(longest.at[1] ?? 0)]).toEqual([54_000, 66_000]);
+});
+
+test("lists before the interval ends when a change is known, never later", async () => {
+  const { clock, at } = follow([{ dueInMs: 5_000 }, { dueInMs: 90_000 }]);
+  await clock.advance(65_000);
+  expect(at).toEqual([0, 5_000, 65_000]);
+});
+
+test("soon() lists a second after the last list at the earliest, and restarts the interval", async () => {
+  const { follower, clock, at } = follow([{}]);
+  await clock.advance(0);
+  for (let call = 0; call < 10; call += 1) follower.soon();
+  await clock.advance(10_000);
+  follower.soon();
+  await clock.advance(60_000);
+  expect(at).toEqual([0, 1_000, 10_000, 70_000]);
+});
+
+test("soon() during a list is followed by another one", async () => {
+  const { follower, clock, at } = follow([{ takesMs: 500 }]);
+  await clock.advance(100);
+  follower.soon();
+  await clock.advance(30_000);
+  expect(at).toEqual([0, 1_500]);
+});
+
+test("failures increase the delay, are reported, and a success resets it", async () => {
+  const unreadable = { failure: new UnexpectedResponse("list_no_dup", "secrets") };
+  const { clock, at, failures } = follow([broken, unreadable, { failure: new Error("x") }, {}, broken, {}]);
+  await clock.advance(66_000);
+  expect(at).toEqual([0, 750, 2_250, 5_250, 65_250, 66_000]);
+  expect(failures).toHaveLength(4);
+});
+
+test.each<[Error, number]>([
+  [new RateLimitedError("list_no_dup", 600_000), 600_000],
+  [new AuthError("generate_access_token", "credentials", 300_000), 300_000],
+  [new TransientError("list_no_dup", "server_error", { status: 503, retryAfterMs: 20_000 }), 20_000],
+  [new TransientError("list_no_dup", "server_error", { status: 503, retryAfterMs: 100 }), 750],
+])("after %s soon() lists %d ms later, retryNow() immediately", async (failure, wait) => {
+  const { follower, clock, at } = follow([{ failure }, {}, { failure }, {}]);
+  await clock.advance(0);
+  follower.soon();
+  await clock.advance(wait);
+  expect(at).toEqual([0, wait]);
+  await clock.advance(60_000);
+  follower.retryNow();
+  await clock.advance(0);
+  expect(at).toEqual([0, wait, wait + 60_000, wait + 60_000]);
+});
+
+test("a list that was not sent does not increase the backoff", async () => {
+  const unsent = { failure: new TransientError("list_no_dup", "circuit_open", { retryAfterMs: 100 }) };
+  const { clock, at } = follow([broken, unsent, unsent, unsent, broken, {}]);
+  await clock.advance(10_000);
+  expect(at).toEqual([0, 750, 850, 950, 1_050, 2_550]);
+});
+
+test("a disposed follower never lists again, even after soon()", async () => {
+  const { follower, clock, at } = follow([{}]);
+  await clock.advance(1_000);
+  await follower[Symbol.asyncDispose]();
+  follower.soon();
+  expect(clock.pending).toBe(0);
+  await clock.advance(600_000);
+  expect(at).toEqual([0]);
+});
+
+const held = { holds: true, hasBody: false, takesMs: 50_000 };
+
+test("a vault that holds requests has one list in progress at any time", async () => {
+  const { clock, at, waits } = follow([{}, { ...held, takesMs: 1_000 }, held], { hold: true });
+  await clock.advance(300_000);
+  expect(at).toEqual([0, 1_000, 2_000, 52_000, 102_000, 152_000, 202_000, 252_000]);
+  expect(waits).toEqual([1, 1, 50, 50, 50, 50, 50, 50]);
+});
+
+test("a held request ends with the interval, so that a silent vault is noticed in time", async () => {
+  const { clock, waits } = follow([{}, { ...held, takesMs: 1_000 }, { ...held, takesMs: 5_000 }], {
+    hold: true,
+    intervalMs: 5_000,
+  });
+  await clock.advance(20_000);
+  expect(waits.slice(2)).toEqual([5, 5, 5, 5]);
+});
+
+test("a held request ends when a change is known to happen", async () => {
+  const steps = [{}, { ...held, takesMs: 1_000, dueInMs: 12_500 }, { ...held, takesMs: 13_000 }];
+  const { clock, waits } = follow(steps, { hold: true });
+  await clock.advance(10_000);
+  expect(waits).toEqual([1, 1, 13]);
+});
+
+test("a change ends the held request, and the next list follows a second later", async () => {
+  const changed = { holds: true, hasBody: true, changed: true, takesMs: 10_000 };
+  const burst = { ...changed, takesMs: 1 };
+  const { clock, at } = follow([{}, { ...held, takesMs: 1_000 }, changed, burst, burst, burst, held], { hold: true });
+  await clock.advance(17_000);
+  expect(at).toEqual([0, 1_000, 2_000, 13_000, 14_001, 15_002, 16_003]);
+});
+
+test("soon() aborts a held request, which is not a failure", async () => {
+  const { follower, clock, at, failures } = follow([{}, { ...held, takesMs: 1_000 }, held], { hold: true });
+  await clock.advance(20_000);
+  follower.soon();
+  await clock.advance(0);
+  expect([at, failures]).toEqual([[0, 1_000, 2_000, 20_000], []]);
+});
+
+test("a vault that responds at once is asked once per interval after three responses", async () => {
+  const early = { holds: true, hasBody: false };
+  const { clock, at } = follow([{}, early, early, early, early, early, held], { hold: true });
+  await clock.advance(400_000);
+  expect(at.slice(0, 8)).toEqual([0, 1_000, 2_000, 3_000, 63_000, 123_000, 183_000, 233_000]);
+});
+
+test("a vault that does not hold requests is asked again once per interval whether it does", async () => {
+  const { clock, at, waits } = follow([{}, { holds: false, hasBody: false }], { hold: true });
+  await clock.advance(200_000);
+  expect(at).toEqual([0, 1_000, 61_000, 121_000, 181_000]);
+  expect(waits).toEqual([1, 1, 1, 1, 1]);
+});
+
+test("a vault without entity tags is listed once per interval", async () => {
+  const { clock, at } = follow([{ hasTag: false }], { hold: true });
+  await clock.advance(130_000);
+  expect(at).toEqual([0, 60_000, 120_000]);
+});
