@@ -20,7 +20,7 @@ import { LoginGate } from "./vault-client/auth/login-gate.ts";
 import { connect } from "./vault-client/connect.ts";
 import type { VaultTransport } from "./vault-client/http/vault-transport.ts";
 import type { VaultObserver } from "./vault-client/observer.ts";
-import { StartGate } from "./vault-client/http/start-gate.ts";
+import { ListGate } from "./vault-client/http/list-gate.ts";
 import { ValueCache } from "./vault-client/values/value-cache.ts";
 
 /** The operator's ports and settings. Everything that it does goes through them, so that all of it can be simulated. */
@@ -130,7 +130,7 @@ function connectionFactory(
   observerOf: (key: string) => VaultObserver,
 ): ConnectionFactory {
   const valueCache = new ValueCache(config.valueCacheBytes);
-  const startGate = new StartGate(clock);
+  const listGate = new ListGate(clock);
   const logins = new LoginGate(clock);
   return ({ key, settings, credentials, loginPause, ca }, callbacks) =>
     connect({
@@ -141,7 +141,7 @@ function connectionFactory(
       loginPause,
       transport: openTransport(settings.url, ca),
       valueCache,
-      startGate,
+      listGate,
       observer: withCircuitEvents(observerOf(key), callbacks),
       clock,
       random,

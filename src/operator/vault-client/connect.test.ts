@@ -15,6 +15,7 @@ import {
   valueResponse,
 } from "../../../test/support/vault/scripted-vault.ts";
 import { passwordSource, referencesTo } from "../../../test/support/vault/vault-connection.ts";
+import { ValueCache } from "./values/value-cache.ts";
 import { operationPath } from "../../protocol/operation-paths.ts";
 
 /** Responds with the script to one token and with 401 to any other. */
@@ -174,6 +175,23 @@ test("transient failures open the circuit breaker, and a successful probe closes
   expect(observed.breakerChanges).toEqual([true, false]);
   expect(await textOf(observed, "b")).toEqual(["kept", 1]);
   expect(observed.healths.map(({ state }) => state)).toEqual(["healthy", "failing", "healthy"]);
+});
+
+test("five unreadable secrets cost neither the lists nor the other secrets anything", async () => {
+  const names = ["bad-1", "bad-2", "bad-3", "bad-4", "bad-5"];
+  const vault = (await ScriptedVault.start())
+    .on("list_no_dup", listResponse(...[...names, "good"].map((name) => listedSecret(name))))
+    .on("version_expose", (response, request) =>
+      (request.body.key_name === "good" ? valueResponse("canary") : raw("", 500))(response, request),
+    );
+  const observed = await vault.connected({ references: referencesTo([...names, "good"]), valueCache: new ValueCache(0) });
+  for (let minute = 0; minute < 15; minute += 1) {
+    for (const name of names) expect(await failureOf(textOf(observed, name))).toMatchObject({ kind: "transient" });
+    expect(await textOf(observed, "good")).toEqual(["canary", 1]);
+    await nextList(observed, 60_000);
+  }
+  expect([vault.count("list_no_dup"), observed.breakerChanges]).toEqual([16, []]);
+  expect(observed.healths.map(({ state }) => state)).toEqual(["healthy"]);
 });
 
 test("after a 429 no request is sent before its retry-after", async () => {

@@ -7,7 +7,7 @@ import type { ConnectionOptions } from "./connection-options.ts";
 import type { Connection } from "./connection.ts";
 import { CircuitBreaker } from "./http/circuit-breaker.ts";
 import { RateLimiter } from "./http/rate-limiter.ts";
-import { VaultHttp, type VaultHttpOptions } from "./http/vault-http.ts";
+import { VaultHttp } from "./http/vault-http.ts";
 import { HealthMonitor } from "./mirror/health-monitor.ts";
 import { Mirror } from "./mirror/mirror.ts";
 import { silentObserver, type VaultObserver } from "./observer.ts";
@@ -25,10 +25,9 @@ export function connect(options: ConnectionOptions): Connection {
   const { clock, random, email, timeoutMs, refreshIntervalMs: intervalMs, observer = silentObserver } = options;
   const { transport } = options;
   const untilProbe = (): number => mirror.nextInMs;
-  const isStarting = (): boolean => (mirror.snapshot?.sequence ?? 0) < LISTS_TO_START;
   const http = new VaultHttp({
     ...limits(options, observer, untilProbe),
-    gate: gateOf(options, isStarting),
+    gate: options.listGate,
     transport,
     clock,
     observer,
@@ -51,17 +50,9 @@ export function connect(options: ConnectionOptions): Connection {
     onRecreated: (names) => values.forget(names),
     onChange: options.onChange,
   });
-  const client = new VaultConnectionClient({ transport, tokens, mirror, values, health, clock });
+  const registration = options.listGate.register(intervalMs);
+  const client = new VaultConnectionClient({ transport, tokens, mirror, values, health, clock, registration });
   return client;
-}
-
-/** Lists that pass the start gate: the first one, and the one that finds out whether the vault holds requests. */
-const LISTS_TO_START = 2;
-
-function gateOf({ startGate }: ConnectionOptions, isStarting: () => boolean): VaultHttpOptions["gate"] {
-  return async (operation, signal) => {
-    if (!operation.includes("expose") && operation !== "download_file" && isStarting()) await startGate.enter(signal);
-  };
 }
 
 function limits(

@@ -5,7 +5,7 @@ import type { Scope } from "../../protocol/scope.ts";
 import type { CredentialSource } from "./auth/credentials.ts";
 import type { AccountLogins } from "./auth/login-gate.ts";
 import type { Health, LoginPause, SnapshotChange } from "./connection.ts";
-import type { StartGate } from "./http/start-gate.ts";
+import type { ListGate } from "./http/list-gate.ts";
 import type { VaultTransport } from "./http/vault-transport.ts";
 import type { VaultObserver } from "./observer.ts";
 import type { ValueCache } from "./values/value-cache.ts";
@@ -36,7 +36,7 @@ export interface ConnectionOptions {
   /** May be shared by many connections; each sees only its own entries. */
   readonly valueCache: ValueCache;
   /** Shared by all connections of the process. */
-  readonly startGate: StartGate;
+  readonly listGate: ListGate;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

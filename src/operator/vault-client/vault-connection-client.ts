@@ -22,6 +22,8 @@ export interface VaultConnectionClientOptions {
   readonly values: ValueFetcher;
   readonly health: HealthMonitor;
   readonly clock: Clock;
+  /** Counts the connection at the gate of all lists. */
+  readonly registration: Disposable;
 }
 
 /** A connection made of its parts, which it owns: it polls the list from its construction until it is disposed. */
@@ -32,12 +34,14 @@ export class VaultConnectionClient implements Connection {
   readonly #values: ValueFetcher;
   readonly #health: HealthMonitor;
   readonly #clock: Clock;
+  readonly #registration: Disposable;
   #references: References = { secrets: new Set(), files: new Set() };
   /** Lists when a login for new names is due. */
   #namesTimer: Timer | undefined;
 
-  constructor({ transport, tokens, mirror, values, health, clock }: VaultConnectionClientOptions) {
+  constructor({ transport, tokens, mirror, values, health, clock, registration }: VaultConnectionClientOptions) {
     this.#clock = clock;
+    this.#registration = registration;
     this.#transport = transport;
     this.#tokens = tokens;
     this.#mirror = mirror;
@@ -103,6 +107,7 @@ export class VaultConnectionClient implements Connection {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#namesTimer?.[Symbol.dispose]();
+    this.#registration[Symbol.dispose]();
     this.#values[Symbol.dispose]();
     await this.#mirror[Symbol.asyncDispose]();
     await this.#transport[Symbol.asyncDispose]();

@@ -7,7 +7,7 @@ import type { ConnectionOptions } from "../../../src/operator/vault-client/conne
 import type { CredentialSource } from "../../../src/operator/vault-client/auth/credentials.ts";
 import { LoginGate } from "../../../src/operator/vault-client/auth/login-gate.ts";
 import { connect } from "../../../src/operator/vault-client/connect.ts";
-import { StartGate } from "../../../src/operator/vault-client/http/start-gate.ts";
+import { ListGate } from "../../../src/operator/vault-client/http/list-gate.ts";
 import { UndiciTransport } from "../../../src/operator/vault-client/http/undici-transport.ts";
 import { ValueCache } from "../../../src/operator/vault-client/values/value-cache.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
@@ -62,7 +62,7 @@ export function observeConnection({ url, references, ...options }: ObserveOption
     timeoutMs: 10_000,
     requestsPerSecond: 100,
     valueCache: new ValueCache(1_000_000),
-    startGate: new StartGate(clock),
+    listGate: new ListGate(clock),
     random: () => 0.5,
     logger: silentLogger,
     observer: {

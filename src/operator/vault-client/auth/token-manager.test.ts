@@ -17,6 +17,7 @@ import { CircuitBreaker } from "../http/circuit-breaker.ts";
 import { AuthError } from "../vault-error.ts";
 import { VaultHttp } from "../http/vault-http.ts";
 import { silentObserver } from "../observer.ts";
+import { ListGate } from "../http/list-gate.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import { unlimitedScope } from "../../../protocol/scope.ts";
 import { LoginGate } from "./login-gate.ts";
@@ -54,7 +55,7 @@ async function world(logins: Script[], refreshes: Script[] = [], chance = 0.5): 
     transport,
     breaker,
     limiter: new RateLimiter(1_000, clock),
-    gate: () => Promise.resolve(),
+    gate: new ListGate(clock),
     clock,
     observer: silentObserver,
   });

@@ -13,6 +13,7 @@ import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import { operationPath } from "../../../protocol/operation-paths.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
 import { VaultHttp } from "./vault-http.ts";
+import { ListGate } from "./list-gate.ts";
 import { RateLimiter } from "./rate-limiter.ts";
 import type { VaultRequest } from "./vault-transport.ts";
 
@@ -38,7 +39,7 @@ async function world(
     valueCacheRead: () => undefined,
   };
   const http = new VaultHttp({
-    gate: () => Promise.resolve(),
+    gate: new ListGate(clock),
     transport,
     breaker,
     limiter: new RateLimiter(1, clock),

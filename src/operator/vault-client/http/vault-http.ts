@@ -3,16 +3,19 @@ import type { Operation } from "../../../protocol/operation-paths.ts";
 import { isVaultError, RateLimitedError } from "../vault-error.ts";
 import type { RequestOutcome, VaultObserver } from "../observer.ts";
 import type { CircuitBreaker } from "./circuit-breaker.ts";
+import type { ListGate } from "./list-gate.ts";
 import type { RateLimiter } from "./rate-limiter.ts";
 import { responseError } from "./response-error.ts";
 import type { VaultRequest, VaultResponse, VaultTransport } from "./vault-transport.ts";
+
+const PACED: ReadonlySet<Operation> = new Set(["list_no_dup", "list_file", "generate_access_token", "refresh_token"]);
 
 export interface VaultHttpOptions {
   readonly transport: VaultTransport;
   readonly breaker: CircuitBreaker;
   readonly limiter: RateLimiter;
-  /** Waits until the request may be sent, in addition to the limiter. */
-  readonly gate: (operation: Operation, signal: AbortSignal) => Promise<void>;
+  /** Passes logins and lists of all connections. */
+  readonly gate: ListGate;
   readonly clock: Clock;
   readonly observer: VaultObserver;
 }
@@ -41,7 +44,7 @@ export class VaultHttp {
     const { breaker, limiter, gate } = this.#options;
     const { operation, signal } = request;
     breaker.admit(operation);
-    await gate(operation, signal);
+    if (PACED.has(operation)) await gate.enter(signal);
     await limiter.take(signal);
     // What was learned while this request waited counts too.
     breaker.admit(operation);

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { operationPath } from "../../../protocol/operation-paths.ts";
 import { referencesTo } from "../../../../test/support/vault/vault-connection.ts";
 import { json, raw } from "../../../../test/support/vault/scripted-server.ts";
 import {
@@ -71,6 +72,88 @@ test("files are listed only while one is referenced", async () => {
   await nextList(observed, 60_000);
   expect(vault.count("list_file")).toBe(1);
   expect(observed.connection.snapshot?.fileCount).toBeUndefined();
+});
+
+test("a referenced name that the last list does not cover is listed once, without a condition", async () => {
+  const secrets = { secrets: [listedSecret("a"), listedSecret("c")] };
+  const vault = (await ScriptedVault.start()).on("list_no_dup", json(secrets, 200, { etag: '"1"' }));
+  const observed = await vault.connected({ references: referencesTo(["a"]) });
+  const { connection } = observed;
+  expect([connection.snapshot?.covers("secret", "a"), connection.snapshot?.covers("secret", "c")]).toEqual([true, false]);
+  expect([connection.snapshot?.secretCount, connection.snapshot?.secrets("c")]).toEqual([2, []]);
+  for (const names of [
+    ["a", "c"],
+    ["a", "c", "d"],
+    ["a", "d"],
+  ])
+    connection.setReferences(referencesTo(names));
+  await nextList(observed, 1_000);
+  expect(vault.server.to(operationPath.list_no_dup).map(({ headers }) => headers["if-none-match"])).toEqual([
+    undefined,
+    undefined,
+  ]);
+  expect([connection.snapshot?.covers("secret", "d"), connection.snapshot?.secrets("d")]).toEqual([true, []]);
+  // Whoever waits for the name is notified, although it does not exist.
+  expect(observed.changes).toEqual([
+    { secrets: ["a"], files: [] },
+    { secrets: ["d"], files: [] },
+  ]);
+  connection.setReferences(referencesTo(["a"]));
+  await observed.clock.advance(58_000);
+  expect(vault.count("list_no_dup")).toBe(2);
+});
+
+test("names that are referenced before the first response need no second list", async () => {
+  const vault = (await ScriptedVault.start()).on("list_no_dup", listResponse(listedSecret("late")));
+  const observed = vault.connect({ references: referencesTo([]) });
+  observed.connection.setReferences(referencesTo(["late"]));
+  await requestsEnded(observed, "list_no_dup", 1);
+  await observed.clock.advance(59_000);
+  expect([vault.count("list_no_dup"), recordOf(observed, "late").version]).toEqual([1, 1]);
+});
+
+test("delete times of secrets that no resource refers to cause no list", async () => {
+  const start = Date.UTC(2026, 10, 21);
+  const short = Array.from({ length: 50 }, (_, at) => listedSecret(`build-${at}`, 1, { delete_at: start + at * 1_000 }));
+  const vault = (await ScriptedVault.start()).on("list_no_dup", listResponse(listedSecret("a"), ...short));
+  const observed = await vault.connected();
+  await observed.clock.advance(59_000);
+  expect(vault.count("list_no_dup")).toBe(1);
+});
+
+test("delete times of referenced secrets cause at most ten lists per interval", async () => {
+  const start = Date.UTC(2026, 10, 21);
+  const names = Array.from({ length: 50 }, (_, at) => `build-${at}`);
+  const short = names.map((name, at) => listedSecret(name, 1, { delete_at: start + at * 1_000 }));
+  const vault = (await ScriptedVault.start()).on("list_no_dup", listResponse(...short));
+  const observed = await vault.connected({ references: referencesTo(names) });
+  for (let second = 0; second < 60; second += 1) await observed.clock.advance(1_000);
+  expect(vault.count("list_no_dup")).toBeLessThanOrEqual(11);
+});
+
+test.each(["data", "result", "results", "items", "list", "records"])(
+  "an empty list under %s instead of a full one counts only when the next list says the same",
+  async (name) => {
+    const full = listResponse(listedSecret("a"));
+    const empty = json({ message: "ok", [name]: [] });
+    const vault = (await ScriptedVault.start()).on("list_no_dup", full, empty, full, empty, empty);
+    const observed = await vault.connected();
+    await nextList(observed, 60_000);
+    expect(observed.connection.health).toMatchObject({ state: "failing", error: { kind: "unexpected-response" } });
+    await nextList(observed, 750);
+    expect([observed.connection.health.state, recordOf(observed, "a").version]).toEqual(["healthy", 1]);
+    await nextList(observed, 60_000);
+    expect(recordOf(observed, "a").version).toBe(1);
+    await nextList(observed, 750);
+    expect([observed.connection.health.state, observed.connection.snapshot?.secrets("a")]).toEqual(["healthy", []]);
+  },
+);
+
+test("an empty list under its own name counts immediately", async () => {
+  const vault = (await ScriptedVault.start()).on("list_no_dup", listResponse(listedSecret("a")), listResponse());
+  const observed = await vault.connected();
+  await nextList(observed, 60_000);
+  expect([observed.connection.health.state, observed.connection.snapshot?.secretCount]).toEqual(["healthy", 0]);
 });
 
 test("a failed list of files keeps the files and does not delay the secrets", async () => {
