@@ -83,8 +83,8 @@ export class Controllers implements AsyncDisposable {
       VaultFile: { source: fileSource, resources: reflectors.files.store },
     };
     const stores = { Secret: reflectors.targetSecrets.store, ConfigMap: reflectors.targetConfigMaps.store };
-    const targets = new TargetRecords(stores, clock);
-    const writer = new TargetWriter({ api, targets, contentKey });
+    const targets = new TargetRecords({ stores, clock, onUnseen: (key) => this.#sync.targetUnseen(key) });
+    const writer = new TargetWriter({ api, targets, contentKey, clock });
     const onTargetWritten = (key: string): void => this.#sync.targetWritten(key);
     const reconciler = new SyncReconciler({ ...options, kinds, connections: this.connections, targets, writer, onTargetWritten });
     const onReferencesChange = (connection: string): void => this.#onReferencesChange(connection);

@@ -37,7 +37,7 @@ export const reasons = {
     "Check that spec.url of the VaultConnection leads to the vault, not to a proxy or a login page, and that this release supports the version of the vault.",
   ),
   SourceSuspicious: stalled(
-    "The new version is empty and the stored one is not. Create a new version, or accept the empty one with the annotation vaultsync.dev/accept: <name>@<version>.",
+    "The new version is empty and the stored one is not, or the same version has other bytes than before. Create a new version, or accept this one with the annotation vaultsync.dev/accept: <name>@<version>.",
   ),
   InvalidSpec: stalled("Correct the field named in the message."),
   InvalidKey: stalled("Set files[].key to a key of letters, digits, '-', '_' and '.'."),
@@ -45,7 +45,10 @@ export const reasons = {
   TargetConflict: stalled("Another object has the name of the target. Choose another target.name, or delete that object."),
   TargetForbidden: transient("Grant the operator's ServiceAccount the permission named in the message."),
   TargetImmutable: stalled("The target is immutable or has another type. Delete it; the operator recreates it."),
-  TargetRejected: stalled("The API server or an admission policy rejected the target. See the message."),
+  TargetRejected: stalled("The API server or an admission policy rejected or changed the target. See the message."),
+  TargetContested: stalled(
+    "Another writer changes the target each time the operator repairs it. Stop it, or choose another target.name.",
+  ),
   QuotaExceeded: transient("Raise the quota of the namespace, or free some of it."),
 } as const satisfies Record<string, ReasonInfo>;
 

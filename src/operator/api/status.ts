@@ -28,7 +28,7 @@ export const MAX_STATUS_ITEMS = 64;
 
 /** Fields of an item in the status, in addition to its names. */
 const itemFacts = {
-  version: z.int().optional().describe("Version stored in the target."),
+  version: z.int().optional().describe("Version stored in the target, or the last one if the target does not exist."),
   latest: z.int().optional().describe("Latest version in the vault's list."),
   expiresAt: timestamp.optional().describe("Time at which this version expires."),
   deleteAt: timestamp.optional().describe("Time at which the vault removes the source."),
@@ -57,6 +57,10 @@ function syncStatus<T extends z.ZodType>(item: T) {
       .object({
         kind: z.string().describe("Kind of the target: Secret or ConfigMap."),
         name: z.string().describe("Name of the target, in the same namespace."),
+        resourceVersion: z
+          .string()
+          .optional()
+          .describe("resourceVersion of the target after the last write; while it is unchanged, the target is not read again."),
       })
       .optional()
       .describe("Target that was last in sync; before the first sync, the one that the spec names."),

@@ -1,7 +1,8 @@
+import { createHash } from "node:crypto";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Redacted } from "../../lib/redacted.ts";
-import { byKey, type Content, contentDigest, readContent, renderContent, sizeOf } from "./content.ts";
+import { byKey, bytesDigest, type Content, contentDigest, readContent, renderContent } from "./content.ts";
 import type { TargetKind } from "./sync-resource.ts";
 import type { SyncedKey } from "./target.ts";
 
@@ -136,22 +137,10 @@ test.each<[string, Record<string, unknown>]>([
   for (const kind of KINDS) expect(plain(readContent(kind, object))).toEqual([]);
 });
 
-test("sizeOf returns the size of the values only", () => {
-  expect(
-    sizeOf(
-      new Map([
-        ["a-long-key", bytes(1, 2)],
-        ["b", bytes()],
-        ["c", bytes(0)],
-      ]),
-    ),
-  ).toBe(3);
-  expect(sizeOf(new Map())).toBe(0);
-});
-
 describe("contentDigest", () => {
   const key = new Redacted(text("key of the installation"));
-  const digest = (given: Content): string => contentDigest(key, { type: "Opaque", content: given, synced: new Map() });
+  const keysOf = (given: Content, by = key) => new Map([...given].map(([name, value]) => [name, bytesDigest(by, value)]));
+  const digest = (given: Content): string => contentDigest(key, { type: "Opaque", keys: keysOf(given), synced: new Map() });
 
   test("is independent of the order of the keys", () => {
     fc.assert(
@@ -231,7 +220,7 @@ describe("contentDigest", () => {
       [["b", { version: 1, source: "s" }]],
     ];
     const digests = ["Opaque", "kubernetes.io/tls", undefined].flatMap((type) =>
-      claims.map((claimed) => contentDigest(key, { type, content: given, synced: new Map(claimed) })),
+      claims.map((claimed) => contentDigest(key, { type, keys: keysOf(given), synced: new Map(claimed) })),
     );
     expect(new Set(digests).size).toBe(digests.length);
   });
@@ -239,7 +228,15 @@ describe("contentDigest", () => {
   test("differs for another HMAC key and from a plain hash", () => {
     const given: Content = new Map([["a", text("hunter2")]]);
     const other = new Redacted(text("another"));
-    expect(contentDigest(other, { type: "Opaque", content: given, synced: new Map() })).not.toBe(digest(given));
+    expect(contentDigest(other, { type: "Opaque", keys: keysOf(given, other), synced: new Map() })).not.toBe(digest(given));
     expect(digest(given)).toMatch(/^[\w-]{43}$/);
+  });
+
+  test("of the bytes of one key contains their size and neither the bytes nor a plain hash of them", () => {
+    const one = bytesDigest(key, text("hunter2"));
+    expect(one).toEqual({ digest: expect.stringMatching(/^[\w-]{43}$/), size: 7 });
+    expect(one.digest).not.toBe(createHash("sha256").update("hunter2").digest("base64url"));
+    expect(bytesDigest(key, text("hunter3")).digest).not.toBe(one.digest);
+    expect(bytesDigest(new Redacted(text("another")), text("hunter2")).digest).not.toBe(one.digest);
   });
 });

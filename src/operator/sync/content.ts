@@ -9,28 +9,46 @@ export type Content = ReadonlyMap<string, Uint8Array>;
 /** Compares entries by the code units of their keys, independently of the locale. */
 export const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : a > b ? 1 : 0);
 
+/** Identifies the bytes of one key without storing them. */
+export interface BytesDigest {
+  /** HMAC of the bytes under the key of the installation. */
+  readonly digest: string;
+  readonly size: number;
+}
+
+/** Returns the digest of the bytes of one key. */
+export function bytesDigest(key: Redacted<Uint8Array>, bytes: Uint8Array): BytesDigest {
+  return {
+    digest: createHmac("sha256", key.reveal()).update("bytes:").update(bytes).digest("base64url"),
+    size: bytes.byteLength,
+  };
+}
+
 /** Everything that the digest of a target covers. */
 export interface DigestInput {
   /** Type of a Secret; `undefined` for a ConfigMap. */
   readonly type: string | undefined;
-  readonly content: Content;
+  /** The digest of each key. */
+  readonly keys: ReadonlyMap<string, BytesDigest>;
   /** The origin that the annotations claim for each key. */
   readonly synced: ReadonlyMap<string, SyncedKey>;
 }
 
 /**
  * Returns the base64url HMAC-SHA256 of a target under the key of the installation. It covers what the annotations claim, so that an
- * edited version or source is noticed like an edited value. Each text and value is prefixed with its length, and each list with its
- * size, so that different targets never produce the same input. A plain hash would let a reader of the metadata guess short values.
+ * edited version or source is noticed like an edited value. It is computed from the digests of the keys, so that a change of one key
+ * does not require the bytes of the others. Each text is prefixed with its length, and each list with its size, so that different
+ * targets never produce the same input. A plain hash would let a reader of the metadata guess short values.
  */
-export function contentDigest(key: Redacted<Uint8Array>, { type = "", content, synced }: DigestInput): string {
+export function contentDigest(key: Redacted<Uint8Array>, { type = "", keys, synced }: DigestInput): string {
   const hmac = createHmac("sha256", key.reveal());
   const add = (text: string): void => void hmac.update(`${Buffer.byteLength(text)}:${text}`);
+  hmac.update("target:");
   add(type);
-  hmac.update(`${content.size}:`);
-  for (const [name, bytes] of [...content].sort(byKey)) {
+  hmac.update(`${keys.size}:`);
+  for (const [name, { digest }] of [...keys].sort(byKey)) {
     add(name);
-    hmac.update(`${bytes.byteLength}:`).update(bytes);
+    add(digest);
   }
   for (const [name, claim] of [...synced].sort(byKey)) {
     add(name);
@@ -39,21 +57,6 @@ export function contentDigest(key: Redacted<Uint8Array>, { type = "", content, s
   }
   return hmac.digest("base64url");
 }
-
-/** Reports whether two contents have the same keys and bytes. */
-export function isSameContent(one: Content, other: Content): boolean {
-  return one.size === other.size && [...one].every(([key, bytes]) => isSameBytes(bytes, other.get(key)));
-}
-
-const isSameBytes = (one: Uint8Array, other: Uint8Array | undefined): boolean =>
-  other !== undefined && Buffer.compare(one, other) === 0;
-
-/** Returns the number of bytes of all values. */
-export const sizeOf = (content: Content): number => {
-  let total = 0;
-  for (const bytes of content.values()) total += bytes.byteLength;
-  return total;
-};
 
 /** Keeps a byte order mark, which is part of the content. */
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

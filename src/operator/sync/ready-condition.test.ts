@@ -48,7 +48,7 @@ test.each<[Resolution["state"], string, string]>([
   [
     "regressed",
     "VersionRegressed",
-    "db went back from version 5 to 3; the target keeps version 5. To accept version 3, set the annotation vaultsync.dev/accept=db@3",
+    "db went back from version 5 to 3; the lower version is not written. To accept version 3, set the annotation vaultsync.dev/accept=db@3",
   ],
   [
     "missing",

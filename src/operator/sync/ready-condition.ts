@@ -36,7 +36,7 @@ function explain(problem: Problem): string {
       return `${source} has no version ${problem.version}, the latest is ${problem.candidate.latest}: set version to an existing version or to latest`;
     case "regressed":
       return (
-        `${source} went back from version ${problem.syncedVersion} to ${problem.candidate.latest}; the target keeps version ${problem.syncedVersion}. ` +
+        `${source} went back from version ${problem.syncedVersion} to ${problem.candidate.latest}; the lower version is not written. ` +
         `To accept version ${problem.candidate.latest}, set the annotation vaultsync.dev/accept=${source}@${problem.candidate.latest}`
       );
     case "missing":

@@ -8,7 +8,7 @@ interface ReconcilingCondition {
   readonly message: string;
 }
 
-/** What one reconcile found and did: everything that the status, the events and the log entry are computed from. */
+/** Findings and effects of one reconcile: everything that the status, the events and the log entry are computed from. */
 export interface Report {
   /** `undefined`: Ready stays unchanged, because nothing new is known. */
   readonly readyCondition: ReadyCondition | undefined;
@@ -17,6 +17,8 @@ export interface Report {
   readonly effect: "none" | "created" | "updated" | "repaired" | "deleted";
   /** The bytes of the target differ from before; a new version may have the same bytes. */
   readonly changed: boolean;
+  /** resourceVersion of the target, if this reconcile left it with the content that its annotations claim. */
+  readonly verified: string | undefined;
   /** Version by key of the target, as far as known. */
   readonly versions: ReadonlyMap<string, number>;
   /** `undefined`: the items stay unchanged. */
@@ -34,6 +36,7 @@ export function reportOf(readyCondition: ReadyCondition | undefined, changes: Pa
     reconciling: undefined,
     effect: "none",
     changed: false,
+    verified: undefined,
     versions: new Map(),
     resolutions: undefined,
     connection: undefined,

@@ -35,6 +35,8 @@ export interface Candidate {
 export interface Remembered {
   /** Origin of the bytes that the target contains under the key of the item. */
   readonly synced: SyncedKey | undefined;
+  /** Version that the target had last, according to the status: also if the target was deleted since. */
+  readonly served?: number | undefined;
   /** According to the last status, those bytes belong to an entry of the same name. */
   readonly sameName?: boolean | undefined;
   /** The `delete_time` of the source according to the last list of this very connection that contained it. */
@@ -96,9 +98,9 @@ export function resolveItem(
     const exists = chosen.sizes === undefined ? item.version <= chosen.latest : chosen.sizes.has(item.version);
     return { state: exists ? "found" : "no-version", item, candidate: chosen, version: item.version };
   }
-  const wentBack = synced?.source === id && synced.version > chosen.latest;
-  if (wentBack && !isAccepted(resource, item, chosen.latest)) {
-    return { state: "regressed", item, candidate: chosen, syncedVersion: synced.version };
+  const syncedVersion = synced === undefined ? remembered.served : synced.source === id ? synced.version : undefined;
+  if (syncedVersion !== undefined && syncedVersion > chosen.latest && !isAccepted(resource, item, chosen.latest)) {
+    return { state: "regressed", item, candidate: chosen, syncedVersion };
   }
   return { state: "found", item, candidate: chosen, version: chosen.latest };
 }

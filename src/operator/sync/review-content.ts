@@ -1,30 +1,33 @@
-import { type Content, sizeOf } from "./content.ts";
-import { MAX_TARGET_BYTES, tooLarge } from "./decide.ts";
-import { isAccepted, type SyncResource } from "./sync-resource.ts";
+import type { BytesDigest } from "./content.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
+import { isAccepted, type SyncItem, type SyncResource } from "./sync-resource.ts";
+import type { SyncedKey } from "./target.ts";
+
+/** The bytes of one key of a target and where they come from. */
+export interface KeyState extends BytesDigest {
+  readonly synced: SyncedKey;
+}
 
 /**
- * Checks the complete content before it is written. Returns a reason to keep the current content instead, or `undefined`.
- * A value that becomes empty with a new version is rejected until a user accepts it, because that is how a broken vault appears.
- * `fetched` has the versions by key that the target did not contain before.
+ * Checks the bytes of one key before they replace those that the target had. Returns a reason to keep these instead, or
+ * `undefined`. A value that becomes empty with a new version, or that changes without one, is rejected until a user accepts the
+ * version: that is how a broken vault and a restored backup appear. See docs/design/engine.md#identity-of-target-bytes.
  */
-export function reviewContent(
+export function reviewKey(
   resource: SyncResource,
-  fetched: ReadonlyMap<string, number>,
-  content: Content,
-  current: Content,
+  item: SyncItem,
+  fetched: KeyState,
+  before: KeyState | undefined,
 ): ReadyCondition | undefined {
-  for (const item of resource.items) {
-    const version = fetched.get(item.targetKey);
-    const emptied = content.get(item.targetKey)?.byteLength === 0 && (current.get(item.targetKey)?.byteLength ?? 0) > 0;
-    if (emptied && version !== undefined && !isAccepted(resource, item, version)) {
-      return notReady(
-        "SourceSuspicious",
-        `version ${version} of ${item.source} is empty and the stored version is not; the target keeps its content. ` +
-          `To accept the empty version, set the annotation vaultsync.dev/accept=${item.source}@${version}`,
-      );
-    }
+  const { version, source, createdAt } = fetched.synced;
+  if (before === undefined || fetched.digest === before.digest || isAccepted(resource, item, version)) return undefined;
+  const isSame = version === before.synced.version && source === before.synced.source && createdAt === before.synced.createdAt;
+  const accept = `set the annotation vaultsync.dev/accept=${item.source}@${version}`;
+  if (isSame) {
+    const message = `version ${version} of ${item.source} has other bytes than before, although a version never changes; the target is left unchanged. To accept them, ${accept}`;
+    return notReady("SourceSuspicious", message);
   }
-  const bytes = sizeOf(content);
-  return bytes > MAX_TARGET_BYTES ? tooLarge(bytes) : undefined;
+  if (fetched.size > 0 || before.size === 0) return undefined;
+  const message = `version ${version} of ${item.source} is empty and the stored version is not; the target keeps its content. To accept the empty version, ${accept}`;
+  return notReady("SourceSuspicious", message);
 }

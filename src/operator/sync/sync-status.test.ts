@@ -33,6 +33,7 @@ function report(changes: Partial<StatusInput> = {}): StatusInput {
     readyCondition: READY,
     reconciling: undefined,
     effect: "none",
+    verified: undefined,
     staleSince: undefined,
     connection: "connection",
     resolutions: [found()],
@@ -233,17 +234,6 @@ describe("nextStatus syncedAt", () => {
     expect(next({}).syncedAt).toBe(TIMESTAMP);
     expect(next({}, { readyCondition: notReady("SourceMissing", "x") })).not.toHaveProperty("syncedAt");
     expect(next({}, { readyCondition: undefined })).not.toHaveProperty("syncedAt");
-  });
-});
-
-describe("nextStatus target", () => {
-  const elsewhere = syncResource([a], { target: { kind: "Secret", name: "elsewhere", type: "Opaque" } });
-
-  test("is the last target in sync, until another one is", () => {
-    const waiting = next(synced, { resource: elsewhere, readyCondition: notReady("TargetConflict", "x") });
-    expect(waiting.target?.name).toBe("db");
-    expect(next(waiting, { resource: elsewhere, readyCondition: undefined }).target?.name).toBe("db");
-    expect(next(waiting, { resource: elsewhere }).target?.name).toBe("elsewhere");
   });
 });
 

@@ -118,16 +118,45 @@ function factsOf(resolution: Resolution, version: number | undefined): ItemFacts
   });
 }
 
-function itemStatus(
-  kind: SyncResource["kind"],
-  resolution: Resolution,
-  version: number | undefined,
-): SecretItemStatus | FileItemStatus {
+/** Returns the version in the target; if there is no target, the one that it had last, so that a later one cannot be lower. */
+function lastVersion(before: SyncStatus, { versions, connection }: StatusInput, { state, item }: Resolution): number | undefined {
+  const current = versions.get(item.targetKey);
+  if (current !== undefined || state === "removed" || before.connection !== connection) return current;
+  return earlierItem(before, item)?.version;
+}
+
+function itemStatus(before: SyncStatus, input: StatusInput, resolution: Resolution): SecretItemStatus | FileItemStatus {
   const { targetKey, source } = resolution.item;
-  const facts = factsOf(resolution, version);
-  return kind === "VaultSecret"
+  const facts = factsOf(resolution, lastVersion(before, input, resolution));
+  return input.resource.kind === "VaultSecret"
     ? { secretKey: targetKey, key: source, ...facts }
     : { key: targetKey, filename: source, ...facts };
+}
+
+/**
+ * Returns the target that was in sync last, until another one is: it exists, and has to be removed then. Its resourceVersion is
+ * that of the last write, or of the last verified state if there was none, for this generation of the spec.
+ */
+function targetStatus(before: SyncStatus, { resource, verified, effect }: StatusInput, generation: number): SyncStatus["target"] {
+  const { kind, name } = resource.target;
+  const isSame = before.target?.kind === kind && before.target.name === name && before.observedGeneration === generation;
+  const known = isSame && effect === "none" ? before.target?.resourceVersion : undefined;
+  if (verified !== undefined) return { kind, name, resourceVersion: known ?? verified };
+  if (before.target === undefined) return { kind, name };
+  return { kind: before.target.kind, name: before.target.name, ...(known !== undefined && { resourceVersion: known }) };
+}
+
+/**
+ * Reports whether the content of this state of the target was verified for this generation of the spec, so that it need not be read
+ * after a restart.
+ */
+export function isVerifiedBy(
+  { target, observedGeneration }: SyncStatus,
+  resource: SyncResource,
+  resourceVersion: string,
+): boolean {
+  const isTarget = target?.kind === resource.target.kind && target.name === resource.target.name;
+  return isTarget && observedGeneration === resource.generation && target.resourceVersion === resourceVersion;
 }
 
 /**
@@ -135,13 +164,12 @@ function itemStatus(
  * docs/design/status.md#status-writes.
  */
 export function nextStatus(before: SyncStatus, input: StatusInput): object {
-  const { resource, readyCondition, resolutions, versions, changed, now } = input;
+  const { resource, readyCondition, reconciling, resolutions, changed, now } = input;
   const timestamp = new Date(now).toISOString();
-  const generation = readyCondition === undefined ? (before.observedGeneration ?? resource.generation) : resource.generation;
+  const isAttempt = readyCondition !== undefined || reconciling !== undefined;
+  const generation = isAttempt ? resource.generation : (before.observedGeneration ?? resource.generation);
   const keep: readonly string[] = untouched(input);
-  const items = resolutions
-    ?.slice(0, MAX_STATUS_ITEMS)
-    .map((one) => itemStatus(resource.kind, one, versions.get(one.item.targetKey)));
+  const items = resolutions?.slice(0, MAX_STATUS_ITEMS).map((one) => itemStatus(before, input, one));
   const omitted = resolutions === undefined ? before.itemsOmitted : resolutions.length - (items?.length ?? 0);
   const synced = changed || (readyCondition?.ready === true && before.syncedAt === undefined);
   return defined({
@@ -150,11 +178,7 @@ export function nextStatus(before: SyncStatus, input: StatusInput): object {
       ...(before.conditions ?? []).filter(({ type }) => keep.includes(type)),
       ...mergeConditions(before.conditions, conditionsNow(input), generation, timestamp),
     ],
-    // The target that was in sync last, until another one is: it exists, and has to be removed then.
-    target: (readyCondition?.ready === true ? undefined : before.target) ?? {
-      kind: resource.target.kind,
-      name: resource.target.name,
-    },
+    target: targetStatus(before, input, generation),
     connection: resolutions === undefined ? before.connection : input.connection,
     items: items ?? before.items,
     itemsOmitted: omitted === 0 ? undefined : omitted,
@@ -164,5 +188,6 @@ export function nextStatus(before: SyncStatus, input: StatusInput): object {
 
 /** Reports whether the last reconcile of this generation found the target in sync. */
 export function wasReady(status: SyncStatus, generation: number): boolean {
-  return status.observedGeneration === generation && findCondition(status.conditions, "Ready")?.status === "True";
+  const ready = findCondition(status.conditions, "Ready");
+  return ready?.status === "True" && ready.observedGeneration === generation;
 }

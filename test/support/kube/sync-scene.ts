@@ -139,7 +139,7 @@ export class SyncScene {
 
   #start(): SyncReconciler {
     const { api, clock } = this;
-    const targets = new TargetRecords(this.#targets, clock);
+    const targets = new TargetRecords({ stores: this.#targets, clock, onUnseen: () => undefined });
     const contentKey = new Redacted(new TextEncoder().encode("key of the installation"));
     return new SyncReconciler({
       kinds: {
@@ -148,7 +148,7 @@ export class SyncScene {
       },
       connections: { get: (key) => this.#connections.get(key) ?? { state: "absent" } },
       targets,
-      writer: new TargetWriter({ api, targets, contentKey }),
+      writer: new TargetWriter({ api, targets, contentKey, clock }),
       onTargetWritten: () => undefined,
       api,
       events: { record: () => undefined },

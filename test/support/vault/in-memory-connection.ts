@@ -48,16 +48,16 @@ export class InMemoryConnection implements Connection {
     if (changed) this.#callbacks.onHealth(this.health);
   }
 
-  setReferences(): void {}
+  setReferences(..._references: readonly unknown[]): void {}
   pollSoon(): void {}
   credentialsChanged(): void {}
   updateCa(): void {}
 
-  secretValue(): Promise<SecretValue> {
+  secretValue(..._request: readonly unknown[]): Promise<SecretValue> {
     return Promise.reject(new Error("this connection has no vault"));
   }
 
-  fileContent(): Promise<FileContent> {
+  fileContent(..._request: readonly unknown[]): Promise<FileContent> {
     return Promise.reject(new Error("this connection has no vault"));
   }
 

@@ -22,7 +22,6 @@ describe("vaultFailure", () => {
       "VaultUnreachable",
       7_000,
     ],
-    ["retries a rate-limited request after the requested delay", new RateLimitedError("expose", 90_000), "RateLimited", 90_000],
     [
       "retries rejected credentials after the requested delay",
       new AuthError("generate_access_token", "credentials", 300_000),
@@ -37,6 +36,12 @@ describe("vaultFailure", () => {
       condition: { ready: false, reason, message: `db: ${error.message}` },
       next: { outcome: "retry", cause: "vault", reason, atLeastMs },
     });
+  });
+
+  test("retries a rate-limited request after the requested delay, which is not in the message", () => {
+    const failure = vaultFailure(new RateLimitedError("expose", 90_000), "db");
+    expect(failure.next).toMatchObject({ outcome: "retry", reason: "RateLimited", atLeastMs: 90_000 });
+    expect(failure).toEqual({ ...vaultFailure(new RateLimitedError("expose", 5_000), "db"), next: failure.next });
   });
 
   test.each<[PermanentCode, string]>([
@@ -54,7 +59,7 @@ describe("vaultFailure", () => {
     const failure = vaultFailure(new PermanentError("expose", code), "db");
     expect(failure).toEqual({
       condition: { ready: false, reason, message: `db: ${failure.condition.message.slice(4)}` },
-      next: { outcome: "done", wait: { for: "connection", atMostMs: 60_000 } },
+      next: { outcome: "done", wait: { for: "connection", atMostMs: 600_000 } },
     });
   });
 });

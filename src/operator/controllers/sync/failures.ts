@@ -7,6 +7,9 @@ import { DONE, type Failure, lasting, retryable, waitFor } from "./sync-result.t
 /** Retry interval in milliseconds for failures whose fix the operator cannot observe, such as a permission or a quota. */
 const SLOW_RETRY_MS = 60_000;
 
+/** A rejection of the vault lasts until the spec or the list changes, which requeues the resource, or permissions do. */
+const PERMANENT_WAIT_MS = 10 * 60_000;
+
 const permanentReason: Readonly<Record<PermanentCode, Reason>> = {
   secret_not_found: "SourceMissing",
   file_not_found: "SourceMissing",
@@ -32,7 +35,8 @@ export function vaultFailure(error: VaultError, source: string): Failure {
     case "transient":
       return retryable("VaultUnreachable", message, error.retryAfterMs);
     case "rate-limited":
-      return retryable("RateLimited", message, error.retryAfterMs);
+      // Without the delay, which changes with each attempt.
+      return retryable("RateLimited", `${source}: the vault throttles the operator`, error.retryAfterMs);
     case "auth":
       return retryable("AuthFailed", message, error.retryAfterMs ?? SLOW_RETRY_MS);
     case "unexpected-response":
@@ -40,7 +44,7 @@ export function vaultFailure(error: VaultError, source: string): Failure {
     case "refused":
       return retryable("ConnectionNotReady", message, SLOW_RETRY_MS);
     case "permanent":
-      return lasting(permanentReason[error.code], message, waitFor("connection", SLOW_RETRY_MS));
+      return lasting(permanentReason[error.code], message, waitFor("connection", PERMANENT_WAIT_MS));
   }
 }
 

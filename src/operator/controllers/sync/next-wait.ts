@@ -1,14 +1,13 @@
 import type { ReconcileResult, Wait } from "../../runtime/controller.ts";
 import type { Report } from "../../sync/report.ts";
 import { EXPIRY_NOTICE_MS } from "../../sync/sync-status.ts";
-import { WATCH_LAG_MS } from "../status/own-writes.ts";
 import { TARGET_WAIT_MS } from "./sync-result.ts";
 
 /**
- * Adds to a result what a report makes it wait for: the notice before an item expires, an object that has the name of the target,
- * and the time by which the watch must have shown a write. The shortest wait counts; a retry stays unchanged.
+ * Adds to a result what a report makes it wait for: the notice before an item expires, and an object that has the name of the
+ * target. The shortest wait counts; a retry stays unchanged.
  */
-export function nextWait(next: ReconcileResult, { readyCondition, effect, resolutions }: Report, now: number): ReconcileResult {
+export function nextWait(next: ReconcileResult, { readyCondition, resolutions }: Report, now: number): ReconcileResult {
   if (next.outcome === "retry") return next;
   const waits: Wait[] = [];
   for (const resolution of resolutions ?? []) {
@@ -17,7 +16,6 @@ export function nextWait(next: ReconcileResult, { readyCondition, effect, resolu
   }
   // The watch does not show an object without the operator's label.
   if (readyCondition?.reason === "TargetConflict") waits.push({ for: "target", atMostMs: TARGET_WAIT_MS });
-  if (effect !== "none") waits.push({ for: "target", atMostMs: WATCH_LAG_MS + 1_000 });
   if (next.wait !== undefined) waits.push(next.wait);
   const [shortest] = waits.filter(({ atMostMs }) => atMostMs > 0).sort((a, b) => a.atMostMs - b.atMostMs);
   return { outcome: "done", wait: shortest };

@@ -11,9 +11,20 @@ interface CommonSpec {
   readonly suspend?: boolean | undefined;
 }
 
+/** Maximum number of commas in a name for which an annotation can accept a version. */
+const MAX_COMMAS = 8;
+
+/** Returns the pairs `name@version` of the annotation. A name may contain commas: every part that is a pair counts. */
 function accepted(object: KubeObject): Set<string> {
-  const text = object.metadata.annotations?.[ACCEPT_ANNOTATION] ?? "";
-  return new Set(text.split(",").map((pair) => pair.trim()));
+  const parts = (object.metadata.annotations?.[ACCEPT_ANNOTATION] ?? "").split(",");
+  const pairs = new Set<string>();
+  for (let start = 0; start < parts.length; start += 1) {
+    for (let end = start + 1; end <= Math.min(parts.length, start + 1 + MAX_COMMAS); end += 1) {
+      const pair = parts.slice(start, end).join(",").trim();
+      if (/@\d+$/.test(pair)) pairs.add(pair);
+    }
+  }
+  return pairs;
 }
 
 /** Parses a resource whose spec has this schema; `desiredState` derives the target and its items from the spec. */

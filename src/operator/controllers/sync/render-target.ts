@@ -6,6 +6,7 @@ import {
   SOURCES_ANNOTATION,
   VERSIONS_ANNOTATION,
 } from "../../api/names.ts";
+import type { MergePatch } from "../../kube/client/kube-api.ts";
 import {
   apiVersionOf,
   type KubeObject,
@@ -22,6 +23,7 @@ export interface Rendering {
   readonly resource: SyncResource;
   /** Descriptor of the owning resource's kind. */
   readonly owner: ResourceDescriptor;
+  /** The bytes of all keys; for a patch, of the changed keys at least. */
   readonly content: Content;
   readonly digest: string;
   readonly synced: ReadonlyMap<string, SyncedKey>;
@@ -84,4 +86,19 @@ export function renderTarget(rendering: Rendering, current: ObjectMeta | undefin
     ...(kind === "Secret" && { type: type ?? "Opaque" }),
     ...renderContent(kind, content),
   };
+}
+
+/**
+ * Returns the merge patch of a target whose other fields are right: the changed keys, `null` for the removed ones, and the operator's
+ * own label and annotations.
+ */
+export function renderPatch(rendering: Rendering, changed: readonly string[], removed: readonly string[]): MergePatch {
+  const { kind } = rendering.resource.target;
+  const content = new Map([...rendering.content].filter(([key]) => changed.includes(key)));
+  const fields: Record<string, Record<string, string | null>> = renderContent(kind, content);
+  for (const field of Object.values(fields)) {
+    // A key of a ConfigMap may move between `data` and `binaryData`.
+    for (const key of [...changed, ...removed]) if (!Object.hasOwn(field, key)) field[key] = null;
+  }
+  return { metadata: { labels: { [MANAGED_BY_LABEL]: MANAGED_BY }, annotations: annotations(rendering) }, ...fields };
 }

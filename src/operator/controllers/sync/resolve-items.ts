@@ -13,7 +13,7 @@ export interface Deadlines {
   readonly byItem: ReadonlyMap<string, number>;
 }
 
-/** What the items of a resource are resolved from. */
+/** Everything that the items of a resource are resolved from. */
 export interface ResolveInput {
   readonly source: SourceKind;
   readonly resource: SyncResource;
@@ -44,7 +44,8 @@ function rememberedOf({ before, deadlines, access, snapshot }: ResolveInput, ite
   const reported = isFollowed ? earlier?.deleteAt : undefined;
   const listed = deadlines?.connection === access.id ? deadlines.byItem.get(deadlineKey(item)) : undefined;
   const deleteAt = otherOwner ? undefined : deadlines === undefined ? reported : listed;
-  return { synced, sameName: earlier !== undefined, deleteAt, missingSince };
+  const served = before.connection === access.id ? earlier?.version : undefined;
+  return { synced, served, sameName: earlier !== undefined, deleteAt, missingSince };
 }
 
 /** Returns the deadlines to remember until the next reconcile. */

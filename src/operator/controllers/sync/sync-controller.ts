@@ -82,6 +82,11 @@ export class SyncController {
     for (const key of this.references.ofTarget(targetKey(kind, change.key))) this.queue.add(key, "drift");
   }
 
+  /** Requeues the resources of a target whose write the watch has not shown. */
+  targetUnseen(target: string): void {
+    for (const key of this.references.ofTarget(target)) this.queue.add(key, "background");
+  }
+
   /** Requeues the resources that refer to a changed name of the vault, whose list arrived at `listedAt` (monotonic). */
   onSnapshotChange(connection: string, change: SnapshotChange, listedAt: number): void {
     for (const kind of SYNC_KINDS) {

@@ -12,7 +12,7 @@ import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Report, reportOf, withUnreported } from "../../sync/report.ts";
 import type { Resolution } from "../../sync/resolve.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
-import { earlierItem, nextStatus, readStatus, type SyncStatus, wasReady } from "../../sync/sync-status.ts";
+import { earlierItem, isVerifiedBy, nextStatus, readStatus, type SyncStatus, wasReady } from "../../sync/sync-status.ts";
 import { isOwnedBy, syncedVersions, type TargetState, targetState, withoutClaims } from "../../sync/target.ts";
 import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
 import { StatusWriter } from "../status/status-writer.ts";
@@ -46,11 +46,11 @@ export interface SyncReconcilerOptions {
   readonly logger: Logger;
 }
 
-/** What is kept about one resource between two reconciles, in addition to its status. */
+/** Facts about one resource that are kept between two reconciles, in addition to its status. */
 interface Memory {
   readonly uid: string;
   deadlines?: Deadlines;
-  /** What an earlier reconcile did and no status shows yet, because writing it failed. */
+  /** Effects of an earlier reconcile that no status shows yet, because writing it failed. */
   unreported?: Report | undefined;
 }
 
@@ -142,7 +142,16 @@ export class SyncReconciler {
     if (state === "deleting") return { report: undefined, next: waitFor("target", TARGET_WAIT_MS) };
     const corrupted = state.state === "owned" && state.annotationsCorrupted;
     if (corrupted) state = withReported(context, state);
+    this.#trustStatus(context, state);
     let [decision, resolutions] = decideFor(input, state);
+    const wait = this.#options.targets.repairWait(resource, state);
+    if (wait !== undefined && decision.plan.action !== "keep") {
+      const facts = { resolutions, connection: input.access.id, staleSince: input.access.staleSince };
+      return {
+        report: reportOf(wait.condition, { ...facts, versions: syncedVersions(state) }),
+        next: waitFor("target", wait.ms),
+      };
+    }
     const current = await this.#options.writer.read(decision.plan, resource, state, signal);
     if (current === "changed") return targetChanged("the target was changed concurrently");
     if (current.object !== undefined && !current.trusted && !corrupted) {
@@ -170,7 +179,7 @@ export class SyncReconciler {
         memory.unreported = withUnreported(report, memory.unreported);
         this.#options.onTargetWritten(key);
       }
-      if (report.readyCondition?.ready === true) await this.#removeFormerTarget(context);
+      if (report.verified !== undefined) await this.#removeFormerTarget(context);
       if (showsOutdatedList(report, decision, before)) access.connection.pollSoon();
       return result;
     } catch (error) {
@@ -196,6 +205,13 @@ export class SyncReconciler {
     const former: SyncResource = { ...resource, target: { kind, name: target.name, type: undefined } };
     const metadata = this.#options.targets.metadata(former);
     if (metadata !== undefined && isOwnedBy(resource, metadata)) await this.#options.writer.remove(former, metadata, signal);
+  }
+
+  /** After a restart, a target that has not changed since the status was written need not be read. */
+  #trustStatus({ resource, before }: SyncContext, state: TargetState): void {
+    const { targets } = this.#options;
+    if (state.state !== "owned" || state.annotationsCorrupted || targets.isVerified(resource, state)) return;
+    if (isVerifiedBy(before, resource, state.resourceVersion)) targets.markVerified(resource, state);
   }
 
   async #targetState({ resource, before, signal }: SyncContext): Promise<TargetState | "deleting"> {
@@ -244,7 +260,7 @@ export class SyncReconciler {
   }
 }
 
-/** What was decided, and for which target. */
+/** A decision and the target that it is for. */
 interface Decided {
   readonly decision: Decision;
   readonly resolutions: readonly Resolution[];

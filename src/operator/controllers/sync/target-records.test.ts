@@ -5,6 +5,7 @@ import type { KubeObject } from "../../kube/resource.ts";
 import { ObjectStore } from "../../kube/cache/object-store.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 import { targetMetadata } from "./target-metadata.ts";
+import { WATCH_LAG_MS } from "../status/own-writes.ts";
 import { TargetRecords } from "./target-records.ts";
 
 const resource = syncResource([syncItem("a")]);
@@ -16,7 +17,9 @@ function object(resourceVersion: string, uid = "u1"): KubeObject {
 
 function setUp() {
   const stores = { Secret: new ObjectStore<TargetMetadata>(), ConfigMap: new ObjectStore<TargetMetadata>() };
-  const records = new TargetRecords(stores, new VirtualClock());
+  const clock = new VirtualClock();
+  const unseen: string[] = [];
+  const records = new TargetRecords({ stores, clock, onUnseen: (key) => void unseen.push(key) });
   /** Passes a state to the watch and reports whether it is an external change. */
   const shows = (state: KubeObject): boolean => {
     const value = targetMetadata(state);
@@ -30,13 +33,13 @@ function setUp() {
       .map((change) => records.observe("Secret", change))
       .includes(true);
   const versionSeen = (): string | undefined => records.metadata(resource)?.resourceVersion;
-  return { stores, records, shows, showsGone, versionSeen };
+  return { clock, unseen, stores, records, shows, showsGone, versionSeen };
 }
 
 describe("TargetRecords after a write", () => {
   test("returns the written state immediately and ignores its echo in the watch", () => {
     const { records, shows, versionSeen } = setUp();
-    records.recordWrite(resource, object("10"));
+    records.recordWrite(resource, object("10"), new Map(), false);
     expect(versionSeen()).toBe("10");
     expect(shows(object("10"))).toBe(false);
     expect(versionSeen()).toBe("10");
@@ -44,14 +47,14 @@ describe("TargetRecords after a write", () => {
 
   test("ignores an older state that the watch shows later", () => {
     const { records, shows, versionSeen } = setUp();
-    records.recordWrite(resource, object("10"));
+    records.recordWrite(resource, object("10"), new Map(), false);
     expect(shows(object("8"))).toBe(false);
     expect(versionSeen()).toBe("10");
   });
 
   test("reports a newer state as an external change", () => {
     const { records, shows, versionSeen } = setUp();
-    records.recordWrite(resource, object("10"));
+    records.recordWrite(resource, object("10"), new Map(), false);
     shows(object("10"));
     expect(shows(object("11"))).toBe(true);
     expect(versionSeen()).toBe("11");
@@ -59,7 +62,7 @@ describe("TargetRecords after a write", () => {
 
   test("treats the written state as verified for a resource of the same type", () => {
     const { records } = setUp();
-    records.recordWrite(resource, object("10"));
+    records.recordWrite(resource, object("10"), new Map(), false);
     expect(records.isVerified(resource, { uid: "u1", resourceVersion: "10" })).toBe(true);
     expect(records.isVerified(resource, { uid: "u1", resourceVersion: "11" })).toBe(false);
     const tls = syncResource([], { target: { kind: "Secret", name: "db", type: "kubernetes.io/tls" } });
@@ -87,7 +90,7 @@ describe("TargetRecords after a deletion", () => {
 
   test("drops the verified state", () => {
     const { records } = setUp();
-    records.recordWrite(resource, object("10"));
+    records.recordWrite(resource, object("10"), new Map(), false);
     records.recordDelete(resource, "u1");
     expect(records.isVerified(resource, { uid: "u1", resourceVersion: "10" })).toBe(false);
   });
@@ -95,7 +98,7 @@ describe("TargetRecords after a deletion", () => {
   test("reports an external deletion before the watch showed the own write", () => {
     const { records, shows, showsGone, versionSeen } = setUp();
     shows(object("9"));
-    records.recordWrite(resource, object("10"));
+    records.recordWrite(resource, object("10"), new Map(), false);
     expect(showsGone("u1")).toBe(true);
     expect(versionSeen()).toBeUndefined();
   });
@@ -110,7 +113,7 @@ describe("TargetRecords after a deletion", () => {
 
   test("reports an external deletion and drops all state", () => {
     const { records, shows, showsGone, versionSeen } = setUp();
-    records.recordWrite(resource, object("10"));
+    records.recordWrite(resource, object("10"), new Map(), false);
     shows(object("10"));
     expect(showsGone("u1")).toBe(true);
     expect(versionSeen()).toBeUndefined();
@@ -136,8 +139,8 @@ test("targetMetadata keeps no value and no foreign label or annotation", () => {
 
 test("TargetRecords verifies a state of one target, by uid and resourceVersion", () => {
   const { records } = setUp();
-  records.markVerified(resource, object("5"));
-  records.markVerified(resource, object("6"));
+  records.markVerified(resource, object("5").metadata);
+  records.markVerified(resource, object("6").metadata);
   const isVerified = (uid: string, resourceVersion: string, of = resource) => records.isVerified(of, { uid, resourceVersion });
   expect(isVerified("u1", "6")).toBe(true);
   expect(isVerified("u1", "5")).toBe(false);
@@ -145,13 +148,46 @@ test("TargetRecords verifies a state of one target, by uid and resourceVersion",
   expect(isVerified("u1", "6", syncResource([], { namespace: "team" }))).toBe(false);
 });
 
-test("TargetRecords keeps nothing about a target that was deleted or is no longer named", () => {
+test("TargetRecords keeps nothing about a target that it deleted or that is no longer named", () => {
   const { records, showsGone, shows } = setUp();
   records.recordRead(resource, object("10"));
   records.forget("Secret/shop/db");
   expect(records.size).toBe(0);
   shows(object("10"));
-  records.recordWrite(resource, object("11"));
-  showsGone("u1");
+  records.recordWrite(resource, object("11"), new Map(), false);
+  records.recordDelete(resource, "u1");
+  expect(showsGone("u1")).toBe(false);
   expect(records.size).toBe(0);
+});
+
+describe("TargetRecords for a write that the watch does not show", () => {
+  test("reports it once after the lag limit", async () => {
+    const { clock, unseen, records } = setUp();
+    records.recordWrite(resource, object("10"), new Map(), false);
+    await clock.advance(WATCH_LAG_MS - 1);
+    expect(unseen).toEqual([]);
+    await clock.advance(10 * WATCH_LAG_MS);
+    expect(unseen).toEqual(["Secret/shop/db"]);
+  });
+
+  test("reports nothing if the watch shows it in time", async () => {
+    const { clock, unseen, records, shows } = setUp();
+    records.recordWrite(resource, object("10"), new Map(), false);
+    shows(object("10"));
+    await clock.advance(10 * WATCH_LAG_MS);
+    expect(unseen).toEqual([]);
+    expect(clock.pending).toBe(0);
+  });
+
+  test("waits for the last of several writes", async () => {
+    const { clock, unseen, records, shows } = setUp();
+    records.recordWrite(resource, object("10"), new Map(), false);
+    await clock.advance(WATCH_LAG_MS / 2);
+    records.recordWrite(resource, object("11"), new Map(), false);
+    await clock.advance(WATCH_LAG_MS - 1);
+    expect(unseen).toEqual([]);
+    shows(object("10"));
+    await clock.advance(1);
+    expect(unseen).toEqual(["Secret/shop/db"]);
+  });
 });

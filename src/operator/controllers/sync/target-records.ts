@@ -1,9 +1,12 @@
 import type { Clock } from "../../../lib/clock.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { ReadonlyStore, StoreChange } from "../../kube/cache/object-store.ts";
+import type { KeyState } from "../../sync/review-content.ts";
 import type { SyncResource, TargetKind } from "../../sync/sync-resource.ts";
-import type { TargetMetadata } from "../../sync/target.ts";
-import { isAheadOfWatch, type OwnWrite } from "../status/own-writes.ts";
+import type { ReadyCondition } from "../../sync/ready-condition.ts";
+import type { TargetMetadata, TargetState } from "../../sync/target.ts";
+import { isAheadOfWatch, type OwnWrite, WATCH_LAG_MS } from "../status/own-writes.ts";
+import { afterRepair, repairDelay, type Repairs } from "./repairs.ts";
 import { targetMetadata } from "./target-metadata.ts";
 
 /** Returns the key of a target, `<kind>/<namespace>/<name>`, from the key of the object, `<namespace>/<name>`. */
@@ -18,26 +21,39 @@ interface StateId {
   readonly resourceVersion: string;
 }
 
-/** What this process knows about one target in addition to the watch. Identities only, never content. */
+type Keys = ReadonlyMap<string, KeyState>;
+
+/** What this process knows about one target in addition to the watch: identities and digests, never content. */
 interface TargetRecord {
   /** The last write that the watch has not shown yet. */
   ownWrite?: OwnWrite<TargetMetadata> | undefined;
-  /** The last state whose content is known to match its annotations and this type. */
-  verified?: (StateId & { readonly type: string | undefined }) | undefined;
+  /** The last state whose content is known to match its annotations and this type; its keys, if the content was read or written. */
+  verified?: (StateId & { readonly type: string | undefined; readonly keys: Keys | undefined }) | undefined;
+  repairs?: Repairs | undefined;
+  /** Another writer deleted the target: creating it again is a repair. */
+  wasDeleted?: boolean;
 }
 
 const isState = (one: StateId | undefined, { uid, resourceVersion }: StateId): boolean =>
   one?.uid === uid && one.resourceVersion === resourceVersion;
 
-/** The targets: what the watch shows, and what this process wrote and verified since. */
-export class TargetRecords {
-  readonly #stores: Readonly<Record<TargetKind, ReadonlyStore<TargetMetadata>>>;
-  readonly #clock: Clock;
-  readonly #records = new Map<string, TargetRecord>();
+export interface TargetRecordsOptions {
+  readonly stores: Readonly<Record<TargetKind, ReadonlyStore<TargetMetadata>>>;
+  readonly clock: Clock;
+  /** Called with the key of a target whose write the watch has not shown within {@link WATCH_LAG_MS}. */
+  readonly onUnseen: (key: string) => void;
+}
 
-  constructor(stores: Readonly<Record<TargetKind, ReadonlyStore<TargetMetadata>>>, clock: Clock) {
-    this.#stores = stores;
-    this.#clock = clock;
+/** The targets: what the watch shows, and what this process wrote, verified and repaired since. */
+export class TargetRecords {
+  readonly #options: TargetRecordsOptions;
+  readonly #records = new Map<string, TargetRecord>();
+  /** Monotonic times of the own writes that the watch has not shown yet, in their order. */
+  readonly #unseen = new Map<string, number>();
+  #isWaiting = false;
+
+  constructor(options: TargetRecordsOptions) {
+    this.#options = options;
   }
 
   /** Number of targets about which more is known than the watch shows. */
@@ -48,12 +64,12 @@ export class TargetRecords {
   /** Returns the newest known metadata of the target; `undefined` if there is no such object. */
   metadata(resource: SyncResource): TargetMetadata | undefined {
     const { namespace, target } = resource;
-    return this.#newest(keyOfTarget(resource), this.#stores[target.kind].get(`${namespace}/${target.name}`));
+    return this.#newest(keyOfTarget(resource), this.#options.stores[target.kind].get(`${namespace}/${target.name}`));
   }
 
   /** Records an object that was read because the watch does not show it: not yet, or because it lacks the operator's label. */
   recordRead(resource: SyncResource, object: KubeObject): void {
-    this.#record(resource).ownWrite = { at: this.#clock.monotonic(), wrote: targetMetadata(object) };
+    this.#recordOwn(resource, { wrote: targetMetadata(object) });
   }
 
   /** Records that there is no such object. */
@@ -61,20 +77,30 @@ export class TargetRecords {
     this.forget(keyOfTarget(resource));
   }
 
-  /** Records a written target, whose content is therefore verified. */
-  recordWrite(resource: SyncResource, object: KubeObject): void {
-    this.recordRead(resource, object);
-    this.markVerified(resource, object);
+  /**
+   * Records a write. `keys` is the content that it left, which is therefore verified; `undefined` if admission changed the object.
+   * `isRepair`: it reverted a change of another writer. Returns the recent repairs.
+   */
+  recordWrite(resource: SyncResource, object: KubeObject, keys: Keys | undefined, isRepair: boolean): Repairs | undefined {
+    this.#recordOwn(resource, { wrote: targetMetadata(object) });
+    const record = this.#record(resource);
+    if (keys !== undefined) this.markVerified(resource, object.metadata, keys);
+    if (isRepair || record.wasDeleted === true || keys === undefined) {
+      record.repairs = afterRepair(resource, record.repairs, this.#options.clock.monotonic(), keys !== undefined);
+    }
+    record.wasDeleted = false;
+    return record.repairs;
   }
 
   /** Records that this process deleted the target. */
   recordDelete(resource: SyncResource, uid: string): void {
-    this.#records.set(keyOfTarget(resource), { ownWrite: { at: this.#clock.monotonic(), deletedUid: uid } });
+    this.#records.delete(keyOfTarget(resource));
+    this.#recordOwn(resource, { deletedUid: uid });
   }
 
-  /** Records that the content of this state matches its annotations. */
-  markVerified(resource: SyncResource, { metadata: { uid = "", resourceVersion = "" } }: KubeObject): void {
-    this.#record(resource).verified = { uid, resourceVersion, type: resource.target.type };
+  /** Records that the content of this state matches its annotations. `keys`: its content, if known. */
+  markVerified(resource: SyncResource, { uid = "", resourceVersion = "" }: Partial<StateId>, keys?: Keys): void {
+    this.#record(resource).verified = { uid, resourceVersion, type: resource.target.type, keys };
   }
 
   /** Reports whether the content of this state was found to match its annotations. */
@@ -83,15 +109,30 @@ export class TargetRecords {
     return isState(verified, state) && verified?.type === resource.target.type;
   }
 
+  /** Returns the keys that the target had when its content was verified last, if they are known. */
+  verifiedKeys(resource: SyncResource): Keys | undefined {
+    return this.#records.get(keyOfTarget(resource))?.verified?.keys;
+  }
+
+  repairs(resource: SyncResource): Repairs | undefined {
+    return this.#records.get(keyOfTarget(resource))?.repairs;
+  }
+
+  /** Returns why and for how long a repair of this state has to wait; `undefined` if it may be made now. */
+  repairWait(
+    resource: SyncResource,
+    state: TargetState,
+  ): { readonly condition: ReadyCondition; readonly ms: number } | undefined {
+    const repairs = this.repairs(resource);
+    const ms = repairDelay(repairs, this.#options.clock.monotonic());
+    if (repairs === undefined || ms === 0 || state.state === "foreign") return undefined;
+    return state.state === "owned" && this.isVerified(resource, state) ? undefined : { condition: repairs.condition, ms };
+  }
+
   /** Takes in a change of the watch, once. Reports whether it is anything but the echo of an own write. */
   observe(kind: TargetKind, change: StoreChange<TargetMetadata>): boolean {
     const key = targetKey(kind, change.key);
-    if (change.type === "deleted") {
-      const write = this.#records.get(key)?.ownWrite;
-      const isRecreated = write !== undefined && "wrote" in write && write.wrote.uid !== change.before.uid;
-      if (!isRecreated) this.forget(key);
-      return true;
-    }
+    if (change.type === "deleted") return this.#observeDeleted(key, change.before.uid);
     const newest = this.#newest(key, change.now);
     return newest === undefined || !isState(this.#records.get(key)?.verified, newest);
   }
@@ -99,6 +140,19 @@ export class TargetRecords {
   /** Drops the record of a target that no longer exists or that no resource names any more. */
   forget(key: string): void {
     this.#records.delete(key);
+    this.#unseen.delete(key);
+  }
+
+  #observeDeleted(key: string, uid: string): boolean {
+    const record = this.#records.get(key);
+    if (record === undefined) return true;
+    const { ownWrite, repairs } = record;
+    const isOwn = ownWrite !== undefined && "deletedUid" in ownWrite && ownWrite.deletedUid === uid;
+    // The name already belongs to a newer object.
+    if (ownWrite !== undefined && "wrote" in ownWrite && ownWrite.wrote.uid !== uid) return true;
+    this.forget(key);
+    if (!isOwn) this.#records.set(key, { repairs, wasDeleted: true });
+    return !isOwn;
   }
 
   #record(resource: SyncResource): TargetRecord {
@@ -108,13 +162,45 @@ export class TargetRecords {
     return record;
   }
 
+  #recordOwn(resource: SyncResource, write: { readonly wrote: TargetMetadata } | { readonly deletedUid: string }): void {
+    const key = keyOfTarget(resource);
+    const at = this.#options.clock.monotonic();
+    this.#record(resource).ownWrite = { at, ...write };
+    this.#unseen.delete(key);
+    this.#unseen.set(key, at);
+    this.#awaitOldest();
+  }
+
   #newest(key: string, watched: TargetMetadata | undefined): TargetMetadata | undefined {
     const record = this.#records.get(key);
     if (record?.ownWrite === undefined) return watched;
-    if (!isAheadOfWatch(record.ownWrite, watched, this.#clock.monotonic())) {
+    if (!isAheadOfWatch(record.ownWrite, watched, this.#options.clock.monotonic())) {
       record.ownWrite = undefined;
+      this.#unseen.delete(key);
       return watched;
     }
     return "wrote" in record.ownWrite ? record.ownWrite.wrote : undefined;
+  }
+
+  /** Waits for the watch to show the oldest write. One timer serves all of them. */
+  #awaitOldest(): void {
+    const { clock } = this.#options;
+    const [oldest] = this.#unseen.values();
+    if (oldest === undefined || this.#isWaiting) return;
+    this.#isWaiting = true;
+    clock.timer(oldest + WATCH_LAG_MS - clock.monotonic(), () => {
+      this.#isWaiting = false;
+      this.#reportUnseen();
+      this.#awaitOldest();
+    });
+  }
+
+  #reportUnseen(): void {
+    const { clock, onUnseen } = this.#options;
+    for (const [key, at] of this.#unseen) {
+      if (clock.monotonic() - at < WATCH_LAG_MS) return;
+      this.#unseen.delete(key);
+      onUnseen(key);
+    }
   }
 }

@@ -1,25 +1,27 @@
 import { MANAGED_BY, MANAGED_BY_LABEL } from "../../api/names.ts";
+import type { Clock } from "../../../lib/clock.ts";
 import type { Redacted } from "../../../lib/redacted.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
-import { contentDigest, isSameContent, readContent } from "../../sync/content.ts";
-import type { Entry, Plan } from "../../sync/decide.ts";
+import { bytesDigest, contentDigest, readContent } from "../../sync/content.ts";
+import { type Entry, MAX_TARGET_BYTES, type Plan, tooLarge } from "../../sync/decide.ts";
 import type { Report } from "../../sync/report.ts";
-import { reviewContent } from "../../sync/review-content.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
-import type { TargetState } from "../../sync/target.ts";
+import { type SyncedKey, type TargetState, targetState } from "../../sync/target.ts";
 import { writeFailure } from "./failures.ts";
-import { type CurrentTarget, gatherContent, NO_TARGET } from "./gather-content.ts";
-import { renderTarget } from "./render-target.ts";
-import { DONE, failed, type SyncResult } from "./sync-result.ts";
-import { targetDescriptor } from "./target-metadata.ts";
+import { type CurrentTarget, gatherContent, type GatheredKey, NO_TARGET } from "./gather-content.ts";
+import { renderPatch, renderTarget, type Rendering } from "./render-target.ts";
+import { calmDelay, isContested, repairDelay } from "./repairs.ts";
+import { DONE, failed, type SyncResult, waitFor } from "./sync-result.ts";
+import { targetDescriptor, targetMetadata } from "./target-metadata.ts";
 import type { TargetRecords } from "./target-records.ts";
 
 export interface TargetWriterOptions {
   readonly api: KubeApi;
   readonly targets: TargetRecords;
   readonly contentKey: Redacted<Uint8Array>;
+  readonly clock: Pick<Clock, "monotonic">;
 }
 
 /** Everything a plan was decided for. */
@@ -27,13 +29,17 @@ export interface PlanContext {
   readonly resource: SyncResource;
   /** Descriptor of the resource's kind. */
   readonly owner: ResourceDescriptor;
-  /** The target that the plan was decided for, and what was read of it. */
+  /** The target that the plan was decided for, and what is known about its content. */
   readonly state: TargetState;
   readonly current: CurrentTarget;
   /** The report of a plan that changes nothing. */
   readonly report: Report;
   readonly signal: AbortSignal;
 }
+
+type OwnedTarget = Extract<TargetState, { readonly state: "owned" }>;
+
+const NO_CLAIM: SyncedKey = { version: 0, source: "" };
 
 /** Executes plans: reads, writes and deletes targets; see docs/design/engine.md#target-writes. */
 export class TargetWriter {
@@ -44,8 +50,8 @@ export class TargetWriter {
   }
 
   /**
-   * Reads the target if the plan depends on its content: to be written, or not verified yet. Returns `changed` if it is no longer
-   * the one that the plan was decided for; another owner may have taken it.
+   * Returns what the plan has to know about the content of the target. Reads it unless that is known already. Returns `changed` if
+   * the target is no longer the one that the plan was decided for; another owner may have taken it.
    */
   async read(
     { action }: Plan,
@@ -53,9 +59,11 @@ export class TargetWriter {
     state: TargetState,
     signal: AbortSignal,
   ): Promise<CurrentTarget | "changed"> {
-    const { api, contentKey, targets } = this.#options;
+    const { api, targets } = this.#options;
     if (state.state !== "owned" || action === "keep" || action === "delete") return NO_TARGET;
-    if (action === "verify" && targets.isVerified(resource, state)) return NO_TARGET;
+    const keys = targets.verifiedKeys(resource);
+    const isKnown = action === "verify" || (action === "write" && state.controlled && keys !== undefined);
+    if (isKnown && targets.isVerified(resource, state)) return { ...NO_TARGET, keys: keys ?? NO_TARGET.keys, trusted: true };
     const { kind, name } = resource.target;
     const object = await api
       .get(targetDescriptor[kind], { namespace: resource.namespace, name }, signal)
@@ -71,10 +79,7 @@ export class TargetWriter {
       targets.recordRead(resource, object);
       return "changed";
     }
-    const content = readContent(kind, object);
-    const type = typeof object.type === "string" ? object.type : undefined;
-    const digest = contentDigest(contentKey, { type, content, synced: state.synced });
-    return { object, content, trusted: digest === state.content && !state.annotationsCorrupted };
+    return this.#read(resource, state, object);
   }
 
   /** @throws KubeError when the request itself failed, and for the conflicts that the caller resolves */
@@ -120,37 +125,113 @@ export class TargetWriter {
   /** Leaves a target unchanged that has the content which its annotations claim, and repairs any other. */
   async #verify(entries: readonly Entry[], context: PlanContext): Promise<SyncResult> {
     const { resource, state, current, report } = context;
-    const { targets } = this.#options;
-    if (state.state === "owned" && targets.isVerified(resource, state)) return { report, next: DONE };
-    if (current.object !== undefined && current.trusted && hasRequiredMetadata(resource, current.object)) {
-      targets.markVerified(resource, current.object);
-      return { report, next: DONE };
-    }
-    return this.#write(entries, "repaired", context);
+    const isRight = current.trusted && (current.object === undefined || hasRequiredMetadata(resource, current.object));
+    if (state.state !== "owned" || !isRight) return this.#write(entries, "repaired", context);
+    const { resourceVersion } = state;
+    const { targets, clock } = this.#options;
+    const repairs = targets.repairs(resource);
+    const delay = calmDelay(repairs, clock.monotonic());
+    const verified = { ...report, verified: resourceVersion };
+    if (repairs === undefined || delay === 0) return { report: verified, next: DONE };
+    return { report: { ...verified, readyCondition: repairs.condition }, next: waitFor("target", delay) };
   }
 
-  /** Writes the complete target, unless its content cannot be assembled now or must not replace the current one. */
-  async #write(entries: readonly Entry[], effect: "updated" | "repaired", context: PlanContext): Promise<SyncResult> {
-    const { resource, owner, state, current, report, signal } = context;
-    const gathered = await gatherContent(entries, current, state, signal);
+  /** Writes the target, unless its content cannot be assembled now or must not replace the current one. */
+  async #write(entries: readonly Entry[], wanted: "updated" | "repaired", context: PlanContext): Promise<SyncResult> {
+    const { resource, state, current, report, signal } = context;
+    const { targets, contentKey, clock } = this.#options;
+    const verified = targets.verifiedKeys(resource);
+    const gathered = await gatherContent(entries, { resource, state, current, verified, contentKey, signal });
     if (gathered === "unavailable") return { report, next: DONE };
     if ("condition" in gathered) return failed(report, gathered, state.state === "owned");
-    const { content, synced, fetched } = gathered;
-    const objection = reviewContent(resource, fetched, content, current.content);
-    if (objection !== undefined) return { report: { ...report, readyCondition: objection }, next: DONE };
+    const size = gathered.reduce((sum, key) => sum + key.state.size, 0);
+    if (size > MAX_TARGET_BYTES) return { report: { ...report, readyCondition: tooLarge(size) }, next: DONE };
 
-    const { api, targets, contentKey } = this.#options;
-    const descriptor = targetDescriptor[resource.target.kind];
-    const type = resource.target.kind === "Secret" ? (resource.target.type ?? "Opaque") : undefined;
-    const digest = contentDigest(contentKey, { type, content, synced });
-    const target = renderTarget({ resource, owner, content, digest, synced }, current.object?.metadata);
-    const exists = current.object !== undefined;
-    const written = await (exists ? api.replace(descriptor, target, signal) : api.create(descriptor, target, signal));
-    targets.recordWrite(resource, written);
-    const versions = new Map([...synced].map(([key, { version }]) => [key, version]));
-    const changed = !exists || !isSameContent(content, current.content);
-    return { report: { ...report, effect: exists ? effect : "created", changed, versions }, next: DONE };
+    const keys = new Map(gathered.map((key) => [key.targetKey, key.state]));
+    const removed = [...current.keys.keys()].filter((key) => !keys.has(key));
+    const problem = gathered.find((key) => key.problem !== undefined)?.problem;
+    const base = { ...report, versions: new Map([...keys].map(([key, { synced }]) => [key, synced.version])) };
+    const after = (next: Report): SyncResult =>
+      problem === undefined
+        ? { report: next, next: DONE }
+        : { report: { ...next, readyCondition: problem.condition }, next: problem.next };
+    const canPatch = wanted === "updated" && isPatchable(context);
+    if (canPatch && removed.length === 0 && gathered.every(({ fetched }) => !fetched)) return after(base);
+
+    const rendering = this.#rendering(context, gathered);
+    const changes = gathered.filter(({ fetched }) => fetched).map(({ targetKey }) => targetKey);
+    const written = await (canPatch ? this.#patch(rendering, changes, removed, context) : this.#send(rendering, context));
+    const isAccepted = this.#isAsSent(rendering, context, written);
+    const effect = state.state === "absent" ? "created" : wanted;
+    const changed =
+      keys.size !== current.keys.size || [...keys].some(([key, { digest }]) => current.keys.get(key)?.digest !== digest);
+    const isRepair = state.state === "owned" && !current.trusted;
+    const repairs = targets.recordWrite(resource, written, isAccepted ? keys : undefined, isRepair);
+    const done = { ...base, effect, changed } as const;
+    if (repairs !== undefined && (!isAccepted || isContested(repairs))) {
+      const delay = repairDelay(repairs, clock.monotonic());
+      return { report: { ...done, readyCondition: repairs.condition }, next: waitFor("target", delay) };
+    }
+    return after({ ...done, verified: written.metadata.resourceVersion });
   }
+
+  #rendering({ resource, owner }: PlanContext, keys: readonly GatheredKey[]): Rendering {
+    const synced = new Map(keys.map(({ targetKey, state }) => [targetKey, state.synced]));
+    const digests = new Map(keys.map(({ targetKey, state }) => [targetKey, state]));
+    const type = resource.target.kind === "Secret" ? (resource.target.type ?? "Opaque") : undefined;
+    const digest = contentDigest(this.#options.contentKey, { type, keys: digests, synced });
+    const content = new Map(keys.flatMap(({ targetKey, bytes }) => (bytes === undefined ? [] : [[targetKey, bytes] as const])));
+    return { resource, owner, content, digest, synced };
+  }
+
+  /** Sends the whole target. */
+  #send(rendering: Rendering, { state, current, resource, signal }: PlanContext): Promise<KubeObject> {
+    const { api } = this.#options;
+    const descriptor = targetDescriptor[resource.target.kind];
+    if (state.state !== "owned") return api.create(descriptor, renderTarget(rendering, undefined), signal);
+    return api.replace(descriptor, renderTarget(rendering, current.object?.metadata), signal);
+  }
+
+  /** Sends only what changes, because the rest is known to be right. */
+  #patch(
+    rendering: Rendering,
+    changed: readonly string[],
+    removed: readonly string[],
+    context: PlanContext,
+  ): Promise<KubeObject> {
+    const { resource, state, signal } = context;
+    const { namespace, target } = resource;
+    const { uid, resourceVersion } = state.state === "owned" ? state : {};
+    const ref = { namespace, name: target.name, uid, resourceVersion };
+    return this.#options.api.patch(targetDescriptor[target.kind], ref, renderPatch(rendering, changed, removed), signal);
+  }
+
+  /** Returns what an object of the API server contains, and whether it is what the operator wrote. */
+  #read(resource: SyncResource, state: OwnedTarget, object: KubeObject): CurrentTarget {
+    const { targets, contentKey } = this.#options;
+    const content = readContent(resource.target.kind, object);
+    const digests = new Map([...content].map(([key, bytes]) => [key, bytesDigest(contentKey, bytes)]));
+    const type = typeof object.type === "string" ? object.type : undefined;
+    const digest = contentDigest(contentKey, { type, keys: digests, synced: state.synced });
+    const trusted = digest === state.content && !state.annotationsCorrupted;
+    const claimOf = (key: string): SyncedKey => (trusted ? state.synced.get(key) : undefined) ?? NO_CLAIM;
+    const keys = new Map([...digests].map(([key, one]) => [key, { ...one, synced: claimOf(key) }]));
+    if (trusted && hasRequiredMetadata(resource, object)) targets.markVerified(resource, object.metadata, keys);
+    return { object, content, keys, trusted };
+  }
+
+  /** Reports whether the API server stored what was sent: admission may have changed it. */
+  #isAsSent(rendering: Rendering, { resource }: PlanContext, written: KubeObject): boolean {
+    const state = targetState(resource, targetMetadata(written));
+    if (state.state !== "owned" || state.content !== rendering.digest) return false;
+    return this.#read(resource, state, written).trusted && hasRequiredMetadata(resource, written);
+  }
+}
+
+/** Reports whether everything that a patch does not contain is known to be right. */
+function isPatchable({ resource, state, current }: PlanContext): boolean {
+  const hasMetadata = current.object === undefined || hasRequiredMetadata(resource, current.object);
+  return state.state === "owned" && state.controlled && current.trusted && hasMetadata;
 }
 
 /**

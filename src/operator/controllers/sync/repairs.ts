@@ -1,0 +1,54 @@
+import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
+import type { SyncResource } from "../../sync/sync-resource.ts";
+
+/** The recent repairs of a target: writes that reverted a change of another writer. Times are monotonic, in milliseconds. */
+export interface Repairs {
+  readonly count: number;
+  readonly lastAt: number;
+  /** The condition while a repair waits. */
+  readonly condition: ReadyCondition;
+}
+
+/** Number of repairs within {@link WINDOW_MS} that are made immediately. */
+const IMMEDIATE = 2;
+const WINDOW_MS = 60_000;
+/** Time without a repair after which an old fight no longer counts. */
+const FORGET_MS = 600_000;
+const FIRST_DELAY_MS = 5_000;
+const MAX_DELAY_MS = 300_000;
+
+const contested = ({ target }: SyncResource): ReadyCondition =>
+  notReady(
+    "TargetContested",
+    `another writer changes the ${target.kind} ${target.name} each time it is repaired: stop it, or choose another target.name`,
+  );
+
+const rejected = ({ target }: SyncResource): ReadyCondition =>
+  notReady(
+    "TargetRejected",
+    `an admission webhook changed the ${target.kind} ${target.name} while it was written: exclude it from the webhook`,
+  );
+
+/** Counts a repair. One that admission changed is followed by a delay also if it is the first. */
+export function afterRepair(resource: SyncResource, before: Repairs | undefined, now: number, accepted: boolean): Repairs {
+  const isRecent = before !== undefined && now - before.lastAt < (before.count <= IMMEDIATE ? WINDOW_MS : FORGET_MS);
+  const count = (isRecent ? before.count : 0) + 1;
+  if (!accepted) return { count: Math.max(count, IMMEDIATE), lastAt: now, condition: rejected(resource) };
+  return { count, lastAt: now, condition: contested(resource) };
+}
+
+/** Returns the time in milliseconds until the next repair may be made: 0 for the first ones, then 5 s … 5 min. */
+export function repairDelay(repairs: Repairs | undefined, now: number): number {
+  if (repairs === undefined || repairs.count < IMMEDIATE) return 0;
+  const delay = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (repairs.count - IMMEDIATE));
+  const window = repairs.count === IMMEDIATE && repairs.condition.reason === "TargetContested" ? WINDOW_MS : FORGET_MS;
+  return now - repairs.lastAt >= window ? 0 : Math.max(0, repairs.lastAt + delay - now);
+}
+
+/** Returns the time in milliseconds until a contested target counts as calm, if nothing changes it again. */
+export function calmDelay(repairs: Repairs | undefined, now: number): number {
+  return repairs !== undefined && isContested(repairs) ? Math.min(WINDOW_MS, repairDelay(repairs, now)) : 0;
+}
+
+/** Reports whether the target is being contested: not after the first repairs, which an impatient user may cause. */
+export const isContested = (repairs: Repairs): boolean => repairs.count > IMMEDIATE;

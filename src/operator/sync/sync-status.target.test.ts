@@ -1,0 +1,56 @@
+import { describe, expect, test } from "vitest";
+import { candidate, syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
+import { notReady } from "./ready-condition.ts";
+import { reportOf } from "./report.ts";
+import { isVerifiedBy, nextStatus, readStatus, type StatusInput, type SyncStatus } from "./sync-status.ts";
+
+const a = syncItem("a");
+const resource = syncResource([a]);
+
+/** Returns the status as the next reconcile parses it. */
+function next(before: SyncStatus, changes: Partial<StatusInput> = {}): SyncStatus {
+  const report = reportOf({ ready: true, reason: "Synced", message: "x" });
+  const resolutions = [{ state: "found", item: a, candidate: candidate(3), version: 3 } as const];
+  const input = { ...report, resource, resolutions, connection: "connection", now: Date.UTC(2026, 10, 21), ...changes };
+  return readStatus("VaultSecret", JSON.parse(JSON.stringify(nextStatus(before, input))));
+}
+const versionOf = (status: SyncStatus): string | undefined => status.target?.resourceVersion;
+const synced = next({}, { changed: true });
+
+describe("nextStatus target", () => {
+  const elsewhere = syncResource([a], { target: { kind: "Secret", name: "elsewhere", type: "Opaque" } });
+
+  test("is the last target in sync, until another one is", () => {
+    const waiting = next(synced, { resource: elsewhere, readyCondition: notReady("TargetConflict", "x") });
+    expect(waiting.target?.name).toBe("db");
+    expect(next(waiting, { resource: elsewhere, readyCondition: undefined }).target?.name).toBe("db");
+    expect(next(waiting, { resource: elsewhere }).target?.name).toBe("db");
+    expect(next(waiting, { resource: elsewhere, verified: "9" }).target).toMatchObject({
+      name: "elsewhere",
+      resourceVersion: "9",
+    });
+  });
+
+  test("has the resourceVersion of the last write, or of the first verified state", () => {
+    const verified = next({}, { verified: "5" });
+    expect(versionOf(verified)).toBe("5");
+    expect(versionOf(next(verified, { verified: "6" }))).toBe("5");
+    const written = next(verified, { verified: "7", effect: "updated" });
+    expect(versionOf(written)).toBe("7");
+    expect(versionOf(next(written, { readyCondition: notReady("SourceMissing", "x") }))).toBe("7");
+    expect(versionOf(next(written, { effect: "deleted" }))).toBeUndefined();
+  });
+
+  test("loses its resourceVersion with the generation for which it was verified", () => {
+    const verified = next({}, { verified: "5" });
+    const changed = syncResource([a], { generation: 8 });
+    expect(isVerifiedBy(verified, resource, "5")).toBe(true);
+    expect(isVerifiedBy(verified, resource, "6")).toBe(false);
+    expect(isVerifiedBy(verified, changed, "5")).toBe(false);
+    expect(isVerifiedBy(verified, elsewhere, "5")).toBe(false);
+    const rejected = next(verified, { resource: changed, readyCondition: notReady("TargetImmutable", "x") });
+    expect(rejected.target).toEqual({ kind: "Secret", name: "db" });
+    const failing = next(verified, { resource: changed, readyCondition: undefined, resolutions: undefined });
+    expect(failing.target?.resourceVersion).toBe("5");
+  });
+});

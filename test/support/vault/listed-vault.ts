@@ -1,0 +1,113 @@
+import { Redacted } from "../../../src/lib/redacted.ts";
+import type { ConnectionCallbacks } from "../../../src/operator/controllers/connection/connection-registry.ts";
+import type { Connection, References, SecretRecord, SecretValue } from "../../../src/operator/vault-client/connection.ts";
+import { ListSnapshot } from "../../../src/operator/vault-client/mirror/list-snapshot.ts";
+import { byName } from "../../../src/operator/vault-client/mirror/read-list.ts";
+import type { VirtualClock } from "../clock/virtual-clock.ts";
+import { InMemoryConnection } from "./in-memory-connection.ts";
+import { secretRecord } from "./secret-record.ts";
+
+/** A connection to a {@link ListedVault}. */
+class ListedConnection extends InMemoryConnection {
+  readonly #vault: ListedVault;
+  #last: ListSnapshot | undefined;
+  readonly #takeIn: ConnectionCallbacks["onChange"];
+  #tracked: ReadonlySet<string> = new Set();
+  readonly #clock: VirtualClock;
+
+  constructor(vault: ListedVault, clock: VirtualClock, callbacks: ConnectionCallbacks) {
+    super(clock, callbacks);
+    this.#vault = vault;
+    this.#clock = clock;
+    this.#takeIn = callbacks.onChange;
+    clock.timer(1, () => this.relist());
+    this.#poll();
+  }
+
+  /** Lists once per interval, so that the connection does not become stale. */
+  #poll(): void {
+    this.#clock.timer(60_000, () => {
+      if (this.closed) return;
+      if (this.health.state === "healthy") this.#refresh();
+      this.#poll();
+    });
+  }
+
+  #refresh(): void {
+    const timestamps = { listedAt: this.#clock.now(), listedAtMonotonic: this.#clock.monotonic() };
+    const origin = { ...timestamps, sequence: (this.#last?.sequence ?? 0) + 1 };
+    const { secrets } = this.#vault;
+    const list = { records: byName(secrets), tracked: this.#tracked, count: secrets.length };
+    this.#last = new ListSnapshot(origin, list, undefined, this.#last);
+    this.snapshot = this.#last;
+  }
+
+  relist(): void {
+    if (this.closed) return;
+    this.#refresh();
+    this.#takeIn({ secrets: this.#tracked, files: new Set() });
+    this.setHealth("healthy");
+  }
+
+  override setReferences({ secrets }: References): void {
+    const isNew = [...secrets].some((name) => !this.#tracked.has(name));
+    this.#tracked = secrets;
+    if (isNew) this.relist();
+  }
+
+  override pollSoon(): void {
+    this.#vault.polls += 1;
+  }
+
+  override async secretValue({ name }: SecretRecord, version: number): Promise<SecretValue> {
+    const { bytes, version: actual } = await this.#vault.read(name, version);
+    return { value: new Redacted(bytes), version: actual };
+  }
+}
+
+interface Value {
+  readonly bytes: Uint8Array;
+  readonly version: number;
+}
+
+/** A vault whose secrets have the value `<vault> <name>@<version>`; a test sets its list and may set how values are read. */
+export class ListedVault {
+  readonly name: string;
+  secrets: readonly SecretRecord[] = [];
+  /** Number of lists that the operator asked for between two intervals. */
+  polls = 0;
+  /** Reads so far, each as `<name>@<version>`. */
+  readonly reads: string[] = [];
+  /** Replaces the value, or throws a VaultError. */
+  expose: (name: string, version: number) => { readonly value?: string; readonly version?: number } = () => ({});
+  readonly #connections = new Set<ListedConnection>();
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  connect(clock: VirtualClock, callbacks: ConnectionCallbacks): Connection {
+    const connection = new ListedConnection(this, clock, callbacks);
+    this.#connections.add(connection);
+    return connection;
+  }
+
+  /** Replaces the list by these secrets of the account, and lists it. */
+  lists(...secrets: Partial<SecretRecord>[]): void {
+    this.secrets = secrets.map((changes) => secretRecord({ owner: "ops@example.com", ...changes }));
+    for (const connection of this.#connections) connection.relist();
+  }
+
+  read(name: string, version: number): Promise<Value> {
+    this.reads.push(`${name}@${version}`);
+    const exposed = this.expose(name, version);
+    const actual = exposed.version ?? version;
+    const value = exposed.value ?? `${this.name} ${name}@${actual}`;
+    return Promise.resolve({ bytes: new TextEncoder().encode(value), version: actual });
+  }
+
+  /** Makes all connections fail, as an unreachable vault does. */
+  fails(error: Error): void {
+    for (const connection of this.#connections) connection.setHealth("failing", error);
+  }
+}
