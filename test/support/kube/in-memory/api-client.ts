@@ -1,5 +1,6 @@
 import type {
   DeleteOptions,
+  FencedKubeApi,
   KubeApi,
   ListOptions,
   ListPage,
@@ -7,7 +8,9 @@ import type {
   StateRef,
   WatchEvent,
   WatchOptions,
+  WriteFence,
 } from "../../../../src/operator/kube/client/kube-api.ts";
+import { Deadline } from "../../../../src/lib/deadline.ts";
 import { responseError } from "../../../../src/operator/kube/client/response-error.ts";
 import { KubeError } from "../../../../src/operator/kube/kube-error.ts";
 import { type KubeObject, keyOf, type ObjectRef, type ResourceDescriptor } from "../../../../src/operator/kube/resource.ts";
@@ -36,25 +39,31 @@ export interface Network {
 
 export interface ApiClientOptions extends Partial<Caller> {
   readonly network?: Network;
-  /** Checked directly before each write is sent; `false` makes the write fail as `NotLeader`. */
-  readonly mayWrite?: () => boolean;
+  /** Checked directly before each write is sent. */
+  readonly fence?: WriteFence;
 }
 
 const PAGE_SIZE = 500;
+/** Time for one request in milliseconds. */
+const TIMEOUT_MS = 30_000;
 
 /** The in-memory implementation of `KubeApi`: a client of an `InMemoryApiServer`. */
-export class ApiClient implements KubeApi {
+export class ApiClient implements FencedKubeApi {
   readonly #server: InMemoryApiServer;
   readonly #caller: Caller;
   readonly #network: Network;
-  readonly #mayWrite: () => boolean;
+  readonly #fence: WriteFence | undefined;
 
   constructor(server: InMemoryApiServer, options: ApiClientOptions = {}) {
     this.#server = server;
-    const { user = "operator", fieldManager = "vaultsync", network = {}, mayWrite = () => true } = options;
+    const { user = "operator", fieldManager = "vaultsync", network = {}, fence } = options;
     this.#caller = { user, fieldManager };
     this.#network = network;
-    this.#mayWrite = mayWrite;
+    this.#fence = fence;
+  }
+
+  fenced(fence: WriteFence): KubeApi {
+    return new ApiClient(this.#server, { ...this.#caller, network: this.#network, fence });
   }
 
   get(resource: ResourceDescriptor, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject> {
@@ -137,10 +146,7 @@ export class ApiClient implements KubeApi {
     signal: AbortSignal,
     act: () => T,
   ): Promise<T> {
-    return this.#request(name, verb, resource, ref, signal, act, () => {
-      if (this.#mayWrite()) return;
-      throw new KubeError({ kind: "NotLeader", operation: `${name} ${resource.plural} ${keyOf(ref)}` });
-    });
+    return this.#request(name, verb, resource, ref, signal, act, this.#fence);
   }
 
   async #request<T>(
@@ -150,18 +156,21 @@ export class ApiClient implements KubeApi {
     ref: Partial<ObjectRef>,
     signal: AbortSignal,
     act: () => T,
-    fence: () => void = () => undefined,
+    fence?: WriteFence,
   ): Promise<T> {
     const request: ApiRequest = { user: this.#caller.user, verb, resource, ref };
+    const operation = `${name} ${resource.plural}${ref.name ? ` ${keyOf({ ...ref, name: ref.name })}` : ""}`;
+    signal.throwIfAborted();
+    if (fence?.mayWrite() === false) throw new KubeError({ kind: "NotLeader", operation });
+    using deadline = new Deadline(this.#server.clock, Math.min(TIMEOUT_MS, fence?.writeTimeoutMs() ?? TIMEOUT_MS), signal);
     try {
-      signal.throwIfAborted();
-      fence();
-      await this.#network.send?.(request, signal);
+      await this.#network.send?.(request, deadline.signal);
       const result = act();
-      await this.#network.respond?.(request, signal);
+      await this.#network.respond?.(request, deadline.signal);
       return result;
     } catch (error) {
-      throw this.#failure(error, `${name} ${resource.plural}${ref.name ? ` ${keyOf({ ...ref, name: ref.name })}` : ""}`);
+      if (deadline.expired) throw new KubeError({ kind: "Timeout", operation, reason: "Deadline" });
+      throw this.#failure(error, operation);
     }
   }
 

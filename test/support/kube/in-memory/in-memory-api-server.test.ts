@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { vaultSecretKind } from "../../../../src/operator/api/kinds.ts";
-import type { WatchEvent } from "../../../../src/operator/kube/client/kube-api.ts";
+import type { KubeApi, WatchEvent } from "../../../../src/operator/kube/client/kube-api.ts";
 import { ALL_NAMESPACES, CONFIG_MAPS, type KubeObject, NAMESPACES, SECRETS } from "../../../../src/operator/kube/resource.ts";
 import { VirtualClock } from "../../clock/virtual-clock.ts";
 import { ApiClient } from "./api-client.ts";
@@ -175,8 +175,10 @@ test("a request whose response is lost was carried out, one that is lost itself 
 
 test("authorization, a quota, a webhook and the fence reject a write each in its own way", async () => {
   const { server, api } = scene();
-  const create = (client = api) => client.create(SECRETS, secret("a", data("1")), forever);
-  await expect(create(new ApiClient(server, { mayWrite: () => false }))).rejects.toMatchObject({ kind: "NotLeader" });
+  const create = (client: KubeApi = api) => client.create(SECRETS, secret("a", data("1")), forever);
+  await expect(create(api.fenced({ mayWrite: () => false, writeTimeoutMs: () => 0 }))).rejects.toMatchObject({
+    kind: "NotLeader",
+  });
   server.authorize = ({ verb }) => verb !== "create";
   await expect(create()).rejects.toMatchObject({ kind: "Forbidden" });
   server.authorize = () => true;

@@ -125,6 +125,10 @@ export class InMemoryVault {
       case "expose_link":
       case "version_expose_link":
         return content.expose(caller, body, "link");
+      case "list_no_dup":
+        return content.list(caller);
+      case "list_file":
+        return content.listFiles(caller);
       default:
     }
     const result = this.#change(caller, operation, body);
