@@ -14,6 +14,8 @@ function problem(state: Resolution["state"], name = "db"): Resolution {
       return { state, item, deleteAt: DEADLINE };
     case "missing":
       return { state, item };
+    case "untrusted":
+      return { state, item, owner: "eve@example.com" };
     case "ambiguous":
       return { state, item, owners: ["a@example.com", "b@example.com"] };
     case "other-owner":
@@ -54,6 +56,11 @@ test.each<[Resolution["state"], string, string]>([
     "missing",
     "SourceMissing",
     "db is not in the vault's list: check its name, its shares and the scope of the VaultConnection; existing content is kept",
+  ],
+  [
+    "untrusted",
+    "SourceMissing",
+    "db is shared by eve@example.com, whom spec.trustedOwners of the VaultConnection does not name: add that owner there, or remove the key; existing content is kept",
   ],
   ["removed", "SourceRemoved", "db was removed by the vault at its delete_time (2026-11-20T08:30:00.000Z)"],
 ])("readyConditionOf reports %s as %s with a remedy", (state, reason, message) => {

@@ -18,6 +18,7 @@ const reasonOf = {
   "other-owner": "AmbiguousName",
   "no-version": "VersionNotFound",
   regressed: "VersionRegressed",
+  untrusted: "SourceMissing",
   missing: "SourceMissing",
   removed: "SourceRemoved",
 } as const satisfies Record<Problem["state"], Reason>;
@@ -39,6 +40,8 @@ function explain(problem: Problem): string {
         `${source} went back from version ${problem.syncedVersion} to ${problem.candidate.latest}; the lower version is not written. ` +
         `To accept version ${problem.candidate.latest}, set the annotation vaultsync.dev/accept=${source}@${problem.candidate.latest}`
       );
+    case "untrusted":
+      return `${source} is shared by ${problem.owner ?? "an unnamed owner"}, whom spec.trustedOwners of the VaultConnection does not name: add that owner there, or remove the key; existing content is kept`;
     case "missing":
       return `${source} is not in the vault's list: check its name, its shares and the scope of the VaultConnection; existing content is kept`;
     case "removed":

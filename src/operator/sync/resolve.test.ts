@@ -40,6 +40,17 @@ describe("resolveItem selects", () => {
     expect(resolve(syncItem("db"), [elsewhere], remembered)).toMatchObject({ state: "found", version: 1 });
   });
 
+  test("no entry of an untrusted owner, and ignores it beside a trusted one", () => {
+    const stranger = candidate(9, { owner: "eve@example.com", own: false, untrusted: true });
+    expect(resolve(syncItem("db"), [stranger])).toMatchObject({ state: "untrusted", owner: "eve@example.com" });
+    expect(resolve(syncItem("db", { owner: "eve@example.com" }), [stranger]).state).toBe("untrusted");
+    expect(resolve(syncItem("db"), [stranger, candidate(3, dba)])).toMatchObject({ state: "found", version: 3 });
+    // It is listed, so it is not removed, whatever its deadline was.
+    expect(resolve(syncItem("db"), [stranger], { ...synced(3), deleteAt: NOW - 2, missingSince: NOW - 1 }).state).toBe(
+      "untrusted",
+    );
+  });
+
   test("the own entry before shared ones, whatever the order of the list", () => {
     const candidates = [candidate(9, dba), candidate(2), candidate(8, dev)];
     expect(resolve(syncItem("db"), candidates)).toMatchObject({ state: "found", version: 2 });

@@ -18,6 +18,8 @@ export interface Candidate {
   readonly owner: string | undefined;
   /** Created by the account of the connection itself. */
   readonly own: boolean;
+  /** Its owner is not in `spec.trustedOwners` of the connection. */
+  readonly untrusted?: boolean | undefined;
   readonly latest: number;
   /** Sizes of the existing versions; `undefined` if the list does not contain them. */
   readonly sizes: ReadonlyMap<number, number> | undefined;
@@ -50,6 +52,8 @@ export type Resolution =
   | { readonly state: "found"; readonly item: SyncItem; readonly candidate: Candidate; readonly version: number }
   | { readonly state: "removed"; readonly item: SyncItem; readonly deleteAt: number }
   | { readonly state: "missing"; readonly item: SyncItem }
+  /** Listed, but only from owners that the connection does not trust. */
+  | { readonly state: "untrusted"; readonly item: SyncItem; readonly owner: string | undefined }
   | { readonly state: "ambiguous"; readonly item: SyncItem; readonly owners: readonly string[] }
   | { readonly state: "other-owner"; readonly item: SyncItem; readonly candidate: Candidate }
   | { readonly state: "no-version"; readonly item: SyncItem; readonly candidate: Candidate; readonly version: number }
@@ -59,9 +63,7 @@ export type Resolution =
  * Prefers an own entry over a shared one of the same name, so that no other user can break a resource by sharing a secret with
  * it.
  */
-function choose(item: SyncItem, candidates: readonly Candidate[]): Candidate | "none" | "several" {
-  const wanted = item.owner?.toLowerCase();
-  const matching = wanted === undefined ? candidates : candidates.filter(({ owner }) => owner?.toLowerCase() === wanted);
+function choose(matching: readonly Candidate[]): Candidate | "none" | "several" {
   const [only, another] = matching;
   if (only === undefined) return "none";
   if (another === undefined) return only;
@@ -80,8 +82,13 @@ export function resolveItem(
   remembered: Remembered,
   now: number,
 ): Resolution {
-  const chosen = choose(item, candidates);
-  if (chosen === "several") return { state: "ambiguous", item, owners: candidates.map(({ owner }) => owner ?? "?") };
+  const wanted = item.owner?.toLowerCase();
+  const matching = candidates.filter(({ owner }) => wanted === undefined || owner?.toLowerCase() === wanted);
+  const trusted = matching.filter(({ untrusted = false }) => !untrusted);
+  const [stranger] = matching;
+  if (trusted.length === 0 && stranger !== undefined) return { state: "untrusted", item, owner: stranger.owner };
+  const chosen = choose(trusted);
+  if (chosen === "several") return { state: "ambiguous", item, owners: trusted.map(({ owner }) => owner ?? "?") };
   if (chosen === "none") {
     const { deleteAt, missingSince } = remembered;
     const isRemoved = deleteAt !== undefined && deleteAt <= missingSince && deleteAt <= now;

@@ -3,7 +3,7 @@ import { failureOf } from "../../../test/support/assertions/failure-of.ts";
 import { errorResponse } from "../../../test/support/vault/scripted-server.ts";
 import { listedSecret, listResponse, listSoon, ScriptedVault, textOf } from "../../../test/support/vault/scripted-vault.ts";
 
-test("a vault that responds with 401 for one value neither pauses logins nor renews tokens repeatedly", async () => {
+test("a 401 for one value neither pauses logins nor renews the token repeatedly", async () => {
   const vault = (await ScriptedVault.start())
     .on("list_no_dup", listResponse(listedSecret("a")))
     .on("version_expose", errorResponse(401, "invalid_token"))

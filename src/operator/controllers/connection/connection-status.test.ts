@@ -164,7 +164,7 @@ describe("nextConnectionStatus changes only with its input", () => {
   });
 });
 
-test("nextConnectionStatus shows a pause of the login with the version of the rejected credentials", () => {
+test("nextConnectionStatus shows a pause of the login and the rejected version", () => {
   const connection = failing(new AuthError("generate_access_token", "credentials", 60_000));
   connection.loginPause = { until: NOW + 60_000, credentials: "7" };
   const status = next({}, open(connection));
@@ -173,7 +173,7 @@ test("nextConnectionStatus shows a pause of the login with the version of the re
   expect(next(status, open(connection), { now: NOW + 30_000 })).toEqual(status);
 });
 
-test("nextConnectionStatus reports why the spec cannot be followed, although the connection works", () => {
+test("nextConnectionStatus reports a problem of the spec although the connection works", () => {
   const status = next({}, open(healthy()), { problem: "spec.caBundleRef: ConfigMap ca not found" });
   expect(types(status)).toEqual(["Ready=False InvalidSpec", "Stalled=True InvalidSpec"]);
   expect(types(next(status, open(healthy())))).toEqual(["Ready=True Synced"]);

@@ -1,6 +1,7 @@
 import { vaultSecretKind } from "../../api/kinds.ts";
 import { vaultSecretSpec, type VaultSecretSpec } from "../../api/vault-secret.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
+import type { SecretRecord } from "../../vault-client/connection.ts";
 import { parseResource } from "./parse-resource.ts";
 import type { SourceKind } from "./source-kind.ts";
 
@@ -17,17 +18,25 @@ function desiredState(spec: VaultSecretSpec, name: string): Pick<SyncResource, "
   };
 }
 
+const isOwn = ({ owner }: SecretRecord, account: string): boolean =>
+  owner === undefined || owner.toLowerCase() === account.toLowerCase();
+
+/** Reports whether another account shares the secret; a list may omit its owner. */
+const isReceived = (record: SecretRecord, account: string): boolean => record.shared === true || !isOwn(record, account);
+
 /** Source of VaultSecrets: their items are secrets of the vault, their target is a Secret. */
 export const secretSource: SourceKind = {
   descriptor: vaultSecretKind,
   parse: (object) => parseResource("VaultSecret", vaultSecretSpec, object, desiredState),
   covers: (snapshot, item) => snapshot.covers("secret", item.source),
   changed: ({ secrets }) => secrets,
-  candidates: (snapshot, item, { connection, vault, account }) =>
+  candidates: (snapshot, item, { connection, vault, account, trustedOwners }) =>
     snapshot.secrets(item.source).map((record) => ({
       vault,
       owner: record.owner,
-      own: record.owner === undefined || record.owner.toLowerCase() === account.toLowerCase(),
+      own: isOwn(record, account),
+      untrusted:
+        trustedOwners !== undefined && isReceived(record, account) && !trustedOwners.has(record.owner?.toLowerCase() ?? ""),
       latest: record.version,
       sizes: undefined,
       createdAt: record.createdAt === undefined ? undefined : new Map([[record.version, record.createdAt]]),

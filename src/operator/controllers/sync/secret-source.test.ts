@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { syncItem } from "../../../../test/support/kube/sync-resource.ts";
+import { InMemoryConnection } from "../../../../test/support/vault/in-memory-connection.ts";
+import { secretRecord } from "../../../../test/support/vault/secret-record.ts";
+import type { SecretRecord } from "../../vault-client/connection.ts";
+import { secretSource } from "./secret-source.ts";
+
+const ignore = (): void => undefined;
+const account = "ops@example.com";
+
+/** Reports whether a record is untrusted by a connection that trusts these owners. */
+function untrusted(record: Partial<SecretRecord>, trustedOwners: ReadonlySet<string> | undefined): boolean | undefined {
+  const callbacks = { onChange: ignore, onHealth: ignore, onTokenChange: ignore, onCircuitChange: ignore };
+  const connection = new InMemoryConnection(new VirtualClock(), callbacks);
+  connection.list();
+  const snapshot = { ...connection.snapshot!, secrets: () => [secretRecord(record)] };
+  const access = {
+    state: "open",
+    connection,
+    id: "1",
+    vault: "vault",
+    account,
+    trustedOwners,
+    intervalMs: 60_000,
+    staleSince: undefined,
+  } as const;
+  return secretSource.candidates(snapshot, syncItem("db"), access)[0]?.untrusted;
+}
+
+const dba = new Set(["dba@example.com"]);
+
+test.each<[string, Partial<SecretRecord>, ReadonlySet<string> | undefined, boolean]>([
+  ["any owner without trustedOwners", { owner: "eve@example.com", shared: true }, undefined, false],
+  ["a named owner, in any case", { owner: "DBA@example.com", shared: true }, dba, false],
+  ["the account itself", { owner: account, shared: false }, dba, false],
+  ["the account itself, whose owner is not listed", { owner: undefined, shared: false }, dba, false],
+])("secretSource trusts %s", (_, record, trustedOwners, expected) => {
+  expect(untrusted(record, trustedOwners)).toBe(expected);
+});
+
+test.each<[string, Partial<SecretRecord>]>([
+  ["another owner", { owner: "eve@example.com", shared: true }],
+  ["another owner, also if the list does not say that it is shared", { owner: "eve@example.com", shared: undefined }],
+  ["a shared secret whose owner is not listed", { owner: undefined, shared: true }],
+])("secretSource does not trust %s", (_, record) => {
+  expect(untrusted(record, dba)).toBe(true);
+});
