@@ -40,6 +40,12 @@ function operatorOptions(): Option[] {
       "namespace of the operator's lease and content key (default: that of the pod or kubeconfig, then vaultsync-system)",
     ),
     option("--namespaces <names>", "comma-separated namespaces to watch (default: all)").argParser(parseList),
+    option(
+      "--target-watch <mode>",
+      "off: Secrets are neither listed nor watched; a changed target is repaired at the next change or --resync",
+    )
+      .choices(["on", "off"])
+      .default("on"),
     option("--no-leader-elect", "no leader election; safe only where no second operator can run"),
     option(
       "--shards <number>",

@@ -4,6 +4,7 @@ import { operatorConfig, type OperatorFlags } from "./config.ts";
 
 test("operatorConfig defaults to leader election, no plain HTTP and all namespaces", () => {
   expect(operatorConfig({})).toEqual({
+    targetWatch: "on",
     leaderElect: true,
     shards: 1,
     listen: { host: "0.0.0.0", port: 8080 },
@@ -19,6 +20,7 @@ test("operatorConfig keeps every given setting", () => {
     kubeconfig: "/etc/kubeconfig",
     namespace: "vaultsync",
     namespaces: ["shop", "pay-2"],
+    targetWatch: "off",
     leaderElect: true,
     shards: 4,
     listen: { host: "127.0.0.1", port: 0 },

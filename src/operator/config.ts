@@ -14,6 +14,7 @@ const schema = z
     kubeconfig: z.string().min(1).optional(),
     namespace: z.string().min(1).optional(),
     namespaces: z.array(namespaceName).min(1).optional(),
+    targetWatch: z.enum(["on", "off"]).default("on"),
     leaderElect: z.boolean().default(true),
     shards: z.int().min(1).max(64).default(1),
     listen: listen.default({ host: "0.0.0.0", port: 8080 }),

@@ -4,8 +4,11 @@ import { ConnectionRegistry } from "./controllers/connection/connection-registry
 import { recordCircuitEvent } from "./controllers/connection/record-circuit-event.ts";
 import { fileSource } from "./controllers/sync/file-source.ts";
 import { secretSource } from "./controllers/sync/secret-source.ts";
+import { forgetTarget, readTargets, type WatchedTargets } from "./controllers/sync/read-targets.ts";
+import type { SourceKind } from "./controllers/sync/source-kind.ts";
 import { SyncReconciler } from "./controllers/sync/sync-reconciler.ts";
 import { SyncController, type SyncObserver } from "./controllers/sync/sync-controller.ts";
+import type { SyncKind } from "./controllers/sync/sync-key.ts";
 import { TargetRecords } from "./controllers/sync/target-records.ts";
 import { TargetWriter } from "./controllers/sync/target-writer.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
@@ -17,6 +20,7 @@ import type { KubeApi } from "./kube/client/kube-api.ts";
 import type { KubeObject } from "./kube/resource.ts";
 import type { Watched } from "./kube/cache/filtered-view.ts";
 import type { StoreChange } from "./kube/cache/object-store.ts";
+import type { ReconcileResult } from "./runtime/controller.ts";
 import type { WorkQueue } from "./runtime/work-queue.ts";
 import type { TargetMetadata } from "./sync/target.ts";
 import type { References } from "./vault-client/connection.ts";
@@ -59,6 +63,7 @@ export class Controllers implements AsyncDisposable {
   readonly #sync: SyncController;
   readonly #connectionReconciler: ConnectionReconciler;
   readonly #connection: ConnectionController;
+  readonly #watchedTargets: WatchedTargets;
   /** Connections whose references changed, until these are passed on. */
   readonly #pendingReferences = new Map<string, Timer>();
 
@@ -88,7 +93,13 @@ export class Controllers implements AsyncDisposable {
     const onTargetWritten = (key: string): void => this.#sync.targetWritten(key);
     const reconciler = new SyncReconciler({ ...options, kinds, connections: this.connections, targets, writer, onTargetWritten });
     const onReferencesChange = (connection: string): void => this.#onReferencesChange(connection);
-    this.#sync = new SyncController({ ...options, kinds, reconciler, targets, onReferencesChange });
+    this.#watchedTargets = { Secret: reflectors.targetSecrets, ConfigMap: reflectors.targetConfigMaps };
+    const reconcile = async (key: string, signal: AbortSignal): Promise<ReconcileResult> => {
+      await readTargets(key, kinds, this.#watchedTargets, signal);
+      return reconciler.reconcile(key, signal);
+    };
+    const forget = (key: string): void => reconciler.forget(key);
+    this.#sync = new SyncController({ ...options, kinds, reconciler: { reconcile, forget }, targets, onReferencesChange });
     this.#connectionReconciler = new ConnectionReconciler({
       ...options,
       resources: reflectors.connections.store,
@@ -108,8 +119,8 @@ export class Controllers implements AsyncDisposable {
     const { connections, secrets, files, targetSecrets, targetConfigMaps, credentials } = this.#options.reflectors;
     const stack = new DisposableStack();
     stack.use(replayAndSubscribe(connections, (change) => this.#connection.resourceChanged(change)));
-    stack.use(replayAndSubscribe(secrets, (change) => this.#sync.resourceChanged("VaultSecret", change)));
-    stack.use(replayAndSubscribe(files, (change) => this.#sync.resourceChanged("VaultFile", change)));
+    stack.use(replayAndSubscribe(secrets, (change) => this.#resourceChanged("VaultSecret", secretSource, change)));
+    stack.use(replayAndSubscribe(files, (change) => this.#resourceChanged("VaultFile", fileSource, change)));
     stack.use(targetSecrets.onChange((change) => this.#sync.targetChanged("Secret", change)));
     stack.use(targetConfigMaps.onChange((change) => this.#sync.targetChanged("ConfigMap", change)));
     stack.use(credentials.onChange(({ key }) => this.#connectionReconciler.credentialsChanged(key)));
@@ -131,6 +142,11 @@ export class Controllers implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     for (const timer of this.#pendingReferences.values()) timer[Symbol.dispose]();
     return this.connections[Symbol.asyncDispose]();
+  }
+
+  #resourceChanged(kind: SyncKind, source: SourceKind, change: StoreChange<KubeObject>): void {
+    this.#sync.resourceChanged(kind, change);
+    if (change.type === "deleted") forgetTarget(source, change.before, this.#watchedTargets);
   }
 
   /** Requeues what failed while the API server was unavailable. */

@@ -53,7 +53,9 @@ const SLOW_START_MS = 5_000;
  */
 export async function runEngine(options: EngineOptions, signal: AbortSignal): Promise<void> {
   const { config, api, clock, random, logger } = options;
-  const reflectors = createReflectors({ api, namespaces: config.namespaces ?? [ALL_NAMESPACES], clock, random, logger });
+  const namespaces = config.namespaces ?? [ALL_NAMESPACES];
+  const watchSecrets = config.targetWatch === "on";
+  const reflectors = createReflectors({ api, namespaces, watchSecrets, clock, random, logger });
   const running = new Set<Controllers>();
   const openCircuitBreakers = new Set<string>();
   const metrics = operatorMetrics(options.metrics, () => operatorSamples({ reflectors, running, openCircuitBreakers }));

@@ -6,6 +6,7 @@ import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
 import type { KubeApi } from "./kube/client/kube-api.ts";
 import { ReflectorGroup, type ReflectorGroupOptions } from "./kube/cache/reflector-group.ts";
+import { ReadObjects } from "./kube/cache/read-objects.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "./kube/resource.ts";
 import type { TargetMetadata } from "./sync/target.ts";
 
@@ -13,6 +14,8 @@ export interface ReflectorsOptions {
   readonly api: KubeApi;
   /** The namespaces to watch; `[ALL_NAMESPACES]` for all. */
   readonly namespaces: readonly string[];
+  /** Without it Secrets are neither listed nor watched: targets are read one by one, and no change of credentials is seen. */
+  readonly watchSecrets: boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -28,6 +31,9 @@ function withoutCopies(object: KubeObject): KubeObject {
   return { ...object, metadata: { ...metadata, annotations: others } };
 }
 
+const isTarget = ({ metadata }: KubeObject): boolean => metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY;
+const version = ({ metadata }: KubeObject): string | undefined => metadata.resourceVersion;
+
 /**
  * Returns the reflectors of everything the operator watches: its own kinds completely; its targets and the credentials Secrets as
  * metadata only, so that no watch brings the value of a Secret into memory, and unrelated Secrets cost nothing.
@@ -38,18 +44,17 @@ export function createReflectors(options: ReflectorsOptions) {
   ) => new ReflectorGroup<T>({ ...options, ...part });
   const labelSelector = `${MANAGED_BY_LABEL}=${MANAGED_BY}`;
   const target = { labelSelector, metadataOnly: true, project: targetMetadata };
+  const read = <T>(project: (object: KubeObject) => T) =>
+    new ReadObjects<T>({ api: options.api, resource: SECRETS, includes: isTarget, project });
+  const credentials = { resource: SECRETS, fieldSelector: `type=${CREDENTIALS_TYPE}`, metadataOnly: true, project: version };
   return {
     connections: reflector({ resource: vaultConnectionKind, project: withoutCopies }),
     secrets: reflector({ resource: vaultSecretKind, project: withoutCopies }),
     files: reflector({ resource: vaultFileKind, project: withoutCopies }),
-    targetSecrets: reflector<TargetMetadata>({ resource: SECRETS, ...target }),
+    targetSecrets: options.watchSecrets ? reflector<TargetMetadata>({ resource: SECRETS, ...target }) : read(targetMetadata),
     targetConfigMaps: reflector<TargetMetadata>({ resource: CONFIG_MAPS, ...target }),
-    credentials: reflector<string | undefined>({
-      resource: SECRETS,
-      fieldSelector: `type=${CREDENTIALS_TYPE}`,
-      metadataOnly: true,
-      project: ({ metadata }) => metadata.resourceVersion,
-    }),
+    // Never read: the version matters only for a change that a watch shows.
+    credentials: options.watchSecrets ? reflector(credentials) : read(version),
   };
 }
 

@@ -57,7 +57,7 @@ export class OperatorScene implements AsyncDisposable {
         watchLagMs: (request) => this.network.watchLagMs?.(request) ?? 0,
       },
     });
-    const reflectors = createReflectors({ ...deps, api, namespaces: [ALL_NAMESPACES] });
+    const reflectors = createReflectors({ ...deps, api, namespaces: [ALL_NAMESPACES], watchSecrets: true });
     const watching = Object.values(reflectors).map((reflector) => reflector.run(signal));
     await clock.advance(10);
     const controllers = new Controllers({

@@ -16,7 +16,7 @@ import { targetKey, type TargetRecords } from "./target-records.ts";
 
 export interface SyncControllerOptions {
   readonly kinds: Readonly<Record<SyncKind, SyncedKind>>;
-  readonly reconciler: SyncReconciler;
+  readonly reconciler: Pick<SyncReconciler, "reconcile" | "forget">;
   readonly targets: TargetRecords;
   /** Called when the resources that refer to a connection, or the names that they refer to, change. */
   readonly onReferencesChange: (connection: string) => void;

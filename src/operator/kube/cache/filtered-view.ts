@@ -1,3 +1,4 @@
+import type { ObjectRef } from "../resource.ts";
 import type { ReadonlyStore, StoreChange } from "./object-store.ts";
 
 /** A collection that is kept up to date, and its changes. */
@@ -7,6 +8,10 @@ export interface Watched<T> {
   onChange(handler: (change: StoreChange<T>) => void): Disposable;
   /** Calls the handler when the first list or watch after a failure succeeds. */
   onReconnect(handler: () => void): Disposable;
+  /** Brings one object up to date; only in a collection that is read instead of watched. */
+  read?(ref: ObjectRef, signal: AbortSignal): Promise<void>;
+  /** Drops an object that is not read any more, without reporting it. */
+  forget?(ref: ObjectRef): void;
 }
 
 /** Returns the part of a collection that satisfies `includes`. An object that ceases to satisfy it is reported as deleted. */

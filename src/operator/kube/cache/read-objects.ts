@@ -1,0 +1,57 @@
+import type { KubeApi } from "../client/kube-api.ts";
+import { isKubeError } from "../kube-error.ts";
+import { keyOf, type KubeObject, type ObjectRef, type ResourceDescriptor } from "../resource.ts";
+import type { Watched } from "./filtered-view.ts";
+import { ObjectStore, type StoreChange } from "./object-store.ts";
+
+export interface ReadObjectsOptions<T> {
+  readonly api: KubeApi;
+  readonly resource: ResourceDescriptor;
+  /** Selects the objects; another one counts as absent, as in a watch with a selector. */
+  readonly includes: (object: KubeObject) => boolean;
+  readonly project: (object: KubeObject) => T;
+}
+
+/** Objects that are read one by one instead of watched. The store contains each as of its last read, metadata only. */
+export class ReadObjects<T> implements Watched<T> {
+  readonly store = new ObjectStore<T>();
+  readonly synced = Promise.resolve();
+  readonly listing = false;
+  readonly #options: ReadObjectsOptions<T>;
+  readonly #handlers = new Set<(change: StoreChange<T>) => void>();
+
+  constructor(options: ReadObjectsOptions<T>) {
+    this.#options = options;
+  }
+
+  onChange(handler: (change: StoreChange<T>) => void): Disposable {
+    this.#handlers.add(handler);
+    return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
+  }
+
+  /** Never calls the handler: there is no connection that could be lost. */
+  onReconnect(): Disposable {
+    return { [Symbol.dispose]: () => undefined };
+  }
+
+  async run(): Promise<void> {}
+
+  async read(ref: ObjectRef, signal: AbortSignal): Promise<void> {
+    const { api, resource, includes, project } = this.#options;
+    const key = keyOf(ref);
+    const object = await api.getMetadata(resource, ref, signal).catch((error: unknown) => {
+      if (!isKubeError(error, "NotFound")) throw error;
+    });
+    const { uid, resourceVersion } = object?.metadata ?? {};
+    const changes =
+      object !== undefined && includes(object)
+        ? this.store.set(key, { uid, resourceVersion, value: project(object) })
+        : this.store.delete(key, this.store.stored(key)?.uid);
+    for (const change of changes) for (const handler of this.#handlers) handler(change);
+  }
+
+  forget(ref: ObjectRef): void {
+    const key = keyOf(ref);
+    this.store.delete(key, this.store.stored(key)?.uid);
+  }
+}
