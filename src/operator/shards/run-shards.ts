@@ -81,7 +81,7 @@ class ShardCoordinator implements AsyncDisposable {
   async run(signal: AbortSignal): Promise<never> {
     const { clock, random, shards } = this.#options;
     const { retryMs } = this.#timing;
-    // A single shard has one holder, whoever else is there: replicas need not know each other.
+    // A single shard has one holder, so that replicas need not know each other.
     if (shards > 1) {
       this.#member = await acquireLease(this.#leaseOptions(this.#memberName, "replica"), signal);
       this.#failWhenLost(this.#member);

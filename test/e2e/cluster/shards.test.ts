@@ -34,7 +34,7 @@ function resource(name: string): object {
   return { ...object, spec: { ...Reflect.get(object, "spec"), connectionRef: { name } } };
 }
 
-/** Gives a second ServiceAccount the permissions of the first, so that the audit log tells the replicas apart. */
+/** Gives a second ServiceAccount the permissions of the first, so that the audit log distinguishes the replicas. */
 async function bindSecondAccount(): Promise<void> {
   const apiGroup = "rbac.authorization.k8s.io";
   const subjects = [{ kind: "ServiceAccount", name: SECOND.serviceAccount, namespace: SECOND.namespace }];
