@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { Agent, request as httpRequest } from "node:http";
+import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
 import { describe, expect, test } from "vitest";
-import { multipartBody } from "../support/vault/vault-client.ts";
+import { mailTo } from "../support/mail/mailbox.ts";
+import { multipartBody, VaultClient } from "../support/vault/vault-client.ts";
 import { nameSequence } from "../support/vault/name-sequence.ts";
 import { useVault } from "../support/vault/use-vault.ts";
 import { listFilenames, rawPart } from "../support/vault/file-requests.ts";
-import { operationPath } from "../../src/protocol/operation-paths.ts";
+import { operationPath, sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 
 const FILE_LIMIT = 700_000;
 
@@ -155,4 +156,29 @@ describe("protect_file with invalid requests", () => {
     expect(await send(multipartBody([{ filename: freshName(), bytes: Buffer.from("x") }]))).toBe(200);
     agent.destroy();
   });
+});
+
+test("stores nothing when the token is ended during the upload", async () => {
+  const caller = await vault.client("bob@example.com");
+  const body = multipartBody([{ filename: freshName(), bytes: randomBytes(1000) }]);
+  const upload = httpRequest(vault.url + operationPath.protect_file, {
+    method: "POST",
+    headers: {
+      "content-type": "multipart/form-data; boundary=test-boundary",
+      "content-length": String(body.length),
+      authorization: caller.token,
+      email: caller.email,
+      countoffiles: "1",
+    },
+  });
+  const response = new Promise<IncomingMessage>((resolve, reject) => upload.on("response", resolve).on("error", reject));
+  upload.write(body.subarray(0, 100));
+  await vault.post(sessionOperationPath.app_request_password, { email: caller.email });
+  const { token } = await mailTo(vault.mailDirectory, caller.email);
+  await vault.post(sessionOperationPath.app_set_password, { token, password: "a-new-and-long-password" });
+  upload.end(body.subarray(100));
+  expect((await response).statusCode).toBe(401);
+  const again = await vault.logIn(caller.email, { password: "a-new-and-long-password" });
+  const next = new VaultClient(vault.url, caller.email, { token: again.json().access_token });
+  expect(await listFilenames(next)).toEqual([]);
 });

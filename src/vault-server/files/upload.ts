@@ -3,6 +3,7 @@ import type { UploadedFile } from "../../protocol/responses.ts";
 import { nameProblem } from "../../protocol/names.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
+import { isLive } from "../store/credential.ts";
 import { currentKey } from "../store/current-key.ts";
 import { errors } from "../errors.ts";
 import type { Transaction } from "../store/store.ts";
@@ -46,7 +47,7 @@ async function commitFile(
  * Stores the files of a multipart body, each as a new version of its name: all of them, or none on any failure.
  * @param body.count expected number of file parts
  * @param begin called with the names when all bytes are stored, before any of them becomes a version
- * @throws ServiceError `invalid_request`, `too_large`
+ * @throws ServiceError `invalid_request`, `too_large`, `invalid_token` when the token or session ends meanwhile
  */
 export async function upload(
   context: VaultContext,
@@ -68,6 +69,8 @@ export async function upload(
     if (staged.length < body.count) throw errors.invalidRequest("CountOfFiles", "fewer files than announced");
     await begin(staged.map(({ filename }) => filename));
     return await context.store.write(async (transaction) => {
+      // Checked again: an upload takes long enough for its token to be ended meanwhile.
+      if (!(await isLive(transaction, caller.credential, context.clock.now()))) throw errors.invalidAccessToken();
       const uploaded: UploadedFile[] = [];
       for (const file of staged) uploaded.push(await commitFile(context, transaction, caller.email, file));
       return uploaded;
