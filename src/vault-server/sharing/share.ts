@@ -23,7 +23,7 @@ interface Recipient {
   readonly absent: readonly string[];
 }
 
-/** @throws ServiceError `team_not_found`, `forbidden` when the caller is not a member */
+/** @throws ServiceError `team_not_found` */
 async function recipientsOf(transaction: Transaction, caller: Caller, to: Recipients, now: number): Promise<Recipient[]> {
   if (to.kind === "team") {
     const { groupId, members } = await memberTeam(transaction, caller, to.groupId);
@@ -60,10 +60,10 @@ async function grantAll(
   const { permission } = request;
   const shared: ShareRecord[] = [];
   for (const { secret } of secrets) {
-    for (const { grantee, name, absent } of recipients) {
-      await transaction.grants.grant(secret.id, grantee, permission);
+    const grantees = recipients.map(({ grantee }) => grantee);
+    await transaction.grants.grant(secret.id, grantees, permission);
+    for (const { name, absent } of recipients)
       shared.push({ key_name: secret.name, to: name, permission, state: stateOf(absent) });
-    }
   }
   const invited = recipients.flatMap(({ absent }) => absent);
   await invite(transaction, caller.email, invited, now);

@@ -34,7 +34,7 @@ export async function unshare(
     const unshared = await forEachUniqueName(names, async (name) => {
       const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
       const revoked = (await grants.grantees(secret.id)).filter((grantee) => matches(from, grantee));
-      for (const grantee of revoked) await grants.revoke(secret.id, grantee);
+      await grants.revoke(secret.id, revoked);
       return revoked.map((grantee) => ({ key_name: name, from: nameOf(grantee) }));
     });
     return unshared.flat();

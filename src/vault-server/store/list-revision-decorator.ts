@@ -38,13 +38,14 @@ function secretsWithRevisions(secrets: SecretTable, revisions: ListRevisionTable
 function grantsWithRevisions(grants: GrantTable, revisions: ListRevisionTable): GrantTable {
   return {
     ...grants,
-    async grant(secretId, grantee, permission) {
-      await grants.grant(secretId, grantee, permission);
+    // One new revision for all grantees: a secret may have thousands.
+    async grant(secretId, grantees, permission) {
+      await grants.grant(secretId, grantees, permission);
       await revisions.touchUsersOfSecret(secretId);
     },
-    async revoke(secretId, grantee) {
+    async revoke(secretId, grantees) {
       await revisions.touchUsersOfSecret(secretId);
-      return grants.revoke(secretId, grantee);
+      return grants.revoke(secretId, grantees);
     },
     async dismissShare(secretId, email) {
       await revisions.touchUsersOfSecret(secretId);

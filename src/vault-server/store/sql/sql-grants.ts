@@ -1,30 +1,36 @@
 import { permissionColumns, permissionOf } from "./permission-columns.ts";
 import type { SqlConnection } from "./sql-connection.ts";
-import type { Grant } from "../records.ts";
+import type { Permission } from "../../../protocol/responses.ts";
+import type { Grant, Grantee } from "../records.ts";
 import type { GrantTable } from "../tables/sharing-tables.ts";
 
 export function sqlGrants(db: SqlConnection): GrantTable {
   const undoDismissals = (secretId: string, groupId: string): Promise<number> =>
     db.run("DELETE FROM hidden_team_grants WHERE secret_id = ? AND group_id = ?", secretId, groupId);
+  const grant = async (secretId: string, grantee: Grantee, permission: Permission): Promise<void> => {
+    const [table, column] = grantee.kind === "person" ? ["person_grants", "email"] : ["team_grants", "group_id"];
+    const name = grantee.kind === "person" ? grantee.email : grantee.groupId;
+    await db.run(
+      `INSERT INTO ${table} (secret_id, ${column}, reads, writes) VALUES (?, ?, ?, ?)
+       ON CONFLICT (secret_id, ${column}) DO UPDATE SET reads = excluded.reads, writes = excluded.writes`,
+      secretId,
+      name,
+      ...permissionColumns(permission),
+    );
+    if (grantee.kind === "team") await undoDismissals(secretId, name);
+  };
+  const revoke = (secretId: string, grantee: Grantee): Promise<number> =>
+    grantee.kind === "person"
+      ? db.run("DELETE FROM person_grants WHERE secret_id = ? AND email = ?", secretId, grantee.email)
+      : db.run("DELETE FROM team_grants WHERE secret_id = ? AND group_id = ?", secretId, grantee.groupId);
   return {
-    async grant(secretId, grantee, permission) {
-      const [table, column] = grantee.kind === "person" ? ["person_grants", "email"] : ["team_grants", "group_id"];
-      const name = grantee.kind === "person" ? grantee.email : grantee.groupId;
-      await db.run(
-        `INSERT INTO ${table} (secret_id, ${column}, reads, writes) VALUES (?, ?, ?, ?)
-         ON CONFLICT (secret_id, ${column}) DO UPDATE SET reads = excluded.reads, writes = excluded.writes`,
-        secretId,
-        name,
-        ...permissionColumns(permission),
-      );
-      if (grantee.kind === "team") await undoDismissals(secretId, name);
+    async grant(secretId, grantees, permission) {
+      for (const grantee of grantees) await grant(secretId, grantee, permission);
     },
-    async revoke(secretId, grantee) {
-      const removed =
-        grantee.kind === "person"
-          ? await db.run("DELETE FROM person_grants WHERE secret_id = ? AND email = ?", secretId, grantee.email)
-          : await db.run("DELETE FROM team_grants WHERE secret_id = ? AND group_id = ?", secretId, grantee.groupId);
-      return removed > 0;
+    async revoke(secretId, grantees) {
+      let revoked = 0;
+      for (const grantee of grantees) revoked += await revoke(secretId, grantee);
+      return revoked;
     },
     async grantees(secretId) {
       const users = await db.all("SELECT email, reads, writes FROM person_grants WHERE secret_id = ? ORDER BY email", secretId);

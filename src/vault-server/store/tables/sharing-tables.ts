@@ -2,10 +2,10 @@ import type { Permission } from "../../../protocol/responses.ts";
 import type { Grant, Grantee, Team } from "../records.ts";
 
 export interface GrantTable {
-  /** Adds a grant or replaces its permission. Members of a team who had dismissed its grant see the secret again. */
-  grant(secretId: string, grantee: Grantee, permission: Permission): Promise<void>;
-  /** Returns whether there was such a grant. */
-  revoke(secretId: string, grantee: Grantee): Promise<boolean>;
+  /** Adds grants or replaces their permission. Members of a team who had dismissed its grant see the secret again. */
+  grant(secretId: string, grantees: readonly Grantee[], permission: Permission): Promise<void>;
+  /** Returns the number of these grants that there were. */
+  revoke(secretId: string, grantees: readonly Grantee[]): Promise<number>;
   /** Returns grants to users, then grants to teams, each in code point order. */
   grantees(secretId: string): Promise<Grant[]>;
   /** Removes one user's access: deletes a direct grant and hides grants to their teams from this user only. */

@@ -98,7 +98,7 @@ export function secretConformance(open: OpenStore): void {
         for (const owner of [EVE, BOB]) {
           for (const name of names) {
             const { id } = await addSecret(transaction, owner, name);
-            await transaction.grants.grant(id, { kind: "person", email: ANN }, "R");
+            await transaction.grants.grant(id, [{ kind: "person", email: ANN }], "R");
           }
         }
       });
@@ -128,7 +128,7 @@ export function secretConformance(open: OpenStore): void {
       await write(async (transaction) => {
         const { id } = await addSecret(transaction, ANN, "due", { deleteAt: NOW });
         await addSecret(transaction, ANN, "later", { deleteAt: NOW + 1 });
-        await transaction.grants.grant(id, { kind: "person", email: BOB }, "RW");
+        await transaction.grants.grant(id, [{ kind: "person", email: BOB }], "RW");
       });
       const names = async (email: string, now: number) =>
         (await read((transaction) => listOf(transaction, email, now))).map(({ secret }) => secret.name);

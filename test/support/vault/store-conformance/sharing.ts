@@ -30,15 +30,15 @@ export function sharingConformance(open: OpenStore): void {
     const { id } = await write((transaction) => addSecret(transaction, ANN, "a"));
     await write(({ teams }) => teams.insert({ groupId: "t", creator: ANN, members: [ANN, BOB] }));
     expect([await accessOf(ANN), await accessOf(BOB)]).toEqual(["RW", undefined]);
-    await write(({ grants }) => grants.grant(id, toUser(BOB), "R"));
+    await write(({ grants }) => grants.grant(id, [toUser(BOB)], "R"));
     expect([await accessOf(ANN), await accessOf(BOB)]).toEqual(["RW shared", "R shared"]);
-    await write(({ grants }) => grants.grant(id, toTeam("t"), "W"));
+    await write(({ grants }) => grants.grant(id, [toTeam("t")], "W"));
     expect(await accessOf(BOB)).toBe("RW shared");
-    await write(({ grants }) => grants.grant(id, toUser(BOB), "W"));
+    await write(({ grants }) => grants.grant(id, [toUser(BOB)], "W"));
     expect(await accessOf(BOB)).toBe("W shared");
-    await write(({ grants }) => grants.grant(id, toUser("new@example.com"), "RW"));
+    await write(({ grants }) => grants.grant(id, [toUser("new@example.com")], "RW"));
     await write(({ teams }) => teams.insert({ groupId: "r", creator: ANN, members: [ANN] }));
-    await write(({ grants }) => grants.grant(id, toTeam("r"), "R"));
+    await write(({ grants }) => grants.grant(id, [toTeam("r")], "R"));
     expect(await read(({ grants }) => grants.grantees(id))).toEqual([
       granted(toUser(BOB), "W"),
       granted(toUser("new@example.com"), "RW"),
@@ -47,9 +47,9 @@ export function sharingConformance(open: OpenStore): void {
     ]);
     const revoked = [];
     for (const grantee of [toUser(BOB), toUser(BOB), toTeam("t"), toTeam("r"), toUser("new@example.com"), toTeam("none")]) {
-      revoked.push(await write(({ grants }) => grants.revoke(id, grantee)));
+      revoked.push(await write(({ grants }) => grants.revoke(id, [grantee])));
     }
-    expect(revoked).toEqual([true, false, true, true, true, false]);
+    expect(revoked).toEqual([1, 0, 1, 1, 1, 0]);
     expect([await accessOf(ANN), await accessOf(BOB)]).toEqual(["RW", undefined]);
   });
 
@@ -57,8 +57,8 @@ export function sharingConformance(open: OpenStore): void {
     const { id } = await write((transaction) => addSecret(transaction, ANN, "a"));
     await write(async ({ teams, grants }) => {
       await teams.insert({ groupId: "t", creator: ANN, members: [ANN, BOB, EVE] });
-      await grants.grant(id, toTeam("t"), "R");
-      await grants.grant(id, toUser(BOB), "RW");
+      await grants.grant(id, [toTeam("t")], "R");
+      await grants.grant(id, [toUser(BOB)], "RW");
       await grants.dismissShare(id, BOB);
       await grants.dismissShare(id, BOB);
     });
@@ -67,7 +67,7 @@ export function sharingConformance(open: OpenStore): void {
       "R shared",
       [granted(toTeam("t"), "R")],
     ]);
-    await write(({ grants }) => grants.grant(id, toTeam("t"), "W"));
+    await write(({ grants }) => grants.grant(id, [toTeam("t")], "W"));
     expect(await accessOf(BOB)).toBe("W shared");
   });
 
@@ -94,7 +94,7 @@ export function sharingConformance(open: OpenStore): void {
     await write(async ({ teams, grants }) => {
       for (const groupId of ["t", "u"]) {
         await teams.insert({ groupId, creator: ANN, members: [ANN, BOB] });
-        await grants.grant(id, toTeam(groupId), "R");
+        await grants.grant(id, [toTeam(groupId)], "R");
         await grants.dismissShare(id, BOB);
       }
       await teams.remove("t");
@@ -110,13 +110,13 @@ export function sharingConformance(open: OpenStore): void {
   test("a list revision changes with the list's content, for affected users only", async () => {
     const id = "id-of-ann@example.com-a";
     expect(await changed((transaction) => addSecret(transaction, ANN, "a"))).toEqual([true, false, false]);
-    expect(await changed(({ grants }) => grants.grant(id, toUser(BOB), "R"))).toEqual([true, true, false]);
+    expect(await changed(({ grants }) => grants.grant(id, [toUser(BOB)], "R"))).toEqual([true, true, false]);
     expect(await changed(({ teams }) => teams.insert({ groupId: "t", creator: EVE, members: [EVE] }))).toEqual([
       false,
       false,
       true,
     ]);
-    expect(await changed(({ grants }) => grants.grant(id, toTeam("t"), "R"))).toEqual([true, true, true]);
+    expect(await changed(({ grants }) => grants.grant(id, [toTeam("t")], "R"))).toEqual([true, true, true]);
     expect(await changed(({ settings }) => settings.set("x", "y"))).toEqual([false, false, false]);
     expect(await changed(({ secrets }) => secrets.remove(id))).toEqual([true, true, true]);
   });
