@@ -27,6 +27,7 @@ export const operationPath = {
   team_add_members: "/v1/user/team/add_members",
   team_remove_members: "/v1/user/team/remove_members",
   team_list: "/v1/user/team/list",
+  team_leave: "/v1/user/team/leave",
   team_delete: "/v1/user/team/delete",
   protect_file: "/v1/user/protect_file",
   list_file: "/v1/user/list_file",

@@ -19,6 +19,7 @@ import { share } from "./operations/share.ts";
 import { teamAddMembers } from "./operations/team-add-members.ts";
 import { teamCreate } from "./operations/team-create.ts";
 import { teamDelete } from "./operations/team-delete.ts";
+import { teamLeave } from "./operations/team-leave.ts";
 import { teamList } from "./operations/team-list.ts";
 import { teamRemoveMembers } from "./operations/team-remove-members.ts";
 import { unshare } from "./operations/unshare.ts";
@@ -53,6 +54,7 @@ export const operations = {
   team_add_members: teamAddMembers,
   team_remove_members: teamRemoveMembers,
   team_list: teamList,
+  team_leave: teamLeave,
   team_delete: teamDelete,
   protect_file: protectFile,
   list_file: listFile,

@@ -79,7 +79,6 @@ export const errors = {
   writeOnly: () => serviceError("forbidden", "the secret is shared with you for writing only"),
   readOnly: () => serviceError("forbidden", "the secret is shared with you for reading only"),
   creatorOnly: () => serviceError("forbidden", "only the creator of a secret may do this"),
-  notTeamMember: () => serviceError("forbidden", "you are not a member of this team"),
   teamCreatorOnly: () => serviceError("forbidden", "only the creator of a team may change it"),
   // email_mismatch
   emailMismatch: (field: string, user: string) =>
@@ -98,7 +97,8 @@ export const errors = {
   /** Also sent for other users' files: file names are per user. */
   fileNotFound: () => serviceError("file_not_found", "no such file"),
   fileVersionNotFound: () => serviceError("version_not_found", "the file has no such version"),
-  teamNotFound: () => serviceError("team_not_found", "no such team"),
+  /** Also sent for teams that the caller does not belong to. */
+  teamNotFound: () => serviceError("team_not_found", "no such team among yours"),
   // method_not_allowed
   methodNotAllowed: (allowed: string) => serviceError("method_not_allowed", `method not allowed; use ${allowed}`),
   // conflicts

@@ -121,6 +121,8 @@ test("successful and error responses of each operation match the document", asyn
   await call(bob, "version_expose_link", { key_name: "a", key_version: 2 });
   await call(bob, "delete_shared_key_link", { key_name: "a" });
   await call(ann, "unshare", { key_name: "a" });
+  await call(bob, "team_leave", { group_id: "t" });
+  await call(bob, "team_leave", { group_id: "t" }, 404);
   await call(ann, "team_delete", { group_id: "t" });
   await call(ann, "delete", { key_name: ["a"] });
 

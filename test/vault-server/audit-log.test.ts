@@ -96,6 +96,10 @@ const cases: Record<Exclude<Operation, "generate_access_token" | "refresh_token"
   team_create: given({ group_id: "t", members: [bob] }),
   team_add_members: { ...given({ group_id: "t", members: ["cy@example.com"] }), before: teamIt },
   team_remove_members: { ...given({ group_id: "t", members: bob }), before: teamIt },
+  team_leave: {
+    ...given({ group_id: "t" }),
+    before: (_caller, other) => other.call("team_create", { group_id: "t", members: [ann] }),
+  },
   team_list: {},
   team_delete: { ...given({ group_id: "t" }), before: teamIt },
   list_file: {},

@@ -83,11 +83,12 @@ function predictView(model: PermissionModel, user: User, name: Name): Record<str
     predicted[`protect_link of ${owner}`] = outcome("W");
   }
   const accessible = [...model.received(user, name), ...(own ? [user] : [])];
-  const [only] = accessible;
+  // The caller's own secret takes precedence.
+  const only = own ? user : accessible[0];
   predicted.update =
     only === undefined
       ? "404 secret_not_found"
-      : accessible.length > 1
+      : !own && accessible.length > 1
         ? "409 ambiguous_name"
         : model.may(user, only, name).includes("W")
           ? `200 ${only}`

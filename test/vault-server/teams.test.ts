@@ -80,11 +80,13 @@ describe("teams", () => {
   test("only the creator can change a team; an unknown team is team_not_found", async () => {
     await create(["bob@example.com"]);
     for (const change of [add, remove]) {
-      for (const caller of [bob, cid]) expect((await change("bob@example.com", caller)).outcome()).toBe("403 forbidden");
+      expect((await change("bob@example.com", bob)).outcome()).toBe("403 forbidden");
+      expect((await change("bob@example.com", cid)).outcome()).toBe("404 team_not_found");
       expect((await change("bob@example.com", ann, "no such team")).outcome()).toBe("404 team_not_found");
       for (const members of [undefined, [], ["x"]]) expect((await change(members)).outcome()).toBe("400 invalid_request");
     }
-    for (const caller of [bob, cid]) expect((await removeTeam(caller)).outcome()).toBe("403 forbidden");
+    expect((await removeTeam(bob)).outcome()).toBe("403 forbidden");
+    expect((await removeTeam(cid)).outcome()).toBe("404 team_not_found");
     expect((await removeTeam(ann, "no such team")).outcome()).toBe("404 team_not_found");
     expect((await teamsOf(bob))[0].members).toEqual([ann.email, bob.email]);
   });
@@ -97,6 +99,31 @@ describe("teams", () => {
     expect((await remove(["cid@example.com", "ann@example.com"])).outcome()).toBe("400 invalid_request");
     expect((await teamsOf(ann))[0].members).toEqual([ann.email, cid.email]);
     expect(await teamsOf(bob)).toEqual([]);
+  });
+
+  test("a member may leave a team, but its creator may not", async () => {
+    await create(["bob@example.com"]);
+    const leave = (caller: VaultClient, group_id = team) => caller.call("team_leave", { group_id });
+    const response = await leave(bob);
+    expect([response.outcome(), response.json()]).toEqual(["200", { left: { group_id: team } }]);
+    expect([await teamsOf(bob), (await teamsOf(ann))[0].members]).toEqual([[], [ann.email]]);
+    for (const [caller, group_id] of [
+      [bob, team],
+      [cid, team],
+      [cid, "no such team"],
+    ] as const) {
+      expect((await leave(caller, group_id)).outcome()).toBe("404 team_not_found");
+    }
+    expect((await leave(ann)).outcome()).toBe("400 invalid_request");
+    await add(["bob@example.com"]);
+    const scoped = await vault.client(bob.email, scopeString({ classification: ["low"] }));
+    expect((await leave(scoped)).outcome()).toBe("403 out_of_scope");
+  });
+
+  test("the name of a new team cannot pass for an address", async () => {
+    for (const group_id of ["bob@example.com", "@", "a team @ home"]) {
+      expect((await create([], ann, group_id)).outcome()).toBe("400 invalid_request");
+    }
   });
 
   test("the name of a deleted team can be used by another user", async () => {
@@ -112,7 +139,8 @@ describe("sharing with a team", () => {
   test("share requires an existing team and membership", async () => {
     expect((await shareWithTeam()).outcome()).toBe("404 team_not_found");
     await create([], cid);
-    expect((await shareWithTeam()).outcome()).toBe("403 forbidden");
+    const foreign = await shareWithTeam();
+    expect(foreign.outcome()).toBe("404 team_not_found");
     await add(["ann@example.com"], cid);
     const response = await shareWithTeam();
     expect(response.json()).toEqual({ shared: [{ key_name: name, to: team, permission: "R", state: "active" }] });
@@ -145,7 +173,7 @@ describe("sharing with a team", () => {
     await shareWithTeam();
     await remove("ann@example.com", cid);
     expect([await reveal(bob), await reveal(ann)]).toEqual(["200", "200"]);
-    expect((await shareWithTeam("RW")).outcome()).toBe("403 forbidden");
+    expect((await shareWithTeam("RW")).outcome()).toBe("404 team_not_found");
     const response = await ann.call("unshare", { key_name: name, group_id_to: team });
     expect(response.json()).toEqual({ unshared: [{ key_name: name, from: team }] });
     expect([await reveal(bob), await isShared()]).toEqual(["404 secret_not_found", false]);

@@ -3,7 +3,7 @@ import { defineOperation } from "../define-operation.ts";
 import { teamRecord } from "../responses.ts";
 import { sample } from "../sample-values.ts";
 import { oneOrMore } from "../schemas/one-or-more.ts";
-import { teamRequest, userEmail } from "../schemas/request-fields.ts";
+import { newTeamName, teamRequest, userEmail } from "../schemas/request-fields.ts";
 
 const team = { email: "$request.body#/email", group_id: "$response.body#/team/group_id" };
 
@@ -15,7 +15,11 @@ export const teamCreate = defineOperation({
   description:
     "Names are unique on a server. The caller becomes the team's creator and a member; only the creator changes the team. Requires a token of unlimited scope.",
   authentication: "access-token",
-  request: (limits) => teamRequest(limits).extend({ members: oneOrMore(userEmail, limits.entriesPerRequest, 0).default([]) }),
+  request: (limits) =>
+    teamRequest(limits).extend({
+      group_id: newTeamName(limits.nameCharacters),
+      members: oneOrMore(userEmail, limits.entriesPerRequest, 0).default([]),
+    }),
   response: z.object({ team: teamRecord }),
   errors: ["team_exists", "out_of_scope"],
   audit: { intent: "authenticated", fields: ["group_id", "members"] },

@@ -54,9 +54,14 @@ export function pickLinked({ accessible }: Candidates, owner: string | undefined
   throw errors.useUnsharedOperation();
 }
 
-/** Returns the secret, shared or not, own or received. @throws ServiceError `ambiguous_name`, `secret_not_found` */
-export function pickAny({ accessible }: Candidates, owner: string | undefined): SecretAccess {
-  const picked = onlyOne(ofOwner(accessible, owner));
+/**
+ * Returns the secret, shared or not, own or received. Without an owner the caller's own takes precedence, so that a sender cannot make a name
+ * ambiguous by sharing a secret.
+ * @throws ServiceError `ambiguous_name`, `secret_not_found`
+ */
+export function pickAny({ email, accessible }: Candidates, owner: string | undefined): SecretAccess {
+  const own = owner === undefined ? accessible.find((access) => isOwn(email, access)) : undefined;
+  const picked = own ?? onlyOne(ofOwner(accessible, owner));
   if (!picked) throw errors.secretNotFound();
   return picked;
 }

@@ -3,7 +3,7 @@ import { operations } from "../../protocol/operations.ts";
 import type { VaultContext } from "../context.ts";
 import { sendList } from "../http/etag.ts";
 import { authenticatedOperation } from "./operation.ts";
-import { addMembers, createTeam, deleteTeam, listTeams, removeMembers } from "../teams/teams.ts";
+import { addMembers, createTeam, deleteTeam, leaveTeam, listTeams, removeMembers } from "../teams/teams.ts";
 
 /** Adds the operations on teams (docs/design/vault-contract.md#teams). */
 export function teamRoutes(app: FastifyInstance, context: VaultContext): void {
@@ -22,6 +22,11 @@ export function teamRoutes(app: FastifyInstance, context: VaultContext): void {
   authenticatedOperation(app, context, operations.team_list, async ({ caller, request, reply }) =>
     sendList(request, reply, { teams: await listTeams(context, caller) }),
   );
+
+  authenticatedOperation(app, context, operations.team_leave, async ({ body, caller }) => {
+    await leaveTeam(context, caller, body.group_id);
+    return { left: { group_id: body.group_id } };
+  });
 
   authenticatedOperation(app, context, operations.team_delete, async ({ body, caller }) => {
     await deleteTeam(context, caller, body.group_id);

@@ -10,16 +10,13 @@ function teamRecord({ groupId, creator, members }: Team): TeamRecord {
   return { group_id: groupId, creator, members };
 }
 
-async function findTeam({ teams }: Transaction, groupId: string): Promise<Team> {
+/**
+ * Returns a team the caller is a member of. Other teams are as unknown to the caller as missing ones.
+ * @throws ServiceError `team_not_found`
+ */
+export async function memberTeam({ teams }: Transaction, caller: Caller, groupId: string): Promise<Team> {
   const team = await teams.find(groupId);
-  if (!team) throw errors.teamNotFound();
-  return team;
-}
-
-/** Returns a team the caller is a member of. @throws ServiceError `team_not_found`, `forbidden` */
-export async function memberTeam(transaction: Transaction, caller: Caller, groupId: string): Promise<Team> {
-  const team = await findTeam(transaction, groupId);
-  if (!team.members.includes(caller.email)) throw errors.notTeamMember();
+  if (team?.members.includes(caller.email) !== true) throw errors.teamNotFound();
   return team;
 }
 
@@ -33,7 +30,7 @@ function requireUnlimited(scope: Scope): void {
 
 /** Returns a team that the caller may change. @throws ServiceError `team_not_found`, `out_of_scope`, `forbidden` */
 async function changeableTeam(transaction: Transaction, caller: Caller, groupId: string): Promise<Team> {
-  const team = await findTeam(transaction, groupId);
+  const team = await memberTeam(transaction, caller, groupId);
   requireUnlimited(caller.scope);
   if (team.creator !== caller.email) throw errors.teamCreatorOnly();
   return team;
@@ -50,7 +47,7 @@ export async function createTeam(
   return store.write(async (transaction) => {
     const created = await transaction.teams.insert({ groupId, creator: caller.email, members: [caller.email, ...members] });
     if (!created) throw errors.teamExists();
-    return teamRecord(await findTeam(transaction, groupId));
+    return teamRecord(await memberTeam(transaction, caller, groupId));
   });
 }
 
@@ -63,7 +60,7 @@ function changeMembers(
   return ({ store }, caller, groupId, emails) =>
     store.write(async (transaction) => {
       await change(transaction.teams, await changeableTeam(transaction, caller, groupId), emails);
-      return teamRecord(await findTeam(transaction, groupId));
+      return teamRecord(await memberTeam(transaction, caller, groupId));
     });
 }
 
@@ -78,6 +75,16 @@ export const removeMembers = changeMembers(async (teams, { groupId, creator }, e
   if (emails.includes(creator)) throw errors.invalidRequest("members", "the creator stays a member: delete the team instead");
   await teams.removeMembers(groupId, emails);
 });
+
+/** Removes the caller from a team. @throws ServiceError `team_not_found`, `out_of_scope`; `invalid_request` for the creator */
+export async function leaveTeam({ store }: VaultContext, caller: Caller, groupId: string): Promise<void> {
+  await store.write(async (transaction) => {
+    const { creator } = await memberTeam(transaction, caller, groupId);
+    requireUnlimited(caller.scope);
+    if (creator === caller.email) throw errors.invalidRequest("group_id", "the creator stays a member: delete the team instead");
+    await transaction.teams.removeMembers(groupId, [caller.email]);
+  });
+}
 
 /** Lists the teams the caller is a member of, by name in code point order. */
 export async function listTeams({ store }: VaultContext, caller: Caller): Promise<TeamRecord[]> {

@@ -123,8 +123,7 @@ export const shareWithTeam = (user: User, name: Name, team: Team, permission: Pe
     const outcome = model.creatorOutcome(user, name);
     const grants = model.grants(user, name);
     if (!grants) return outcome;
-    if (!model.teams.has(team)) return "404 team_not_found";
-    if (!model.teams.get(team)?.members.has(user)) return "403 forbidden";
+    if (!model.teams.get(team)?.members.has(user)) return "404 team_not_found";
     grants.teams.set(team, permission);
     for (const member of users) grants.dismissed.delete(`${team} ${member}`);
     return outcome;
@@ -189,7 +188,7 @@ export const changeTeam = (user: User, team: Team, change: "joins" | "leaves", m
   toString: () => `${user} says that ${member} ${change} the ${team} team`,
   predict: (model) => {
     const known = model.teams.get(team);
-    if (!known) return "404 team_not_found";
+    if (!known?.members.has(user)) return "404 team_not_found";
     if (known.creator !== user) return "403 forbidden";
     if (change === "joins") known.members.add(member);
     else if (member === known.creator) return "400 invalid_request";
@@ -206,7 +205,7 @@ export const deleteTeam = (user: User, team: Team): Step => ({
   toString: () => `${user} deletes the ${team} team`,
   predict: (model) => {
     const known = model.teams.get(team);
-    if (!known) return "404 team_not_found";
+    if (!known?.members.has(user)) return "404 team_not_found";
     if (known.creator !== user) return "403 forbidden";
     model.teams.delete(team);
     for (const grants of model.secrets.values()) {
