@@ -12,6 +12,12 @@ import type { VaultMetrics } from "./metrics.ts";
 /** Policy for a value whose `expiration_time` has passed: serve it, or deny it with `secret_expired`. */
 export type ExpiredPolicy = "serve" | "deny";
 
+interface RateLimit {
+  /** Returns 0, or the seconds until the next request is allowed. */
+  take(key: string): number;
+  prune(): void;
+}
+
 /** The parts that routes, sweeper and mailer share. Each uses a few; tests start whole servers, so none is replaced alone. */
 export interface VaultContext {
   readonly store: Store;
@@ -27,12 +33,8 @@ export interface VaultContext {
   readonly passwordCost: PasswordCost;
   /** Hash that the password of an unknown user is compared with. */
   readonly unmatchableHash: string;
-  /** Rate limit per access token or session, by its digest. */
-  readonly requestRate: {
-    /** Returns 0, or the seconds until the next request is allowed. */
-    take(digest: string): number;
-    prune(): void;
-  };
+  /** Rate limits per access token or session, by its digest, and per account, by its email. */
+  readonly requestRate: { readonly perToken: RateLimit; readonly perAccount: RateLimit };
   /** Failed requests without valid credentials. */
   readonly strangers: Strangers;
   /** Parsed scopes of tokens. @throws InvalidScopeError */

@@ -21,7 +21,8 @@ async function sweep({ store, clock, limits, metrics, requestRate, strangers, au
     await files.discardStagedBefore(now - STAGED_MAX_AGE_MS);
     return secrets.removeDue(now);
   });
-  requestRate.prune();
+  requestRate.perToken.prune();
+  requestRate.perAccount.prune();
   strangers.prune();
   if (audit) await storeAnchor(store, audit);
   metrics.removed.inc(due);

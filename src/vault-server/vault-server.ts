@@ -63,6 +63,8 @@ export interface VaultServer extends AsyncDisposable {
   readonly mailDirectory: string | undefined;
 }
 
+/** Request rate of an account in multiples of that of one token. */
+const ACCOUNT_FACTOR = 4;
 /** Maximum number of concurrent password hashings; each takes 19 MiB and a thread. */
 const CONCURRENT_HASHINGS = 2;
 
@@ -105,7 +107,10 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
       audit,
     }),
     waiting: new WaitingLists({ store, clock, limits, metrics }),
-    requestRate: new TokenBuckets(clock, limits.requestsPerSecond, limits.requestBurst),
+    requestRate: {
+      perToken: new TokenBuckets(clock, limits.requestsPerSecond, limits.requestBurst),
+      perAccount: new TokenBuckets(clock, limits.requestsPerSecond * ACCOUNT_FACTOR, limits.requestBurst * ACCOUNT_FACTOR),
+    },
     appUrl,
     audit,
     mailer: new Mailer({ store, clock, random: systemRandom, logger, metrics, transport, senderIdentity }),

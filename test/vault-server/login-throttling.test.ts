@@ -77,6 +77,15 @@ test("logins beyond the hashing queue are rejected with rate_limited", async () 
   expect(codes).toEqual(new Set([undefined, "rate_limited"]));
 });
 
+test("the tokens of one account together have four times the request rate of one", async () => {
+  const clock = new VirtualClock();
+  await using vault = await TestVault.start({ clock, limits: { requestsPerSecond: 5, requestBurst: 10 } });
+  const tokens = await Promise.all(Array.from({ length: 8 }, () => vault.client("ann@example.com")));
+  const responses = await Promise.all(tokens.flatMap((token) => Array.from({ length: 10 }, () => token.call("list_file"))));
+  expect(responses.filter(({ status }) => status === 200)).toHaveLength(40);
+  expect((await (await vault.client("bob@example.com")).call("list_file")).status).toBe(200);
+});
+
 test("the request rate is 50 per second in bursts of 200 per token", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock, limits: { requestsPerSecond: 50, requestBurst: 200 } });

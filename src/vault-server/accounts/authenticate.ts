@@ -36,7 +36,7 @@ async function identify(context: VaultContext, request: SessionRequest): Promise
   if (!token || token.expiresAt <= context.clock.now()) {
     throw errors.invalidAccessToken();
   }
-  countRequest(context, digest);
+  countRequest(context, token);
   const { email, expiresAt } = token;
   return { email, scope: context.scopes.parse(token.scope), credential: { kind: "token", digest, expiresAt } };
 }

@@ -64,7 +64,7 @@ export async function currentSession(context: VaultContext, request: SessionRequ
   const token = sentSessionToken(request, context.appUrl());
   const session = await find(context, token);
   if (token === undefined || !session) return undefined;
-  countRequest(context, session.digest);
+  countRequest(context, session);
   await extend(context, session);
   return { ...session, token };
 }
@@ -78,7 +78,7 @@ export async function requireSession(context: VaultContext, request: SessionRequ
   const session = await find(context, token);
   if (token === undefined || !session) throw errors.sessionExpired();
   requireCsrfToken(request.headers, context.appUrl(), token);
-  countRequest(context, session.digest);
+  countRequest(context, session);
   await extend(context, session);
   return { ...session, token };
 }

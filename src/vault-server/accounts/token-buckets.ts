@@ -41,9 +41,12 @@ export class TokenBuckets {
   }
 }
 
-/** Counts a request of a valid token or session. @throws ServiceError `rate_limited` when there are too many */
-export function countRequest(context: VaultContext, digest: string): void {
-  const wait = context.requestRate.take(digest);
+/**
+ * Counts a request of a valid token or session, by its digest, and of its account: a user can have any number of tokens.
+ * @throws ServiceError `rate_limited` when there are too many
+ */
+export function countRequest({ requestRate }: VaultContext, { digest, email }: { digest: string; email: string }): void {
+  const wait = requestRate.perToken.take(digest) || requestRate.perAccount.take(email);
   if (wait === 0) return;
   throw errors.tooManyRequests(wait * 1000);
 }

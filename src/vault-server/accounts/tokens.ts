@@ -70,9 +70,9 @@ async function findPair(
 /** Returns the email of a pair of tokens, without a write. @throws ServiceError `invalid_refresh_token`, `rate_limited` */
 export async function refreshingUser(context: VaultContext, refreshToken: string, usedAccessToken: string): Promise<string> {
   const now = context.clock.now();
-  const { email, digest } = await context.store.read((transaction) => findPair(transaction, refreshToken, usedAccessToken, now));
-  countRequest(context, digest);
-  return email;
+  const pair = await context.store.read((transaction) => findPair(transaction, refreshToken, usedAccessToken, now));
+  countRequest(context, pair);
+  return pair.email;
 }
 
 /**
