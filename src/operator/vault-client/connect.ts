@@ -38,8 +38,13 @@ export function connect(options: ConnectionOptions): Connection {
   });
   const api = new VaultApi({ http, tokens, email, timeoutMs });
   const health = new HealthMonitor(clock, options.onHealth);
-  const reader = new SecretReader({ api, email, snapshot: () => mirror.snapshot });
-  const values = new ValueFetcher({ api, reader, cache: options.valueCache, observer });
+  const reader = new SecretReader({
+    api,
+    email,
+    snapshot: () => mirror.snapshot,
+    listAgain: (signal) => mirror.listAgain(signal),
+  });
+  const values = new ValueFetcher({ api, reader, cache: options.valueCache, observer, clock, random });
   const mirror = new Mirror({
     api,
     clock,
@@ -48,7 +53,10 @@ export function connect(options: ConnectionOptions): Connection {
     wait: options.follow === "Auto",
     health,
     onRecreated: (names) => values.forget(names),
-    onChange: options.onChange,
+    onChange: (change) => {
+      values.changed(change);
+      options.onChange(change);
+    },
   });
   const registration = options.listGate.register(intervalMs);
   const client = new VaultConnectionClient({ transport, tokens, mirror, values, health, clock, registration });

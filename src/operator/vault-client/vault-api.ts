@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { Redacted } from "../../lib/redacted.ts";
 import type { Operation } from "../../protocol/operation-paths.ts";
-import type { FileContent, FileRecord, SecretRecord, SecretValue } from "./connection.ts";
+import type { FileContent, FileRecord, SecretRecord } from "./connection.ts";
 import { AuthError, PermanentError, TransientError, UnexpectedResponse } from "./vault-error.ts";
 import type { VaultHttp } from "./http/vault-http.ts";
 import { parseJson } from "./http/parse-json.ts";
 import { readCount } from "./readers/field.ts";
-import { readValue } from "./readers/read-value.ts";
+import { readValue, type ReadValue } from "./readers/read-value.ts";
 import type { Token } from "./auth/token.ts";
 import type { TokenManager } from "./auth/token-manager.ts";
 import type { VaultRequest, VaultResponse } from "./http/vault-transport.ts";
@@ -89,7 +89,7 @@ export class VaultApi {
   }
 
   /** Reads the value of one version by this route. */
-  async expose(route: ExposeRoute, record: SecretRecord, version: number, signal: AbortSignal): Promise<SecretValue> {
+  async expose(route: ExposeRoute, record: SecretRecord, version: number, signal: AbortSignal): Promise<ReadValue> {
     const operation = exposeOperation(route);
     const body = {
       key_name: record.name,

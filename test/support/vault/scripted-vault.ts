@@ -14,7 +14,7 @@ export const listedSecret = (name: string, key_version = 1, more: object = {}): 
 export const listResponse = (...secrets: object[]): Script => json({ secrets });
 export const valueResponse = (key_value: string, more: object = {}): Script => json({ key_value, ...more });
 
-/** A scripted vault. By default it issues the tokens T1 and T2 and returns an empty list. */
+/** A scripted vault. By default it issues the tokens T1 and T2 and returns empty lists. */
 export class ScriptedVault {
   readonly server: ScriptedServer;
 
@@ -22,7 +22,8 @@ export class ScriptedVault {
     this.server = server;
     this.on("generate_access_token", tokenResponse("T1"))
       .on("refresh_token", tokenResponse("T2"))
-      .on("list_no_dup", listResponse());
+      .on("list_no_dup", listResponse())
+      .on("list_file", json({ files: [] }));
   }
 
   /** Starts a vault that stops at the end of the test. */

@@ -13,7 +13,9 @@ test("passes the requests of one connection immediately, and of many at most 40 
   expect(at).toEqual(Array.from({ length: 10 }, () => 0));
   await clock.advance(10_000);
   await Promise.all(all);
-  expect(Math.max(...at.map((start) => at.filter((time) => time >= start && time <= start + 1_000).length))).toBeLessThanOrEqual(40);
+  expect(Math.max(...at.map((start) => at.filter((time) => time >= start && time <= start + 1_000).length))).toBeLessThanOrEqual(
+    40,
+  );
   await gate.enter(signal);
   expect(clock.monotonic()).toBe(10_000);
 });

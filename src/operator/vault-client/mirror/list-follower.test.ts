@@ -17,7 +17,10 @@ interface Followed {
 }
 
 /** Follows a list whose requests end with these steps, the last one repeatedly. Without `hold` it is polled. */
-function follow(steps: readonly Step[], { hold = false, intervalMs = 60_000, random = () => 0.5 as number } = {}): Followed {
+function follow(
+  steps: readonly Step[],
+  { hold = false, intervalMs = 60_000, random = () => 0.5 }: { hold?: boolean; intervalMs?: number; random?: Random } = {},
+): Followed {
   const clock = new VirtualClock();
   const left = [...steps];
   const [at, waits, failures]: [number[], (number | undefined)[], unknown[]] = [[], [], []];
@@ -30,7 +33,7 @@ function follow(steps: readonly Step[], { hold = false, intervalMs = 60_000, ran
     return { hasBody: true, hasTag: hold, changed: false, holds: undefined, dueInMs: undefined, ...result };
   };
   const onFailure = (error: unknown): void => void failures.push(error);
-  const follower = new ListFollower({ clock, random: random satisfies Random, intervalMs, wait: hold, list, onFailure });
+  const follower = new ListFollower({ clock, random, intervalMs, wait: hold, list, onFailure });
   onTestFinished(() => follower[Symbol.asyncDispose]());
   return { follower, clock, at, waits, failures };
 }

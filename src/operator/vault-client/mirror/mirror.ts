@@ -44,6 +44,12 @@ export class Mirror implements AsyncDisposable {
     else this.#files = new MirroredList("list_file", files, this.#options, this.#eventsOf("list_file"));
   }
 
+  /** Returns a snapshot whose list of secrets is requested after this call. @throws the error of that list */
+  async listAgain(signal: AbortSignal): Promise<ListSnapshot | undefined> {
+    await this.#secrets.listAgain(signal);
+    return this.#snapshot;
+  }
+
   /** Lists again as soon as allowed. */
   soon(): void {
     this.#secrets.soon();

@@ -31,6 +31,12 @@ interface Cached<T> {
   readonly deadlines: readonly number[];
 }
 
+interface Waiter {
+  readonly fromRequest: number;
+  /** `undefined`: the list succeeded. */
+  readonly ended: (error: unknown) => void;
+}
+
 /** Keeps the referenced entries of the latest complete list of one kind. */
 export class MirroredList<K extends ListKind> implements AsyncDisposable {
   readonly #kind: K;
@@ -40,6 +46,9 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
   readonly #removalRetry: Backoff;
   #names: ReadonlySet<string>;
   #cached: Cached<EntryOf[K]> | undefined;
+  /** Number of requests so far, and who waits for the end of a later one. */
+  #requests = 0;
+  readonly #waiters = new Set<Waiter>();
   /** The last list was empty in a doubtful way, and was not believed. */
   #doubted = false;
   /** Arrival of the last response, on the wall clock and on the monotonic clock. */
@@ -49,6 +58,10 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
   /** @param names the referenced names; the set must not change */
   constructor(kind: K, names: ReadonlySet<string>, options: MirroredListOptions, events: ListEvents) {
     const { clock, random, intervalMs, wait } = options;
+    const onFailure = (error: unknown): void => {
+      events.onFailure(error);
+      this.#endRequest(error);
+    };
     this.#kind = kind;
     this.#names = names;
     this.#options = options;
@@ -56,7 +69,7 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
     this.#removalRetry = new Backoff({ baseMs: 1_000, maxMs: intervalMs }, random);
     const list = (waitSeconds: number | undefined, signal: AbortSignal): Promise<ListResult> =>
       this.#request(waitSeconds, signal);
-    this.#follower = new ListFollower({ clock, random, intervalMs, wait, list, onFailure: events.onFailure });
+    this.#follower = new ListFollower({ clock, random, intervalMs, wait, list, onFailure });
   }
 
   /** `undefined` before the first list. */
@@ -79,6 +92,26 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
     this.#follower.soon();
   }
 
+  /** Resolves after a list that is requested after this call. @throws the error of that list, or the signal's reason */
+  async listAgain(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiter: Waiter = {
+      fromRequest: this.#requests + 1,
+      ended: (error) => (error === undefined ? resolve() : reject(error)),
+    };
+    const abort = (): void => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    this.#waiters.add(waiter);
+    this.#follower.soon();
+    try {
+      await promise;
+    } finally {
+      this.#waiters.delete(waiter);
+      signal.removeEventListener("abort", abort);
+    }
+  }
+
   retryNow(): void {
     this.#follower.retryNow();
   }
@@ -90,6 +123,7 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
   async #request(waitSeconds: number | undefined, signal: AbortSignal): Promise<ListResult> {
     const { api, clock } = this.#options;
     const before = this.#cached;
+    this.#requests += 1;
     // "Not modified" says nothing about names that the last list was not searched for.
     const etag = before && this.#isCovered(before) ? before.etag : undefined;
     const ask = etag === undefined ? undefined : waitSeconds;
@@ -98,6 +132,7 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
     this.listedAt = clock.now();
     this.listedAtMonotonic = clock.monotonic();
     const changed = this.#events.onListed();
+    this.#endRequest(undefined);
     return {
       hasBody: response.body !== undefined,
       changed,
@@ -105,6 +140,10 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
       holds: ask === undefined ? undefined : response.held,
       dueInMs: this.#untilKnownChange(),
     };
+  }
+
+  #endRequest(error: unknown): void {
+    for (const { fromRequest, ended } of this.#waiters) if (fromRequest <= this.#requests) ended(error);
   }
 
   /** @throws UnexpectedResponse also when the list is suddenly empty in a doubtful way, the first time */

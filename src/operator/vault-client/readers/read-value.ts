@@ -5,6 +5,11 @@ import { UnexpectedResponse } from "../vault-error.ts";
 import { isObject, type JsonObject } from "../../../lib/is-object.ts";
 import { field, readCount } from "./field.ts";
 
+/** A value, and whether the response names its version. */
+export interface ReadValue extends SecretValue {
+  readonly labeled: boolean;
+}
+
 /** Returns the object with the value: the root, or the only object below it that has one. */
 function valueObject(response: unknown): JsonObject | undefined {
   if (!isObject(response)) return undefined;
@@ -19,7 +24,7 @@ function valueObject(response: unknown): JsonObject | undefined {
  * @param version requested version, assumed if the response names none
  * @throws UnexpectedResponse that names the field
  */
-export function readValue(operation: Operation, response: unknown, record: SecretRecord, version: number): SecretValue {
+export function readValue(operation: Operation, response: unknown, record: SecretRecord, version: number): ReadValue {
   const from = valueObject(response);
   const value = from?.key_value;
   // Text that UTF-8 cannot express would be changed by the encoding.
@@ -34,5 +39,5 @@ export function readValue(operation: Operation, response: unknown, record: Secre
   const versionLabel = label("key_version");
   const responseVersion = versionLabel === undefined ? version : readCount(versionLabel);
   if (responseVersion === undefined) throw new UnexpectedResponse(operation, "key_version");
-  return { value: new Redacted(new TextEncoder().encode(value)), version: responseVersion };
+  return { value: new Redacted(new TextEncoder().encode(value)), version: responseVersion, labeled: versionLabel !== undefined };
 }

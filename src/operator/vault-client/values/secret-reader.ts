@@ -1,5 +1,5 @@
 import type { SecretRecord, SecretValue, Snapshot } from "../connection.ts";
-import { PermanentError, type PermanentCode } from "../vault-error.ts";
+import { PermanentError, UnexpectedResponse, type PermanentCode } from "../vault-error.ts";
 import type { ExposeRoute, VaultApi } from "../vault-api.ts";
 
 /** Errors that the other family of operations may not return, if the list does not say which family to use. */
@@ -19,6 +19,14 @@ export interface SecretReaderOptions {
   /** Email address of the connection's account. */
   readonly email: string;
   readonly snapshot: () => Snapshot | undefined;
+  /** Returns a snapshot whose list is requested after this call. @throws the error of that list */
+  readonly listAgain: (signal: AbortSignal) => Promise<Snapshot | undefined>;
+}
+
+/** A value whose version is certain. */
+export interface CertainValue extends SecretValue {
+  /** The vault stated the version itself, so that the bytes may be cached under it. */
+  readonly cacheable: boolean;
 }
 
 /**
@@ -35,7 +43,7 @@ export class SecretReader {
   }
 
   /** @throws the VaultError of the first route when no route works */
-  async read(record: SecretRecord, version: number, signal: AbortSignal): Promise<SecretValue> {
+  async read(record: SecretRecord, version: number, signal: AbortSignal): Promise<CertainValue> {
     const key = JSON.stringify([record.name, record.owner ?? null]);
     const worked = this.#worked.get(key);
     // A route to the latest version does not return any other version.
@@ -44,9 +52,11 @@ export class SecretReader {
     const failures: PermanentError[] = [];
     for (const route of routes) {
       try {
-        const value = await this.#options.api.expose(route, record, version, signal);
+        const { labeled, ...value } = await this.#options.api.expose(route, record, version, signal);
         this.#worked.set(key, route);
-        return value;
+        const cacheable = labeled || route.exact;
+        if (!cacheable) await this.#confirm(record, version, signal);
+        return { ...value, cacheable };
       } catch (error) {
         if (!(error instanceof PermanentError)) throw error;
         failures.push(error);
@@ -56,6 +66,16 @@ export class SecretReader {
       }
     }
     throw failures[0] ?? new PermanentError("expose", "secret_not_found");
+  }
+
+  /**
+   * The latest value without its version may be newer than the list. It is the listed version if a later list still shows it.
+   * @throws UnexpectedResponse when the list shows another version
+   */
+  async #confirm(record: SecretRecord, version: number, signal: AbortSignal): Promise<void> {
+    const records = (await this.#options.listAgain(signal))?.secrets(record.name) ?? [];
+    const now = records.find(({ owner }) => owner === record.owner);
+    if (now?.version !== version || now.createdAt !== record.createdAt) throw new UnexpectedResponse("expose", "key_version");
   }
 
   /** Forgets the routes of these names. */

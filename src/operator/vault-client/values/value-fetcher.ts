@@ -1,6 +1,9 @@
+import type { Clock } from "../../../lib/clock.ts";
+import type { Random } from "../../../lib/random.ts";
 import type { Redacted } from "../../../lib/redacted.ts";
 import type { FileContent, FileRecord, SecretRecord, SecretValue, SnapshotChange } from "../connection.ts";
 import type { VaultObserver } from "../observer.ts";
+import { EntryBackoff } from "./entry-backoff.ts";
 import type { SecretReader } from "./secret-reader.ts";
 import { SingleFlight } from "../../../lib/single-flight.ts";
 import type { CacheKey, ValueCache } from "./value-cache.ts";
@@ -11,17 +14,21 @@ export interface ValueFetcherOptions {
   readonly reader: SecretReader;
   readonly cache: ValueCache;
   readonly observer: VaultObserver;
+  readonly clock: Clock;
+  readonly random: Random;
 }
 
 interface Fetched {
   readonly bytes: Redacted<Uint8Array>;
   readonly version: number;
+  readonly cacheable: boolean;
 }
 
 /** Returns bytes from the cache or the vault. Concurrent callers of one version share one request. */
 export class ValueFetcher implements Disposable {
   readonly #options: ValueFetcherOptions;
   readonly #connection: number;
+  readonly #backoff: EntryBackoff;
   readonly #flights = new SingleFlight<Fetched>();
   readonly #closing = new AbortController();
   /** Incremented by `forget`: bytes whose request started before may be outdated and are not cached. */
@@ -29,6 +36,7 @@ export class ValueFetcher implements Disposable {
 
   constructor(options: ValueFetcherOptions) {
     this.#options = options;
+    this.#backoff = new EntryBackoff(options.clock, options.random);
     this.#connection = options.cache.newConnection();
   }
 
@@ -37,15 +45,24 @@ export class ValueFetcher implements Disposable {
     const key: CacheKey = { connection: this.#connection, kind: "secret", name: record.name, owner: record.owner, version };
     const { bytes, version: fetchedVersion } = await this.#get(key, signal, async (shared) => {
       const fetched = await this.#options.reader.read(record, version, shared);
-      return { bytes: fetched.value, version: fetched.version };
+      return { bytes: fetched.value, version: fetched.version, cacheable: fetched.cacheable };
     });
     return { value: bytes, version: fetchedVersion };
   }
 
   /** @throws a VaultError, or the reason of `signal` */
-  file(record: FileRecord, version: number, signal: AbortSignal): Promise<FileContent> {
+  async file(record: FileRecord, version: number, signal: AbortSignal): Promise<FileContent> {
     const key: CacheKey = { connection: this.#connection, kind: "file", name: record.filename, owner: undefined, version };
-    return this.#get(key, signal, (shared) => this.#options.api.download(record, version, shared));
+    const { bytes, version: fetchedVersion } = await this.#get(key, signal, async (shared) => {
+      return { ...(await this.#options.api.download(record, version, shared)), cacheable: true };
+    });
+    return { bytes, version: fetchedVersion };
+  }
+
+  /** Ends the delays of names that changed in the list. */
+  changed({ secrets, files }: SnapshotChange): void {
+    this.#backoff.forget(secrets);
+    this.#backoff.forget(files);
   }
 
   /** Forgets the bytes and routes of these names. */
@@ -69,13 +86,20 @@ export class ValueFetcher implements Disposable {
     either.throwIfAborted();
     const bytes = cache.get(key);
     observer.valueCacheRead(bytes !== undefined);
-    if (bytes) return { bytes, version: key.version };
+    if (bytes) return { bytes, version: key.version, cacheable: true };
+    const entry = JSON.stringify([key.kind, key.name, key.owner ?? null, key.version]);
+    this.#backoff.check(entry);
     const revision = this.#revision;
-    const flight = `${JSON.stringify([key.kind, key.name, key.owner ?? null, key.version])} ${revision}`;
-    return this.#flights.run(flight, either, async (shared) => {
-      const fetched = await fetch(shared);
-      if (revision === this.#revision) cache.set({ ...key, version: fetched.version }, fetched.bytes);
-      return fetched;
+    return this.#flights.run(`${entry} ${revision}`, either, async (shared) => {
+      try {
+        const fetched = await fetch(shared);
+        this.#backoff.succeeded(entry);
+        if (fetched.cacheable && revision === this.#revision) cache.set({ ...key, version: fetched.version }, fetched.bytes);
+        return fetched;
+      } catch (error) {
+        this.#backoff.failed(entry, key.name, error);
+        throw error;
+      }
     });
   }
 }
