@@ -10,6 +10,7 @@ import {
   type ObservedConnection,
   type ObserveOptions,
 } from "../support/vault/vault-connection.ts";
+import { pump } from "../support/clock/pump.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { formatScope } from "../../src/protocol/format-scope.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
@@ -125,6 +126,23 @@ test("an unchanged list returns 304 for its entity tag", async () => {
   await expect.poll(() => observed.connection.snapshot?.sequence).toBe(2);
   expect(observed.requests).toEqual(["generate_access_token ok", "list_no_dup ok", "list_no_dup unchanged"]);
   expect(observed.changes).toHaveLength(1);
+});
+
+test("a change ends a list that the server holds, and an idle connection sends one request per 50 s", async () => {
+  const vault = await world();
+  await vault.protect("a", "canary-one");
+  const observed = await vault.connect({ follow: "Auto" });
+  const lists = (): number => observed.requests.filter((request) => request.startsWith("list_no_dup")).length;
+  // The first list, the request that finds out that the server waits, and 50 s each.
+  await pump(observed.clock, () => lists() === 2);
+  for (let held = 0; held < 6; held += 1) await pump(observed.clock, () => lists() === 3 + held, 1_000);
+  expect(observed.clock.monotonic()).toBeGreaterThan(300_000);
+  const before = observed.clock.monotonic();
+  await vault.protect("a", "canary-two");
+  await expect.poll(() => secretOf(observed, "a").version).toBe(2);
+  expect(observed.clock.monotonic()).toBe(before);
+  expect(observed.changes).toHaveLength(2);
+  expect(observed.healths.map(({ state }) => state)).toEqual(["healthy"]);
 });
 
 test("a secret leaves the snapshot at its delete time", async () => {
