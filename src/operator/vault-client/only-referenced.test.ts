@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
 import { errorResponse, type Script } from "../../../test/support/vault/scripted-server.ts";
-import { listedSecret, listResponse, ScriptedVault, tokenResponse } from "../../../test/support/vault/scripted-vault.ts";
+import {
+  listedSecret,
+  listResponse,
+  ScriptedVault,
+  textOf,
+  tokenResponse,
+  valueResponse,
+} from "../../../test/support/vault/scripted-vault.ts";
 import { referencesTo, type ObservedConnection } from "../../../test/support/vault/vault-connection.ts";
 
 const prefix = "cloud_type:*,environment_type:*,application_type:*,classification:*,";
@@ -77,4 +84,33 @@ test("a failed login for a new name keeps the token, and is reported until it su
   await expect.poll(() => vault.count("list_no_dup")).toBeGreaterThan(1);
   expect(names(observed, "a", "b")).toEqual(["a"]);
   expect(observed.connection.loginPause).toMatchObject({ until: observed.clock.now() + 60_000 });
+  const lists = vault.count("list_no_dup");
+  for (let second = 0; second < 20; second += 1) {
+    await observed.clock.advance(1_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(vault.count("list_no_dup") - lists).toBeLessThan(3);
+});
+
+test("a list in progress does not cover a name of the token that replaced its own", async () => {
+  const { vault, observed } = await start();
+  let respond: (() => void) | undefined;
+  vault
+    .on(
+      "list_no_dup",
+      (response, request) => (respond = () => listResponse(listedSecret("a"))(response, request)),
+      scopedList(vault),
+    )
+    .on("version_expose", valueResponse("canary", { key_version: 1 }));
+  observed.connection.pollSoon();
+  await observed.clock.advance(1_000);
+  await expect.poll(() => respond).toBeDefined();
+  observed.connection.setReferences(referencesTo(["a", "b"]));
+  await observed.clock.advance(2_000);
+  await textOf(observed, "a");
+  expect(scopes(vault)).toHaveLength(2);
+  const sequence = observed.connection.snapshot?.sequence ?? 0;
+  respond?.();
+  await expect.poll(() => observed.connection.snapshot?.sequence).toBe(sequence + 1);
+  expect(names(observed, "a", "b")).toEqual(["a"]);
 });

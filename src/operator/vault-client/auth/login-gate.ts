@@ -68,9 +68,9 @@ export class AccountLogins {
    * @throws AuthError without running it while the credentials are paused; the error of `send`, which counts if it is an AuthError
    */
   async run<T>(credentials: CredentialDigest, signal: AbortSignal, send: () => Promise<T>): Promise<T> {
-    this.#throwIfPaused(credentials);
     const attempt = async (): Promise<T> => {
-      this.#throwIfPaused(credentials);
+      const paused = this.paused(credentials);
+      if (paused) throw paused;
       try {
         const result = await send();
         this.#accept(credentials);
@@ -114,11 +114,6 @@ export class AccountLogins {
     if (this.#clock.monotonic() + leftMs <= this.#until.monotonic) return;
     this.#rejections = STEPS_MS.filter((step) => step < leftMs).length + 1;
     this.#pauseFor(leftMs);
-  }
-
-  #throwIfPaused(credentials: CredentialDigest): void {
-    const paused = this.paused(credentials);
-    if (paused) throw paused;
   }
 
   /** Others stay rejected: a correct password in one namespace says nothing about an outdated one in another. */

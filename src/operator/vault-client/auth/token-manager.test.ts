@@ -20,6 +20,7 @@ import { silentObserver } from "../observer.ts";
 import { ListGate } from "../http/list-gate.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
 import { unlimitedScope } from "../../../protocol/scope.ts";
+import type { LoginPause } from "../connection.ts";
 import { LoginGate } from "./login-gate.ts";
 import { PasswordTokens } from "./password-tokens.ts";
 import { RequestedScope } from "./requested-scope.ts";
@@ -45,7 +46,7 @@ interface World {
   readonly count: () => [number, number];
 }
 
-async function world(logins: Script[], refreshes: Script[] = [], chance = 0.5): Promise<World> {
+async function world(logins: Script[], refreshes: Script[] = [], chance = 0.5, pause?: LoginPause): Promise<World> {
   const clock = new VirtualClock();
   const { server, transport } = await scriptedTransport(clock);
   server.on(operationPath.generate_access_token, ...logins).on(operationPath.refresh_token, ...refreshes);
@@ -68,6 +69,7 @@ async function world(logins: Script[], refreshes: Script[] = [], chance = 0.5): 
     read: () => Promise.resolve({ password: new Redacted(stored.password), version: stored.password }),
     scope,
     lifetimeMs: HOUR,
+    pause,
     clock,
     random,
     logger: silentLogger,
@@ -225,6 +227,28 @@ test("a rejected fresh token counts as one rejected login for all callers", asyn
   expect(tokens.markRejected(current, rejection)).toMatchObject({ retryAfterMs: 60_000 });
   expect(await failureOf(getToken())).toMatchObject({ kind: "auth", code: "token", retryAfterMs: 60_000 });
   expect(count()).toEqual([1, 0]);
+});
+
+test("changed credentials end the wait after a failed refresh", async () => {
+  const { getToken, tokens, clock, count } = await world([token("T1")], [reset, token("T2")]);
+  await getToken();
+  await clock.advance(50 * 60_000);
+  expect([await getToken(), await getToken(), count()]).toEqual(["T1", "T1", [1, 1]]);
+  tokens.credentialsChanged();
+  expect([await getToken(), count()]).toEqual(["T2", [1, 2]]);
+});
+
+test.each([
+  ["the same", "canary", 0],
+  ["another", "canary-before", 1],
+])("a pause of an earlier process is continued with %s version of the Secret only", async (_, version, logins) => {
+  const until = new VirtualClock().now() + 10 * 60_000;
+  const { getToken, tokens, clock, count } = await world([token("T1")], [], 0.5, { until, credentials: version });
+  const outcome = await getToken().catch((error: unknown) => (error instanceof AuthError ? error.retryAfterMs : error));
+  expect(outcome).toBe(logins === 0 ? 600_000 : "T1");
+  expect([count()[0], tokens.pause]).toEqual([logins, logins === 0 ? { until, credentials: version } : undefined]);
+  await clock.advance(600_000);
+  expect(await getToken()).toBe("T1");
 });
 
 test("a late 401 to an old token returns the token already refreshed", async () => {
