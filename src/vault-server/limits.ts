@@ -19,9 +19,9 @@ export interface Limits {
   /** Sustained request rate per token; `requestBurst` requests may arrive simultaneously. */
   readonly requestsPerSecond: number;
   readonly requestBurst: number;
-  /** Failed logins within `loginWindowMs` after which further logins are throttled. */
+  /** Failed logins within `loginWindowMs` after which further logins are throttled: to an account, and from a network. */
   readonly loginFailuresPerAccount: number;
-  readonly loginFailuresPerAddress: number;
+  readonly loginFailuresPerNetwork: number;
   readonly loginWindowMs: number;
   /** Maximum number of password emails that one IP address may request within `loginWindowMs`. */
   readonly emailsPerAddress: number;
@@ -47,6 +47,9 @@ export interface Limits {
   readonly waitingListsPerAccount: number;
   /** Maximum number of logins waiting for password hashing; further ones are rejected with `rate_limited`. */
   readonly loginQueue: number;
+  /** The part of `loginQueue` that one network, and one account in a network, may take. */
+  readonly loginQueuePerNetwork: number;
+  readonly loginQueuePerAccount: number;
 }
 
 export const defaultLimits: Limits = {
@@ -63,7 +66,7 @@ export const defaultLimits: Limits = {
   requestsPerSecond: 50,
   requestBurst: 200,
   loginFailuresPerAccount: 5,
-  loginFailuresPerAddress: 20,
+  loginFailuresPerNetwork: 20,
   loginWindowMs: 15 * 60_000,
   emailsPerAddress: 20,
   emailIntervalMs: 60_000,
@@ -79,6 +82,8 @@ export const defaultLimits: Limits = {
   waitingLists: 20_000,
   waitingListsPerAccount: 200,
   loginQueue: 500,
+  loginQueuePerNetwork: 100,
+  loginQueuePerAccount: 4,
 };
 
 /** Limits of an ephemeral server: ten times the request rate, the same login throttling. */

@@ -96,7 +96,15 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
     logger,
     metrics,
     expired: options.expired ?? "serve",
-    hashing: new HashingLimiter(CONCURRENT_HASHINGS, limits.loginQueue, () => errors.tooManyLogins(1000)),
+    hashing: new HashingLimiter(
+      {
+        concurrency: CONCURRENT_HASHINGS,
+        waiting: limits.loginQueue,
+        waitingPerNetwork: limits.loginQueuePerNetwork,
+        waitingPerAccount: limits.loginQueuePerAccount,
+      },
+      () => errors.tooManyLogins(1000),
+    ),
     passwordCost,
     unmatchableHash: unmatchableHash(passwordCost),
     scopes: new ScopeCache(),

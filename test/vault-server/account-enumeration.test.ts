@@ -10,7 +10,7 @@ const known = ["ann@example.com", "bob@example.com", "cid@example.com", "dan@exa
 const unknown = ["eve@example.com", "fay@example.com", "gus@example.com", "hal@example.com"];
 /** Exceeded by chance in 1 of 37,000 runs; with three comparisons, false alarms are rarer than 1 in 10,000. */
 const SIGNIFICANT_Z = 4.2;
-const unlimited = { loginFailuresPerAccount: 1e6, loginFailuresPerAddress: 1e6, emailIntervalMs: 0, emailsPerAddress: 1e6 };
+const unlimited = { loginFailuresPerAccount: 1e6, loginFailuresPerNetwork: 1e6, emailIntervalMs: 0, emailsPerAddress: 1e6 };
 
 type Ask = (vault: TestVault, email: string) => Promise<VaultResponse>;
 

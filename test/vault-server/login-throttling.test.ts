@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 import { defaultPasswordCost } from "../../src/vault-server/limits.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
@@ -75,6 +76,60 @@ test("logins beyond the hashing queue are rejected with rate_limited", async () 
   const responses = await Promise.all(Array.from({ length: 12 }, () => vault.logIn("ann@example.com")));
   const codes = new Set(responses.map((response) => response.code()));
   expect(codes).toEqual(new Set([undefined, "rate_limited"]));
+});
+
+/** Logs in from an address that a trusted proxy reports. */
+const logInFrom = (vault: TestVault, address: string, password = vault.passwords.get("ann@example.com") ?? "") =>
+  vault.post(sessionOperationPath.app_log_in, { email: "ann@example.com", password }, { "x-forwarded-for": address });
+
+test("wrong passwords from other networks never lock an account out of a network that it has logged in from", async () => {
+  const clock = new VirtualClock();
+  await using vault = await TestVault.start({ clock, trustedProxies: ["127.0.0.1"] });
+  const [owner, stranger] = ["192.0.2.1", "198.51.100.1"];
+  expect((await logInFrom(vault, owner)).status).toBe(200);
+  const outcomes: string[] = [];
+  for (let second = 0; second < 70; second += 1) {
+    for (let guess = 0; guess < 3; guess += 1) await logInFrom(vault, stranger, "wrong");
+    if (second % 10 === 9) outcomes.push((await logInFrom(vault, owner)).outcome());
+    clock.stepWall(1000);
+  }
+  expect(outcomes).toEqual(Array(7).fill("200"));
+  expect((await logInFrom(vault, stranger)).outcome()).toBe("429 rate_limited");
+});
+
+test("five failures from a known network throttle that network only", async () => {
+  const clock = new VirtualClock();
+  await using vault = await TestVault.start({ clock, trustedProxies: ["127.0.0.1"] });
+  const [office, home] = ["192.0.2.1", "2001:db8::1"];
+  for (const address of [office, home]) expect((await logInFrom(vault, address)).status).toBe(200);
+  for (let guess = 0; guess < 5; guess += 1) await logInFrom(vault, office, "wrong");
+  expect((await logInFrom(vault, office)).outcome()).toBe("429 rate_limited");
+  expect((await logInFrom(vault, "2001:db8::2")).outcome()).toBe("200");
+});
+
+test("a network is known for 90 days after a login", async () => {
+  const clock = new VirtualClock();
+  await using vault = await TestVault.start({ clock, trustedProxies: ["127.0.0.1"] });
+  const attack = async (): Promise<string> => {
+    for (let guess = 0; guess < 6; guess += 1) await logInFrom(vault, "198.51.100.1", "wrong");
+    return (await logInFrom(vault, "192.0.2.1")).outcome();
+  };
+  expect((await logInFrom(vault, "192.0.2.1")).status).toBe(200);
+  clock.stepWall(90 * 24 * 60 * MINUTE - 1);
+  expect(await attack()).toBe("200");
+  clock.stepWall(90 * 24 * 60 * MINUTE);
+  expect(await attack()).toBe("429 rate_limited");
+});
+
+test("the addresses of one IPv6 network are throttled together", async () => {
+  await using vault = await TestVault.start({
+    clock: new VirtualClock(),
+    trustedProxies: ["127.0.0.1"],
+    limits: { loginFailuresPerNetwork: 3, loginFailuresPerAccount: 100 },
+  });
+  const outcomes: string[] = [];
+  for (let host = 1; host <= 4; host += 1) outcomes.push((await logInFrom(vault, `2001:db8::${host}`, "wrong")).outcome());
+  expect(outcomes).toEqual([...Array(3).fill("401 invalid_credentials"), "429 rate_limited"]);
 });
 
 test("the tokens of one account together have four times the request rate of one", async () => {

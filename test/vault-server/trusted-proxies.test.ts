@@ -3,7 +3,7 @@ import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 
-const limits = { loginFailuresPerAddress: 3 };
+const limits = { loginFailuresPerNetwork: 3 };
 
 /** Fails logins of new accounts, so that only the IP address can be throttled. */
 async function outcomes(vault: TestVault, forwarded: readonly (string | undefined)[]): Promise<string[]> {

@@ -1,14 +1,28 @@
 import { expect, test } from "vitest";
-import { HashingLimiter } from "./hashing-limiter.ts";
+import { HashingLimiter, type HashingParty } from "./hashing-limiter.ts";
 
 const overflow = () => new Error("too many");
+const party = (account: string, network = "192.0.2.1"): HashingParty => ({ account, network });
+const limiter = (limits: Partial<ConstructorParameters<typeof HashingLimiter>[0]> = {}) =>
+  new HashingLimiter({ concurrency: 1, waiting: 100, waitingPerNetwork: 100, waitingPerAccount: 100, ...limits }, overflow);
 
-test("runs at most two jobs concurrently, the others in order", async () => {
-  const gate = new HashingLimiter(2, 10, overflow);
+/** Queues a job per party while another one runs, and returns the order in which they start. */
+async function order(limits: HashingLimiter, parties: readonly HashingParty[]): Promise<number[]> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const running = limits.run(party("first", "first"), () => promise);
+  const started: number[] = [];
+  const jobs = parties.map((each, index) => limits.run(each, async () => void started.push(index)));
+  resolve();
+  await Promise.all([running, ...jobs]);
+  return started;
+}
+
+test("runs at most two jobs concurrently, the others of one account in order", async () => {
+  const gate = limiter({ concurrency: 2 });
   const started: number[] = [];
   const finish: (() => void)[] = [];
   const jobs = [0, 1, 2, 3].map((job) =>
-    gate.run(() => {
+    gate.run(party("ann"), () => {
       started.push(job);
       return new Promise<void>((resolve) => finish.push(resolve));
     }),
@@ -25,18 +39,35 @@ test("runs at most two jobs concurrently, the others in order", async () => {
   await Promise.all(jobs);
 });
 
-test("a failed job releases its slot", async () => {
-  const gate = new HashingLimiter(1, 10, overflow);
-  await expect(gate.run(() => Promise.reject(new Error("job")))).rejects.toThrow("job");
-  expect(await gate.run(() => Promise.resolve("next"))).toBe("next");
+test("accounts of one network take turns", async () => {
+  const parties = ["ann", "ann", "ann", "bob", "cid", "bob"].map((account) => party(account));
+  expect(await order(limiter(), parties)).toEqual([0, 3, 4, 1, 5, 2]);
 });
 
-test("rejects a job when the queue is full", async () => {
-  const gate = new HashingLimiter(1, 1, overflow);
+test("networks take turns, however many accounts one of them has", async () => {
+  const many = ["a", "b", "c", "d"].map((account) => party(account, "192.0.2.1"));
+  expect(await order(limiter(), [...many, party("ann", "192.0.2.2")])).toEqual([0, 4, 1, 2, 3]);
+});
+
+test("a failed job releases its slot", async () => {
+  const gate = limiter();
+  await expect(gate.run(party("ann"), () => Promise.reject(new Error("job")))).rejects.toThrow("job");
+  expect(await gate.run(party("ann"), () => Promise.resolve("next"))).toBe("next");
+});
+
+test.each([
+  ["the whole queue", { waiting: 2 }, party("new", "192.0.2.9"), false],
+  ["the queue of a network", { waitingPerNetwork: 2 }, party("new"), false],
+  ["another network", { waitingPerNetwork: 2 }, party("ann", "192.0.2.9"), true],
+  ["the queue of an account", { waitingPerAccount: 2 }, party("ann"), false],
+  ["another account", { waitingPerAccount: 2 }, party("new"), true],
+])("a job beyond the limit of %s", async (_what, limits, newcomer, admitted) => {
+  const gate = limiter(limits);
   const { promise, resolve } = Promise.withResolvers<void>();
-  const running = gate.run(() => promise);
-  const waiting = gate.run(() => Promise.resolve());
-  await expect(gate.run(() => Promise.resolve())).rejects.toThrow("too many");
+  const jobs = [1, 2, 3].map(() => gate.run(party("ann"), () => promise));
+  const last = gate.run(newcomer, () => Promise.resolve("done"));
+  const outcome = last.catch((error: Error) => error.message);
   resolve();
-  await Promise.all([running, waiting]);
+  expect(await outcome).toBe(admitted ? "done" : "too many");
+  await Promise.all(jobs);
 });

@@ -1,33 +1,71 @@
+/** The party that a password is hashed for. */
+export interface HashingParty {
+  /** Canonical email. */
+  readonly account: string;
+  readonly network: string;
+}
+
+interface HashingLimits {
+  readonly concurrency: number;
+  /** Maximum number of waiting jobs: of all, of one network and of one account. */
+  readonly waiting: number;
+  readonly waitingPerNetwork: number;
+  readonly waitingPerAccount: number;
+}
+
 /**
- * Runs up to `concurrency` jobs at a time and queues the others in order; throws `overflow()` when `maxWaiting` jobs are queued.
+ * Runs a few jobs at a time. Networks take turns, and so do the accounts of one network, so that many logins of one party delay no other
+ * one; throws `overflow()` when too many wait.
  */
 export class HashingLimiter {
-  readonly #concurrency: number;
-  readonly #maxWaiting: number;
+  readonly #limits: HashingLimits;
   readonly #overflow: () => Error;
   #running = 0;
-  readonly #waiting: (() => void)[] = [];
+  #waiting = 0;
+  /** Starts of waiting jobs by network and account; whose turn is next comes first. */
+  readonly #queues = new Map<string, Map<string, (() => void)[]>>();
 
-  constructor(concurrency: number, maxWaiting: number, overflow: () => Error) {
-    this.#concurrency = concurrency;
-    this.#maxWaiting = maxWaiting;
+  constructor(limits: HashingLimits, overflow: () => Error) {
+    this.#limits = limits;
     this.#overflow = overflow;
   }
 
-  async run<T>(job: () => Promise<T>): Promise<T> {
-    if (this.#running >= this.#concurrency) {
-      if (this.#waiting.length >= this.#maxWaiting) throw this.#overflow();
-      // A finished job hands its slot over, so the count is unchanged.
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    } else {
-      this.#running += 1;
-    }
+  async run<T>(party: HashingParty, job: () => Promise<T>): Promise<T> {
+    // A finished job hands its slot over, so the count is unchanged.
+    if (this.#running >= this.#limits.concurrency) await this.#wait(party);
+    else this.#running += 1;
     try {
       return await job();
     } finally {
-      const next = this.#waiting.shift();
+      const next = this.#next();
       if (next) next();
       else this.#running -= 1;
     }
+  }
+
+  #wait({ account, network }: HashingParty): Promise<void> {
+    const { waiting, waitingPerNetwork, waitingPerAccount } = this.#limits;
+    const accounts = this.#queues.get(network) ?? new Map<string, (() => void)[]>();
+    const own = accounts.get(account) ?? [];
+    const ofNetwork = accounts.values().reduce((sum, { length }) => sum + length, 0);
+    if (this.#waiting >= waiting || ofNetwork >= waitingPerNetwork || own.length >= waitingPerAccount) throw this.#overflow();
+    this.#queues.set(network, accounts.set(account, own));
+    this.#waiting += 1;
+    return new Promise((resolve) => own.push(resolve));
+  }
+
+  #next(): (() => void) | undefined {
+    for (const [network, accounts] of this.#queues) {
+      for (const [account, starts] of accounts) {
+        const start = starts.shift();
+        this.#waiting -= 1;
+        accounts.delete(account);
+        if (starts.length > 0) accounts.set(account, starts);
+        this.#queues.delete(network);
+        if (accounts.size > 0) this.#queues.set(network, accounts);
+        return start;
+      }
+    }
+    return undefined;
   }
 }

@@ -21,21 +21,51 @@ export function accountSubject(email: string): string {
   return `account:${email}`;
 }
 
+/** A network from which an account has logged in is known for 90 days, in milliseconds. */
+const KNOWN_NETWORK_MS = 90 * 24 * 3_600_000;
+
+/** Subjects that the failures of one login are counted under. */
 interface Subjects {
   readonly account: string;
-  readonly address: string;
+  /** The account from this network only. */
+  readonly pair: string;
+  readonly network: string;
+  /** Counts while the account has logged in from this network not long ago. */
+  readonly known: string;
 }
 
-async function rejectWhileThrottled({ store, clock, limits }: VaultContext, { account, address }: Subjects): Promise<void> {
+/**
+ * Rejects a login while its network, or its account from this network, is throttled. The failures of other networks throttle only
+ * networks that the account has not logged in from, so that a stranger cannot lock its owner out.
+ * @throws ServiceError `rate_limited`
+ */
+async function rejectWhileThrottled({ store, clock, limits }: VaultContext, subjects: Subjects): Promise<void> {
   const now = clock.now();
   const from = now - limits.loginWindowMs;
-  const until = await store.read(async ({ loginFailures }) =>
-    Math.max(
-      throttledUntil(await loginFailures.since(account, from), limits.loginFailuresPerAccount),
-      throttledUntil(await loginFailures.since(address, from), limits.loginFailuresPerAddress),
-    ),
-  );
+  const until = await store.read(async ({ loginFailures }) => {
+    const throttled = async (subject: string, threshold: number): Promise<number> =>
+      throttledUntil(await loginFailures.since(subject, from), threshold);
+    const known = (await loginFailures.since(subjects.known, now)).count > 0;
+    return Math.max(
+      await throttled(subjects.network, limits.loginFailuresPerNetwork),
+      await throttled(known ? subjects.pair : subjects.account, limits.loginFailuresPerAccount),
+    );
+  });
   if (now < until) throw errors.tooManyLogins(until - now);
+}
+
+async function recordFailure({ store, clock }: VaultContext, { account, pair, network }: Subjects): Promise<void> {
+  const now = clock.now();
+  await store.write(async ({ loginFailures }) => {
+    for (const subject of [account, pair, network]) await loginFailures.add(subject, now);
+  });
+}
+
+async function recordSuccess({ store, clock }: VaultContext, { account, pair, known }: Subjects): Promise<void> {
+  await store.write(async ({ loginFailures }) => {
+    for (const subject of [account, pair, known]) await loginFailures.clear(subject);
+    await loginFailures.add(known, clock.now() + KNOWN_NETWORK_MS);
+  });
 }
 
 /**
@@ -44,24 +74,26 @@ async function rejectWhileThrottled({ store, clock, limits }: VaultContext, { ac
  * @throws ServiceError `invalid_credentials` or `rate_limited`
  */
 export async function logIn(context: VaultContext, email: string, password: string, address: string): Promise<User> {
-  const { store, clock } = context;
+  const { store } = context;
   const canonical = canonicalEmail(email);
-  const subjects = { account: accountSubject(canonical), address: `address:${clientNetwork(address)}` };
+  const network = clientNetwork(address);
+  const subjects: Subjects = {
+    account: accountSubject(canonical),
+    pair: `login:${canonical} ${network}`,
+    network: `address:${network}`,
+    known: `known:${canonical} ${network}`,
+  };
   await rejectWhileThrottled(context, subjects);
-  return context.hashing.run(async () => {
+  return context.hashing.run({ account: canonical, network }, async () => {
     // Checked again: logins queued before this one may have failed meanwhile.
     await rejectWhileThrottled(context, subjects);
     const user = await store.read(({ users }) => users.find(canonical));
     const matches = await verifyPassword(user?.passwordHash ?? context.unmatchableHash, password);
     if (!user || !matches) {
-      const now = clock.now();
-      await store.write(async ({ loginFailures }) => {
-        await loginFailures.add(subjects.account, now);
-        await loginFailures.add(subjects.address, now);
-      });
+      await recordFailure(context, subjects);
       throw errors.invalidCredentials();
     }
-    await store.write(({ loginFailures }) => loginFailures.clear(subjects.account));
+    await recordSuccess(context, subjects);
     return user;
   });
 }

@@ -1,6 +1,7 @@
 import { accountSubject } from "./login.ts";
 import { tokenDigest } from "./opaque-token.ts";
 import { hashPassword } from "./password.ts";
+import { clientNetwork } from "../../lib/client-network.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 import type { Transaction } from "../store/store.ts";
@@ -23,10 +24,12 @@ export function provenEmail({ store, clock }: VaultContext, token: string): Prom
  * are used up, so that one of several concurrent requests succeeds.
  * @throws ServiceError `invalid_confirmation`; `rate_limited` when the hashing queue is full
  */
-export async function setPassword(context: VaultContext, token: string, password: string): Promise<LiveSession> {
+export async function setPassword(context: VaultContext, token: string, password: string, client: string): Promise<LiveSession> {
   const { store, clock, hashing, passwordCost } = context;
   const digest = tokenDigest(token);
-  const passwordHash = await hashing.run(() => hashPassword(password, passwordCost));
+  const passwordHash = await hashing.run({ account: await provenEmail(context, token), network: clientNetwork(client) }, () =>
+    hashPassword(password, passwordCost),
+  );
   return store.write(async (transaction) => {
     const now = clock.now();
     const email = await provenAddress(transaction, digest, now);

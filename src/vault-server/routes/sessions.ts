@@ -78,7 +78,7 @@ export function sessionRoutes(app: FastifyInstance, context: VaultContext): void
     const email = await provenEmail(context, body.token);
     identify(request, email);
     await request.trail?.begin();
-    return respondWithSession(reply, await setPassword(context, body.token, body.password));
+    return respondWithSession(reply, await setPassword(context, body.token, body.password, request.ip));
   });
 
   openOperation(app, context, sessionOperations.app_api_token, async ({ body, request }) => {

@@ -133,8 +133,8 @@ export interface EmailMessage {
 }
 
 /**
- * Failed logins of one subject (an account or a client address) within a window. Password-reset requests are counted the same
- * way.
+ * Events of one subject within a window: failed logins of an account or a network, requested emails. What counts until a time in the future,
+ * such as a network that an account has logged in from, is an event at that time.
  */
 export interface LoginFailures {
   readonly count: number;
