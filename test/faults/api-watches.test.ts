@@ -1,0 +1,126 @@
+import { afterAll, beforeEach, expect, test } from "vitest";
+import { certificate } from "../support/certificates.ts";
+import { sharedControlPlane } from "../support/kube/control-plane.ts";
+import { waitUntil } from "../support/clock/wait-until.ts";
+import { lines, lists, onFirst, onRequests, status, watches } from "./support/api-faults.ts";
+import { Farm, type Lane } from "./support/farm.ts";
+import { FaultProxy } from "./support/fault-proxy.ts";
+
+/** The operator's watches of a real API server break in every way. What happened meanwhile is found, with as few lists as possible. */
+const authority = certificate("API proxy CA");
+const { cert, keyPem: key } = certificate("api", { issuer: authority, hosts: ["127.0.0.1"] });
+let proxy: FaultProxy;
+afterAll(() => proxy[Symbol.asyncDispose]());
+const world = Farm.use(async () => {
+  const { access } = await sharedControlPlane();
+  proxy = await FaultProxy.start({ url: access.server, ca: access.ca }, { tls: { cert, key } });
+  return { api: { server: proxy.url, ca: authority.cert } };
+});
+
+beforeEach(() => proxy.heal());
+
+const count = (selector: ReturnType<typeof lists>): number => proxy.requests.filter(selector).length;
+const watchOfTargets = watches("secrets");
+
+/** Deletes the Secret of a lane behind the operator's back, and waits until the operator has created it again. */
+async function expectRecreated(lane: Lane, meanwhile: () => Promise<void> | void): Promise<void> {
+  const { farm } = world;
+  const before = farm.history.latest("Secret", lane.name);
+  await farm.delete("Secret", lane.name);
+  await meanwhile();
+  await lane.until("Secret", ({ metadata }) => metadata.uid !== before?.metadata.uid);
+  await lane.inSync();
+  expect(lane.written).toEqual([lane.values[0], "deleted", lane.values[0]]);
+}
+
+test("K1: a change while the API server is unreachable is found without another list", async () => {
+  await using lane = await world.farm.lane("k1-unreachable");
+  const listed = count(lists("secrets"));
+  await proxy.refuse();
+  await expectRecreated(lane, async () => {
+    await waitUntil("the operator has noticed", () => world.farm.operator.log.includes("ECONNREFUSED"));
+    await proxy.heal();
+  });
+  expect(count(lists("secrets"))).toBe(listed);
+});
+
+test("K2: a dropped watch resumes without another list", async () => {
+  await using lane = await world.farm.lane("k2-dropped");
+  const listed = count(lists("secrets"));
+  await expectRecreated(lane, () => void proxy.reset());
+  expect(count(lists("secrets"))).toBe(listed);
+});
+
+test("K2: events that arrive twice cause no write", async () => {
+  await using lane = await world.farm.lane("k2-twice");
+  proxy.inject(
+    onRequests(
+      ({ path }) => path.includes("watch="),
+      lines((line) => [line, line]),
+    ),
+  );
+  const first = lane.values[0];
+  const second = await lane.protect();
+  await lane.inSync();
+  expect(lane.written).toEqual([first, second]);
+  expect(world.farm.history.versions("Secret", lane.name).length).toBe(2);
+});
+
+test.each([
+  ["a garbage line", '{"type":"MODIFIED","object":{"kind":'],
+  ["a line of another type", '{"type":"SOMETHING","object":{}}'],
+  ["an object without metadata", '{"type":"MODIFIED","object":{"kind":"Secret"}}'],
+  ["an HTML page", "<html>Bad Gateway</html>"],
+])("K2: %s in a watch loses no event", async (what, garbage) => {
+  await using lane = await world.farm.lane(`k2-${what.toLowerCase().replaceAll(" ", "-")}`);
+  let injected = 0;
+  // The line replaces the event of the deletion.
+  const replace = (line: string): string[] => (line.includes('"DELETED"') && injected++ === 0 ? [garbage] : [line]);
+  proxy.inject(onRequests(watchOfTargets, lines(replace)));
+  await waitUntil("the watch passes the fault", () => count(watchOfTargets) > 0);
+  await expectRecreated(lane, () => undefined);
+  expect(injected).toBeGreaterThan(0);
+});
+
+const expired = {
+  kind: "Status",
+  apiVersion: "v1",
+  status: "Failure",
+  reason: "Expired",
+  message: "too old resource version",
+  code: 410,
+};
+
+test.each([
+  ["as the status of the watch", status(410, "Expired", "too old resource version")],
+  [
+    "inside of the watch",
+    ({ response }: { response: { end(text: string): unknown } }) =>
+      response.end(`${JSON.stringify({ type: "ERROR", object: expired })}\n`),
+  ],
+])("K3: 410 Gone %s leads to a list that finds a deletion", async (what, gone) => {
+  await using lane = await world.farm.lane(`k3-${what.replaceAll(" ", "-")}`);
+  const listed = count(lists("secrets"));
+  await proxy.refuse();
+  await expectRecreated(lane, async () => {
+    // Targets and credentials have a watch each.
+    proxy.inject(onFirst(2, watchOfTargets, gone));
+    await proxy.listen();
+  });
+  expect(count(lists("secrets"))).toBeGreaterThan(listed);
+});
+
+test("O7: events that arrived while the process was stopped and its connections dropped are found", async () => {
+  const { farm } = world;
+  await using lane = await farm.lane("o7-stopped");
+  expect(farm.operator.exited).toBe(false);
+  farm.operator.signal("SIGSTOP");
+  await expectRecreated(lane, () => {
+    proxy.reset();
+    farm.operator.signal("SIGCONT");
+  });
+});
+
+test("no value appears in the log of the operator", () => {
+  expect(world.farm.canaries.tracesIn({ log: world.farm.operator.log })).toEqual([]);
+});
