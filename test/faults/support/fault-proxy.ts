@@ -32,6 +32,8 @@ export interface Exchange {
   readonly forward: () => Promise<IncomingMessage>;
   /** Forwards the request and passes the response on, as without a fault. */
   readonly relay: () => Promise<void>;
+  /** Resets the connection, below TLS. */
+  readonly reset: () => void;
 }
 
 /** Handles a request instead of relaying it. An error resets the connection. */
@@ -155,6 +157,10 @@ export class FaultProxy implements AsyncDisposable {
 
   async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on("error", () => undefined);
+    const { remotePort } = incoming.socket;
+    const reset = (): void => {
+      [...this.#sockets].find((socket) => socket.remotePort === remotePort)?.resetAndDestroy();
+    };
     try {
       const body = await buffer(incoming);
       const { method = "", url: path = "", headers, socket } = incoming;
@@ -163,9 +169,9 @@ export class FaultProxy implements AsyncDisposable {
       const forward = (): Promise<IncomingMessage> => forwardTo(this.#upstream, request, response);
       const relay = async (): Promise<void> => relayResponse(await forward(), response);
       const fault = this.#fault ?? (({ relay: unchanged }: Exchange) => unchanged());
-      await fault({ request, response, socket, forward, relay });
+      await fault({ request, response, socket, forward, relay, reset });
     } catch {
-      incoming.socket.resetAndDestroy();
+      reset();
     }
   }
 }

@@ -30,7 +30,7 @@ export function error(status: number, code: string, headers: Record<string, stri
 }
 
 /** Resets the connection without a response. */
-export const reset: Fault = ({ socket }) => socket.resetAndDestroy();
+export const reset: Fault = (exchange) => exchange.reset();
 
 /** Never responds. */
 export const silence: Fault = () => undefined;
@@ -64,10 +64,10 @@ export const truncated: Fault = async ({ forward, response, socket }) => {
 };
 
 /** Sends half of the vault's response in a chunk and resets the connection without the last chunk. */
-export const chunkedCut: Fault = async ({ forward, response, socket }) => {
+export const chunkedCut: Fault = async ({ forward, response, reset: cut }) => {
   const bytes = await buffer(await forward());
   response.writeHead(200, JSON_TYPE);
-  response.write(bytes.subarray(0, bytes.length / 2), () => setTimeout(() => socket.resetAndDestroy(), 50));
+  response.write(bytes.subarray(0, bytes.length / 2), () => setTimeout(cut, 50));
 };
 
 /** Sends the vault's response compressed, although no compression was accepted. */

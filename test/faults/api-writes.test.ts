@@ -1,0 +1,196 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, expect, test } from "vitest";
+import { collection } from "../e2e/support/world.ts";
+import { certificate } from "../support/certificates.ts";
+import { sharedControlPlane } from "../support/kube/control-plane.ts";
+import { applied, status, writes } from "./support/api-faults.ts";
+import { Farm, isReady, reports, type Lane } from "./support/farm.ts";
+import { FaultProxy, type Exchange, type Fault } from "./support/fault-proxy.ts";
+import * as faults from "./support/faults.ts";
+
+/** Writes at a real API server fail, conflict with others, or take effect although they seem to have failed. */
+const authority = certificate("API proxy CA");
+const { cert, keyPem: key } = certificate("api", { issuer: authority, hosts: ["127.0.0.1"] });
+let proxy: FaultProxy;
+afterAll(() => proxy[Symbol.asyncDispose]());
+const world = Farm.use(async () => {
+  const { access } = await sharedControlPlane();
+  proxy = await FaultProxy.start({ url: access.server, ca: access.ca }, { tls: { cert, key } });
+  proxy.inject((exchange) =>
+    active.reduce(
+      (next: Fault, fault) => fault(next),
+      (one: Exchange) => one.relay(),
+    )(exchange),
+  );
+  return { api: { server: proxy.url, ca: authority.cert } };
+});
+
+/** The faults of the tests in progress; each selects the requests for its own object. */
+const active: ((next: Fault) => Fault)[] = [];
+
+/** Applies the fault to the first `count` writes of an object, and calls `seen` with the time of each of its writes. */
+function failFirst(count: number, resource: string, name: string, fault: Fault): { readonly times: number[] } {
+  const selected = writes(resource, name);
+  const times: number[] = [];
+  active.push((next) => (exchange) => {
+    if (!selected(exchange.request)) return next(exchange);
+    times.push(exchange.request.at);
+    return times.length <= count ? fault(exchange) : next(exchange);
+  });
+  return { times };
+}
+
+const timedOut = status(500, "InternalError", "etcdserver: request timed out");
+
+test.concurrent.each([
+  {
+    row: "K5",
+    what: "429 with Retry-After",
+    fault: status(429, "TooManyRequests", "slow down", { "retry-after": "2" }),
+    gapMs: 2_000,
+  },
+  {
+    row: "K5",
+    what: "503 with Retry-After",
+    fault: status(503, "ServiceUnavailable", "busy", { "retry-after": "2" }),
+    gapMs: 2_000,
+  },
+  { row: "K5", what: "504", fault: status(504, "Timeout", "timed out"), gapMs: 0 },
+  { row: "K5", what: "a timeout of etcd", fault: timedOut, gapMs: 0 },
+  { row: "K5", what: "a changed leader of etcd", fault: status(500, "InternalError", "etcdserver: leader changed"), gapMs: 0 },
+  { row: "K5", what: "a page of a proxy", fault: faults.page(502), gapMs: 0 },
+  { row: "K5", what: "a reset connection", fault: faults.reset, gapMs: 0 },
+])("$row: $what instead of two writes is retried", async ({ what, fault, gapMs }) => {
+  await using lane = await world.farm.lane(`k5-${what.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`);
+  const { times } = failFirst(2, "secrets", lane.name, fault);
+  const value = await lane.protect();
+  await lane.inSync();
+  expect(lane.written).toEqual([lane.values[0], value]);
+  expect(times.length).toBe(3);
+  for (const [index, at] of times.slice(1).entries()) expect(at - times[index]!).toBeGreaterThan(gapMs - 50);
+});
+
+test.concurrent.each([
+  ["an update", "504", applied(status(504, "Timeout", "timed out"))],
+  ["an update", "a reset connection", applied(faults.reset)],
+])("K5: %s that took effect, reported as %s, is not repeated", async (_, what, fault) => {
+  await using lane = await world.farm.lane(`k5-applied-${what.replaceAll(" ", "-")}`);
+  failFirst(1, "secrets", lane.name, fault);
+  const value = await lane.protect();
+  await lane.inSync();
+  expect(lane.written).toEqual([lane.values[0], value]);
+  expect(world.farm.history.versions("Secret", lane.name).length).toBe(2);
+});
+
+test.concurrent("K5: a creation that took effect, reported as a timeout, is adopted", async () => {
+  failFirst(1, "secrets", "k5-created", applied(timedOut));
+  await using lane = await world.farm.lane("k5-created");
+  expect(lane.written).toEqual([lane.values[0]]);
+  expect(world.farm.history.versions("Secret", lane.name).length).toBe(1);
+});
+
+test.concurrent("K4: a concurrent change between read and write is a conflict, and both changes remain", async () => {
+  const { farm } = world;
+  await using lane = await farm.lane("k4-conflict");
+  failFirst(1, "secrets", lane.name, async ({ relay }) => {
+    await farm.patch("Secret", lane.name, { metadata: { labels: { "example.com/team": "a" } } });
+    await relay();
+  });
+  const value = await lane.protect();
+  await lane.inSync();
+  expect(lane.written).toEqual([lane.values[0], value]);
+  expect(farm.history.latest("Secret", lane.name)?.metadata["labels"]).toMatchObject({ "example.com/team": "a" });
+});
+
+test.concurrent("K4: a Secret that another client creates first is not taken over", async () => {
+  const { farm } = world;
+  const name = "k4-foreign";
+  const { client, email, password } = await farm.account();
+  await client.call("protect", { key_name: name, key_value: farm.canaries.text(name) });
+  failFirst(1, "secrets", name, async ({ relay }) => {
+    await farm.create({ kind: "Secret", apiVersion: "v1", metadata: { name }, stringData: { value: "foreign" } });
+    await relay();
+  });
+  await farm.connection(name, { url: farm.vault.url, email, password });
+  await farm.create({
+    kind: "VaultSecret",
+    apiVersion: "vaultsync.dev/v1alpha1",
+    metadata: { name },
+    spec: { connectionRef: { name }, data: [{ secretKey: "value", remoteRef: { key: name } }] },
+  });
+  await farm.history.until("VaultSecret", name, (one) => reports(one, "TargetConflict"));
+  expect(farm.history.values(name, "value")).toEqual(["foreign"]);
+  expect(farm.history.versions("Secret", name).length).toBe(1);
+});
+
+/** Makes the Secret of a lane one that the API server does not let anyone change, and stores a new version. */
+async function replaceSecret(lane: Lane, fields: object): Promise<void> {
+  const { farm } = world;
+  const secret = farm.history.latest("Secret", lane.name)!;
+  const { labels, annotations, ownerReferences } = secret.metadata as Record<string, unknown>;
+  await farm.plane.request("DELETE", `${collection("Secret", farm.namespace)}/${lane.name}`);
+  await farm.create({
+    kind: "Secret",
+    apiVersion: "v1",
+    metadata: { name: lane.name, labels, annotations, ownerReferences },
+    data: secret.data,
+    ...fields,
+  });
+}
+
+test.concurrent("K6: an immutable Secret is kept and reported, never deleted", async () => {
+  const { farm } = world;
+  await using lane = await farm.lane("k6-immutable");
+  await farm.patch("Secret", lane.name, { immutable: true });
+  const uid = farm.history.latest("Secret", lane.name)?.metadata.uid;
+  await lane.protect();
+  await lane.secretReports("TargetImmutable");
+  expect(lane.written).toEqual([lane.values[0]]);
+  expect(farm.history.latest("Secret", lane.name)?.metadata.uid).toBe(uid);
+  await farm.delete("Secret", lane.name);
+  await lane.inSync();
+});
+
+test.concurrent("K6: a Secret of another type is kept and reported, never deleted", async () => {
+  const { farm } = world;
+  await using lane = await farm.lane("k6-type");
+  active.push((next) => async (exchange) => {
+    // The operator may not create it again before the replacement exists.
+    if (exchange.request.method === "POST" && writes("secrets", lane.name)(exchange.request)) await sleep(1_000);
+    return next(exchange);
+  });
+  await replaceSecret(lane, { type: "example.com/other" });
+  await lane.secretReports("TargetImmutable");
+  const uid = farm.history.latest("Secret", lane.name)?.metadata.uid;
+  await lane.protect();
+  await sleep(6_000);
+  expect(farm.history.latest("Secret", lane.name)?.metadata.uid).toBe(uid);
+  expect(farm.history.latest("Secret", lane.name)?.["type"]).toBe("example.com/other");
+});
+
+test.concurrent("K6: an object that the API server rejects as too large is reported, and the target is kept", async () => {
+  await using lane = await world.farm.lane("k6-large");
+  failFirst(1, "secrets", lane.name, status(413, "RequestEntityTooLarge", "etcdserver: request is too large"));
+  await lane.protect();
+  await lane.secretReports("TooLarge");
+  expect(lane.written).toEqual([lane.values[0]]);
+  const value = await lane.protect();
+  await lane.inSync();
+  expect(lane.written).toEqual([lane.values[0], value]);
+});
+
+test("K4: a status that another client has changed is written again", async () => {
+  const { farm } = world;
+  const before = active.length;
+  failFirst(1, "vaultsecrets", "k4-status", async ({ relay }) => {
+    await farm.patch("VaultSecret", "k4-status", { metadata: { labels: { "example.com/team": "a" } } });
+    await relay();
+  });
+  await using lane = await farm.lane("k4-status");
+  expect(active.length).toBe(before + 1);
+  await lane.until("VaultSecret", isReady);
+});
+
+test("no value appears in the log of the operator", () => {
+  expect(world.farm.canaries.tracesIn({ log: world.farm.operator.log })).toEqual([]);
+});
