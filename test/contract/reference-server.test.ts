@@ -128,7 +128,7 @@ test("an unchanged list returns 304 for its entity tag", async () => {
   expect(observed.changes).toHaveLength(1);
 });
 
-test("a change ends a list that the server holds, and an idle connection sends one request per 50 s", async () => {
+test("a change ends the held list, and an idle connection sends one list per 50 s", async () => {
   const vault = await world();
   await vault.protect("a", "canary-one");
   const observed = await vault.connect({ follow: "Auto" });

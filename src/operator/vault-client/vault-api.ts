@@ -31,7 +31,7 @@ export interface ExposeRoute {
 }
 
 export interface ListRequest {
-  /** Entity tag of the last list, to be told only about another one. */
+  /** Entity tag of the last list: only another one is returned. */
   readonly etag: string | undefined;
   /** Seconds for which the vault may hold the request until the list is another one. */
   readonly waitSeconds: number | undefined;

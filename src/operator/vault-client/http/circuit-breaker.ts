@@ -3,10 +3,10 @@ import type { Operation } from "../../../protocol/operation-paths.ts";
 import { isVaultError, RateLimitedError, TransientError } from "../vault-error.ts";
 
 const FAILURES_TO_OPEN = 5;
-/** Shortest delay in ms that a rejected request is told. */
+/** Shortest delay in ms that is reported to a rejected request. */
 const MIN_RETRY_MS = 1_000;
 
-/** What every request of a connection depends on: if these fail, the vault fails, and not one entry. */
+/** Requests on which all others of a connection depend: if these fail, the vault fails, and not one entry. */
 const CENTRAL: ReadonlySet<Operation> = new Set(["list_no_dup", "generate_access_token", "refresh_token"]);
 
 export interface CircuitBreakerOptions {

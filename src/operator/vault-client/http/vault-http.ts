@@ -8,6 +8,7 @@ import type { RateLimiter } from "./rate-limiter.ts";
 import { responseError } from "./response-error.ts";
 import type { VaultRequest, VaultResponse, VaultTransport } from "./vault-transport.ts";
 
+/** Requests that all connections send at a common pace. */
 const PACED: ReadonlySet<Operation> = new Set(["list_no_dup", "list_file", "generate_access_token", "refresh_token"]);
 
 export interface VaultHttpOptions {

@@ -160,7 +160,7 @@ test("soon() aborts a held request, which is not a failure", async () => {
   expect([at, failures]).toEqual([[0, 1_000, 2_000, 20_000], []]);
 });
 
-test("a vault that responds at once is asked once per interval after three responses", async () => {
+test("a vault that responds immediately is asked once per interval after three responses", async () => {
   const early = { holds: true, hasBody: false };
   const { clock, at } = follow([{}, early, early, early, early, early, held], { hold: true });
   await clock.advance(400_000);

@@ -12,7 +12,7 @@ const PROBE_WAIT_S = 1;
 /** Number of held requests in a row that may end early without a change before the next one waits for the interval. */
 const MAX_EARLY_ENDS = 3;
 
-/** What one request for a list has shown. */
+/** Result of one request for a list. */
 export interface ListResult {
   /** The vault responded with a list, changed or not; `false`: with "not modified". */
   readonly hasBody: boolean;

@@ -1,7 +1,6 @@
 import type { EntryKind, FileRecord, SecretRecord, Snapshot } from "../connection.ts";
 
-export type SecretsByName = ReadonlyMap<string, readonly SecretRecord[]>;
-export type FilesByName = ReadonlyMap<string, readonly FileRecord[]>;
+type SecretsByName = ReadonlyMap<string, readonly SecretRecord[]>;
 
 /** The referenced entries of one list. */
 export interface TrackedList<T> {

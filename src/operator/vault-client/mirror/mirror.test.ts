@@ -93,7 +93,7 @@ test("a referenced name that the last list does not cover is listed once, withou
     undefined,
   ]);
   expect([connection.snapshot?.covers("secret", "d"), connection.snapshot?.secrets("d")]).toEqual([true, []]);
-  // Whoever waits for the name is notified, although it does not exist.
+  // The resource that waits for the name is notified, although the name does not exist.
   expect(observed.changes).toEqual([
     { secrets: ["a"], files: [] },
     { secrets: ["d"], files: [] },

@@ -4,7 +4,8 @@ import type { Random } from "../../../lib/random.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
 import type { ListResponse, VaultApi } from "../vault-api.ts";
 import { ListFollower, MIN_GAP_MS, type ListResult } from "./list-follower.ts";
-import { readList, type EntryOf, type ListKind, type ReadList } from "./read-list.ts";
+import { readListAside } from "./list-reader.ts";
+import type { EntryOf, ListKind, ReadList } from "./read-list.ts";
 
 /** Time in ms to wait after `deleteAt`, so that the list no longer contains the removed secret. */
 const REMOVAL_MARGIN_MS = 20;
@@ -128,7 +129,8 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
     const etag = before && this.#isCovered(before) ? before.etag : undefined;
     const ask = etag === undefined ? undefined : waitSeconds;
     const response = await api.list(this.#kind, { etag, waitSeconds: ask, signal });
-    if (response.body) this.#cached = this.#read(response.body, response);
+    if (response.body) this.#cached = await this.#read(response.body, response);
+    signal.throwIfAborted();
     this.listedAt = clock.now();
     this.listedAtMonotonic = clock.monotonic();
     const changed = this.#events.onListed();
@@ -147,11 +149,11 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
   }
 
   /** @throws UnexpectedResponse also when the list is suddenly empty in a doubtful way, the first time */
-  #read(body: Uint8Array, { etag, admitted }: ListResponse): Cached<EntryOf[K]> {
+  async #read(body: Uint8Array, { etag, admitted }: ListResponse): Promise<Cached<EntryOf[K]>> {
     // Secrets only: files are not limited by a scope.
     const limit = this.#kind === "list_no_dup" ? admitted : undefined;
     const tracked = limit ? new Set([...this.#names].filter((name) => limit.has(name))) : this.#names;
-    const list = readList(this.#kind, { body, tracked, now: this.#options.clock.now() });
+    const list = await readListAside(this.#kind, { body, tracked, now: this.#options.clock.now() });
     const suspicious = list.doubtful && this.#cached?.list.count !== 0 && !this.#doubted;
     this.#doubted = suspicious;
     if (suspicious) throw new UnexpectedResponse(this.#kind, "the list");

@@ -19,7 +19,7 @@ export interface EntryOf {
 
 export type ListKind = keyof EntryOf;
 
-/** What is read: the body of a response, and the names whose records are kept. */
+/** Body of a response, and the names whose records are kept. */
 export interface ListSource {
   readonly body: Uint8Array;
   readonly tracked: ReadonlySet<string>;

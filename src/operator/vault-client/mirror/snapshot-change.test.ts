@@ -38,7 +38,7 @@ test("the first list differs in all referenced names, listed or not", () => {
   expect(change).toEqual({ secrets: new Set(secretNames), files: new Set(fileNames) });
 });
 
-test("a name that the list before does not cover differs, listed or not, and its bytes may be others", () => {
+test("a name that the list before does not cover differs, listed or not, and is read again", () => {
   const origin = { sequence: 1, listedAt: 0, listedAtMonotonic: 0 };
   const before = new ListSnapshot(origin, list([secret()], "a"), list([file()], "f"));
   const after = new ListSnapshot(

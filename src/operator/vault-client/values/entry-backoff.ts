@@ -19,7 +19,7 @@ interface Failing {
 }
 
 /**
- * Delays requests for entries that the vault could not read, whoever asks for them: 1 s … 5 min, from one minute on if the vault
+ * Delays requests of all callers for entries that the vault could not read: 1 s … 5 min, from one minute on if the vault
  * rejected the request. Failures that concern the whole connection do not count.
  */
 export class EntryBackoff {

@@ -57,7 +57,7 @@ test("the failure of the list after a value without a version is the failure of 
   expect(failure).toMatchObject({ operation: "list_no_dup", status: 503 });
 });
 
-test("an entry that the vault cannot read is requested with backoff, whoever asks", async () => {
+test("an entry that the vault cannot read is requested with backoff by all callers together", async () => {
   const vault = (await ScriptedVault.start())
     .on("list_no_dup", listResponse(listedSecret("a")))
     .on("version_expose", raw("", 500));

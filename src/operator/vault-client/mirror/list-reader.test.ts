@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
+import { readListAside } from "./list-reader.ts";
+import { readList } from "./read-list.ts";
+
+function longList(entries: number, version: unknown = 1): Uint8Array {
+  const record = (at: number): object => ({
+    key_name: `name-${at}`,
+    key_version: version,
+    owner: "ann@example.com",
+    metadata: { description: "x".repeat(60) },
+  });
+  return Buffer.from(JSON.stringify({ secrets: Array.from({ length: entries }, (_, at) => record(at)) }));
+}
+
+test("a long list is read like a short one", async () => {
+  const source = { body: longList(20_000), tracked: new Set(["name-7", "name-19999", "absent"]), now: 0 };
+  expect(source.body.byteLength).toBeGreaterThan(2 * 1024 * 1024);
+  const expected = readList("list_no_dup", source);
+  const list = await readListAside("list_no_dup", source);
+  expect(list).toEqual(expected);
+  expect([list.count, [...list.records.keys()], list.tracked]).toEqual([20_000, ["name-7", "name-19999"], source.tracked]);
+});
+
+test("an unreadable long list names the field", async () => {
+  const source = { body: longList(20_000, "NaN"), tracked: new Set<string>(), now: 0 };
+  expect(await failureOf(readListAside("list_no_dup", source))).toMatchObject({
+    kind: "unexpected-response",
+    field: expect.stringContaining("secrets"),
+  });
+});
+
+test("the event loop continues while a long list is read", async () => {
+  const source = { body: longList(100_000), tracked: new Set(["name-1"]), now: 0 };
+  let turns = 0;
+  let reading = true;
+  const count = (): void => {
+    turns += 1;
+    if (reading) setImmediate(count);
+  };
+  setImmediate(count);
+  await readListAside("list_no_dup", source);
+  reading = false;
+  // Read in place, it would end before the first turn.
+  expect(turns).toBeGreaterThan(10);
+});
