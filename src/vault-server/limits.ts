@@ -25,6 +25,8 @@ export interface Limits {
   readonly loginWindowMs: number;
   /** Maximum number of password emails that one IP address may request within `loginWindowMs`. */
   readonly emailsPerAddress: number;
+  /** Maximum number of invitations that one sender causes in an hour; further shares send no email. */
+  readonly invitationsPerHour: number;
   /** Minimum interval between password emails to one recipient, in milliseconds. */
   readonly emailIntervalMs: number;
   /** Maximum size of a JSON body without valid credentials. */
@@ -69,6 +71,7 @@ export const defaultLimits: Limits = {
   loginFailuresPerNetwork: 20,
   loginWindowMs: 15 * 60_000,
   emailsPerAddress: 20,
+  invitationsPerHour: 50,
   emailIntervalMs: 60_000,
   strangerBodyBytes: 16 * 1024,
   strangerFailuresPerSecond: 5,

@@ -82,7 +82,7 @@ test("logins beyond the hashing queue are rejected with rate_limited", async () 
 const logInFrom = (vault: TestVault, address: string, password = vault.passwords.get("ann@example.com") ?? "") =>
   vault.post(sessionOperationPath.app_log_in, { email: "ann@example.com", password }, { "x-forwarded-for": address });
 
-test("wrong passwords from other networks never lock an account out of a network that it has logged in from", async () => {
+test("strangers cannot lock an account out of a network that it has logged in from", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock, trustedProxies: ["127.0.0.1"] });
   const [owner, stranger] = ["192.0.2.1", "198.51.100.1"];

@@ -61,7 +61,14 @@ describe("signing up and setting passwords", () => {
     }
   });
 
-  test.each(["", "nobody", "a b@example.com", "@example.com"])("%j is rejected as an email", async (email) => {
+  test.each([
+    "",
+    "nobody",
+    "a b@example.com",
+    "@example.com",
+    '"https://evil.example/log-in"@example.com',
+    "ann@example.com/log-in",
+  ])("%j is rejected as an email", async (email) => {
     expect((await requestPassword(vault, email)).outcome()).toBe("400 invalid_request");
   });
 

@@ -4,7 +4,7 @@ import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { mailTo, receivedMail } from "../support/mail/mailbox.ts";
 import { SharedSecret } from "../support/vault/shared-secret.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
-import { scopeString } from "../support/vault/vault-client.ts";
+import { scopeString, type VaultClient } from "../support/vault/vault-client.ts";
 import { createVaultData } from "../support/vault/vault-data.ts";
 import { useVault } from "../support/vault/use-vault.ts";
 
@@ -51,6 +51,34 @@ describe("sharing with users who are not logged in", () => {
     await secret.share({ usr_id_to: "granted@example.com" });
     await mailTo(vault.mailDirectory, "granted@example.com");
     expect((await receivedMail(vault.mailDirectory)).map(({ to }) => to)).not.toContain("refused@example.com");
+  });
+
+  test("invites one recipient once a week per sender, and 50 recipients an hour", async () => {
+    await using other = await TestVault.start({ clock, emails: ["ann@example.com", "bob@example.com"] });
+    const sent = async () => (await receivedMail(other.mailDirectory)).length;
+    const [one, two] = [
+      await other.client("ann@example.com", undefined, 1e6),
+      await other.client("bob@example.com", undefined, 1e6),
+    ];
+    const shareWith = async (caller: VaultClient, usr_id_to: readonly string[]) => {
+      await caller.call("protect", { key_name: "a", key_value: "v" });
+      return (await caller.call("share", { key_name: "a", permission: "R", usr_id_from: caller.email, usr_id_to })).status;
+    };
+    for (let repeat = 0; repeat < 5; repeat += 1) expect(await shareWith(one, ["new@example.com"])).toBe(200);
+    await expect.poll(sent).toBe(1);
+    await shareWith(two, ["new@example.com"]);
+    await expect.poll(sent).toBe(2);
+    const many = Array.from({ length: 60 }, (_, index) => `recipient${index}@example.com`);
+    expect(await shareWith(one, many)).toBe(200);
+    await expect.poll(sent).toBe(2 + 49);
+    clock.stepWall(HOUR);
+    await shareWith(one, many);
+    await expect.poll(sent).toBe(2 + 60);
+    clock.stepWall(7 * DAY - 2 * HOUR);
+    await shareWith(one, ["new@example.com"]);
+    clock.stepWall(HOUR);
+    await shareWith(one, ["new@example.com"]);
+    await expect.poll(sent).toBe(3 + 60);
   });
 
   test("shows secrets shared with an address, directly or through a team, after sign-up", async () => {

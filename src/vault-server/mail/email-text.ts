@@ -19,20 +19,22 @@ interface EmailWording {
   readonly after: string;
 }
 
+/** Without the sender, whom a reader would trust more there. */
+const SHARED = "Something was shared with you";
 const UNEXPECTED = "If you did not expect this email, you can ignore it.";
 
 function wordingOf(content: EmailContent): EmailWording {
   switch (content.about) {
     case "shared-login":
       return {
-        subject: `${content.from} shared something with you`,
+        subject: SHARED,
         before: `${content.from} shared something with you in Vaultsync. To see it, log in:`,
         action: "Log in",
         after: "You receive this email because you are not logged in.",
       };
     case "shared-sign-up":
       return {
-        subject: `${content.from} shared something with you`,
+        subject: SHARED,
         before: `${content.from} shared something with you in Vaultsync. To see it, choose a password:`,
         action: "Sign up",
         after: `The link expires after 7 days and works once. You can also sign up later with this address. ${UNEXPECTED}`,

@@ -35,7 +35,7 @@ test.each([
   expect(Object.fromEntries(mail.headers)).toMatchObject({
     from: "Vaultsync <vaultsync@vault.example.com>",
     to: "bob@example.com",
-    subject: "ann@example.com shared something with you",
+    subject: "Something was shared with you",
     "message-id": `<${id}@vault.example.com>`,
     date: "Sat, 21 Nov 2026 10:00:00 +0000",
     "auto-submitted": "auto-generated",

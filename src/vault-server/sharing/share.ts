@@ -40,9 +40,29 @@ async function recipientsOf(transaction: Transaction, caller: Caller, to: Recipi
   return recipients;
 }
 
-/** Queues one email per user, no matter how many secrets are shared with them. */
-async function invite({ outbox }: Transaction, from: string, emails: readonly string[], now: number): Promise<void> {
+/** Interval between invitations of one sender to one recipient, in milliseconds. */
+const PAIR_INTERVAL_MS = 7 * 86_400_000;
+/** Period in which a sender invites a limited number of recipients, in milliseconds. */
+const SENDER_PERIOD_MS = 3_600_000;
+
+/**
+ * Queues one email per user, no matter how many secrets are shared with them. Omits the email to a user whom this sender has invited within a
+ * week, and emails beyond the number that a sender may cause in an hour. The share itself is unaffected.
+ */
+async function invite(
+  { outbox, loginFailures }: Transaction,
+  from: string,
+  emails: readonly string[],
+  { now, perHour }: { readonly now: number; readonly perHour: number },
+): Promise<void> {
+  const sender = `invitations-by:${from}`;
+  let left = perHour - (await loginFailures.since(sender, now)).count;
   for (const to of emails) {
+    const pair = `invitation:${from} ${to}`;
+    if (left <= 0 || (await loginFailures.since(pair, now)).count > 0) continue;
+    left -= 1;
+    await loginFailures.add(pair, now + PAIR_INTERVAL_MS);
+    await loginFailures.add(sender, now + SENDER_PERIOD_MS);
     await outbox.insert({ id: randomUUID(), kind: "invitation", to, from, attempts: 0, dueAt: now });
   }
 }
@@ -51,7 +71,7 @@ async function grantAll(
   transaction: Transaction,
   caller: Caller,
   request: ShareRequest,
-  now: number,
+  { now, perHour }: { readonly now: number; readonly perHour: number },
 ): Promise<{ shared: ShareRecord[]; invited: readonly string[] }> {
   const secrets = await forEachUniqueName(request.names, async (name) =>
     requireCreator(await candidates(transaction, caller, name, now), caller.scope),
@@ -66,7 +86,7 @@ async function grantAll(
       shared.push({ key_name: secret.name, to: name, permission, state: stateOf(absent) });
   }
   const invited = recipients.flatMap(({ absent }) => absent);
-  await invite(transaction, caller.email, invited, now);
+  await invite(transaction, caller.email, invited, { now, perHour });
   return { shared, invited };
 }
 
@@ -76,11 +96,13 @@ async function grantAll(
  * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`, `team_not_found`
  */
 export async function share(
-  { store, clock, mailer }: VaultContext,
+  { store, clock, limits, mailer }: VaultContext,
   caller: Caller,
   request: ShareRequest,
 ): Promise<ShareRecord[]> {
-  const { shared, invited } = await store.write((transaction) => grantAll(transaction, caller, request, clock.now()));
+  const { shared, invited } = await store.write((transaction) =>
+    grantAll(transaction, caller, request, { now: clock.now(), perHour: limits.invitationsPerHour }),
+  );
   if (invited.length > 0) mailer.wake();
   return shared;
 }
