@@ -97,6 +97,19 @@ describe("a new version", () => {
     expect(scene.target()?.metadata).toMatchObject({ labels: { team: "shop" }, annotations: { note: "by hand" } });
   });
 
+  test("is written together with the owner reference that a user removed", async () => {
+    await using scene = await synced();
+    await scene.stop();
+    scene.server.patch(SECRETS, target, { metadata: { ownerReferences: null } });
+    scene.vault().lists({ name: "db", version: 2 });
+    scene.takeRequests();
+    await scene.restart();
+    await scene.settle();
+    expect(scene.takeRequests()).toEqual(["get secrets db", "update secrets db", "update vaultsecrets db"]);
+    expect(scene.outcome()).toBe("password=vault db@2, Synced");
+    expect(scene.target()?.metadata.ownerReferences).toMatchObject([{ uid: scene.resource().metadata.uid }]);
+  });
+
   test("is not written over a change that the watch has not shown", async () => {
     await using scene = await synced();
     scene.takeRequests();
@@ -159,6 +172,24 @@ describe("a target that another writer changes each time", () => {
     const writes = scene.takeRequests().filter((request) => /^(patch|update) secrets/.test(request));
     expect(writes.length).toBeLessThan(12);
     expect(scene.events.filter(({ reason }) => reason === "TargetContested")).toHaveLength(1);
+    other[Symbol.dispose]();
+    await scene.settle(600_000);
+    expect(scene.outcome()).toBe("password=vault db@1, Synced");
+  });
+
+  test("is recreated with growing delays if the other writer deletes it", async () => {
+    await using scene = await synced();
+    scene.takeRequests();
+    using other = scene.server.onCommit(({ user }) => {
+      if (user !== "operator") return;
+      scene.clock.timer(5, () => {
+        if (scene.target() !== undefined) scene.server.delete(SECRETS, target);
+      });
+    });
+    scene.server.delete(SECRETS, target);
+    await scene.settle(600_000);
+    expect(scene.condition("Ready")?.reason).toBe("TargetContested");
+    expect(scene.takeRequests().filter((request) => request === "create secrets db").length).toBeLessThan(12);
     other[Symbol.dispose]();
     await scene.settle(600_000);
     expect(scene.outcome()).toBe("password=vault db@1, Synced");

@@ -69,7 +69,7 @@ export class TargetRecords {
 
   /** Records an object that was read because the watch does not show it: not yet, or because it lacks the operator's label. */
   recordRead(resource: SyncResource, object: KubeObject): void {
-    this.#recordOwn(resource, { wrote: targetMetadata(object) });
+    this.#record(resource).ownWrite = { at: this.#options.clock.monotonic(), wrote: targetMetadata(object) };
   }
 
   /** Records that there is no such object. */
