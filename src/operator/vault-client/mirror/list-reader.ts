@@ -54,4 +54,5 @@ function run({ kind, source }: Job): Outcome<ListKind> {
   }
 }
 
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port of a thread, not a window
 if (!isMainThread && parentPort && isJob(workerData)) parentPort.postMessage(run(workerData.job));
