@@ -69,7 +69,7 @@ test.each(["same", "other"] as const)(
     await using to = await fixture.target(kind);
     const restored = await fixture.run(
       "restore",
-      ["--from", fixture.path("backup"), "--master-key-file", fixture.path("key")],
+      ["--from", fixture.path("backup"), "--master-key-file", fixture.path("key"), "--keep-tokens"],
       to.location,
     );
     expect(restored).toMatchObject({ code: 0, stdout: "" });
@@ -78,7 +78,7 @@ test.each(["same", "other"] as const)(
     // Restores a backup of the restored fixture.data.
     expect((await fixture.run("backup", ["--to", fixture.path("back")], to.location)).code).toBe(0);
     await using home = await fixture.target("same");
-    expect((await fixture.run("restore", ["--from", fixture.path("back")], home.location)).code).toBe(0);
+    expect((await fixture.run("restore", ["--from", fixture.path("back"), "--keep-tokens"], home.location)).code).toBe(0);
     expect(await dump(home.location)).toEqual(here);
 
     await using again = await TestVault.start({ data: to.location, masterKey: fixture.ring(), emails: [] });
@@ -95,6 +95,23 @@ test.each(["same", "other"] as const)(
   },
   60_000,
 );
+
+test("restore ends the tokens of the backup", async () => {
+  const vault = await TestVault.start({ data: fixture.data.location, masterKey: fixture.ring() });
+  const { ann } = await fillForBackup(vault);
+  const before = await lists([ann]);
+  const password = vault.passwords.get(ann.email) ?? "";
+  await vault[Symbol.asyncDispose]();
+  await fixture.backUp("backup");
+  await using to = await fixture.target("same");
+  const restored = await fixture.run("restore", ["--from", fixture.path("backup")], to.location);
+  expect(restored.stderr).toContain("except tokens");
+  await using again = await TestVault.start({ data: to.location, masterKey: fixture.ring(), emails: [] });
+  const old = new VaultClient(again.url, ann.email, { token: ann.token });
+  expect((await old.call("list_no_dup")).outcome()).toBe("401 invalid_token");
+  const next = await again.logIn(ann.email, { password });
+  expect(await lists([new VaultClient(again.url, ann.email, { token: next.json().access_token })])).toEqual(before);
+});
 
 /** Returns the rows of a backup as objects, by table. */
 async function rowsIn(name: string): Promise<Map<string, Record<string, unknown>[]>> {

@@ -22,6 +22,11 @@ beforeEach(async () => {
 const states = async (to: readonly string[]) =>
   (await secret.share({ usr_id_to: to })).json().shared.map((each: { state: string }) => each.state);
 
+const shareWith = async (caller: VaultClient, usr_id_to: readonly string[]) => {
+  await caller.call("protect", { key_name: "a", key_value: "v" });
+  return (await caller.call("share", { key_name: "a", permission: "R", usr_id_from: caller.email, usr_id_to })).status;
+};
+
 describe("sharing with users who are not logged in", () => {
   test("invites users without an account or a valid session, and no others", async () => {
     expect(await states([bob.email, "new@example.com", "idle@example.com"])).toEqual(["active", "invited", "invited"]);
@@ -60,10 +65,6 @@ describe("sharing with users who are not logged in", () => {
       await other.client("ann@example.com", undefined, 1e6),
       await other.client("bob@example.com", undefined, 1e6),
     ];
-    const shareWith = async (caller: VaultClient, usr_id_to: readonly string[]) => {
-      await caller.call("protect", { key_name: "a", key_value: "v" });
-      return (await caller.call("share", { key_name: "a", permission: "R", usr_id_from: caller.email, usr_id_to })).status;
-    };
     for (let repeat = 0; repeat < 5; repeat += 1) expect(await shareWith(one, ["new@example.com"])).toBe(200);
     await expect.poll(sent).toBe(1);
     await shareWith(two, ["new@example.com"]);

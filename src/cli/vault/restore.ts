@@ -11,12 +11,14 @@ interface RestoreFlags {
   readonly data?: string;
   readonly from: string;
   readonly verify?: boolean;
+  readonly keepTokens?: boolean;
   readonly masterKeyFile?: string;
 }
 
 const HELP = `
 The whole file is verified first. The restore is atomic and requires an empty store: a new file, or a PostgreSQL database without tables
-or without rows. A backup of one kind of store can be restored into the other. Start the server with the master key of the backup.
+or without rows. Tokens of the backup end, unless --keep-tokens is set: some may have been revoked since. Passwords are those of the
+backup. A backup of one kind of store can be restored into the other. Start the server with the master key of the backup.
 
 Examples:
   vaultsync vault restore --from /backups/vault-2026-11-21 --verify
@@ -43,8 +45,10 @@ async function restore(flags: RestoreFlags, command: Command): Promise<void> {
   if (verify === true || data === undefined) return;
   const line = progressLine(systemClock);
   await using store = await openStore(data);
-  await restoreBackup(store, backup, (rows) => line(`restored so far: ${rows} of ${total(summary)} rows`));
-  process.stderr.write(`restored ${total(summary)} rows\n`);
+  const keepTokens = flags.keepTokens === true;
+  const progress = (rows: number): void => line(`restored so far: ${rows} of ${total(summary)} rows`);
+  await restoreBackup(store, backup, { progress, keepTokens });
+  process.stderr.write(`restored ${total(summary)} rows${keepTokens ? "" : " except tokens: users and programs log in again"}\n`);
 }
 
 /** Adds `vaultsync vault restore`. */
@@ -55,6 +59,7 @@ export function restoreCommand(parent: Command): void {
     .requiredOption("--from <file>", "backup file, written by `vaultsync vault backup`")
     .addOption(dataOption())
     .option("--verify", "verify the file without restoring it")
+    .option("--keep-tokens", "restore access and refresh tokens too, even those that were revoked after the backup")
     .addOption(masterKeysOption("file with the master key of the backup, to verify it"))
     .addHelpText("after", HELP)
     .action((flags: RestoreFlags, command: Command) => restore(flags, command));
