@@ -1,9 +1,13 @@
 import { defineConfig } from "vitest/config";
 
-/** The unit tests of the operator, for mutation testing (`npm run mutation`): one worker, because each runner has its own. */
+/**
+ * The unit tests of the operator, for mutation testing (`npm run mutation`): one worker, because each runner has its own. Without
+ * the tests of the whole engine, which take seconds each.
+ */
 export default defineConfig({
   test: {
     include: ["src/operator/**/*.test.ts"],
+    exclude: ["src/operator/engine*.test.ts", "src/operator/shards/**"],
     testTimeout: 30_000,
     maxWorkers: 1,
   },
