@@ -1,13 +1,16 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { operationPath, type Operation } from "../../src/protocol/operation-paths.ts";
-import type { ObservedObject } from "../e2e/support/world.ts";
+import { OPERATOR_USER, type ObservedObject } from "../e2e/support/world.ts";
 import { Farm, isReady, reports, type Lane } from "./support/farm.ts";
+import type { Fault } from "./support/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
 /** The vault responds in the form of the contract, with a content that contradicts what it said before. */
 const world = Farm.use(() => ({ accounts: 30 }));
 
 const LIST: Operation = "list_no_dup";
+const READS: readonly Operation[] = ["expose", "version_expose"];
 interface ListedSecret {
   key_name: string;
   key_version: number;
@@ -126,6 +129,43 @@ test.concurrent("V15: names in any script are synced", async () => {
   const { data = {} } = farm.history.latest("Secret", "v15-names") ?? {};
   const texts = names.map((_, index) => Buffer.from(data[`key-${index}`] ?? "", "base64").toString());
   expect(texts).toEqual(names.map((_, index) => `value ${index}`));
+});
+
+/** Responds to every read with the first version, as a replica that lags behind the list. */
+const lagging = (lane: Lane): Fault =>
+  faults.on(
+    READS,
+    faults.changed((json) => {
+      const stale = { key_value: lane.values[0], key_version: 1 };
+      return "secret" in json ? { ...json, secret: { ...json.secret, ...stale } } : { ...json, ...stale };
+    }),
+  );
+
+test.concurrent("V17: a value of a lower version than listed is not written, and the resource is not Ready", async () => {
+  const { farm } = world;
+  await using lane = await farm.lane("v17-lagging");
+  const since = await farm.plane.auditMark();
+  lane.proxy.inject(lagging(lane));
+  const second = await lane.protect();
+  await lane.until(
+    "VaultSecret",
+    (one) => !isReady(one) || one.status?.conditions.some(({ type }) => type === "Reconciling") === true,
+  );
+  await sleep(5_000);
+  const writes = {
+    user: OPERATOR_USER,
+    verb: ["update", "patch"],
+    resource: "secrets",
+    namespace: farm.namespace,
+    name: lane.name,
+  };
+  expect(await farm.plane.countRequests(writes, { since })).toBe(0);
+  expect(lane.written).toEqual([lane.values[0]]);
+  const third = await lane.protect();
+  await lane.proxy.heal();
+  await lane.inSync();
+  expect(lane.written.filter((value) => value !== second)).toEqual([lane.values[0], third]);
+  expectTrueVersions(lane);
 });
 
 /** Creates a file in the vault and a VaultFile for it, and waits until its ConfigMap has the content. */
