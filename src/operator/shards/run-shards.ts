@@ -174,7 +174,8 @@ class ShardCoordinator implements AsyncDisposable {
   async #list(signal: AbortSignal): Promise<void> {
     const { api, namespace } = this.#options;
     const leases = [];
-    for await (const { items } of api.list(LEASES, { namespace, labelSelector: LEASE_LABEL }, signal)) leases.push(...items);
+    const options = { namespace, labelSelector: LEASE_LABEL, paged: true };
+    for await (const { items } of api.list(LEASES, options, signal)) leases.push(...items);
     this.#board.update(leases);
   }
 

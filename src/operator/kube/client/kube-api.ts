@@ -5,6 +5,8 @@ export interface ListOptions {
   readonly namespace: string;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
+  /** Requests pages and no stream of the list, which takes the permission to watch: for a small collection without a watch. */
+  readonly paged?: boolean | undefined;
   /** Requests `PartialObjectMetadata`: only the metadata of the objects reaches this process, never a value. */
   readonly metadataOnly?: boolean | undefined;
 }

@@ -136,6 +136,14 @@ test("list is streamed where the server supports it", async () => {
   await closed.promise;
 });
 
+test("a paged list is not streamed", async () => {
+  const list = { metadata: { resourceVersion: "7" }, items: [] };
+  await using pair = await connectClient((_, response) => json(response, 200, list));
+  const pages = await collect(pair.client.list(SECRETS, { namespace: "a", paged: true }, forever));
+  expect(pages.map(({ resourceVersion }) => resourceVersion)).toEqual(["7"]);
+  expect(pair.server.requests.map(({ query }) => [...query.keys()])).toEqual([["limit"]]);
+});
+
 test("a streamed list that the server ends early is Unavailable", async () => {
   await using pair = await connectClient((_, response) => void response.end(`${JSON.stringify(added("1"))}\n`));
   const list = collect(pair.client.list(SECRETS, { namespace: "a" }, forever));

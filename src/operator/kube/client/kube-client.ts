@@ -68,7 +68,7 @@ export class KubeClient implements FencedKubeApi, AsyncDisposable {
   }
 
   async *list(resource: ResourceDescriptor, options: ListOptions, signal: AbortSignal): AsyncGenerator<ListPage> {
-    if (this.#streamsLists) {
+    if (this.#streamsLists && options.paged !== true) {
       try {
         return yield* this.#streamList(resource, options, signal);
       } catch (error) {
