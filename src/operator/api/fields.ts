@@ -93,29 +93,6 @@ export const suspend = z
   .optional()
   .describe("If true, the operator does not reconcile this resource and leaves the target unchanged. Defaults to false.");
 
-const creationPolicy = z
-  .enum(["Owner"])
-  .optional()
-  .describe("Owner (the default): the operator creates the target, which is garbage-collected with this resource.");
-
-const whenMissing = z
-  .enum(["Retain"])
-  .optional()
-  .describe(
-    "Policy for a source that is missing for any other reason. Retain (the default): keep the last content and report SourceMissing.",
-  );
-
-const whenRemoved = z
-  .enum(["Delete", "Retain"])
-  .optional()
-  .describe(
-    "Policy for a source that the vault removed at its delete_time. Delete (the default): remove its key, and the target with its last key. " +
-      "Retain: keep the last content.",
-  );
-
-/** Policies of the target, which every kind with a target has. */
-export const targetPolicies = { creationPolicy, whenRemoved, whenMissing };
-
 /** Requires at least one entry in a list, if it is present; {@link requireEntries} requires the list itself. */
 export function nonEmpty<T extends z.ZodType<readonly unknown[] | undefined>>(list: T, example: string): T {
   return withRule(list, {

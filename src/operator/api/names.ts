@@ -13,6 +13,12 @@ export const VERSIONS_ANNOTATION = "vaultsync.dev/versions";
 /** On a target: JSON of its keys, each with a digest of the vault entry it is read from and the time the version was created. */
 export const SOURCES_ANNOTATION = "vaultsync.dev/sources";
 
+/** On a target: JSON of the names of the labels and annotations that its resource requests. */
+export const METADATA_ANNOTATION = "vaultsync.dev/metadata";
+
+/** On an object that its owner hands over to a resource: `<kind>/<name>` of that resource. The first write removes it. */
+export const ADOPT_ANNOTATION = "vaultsync.dev/adopt";
+
 /** On a resource: comma-separated `name@version` of suspicious or lower versions that a user accepts. */
 export const ACCEPT_ANNOTATION = "vaultsync.dev/accept";
 

@@ -42,7 +42,9 @@ export const reasons = {
   InvalidSpec: stalled("Correct the field named in the message."),
   InvalidKey: stalled("Set files[].key to a key of letters, digits, '-', '_' and '.'."),
   TooLarge: stalled("A Secret or ConfigMap can store at most 1 MiB. Split the content over several targets."),
-  TargetConflict: stalled("Another object has the name of the target. Choose another target.name, or delete that object."),
+  TargetConflict: stalled(
+    "Another object has the name of the target. Choose another target.name, delete that object, or hand it over with the annotation vaultsync.dev/adopt: <kind>/<name>.",
+  ),
   TargetForbidden: transient("Grant the operator's ServiceAccount the permission named in the message."),
   TargetImmutable: stalled("The target is immutable or has another type. Delete it; the operator recreates it."),
   TargetRejected: stalled("The API server or an admission policy rejected or changed the target. See the message."),

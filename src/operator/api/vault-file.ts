@@ -9,10 +9,10 @@ import {
   objectName,
   requireEntries,
   suspend,
-  targetPolicies,
   vaultName,
   version,
 } from "./fields.ts";
+import { targetPolicies } from "./target-policies.ts";
 import { withRule } from "./validation.ts";
 
 const EXAMPLE = "{filename: app.conf}";

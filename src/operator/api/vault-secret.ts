@@ -1,15 +1,6 @@
 import { z } from "zod";
-import {
-  connectionRef,
-  nonEmpty,
-  objectKey,
-  objectName,
-  requireEntries,
-  suspend,
-  targetPolicies,
-  vaultName,
-  version,
-} from "./fields.ts";
+import { connectionRef, nonEmpty, objectKey, objectName, requireEntries, suspend, vaultName, version } from "./fields.ts";
+import { targetPolicies } from "./target-policies.ts";
 import { withRule } from "./validation.ts";
 
 /**

@@ -47,7 +47,7 @@ const target: fc.Arbitrary<TargetState> = fc.oneof(
   fc.constant<TargetState>({ state: "absent" }),
   fc.constant<TargetState>({ state: "foreign", owner: undefined }),
   fc
-    .record({ synced: syncedKeys, annotationsCorrupted: fc.boolean(), controlled: fc.boolean() })
+    .record({ synced: syncedKeys, annotationsCorrupted: fc.boolean(), hasMetadata: fc.boolean() })
     .map((changes): TargetState => ({ state: "owned", uid: "u", resourceVersion: "1", content: "digest", ...changes })),
 );
 

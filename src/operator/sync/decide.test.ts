@@ -21,7 +21,7 @@ const syncedKey = (source: string, version: number): SyncedKey => ({ version, so
 
 function owned(
   synced: Readonly<Record<string, number>>,
-  changes: { annotationsCorrupted?: boolean; content?: string; controlled?: boolean } = {},
+  changes: { annotationsCorrupted?: boolean; content?: string; hasMetadata?: boolean } = {},
 ): TargetState {
   const keys = Object.entries(synced).map(([key, version]) => [key, syncedKey(key, version)] as const);
   return ownedTarget(new Map(keys), changes);
@@ -159,7 +159,7 @@ describe("decide for an owned target", () => {
   });
 
   test("repairs it if its controller is a deleted resource of the same name, or missing", () => {
-    const former = { controlled: false };
+    const former = { hasMetadata: false };
     expect(summary(decide(both, [found(a, 3), found(b, 4)], owned({ a: 3, b: 4 }, former)))).toBe("repair a=target@3 b=target@4");
     expect(summary(decide(both, [found(a, 3), missing(b)], owned({ a: 3, b: 4 }, former)))).toBe("repair a=target@3 b=target@4");
     expect(summary(decide(both, [found(a, 9), found(b, 4)], owned({ a: 3, b: 4 }, former)))).toBe("write a=vault@9 b=target@4");
@@ -237,7 +237,8 @@ describe("decide for a target that must not be written", () => {
     expect(foreign(undefined).readyCondition).toEqual({
       ready: false,
       reason: "TargetConflict",
-      message: "the Secret db already exists and is not managed by this operator: choose another target.name, or delete it",
+      message:
+        "the Secret db already exists and is not managed by this operator: choose another target.name, delete it, or hand it over with the annotation vaultsync.dev/adopt: VaultSecret/db",
     });
     expect(foreign("VaultFile/web").readyCondition.message).toContain("belongs to VaultFile/web");
     expect(summary(decide(both, [removed(a), removed(b)], { state: "foreign", owner: undefined }))).toBe("keep");

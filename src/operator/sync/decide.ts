@@ -1,6 +1,7 @@
+import { ADOPT_ANNOTATION } from "../api/names.ts";
 import type { Candidate, Resolution } from "./resolve.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";
-import { type SyncedKey, sourceId, type TargetState } from "./target.ts";
+import { ownerName, type SyncedKey, sourceId, type TargetState } from "./target.ts";
 import { notReady, type ReadyCondition, readyConditionOf } from "./ready-condition.ts";
 
 /** Maximum size of a Secret or ConfigMap, in bytes of its values. */
@@ -29,7 +30,7 @@ export type Plan =
   | { readonly action: "keep" }
   /** According to its annotations, the target has exactly these keys already: check that, and write it if not. */
   | { readonly action: "verify"; readonly entries: readonly Entry[] }
-  /** The target has exactly these keys already, but its owner reference is missing or names a deleted resource. */
+  /** The target has exactly these keys already, but not the owner, labels or annotations that the spec requests. */
   | { readonly action: "repair"; readonly entries: readonly Entry[] }
   | { readonly action: "write"; readonly entries: readonly Entry[] }
   | { readonly action: "delete"; readonly uid: string; readonly resourceVersion: string };
@@ -98,11 +99,14 @@ export const tooLarge = (bytes: number): ReadyCondition =>
   );
 
 /** Returns the condition for a target name that another object has; `holder` is its owner, if known. */
-export const targetConflict = ({ target }: SyncResource, holder: string | undefined): ReadyCondition =>
-  notReady(
-    "TargetConflict",
-    `the ${target.kind} ${target.name} already exists and ${holder === undefined ? "is not managed by this operator: choose another target.name, or delete it" : `belongs to ${holder}: choose another target.name`}`,
-  );
+export function targetConflict(resource: SyncResource, holder: string | undefined): ReadyCondition {
+  const { kind, name } = resource.target;
+  const why =
+    holder === undefined
+      ? `is not managed by this operator: choose another target.name, delete it, or hand it over with the annotation ${ADOPT_ANNOTATION}: ${ownerName(resource)}`
+      : `belongs to ${holder}: choose another target.name`;
+  return notReady("TargetConflict", `the ${kind} ${name} already exists and ${why}`);
+}
 
 /** Returns the condition that prevents any write of the target, whatever the state of its items. */
 function obstacle(resource: SyncResource, resolutions: readonly Resolution[], target: TargetState): ReadyCondition | undefined {
@@ -146,5 +150,5 @@ export function decide(resource: SyncResource, resolutions: readonly Resolution[
   if (target.state === "owned" && target.annotationsCorrupted && !lossless) return { plan: { action: "keep" }, readyCondition };
   const unchanged = entries.length === synced.size && entries.every((entry) => entry.from === "target");
   if (!unchanged) return { plan: { action: "write", entries }, readyCondition };
-  return { plan: { action: target.state === "owned" && target.controlled ? "verify" : "repair", entries }, readyCondition };
+  return { plan: { action: target.state === "owned" && target.hasMetadata ? "verify" : "repair", entries }, readyCondition };
 }

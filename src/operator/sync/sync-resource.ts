@@ -10,6 +10,14 @@ export interface SyncItem {
 
 export type TargetKind = "Secret" | "ConfigMap";
 
+/** Properties of a target in addition to its content. */
+export interface TargetPolicy {
+  readonly creationPolicy: "Owner" | "Orphan";
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly immutable: boolean;
+}
+
 /** The desired state of a VaultSecret or VaultFile: the input of every decision. */
 export interface SyncResource {
   readonly kind: "VaultSecret" | "VaultFile";
@@ -22,6 +30,7 @@ export interface SyncResource {
   readonly suspend: boolean;
   readonly items: readonly SyncItem[];
   readonly target: { readonly kind: TargetKind; readonly name: string; readonly type: string | undefined };
+  readonly policy: TargetPolicy;
   readonly whenRemoved: "Delete" | "Retain";
   /** `name@version` pairs that a user accepted (annotation vaultsync.dev/accept). */
   readonly accepted: ReadonlySet<string>;

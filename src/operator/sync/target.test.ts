@@ -69,12 +69,12 @@ describe("isOwnedBy", () => {
   });
 
   test("targetState reports whether the controller is this very resource", () => {
-    expect(targetState(resource, metadata({}))).toMatchObject({ controlled: true });
-    expect(targetState(resource, metadata({ owners: [] }))).toMatchObject({ state: "owned", controlled: false });
+    expect(targetState(resource, metadata({}))).toMatchObject({ hasMetadata: true });
+    expect(targetState(resource, metadata({ owners: [] }))).toMatchObject({ state: "owned", hasMetadata: false });
     const former = { uid: "former", name: "db", controller: true };
-    expect(targetState(resource, metadata({ owners: [former] }))).toMatchObject({ state: "owned", controlled: false });
+    expect(targetState(resource, metadata({ owners: [former] }))).toMatchObject({ state: "owned", hasMetadata: false });
     const owner = { uid: "uid-of-the-resource", name: "", controller: false };
-    expect(targetState(resource, metadata({ owners: [owner] }))).toMatchObject({ state: "owned", controlled: false });
+    expect(targetState(resource, metadata({ owners: [owner] }))).toMatchObject({ state: "owned", hasMetadata: false });
   });
 
   test("targetState returns absent without an object", () => {

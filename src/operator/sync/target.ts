@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import {
+  ADOPT_ANNOTATION,
   CONTENT_ANNOTATION,
   MANAGED_BY,
   MANAGED_BY_LABEL,
@@ -7,6 +8,7 @@ import {
   SOURCES_ANNOTATION,
   VERSIONS_ANNOTATION,
 } from "../api/names.ts";
+import { hasManagedMetadata } from "./managed-metadata.ts";
 import type { SyncResource } from "./sync-resource.ts";
 import { isObject } from "../../lib/is-object.ts";
 
@@ -43,8 +45,8 @@ export type TargetState =
       readonly synced: ReadonlyMap<string, SyncedKey>;
       /** The annotations are malformed or incomplete: the target may have more keys than `synced`. */
       readonly annotationsCorrupted: boolean;
-      /** Its controller is this very resource. If it is a deleted one of the same name, Kubernetes deletes the target. */
-      readonly controlled: boolean;
+      /** Its owners, labels and annotations are those that the spec requests. */
+      readonly hasMetadata: boolean;
     };
 
 const shortDigest = (identity: readonly unknown[]): string =>
@@ -135,6 +137,27 @@ export function isOwnedBy(resource: SyncResource, metadata: TargetMetadata): boo
   return metadata.labels[MANAGED_BY_LABEL] === MANAGED_BY && metadata.annotations[OWNER_ANNOTATION] === ownerName(resource);
 }
 
+/** Reports whether the owner of an object hands it over to this resource. No other resource may be its controller. */
+function isAdopted(resource: SyncResource, { annotations, owners }: TargetMetadata): boolean {
+  return annotations[ADOPT_ANNOTATION] === ownerName(resource) && owners.every(({ controller }) => !controller);
+}
+
+/**
+ * Reports whether the owners are right: under `Owner` this very resource is the controller (if it is a deleted one of the same name,
+ * Kubernetes deletes the target), under `Orphan` nothing is.
+ */
+function hasOwners(resource: SyncResource, metadata: TargetMetadata): boolean {
+  if (resource.policy.creationPolicy === "Owner") return isControlledBy(resource, metadata);
+  return metadata.owners.every(({ uid, controller }) => !controller && uid !== resource.uid);
+}
+
+/** Reports whether the metadata that the operator writes, except for the facts about the content, is what the spec requests. */
+function hasMetadata(resource: SyncResource, metadata: TargetMetadata): boolean {
+  const { annotations } = metadata;
+  const isHandedOver = annotations[ADOPT_ANNOTATION] === undefined && annotations[OWNER_ANNOTATION] === ownerName(resource);
+  return isHandedOver && hasOwners(resource, metadata) && hasManagedMetadata(resource.policy, metadata);
+}
+
 /**
  * Returns the state of a target whose annotations are not those that the operator wrote. Its versions are the ones that the status
  * reported last, so that an edit neither hides a version that went back nor claims one. See
@@ -152,13 +175,14 @@ export function withoutClaims(state: TargetState, reported: (targetKey: string) 
 /** Returns the state of a target from its metadata; `undefined` means that no such object exists. */
 export function targetState(resource: SyncResource, metadata: TargetMetadata | undefined): TargetState {
   if (metadata === undefined) return { state: "absent" };
-  if (!isOwnedBy(resource, metadata)) return { state: "foreign", owner: metadata.annotations[OWNER_ANNOTATION] };
+  if (!isOwnedBy(resource, metadata) && !isAdopted(resource, metadata))
+    return { state: "foreign", owner: metadata.annotations[OWNER_ANNOTATION] };
   return {
     state: "owned",
     uid: metadata.uid,
     resourceVersion: metadata.resourceVersion,
     content: metadata.annotations[CONTENT_ANNOTATION],
-    controlled: isControlledBy(resource, metadata),
+    hasMetadata: hasMetadata(resource, metadata),
     ...syncedKeys(metadata.annotations),
   };
 }

@@ -21,6 +21,7 @@ export function syncResource(items: readonly SyncItem[], changes: Partial<SyncRe
     suspend: false,
     items,
     target: { kind: "Secret", name: "db", type: "Opaque" },
+    policy: { creationPolicy: "Owner", labels: {}, annotations: {}, immutable: false },
     whenRemoved: "Delete",
     accepted: new Set(),
     ...changes,
@@ -41,5 +42,5 @@ export function candidate(latest: number, changes: Partial<Candidate> = {}): Can
 /** Returns a target that the resource owns and that contains these keys, with `changes`. */
 export function ownedTarget(synced: ReadonlyMap<string, SyncedKey>, changes: Partial<OwnedTarget> = {}): OwnedTarget {
   const identity = { state: "owned", uid: "uid-1", resourceVersion: "41" } as const;
-  return { ...identity, content: "digest", synced, annotationsCorrupted: false, controlled: true, ...changes };
+  return { ...identity, content: "digest", synced, annotationsCorrupted: false, hasMetadata: true, ...changes };
 }

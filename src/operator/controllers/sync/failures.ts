@@ -62,6 +62,11 @@ const isTooLong = (error: KubeError): boolean =>
 const isImmutable = (error: KubeError): boolean =>
   error.causes.some(({ field }) => ["type", "data", "binaryData", "immutable"].includes(field.split(".")[0] ?? ""));
 
+const remedyOf = ({ policy }: SyncResource): string =>
+  policy.immutable
+    ? "target.immutable is true; delete it, and the operator recreates it with the current content. To follow the vault, unset target.immutable before"
+    : "delete it; the operator recreates it";
+
 /** Maps an error of the API server while writing a target; `undefined` if the caller has to handle it. */
 export function writeFailure(error: unknown, resource: SyncResource): Failure | undefined {
   if (!isKubeError(error)) return undefined;
@@ -71,7 +76,7 @@ export function writeFailure(error: unknown, resource: SyncResource): Failure | 
     case "Invalid":
       if (isTooLong(error)) return tooLargeFor(target);
       return isImmutable(error)
-        ? lasting("TargetImmutable", `${target} cannot be changed (${fields(error)}): delete it; the operator recreates it`, DONE)
+        ? lasting("TargetImmutable", `${target} cannot be changed (${fields(error)}): ${remedyOf(resource)}`, DONE)
         : lasting("TargetRejected", `the API server rejected ${target}: ${fields(error)}`, later);
     case "TooLarge":
       return tooLargeFor(target);

@@ -1,10 +1,9 @@
 import { vaultFileKind } from "../../api/kinds.ts";
 import { vaultFileSpec, type VaultFileSpec } from "../../api/vault-file.ts";
-import type { SyncResource } from "../../sync/sync-resource.ts";
-import { parseResource } from "./parse-resource.ts";
+import { type DesiredState, parseResource, policiesOf } from "./parse-resource.ts";
 import type { SourceKind } from "./source-kind.ts";
 
-function desiredState(spec: VaultFileSpec, name: string): Pick<SyncResource, "items" | "target" | "whenRemoved"> {
+function desiredState(spec: VaultFileSpec, name: string): DesiredState {
   const { kind } = spec.target;
   return {
     items: (spec.files ?? []).map((file) => ({
@@ -14,7 +13,7 @@ function desiredState(spec: VaultFileSpec, name: string): Pick<SyncResource, "it
       version: file.version ?? "latest",
     })),
     target: { kind, name: spec.target.name ?? name, type: kind === "Secret" ? "Opaque" : undefined },
-    whenRemoved: spec.target.whenRemoved ?? "Delete",
+    ...policiesOf(spec.target),
   };
 }
 

@@ -26,6 +26,7 @@ test("parseResource applies the defaults of a VaultSecret", () => {
       suspend: false,
       items: [{ targetKey: "a", source: "shop-db", owner: undefined, version: "latest" }],
       target: { kind: "Secret", name: "db", type: "Opaque" },
+      policy: { creationPolicy: "Owner", labels: {}, annotations: {}, immutable: false },
       whenRemoved: "Delete",
       accepted: new Set(),
     },
@@ -34,12 +35,14 @@ test("parseResource applies the defaults of a VaultSecret", () => {
 
 test("parseResource reads every field of a VaultSecret", () => {
   const remoteRef = { key: "shop-db", version: 3, owner: "dba@example.com" };
-  const target = { name: "other", type: "kubernetes.io/tls", whenRemoved: "Retain" };
+  const policy = { creationPolicy: "Orphan", labels: { team: "shop" }, annotations: { note: "x" }, immutable: true };
+  const target = { name: "other", type: "kubernetes.io/tls", ...policy, whenRemoved: "Retain" };
   expect(parseSecret({ connectionRef, suspend: true, data: [{ secretKey: "a", remoteRef }], target })).toMatchObject({
     resource: {
       suspend: true,
       items: [{ source: "shop-db", owner: "dba@example.com", version: 3 }],
       target: { kind: "Secret", name: "other", type: "kubernetes.io/tls" },
+      policy,
       whenRemoved: "Retain",
     },
   });

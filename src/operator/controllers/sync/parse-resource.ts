@@ -2,13 +2,27 @@ import type { z } from "zod";
 import { ACCEPT_ANNOTATION } from "../../api/names.ts";
 import { explainProblems } from "../../api/validation.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import type { SyncResource } from "../../sync/sync-resource.ts";
+import type { SyncResource, TargetPolicy } from "../../sync/sync-resource.ts";
 import { notReady } from "../../sync/ready-condition.ts";
 import type { ParsedResource } from "./source-kind.ts";
+
+/** The items and the target that a spec requests. */
+export type DesiredState = Pick<SyncResource, "items" | "target" | "policy" | "whenRemoved">;
 
 interface CommonSpec {
   readonly connectionRef: { readonly name: string };
   readonly suspend?: boolean | undefined;
+}
+
+/** The policies in `spec.target`. */
+type PolicySpec = Partial<{ readonly [K in keyof TargetPolicy]: TargetPolicy[K] | undefined }> & {
+  readonly whenRemoved?: SyncResource["whenRemoved"] | undefined;
+};
+
+/** Returns the policies of a target with their defaults. */
+export function policiesOf(target: PolicySpec = {}): Pick<SyncResource, "policy" | "whenRemoved"> {
+  const { creationPolicy = "Owner", labels = {}, annotations = {}, immutable = false, whenRemoved = "Delete" } = target;
+  return { policy: { creationPolicy, labels, annotations, immutable }, whenRemoved };
 }
 
 /** Maximum number of commas in a name for which an annotation can accept a version. */
@@ -32,7 +46,7 @@ export function parseResource<S extends CommonSpec>(
   kind: SyncResource["kind"],
   schema: z.ZodType<S>,
   object: KubeObject,
-  desiredState: (spec: S, name: string) => Pick<SyncResource, "items" | "target" | "whenRemoved">,
+  desiredState: (spec: S, name: string) => DesiredState,
 ): ParsedResource {
   const { metadata } = object;
   const identity = {
@@ -54,7 +68,7 @@ export function parseResource<S extends CommonSpec>(
   const target = { kind: kind === "VaultSecret" ? "Secret" : "ConfigMap", name: metadata.name, type: undefined } as const;
   return {
     ok: false,
-    resource: { ...identity, connection: "", suspend: false, items: [], target, whenRemoved: "Retain" },
+    resource: { ...identity, connection: "", suspend: false, items: [], target, ...policiesOf({ whenRemoved: "Retain" }) },
     readyCondition: notReady("InvalidSpec", explainProblems(parsed.error)),
   };
 }

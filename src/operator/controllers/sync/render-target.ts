@@ -1,7 +1,9 @@
 import {
+  ADOPT_ANNOTATION,
   CONTENT_ANNOTATION,
   MANAGED_BY,
   MANAGED_BY_LABEL,
+  METADATA_ANNOTATION,
   OWNER_ANNOTATION,
   SOURCES_ANNOTATION,
   VERSIONS_ANNOTATION,
@@ -15,6 +17,7 @@ import {
   type ResourceDescriptor,
 } from "../../kube/resource.ts";
 import { byKey, type Content, renderContent } from "../../sync/content.ts";
+import { formatManagedNames, managedNames } from "../../sync/managed-metadata.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import { type SyncedKey, ownerName, formatSource } from "../../sync/target.ts";
 
@@ -63,12 +66,34 @@ function foreignOwners(current: ObjectMeta | undefined, { resource, owner }: Ren
   );
 }
 
+/** Returns labels or annotations without those that the operator removes. */
+function without(names: readonly string[], from: Readonly<Record<string, string>> = {}): Record<string, string> {
+  return Object.fromEntries(Object.entries(from).filter(([name]) => !names.includes(name)));
+}
+
+/** Returns the labels and annotations of the target: those that the spec requests, and the ones that others added to `current`. */
+function managedMetadata(rendering: Rendering, current: ObjectMeta | undefined): Pick<ObjectMeta, "labels" | "annotations"> {
+  const { policy } = rendering.resource;
+  const former = managedNames(current?.annotations);
+  const names = formatManagedNames(policy);
+  return {
+    labels: { ...without(former.labels, current?.labels), ...policy.labels, [MANAGED_BY_LABEL]: MANAGED_BY },
+    annotations: {
+      ...without([...former.annotations, ADOPT_ANNOTATION, METADATA_ANNOTATION], current?.annotations),
+      ...policy.annotations,
+      ...annotations(rendering),
+      ...(names !== undefined && { [METADATA_ANNOTATION]: names }),
+    },
+  };
+}
+
 /**
  * Returns the complete target. Foreign labels, annotations, finalizers and owners of `current` are preserved; the content belongs
  * to the operator, so keys that others added are removed. The resourceVersion of `current` is the precondition of the write.
  */
 export function renderTarget(rendering: Rendering, current: ObjectMeta | undefined): KubeObject {
   const { resource, content } = rendering;
+  const { policy } = resource;
   const { kind, name, type } = resource.target;
   return {
     apiVersion: "v1",
@@ -76,14 +101,17 @@ export function renderTarget(rendering: Rendering, current: ObjectMeta | undefin
     metadata: {
       name,
       namespace: resource.namespace,
-      labels: { ...current?.labels, [MANAGED_BY_LABEL]: MANAGED_BY },
-      annotations: { ...current?.annotations, ...annotations(rendering) },
-      ownerReferences: [...foreignOwners(current, rendering), ownerReference(rendering)],
+      ...managedMetadata(rendering, current),
+      ownerReferences: [
+        ...foreignOwners(current, rendering),
+        ...(policy.creationPolicy === "Owner" ? [ownerReference(rendering)] : []),
+      ],
       ...(current?.finalizers && { finalizers: current.finalizers }),
       ...(current?.uid && { uid: current.uid }),
       ...(current?.resourceVersion && { resourceVersion: current.resourceVersion }),
     },
     ...(kind === "Secret" && { type: type ?? "Opaque" }),
+    ...(policy.immutable && { immutable: true }),
     ...renderContent(kind, content),
   };
 }

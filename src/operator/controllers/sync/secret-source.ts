@@ -1,11 +1,10 @@
 import { vaultSecretKind } from "../../api/kinds.ts";
 import { vaultSecretSpec, type VaultSecretSpec } from "../../api/vault-secret.ts";
-import type { SyncResource } from "../../sync/sync-resource.ts";
 import type { SecretRecord } from "../../vault-client/connection.ts";
-import { parseResource } from "./parse-resource.ts";
+import { type DesiredState, parseResource, policiesOf } from "./parse-resource.ts";
 import type { SourceKind } from "./source-kind.ts";
 
-function desiredState(spec: VaultSecretSpec, name: string): Pick<SyncResource, "items" | "target" | "whenRemoved"> {
+function desiredState(spec: VaultSecretSpec, name: string): DesiredState {
   return {
     items: (spec.data ?? []).map(({ secretKey, remoteRef }) => ({
       targetKey: secretKey,
@@ -14,7 +13,7 @@ function desiredState(spec: VaultSecretSpec, name: string): Pick<SyncResource, "
       version: remoteRef.version ?? "latest",
     })),
     target: { kind: "Secret", name: spec.target?.name ?? name, type: spec.target?.type ?? "Opaque" },
-    whenRemoved: spec.target?.whenRemoved ?? "Delete",
+    ...policiesOf(spec.target),
   };
 }
 

@@ -170,7 +170,8 @@ export class SyncReconciler {
     const { key, source, resource, before, memory, signal } = context;
     const facts = { resolutions, connection: access.id, staleSince: access.staleSince };
     const unchanged = reportOf(decision.readyCondition, { ...facts, versions: syncedVersions(state) });
-    const plan = { resource, owner: source.descriptor, state, current, report: unchanged, signal };
+    const isNewSpec = before.observedGeneration !== resource.generation;
+    const plan = { resource, owner: source.descriptor, state, current, isNewSpec, report: unchanged, signal };
     try {
       const result = await this.#options.writer.apply(decision.plan, plan);
       const { report } = result;
@@ -197,10 +198,11 @@ export class SyncReconciler {
     return { report: { ...report, readyCondition: targetConflict(resource, state.owner) }, next: DONE };
   }
 
-  /** Removes the target that was in sync last, if the spec now names another one and the old one belongs to this resource. */
+  /** Removes the target that was in sync last, if the spec now names another one and nothing else says that the old one is kept. */
   async #removeFormerTarget({ resource, before: { target }, signal }: SyncContext): Promise<void> {
     const kind = target?.kind;
-    if (target === undefined || (kind !== "Secret" && kind !== "ConfigMap")) return;
+    if (target === undefined || resource.policy.creationPolicy === "Orphan" || (kind !== "Secret" && kind !== "ConfigMap"))
+      return;
     if (kind === resource.target.kind && target.name === resource.target.name) return;
     const former: SyncResource = { ...resource, target: { kind, name: target.name, type: undefined } };
     const metadata = this.#options.targets.metadata(former);

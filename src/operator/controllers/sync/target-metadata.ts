@@ -1,11 +1,14 @@
 import {
+  ADOPT_ANNOTATION,
   CONTENT_ANNOTATION,
   MANAGED_BY_LABEL,
+  METADATA_ANNOTATION,
   OWNER_ANNOTATION,
   SOURCES_ANNOTATION,
   VERSIONS_ANNOTATION,
 } from "../../api/names.ts";
 import { CONFIG_MAPS, type KubeObject, type ResourceDescriptor, SECRETS } from "../../kube/resource.ts";
+import { managedNames } from "../../sync/managed-metadata.ts";
 import type { TargetKind } from "../../sync/sync-resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 
@@ -15,13 +18,26 @@ function only(names: readonly string[], from: Readonly<Record<string, string>> |
   return Object.fromEntries(Object.entries(from ?? {}).filter(([name]) => names.includes(name)));
 }
 
-/** Returns the metadata of a watched object that is kept in memory: its ownership and the annotations about its content. */
+const OWN_ANNOTATIONS = [
+  OWNER_ANNOTATION,
+  ADOPT_ANNOTATION,
+  CONTENT_ANNOTATION,
+  VERSIONS_ANNOTATION,
+  SOURCES_ANNOTATION,
+  METADATA_ANNOTATION,
+];
+
+/**
+ * Returns the metadata of a watched object that is kept in memory: its ownership, the annotations about its content, and the labels
+ * and annotations that its resource requested.
+ */
 export function targetMetadata({ metadata }: KubeObject): TargetMetadata {
+  const managed = managedNames(metadata.annotations);
   return {
     uid: metadata.uid ?? "",
     resourceVersion: metadata.resourceVersion ?? "",
-    labels: only([MANAGED_BY_LABEL], metadata.labels),
-    annotations: only([OWNER_ANNOTATION, CONTENT_ANNOTATION, VERSIONS_ANNOTATION, SOURCES_ANNOTATION], metadata.annotations),
+    labels: only([MANAGED_BY_LABEL, ...managed.labels], metadata.labels),
+    annotations: only([...OWN_ANNOTATIONS, ...managed.annotations], metadata.annotations),
     owners: (metadata.ownerReferences ?? []).map(({ uid, name, controller = false }) => ({
       uid,
       controller,

@@ -16,6 +16,9 @@ export function targetKey(kind: TargetKind, key: string): string {
 
 const keyOfTarget = ({ namespace, target }: SyncResource): string => targetKey(target.kind, `${namespace}/${target.name}`);
 
+/** What the spec requests of a target in addition to its content and metadata. */
+const formOf = ({ target, policy }: SyncResource): string => `${target.type} ${policy.immutable}`;
+
 interface StateId {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -27,8 +30,8 @@ type Keys = ReadonlyMap<string, KeyState>;
 interface TargetRecord {
   /** The last write that the watch has not shown yet. */
   ownWrite?: OwnWrite<TargetMetadata> | undefined;
-  /** The last state whose content is known to match its annotations and this type; its keys, if the content was read or written. */
-  verified?: (StateId & { readonly type: string | undefined; readonly keys: Keys | undefined }) | undefined;
+  /** The last state whose content is known to match its annotations and this form; its keys, if the content was read or written. */
+  verified?: (StateId & { readonly form: string; readonly keys: Keys | undefined }) | undefined;
   repairs?: Repairs | undefined;
   /** Another writer deleted the target: creating it again is a repair. */
   wasDeleted?: boolean;
@@ -100,13 +103,13 @@ export class TargetRecords {
 
   /** Records that the content of this state matches its annotations. `keys`: its content, if known. */
   markVerified(resource: SyncResource, { uid = "", resourceVersion = "" }: Partial<StateId>, keys?: Keys): void {
-    this.#record(resource).verified = { uid, resourceVersion, type: resource.target.type, keys };
+    this.#record(resource).verified = { uid, resourceVersion, form: formOf(resource), keys };
   }
 
   /** Reports whether the content of this state was found to match its annotations. */
   isVerified(resource: SyncResource, state: StateId): boolean {
     const verified = this.#records.get(keyOfTarget(resource))?.verified;
-    return isState(verified, state) && verified?.type === resource.target.type;
+    return isState(verified, state) && verified?.form === formOf(resource);
   }
 
   /** Returns the keys that the target had when its content was verified last, if they are known. */

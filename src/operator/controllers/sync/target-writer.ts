@@ -32,6 +32,8 @@ export interface PlanContext {
   /** The target that the plan was decided for, and what is known about its content. */
   readonly state: TargetState;
   readonly current: CurrentTarget;
+  /** The spec has changed since the last reconcile: a difference in the target need not be a change of another writer. */
+  readonly isNewSpec: boolean;
   /** The report of a plan that changes nothing. */
   readonly report: Report;
   readonly signal: AbortSignal;
@@ -62,7 +64,7 @@ export class TargetWriter {
     const { api, targets } = this.#options;
     if (state.state !== "owned" || action === "keep" || action === "delete") return NO_TARGET;
     const keys = targets.verifiedKeys(resource);
-    const isKnown = action === "verify" || (action === "write" && state.controlled && keys !== undefined);
+    const isKnown = action === "verify" || (action === "write" && state.hasMetadata && keys !== undefined);
     if (isKnown && targets.isVerified(resource, state)) return { ...NO_TARGET, keys: keys ?? NO_TARGET.keys, trusted: true };
     const { kind, name } = resource.target;
     const object = await api
@@ -162,10 +164,10 @@ export class TargetWriter {
     const changes = gathered.filter(({ fetched }) => fetched).map(({ targetKey }) => targetKey);
     const written = await (canPatch ? this.#patch(rendering, changes, removed, context) : this.#send(rendering, context));
     const isAccepted = this.#isAsSent(rendering, context, written);
-    const effect = state.state === "absent" ? "created" : wanted;
+    const effect = state.state === "absent" ? "created" : context.isNewSpec ? "updated" : wanted;
     const changed =
       keys.size !== current.keys.size || [...keys].some(([key, { digest }]) => current.keys.get(key)?.digest !== digest);
-    const isRepair = state.state === "owned" && !current.trusted;
+    const isRepair = state.state === "owned" && !context.isNewSpec && (!current.trusted || wanted === "repaired");
     const repairs = targets.recordWrite(resource, written, isAccepted ? keys : undefined, isRepair);
     const done = { ...base, effect, changed } as const;
     if (repairs !== undefined && (!isAccepted || isContested(repairs))) {
@@ -223,7 +225,7 @@ export class TargetWriter {
   /** Reports whether the API server stored what was sent: admission may have changed it. */
   #isAsSent(rendering: Rendering, { resource }: PlanContext, written: KubeObject): boolean {
     const state = targetState(resource, targetMetadata(written));
-    if (state.state !== "owned" || state.content !== rendering.digest) return false;
+    if (state.state !== "owned" || state.content !== rendering.digest || !state.hasMetadata) return false;
     return this.#read(resource, state, written).trusted && hasRequiredMetadata(resource, written);
   }
 }
@@ -231,14 +233,15 @@ export class TargetWriter {
 /** Reports whether everything that a patch does not contain is known to be right. */
 function isPatchable({ resource, state, current }: PlanContext): boolean {
   const hasMetadata = current.object === undefined || hasRequiredMetadata(resource, current.object);
-  return state.state === "owned" && state.controlled && current.trusted && hasMetadata;
+  return state.state === "owned" && state.hasMetadata && current.trusted && hasMetadata;
 }
 
 /**
- * Reports whether the watch can see the object (it selects by label) and whether its type, which is immutable, is the requested
- * one.
+ * Reports whether the watch can see the object (it selects by label), whether its type, which cannot be changed, is the requested
+ * one, and whether it is immutable if it should be.
  */
-function hasRequiredMetadata({ target }: SyncResource, object: KubeObject): boolean {
+function hasRequiredMetadata({ target, policy }: SyncResource, object: KubeObject): boolean {
   const hasType = target.kind !== "Secret" || object.type === (target.type ?? "Opaque");
-  return hasType && object.metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY;
+  const isImmutable = object.immutable === true || !policy.immutable;
+  return hasType && isImmutable && object.metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY;
 }

@@ -1,0 +1,99 @@
+import { z } from "zod";
+import { withRule } from "./validation.ts";
+
+/** Maximum number of labels, and of annotations, of a target. */
+const MAX_ENTRIES = 16;
+const MAX_ANNOTATION_LENGTH = 1024;
+
+/** Domains whose labels and annotations Kubernetes, this operator or other controllers act on; their subdomains included. */
+const RESERVED_DOMAINS = [
+  "kubernetes.io",
+  "k8s.io",
+  "vaultsync.dev",
+  "argoproj.io",
+  "cattle.io",
+  "cert-manager.io",
+  "crossplane.io",
+  "external-secrets.io",
+  "fluxcd.io",
+  "helm.sh",
+  "istio.io",
+  "linkerd.io",
+  "openshift.io",
+];
+const RESERVED = `^([^/]*[.])?(${RESERVED_DOMAINS.join("|").replaceAll(".", "[.]")})/`;
+const NAME = "^([a-z0-9]([-.a-z0-9]*[a-z0-9])?/)?[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?$";
+/** 253 characters of the prefix, a slash, and 63 of the name. */
+const MAX_NAME_LENGTH = 317;
+
+const isName = (name: string): boolean => name.length <= MAX_NAME_LENGTH && new RegExp(NAME).test(name);
+const isReserved = (name: string): boolean => new RegExp(RESERVED).test(name);
+
+/** Returns the schema of labels or annotations, whose values have this schema. */
+function metadataOf(value: z.ZodString) {
+  const bounded = z
+    .record(z.string(), value)
+    .refine((entries) => Object.keys(entries).length <= MAX_ENTRIES, `must have at most ${MAX_ENTRIES} entries`)
+    .meta({ maxProperties: MAX_ENTRIES });
+  const named = withRule(bounded, {
+    cel: `self.all(k, size(k) <= ${MAX_NAME_LENGTH} && k.matches('${NAME}'))`,
+    message:
+      "the names must consist of letters, digits, '-', '_' and '.', after an optional domain, for example example.com/team",
+    check: (entries) => Object.keys(entries).every(isName),
+  });
+  return withRule(named, {
+    cel: `!self.exists(k, k.matches('${RESERVED}'))`,
+    message: `must not have names of these domains, which other controllers act on: ${RESERVED_DOMAINS.join(", ")}`,
+    check: (entries) => !Object.keys(entries).some(isReserved),
+  }).optional();
+}
+
+const LABEL_VALUE = "^([A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?)?$";
+const labelValue = withRule(z.string().max(63), {
+  cel: `self.matches('${LABEL_VALUE}')`,
+  message: "must consist of letters, digits, '-', '_' and '.', and start and end with a letter or digit",
+  check: (text) => new RegExp(LABEL_VALUE).test(text),
+});
+
+const creationPolicy = z
+  .enum(["Owner", "Orphan"])
+  .optional()
+  .describe(
+    "Owner (the default): the operator creates the target, which is garbage-collected with this resource. " +
+      "Orphan: the operator creates the target, which stays when this resource is deleted or names another target.",
+  );
+
+const whenMissing = z
+  .enum(["Retain"])
+  .optional()
+  .describe(
+    "Policy for a source that is missing for any other reason. Retain (the default): keep the last content and report SourceMissing.",
+  );
+
+const whenRemoved = z
+  .enum(["Delete", "Retain"])
+  .optional()
+  .describe(
+    "Policy for a source that the vault removed at its delete_time. Delete (the default): remove its key, and the target with its last key. " +
+      "Retain: keep the last content.",
+  );
+
+const immutable = z
+  .boolean()
+  .optional()
+  .describe(
+    "If true, Kubernetes prevents every change of the content, also by the operator: a change of a source is reported as TargetImmutable " +
+      "until the target is deleted and recreated. Defaults to false.",
+  );
+
+/** Policies of the target, which every kind with a target has. */
+export const targetPolicies = {
+  labels: metadataOf(labelValue).describe("Labels of the target. Those of this resource are never copied."),
+  annotations: metadataOf(z.string().max(MAX_ANNOTATION_LENGTH)).describe(
+    "Annotations of the target. Those of this resource are never copied.",
+  ),
+  creationPolicy,
+  immutable,
+  whenRemoved,
+  whenMissing,
+};
