@@ -190,3 +190,12 @@ test("the Leases of replicas that were killed are deleted later", async () => {
   await scene.wait(660_000, 10_000);
   expect(scene.leases.filter((name) => name.startsWith("vaultsync-replica-"))).toHaveLength(1);
 });
+
+test("a Lease that expires before its work starts is taken again", async () => {
+  const scene = new Scene();
+  // The request that creates the Lease takes 9 s, and the list after it 2 s, which is more than the 10 s of the Lease.
+  const latencies = [1, 1, 1, 4_500, 4_500, 1_000, 1_000];
+  const replica = scene.start("a", 1, () => latencies.shift() ?? 1);
+  await scene.clock.advance(60_000);
+  expect(replica.writes("team-1/vault")).toBe(true);
+});

@@ -136,6 +136,8 @@ class ShardCoordinator implements AsyncDisposable {
       await leadership.release();
       throw error;
     });
+    // A slow API server may have let the Lease expire meanwhile, and its loss is not reported again: the next step takes it again.
+    if (leadership.lost.aborted) return;
     if (this.#board.hasOtherDivision(shards)) await leadership.release();
     else this.#work(shard, leadership);
   }

@@ -8,7 +8,7 @@ import type { InMemoryResponse, InMemoryVault } from "./in-memory-vault.ts";
  * The network between a client and the vault. Both functions may wait, and may throw a `VaultError`: `send` before the vault sees
  * the request, `respond` after it responded. `respond` may replace the response.
  */
-interface VaultNetwork {
+export interface VaultNetwork {
   /** Returns a response that another server gives instead of the vault, if any. */
   send?(request: VaultRequest, signal: AbortSignal): Promise<InMemoryResponse | undefined>;
   respond?(request: VaultRequest, response: InMemoryResponse, signal: AbortSignal): Promise<InMemoryResponse>;
@@ -74,7 +74,7 @@ export class InMemoryTransport implements VaultTransport {
     const end = clock.monotonic() + waitSeconds * 1_000;
     for (;;) {
       const response = respond();
-      const left = Math.min(end - clock.monotonic(), Math.max(0, vault.nextChange - clock.now()));
+      const left = Math.max(1, Math.min(end - clock.monotonic(), vault.nextChange - clock.now()));
       if (response.status !== 304 || end <= clock.monotonic()) {
         return { ...response, headers: { ...response.headers, "preference-applied": "wait" } };
       }
