@@ -54,6 +54,11 @@ export class VaultsyncProcess implements AsyncDisposable {
     this.result = once(child, "close").then(() => ({ code: child.exitCode, ...this.#output }));
   }
 
+  /** Id of the process, 0 when it could not be started. */
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
   /** Runs a command until it exits. */
   static run(args: readonly string[], options: ProcessOptions = {}): Promise<ProcessResult> {
     return new VaultsyncProcess(args, options).result;
