@@ -89,7 +89,7 @@ for (const client of clients) {
 }
 const tagOf = async (client: VaultClient): Promise<string> => (await client.call("list_no_dup")).headers.etag ?? "";
 const waiting = async (): Promise<number> => {
-  const text = (await sendRequest(`${url}/metrics`, { method: "GET" })).bytes.toString();
+  const text = (await sendRequest(`${server.metricsUrl}/metrics`, { method: "GET" })).bytes.toString();
   return Number(/^vaultsync_vault_waiting_lists ([0-9]+)/mu.exec(text)?.[1] ?? 0);
 };
 const before = await residentMib(pid);

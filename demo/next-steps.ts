@@ -24,7 +24,7 @@ ${bold("Try it in another terminal")}
   kubectl patch secret shop-db --type=merge -p '{"stringData":{"password":"mine"}}'
   kubectl delete secret shop-db configmap web-files
   curl ${operator.url}/metrics
-  curl ${vault.url}/metrics
+  curl ${vault.metricsUrl}/metrics
 
   Open ${vault.url} in a browser and sign up; the confirmation email is a file in the directory printed by
   grep -o "mailDir[^,]*" ${vault.logFile}

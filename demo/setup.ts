@@ -23,6 +23,7 @@ export interface Stage {
   readonly operator: { readonly url: string; readonly logFile: string };
   readonly vault: {
     readonly url: string;
+    readonly metricsUrl: string;
     readonly logFile: string;
     readonly password: Redacted<string>;
     readonly account: VaultAccount;
@@ -65,7 +66,7 @@ async function startVault(
   await preparation.step("web application", buildWeb, () => "built into dist/web, served by the vault");
   const logFile = join(directory, "vault.log");
   const args = ["--dev", "--dev-users", account, "--listen", `127.0.0.1:${options.vaultPort}`];
-  const { url, passwords } = await preparation.step(
+  const { url, metricsUrl, passwords } = await preparation.step(
     "vault",
     async () => preparation.run("vault", await VaultServerProcess.start(args, stoppingWithParent(logFile))),
     (ready) => `${ready.url}, in memory, with the account ${account}`,
@@ -76,7 +77,7 @@ async function startVault(
     return { account: loggedIn, content: await fillVault(loggedIn) };
   };
   const filled = await preparation.step("vault content", fill, () => "shop-db in versions 1 and 2, app.conf, logo.png");
-  return { url, password, ...filled, logFile };
+  return { url, metricsUrl, password, ...filled, logFile };
 }
 
 async function startOperator(controlPlane: ControlPlane, preparation: Preparation): Promise<Stage["operator"]> {

@@ -18,7 +18,7 @@ export async function noLeaks(stage: Stage, values: readonly Redacted<string>[])
       "operator log": await readFile(operator.logFile, "utf8"),
       "vault log": await readFile(vault.logFile, "utf8"),
       "operator metrics": await textOf(`${operator.url}/metrics`, signal),
-      "vault metrics": await textOf(`${vault.url}/metrics`, signal),
+      "vault metrics": await textOf(`${vault.metricsUrl}/metrics`, signal),
       "statuses and events": await kubectl(controlPlane, ["get", resources, "-n", demoNamespace, "-o", "json"]),
     };
     const forms = [...values, vault.password].flatMap((value) => [

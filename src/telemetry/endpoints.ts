@@ -44,6 +44,6 @@ export async function serveEndpoints({ listen, metrics, isReady }: EndpointsOpti
   };
 }
 
-const notReady = { status: 503, type: "text/plain", body: "not ready: waiting for the initial lists from the API server\n" };
+const notReady = { status: 503, type: "text/plain", body: "not ready: see the log\n" };
 const failed = { status: 500, type: "text/plain", body: "the metrics cannot be collected\n" };
 const notFound = { status: 404, type: "text/plain", body: "try /healthz, /readyz or /metrics\n" };

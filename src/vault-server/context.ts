@@ -6,7 +6,6 @@ import type { KeyRing } from "./crypto/key-ring.ts";
 import type { Limits, PasswordCost } from "./limits.ts";
 import type { Store } from "./store/store.ts";
 import type { Strangers } from "./strangers/strangers.ts";
-import type { HashingParty } from "./accounts/hashing-limiter.ts";
 import type { WaitingLists } from "./waiting/waiting-lists.ts";
 import type { VaultMetrics } from "./metrics.ts";
 
@@ -29,7 +28,9 @@ export interface VaultContext {
   readonly limits: Limits;
   readonly expired: ExpiredPolicy;
   /** Limits concurrent password hashing, which costs memory and a thread. */
-  readonly hashing: { run<T>(party: HashingParty, job: () => Promise<T>): Promise<T> };
+  readonly hashing: {
+    run<T>(party: { readonly account: string; readonly network: string }, job: () => Promise<T>): Promise<T>;
+  };
   /** Cost of new password hashes. */
   readonly passwordCost: PasswordCost;
   /** Hash that the password of an unknown user is compared with. */

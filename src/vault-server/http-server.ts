@@ -91,7 +91,6 @@ function addObservation(app: FastifyInstance, { metrics, logger }: VaultContext)
     const operation = request.routeOptions.config?.operation?.name;
     const fields = { requestId: request.id, operation, status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) };
     logger.debug(fields, "completed request");
-    if (request.routeOptions.url === "/metrics") return;
     metrics.requests.inc({ operation: operation ?? "none", status: String(reply.statusCode) });
     metrics.duration.observe({ operation: operation ?? "none" }, (reply.elapsedTime - (request.waitedMs ?? 0)) / 1000);
   });

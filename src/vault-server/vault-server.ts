@@ -4,6 +4,7 @@ import { systemClock, type Clock } from "../lib/clock.ts";
 import { silentLogger, type Logger } from "../lib/logger.ts";
 import { systemRandom } from "../lib/random.ts";
 import type { Redacted } from "../lib/redacted.ts";
+import { serveEndpoints } from "../telemetry/endpoints.ts";
 import { closeAuditLog, openAuditLog } from "./audit/anchored-audit-log.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
 import { createHttpServer, type HttpServerOptions } from "./http-server.ts";
@@ -33,6 +34,8 @@ import { VaultMetrics } from "./metrics.ts";
 export interface VaultServerOptions extends HttpServerOptions {
   /** Port 0 selects a free port. */
   readonly listen: { readonly host: string; readonly port: number };
+  /** Address of a listener for metrics and health; none by default. */
+  readonly metricsListen?: { readonly host: string; readonly port: number };
   /** The data file, `":memory:"`, or the URL of a PostgreSQL database (`openStore`). */
   readonly data: string;
   /** A 32-byte key or all keys; optional with `dev`, which generates an ephemeral one. */
@@ -57,6 +60,8 @@ export interface VaultServerOptions extends HttpServerOptions {
 export interface VaultServer extends AsyncDisposable {
   /** Base URL, without a trailing slash. */
   readonly url: string;
+  /** Base URL of the listener for metrics. */
+  readonly metricsUrl: string | undefined;
   /** Users created because of `dev`. */
   readonly users: readonly NewUser[];
   /** Directory of the `.eml` files; `undefined` with SMTP. */
@@ -129,11 +134,25 @@ function isAddressInfo(address: AddressInfo | string | null): address is Address
   return typeof address === "object" && address !== null;
 }
 
+function hostOf({ host }: { readonly host: string }): string {
+  return host.includes(":") ? `[${host}]` : host;
+}
+
 function urlOf(app: FastifyInstance, options: VaultServerOptions): string {
   const address = app.server.address();
   if (!isAddressInfo(address)) throw new Error("the server is not listening on a port");
-  const host = options.listen.host.includes(":") ? `[${options.listen.host}]` : options.listen.host;
-  return `${options.tls ? "https" : "http"}://${host}:${address.port}`;
+  return `${options.tls ? "https" : "http"}://${hostOf(options.listen)}:${address.port}`;
+}
+
+/** Serves metrics on an address of their own, because they need no token. Returns its URL. */
+async function serveMetrics(
+  running: AsyncDisposableStack,
+  { metrics, audit }: VaultContext,
+  listen: { readonly host: string; readonly port: number },
+): Promise<string> {
+  const isReady = (): boolean => audit?.writable ?? true;
+  const { port } = running.use(await serveEndpoints({ listen, metrics: metrics.registry, isReady }));
+  return `http://${hostOf(listen)}:${port}`;
 }
 
 /**
@@ -165,7 +184,8 @@ export async function startVaultServer(options: VaultServerOptions): Promise<Vau
   // Normalized like the `origin` header of browsers: lower case, without the default port.
   appUrl ||= new URL(url).origin;
   started.use(context.mailer).start();
-  context.logger.info({ event: "listening", url, mailDir: mail.directory }, "vault server listening");
+  const metricsUrl = options.metricsListen && (await serveMetrics(started, context, options.metricsListen));
+  context.logger.info({ event: "listening", url, metricsUrl, mailDir: mail.directory }, "vault server listening");
   const running = started.move();
-  return { url, users, mailDirectory: mail.directory, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return { url, metricsUrl, users, mailDirectory: mail.directory, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }

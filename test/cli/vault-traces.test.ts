@@ -160,7 +160,7 @@ test("no value, password, token or key is in a file, log, email, response or out
     await using server = await VaultServerProcess.start([...keep, "--log-level", "debug"]);
     await workWith(server.url, await logIn(server.url, password));
     await signUp(server.url);
-    searched("metrics", await sendRequest(`${server.url}/metrics`, { method: "GET" }));
+    searched("metrics", await sendRequest(`${server.metricsUrl}/metrics`, { method: "GET" }));
     await command("rotate-key", "rotate-key", ...keep);
     await command("backup", "backup", ...keep, "--to", at("backup"));
     await readFiles();

@@ -68,7 +68,7 @@ test("serves, stops and serves again with a generated key and added users", asyn
   expect((await stat(data)).mode & 0o777).toBe(0o600);
 
   const first = await serve(["--data", data, "--master-key-file", key]);
-  expect(first.stdout).toBe(`{"url":"${first.url}","mail_dir":"${data}-mail"}\n`);
+  expect(first.stdout).toBe(`{"url":"${first.url}","metrics_url":"${first.metricsUrl}","mail_dir":"${data}-mail"}\n`);
   expect((await stat(`${data}-mail`)).mode & 0o777).toBe(0o700);
   const added = await VaultsyncProcess.run(["vault", "user", "add", "bob@example.com", "--data", data], {
     input: "from-stdin-77aa\nsecond line\n",

@@ -79,7 +79,7 @@ test("no value appears in logs, events, statuses, annotations or metrics", async
 
 /** Returns the number of responses of the vault, for all operations and statuses. */
 async function vaultRequests(): Promise<number> {
-  const text = await (await fetch(`${world.vault.url}/metrics`)).text();
+  const text = await (await fetch(`${world.vault.metricsUrl}/metrics`)).text();
   const samples = text.matchAll(/^vaultsync_vault_requests_total\{.*\} (\d+)$/gm);
   return [...samples].reduce((sum, [, count]) => sum + Number(count), 0);
 }

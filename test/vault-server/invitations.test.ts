@@ -148,7 +148,7 @@ test("emails, logs and metrics contain no value, name, password, token or others
   await vault.post(sessionOperationPath.app_request_password, { email: ANN });
   const emails = await Promise.all(["new@example.com", "bob@example.com", ANN].map((to) => mailTo(vault.mailDirectory, to)));
   const mails = emails.map(({ raw, text, html }) => raw + text + html).join("\n");
-  const metrics = (await sendRequest(`${vault.url}/metrics`, { method: "GET" })).bytes.toString();
+  const metrics = (await sendRequest(`${vault.metricsUrl}/metrics`, { method: "GET" })).bytes.toString();
   const log = JSON.stringify(lines);
   expect(canaries.tracesIn({ mails, metrics, log })).toEqual([]);
   for (const secret of known) expect([mails, metrics, log].some((text) => text.includes(secret))).toBe(false);

@@ -219,7 +219,7 @@ test("no token, cookie or password is in the log or the metrics", async () => {
   await session.app("app_log_out");
   await setPassword(vault, token, password);
   const seen = JSON.stringify(lines);
-  const metrics = await fetch(`${vault.url}/metrics`).then((body) => body.text());
+  const metrics = await fetch(`${vault.metricsUrl}/metrics`).then((body) => body.text());
   expect(lines.length).toBeGreaterThan(6);
   const sessionToken = session.cookie.split("=")[1] ?? "";
   for (const secret of [token, password, sessionToken, session.csrf, pair.access_token, pair.refresh_token]) {

@@ -151,6 +151,15 @@ describe("transport", () => {
     expect([response.status, response.code()]).toEqual([401, "invalid_token"]);
   });
 
+  test("metrics and health are on a listener of their own, and health on both", async () => {
+    const statusOf = async (base: string, path: string) => (await sendRequest(base + path, { method: "GET" })).status;
+    for (const path of ["/healthz", "/readyz"]) {
+      expect([await statusOf(vault.url, path), await statusOf(vault.metricsUrl, path)]).toEqual([200, 200]);
+    }
+    expect([await statusOf(vault.url, "/metrics"), await statusOf(vault.metricsUrl, "/metrics")]).toEqual([404, 200]);
+    expect(await statusOf(vault.metricsUrl, operationPath.list_no_dup)).toBe(404);
+  });
+
   test("every response has a request id; errors and values are not cacheable", async () => {
     const responses = [
       await ann.call("list_no_dup"),

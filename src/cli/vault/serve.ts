@@ -14,6 +14,7 @@ import { webAppError, type WebAppFlags } from "./web-app-options.ts";
 /** Flags of `vaultsync vault serve` as commander collects them. */
 export interface VaultServeFlags extends MailFlags, AuditFlags, WebAppFlags {
   readonly listen: ListenAddress;
+  readonly metricsListen: ListenAddress | "none";
   readonly data?: string;
   readonly masterKeyFile?: string;
   readonly dev?: boolean;
@@ -42,6 +43,13 @@ function flagError(flags: VaultServeFlags): string | undefined {
   return auditError(flags, flags.data);
 }
 
+/** Returns the listener for metrics. By default that of an ephemeral server has a free port, so that several can run. */
+function metricsOptions({ metricsListen, dev }: VaultServeFlags, command: Command): Pick<VaultServerOptions, "metricsListen"> {
+  if (metricsListen === "none") return {};
+  const ephemeral = dev === true && command.getOptionValueSource("metricsListen") === "default";
+  return { metricsListen: ephemeral ? { ...metricsListen, port: 0 } : metricsListen };
+}
+
 async function serverOptions(flags: VaultServeFlags, command: Command): Promise<VaultServerOptions> {
   const error = flagError(flags);
   if (error !== undefined) return command.error(`error: ${error}`);
@@ -54,6 +62,7 @@ async function serverOptions(flags: VaultServeFlags, command: Command): Promise<
   const { tlsCertFile, tlsKeyFile } = flags;
   return {
     listen: flags.listen,
+    ...metricsOptions(flags, command),
     data: flags.data ?? ":memory:",
     expired: flags.expired,
     mail: await mailOptions(flags),
@@ -72,9 +81,9 @@ async function serverOptions(flags: VaultServeFlags, command: Command): Promise<
 
 /** Returns the line that reports readiness. Generated passwords are printed here only. */
 function readyLine(server: VaultServer, dev: boolean): string {
-  const { mailDirectory } = server;
+  const { mailDirectory, metricsUrl } = server;
   const users = server.users.map(({ email, password }) => ({ email, password: password.reveal() }));
-  return `${JSON.stringify({ url: server.url, ...(dev && { users }), ...(mailDirectory !== undefined && { mail_dir: mailDirectory }) })}\n`;
+  return `${JSON.stringify({ url: server.url, ...(metricsUrl !== undefined && { metrics_url: metricsUrl }), ...(dev && { users }), ...(mailDirectory !== undefined && { mail_dir: mailDirectory }) })}\n`;
 }
 
 /** Grace period for requests in flight after a stop signal, in milliseconds. */

@@ -34,6 +34,15 @@ function serveCommand(parent: Command): void {
         .argParser(parseListenAddress)
         .default({ host: "127.0.0.1", port: 8200 }, "127.0.0.1:8200"),
     )
+    .addOption(
+      new Option(
+        "--metrics-listen <host:port>",
+        "address for metrics, which need no token; none disables it (with --dev: a free port)",
+      )
+        .env("VAULTSYNC_VAULT_METRICS_LISTEN")
+        .argParser((text) => (text === "none" ? text : parseListenAddress(text)))
+        .default({ host: "127.0.0.1", port: 9464 }, "127.0.0.1:9464"),
+    )
     .addOption(dataOption())
     .addOption(masterKeysOption("file with the base64-encoded 32-byte master key; one key per line while rotating"))
     .addOption(new Option("--dev", "ephemeral server: in memory, with a generated master key").env("VAULTSYNC_VAULT_DEV"))

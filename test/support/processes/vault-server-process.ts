@@ -4,6 +4,7 @@ import { VaultsyncProcess, type ProcessOptions } from "./vaultsync-process.ts";
 /** The line that `vaultsync vault serve` prints when it is ready. */
 export const readyLine = z.strictObject({
   url: z.string(),
+  metrics_url: z.string().optional(),
   users: z.array(z.strictObject({ email: z.string(), password: z.string() })).optional(),
   mail_dir: z.string().optional(),
 });
@@ -15,7 +16,7 @@ export class VaultServerProcess extends VaultsyncProcess {
   /** Starts a server and waits until it is ready. @throws Error with its standard error when it exits first */
   static async start(args: readonly string[], options: ProcessOptions = {}): Promise<VaultServerProcess> {
     const listen = options.env?.["VAULTSYNC_VAULT_LISTEN"] === undefined ? ["--listen", "127.0.0.1:0"] : [];
-    const server = new VaultServerProcess(["vault", "serve", ...listen, ...args], options);
+    const server = new VaultServerProcess(["vault", "serve", "--metrics-listen", "127.0.0.1:0", ...listen, ...args], options);
     server.#ready = await server.waitForOutput(({ stdout }) =>
       stdout.includes("\n") ? readyLine.parse(JSON.parse(stdout)) : undefined,
     );
@@ -24,6 +25,10 @@ export class VaultServerProcess extends VaultsyncProcess {
 
   get url(): string {
     return this.#ready.url;
+  }
+
+  get metricsUrl(): string {
+    return this.#ready.metrics_url ?? "";
   }
 
   /** Passwords of the accounts that `--dev-users` created, by email. */

@@ -11,6 +11,7 @@ import { onPostgres } from "./vault-data.ts";
 /** A vault server with test accounts on a free port; its data is in memory, or in its own database in the project `postgres`. */
 export class TestVault implements AsyncDisposable {
   readonly url: string;
+  readonly metricsUrl: string;
   readonly passwords: ReadonlyMap<string, string>;
   /** Directory of the `.eml` files, unless emails are sent by SMTP. */
   readonly mailDirectory: string | undefined;
@@ -18,6 +19,7 @@ export class TestVault implements AsyncDisposable {
 
   private constructor(server: VaultServer, running: AsyncDisposableStack) {
     this.url = server.url;
+    this.metricsUrl = server.metricsUrl ?? "";
     this.passwords = new Map(server.users.map(({ email, password }) => [email, password.reveal()]));
     this.mailDirectory = server.mailDirectory;
     this.#dispose = () => running.disposeAsync();
@@ -29,6 +31,7 @@ export class TestVault implements AsyncDisposable {
     const database = others.data === undefined && onPostgres() ? starting.use(await PostgresDatabase.create()) : undefined;
     const server = await startVaultServer({
       listen: { host: "127.0.0.1", port: 0 },
+      metricsListen: { host: "127.0.0.1", port: 0 },
       data: database?.url ?? ":memory:",
       dev: { users: emails },
       passwordCost: { memoryKib: 8, passes: 1, lanes: 1 },
@@ -67,7 +70,7 @@ export class TestVault implements AsyncDisposable {
 
   /** Returns the value of one sample of `/metrics`, 0 when it is missing. */
   async metric(sample: string): Promise<number> {
-    const text = (await sendRequest(`${this.url}/metrics`, { method: "GET" })).bytes.toString();
+    const text = (await sendRequest(`${this.metricsUrl}/metrics`, { method: "GET" })).bytes.toString();
     const line = text.split("\n").find((candidate) => candidate.startsWith(`${sample} `));
     return Number(line?.slice(sample.length + 1) ?? 0);
   }
