@@ -40,7 +40,7 @@ describe("resolveItem selects", () => {
     expect(resolve(syncItem("db"), [elsewhere], remembered)).toMatchObject({ state: "found", version: 1 });
   });
 
-  test("no entry of an untrusted owner, and ignores it beside a trusted one", () => {
+  test("no entry of an untrusted owner, and ignores it next to a trusted one", () => {
     const stranger = candidate(9, { owner: "eve@example.com", own: false, untrusted: true });
     expect(resolve(syncItem("db"), [stranger])).toMatchObject({ state: "untrusted", owner: "eve@example.com" });
     expect(resolve(syncItem("db", { owner: "eve@example.com" }), [stranger]).state).toBe("untrusted");
