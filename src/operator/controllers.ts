@@ -1,6 +1,6 @@
 import { ConnectionController } from "./controllers/connection/connection-controller.ts";
 import { ConnectionReconciler, type ConnectionFactory } from "./controllers/connection/connection-reconciler.ts";
-import { ConnectionRegistry } from "./controllers/connection/connection-registry.ts";
+import { type ConnectionListener, ConnectionRegistry } from "./controllers/connection/connection-registry.ts";
 import { recordCircuitEvent } from "./controllers/connection/record-circuit-event.ts";
 import { fileSource } from "./controllers/sync/file-source.ts";
 import { secretSource } from "./controllers/sync/secret-source.ts";
@@ -74,7 +74,7 @@ export class Controllers implements AsyncDisposable {
       const object = reflectors.connections.store.get(key);
       return object !== undefined && object.metadata.deletionTimestamp === undefined;
     };
-    this.connections = new ConnectionRegistry(clock, exists, {
+    const listener: ConnectionListener = {
       onSnapshotChange: (key, change, listedAt) => this.#sync.onSnapshotChange(key, change, listedAt),
       onConnectionStateChange: (key) => this.#sync.onConnectionStateChange(key),
       onConnectionStatusChange: (key) => this.#connection.statusChanged(key),
@@ -82,7 +82,8 @@ export class Controllers implements AsyncDisposable {
         const object = reflectors.connections.store.get(key);
         if (object !== undefined) recordCircuitEvent(options.events, object, open);
       },
-    });
+    };
+    this.connections = new ConnectionRegistry({ clock, exists, listener, factsOf: (key) => this.#sync.removalFactsOf(key) });
     const kinds = {
       VaultSecret: { source: secretSource, resources: reflectors.secrets.store },
       VaultFile: { source: fileSource, resources: reflectors.files.store },

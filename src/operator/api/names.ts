@@ -22,6 +22,9 @@ export const ADOPT_ANNOTATION = "vaultsync.dev/adopt";
 /** On a resource: comma-separated `name@version` of suspicious or lower versions that a user accepts. */
 export const ACCEPT_ANNOTATION = "vaultsync.dev/accept";
 
+/** On a VaultConnection: the number of removals that a user confirms. The operator deletes the annotation when it makes them. */
+export const CONFIRM_REMOVALS_ANNOTATION = "vaultsync.dev/confirm-removals";
+
 /** On a credentials Secret: comma-separated hosts that may receive it; see docs/design/security.md#host-policy. */
 export const HOSTS_ANNOTATION = "vaultsync.dev/hosts";
 /** Required type of a credentials Secret; a target must not have it. */

@@ -23,6 +23,9 @@ export const reasons = {
     "Create the entry in the vault, share it with the account of the VaultConnection, or remove it from the resource.",
   ),
   SourceRemoved: transient("The vault removed the entry at its delete_time. Create it again, or delete the resource."),
+  RemovalsHeld: transient(
+    "Too many names disappeared from the vault together. Check the vault, the account and the scope; to remove their keys, set the annotation that the message names.",
+  ),
   VersionNotFound: stalled("Set version to an existing version, or to latest."),
   VersionRegressed: stalled(
     "Create a newer version, pin a version, or accept the lower one with the annotation vaultsync.dev/accept: <name>@<version>.",

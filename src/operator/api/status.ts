@@ -1,7 +1,15 @@
 import { z } from "zod";
 
 /** Types of the conditions; see docs/design/status.md#conditions. */
-export const conditionTypes = ["Ready", "Reconciling", "Stalled", "Stale", "UpdateAvailable", "ExpiringSoon"] as const;
+export const conditionTypes = [
+  "Ready",
+  "Reconciling",
+  "Stalled",
+  "Stale",
+  "RemovalsHeld",
+  "UpdateAvailable",
+  "ExpiringSoon",
+] as const;
 export type ConditionType = (typeof conditionTypes)[number];
 
 /** RFC 3339. */

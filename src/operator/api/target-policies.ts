@@ -64,10 +64,11 @@ const creationPolicy = z
   );
 
 const whenMissing = z
-  .enum(["Retain"])
+  .enum(["Delete", "Retain"])
   .optional()
   .describe(
-    "Policy for a source that is missing for any other reason. Retain (the default): keep the last content and report SourceMissing.",
+    "Policy for a source that is missing for any other reason. Retain (the default): keep the last content and report SourceMissing. " +
+      "Delete: remove its key, and the target with its last key, when three lists in a row, over at least two refresh intervals, lack the name.",
   );
 
 const whenRemoved = z

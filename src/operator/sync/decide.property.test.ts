@@ -43,6 +43,8 @@ const syncedKeys = fc
       ),
   );
 
+const policy = fc.constantFrom("Delete" as const, "Retain" as const);
+
 const target: fc.Arbitrary<TargetState> = fc.oneof(
   fc.constant<TargetState>({ state: "absent" }),
   fc.constant<TargetState>({ state: "foreign", owner: undefined }),
@@ -56,6 +58,8 @@ interface World {
   readonly target: TargetState;
   readonly synced: ReadonlyMap<string, SyncedKey>;
   readonly resolutions: readonly Resolution[];
+  readonly provenInMs: number;
+  readonly held: boolean;
 }
 
 /** A resource, the listed entries of its items, their remembered state, and a target. */
@@ -64,30 +68,39 @@ const world: fc.Arbitrary<World> = fc
     items: fc.uniqueArray(item, { selector: ({ targetKey }) => targetKey, maxLength: 4 }),
     lists: fc.dictionary(source, fc.array(listed, { maxLength: 3 })),
     deadlines: fc.array(fc.constantFrom(undefined, NOW - 1, NOW, NOW + 1), { minLength: 4, maxLength: 4 }),
-    whenRemoved: fc.constantFrom("Delete" as const, "Retain" as const),
+    whenRemoved: policy,
+    whenMissing: policy,
+    provenInMs: fc.constantFrom(0, 1),
+    held: fc.boolean(),
     accepted: fc.array(
       fc.tuple(source, version).map(([name, number]) => `${name}@${number}`),
       { maxLength: 2 },
     ),
     target,
   })
-  .map(({ items, lists, deadlines, whenRemoved, accepted, target: state }) => {
-    const resource = syncResource(items, { whenRemoved, accepted: new Set(accepted) });
+  .map(({ items, lists, deadlines, whenRemoved, whenMissing, provenInMs, held, accepted, target: state }) => {
+    const resource = syncResource(items, { whenRemoved, whenMissing, accepted: new Set(accepted) });
     const synced = state.state === "owned" ? state.synced : new Map<string, SyncedKey>();
     const resolutions = items.map((one, at) => {
-      const remembered: Remembered = { synced: synced.get(one.targetKey), deleteAt: deadlines[at], missingSince: NOW };
+      const evidence = { deleteAt: deadlines[at], missingSince: NOW, provenInMs, held };
+      const remembered: Remembered = { synced: synced.get(one.targetKey), ...evidence };
       return resolveItem(resource, one, lists[one.source] ?? [], remembered, NOW);
     });
-    return { resource, target: state, synced, resolutions };
+    return { resource, target: state, synced, resolutions, provenInMs, held };
   });
 
 const runs = { numRuns: 2_000 };
 
-const isRemoved = ({ resource, resolutions }: World, targetKey: string): boolean =>
-  resource.whenRemoved === "Delete" &&
-  resolutions.some((resolution) => resolution.item.targetKey === targetKey && resolution.state === "removed");
+const isRemoved = ({ resource, resolutions, provenInMs, held }: World, targetKey: string): boolean =>
+  !held &&
+  resolutions.some(
+    ({ item: { targetKey: name }, state }) =>
+      name === targetKey &&
+      ((state === "removed" && resource.whenRemoved === "Delete") ||
+        (state === "missing" && resource.whenMissing === "Delete" && provenInMs === 0)),
+  );
 
-test("decide drops a key only if the vault removed its source or the spec no longer has it", () => {
+test("decide drops a key only if its source is gone permanently or the spec no longer has it", () => {
   fc.assert(
     fc.property(world, (the) => {
       const { plan } = decide(the.resource, the.resolutions, the.target);
@@ -102,7 +115,7 @@ test("decide drops a key only if the vault removed its source or the spec no lon
   );
 });
 
-test("decide deletes a target only if it is owned and the vault removed all its sources", () => {
+test("decide deletes a target only if it is owned and all its sources are gone permanently", () => {
   fc.assert(
     fc.property(world, (the) => {
       const { plan } = decide(the.resource, the.resolutions, the.target);
@@ -140,7 +153,7 @@ test("decide creates a target with all keys except removed ones, or not at all",
       const { plan } = decide(the.resource, the.resolutions, the.target);
       expect(["keep", "write"]).toContain(plan.action);
       if (plan.action !== "write") return;
-      const had = the.resolutions.filter(({ state }) => state !== "removed");
+      const had = the.resolutions.filter(({ state, item: { targetKey } }) => state !== "removed" && !isRemoved(the, targetKey));
       expect(plan.entries.map(({ targetKey }) => targetKey)).toEqual(had.map((resolution) => resolution.item.targetKey));
       expect(plan.entries.every(({ from }) => from === "vault")).toBe(true);
       expect(had.every(({ state }) => state === "found")).toBe(true);

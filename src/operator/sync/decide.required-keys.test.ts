@@ -12,13 +12,13 @@ const target = ownedTarget(synced);
 test("decide keeps a typed Secret unchanged if the source of a required key was removed", () => {
   const [crt, key] = items;
   const found = { state: "found", item: crt!, candidate: candidate(2), version: 2 } as const;
-  const removed = { state: "removed", item: key!, deleteAt: 0 } as const;
+  const removed = { state: "removed", item: key!, deleteAt: 0, deletion: "due" } as const;
   const { plan, readyCondition } = decide(resource, [found, removed], target);
   expect(plan).toEqual({ action: "keep" });
   expect(readyCondition.reason).toBe("SourceRemoved");
 });
 
 test("decide deletes a typed Secret if all its sources were removed", () => {
-  const removed = items.map((item) => ({ state: "removed", item, deleteAt: 0 }) as const);
+  const removed = items.map((item) => ({ state: "removed", item, deleteAt: 0, deletion: "due" }) as const);
   expect(decide(resource, removed, target).plan.action).toBe("delete");
 });

@@ -14,7 +14,10 @@ const found = (item: SyncItem, version: number, sizes?: ReadonlyMap<number, numb
   candidate: candidate(version, { sizes }),
   version,
 });
-const removed = (item: SyncItem): Resolution => ({ state: "removed", item, deleteAt: DEADLINE });
+const removed = (item: SyncItem): Resolution => ({ state: "removed", item, deleteAt: DEADLINE, deletion: "due" });
+const retained = (item: SyncItem): Resolution => ({ state: "removed", item, deleteAt: DEADLINE });
+const deleted = (item: SyncItem): Resolution => ({ state: "missing", item, deletion: "due" });
+const held = (item: SyncItem): Resolution => ({ state: "missing", item, deletion: "held" });
 const missing = (item: SyncItem): Resolution => ({ state: "missing", item });
 
 const syncedKey = (source: string, version: number): SyncedKey => ({ version, source: sourceId(VAULT, source, OWNER) });
@@ -43,7 +46,6 @@ function summary({ plan }: Decision): string {
 const a = syncItem("a");
 const b = syncItem("b");
 const both = syncResource([a, b]);
-const retaining = syncResource([a, b], { whenRemoved: "Retain" });
 
 describe("decide for an absent target", () => {
   test.each<[string, SyncResource, Resolution[], string, string]>([
@@ -73,8 +75,8 @@ describe("decide for an absent target", () => {
     ["writes it without a removed entry", both, [found(a, 3), removed(b)], "write a=vault@3", "SourceRemoved"],
     [
       "writes it without a removed entry under Retain, as there are no bytes to retain",
-      retaining,
-      [found(a, 3), removed(b)],
+      both,
+      [found(a, 3), retained(b)],
       "write a=vault@3",
       "SourceRemoved",
     ],
@@ -119,16 +121,19 @@ describe("decide for an owned target", () => {
     ["only verifies it after a removed key was dropped", both, [found(a, 3), removed(b)], owned({ a: 3 }), "verify a=target@3"],
     [
       "keeps the key of a removed entry under Retain",
-      retaining,
-      [found(a, 3), removed(b)],
+      both,
+      [found(a, 3), retained(b)],
       owned({ a: 3, b: 4 }),
       "verify a=target@3 b=target@4",
     ],
     ["deletes it if all entries were removed", both, [removed(a), removed(b)], owned({ a: 3, b: 4 }), "delete"],
+    ["deletes it if all entries were removed or deleted", both, [removed(a), deleted(b)], owned({ a: 3, b: 4 }), "delete"],
+    ["drops the key of a deleted entry", both, [found(a, 3), deleted(b)], owned({ a: 3, b: 4 }), "write a=target@3"],
+    ["keeps the key of a held deletion", both, [found(a, 3), held(b)], owned({ a: 3, b: 4 }), "verify a=target@3 b=target@4"],
     [
       "keeps it if all entries were removed under Retain",
-      retaining,
-      [removed(a), removed(b)],
+      both,
+      [retained(a), retained(b)],
       owned({ a: 3, b: 4 }),
       "verify a=target@3 b=target@4",
     ],
@@ -222,8 +227,8 @@ describe("decide for an owned target with corrupted annotations", () => {
       "keep",
     ],
     ["drops a removed entry", both, [found(a, 3), removed(b)], annotationsCorrupted, "write a=vault@3"],
-    ["keeps it under Retain if an entry was removed", retaining, [found(a, 3), removed(b)], annotationsCorrupted, "keep"],
-    ["keeps it under Retain if all entries were removed", retaining, [removed(a), removed(b)], annotationsCorrupted, "keep"],
+    ["keeps it under Retain if an entry was removed", both, [found(a, 3), retained(b)], annotationsCorrupted, "keep"],
+    ["keeps it under Retain if all entries were removed", both, [retained(a), retained(b)], annotationsCorrupted, "keep"],
     ["deletes it if all entries were removed", both, [removed(a), removed(b)], annotationsCorrupted, "delete"],
   ])("%s", (_, resource, resolutions, target, plan) => {
     expect(summary(decide(resource, resolutions, target))).toBe(plan);

@@ -54,9 +54,8 @@ function missingKeys(resource: SyncResource, present: readonly { readonly target
   return (requiredKeys.get(resource.target.type ?? "") ?? []).filter((key) => !keys.has(key));
 }
 
-/** Reports whether the vault removed the source and the resource requests that its key is removed as well. */
-const isDropped = ({ whenRemoved }: SyncResource, { state }: Resolution): boolean =>
-  state === "removed" && whenRemoved === "Delete";
+/** Reports whether the source is gone and the resource requests that its key is removed as well. */
+export const isDropped = (resolution: Resolution): boolean => "deletion" in resolution && resolution.deletion === "due";
 
 /** Reports whether the synced bytes are of the desired entry and version, and not of a deleted entry of the same name. */
 function isCurrent({ version, source, createdAt }: SyncedKey, item: SyncItem, fetch: Fetch): boolean {
@@ -67,7 +66,7 @@ function isCurrent({ version, source, createdAt }: SyncedKey, item: SyncItem, fe
   );
 }
 
-function entryOf(resource: SyncResource, resolution: Resolution, synced: ReadonlyMap<string, SyncedKey>): Entry | undefined {
+function entryOf(resolution: Resolution, synced: ReadonlyMap<string, SyncedKey>): Entry | undefined {
   const { item } = resolution;
   const { targetKey } = item;
   const current = synced.get(targetKey);
@@ -77,7 +76,7 @@ function entryOf(resource: SyncResource, resolution: Resolution, synced: Readonl
       ? { from: "target", targetKey, synced: current, item, refetch: fetch }
       : { from: "vault", targetKey, item, fetch };
   }
-  if (isDropped(resource, resolution)) return undefined;
+  if (isDropped(resolution)) return undefined;
   return current && { from: "target", targetKey, synced: current, item, refetch: undefined };
 }
 
@@ -133,9 +132,9 @@ export function decide(resource: SyncResource, resolutions: readonly Resolution[
   if (blocked !== undefined) return { plan: { action: "keep" }, readyCondition: blocked };
   const readyCondition = readyConditionOf(resolutions);
   const synced = target.state === "owned" ? target.synced : new Map<string, SyncedKey>();
-  const entries = resolutions.flatMap((resolution) => entryOf(resource, resolution, synced) ?? []);
+  const entries = resolutions.flatMap((resolution) => entryOf(resolution, synced) ?? []);
   if (entries.length === 0) {
-    const allDropped = resolutions.length > 0 && resolutions.every((resolution) => isDropped(resource, resolution));
+    const allDropped = resolutions.length > 0 && resolutions.every(isDropped);
     if (target.state !== "owned" || !allDropped) return { plan: { action: "keep" }, readyCondition };
     return { plan: { action: "delete", uid: target.uid, resourceVersion: target.resourceVersion }, readyCondition };
   }
@@ -143,10 +142,10 @@ export function decide(resource: SyncResource, resolutions: readonly Resolution[
   // removed.
   if (missingKeys(resource, entries).length > 0) return { plan: { action: "keep" }, readyCondition };
   if (target.state === "absent") {
-    const complete = resolutions.every(({ state }) => state === "found" || state === "removed");
+    const complete = resolutions.every((one) => one.state === "found" || one.state === "removed" || isDropped(one));
     return { plan: complete ? { action: "write", entries } : { action: "keep" }, readyCondition };
   }
-  const lossless = resolutions.every((resolution) => resolution.state === "found" || isDropped(resource, resolution));
+  const lossless = resolutions.every((resolution) => resolution.state === "found" || isDropped(resolution));
   if (target.state === "owned" && target.annotationsCorrupted && !lossless) return { plan: { action: "keep" }, readyCondition };
   const unchanged = entries.length === synced.size && entries.every((entry) => entry.from === "target");
   if (!unchanged) return { plan: { action: "write", entries }, readyCondition };

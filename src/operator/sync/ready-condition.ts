@@ -26,6 +26,13 @@ const reasonOf = {
 /** States from the one that most requires action to the one that is intended. */
 const severity = Object.keys(reasonOf);
 
+/** Explains what happens to the key of an entry that is gone. */
+const deletions = {
+  due: "its key is removed (whenMissing: Delete)",
+  awaited: "its key is removed when three lists over two refresh intervals have confirmed that (whenMissing: Delete)",
+  held: "its key is kept, because too many names disappeared together: see the condition RemovalsHeld of the VaultConnection",
+} as const;
+
 function explain(problem: Problem): string {
   const { source } = problem.item;
   switch (problem.state) {
@@ -43,9 +50,10 @@ function explain(problem: Problem): string {
     case "untrusted":
       return `${source} is shared by ${problem.owner ?? "an unnamed owner"}, whom spec.trustedOwners of the VaultConnection does not name: add that owner there, or remove the key; existing content is kept`;
     case "missing":
+      if (problem.deletion !== undefined) return `${source} is not in the vault's list; ${deletions[problem.deletion]}`;
       return `${source} is not in the vault's list: check its name, its shares and the scope of the VaultConnection; existing content is kept`;
     case "removed":
-      return `${source} was removed by the vault at its delete_time (${formatTimestamp(problem.deleteAt) ?? "long ago"})`;
+      return `${source} was removed by the vault at its delete_time (${formatTimestamp(problem.deleteAt) ?? "long ago"})${problem.deletion === "held" ? `; ${deletions.held}` : ""}`;
   }
 }
 

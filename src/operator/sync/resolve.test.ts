@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { candidate, syncItem, syncResource, VAULT } from "../../../test/support/kube/sync-resource.ts";
 import { type Candidate, type Remembered, resolveItem } from "./resolve.ts";
-import type { SyncItem } from "./sync-resource.ts";
+import type { SyncItem, SyncResource } from "./sync-resource.ts";
 import { sourceId } from "./target.ts";
 
 const NOW = Date.UTC(2026, 10, 21);
@@ -83,6 +83,23 @@ describe("resolveItem for an entry that is not listed", () => {
   ])("%s", (_, remembered, state) => {
     const found = resolve(syncItem("db"), [], remembered);
     expect(found).toMatchObject(state === "removed" ? { state, deleteAt: remembered.deleteAt } : { state });
+  });
+
+  const removed = { ...nothing, deleteAt: NOW };
+  const proven = { ...nothing, provenInMs: 0 };
+  test.each<[string, Partial<SyncResource>, Remembered, string | undefined]>([
+    ["is due at the deadline", {}, removed, "due"],
+    ["is held at the deadline", {}, { ...removed, held: true }, "held"],
+    ["is not wanted at the deadline", { whenRemoved: "Retain" }, { ...removed, held: true }, undefined],
+    ["is not wanted if missing", {}, proven, undefined],
+    ["is due if missing for long enough", { whenMissing: "Delete" }, proven, "due"],
+    ["is awaited if missing", { whenMissing: "Delete" }, { ...nothing, provenInMs: 1 }, "awaited"],
+    ["is awaited if nothing is known about the name", { whenMissing: "Delete" }, nothing, "awaited"],
+    ["is held if missing", { whenMissing: "Delete" }, { ...proven, held: true }, "held"],
+  ])("the deletion %s", (_, policies, remembered, deletion) => {
+    const item = syncItem("db");
+    const resolution = resolveItem(syncResource([item], policies), item, [], remembered, NOW);
+    expect("deletion" in resolution ? resolution.deletion : undefined).toBe(deletion);
   });
 
   test("ignores a remembered deadline if the entry is listed", () => {

@@ -45,13 +45,29 @@ export interface Remembered {
   readonly deleteAt: number | undefined;
   /** Arrival time of the first list without the source, if it is not listed. */
   readonly missingSince: number;
+  /** Time in milliseconds for which the name must still be missing, so that its deletion is proven. */
+  readonly provenInMs?: number | undefined;
+  /** All removals of the connection are held. */
+  readonly held?: boolean | undefined;
 }
+
+/**
+ * The state of the removal of a key whose entry is gone. `due`: now; `awaited`: when further lists have proven that it is gone;
+ * `held`: when a user has confirmed it, because too many entries are gone; `undefined`: never.
+ */
+type Deletion = "due" | "awaited" | "held" | undefined;
 
 /** The entry and version that an item refers to, or the reason why there is none. */
 export type Resolution =
   | { readonly state: "found"; readonly item: SyncItem; readonly candidate: Candidate; readonly version: number }
-  | { readonly state: "removed"; readonly item: SyncItem; readonly deleteAt: number }
-  | { readonly state: "missing"; readonly item: SyncItem }
+  | { readonly state: "removed"; readonly item: SyncItem; readonly deleteAt: number; readonly deletion?: Deletion }
+  | {
+      readonly state: "missing";
+      readonly item: SyncItem;
+      readonly deletion?: Deletion;
+      /** Time in milliseconds until an awaited deletion may be due. */
+      readonly provenInMs?: number | undefined;
+    }
   /** Listed, but only from owners that the connection does not trust. */
   | { readonly state: "untrusted"; readonly item: SyncItem; readonly owner: string | undefined }
   | { readonly state: "ambiguous"; readonly item: SyncItem; readonly owners: readonly string[] }
@@ -90,9 +106,7 @@ export function resolveItem(
   const chosen = choose(trusted);
   if (chosen === "several") return { state: "ambiguous", item, owners: trusted.map(({ owner }) => owner ?? "?") };
   if (chosen === "none") {
-    const { deleteAt, missingSince } = remembered;
-    const isRemoved = deleteAt !== undefined && deleteAt <= missingSince && deleteAt <= now;
-    return isRemoved ? { state: "removed", item, deleteAt } : { state: "missing", item };
+    return resolveGone(resource, item, remembered, now);
   }
   const { synced, sameName } = remembered;
   // The synced entry is gone and another user shares one of the same name, which must not replace it without consent.
@@ -110,4 +124,18 @@ export function resolveItem(
     return { state: "regressed", item, candidate: chosen, syncedVersion };
   }
   return { state: "found", item, candidate: chosen, version: chosen.latest };
+}
+
+/** Returns whether the vault removed an entry that it does not list, and what becomes of the key. */
+function resolveGone(resource: SyncResource, item: SyncItem, remembered: Remembered, now: number): Resolution {
+  const { deleteAt, missingSince, provenInMs = Number.POSITIVE_INFINITY, held = false } = remembered;
+  if (deleteAt !== undefined && deleteAt <= missingSince && deleteAt <= now) {
+    const deletion = held ? "held" : "due";
+    return { state: "removed", item, deleteAt, deletion: resource.whenRemoved === "Delete" ? deletion : undefined };
+  }
+  if (resource.whenMissing === "Retain") return { state: "missing", item };
+  if (held) return { state: "missing", item, deletion: "held" };
+  return provenInMs > 0
+    ? { state: "missing", item, deletion: "awaited", provenInMs }
+    : { state: "missing", item, deletion: "due" };
 }

@@ -32,6 +32,7 @@ export interface SyncResource {
   readonly target: { readonly kind: TargetKind; readonly name: string; readonly type: string | undefined };
   readonly policy: TargetPolicy;
   readonly whenRemoved: "Delete" | "Retain";
+  readonly whenMissing: "Delete" | "Retain";
   /** `name@version` pairs that a user accepted (annotation vaultsync.dev/accept). */
   readonly accepted: ReadonlySet<string>;
 }

@@ -11,6 +11,7 @@ import {
 } from "../api/status.ts";
 import { defined } from "../../lib/defined.ts";
 import { formatTimestamp } from "./timestamp.ts";
+import { isDropped } from "./decide.ts";
 import type { Report } from "./report.ts";
 import type { Resolution } from "./resolve.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";
@@ -41,6 +42,25 @@ export function earlierItem(status: SyncStatus, item: SyncItem): EarlierItem | u
     return { version: entry.version, deleteAt: Number.isNaN(deleteAt) ? undefined : deleteAt };
   }
   return undefined;
+}
+
+/**
+ * Reports whether a status shows that the target has bytes of this source that were listed when it was written, or that are to be
+ * removed since. A status that does not show all items may.
+ */
+export function showsServed(
+  { whenRemoved, whenMissing }: SyncResource,
+  { items = [], itemsOmitted }: SyncStatus,
+  source: string,
+): boolean {
+  let isShown = false;
+  for (const item of items) {
+    if (("filename" in item ? item.filename : item.key) !== source) continue;
+    isShown = true;
+    const policy = item.deleteAt === undefined ? whenMissing : whenRemoved;
+    if (item.version !== undefined && (item.latest !== undefined || policy === "Delete")) return true;
+  }
+  return !isShown && itemsOmitted !== undefined;
 }
 
 /** Everything that a status is computed from. Timestamps are in milliseconds since the epoch. */
@@ -119,9 +139,10 @@ function factsOf(resolution: Resolution, version: number | undefined): ItemFacts
 }
 
 /** Returns the version in the target; if there is no target, the one that it had last, so that a later one cannot be lower. */
-function lastVersion(before: SyncStatus, { versions, connection }: StatusInput, { state, item }: Resolution): number | undefined {
+function lastVersion(before: SyncStatus, { versions, connection }: StatusInput, resolution: Resolution): number | undefined {
+  const { state, item } = resolution;
   const current = versions.get(item.targetKey);
-  if (current !== undefined || state === "removed" || before.connection !== connection) return current;
+  if (current !== undefined || state === "removed" || isDropped(resolution) || before.connection !== connection) return current;
   return earlierItem(before, item)?.version;
 }
 

@@ -43,6 +43,12 @@ export interface References {
   readonly files: ReadonlySet<string>;
 }
 
+/** The lists of one kind by a connection, changed or not: their number, and the arrival of the last in monotonic milliseconds. */
+export interface ListProgress {
+  readonly lists: number;
+  readonly at: number;
+}
+
 /**
  * The referenced names of one complete, parsed list of a connection, and how many entries it has. Immutable; each list creates a
  * new snapshot.
@@ -64,6 +70,8 @@ export interface Snapshot {
    * connection never listed it. `owner` selects one of several secrets of a name.
    */
   missingSince(name: string, owner: string | undefined): number;
+  /** Returns how often this kind was listed; `undefined` while the connection does not list files. */
+  progress(kind: EntryKind): ListProgress | undefined;
   /** Returns `undefined` for an unknown file. */
   file(filename: string): FileRecord | undefined;
   /** `undefined` while the connection does not list files. */

@@ -23,6 +23,7 @@ export function syncResource(items: readonly SyncItem[], changes: Partial<SyncRe
     target: { kind: "Secret", name: "db", type: "Opaque" },
     policy: { creationPolicy: "Owner", labels: {}, annotations: {}, immutable: false },
     whenRemoved: "Delete",
+    whenMissing: "Retain",
     accepted: new Set(),
     ...changes,
   };

@@ -41,7 +41,10 @@ export class SceneVault extends InMemoryConnection {
   /** Replaces the list by these secrets of the account. */
   lists(...secrets: Partial<SecretRecord>[]): void {
     const records = secrets.map((changes) => secretRecord({ owner: "ops@example.com", ...changes }));
-    const origin = { ...this.#now(), sequence: (this.#last?.sequence ?? 0) + 1 };
+    const sequence = (this.#last?.sequence ?? 0) + 1;
+    const now = this.#now();
+    const progress = { lists: sequence, at: now.listedAtMonotonic };
+    const origin = { ...now, sequence, progress: { secret: progress, file: progress } };
     const list = { records: byName(records), tracked: new Set(["db"]), count: records.length };
     this.#last = new ListSnapshot(origin, list, undefined, this.#last);
     this.snapshot = this.#last;
@@ -131,6 +134,7 @@ export class SyncScene {
       vault,
       account,
       trustedOwners: undefined,
+      removals: { held: 0, untilProven: () => Number.POSITIVE_INFINITY },
       staleSince: undefined,
       intervalMs: 60_000,
     });

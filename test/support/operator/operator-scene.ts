@@ -1,4 +1,5 @@
 import { API_GROUP, API_VERSION, vaultConnectionKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
+import type { Condition } from "../../../src/operator/api/status.ts";
 import { CREDENTIALS_TYPE } from "../../../src/operator/api/names.ts";
 import { operatorConfig } from "../../../src/operator/config.ts";
 import { runEngine } from "../../../src/operator/engine.ts";
@@ -20,12 +21,12 @@ const API_LATENCY_MS = 5;
 export class OperatorScene implements AsyncDisposable {
   readonly clock = new VirtualClock();
   readonly server = new InMemoryApiServer({ clock: this.clock });
-  readonly metrics = new MetricsRegistry();
+  metrics = new MetricsRegistry();
   /** Times of the requests to the API server, in monotonic milliseconds. */
   readonly requestedAt: number[] = [];
   readonly #vaults = new Map<string, SimulatedVault>();
   readonly #propagations = new Map<string, number[]>();
-  readonly #stop = new AbortController();
+  #stop = new AbortController();
   #outage: KubeError | undefined;
   #random = 1;
   #running: Promise<void> = Promise.resolve();
@@ -37,8 +38,11 @@ export class OperatorScene implements AsyncDisposable {
     });
   }
 
-  /** Creates a namespace with a VaultConnection, whose vault has secrets of these names, and a VaultSecret for each. */
-  addVault(namespace: string, names: readonly string[]): SimulatedVault {
+  /**
+   * Creates a namespace with a VaultConnection, whose vault has secrets of these names, and a VaultSecret for each, whose target has
+   * these policies.
+   */
+  addVault(namespace: string, names: readonly string[], target: object = {}): SimulatedVault {
     const { clock, server } = this;
     const vault = new SimulatedVault(clock);
     const url = `https://${namespace}.example.com`;
@@ -54,7 +58,7 @@ export class OperatorScene implements AsyncDisposable {
     for (const name of names) {
       const spec = {
         connectionRef: { name: "vault" },
-        target: { name },
+        target: { name, ...target },
         data: [{ secretKey: "value", remoteRef: { key: name } }],
       };
       server.create(vaultSecretKind, { apiVersion, kind: "VaultSecret", metadata: { namespace, name }, spec });
@@ -97,6 +101,25 @@ export class OperatorScene implements AsyncDisposable {
     const config = operatorConfig({ leaderElect: false });
     const random = (): number => this.#nextRandom();
     this.#running = runEngine({ ...ports, ...names, config, random, onReady: () => undefined }, this.#stop.signal);
+  }
+
+  /** Replaces the operator by one that remembers nothing. `meanwhile` happens while none runs. */
+  async restart(meanwhile: () => void = () => undefined): Promise<void> {
+    await this[Symbol.asyncDispose]();
+    meanwhile();
+    this.#stop = new AbortController();
+    this.metrics = new MetricsRegistry();
+    this.start();
+  }
+
+  /** Returns a condition of the connection of a namespace, or of one of its VaultSecrets. */
+  condition(type: string, namespace: string, name?: string): Condition | undefined {
+    const object =
+      name === undefined
+        ? this.server.get(vaultConnectionKind, { namespace, name: "vault" })
+        : this.server.get(vaultSecretKind, { namespace, name });
+    const { conditions } = object["status"] as { readonly conditions?: readonly Condition[] };
+    return conditions?.find((condition) => condition.type === type);
   }
 
   /** Makes the API server unavailable: watches end, and every request fails. */

@@ -29,7 +29,8 @@ export class InMemoryConnection implements Connection {
     const timestamps = { listedAt: this.#clock.now(), listedAtMonotonic: this.#clock.monotonic() };
     const sequence = (this.snapshot?.sequence ?? 0) + 1;
     const missingSince = (): number => timestamps.listedAt;
-    const none = { covers: () => true, secrets: () => [], file: () => undefined, missingSince };
+    const progress = () => ({ lists: sequence, at: timestamps.listedAtMonotonic });
+    const none = { progress, covers: () => true, secrets: () => [], file: () => undefined, missingSince };
     this.snapshot = { ...timestamps, ...none, sequence, secretCount, fileCount };
     if (changed.length > 0) this.#callbacks.onChange({ secrets: new Set(changed), files: NONE });
     this.setHealth("healthy");

@@ -35,7 +35,9 @@ class ListedConnection extends InMemoryConnection {
 
   #refresh(): void {
     const timestamps = { listedAt: this.#clock.now(), listedAtMonotonic: this.#clock.monotonic() };
-    const origin = { ...timestamps, sequence: (this.#last?.sequence ?? 0) + 1 };
+    const sequence = (this.#last?.sequence ?? 0) + 1;
+    const progress = { lists: sequence, at: timestamps.listedAtMonotonic };
+    const origin = { ...timestamps, sequence, progress: { secret: progress, file: progress } };
     const { secrets } = this.#vault;
     const list = { records: byName(secrets), tracked: this.#tracked, count: secrets.length };
     this.#last = new ListSnapshot(origin, list, undefined, this.#last);

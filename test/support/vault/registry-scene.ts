@@ -1,4 +1,5 @@
 import { ConnectionRegistry } from "../../../src/operator/controllers/connection/connection-registry.ts";
+import type { SnapshotChange } from "../../../src/operator/vault-client/connection.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
 import { InMemoryConnection } from "./in-memory-connection.ts";
 
@@ -17,12 +18,14 @@ const wanted = {
 export function registryScene(exists: () => boolean = () => true) {
   const clock = new VirtualClock();
   const calls: string[] = [];
-  const connections = new ConnectionRegistry(clock, exists, {
-    onSnapshotChange: (_, { secrets }) => void calls.push(`changed ${[...secrets].join()}`),
+  const listener = {
+    onSnapshotChange: (_: string, { secrets }: SnapshotChange) => void calls.push(`changed ${[...secrets].join()}`),
     onConnectionStateChange: () => void calls.push("state"),
     onConnectionStatusChange: () => void calls.push("status"),
-    onCircuitChange: (_, open) => void calls.push(open ? "opened" : "closed"),
-  });
+    onCircuitChange: (_: string, open: boolean) => void calls.push(open ? "opened" : "closed"),
+  };
+  const facts = { isReferenced: () => true, referenceCount: 1, wasServed: () => false };
+  const connections = new ConnectionRegistry({ clock, exists, listener, factsOf: () => facts });
   const opened: InMemoryConnection[] = [];
   const open = async (changes: Partial<typeof wanted> = {}): Promise<InMemoryConnection> => {
     await connections.open(KEY, { ...wanted, ...changes }, (callbacks) => {

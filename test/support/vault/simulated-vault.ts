@@ -12,6 +12,7 @@ export class SimulatedVault implements VaultTransport {
   readonly listedAt: number[] = [];
   readonly #clock: Clock;
   readonly #versions = new Map<string, number>();
+  readonly #deleteAt = new Map<string, number>();
   /** Time of the first list that showed this value, by value. */
   readonly #shownAt = new Map<string, number>();
   #revision = 0;
@@ -23,6 +24,18 @@ export class SimulatedVault implements VaultTransport {
   /** Creates secrets, or a new version of those that exist. */
   write(...names: readonly string[]): void {
     for (const name of names) this.#versions.set(name, (this.#versions.get(name) ?? 0) + 1);
+    this.#revision += 1;
+  }
+
+  /** Deletes secrets. */
+  remove(...names: readonly string[]): void {
+    for (const name of names) this.#versions.delete(name);
+    this.#revision += 1;
+  }
+
+  /** Sets the `delete_at` of secrets, in milliseconds since the epoch; the test deletes them. */
+  schedule(deleteAt: number, ...names: readonly string[]): void {
+    for (const name of names) this.#deleteAt.set(name, deleteAt);
     this.#revision += 1;
   }
 
@@ -71,7 +84,8 @@ export class SimulatedVault implements VaultTransport {
     return [...this.#versions].map(([key_name, key_version]) => {
       const value = `${key_name}@${key_version}`;
       if (!this.#shownAt.has(value)) this.#shownAt.set(value, this.#clock.monotonic());
-      return { key_name, key_version, shared: false };
+      const deleteAt = this.#deleteAt.get(key_name);
+      return { key_name, key_version, shared: false, ...(deleteAt !== undefined && { delete_at: deleteAt }) };
     });
   }
 }

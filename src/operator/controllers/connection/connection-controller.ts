@@ -1,3 +1,4 @@
+import { CONFIRM_REMOVALS_ANNOTATION } from "../../api/names.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import type { Random } from "../../../lib/random.ts";
@@ -41,7 +42,9 @@ export class ConnectionController {
       change.type === "updated" &&
       change.before.metadata.generation === change.now.metadata.generation &&
       change.before.metadata.uid === change.now.metadata.uid &&
-      change.before.metadata.deletionTimestamp === change.now.metadata.deletionTimestamp;
+      change.before.metadata.deletionTimestamp === change.now.metadata.deletionTimestamp &&
+      change.before.metadata.annotations?.[CONFIRM_REMOVALS_ANNOTATION] ===
+        change.now.metadata.annotations?.[CONFIRM_REMOVALS_ANNOTATION];
     if (!isStatusOnly) this.queue.add(change.key, "spec");
   }
 

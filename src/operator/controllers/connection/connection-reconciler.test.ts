@@ -34,11 +34,16 @@ class Scene {
   readonly requests: ConnectionRequest[] = [];
   readonly opened: RecordedConnection[] = [];
   readonly #resources = new ObjectStore<KubeObject>();
-  readonly registry = new ConnectionRegistry(this.clock, (key) => this.#resources.has(key), {
-    onSnapshotChange: () => undefined,
-    onConnectionStateChange: () => undefined,
-    onConnectionStatusChange: () => undefined,
-    onCircuitChange: () => undefined,
+  readonly registry = new ConnectionRegistry({
+    clock: this.clock,
+    exists: (key) => this.#resources.has(key),
+    factsOf: () => ({ isReferenced: () => true, referenceCount: 1, wasServed: () => false }),
+    listener: {
+      onSnapshotChange: () => undefined,
+      onConnectionStateChange: () => undefined,
+      onConnectionStatusChange: () => undefined,
+      onCircuitChange: () => undefined,
+    },
   });
   readonly reconciler = new ConnectionReconciler({
     resources: this.#resources,

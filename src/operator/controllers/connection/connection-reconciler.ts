@@ -1,6 +1,7 @@
 import { explainProblems } from "../../api/validation.ts";
 import { vaultConnectionKind } from "../../api/kinds.ts";
 import { connectionSpec, type ConnectionSpec, connectionStatus, type ConnectionStatus } from "../../api/vault-connection.ts";
+import { CONFIRM_REMOVALS_ANNOTATION } from "../../api/names.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
@@ -72,6 +73,9 @@ export class ConnectionReconciler {
     const problem = await this.#open(key, object, signal);
     const client = connections.client(key);
     client?.setReferences(referencesOf(key));
+    connections.referencesChanged(key);
+    // The object has changed then, which requeues the connection.
+    if (await this.#confirmRemovals(key, object, signal)) return { outcome: "done" };
     await this.#writeStatus(key, object, problem, signal);
     if (problem === undefined && !this.#bundles.has(key)) return { outcome: "done" };
     const reloadMs = client?.health.state === "healthy" ? CA_RELOAD_MS.healthy : CA_RELOAD_MS.failing;
@@ -81,6 +85,22 @@ export class ConnectionReconciler {
   /** Makes the connections whose credentials are in this Secret use them now. */
   credentialsChanged(secret: string): void {
     for (const key of this.#credentials.connectionsOf(secret)) this.#options.connections.client(key)?.credentialsChanged();
+  }
+
+  /** Makes the removals that are held, if a user confirmed exactly this number of them. */
+  async #confirmRemovals(key: string, { metadata }: KubeObject, signal: AbortSignal): Promise<boolean> {
+    const { api, connections } = this.#options;
+    const state = connections.get(key);
+    if (state.state !== "open") return false;
+    const { removals } = state;
+    const confirmed = removals.held;
+    if (confirmed === 0 || metadata.annotations?.[CONFIRM_REMOVALS_ANNOTATION] !== `${confirmed}`) return false;
+    // First, so that it cannot confirm others later. The version of the object rules out that it was changed meanwhile.
+    const { namespace, name, uid, resourceVersion } = metadata;
+    const patch = { metadata: { annotations: { [CONFIRM_REMOVALS_ANNOTATION]: null } } };
+    await api.patch(vaultConnectionKind, { namespace, name, uid, resourceVersion }, patch, signal);
+    if (removals.held === confirmed) connections.confirmRemovals(key);
+    return true;
   }
 
   /** Opens the connection that the spec describes. Returns why that is not possible, in which case an open one is kept. */

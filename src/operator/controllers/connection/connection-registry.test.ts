@@ -26,6 +26,7 @@ describe("ConnectionRegistry.get", () => {
       account: "ops@example.com",
       trustedOwners: undefined,
       intervalMs: INTERVAL,
+      removals: expect.objectContaining({ held: 0 }),
       staleSince: undefined,
     });
     expect(connections.client(KEY)).toBe(connection);

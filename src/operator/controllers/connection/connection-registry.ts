@@ -1,5 +1,6 @@
 import type { Clock, Timer } from "../../../lib/clock.ts";
 import type { Connection, Health, SnapshotChange } from "../../vault-client/connection.ts";
+import { Removals, type RemovalFacts } from "./removals.ts";
 
 /** An open connection, as seen by the resources that use it. */
 export interface OpenConnection {
@@ -15,6 +16,8 @@ export interface OpenConnection {
   readonly trustedOwners: ReadonlySet<string> | undefined;
   /** Interval between list requests in milliseconds. */
   readonly intervalMs: number;
+  /** The names that disappeared, and whether removals are held. */
+  readonly removals: Pick<Removals, "held" | "untilProven">;
   /** Time of the last response of the vault in milliseconds, while its lists are too old. */
   readonly staleSince: number | undefined;
 }
@@ -57,6 +60,7 @@ export type WantedConnection = Pick<OpenConnection, "id" | "vault" | "account" |
 
 interface Opened extends WantedConnection {
   readonly connection: Connection;
+  readonly removals: Removals;
   readonly openedAt: number;
   readonly openedAtMonotonic: number;
   filesCovered: boolean;
@@ -69,6 +73,15 @@ interface Opened extends WantedConnection {
 }
 
 type Entry = Opened | { readonly message: string };
+
+export interface ConnectionRegistryOptions {
+  readonly clock: Clock;
+  /** Reports whether there is a VaultConnection of this key that is not being deleted. */
+  readonly exists: (key: string) => boolean;
+  readonly listener: ConnectionListener;
+  /** Returns what is known about the names that the resources of a connection refer to. */
+  readonly factsOf: (key: string) => RemovalFacts;
+}
 
 /** Number of refresh intervals without a list after which the resources of a connection are `Stale`. */
 const STALE_AFTER_INTERVALS = 3;
@@ -84,12 +97,13 @@ export class ConnectionRegistry implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #exists: (key: string) => boolean;
   readonly #listener: ConnectionListener;
+  readonly #factsOf: (key: string) => RemovalFacts;
 
-  /** @param exists reports whether there is a VaultConnection of this key that is not being deleted */
-  constructor(clock: Clock, exists: (key: string) => boolean, listener: ConnectionListener) {
+  constructor({ clock, exists, listener, factsOf }: ConnectionRegistryOptions) {
     this.#clock = clock;
     this.#exists = exists;
     this.#listener = listener;
+    this.#factsOf = factsOf;
   }
 
   /** Returns the keys of the connections that are open or invalid. */
@@ -102,9 +116,9 @@ export class ConnectionRegistry implements AsyncDisposable {
     const entry = this.#entries.get(key);
     if (entry === undefined) return { state: "opening" };
     if ("message" in entry) return { state: "invalid", message: entry.message };
-    const { connection, id, vault, account, trustedOwners, intervalMs, stale, openedAt } = entry;
+    const { connection, id, vault, account, trustedOwners, intervalMs, removals, stale, openedAt } = entry;
     const staleSince = stale ? (connection.snapshot?.listedAt ?? openedAt) : undefined;
-    return { state: "open", connection, id, vault, account, trustedOwners, intervalMs, staleSince };
+    return { state: "open", connection, id, vault, account, trustedOwners, intervalMs, removals, staleSince };
   }
 
   /** Returns the client of an open connection. */
@@ -129,6 +143,7 @@ export class ConnectionRegistry implements AsyncDisposable {
     const entry: Opened = {
       ...wanted,
       connection,
+      removals: new Removals(wanted.intervalMs, this.#factsOf(key)),
       openedAt: this.#clock.now(),
       openedAtMonotonic: this.#clock.monotonic(),
       filesCovered: false,
@@ -142,6 +157,21 @@ export class ConnectionRegistry implements AsyncDisposable {
     this.#watchStaleness(key, entry);
     this.#listener.onConnectionStateChange(key);
     return true;
+  }
+
+  /** Forgets disappeared names that no resource refers to any more. */
+  referencesChanged(key: string): void {
+    const removals = this.#opened(key)?.removals;
+    if (removals === undefined || removals.held === 0) return;
+    removals.prune();
+    if (removals.held === 0) this.#listener.onConnectionStateChange(key);
+  }
+
+  /** Makes the removals that are held: a user confirmed them. */
+  confirmRemovals(key: string): void {
+    this.#opened(key)?.removals.confirm();
+    this.#listener.onConnectionStateChange(key);
+    this.#listener.onConnectionStatusChange(key);
   }
 
   /** Closes a connection that cannot be opened, and stores the reason. */
@@ -180,17 +210,21 @@ export class ConnectionRegistry implements AsyncDisposable {
   }
 
   /**
-   * The first list concerns all resources, including those whose names it does not contain; later ones only the changed names.
+   * The first list concerns all resources, including those whose names it does not contain, and so does a hold of removals; later
+   * lists concern only the changed names.
    */
   #onSnapshotChange(key: string, change: SnapshotChange): void {
     const entry = this.#opened(key);
     if (entry === undefined) return;
-    const filesCovered = entry.connection.snapshot?.fileCount !== undefined;
+    const { snapshot } = entry.connection;
+    const wasHeld = entry.removals.held > 0;
+    if (snapshot !== undefined) entry.removals.observe(snapshot, change);
+    const filesCovered = snapshot?.fileCount !== undefined;
     const isFirst = !entry.listed || filesCovered !== entry.filesCovered;
     entry.listed = true;
     entry.filesCovered = filesCovered;
-    if (isFirst) this.#listener.onConnectionStateChange(key);
-    else this.#listener.onSnapshotChange(key, change, entry.connection.snapshot?.listedAtMonotonic ?? this.#clock.monotonic());
+    if (isFirst || entry.removals.held > 0 !== wasHeld) this.#listener.onConnectionStateChange(key);
+    else this.#listener.onSnapshotChange(key, change, snapshot?.listedAtMonotonic ?? this.#clock.monotonic());
     this.#listener.onConnectionStatusChange(key);
   }
 

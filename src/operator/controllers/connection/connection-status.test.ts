@@ -40,7 +40,12 @@ function failing(error: Error): InMemoryConnection {
   return connection;
 }
 
-const open = (connection: InMemoryConnection, staleSince?: number): State => ({ state: "open", connection, staleSince });
+const open = (connection: InMemoryConnection, staleSince?: number): State => ({
+  state: "open",
+  connection,
+  staleSince,
+  removals: { held: 0, untilProven: () => 0 },
+});
 
 /** Returns the status as the next reconcile parses it. */
 function next(before: ConnectionStatus, view: State, changes: Partial<typeof facts> = {}): ConnectionStatus {

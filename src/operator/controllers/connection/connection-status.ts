@@ -1,4 +1,5 @@
 import { type ConditionNow, mergeConditions } from "../../api/conditions.ts";
+import { CONFIRM_REMOVALS_ANNOTATION } from "../../api/names.ts";
 import { isStalled, type Reason } from "../../api/reasons.ts";
 import type { ConnectionStatus } from "../../api/vault-connection.ts";
 import type { Health } from "../../vault-client/connection.ts";
@@ -32,7 +33,7 @@ const MAX_SCOPE = 1_024;
 /** State of a connection that a status can report. */
 type ReportedState =
   | Extract<ConnectionState, { readonly state: "invalid" }>
-  | Pick<OpenConnection, "state" | "connection" | "staleSince">;
+  | Pick<OpenConnection, "state" | "connection" | "staleSince" | "removals">;
 
 function invalid(message: string): ConditionNow[] {
   const condition = { status: "False", reason: "InvalidSpec", message } as const;
@@ -49,6 +50,13 @@ function conditionsOf(view: ReportedState, problem: string | undefined): Conditi
   if (view.staleSince !== undefined) {
     const message = `no response from the vault since ${new Date(view.staleSince).toISOString()}; all targets are kept unchanged`;
     conditions.push({ type: "Stale", status: "True", reason: reasonOf(health.error), message });
+  }
+  const { held } = view.removals;
+  if (held > 0) {
+    const message =
+      `${held} referenced names disappeared together; every removal of keys and targets is held. Check the vault, the account and the scope. ` +
+      `If the names are gone intentionally, set the annotation ${CONFIRM_REMOVALS_ANNOTATION}=${held}`;
+    conditions.push({ type: "RemovalsHeld", status: "True", reason: "RemovalsHeld", message });
   }
   return conditions;
 }

@@ -20,6 +20,7 @@ function desiredState(spec: VaultFileSpec, name: string): DesiredState {
 /** Source of VaultFiles: their items are files of the vault, which are listed with their sizes. */
 export const fileSource: SourceKind = {
   descriptor: vaultFileKind,
+  entries: "file",
   parse: (object) => parseResource("VaultFile", vaultFileSpec, object, desiredState),
   covers: (snapshot, item) => snapshot.covers("file", item.source),
   changed: ({ files }) => files,

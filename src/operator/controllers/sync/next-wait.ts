@@ -11,12 +11,17 @@ export function nextWait(next: ReconcileResult, { readyCondition, resolutions }:
   if (next.outcome === "retry") return next;
   const waits: Wait[] = [];
   for (const resolution of resolutions ?? []) {
+    if (resolution.state === "missing" && resolution.provenInMs !== undefined) {
+      waits.push({ for: "connection", atMostMs: resolution.provenInMs });
+    }
     if (resolution.state !== "found" || resolution.candidate.expiresAt === undefined) continue;
     waits.push({ for: "time", atMostMs: resolution.candidate.expiresAt - EXPIRY_NOTICE_MS - now });
   }
   // The watch does not show an object without the operator's label.
   if (readyCondition?.reason === "TargetConflict") waits.push({ for: "target", atMostMs: TARGET_WAIT_MS });
   if (next.wait !== undefined) waits.push(next.wait);
-  const [shortest] = waits.filter(({ atMostMs }) => atMostMs > 0).sort((a, b) => a.atMostMs - b.atMostMs);
+  const [shortest] = waits
+    .filter(({ atMostMs }) => atMostMs > 0 && Number.isFinite(atMostMs))
+    .sort((a, b) => a.atMostMs - b.atMostMs);
   return { outcome: "done", wait: shortest };
 }

@@ -28,6 +28,7 @@ test("parseResource applies the defaults of a VaultSecret", () => {
       target: { kind: "Secret", name: "db", type: "Opaque" },
       policy: { creationPolicy: "Owner", labels: {}, annotations: {}, immutable: false },
       whenRemoved: "Delete",
+      whenMissing: "Retain",
       accepted: new Set(),
     },
   });
@@ -36,7 +37,7 @@ test("parseResource applies the defaults of a VaultSecret", () => {
 test("parseResource reads every field of a VaultSecret", () => {
   const remoteRef = { key: "shop-db", version: 3, owner: "dba@example.com" };
   const policy = { creationPolicy: "Orphan", labels: { team: "shop" }, annotations: { note: "x" }, immutable: true };
-  const target = { name: "other", type: "kubernetes.io/tls", ...policy, whenRemoved: "Retain" };
+  const target = { name: "other", type: "kubernetes.io/tls", ...policy, whenRemoved: "Retain", whenMissing: "Delete" };
   expect(parseSecret({ connectionRef, suspend: true, data: [{ secretKey: "a", remoteRef }], target })).toMatchObject({
     resource: {
       suspend: true,
@@ -44,6 +45,7 @@ test("parseResource reads every field of a VaultSecret", () => {
       target: { kind: "Secret", name: "other", type: "kubernetes.io/tls" },
       policy,
       whenRemoved: "Retain",
+      whenMissing: "Delete",
     },
   });
 });
@@ -60,6 +62,7 @@ test("parseResource uses the filename as key of a VaultFile unless a key is set"
       ],
       target: { kind: "ConfigMap", name: "db", type: undefined },
       whenRemoved: "Delete",
+      whenMissing: "Retain",
     },
   });
   expect(parseFile({ connectionRef, files, target: { kind: "Secret" } })).toMatchObject({

@@ -7,7 +7,7 @@ import { notReady } from "../../sync/ready-condition.ts";
 import type { ParsedResource } from "./source-kind.ts";
 
 /** The items and the target that a spec requests. */
-export type DesiredState = Pick<SyncResource, "items" | "target" | "policy" | "whenRemoved">;
+export type DesiredState = Pick<SyncResource, "items" | "target" | "policy" | "whenRemoved" | "whenMissing">;
 
 interface CommonSpec {
   readonly connectionRef: { readonly name: string };
@@ -17,12 +17,14 @@ interface CommonSpec {
 /** The policies in `spec.target`. */
 type PolicySpec = Partial<{ readonly [K in keyof TargetPolicy]: TargetPolicy[K] | undefined }> & {
   readonly whenRemoved?: SyncResource["whenRemoved"] | undefined;
+  readonly whenMissing?: SyncResource["whenMissing"] | undefined;
 };
 
 /** Returns the policies of a target with their defaults. */
-export function policiesOf(target: PolicySpec = {}): Pick<SyncResource, "policy" | "whenRemoved"> {
-  const { creationPolicy = "Owner", labels = {}, annotations = {}, immutable = false, whenRemoved = "Delete" } = target;
-  return { policy: { creationPolicy, labels, annotations, immutable }, whenRemoved };
+export function policiesOf(target: PolicySpec = {}): Pick<SyncResource, "policy" | "whenRemoved" | "whenMissing"> {
+  const { creationPolicy = "Owner", labels = {}, annotations = {}, immutable = false } = target;
+  const { whenRemoved = "Delete", whenMissing = "Retain" } = target;
+  return { policy: { creationPolicy, labels, annotations, immutable }, whenRemoved, whenMissing };
 }
 
 /** Maximum number of commas in a name for which an annotation can accept a version. */

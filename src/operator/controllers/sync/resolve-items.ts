@@ -34,7 +34,11 @@ export function resolveItems(input: ResolveInput, state: TargetState): Resolutio
   });
 }
 
-function rememberedOf({ before, deadlines, access, snapshot }: ResolveInput, item: SyncItem, state: TargetState): Remembered {
+function rememberedOf(
+  { source, before, deadlines, access, snapshot }: ResolveInput,
+  item: SyncItem,
+  state: TargetState,
+): Remembered {
   const synced = state.state === "owned" ? state.synced.get(item.targetKey) : undefined;
   const earlier = earlierItem(before, item);
   const missingSince = snapshot.missingSince(item.source, item.owner);
@@ -45,7 +49,9 @@ function rememberedOf({ before, deadlines, access, snapshot }: ResolveInput, ite
   const listed = deadlines?.connection === access.id ? deadlines.byItem.get(deadlineKey(item)) : undefined;
   const deleteAt = otherOwner ? undefined : deadlines === undefined ? reported : listed;
   const served = before.connection === access.id ? earlier?.version : undefined;
-  return { synced, served, sameName: earlier !== undefined, deleteAt, missingSince };
+  const provenInMs = access.removals.untilProven(snapshot, source.entries, item.source);
+  const held = access.removals.held > 0;
+  return { synced, served, sameName: earlier !== undefined, deleteAt, missingSince, provenInMs, held };
 }
 
 /** Returns the deadlines to remember until the next reconcile. */

@@ -23,6 +23,7 @@ function untrusted(record: Partial<SecretRecord>, trustedOwners: ReadonlySet<str
     account,
     trustedOwners,
     intervalMs: 60_000,
+    removals: { held: 0, untilProven: () => 0 },
     staleSince: undefined,
   } as const;
   return secretSource.candidates(snapshot, syncItem("db"), access)[0]?.untrusted;

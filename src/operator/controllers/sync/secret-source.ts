@@ -26,6 +26,7 @@ const isReceived = (record: SecretRecord, account: string): boolean => record.sh
 /** Source of VaultSecrets: their items are secrets of the vault, their target is a Secret. */
 export const secretSource: SourceKind = {
   descriptor: vaultSecretKind,
+  entries: "secret",
   parse: (object) => parseResource("VaultSecret", vaultSecretSpec, object, desiredState),
   covers: (snapshot, item) => snapshot.covers("secret", item.source),
   changed: ({ secrets }) => secrets,

@@ -2,7 +2,7 @@ import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
 import type { Candidate } from "../../sync/resolve.ts";
 import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
-import type { Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
+import type { EntryKind, Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
 import type { OpenConnection } from "../connection/connection-registry.ts";
 
 /** A parsed resource, or the reason why its spec is invalid. */
@@ -13,6 +13,8 @@ export type ParsedResource =
 /** The differences between VaultSecrets and VaultFiles; everything else is shared. */
 export interface SourceKind {
   readonly descriptor: ResourceDescriptor;
+  /** Kind of the vault's entries. */
+  readonly entries: EntryKind;
   /** Parses and validates a resource, because the installed CRD may be older than the operator. Total. */
   parse(object: KubeObject): ParsedResource;
   /** Reports whether the snapshot says if the source of this item exists. */

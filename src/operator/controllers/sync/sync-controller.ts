@@ -8,7 +8,9 @@ import { type ControllerObserver, type ReconcileResult, runController } from "..
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import type { TargetKind } from "../../sync/sync-resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
-import type { SnapshotChange } from "../../vault-client/connection.ts";
+import { readStatus, showsServed } from "../../sync/sync-status.ts";
+import type { EntryKind, SnapshotChange } from "../../vault-client/connection.ts";
+import type { RemovalFacts } from "../connection/removals.ts";
 import { ReferenceIndex, type References } from "./reference-index.ts";
 import { parseSyncKey, SYNC_KINDS, syncKey, type SyncKind } from "./sync-key.ts";
 import type { SyncedKind, SyncReconciler } from "./sync-reconciler.ts";
@@ -35,6 +37,8 @@ export interface SyncObserver extends ControllerObserver {
   /** Called when a target was written because of a change in the vault, with the time since the list that showed the change. */
   changePropagated(durationMs: number): void;
 }
+
+const syncKindOf: Readonly<Record<EntryKind, SyncKind>> = { secret: "VaultSecret", file: "VaultFile" };
 
 /** Maximum number of resources of one connection that are reconciled simultaneously; see docs/design/engine.md#fairness. */
 const MAX_IN_FLIGHT = 4;
@@ -104,6 +108,18 @@ export class SyncController {
     for (const key of this.references.ofConnection(connection)) this.queue.add(key, "background");
   }
 
+  /** Returns what the resources of a connection refer to and show. */
+  removalFactsOf(connection: string): RemovalFacts {
+    const { references } = this;
+    return {
+      isReferenced: (kind, name) => references.ofSource(connection, syncKindOf[kind], name).size > 0,
+      get referenceCount() {
+        return SYNC_KINDS.reduce((total, kind) => total + references.sourcesOf(connection, kind).size, 0);
+      },
+      wasServed: (kind, name) => this.#wasServed(connection, syncKindOf[kind], name),
+    };
+  }
+
   /** Measures the time that a change in the vault took. */
   targetWritten(key: string): void {
     const { clock, observer } = this.#options;
@@ -155,6 +171,16 @@ export class SyncController {
       sources: items.map((item) => item.source),
       target: targetKey(target.kind, `${namespace}/${target.name}`),
     };
+  }
+
+  #wasServed(connection: string, kind: SyncKind, name: string): boolean {
+    const { source, resources } = this.#options.kinds[kind];
+    for (const key of this.references.ofSource(connection, kind, name)) {
+      const object = resources.get(parseSyncKey(key).objectKey);
+      if (object === undefined) continue;
+      if (showsServed(source.parse(object).resource, readStatus(kind, object["status"]), name)) return true;
+    }
+    return false;
   }
 
   #setReferences(key: string, now: References | undefined): void {

@@ -1,4 +1,4 @@
-import type { EntryKind, FileRecord, SecretRecord, Snapshot } from "../connection.ts";
+import type { EntryKind, FileRecord, ListProgress, SecretRecord, Snapshot } from "../connection.ts";
 
 type SecretsByName = ReadonlyMap<string, readonly SecretRecord[]>;
 
@@ -17,6 +17,7 @@ export interface ListOrigin {
   readonly sequence: number;
   readonly listedAt: number;
   readonly listedAtMonotonic: number;
+  readonly progress: Readonly<Record<EntryKind, ListProgress>>;
 }
 
 /** Maximum number of absences that are kept. A forgotten one counts as older than it is, so that nothing is deleted for it. */
@@ -59,6 +60,7 @@ export class ListSnapshot implements Snapshot {
   readonly sequence: number;
   readonly listedAt: number;
   readonly listedAtMonotonic: number;
+  readonly #progress: ListOrigin["progress"];
   readonly secretList: TrackedList<SecretRecord>;
   readonly fileList: TrackedList<FileRecord> | undefined;
   readonly absences: ReadonlyMap<string, Absence>;
@@ -75,6 +77,7 @@ export class ListSnapshot implements Snapshot {
     this.sequence = origin.sequence;
     this.listedAt = origin.listedAt;
     this.listedAtMonotonic = origin.listedAtMonotonic;
+    this.#progress = origin.progress;
     this.secretList = secretList;
     this.fileList = fileList;
     this.absences = before ? absencesAfter(before, secretList, origin.listedAt) : new Map<string, Absence>();
@@ -84,6 +87,10 @@ export class ListSnapshot implements Snapshot {
   covers(kind: EntryKind, name: string): boolean {
     const list = kind === "secret" ? this.secretList : this.fileList;
     return list?.tracked.has(name) ?? false;
+  }
+
+  progress(kind: EntryKind): ListProgress | undefined {
+    return kind === "file" && !this.fileList ? undefined : this.#progress[kind];
   }
 
   missingSince(name: string, owner: string | undefined): number {

@@ -1,9 +1,11 @@
-import type { References, SnapshotChange } from "../connection.ts";
+import type { ListProgress, References, SnapshotChange } from "../connection.ts";
 import type { HealthMonitor } from "./health-monitor.ts";
 import { ListSnapshot } from "./list-snapshot.ts";
 import { MirroredList, type ListEvents, type MirroredListOptions } from "./mirrored-list.ts";
 import type { ListKind } from "./read-list.ts";
 import { changeBetween, recreatedNames } from "./snapshot-change.ts";
+
+const NEVER_LISTED: ListProgress = { lists: 0, at: 0 };
 
 export interface MirrorOptions extends MirroredListOptions {
   readonly health: HealthMonitor;
@@ -91,7 +93,8 @@ export class Mirror implements AsyncDisposable {
     const { list: secrets, listedAt, listedAtMonotonic } = this.#secrets;
     if (!secrets) return false;
     const before = this.#snapshot;
-    const origin = { sequence: (before?.sequence ?? 0) + 1, listedAt, listedAtMonotonic };
+    const progress = { secret: this.#secrets.progress, file: this.#files?.progress ?? NEVER_LISTED };
+    const origin = { sequence: (before?.sequence ?? 0) + 1, listedAt, listedAtMonotonic, progress };
     const after = new ListSnapshot(origin, secrets, this.#files?.list, before);
     const change = changeBetween(before, after);
     this.#snapshot = after;

@@ -1,6 +1,7 @@
 import { Backoff } from "../../../lib/backoff.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Random } from "../../../lib/random.ts";
+import type { ListProgress } from "../connection.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
 import type { ListResponse, VaultApi } from "../vault-api.ts";
 import { ListFollower, MIN_GAP_MS, type ListResult } from "./list-follower.ts";
@@ -55,6 +56,7 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
   /** Arrival of the last response, on the wall clock and on the monotonic clock. */
   listedAt = 0;
   listedAtMonotonic = 0;
+  #lists = 0;
 
   /** @param names the referenced names; the set must not change */
   constructor(kind: K, names: ReadonlySet<string>, options: MirroredListOptions, events: ListEvents) {
@@ -76,6 +78,10 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
   /** `undefined` before the first list. */
   get list(): ReadList<EntryOf[K]> | undefined {
     return this.#cached?.list;
+  }
+
+  get progress(): ListProgress {
+    return { lists: this.#lists, at: this.listedAtMonotonic };
   }
 
   /** Time in ms until the next list. */
@@ -133,6 +139,7 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
     signal.throwIfAborted();
     this.listedAt = clock.now();
     this.listedAtMonotonic = clock.monotonic();
+    this.#lists += 1;
     const changed = this.#events.onListed();
     this.#endRequest(undefined);
     return {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { FileRecord, SecretRecord } from "../connection.ts";
-import { ListSnapshot, type TrackedList } from "./list-snapshot.ts";
+import { type ListOrigin, ListSnapshot, type TrackedList } from "./list-snapshot.ts";
 import { byName } from "./read-list.ts";
 import { changeBetween, recreatedNames } from "./snapshot-change.ts";
 
@@ -13,6 +13,12 @@ function file(more: Partial<FileRecord> = {}): FileRecord {
   return { filename: "f", version: 3, size: 5, sha256: undefined, versions: [], ...more };
 }
 
+/** Returns the origin of a list that arrived at this time. */
+function originAt(at: number): ListOrigin {
+  const progress = { lists: at + 1, at };
+  return { sequence: at + 1, listedAt: at, listedAtMonotonic: at, progress: { secret: progress, file: progress } };
+}
+
 /** Returns a list that covers these names. */
 function list<T extends SecretRecord | FileRecord>(records: readonly T[], ...tracked: string[]): TrackedList<T> {
   return { records: byName(records), tracked: new Set(tracked), count: records.length };
@@ -22,7 +28,7 @@ const secretNames = ["a", "b"];
 const fileNames = ["f", "removed", "grown", "swapped", "added"];
 
 function snapshot(secrets: SecretRecord[], files?: FileRecord[]): ListSnapshot {
-  const origin = { sequence: 1, listedAt: 0, listedAtMonotonic: 0 };
+  const origin = originAt(0);
   return new ListSnapshot(origin, list(secrets, ...secretNames), files && list(files, ...fileNames));
 }
 
@@ -39,7 +45,7 @@ test("the first list differs in all referenced names, listed or not", () => {
 });
 
 test("a name that the list before does not cover differs, listed or not, and is read again", () => {
-  const origin = { sequence: 1, listedAt: 0, listedAtMonotonic: 0 };
+  const origin = originAt(0);
   const before = new ListSnapshot(origin, list([secret()], "a"), list([file()], "f"));
   const after = new ListSnapshot(
     origin,
@@ -55,7 +61,7 @@ test("a name that the list before does not cover differs, listed or not, and is 
 });
 
 test("a name that is no longer referenced does not differ and is not missing", () => {
-  const origin = { sequence: 2, listedAt: 5, listedAtMonotonic: 5 };
+  const origin = originAt(5);
   const before = snapshot([secret(), secret({ name: "b" })]);
   const after = new ListSnapshot(origin, list([secret()], "a"), undefined, before);
   expect(changeBetween(before, after)).toEqual({ secrets: new Set(), files: new Set() });
@@ -120,7 +126,7 @@ test("missingSince returns the time of the first list without a name or an owner
   ];
   const snapshots: ListSnapshot[] = [];
   for (const [at, records] of lists.entries()) {
-    const origin = { sequence: at + 1, listedAt: at, listedAtMonotonic: at };
+    const origin = originAt(at);
     snapshots.push(new ListSnapshot(origin, list(records, ...secretNames), undefined, snapshots.at(-1)));
   }
   const since = (at: number, name: string, owner?: string): number | undefined => snapshots[at]?.missingSince(name, owner);
