@@ -91,7 +91,10 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
 
   /** Replaces the referenced names, and lists again if the last list does not cover one of them. */
   setNames(names: ReadonlySet<string>): void {
+    const before = this.#names;
     this.#names = names;
+    // A list that was requested for the same names must not be requested again for each failure on its way.
+    if (names.size === before.size && [...names].every((name) => before.has(name))) return;
     if (this.#cached && !this.#isCovered(this.#cached)) this.#follower.soon();
   }
 
