@@ -1,0 +1,172 @@
+import { findCondition } from "../../src/operator/api/conditions.ts";
+import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
+import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import { accountOf, urlOf, VAULTS, Violation, type World } from "./world.ts";
+import { contentOf, type WriteRules } from "./write-rules.ts";
+
+/** Time in ms after which everything must have converged: the longest pause of a login, and a resync. */
+const LIMIT_MS = 7_200_000;
+const STEP_MS = 60_000;
+const QUIET_MS = 600_000;
+
+interface Item {
+  readonly key: string;
+  readonly source: string;
+  readonly owner: string | undefined;
+  readonly version: number | "latest";
+}
+
+/** The outcome that a resource must reach. */
+type Expected =
+  | { readonly ready: true; readonly content: Readonly<Record<string, string>> }
+  | { readonly ready: false; readonly reasons: readonly string[] }
+  | "anything";
+
+const MISSING = ["SourceMissing", "SourceRemoved", "VersionNotFound", "AmbiguousName", "VersionRegressed", "SourceSuspicious"];
+
+/**
+ * Ends all faults, and throws a `Violation` unless every resource reaches its expected state in time (I5, I13), and the operator is
+ * quiet from then on (I9).
+ */
+export async function settle(world: World, rules: WriteRules): Promise<void> {
+  world.calm();
+  let wrong: string | undefined = "not checked";
+  for (let waited = 0; wrong !== undefined; waited += STEP_MS) {
+    if (waited > LIMIT_MS) throw new Violation("I5", wrong);
+    await world.advance(STEP_MS);
+    wrong = difference(world);
+  }
+  const [writes, requests] = [rules.writes, world.vaultRequests];
+  await world.advance(QUIET_MS);
+  const deadlines = world.vaults.withDeadline.size > 0;
+  if (rules.writes > writes && !deadlines) throw new Violation("I9", `${rules.writes - writes} writes although nothing changed`);
+  const connections = world.server.all(vaultConnectionKind).length;
+  const most = connections * 2 * (QUIET_MS / 5_000 + 4) * 1.3;
+  if (world.vaultRequests - requests > most)
+    throw new Violation("I9", `${world.vaultRequests - requests} requests to the vaults of ${connections} connections`);
+}
+
+/** Returns what is not as expected; `undefined` if everything is. */
+function difference(world: World): string | undefined {
+  const objects = [...world.server.all(vaultSecretKind), ...world.server.all(vaultFileKind)];
+  for (const object of objects) {
+    const expected = expectedOf(world, object, objects);
+    const wrong = expected === "anything" ? undefined : differenceOf(world, object, expected);
+    if (wrong !== undefined) return `${object.kind} ${object.metadata.namespace}/${object.metadata.name}: ${wrong}`;
+  }
+  return undefined;
+}
+
+function differenceOf(world: World, object: KubeObject, expected: Exclude<Expected, "anything">): string | undefined {
+  const status = object["status"] as { observedGeneration?: number; conditions?: [] } | undefined;
+  const ready = findCondition(status?.conditions, "Ready");
+  const { generation } = object.metadata;
+  if (status?.observedGeneration !== generation)
+    return `generation ${generation} was not observed, but ${status?.observedGeneration}`;
+  const seen = `Ready=${ready?.status} ${ready?.reason}: ${ready?.message}`;
+  if (!expected.ready)
+    return expected.reasons.includes(ready?.reason ?? "") ? undefined : `${seen}; expected ${expected.reasons.join(" or ")}`;
+  if (ready?.status !== "True") return `${seen}; expected Ready=True`;
+  const target = world.server.find(targetOf(object).kind === "Secret" ? SECRETS : CONFIG_MAPS, {
+    namespace: object.metadata.namespace,
+    name: targetOf(object).name,
+  });
+  if (!target) return "Ready=True, but there is no target";
+  const content = contentOf(target);
+  const wrong = [...new Set([...Object.keys(content), ...Object.keys(expected.content)])].filter(
+    (key) => content[key] !== expected.content[key],
+  );
+  if (wrong.length === 0) return undefined;
+  const found = wrong.map((key) => `${key} (${decoded(content[key])}, expected ${decoded(expected.content[key])})`);
+  return `Ready=True, but the target has other bytes under ${found.join()}`;
+}
+
+const decoded = (base64: string | undefined): string =>
+  base64 === undefined ? "none" : Buffer.from(base64, "base64").toString();
+
+function targetOf({ kind, metadata, spec }: KubeObject): { readonly kind: string; readonly name: string } {
+  const { target = {} } = spec as { target?: { kind?: string; name?: string } };
+  return { kind: kind === "VaultFile" ? (target.kind ?? "") : "Secret", name: target.name ?? metadata.name };
+}
+
+function expectedOf(world: World, object: KubeObject, all: readonly KubeObject[]): Expected {
+  const { namespace = "" } = object.metadata;
+  const spec = object["spec"] as { suspend?: boolean; connectionRef: { name: string } };
+  if (spec.suspend) return { ready: false, reasons: ["Suspended"] };
+  const connection = world.server.find(vaultConnectionKind, { namespace, name: spec.connectionRef.name });
+  if (!connection) return { ready: false, reasons: ["ConnectionNotFound"] };
+  const connected = findCondition((connection["status"] as { conditions?: [] } | undefined)?.conditions, "Ready");
+  const { url, scope } = connection["spec"] as { url: string; scope?: object };
+  // The credentials may be wrong, which the connection's own condition reports; a scope hides names.
+  if (connected?.status !== "True" || (scope && !("onlyReferenced" in scope))) return "anything";
+  const vault = VAULTS.find((name) => urlOf(name) === url)!;
+  const resolved = itemsOf(object).map((item) => ({ item, ...resolve(world, vault, accountOf(namespace), object.kind, item) }));
+  const isIrregular = resolved.some(({ irregular }) => irregular);
+  const { kind, name } = targetOf(object);
+  const existing = world.server.find(kind === "Secret" ? SECRETS : CONFIG_MAPS, { namespace, name });
+  const owner = existing?.metadata.annotations?.["vaultsync.dev/owner"];
+  const rivals = all.filter(
+    (other) => other !== object && other.metadata.namespace === namespace && sameTarget(targetOf(other), { kind, name }),
+  );
+  if (existing && owner !== `${object.kind}/${object.metadata.name}`)
+    return { ready: false, reasons: ["TargetConflict", ...MISSING] };
+  if (rivals.length > 0 || isIrregular) return "anything";
+  if (resolved.some(({ base64 }) => base64 === undefined)) return { ready: false, reasons: MISSING };
+  return { ready: true, content: Object.fromEntries(resolved.map(({ item, base64 }) => [item.key, base64!])) };
+}
+
+const sameTarget = (a: { kind: string; name: string }, b: { kind: string; name: string }): boolean =>
+  a.kind === b.kind && a.name === b.name;
+
+function itemsOf({ spec }: KubeObject): Item[] {
+  const { data = [], files = [] } = spec as {
+    data?: { secretKey: string; remoteRef: { key: string; owner?: string; version?: number } }[];
+    files?: { filename: string; version?: number }[];
+  };
+  return [
+    ...data.map(({ secretKey, remoteRef: { key, owner, version = "latest" as const } }) => ({
+      key: secretKey,
+      source: key,
+      owner,
+      version,
+    })),
+    ...files.map(({ filename, version = "latest" as const }) => ({ key: filename, source: filename, owner: undefined, version })),
+  ];
+}
+
+/** Returns the bytes that an item must have; none if its source is missing or ambiguous. */
+function resolve(
+  world: World,
+  vault: string,
+  account: string,
+  kind: string,
+  item: Item,
+): { base64?: string; irregular: boolean } {
+  const { vaults } = world;
+  // Whatever was deleted, unshared or restored may have been served before.
+  const irregular = [...vaults.irregular, ...vaults.withDeadline].some((id) => id.endsWith(` ${item.source}`));
+  if (kind === "VaultFile") {
+    const file = vaults.files(vault, account).find(({ filename }) => filename === item.source);
+    return bytesOf(world, vault, "file", account, item, file?.version, irregular);
+  }
+  const entries = vaults
+    .list(vault, account)
+    .filter(({ key_name, owner }) => key_name === item.source && (item.owner ?? owner) === owner);
+  const entry = entries.find(({ owner }) => owner === account) ?? (entries.length === 1 ? entries[0] : undefined);
+  return bytesOf(world, vault, "secret", entry?.owner ?? "", item, entry?.key_version, irregular);
+}
+
+function bytesOf(
+  world: World,
+  vault: string,
+  kind: "secret" | "file",
+  owner: string,
+  { source, version }: Item,
+  latest: number | undefined,
+  irregular: boolean,
+): { base64?: string; irregular: boolean } {
+  const number = version === "latest" ? latest : version;
+  const bytes =
+    latest === undefined || number === undefined ? undefined : world.vaults.vault(vault).bytesOf(kind, owner, source, number);
+  return bytes ? { base64: Buffer.from(bytes).toString("base64"), irregular } : { irregular };
+}

@@ -1,0 +1,120 @@
+import type { Random } from "../../src/lib/random.ts";
+import { KubeError } from "../../src/operator/kube/kube-error.ts";
+import { TransientError } from "../../src/operator/vault-client/vault-error.ts";
+import type { Network } from "../support/kube/in-memory/api-client.ts";
+import { StatusError } from "../support/kube/in-memory/status-error.ts";
+import type { VaultNetwork } from "../support/vault/in-memory/in-memory-transport.ts";
+import type { InMemoryResponse } from "../support/vault/in-memory/in-memory-vault.ts";
+import type { ProcessClock } from "./replica.ts";
+
+/** Faults between the operator and the API server. */
+export const apiFaults = ["refused", "lost-response", "throttled", "unavailable", "timeout", "slow"] as const;
+export type ApiFault = (typeof apiFaults)[number];
+
+/** Faults between the operator and a vault. */
+export const vaultFaults = [
+  "unreachable",
+  "reset",
+  "500",
+  "429",
+  "401",
+  "404",
+  "html",
+  "empty",
+  "garbage",
+  "truncated",
+  "old-list",
+  "slow",
+] as const;
+export type VaultFault = (typeof vaultFaults)[number];
+
+/** The faults that currently occur, each with the share of the requests that it concerns. */
+export interface Faults {
+  readonly api: Map<ApiFault, number>;
+  readonly vault: Map<string, { readonly fault: VaultFault; readonly share: number }>;
+  watchLagMs: number;
+}
+
+/** Returns the network of one process to the API server. */
+export function apiNetwork(faults: Faults, clock: ProcessClock, random: Random): Network {
+  const occurs = (fault: ApiFault): boolean => faults.api.size > 0 && random() < (faults.api.get(fault) ?? 0);
+  return {
+    async send({ verb, resource }, signal) {
+      await clock.running();
+      if (occurs("slow")) await clock.sleep(1 + random() * 20_000, signal);
+      else if (random() < 0.1) await clock.sleep(1 + random() * 50, signal);
+      if (occurs("refused"))
+        throw new KubeError({ kind: "Unavailable", operation: `${verb} ${resource.plural}`, reason: "ECONNREFUSED" });
+      if (occurs("throttled")) throw new StatusError(429, "TooManyRequests", "", [], 2);
+      if (occurs("unavailable")) throw new StatusError(503, "ServiceUnavailable");
+      if (occurs("timeout")) await clock.sleep(60_000, signal);
+    },
+    async respond({ verb, resource }, signal) {
+      if (random() < 0.1) await clock.sleep(1 + random() * 50, signal);
+      await clock.running();
+      if (occurs("lost-response"))
+        throw new KubeError({ kind: "Unavailable", operation: `${verb} ${resource.plural}`, reason: "ECONNRESET" });
+    },
+    watchLagMs: () => Math.floor(random() * faults.watchLagMs),
+  };
+}
+
+/** Returns the network of one process to the vault `name`. */
+export function vaultNetwork(faults: Faults, name: string, clock: ProcessClock, random: Random): VaultNetwork {
+  const lists = new Map<string, InMemoryResponse>();
+  const current = (): VaultFault | undefined => {
+    const found = faults.vault.get(name);
+    return found && random() < found.share ? found.fault : undefined;
+  };
+  return {
+    async send({ operation }, signal) {
+      await clock.running();
+      if (random() < 0.1) await clock.sleep(1 + random() * 50, signal);
+      switch (current()) {
+        case "unreachable":
+          throw new TransientError(operation, "unreachable", { detail: "ECONNREFUSED" });
+        case "slow":
+          await clock.sleep(random() * 20_000, signal);
+          return undefined;
+        case "500":
+          return response(500, "internal error");
+        case "429":
+          return { ...response(429, ""), headers: { "retry-after": "7" } };
+        case "401":
+          return response(401, JSON.stringify({ error: { code: "invalid_token", message: "" } }));
+        case "404":
+          return response(404, "<html>not found</html>");
+        case "html":
+          return response(200, "<html>Please log in</html>");
+        case "empty":
+          return response(200, "");
+        default:
+          return undefined;
+      }
+    },
+    async respond({ operation, body }, sent, signal) {
+      if (random() < 0.1) await clock.sleep(1 + random() * 50, signal);
+      await clock.running();
+      const isList = operation === "list_no_dup" || operation === "list_file";
+      const key = `${operation} ${JSON.stringify(body)}`;
+      const older = lists.get(key);
+      if (isList && sent.status === 200) lists.set(key, sent);
+      switch (current()) {
+        case "reset":
+          throw new TransientError(operation, "reset");
+        case "garbage":
+          return response(200, JSON.stringify([null, { a: [1, "x"] }]));
+        case "truncated":
+          return { ...sent, body: sent.body.subarray(0, Math.floor(sent.body.byteLength / 2)) };
+        case "old-list":
+          return isList && older ? older : sent;
+        default:
+          return sent;
+      }
+    },
+  };
+}
+
+function response(status: number, text: string): InMemoryResponse {
+  return { status, headers: {}, body: Buffer.from(text) };
+}

@@ -1,0 +1,100 @@
+import type { Clock, Timer } from "../../src/lib/clock.ts";
+
+/** Timers that a process may start within one millisecond. */
+const MAX_TIMERS_PER_MS = 10_000;
+
+/**
+ * The clock of one operator process. It stands still while the process is suspended, although time goes by: its timers fire late,
+ * all at the end. After a crash it never fires again. Its wall clock may be wrong.
+ */
+export class ProcessClock implements Clock {
+  /** Called instead of a timer when there are far too many at one time: the process is in a loop. */
+  readonly #onLoop: () => void;
+  #timersAt = 0;
+  #timers = 0;
+  /** Error of the wall clock in milliseconds. */
+  skewMs = 0;
+  readonly #clock: Clock;
+  readonly #late: (() => void)[] = [];
+  #state: "running" | "suspended" | "dead" = "running";
+
+  constructor(clock: Clock, onLoop: () => void) {
+    this.#clock = clock;
+    this.#onLoop = onLoop;
+  }
+
+  get isDead(): boolean {
+    return this.#state === "dead";
+  }
+
+  now(): number {
+    return this.#clock.now() + this.skewMs;
+  }
+
+  monotonic(): number {
+    return this.#clock.monotonic();
+  }
+
+  timer(ms: number, fire: () => void): Timer {
+    let disposed = false;
+    if (this.#isLoop()) {
+      this.#onLoop();
+      return { [Symbol.dispose]: () => undefined };
+    }
+    // Timers of Node take whole milliseconds, and at least one.
+    const timer = this.#clock.timer(Math.max(1, Math.ceil(ms)), () => this.#run(() => disposed || fire()));
+    return {
+      [Symbol.dispose]: () => {
+        disposed = true;
+        timer[Symbol.dispose]();
+      },
+    };
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const abort = (): void => {
+        timer[Symbol.dispose]();
+        reject(signal?.reason);
+      };
+      const timer = this.timer(ms, () => {
+        signal?.removeEventListener("abort", abort);
+        resolve();
+      });
+      signal?.addEventListener("abort", abort, { once: true });
+    });
+  }
+
+  /** Resolves once the process runs; never after a crash. */
+  running(): Promise<void> {
+    return new Promise((resolve) => this.#run(resolve));
+  }
+
+  suspend(): void {
+    if (this.#state === "running") this.#state = "suspended";
+  }
+
+  resume(): void {
+    if (this.#state !== "suspended") return;
+    this.#state = "running";
+    for (const run of this.#late.splice(0)) run();
+  }
+
+  crash(): void {
+    this.#state = "dead";
+    this.#late.length = 0;
+  }
+
+  #isLoop(): boolean {
+    const now = Math.floor(this.#clock.monotonic());
+    this.#timers = now === this.#timersAt ? this.#timers + 1 : 0;
+    this.#timersAt = now;
+    return this.#timers > MAX_TIMERS_PER_MS;
+  }
+
+  #run(action: () => void): void {
+    if (this.#state === "running") action();
+    else if (this.#state === "suspended") this.#late.push(action);
+  }
+}

@@ -1,0 +1,129 @@
+import type { Clock } from "../../src/lib/clock.ts";
+import { InMemoryVault } from "../support/vault/in-memory/in-memory-vault.ts";
+import { Rejection } from "../support/vault/in-memory/rejection.ts";
+import type { VaultBackup } from "../support/vault/in-memory/vault-content.ts";
+
+/** A part of every value of the simulation, so that one in the wrong place is recognized. */
+export const CANARY = "cnry";
+
+/** The source of a value, and the versions that it has ever been. */
+export interface Origin {
+  readonly vault: string;
+  readonly owner: string;
+  readonly name: string;
+  readonly versions: Set<number>;
+}
+
+export interface VaultEntry {
+  readonly key_name: string;
+  readonly key_version: number;
+  readonly owner: string;
+}
+
+/** The vaults of the simulation, with the origin of each value that they have ever held. Every value is unique. */
+export class SimulatedVaults {
+  readonly #vaults = new Map<string, InMemoryVault>();
+  readonly #backups = new Map<string, VaultBackup>();
+  readonly #origins = new Map<string, Origin>();
+  /** Entries (`<vault> <owner> <name>`) whose versions did not only increase: the operator may hold what it served. */
+  readonly irregular = new Set<string>();
+  /** Entries that a deadline removed, or will remove. */
+  readonly withDeadline = new Set<string>();
+  #written = 0;
+
+  constructor(clock: Clock, names: readonly string[]) {
+    for (const name of names) this.#vaults.set(name, new InMemoryVault(clock));
+  }
+
+  vault(name: string): InMemoryVault {
+    const vault = this.#vaults.get(name);
+    if (!vault) throw new Error(`no vault ${name}`);
+    return vault;
+  }
+
+  get names(): Iterable<string> {
+    return this.#vaults.keys();
+  }
+
+  /** Returns the origin of bytes in base64, if a vault has ever held them. */
+  origin(base64: string): Origin | undefined {
+    return this.#origins.get(base64);
+  }
+
+  /** Stores the next version of a secret. */
+  write(vault: string, owner: string, name: string, deleteMinutes: number | undefined): void {
+    this.#written += 1;
+    const value = `${CANARY}-${this.#written}-${name}`;
+    const body = { key_name: name, key_value: value, metadata: { expiration_time: 36_500 }, delete_time: deleteMinutes };
+    const isShared = this.list(vault, owner).some((entry) => entry.key_name === name && entry.owner === owner && entry.shared);
+    this.#attempt(() => {
+      const result = this.vault(vault).act(owner, isShared ? "protect_link" : "protect", { ...body, owner });
+      const { secret } = result as { readonly secret: VaultEntry };
+      this.#record(value, { vault, owner, name, versions: new Set([secret.key_version]) });
+      if (deleteMinutes !== undefined && !isShared) this.withDeadline.add(`${vault} ${owner} ${name}`);
+    });
+  }
+
+  upload(vault: string, owner: string, name: string): void {
+    this.#written += 1;
+    const value = `${CANARY}-${this.#written}-${name}`;
+    this.vault(vault).upload(owner, name, Buffer.from(value));
+    const { version } = this.files(vault, owner).find(({ filename }) => filename === name)!;
+    this.#record(value, { vault, owner, name, versions: new Set([version]) });
+  }
+
+  remove(vault: string, owner: string, name: string): void {
+    this.irregular.add(`${vault} ${owner} ${name}`);
+    this.#attempt(() => this.vault(vault).act(owner, "delete", { key_name: name }));
+    this.#attempt(() => this.vault(vault).act(owner, "delete_file", { filename: name }));
+  }
+
+  removeLatestVersion(vault: string, owner: string, name: string): void {
+    this.irregular.add(`${vault} ${owner} ${name}`);
+    const entry = this.list(vault, owner).find((found) => found.owner === owner && found.key_name === name);
+    if (entry)
+      this.#attempt(() => this.vault(vault).act(owner, "version_delete", { key_name: name, key_version: entry.key_version }));
+  }
+
+  share(vault: string, owner: string, name: string, to: string | undefined): void {
+    if (to === undefined) this.irregular.add(`${vault} ${owner} ${name}`);
+    const share = { key_name: name, permission: "R", usr_id_from: owner, usr_id_to: to };
+    this.#attempt(() => this.vault(vault).act(owner, to === undefined ? "unshare" : "share", share));
+  }
+
+  backUp(vault: string): void {
+    this.#backups.set(vault, this.vault(vault).backup());
+  }
+
+  restore(vault: string): void {
+    const backup = this.#backups.get(vault);
+    if (!backup) return;
+    this.vault(vault).restore(backup);
+    for (const id of [...backup.secrets.keys(), ...backup.files.keys()]) this.irregular.add(`${vault} ${id.replace("\n", " ")}`);
+    for (const { vault: of, owner, name } of this.#origins.values()) {
+      if (of === vault) this.irregular.add(`${vault} ${owner} ${name}`);
+    }
+  }
+
+  /** Returns the secrets that an account can read now. */
+  list(vault: string, account: string): readonly (VaultEntry & { readonly shared: boolean })[] {
+    return (this.vault(vault).act(account, "list_no_dup", {}) as { secrets: (VaultEntry & { shared: boolean })[] }).secrets;
+  }
+
+  /** Returns the files of an account. */
+  files(vault: string, account: string): readonly { readonly filename: string; readonly version: number }[] {
+    return (this.vault(vault).act(account, "list_file", {}) as { files: { filename: string; version: number }[] }).files;
+  }
+
+  #record(value: string, origin: Origin): void {
+    this.#origins.set(Buffer.from(value).toString("base64"), origin);
+  }
+
+  #attempt(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      if (!(error instanceof Rejection)) throw error;
+    }
+  }
+}

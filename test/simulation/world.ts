@@ -1,0 +1,214 @@
+import type { Logger } from "../../src/lib/logger.ts";
+import type { Random } from "../../src/lib/random.ts";
+import { operatorConfig } from "../../src/operator/config.ts";
+import { runEngine } from "../../src/operator/engine.ts";
+import { CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
+import { SECRETS } from "../../src/operator/kube/resource.ts";
+import { MetricsRegistry } from "../../src/telemetry/metrics-registry.ts";
+import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { ApiClient } from "../support/kube/in-memory/api-client.ts";
+import { ClusterControllers } from "../support/kube/in-memory/cluster-controllers.ts";
+import { InMemoryApiServer } from "../support/kube/in-memory/in-memory-api-server.ts";
+import { seededRandom } from "../support/seeded-random.ts";
+import { InMemoryTransport } from "../support/vault/in-memory/in-memory-transport.ts";
+import { apiNetwork, type Faults, vaultNetwork } from "./networks.ts";
+import { ProcessClock } from "./replica.ts";
+import { CANARY, SimulatedVaults } from "./simulated-vaults.ts";
+
+export const NAMESPACES = ["one", "two"] as const;
+export const VAULTS = ["a", "b"] as const;
+export const SYSTEM_NAMESPACE = "vaultsync-system";
+export const CREATOR = "ann@example.com";
+export const PASSWORD = "password-of-the-account";
+/** Time in milliseconds after which the controllers of the cluster act. */
+const CLUSTER_DELAY_MS = 500;
+
+/** Returns the vault account of a namespace. */
+export const accountOf = (namespace: string): string => `ops-${namespace}@example.com`;
+export const urlOf = (vault: string): string => `https://vault-${vault}.example.com`;
+
+/** A violated invariant: the simulation has found a mistake. */
+export class Violation extends Error {
+  readonly invariant: string;
+
+  constructor(invariant: string, message: string) {
+    super(`${invariant}: ${message}`);
+    this.invariant = invariant;
+  }
+}
+
+interface Replica {
+  readonly user: string;
+  readonly clock: ProcessClock;
+  readonly stop: AbortController;
+  readonly ended: Promise<void>;
+  hasEnded: boolean;
+}
+
+/** A cluster, its vaults and the replicas of the operator, under one virtual clock and one source of randomness. */
+export class World {
+  readonly clock = new VirtualClock(undefined, 1);
+  readonly server: InMemoryApiServer;
+  readonly vaults: SimulatedVaults;
+  readonly faults: Faults = { api: new Map(), vault: new Map(), watchLagMs: 0 };
+  readonly random: Random;
+  /** Violations found outside of a step, e.g. by a logger. */
+  readonly violations: Violation[] = [];
+  /** Number of requests to the vaults. */
+  vaultRequests = 0;
+  readonly #controllers: ClusterControllers;
+  readonly #replicas: (Replica | undefined)[] = [undefined, undefined];
+  #started = 0;
+  #clusterDue = false;
+
+  constructor(seed: number) {
+    this.random = seededRandom(seed);
+    this.server = new InMemoryApiServer({ clock: this.clock, random: this.random, history: 200 });
+    this.#controllers = new ClusterControllers(this.server);
+    this.vaults = new SimulatedVaults(this.clock, VAULTS);
+    this.server.onCommit(({ before, after }) => {
+      const isNewDependent = !before && after?.metadata.ownerReferences !== undefined;
+      if (!after || after.metadata.deletionTimestamp || isNewDependent) this.#wakeControllers();
+    });
+    for (const namespace of [SYSTEM_NAMESPACE, ...NAMESPACES]) this.server.createNamespace(namespace);
+    for (const namespace of NAMESPACES) this.setPassword(namespace, PASSWORD);
+    for (const vault of VAULTS) {
+      this.vaults.vault(vault).setPassword(CREATOR, PASSWORD);
+      for (const namespace of NAMESPACES) this.vaults.vault(vault).setPassword(accountOf(namespace), PASSWORD);
+    }
+  }
+
+  /** Sets the password that a namespace's connections use. */
+  setPassword(namespace: string, password: string): void {
+    const metadata = { namespace, name: "login" };
+    const data = { password: Buffer.from(password).toString("base64") };
+    const secret = { apiVersion: "v1", kind: "Secret", metadata, type: CREDENTIALS_TYPE, data };
+    const before = this.server.find(SECRETS, metadata);
+    if (before) this.server.replace(SECRETS, { ...secret, metadata: before.metadata });
+    else this.server.create(SECRETS, secret);
+  }
+
+  /** Starts a replica that is not running. */
+  start(index: number): void {
+    const before = this.#replicas[index];
+    if (before && !before.hasEnded && !before.clock.isDead) return;
+    this.#started += 1;
+    const user = `operator-${this.#started}`;
+    const isLoop = (): void => void this.violations.push(new Violation("I10", `${user} starts timers in a loop`));
+    const clock = new ProcessClock(this.clock, isLoop);
+    const stop = new AbortController();
+    const replica: Replica = { user, clock, stop, hasEnded: false, ended: this.#run(user, clock, stop.signal) };
+    const end = (): void => void (replica.hasEnded = true);
+    replica.ended.then(end, end);
+    this.#replicas[index] = replica;
+  }
+
+  /** Kills a replica: whatever it awaits never happens. */
+  crash(index: number): void {
+    const replica = this.#replicas[index];
+    if (!replica) return;
+    replica.clock.crash();
+    this.#replicas[index] = undefined;
+    for (const watch of this.server.watches()) if (watch.client === replica.user) watch.drop();
+  }
+
+  /** Ends a replica as SIGTERM does. */
+  stop(index: number): void {
+    this.#replicas[index]?.stop.abort(new Error("SIGTERM"));
+  }
+
+  suspend(index: number): void {
+    this.#replicas[index]?.clock.suspend();
+  }
+
+  resume(index: number): void {
+    this.#replicas[index]?.clock.resume();
+  }
+
+  skew(index: number, ms: number): void {
+    const replica = this.#replicas[index];
+    if (replica) replica.clock.skewMs = ms;
+  }
+
+  async advance(ms: number): Promise<void> {
+    await this.clock.advance(ms);
+    for (const [index, replica] of this.#replicas.entries()) {
+      // The cluster restarts a process that ended.
+      if (replica?.hasEnded) this.start(index);
+    }
+    const [violation] = this.violations;
+    if (violation) throw violation;
+  }
+
+  /** Ends all faults, and lets both replicas run. */
+  calm(): void {
+    this.faults.api.clear();
+    this.faults.vault.clear();
+    this.faults.watchLagMs = 0;
+    for (const index of this.#replicas.keys()) {
+      this.resume(index);
+      this.skew(index, 0);
+      this.start(index);
+    }
+  }
+
+  /** Ends everything, so that nothing of this world runs on. */
+  end(): void {
+    for (const index of this.#replicas.keys()) this.crash(index);
+  }
+
+  async #run(user: string, clock: ProcessClock, signal: AbortSignal): Promise<void> {
+    const { server, faults, random } = this;
+    const network = apiNetwork(faults, clock, random);
+    await runEngine(
+      {
+        config: operatorConfig({ allowHttp: false }),
+        api: new ApiClient(server, { user, network }),
+        leaseApi: new ApiClient(server, { user, network }),
+        openTransport: (url) => this.#transport(url, clock),
+        namespace: SYSTEM_NAMESPACE,
+        identity: user,
+        host: user,
+        clock,
+        random,
+        logger: this.#logger(),
+        metrics: new MetricsRegistry(),
+        onReady: () => undefined,
+      },
+      signal,
+    );
+  }
+
+  #transport(url: string, clock: ProcessClock): InMemoryTransport {
+    const name = VAULTS.find((vault) => urlOf(vault) === url) ?? "a";
+    const network = vaultNetwork(this.faults, name, clock, this.random);
+    const counted = {
+      ...network,
+      send: (...args: Parameters<NonNullable<typeof network.send>>) => {
+        this.vaultRequests += 1;
+        return network.send!(...args);
+      },
+    };
+    return new InMemoryTransport({ vault: this.vaults.vault(name), clock, network: counted });
+  }
+
+  /** A logger that looks for values. */
+  #logger(): Logger {
+    const check = (fields: object, message: string): void => {
+      const line = message + JSON.stringify(fields);
+      if (line.includes(CANARY) || line.includes(PASSWORD))
+        this.violations.push(new Violation("I11", `a log line contains a value: ${line}`));
+    };
+    const logger: Logger = { debug: check, info: check, warn: check, error: check, child: () => logger };
+    return logger;
+  }
+
+  #wakeControllers(): void {
+    if (this.#clusterDue) return;
+    this.#clusterDue = true;
+    this.clock.timer(CLUSTER_DELAY_MS, () => {
+      this.#clusterDue = false;
+      this.#controllers.run();
+    });
+  }
+}
