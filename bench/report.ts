@@ -73,8 +73,8 @@ export function printTable(result: readonly Measured[]): void {
   );
 }
 
-/** Writes the run with all samples to `results/<name>.json`. */
-export async function saveResult(name: string, settings: Settings, result: readonly Measured[]): Promise<void> {
+/** Writes a run with its settings and all samples to `results/<name>.json`. */
+export async function saveResult(name: string, settings: object, result: unknown): Promise<void> {
   const machine = { node: process.version, cpus: cpus().length, model: cpus()[0]?.model };
   const directory = join(import.meta.dirname, "results");
   await mkdir(directory, { recursive: true });

@@ -1,0 +1,59 @@
+import { Agent, request } from "node:https";
+import { text } from "node:stream/consumers";
+import type { IncomingMessage } from "node:http";
+import type { ApiAccess, ApiResponse } from "../../test/control-plane/api-request.ts";
+import { collection } from "../../test/e2e/support/world.ts";
+
+export interface KubeObject {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly [field: string]: unknown;
+}
+
+/** The administrator's client, on kept connections, so that thousands of objects take seconds. Disposing it closes them. */
+export class KubeWriter implements Disposable {
+  readonly #access: ApiAccess;
+  readonly #agent: Agent;
+
+  /** @param inFlight maximum number of concurrent requests */
+  constructor(access: ApiAccess, inFlight = 16) {
+    this.#access = access;
+    this.#agent = new Agent({ keepAlive: true, maxSockets: inFlight });
+  }
+
+  /** Creates the objects. @throws Error with the first response that is not a success */
+  async create(namespace: string, objects: readonly KubeObject[]): Promise<void> {
+    await Promise.all(objects.map((object) => this.#succeed("POST", collection(object.kind, namespace), object)));
+  }
+
+  /** Changes an object by a JSON merge patch. */
+  async patch(kind: string, namespace: string, name: string, patch: object): Promise<void> {
+    await this.#succeed("PATCH", `${collection(kind, namespace)}/${name}`, patch);
+  }
+
+  async list(kind: string, namespace: string): Promise<unknown> {
+    return JSON.parse((await this.#succeed("GET", collection(kind, namespace))).body);
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+
+  async #succeed(method: string, path: string, body?: object): Promise<ApiResponse> {
+    const response = await this.#send(method, path, body);
+    if (response.status >= 300) throw new Error(`${method} ${path}: ${response.status} ${response.body.slice(0, 300)}`);
+    return response;
+  }
+
+  async #send(method: string, path: string, body?: object): Promise<ApiResponse> {
+    const { server, ca, token } = this.#access;
+    const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
+    const headers = { authorization: `Bearer ${token}`, "content-type": type, "user-agent": "vaultsync-bench" };
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const sent = request(new URL(path, server), { method, ca, agent: this.#agent, headers }, resolve);
+      sent.on("error", reject);
+      sent.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+    return { status: response.statusCode ?? 0, body: await text(response) };
+  }
+}

@@ -1,0 +1,183 @@
+import { randomBytes } from "node:crypto";
+import { z } from "zod";
+import { Redacted } from "../../src/lib/redacted.ts";
+import { addUser } from "../../src/vault-server/accounts/users.ts";
+import { hashPassword } from "../../src/vault-server/accounts/password.ts";
+import { openStore } from "../../src/vault-server/store/open-store.ts";
+import { terminalProgress, type Progress } from "../../test/control-plane/progress.ts";
+import { startControlPlane, type OwnedControlPlane } from "../../test/control-plane/start.ts";
+import { SERVICE_ACCOUNT } from "../../test/e2e/support/world.ts";
+import { OperatorProcess } from "../../test/support/processes/operator-process.ts";
+import { VaultServerProcess } from "../../test/support/processes/vault-server-process.ts";
+import { StoreLocation } from "../../test/support/vault/store-location.ts";
+import { VaultClient } from "../../test/support/vault/vault-client.ts";
+import { KubeWriter, type KubeObject } from "./kube-writer.ts";
+import { VALUE_KEY } from "./secret-watch.ts";
+
+/** So that the logins of a thousand accounts do not measure the hashing of passwords. */
+const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
+const API_VERSION = "vaultsync.dev/v1alpha1";
+
+interface ConnectionSpec {
+  readonly email: string;
+  /** URL of a proxy instead of the vault. */
+  readonly url?: string;
+  readonly refreshInterval?: string;
+  readonly follow?: "Auto" | "Interval";
+}
+
+const resources = z.object({
+  items: z.array(
+    z.object({
+      status: z.object({ conditions: z.array(z.object({ type: z.string(), status: z.string() })).default([]) }).optional(),
+    }),
+  ),
+});
+
+/** A control plane and a vault as processes of their own, with accounts, and operators as needed. Disposing it stops everything. */
+export class Stage implements AsyncDisposable {
+  readonly plane: OwnedControlPlane;
+  readonly vault: VaultServerProcess;
+  readonly kube: KubeWriter;
+  readonly progress: Progress;
+  readonly #place: StoreLocation;
+  readonly #password: string;
+  readonly #running: AsyncDisposableStack;
+
+  private constructor(parts: {
+    plane: OwnedControlPlane;
+    vault: VaultServerProcess;
+    place: StoreLocation;
+    progress: Progress;
+    password: string;
+    running: AsyncDisposableStack;
+  }) {
+    this.plane = parts.plane;
+    this.vault = parts.vault;
+    this.progress = parts.progress;
+    this.#place = parts.place;
+    this.#password = parts.password;
+    this.#running = parts.running;
+    this.kube = parts.running.use(new KubeWriter(parts.plane.access));
+  }
+
+  static async start(accounts: readonly string[]): Promise<Stage> {
+    await using running = new AsyncDisposableStack();
+    const progress = terminalProgress();
+    const place = running.use(await StoreLocation.create("sqlite"));
+    const password = randomBytes(12).toString("hex");
+    await using store = await openStore(place.data);
+    for (const email of accounts) await addUser(store, email, new Redacted(password), Date.now(), CHEAP);
+    // --dev raises the rate limits of the vault.
+    const vault = running.use(await VaultServerProcess.start(["--dev", ...place.args]));
+    const plane = running.use(await startControlPlane({ progress }));
+    const steps = [
+      ["apply", "-k", "deploy/base"],
+      ["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"],
+    ];
+    for (const args of steps) {
+      const { code, stderr } = await plane.kubectl(args);
+      if (code !== 0) throw new Error(`kubectl ${args.join(" ")}: ${stderr}`);
+    }
+    progress.note("control plane and vault are ready");
+    return new Stage({ plane, vault, place, progress, password, running: running.move() });
+  }
+
+  /** Returns a client of the vault with an access token, on kept connections. */
+  async client(email: string): Promise<VaultClient> {
+    const client = this.#running.use(new VaultClient(this.vault.url, email, { keepAlive: true }));
+    const response = await client.logIn(this.#password);
+    if (response.status !== 200) throw new Error(`login: ${response.outcome()}`);
+    return client;
+  }
+
+  /** Creates connections in a namespace, all with the same password. */
+  async connections(namespace: string, specs: ReadonlyMap<string, ConnectionSpec>): Promise<void> {
+    const login = (name: string): KubeObject => ({
+      kind: "Secret",
+      apiVersion: "v1",
+      metadata: { name: `${name}-login` },
+      type: "vaultsync.dev/credentials",
+      stringData: { password: this.#password },
+    });
+    const connection = ([name, spec]: readonly [string, ConnectionSpec]): KubeObject => ({
+      kind: "VaultConnection",
+      apiVersion: API_VERSION,
+      metadata: { name },
+      spec: { url: this.vault.url, ...spec, auth: { passwordSecretRef: { name: `${name}-login` } } },
+    });
+    await this.kube.create(namespace, [...specs.keys()].map(login));
+    await this.kube.create(namespace, [...specs].map(connection));
+  }
+
+  /** Stores the first value of each name in the vault. */
+  async fill(client: VaultClient, names: readonly string[]): Promise<void> {
+    const waiting = [...names];
+    const work = async (): Promise<void> => {
+      for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) await protect(client, name, firstValue(name));
+    };
+    await Promise.all(Array.from({ length: 8 }, work));
+  }
+
+  /** Creates a VaultSecret for each name, with a target of the same name. */
+  async secrets(namespace: string, connection: string, names: readonly string[]): Promise<void> {
+    await this.kube.create(
+      namespace,
+      names.map((name) => ({
+        kind: "VaultSecret",
+        apiVersion: API_VERSION,
+        metadata: { name },
+        spec: { connectionRef: { name: connection }, data: [{ secretKey: VALUE_KEY, remoteRef: { key: name } }] },
+      })),
+    );
+  }
+
+  /** Starts an operator for these namespaces. */
+  async operator(namespaces: readonly string[]): Promise<OperatorProcess> {
+    const kubeconfig = await this.plane.kubeconfigFor(SERVICE_ACCOUNT);
+    return OperatorProcess.start(kubeconfig, ["--namespaces", namespaces.join(), "--no-leader-elect"]);
+  }
+
+  /** Returns the number of resources of a kind that are Ready. */
+  async readyCount(kind: string, namespace: string): Promise<number> {
+    const { items } = resources.parse(await this.kube.list(kind, namespace));
+    const isReady = ({ status }: (typeof items)[number]): boolean =>
+      status?.conditions.some((one) => one.type === "Ready" && one.status === "True") ?? false;
+    return items.filter(isReady).length;
+  }
+
+  /** Returns the number of responses of the vault by operation and status, such as `list_no_dup 304`. */
+  async vaultRequests(): Promise<Map<string, number>> {
+    const text = await (await fetch(`${this.vault.url}/metrics`)).text();
+    const samples = text.matchAll(/^vaultsync_vault_requests_total\{operation="(\w+)",status="(\d+)"\} (\d+)$/gm);
+    return new Map([...samples].map(([, operation, status, count]) => [`${operation} ${status}`, Number(count)]));
+  }
+
+  /** Changes the password of an account in the vault and ends its tokens. */
+  async rotatePassword(email: string): Promise<void> {
+    await using store = await openStore(this.#place.data);
+    const passwordHash = await hashPassword(randomBytes(12).toString("hex"), CHEAP);
+    await store.write(async ({ users, tokens }) => {
+      await users.setPasswordHash({ email, passwordHash });
+      await tokens.removeOf(email);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#running.disposeAsync();
+  }
+}
+
+export const firstValue = (name: string): string => `${name} 0`;
+
+/** Stores the next version. @throws Error with the status when the vault rejects it */
+export async function protect(client: VaultClient, name: string, value: string): Promise<void> {
+  const response = await client.call("protect", { key_name: name, key_value: value });
+  if (response.status !== 200) throw new Error(`protect: ${response.outcome()}`);
+}
+
+/** Returns the number of completed reconciliations since the operator started. */
+export async function reconciles(operator: OperatorProcess): Promise<number> {
+  const { body } = await operator.page("/metrics");
+  return Number(/^vaultsync_reconciles_total\{controller="sync",outcome="done"\} (\d+)$/m.exec(body)?.[1] ?? 0);
+}
