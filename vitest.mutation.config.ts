@@ -6,7 +6,7 @@ import { defineConfig } from "vitest/config";
  */
 export default defineConfig({
   test: {
-    include: ["src/operator/**/*.test.ts"],
+    include: ["src/operator/{sync,runtime,controllers,vault-client}/**/*.test.ts"],
     exclude: ["src/operator/engine*.test.ts", "src/operator/shards/**"],
     testTimeout: 30_000,
     maxWorkers: 1,

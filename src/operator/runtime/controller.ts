@@ -1,5 +1,4 @@
 import type { Clock } from "../../lib/clock.ts";
-import { isObject } from "../../lib/is-object.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { isKubeError } from "../kube/kube-error.ts";
 import { resync, type ResyncOptions } from "./resync.ts";
@@ -70,12 +69,11 @@ export async function runController(options: ControllerOptions): Promise<void> {
     timers.use(clock.timer(DRAIN_MS, () => drained.abort(signal.reason)));
   };
   if (signal.aborted) stop();
-  else signal.addEventListener("abort", stop, { once: true });
+  else signal.addEventListener("abort", stop);
   const attempts = new Attempts(options);
   const workers = Array.from({ length: concurrency }, () => work(queue, (key) => attempts.reconcile(key, drained.signal)));
   if (options.resync) workers.push(resync(options.resync, (key) => queue.add(key, "background"), clock, signal));
   await Promise.all(workers);
-  signal.removeEventListener("abort", stop);
 }
 
 async function work(queue: WorkQueue, reconcile: (key: string) => Promise<void>): Promise<void> {
@@ -119,16 +117,16 @@ class Attempts {
   #thrown(key: string, error: unknown, signal: AbortSignal): ReconcileOutcome {
     if (signal.aborted) return "aborted";
     if (isKubeError(error)) {
-      return this.#retry(key, { outcome: "retry", cause: "api", reason: error.kind, atLeastMs: error.retryAfterMs }, signal);
+      return this.#retry(key, { cause: "api", reason: error.kind, atLeastMs: error.retryAfterMs }, signal);
     }
     const { name, queue, logger } = this.#options;
-    queue.retry(key, "unexpected", retryAfterOf(error));
+    queue.retry(key, "unexpected");
     logger.warn({ controller: name, key, failures: queue.failures(key), ...traceOf(error) }, "reconcile failed");
     return "error";
   }
 
   /** A first failure is often gone with the retry, as a conflict is: from the second on each change of the reason is logged. */
-  #retry(key: string, { cause, reason, atLeastMs }: Retry, signal: AbortSignal): ReconcileOutcome {
+  #retry(key: string, { cause, reason, atLeastMs }: Omit<Retry, "outcome">, signal: AbortSignal): ReconcileOutcome {
     if (signal.aborted) return "aborted";
     const { name, queue, logger } = this.#options;
     queue.retry(key, cause, atLeastMs);
@@ -141,11 +139,6 @@ class Attempts {
     }
     return "retry";
   }
-}
-
-function retryAfterOf(error: unknown): number {
-  const delay = isObject(error) ? error["retryAfterMs"] : undefined;
-  return typeof delay === "number" && delay > 0 ? delay : 0;
 }
 
 /** Returns the name and stack frames of an error, without its message, which may contain a secret value. */
