@@ -1,0 +1,208 @@
+import { once } from "node:events";
+import { createServer } from "node:https";
+import { json } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { collection, OPERATOR_USER } from "../e2e/support/world.ts";
+import { certificate } from "../support/certificates.ts";
+import { waitUntil } from "../support/clock/wait-until.ts";
+import { Farm, isReady, type Lane } from "./support/farm.ts";
+
+/** Admission webhooks of a real API server reject, delay or change the operator's writes. */
+const world = Farm.use();
+
+const authority = certificate("Webhook CA");
+const { cert, keyPem: key } = certificate("webhook", { issuer: authority, hosts: ["127.0.0.1"] });
+
+interface Review {
+  readonly request: { readonly uid: string; readonly name: string };
+}
+type Verdict = { readonly allowed: boolean; readonly patch?: object[]; readonly message?: string } | "silence";
+
+/** The verdict by the path of the webhook. */
+const verdicts: Record<string, Verdict> = {
+  "/rejects": { allowed: false, message: "denied by policy" },
+  "/silent": "silence",
+  "/changes-data": {
+    allowed: true,
+    patch: [{ op: "add", path: "/data/value", value: Buffer.from("changed").toString("base64") }],
+  },
+  "/strips-label": { allowed: true, patch: [{ op: "remove", path: "/metadata/labels/app.kubernetes.io~1managed-by" }] },
+};
+/** Names of the Secrets that were reviewed. */
+const reviewed: string[] = [];
+const server = createServer({ cert, key }, (request, response) => {
+  void json(request).then((review) => {
+    const { uid, name } = (review as Review).request;
+    reviewed.push(name);
+    // The API server adds its timeout as a query.
+    const verdict = verdicts[request.url?.split("?")[0] ?? ""] ?? "silence";
+    if (verdict === "silence") return;
+    const { allowed, patch, message } = verdict;
+    const encoded = patch && { patchType: "JSONPatch", patch: Buffer.from(JSON.stringify(patch)).toString("base64") };
+    const result = {
+      uid,
+      allowed,
+      ...encoded,
+      ...(message !== undefined && { status: { message } }),
+    };
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: result }));
+  });
+});
+let port = 0;
+beforeAll(async () => {
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const address = server.address();
+  if (typeof address === "object" && address !== null) port = address.port;
+});
+afterAll(() => {
+  server.close();
+  server.closeAllConnections();
+});
+
+type Kind = "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration";
+const path = (kind: Kind): string => `/apis/admissionregistration.k8s.io/v1/${kind.toLowerCase()}s`;
+
+/** Adds a webhook for the writes of one Secret; it is effective when this returns. Disposing the result removes it. */
+async function webhook(kind: Kind, verdict: string, secret: string): Promise<AsyncDisposable> {
+  const { farm } = world;
+  const name = `${farm.namespace}-${secret}`;
+  const { status, body } = await farm.plane.request("POST", path(kind), {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind,
+    metadata: { name },
+    webhooks: [
+      {
+        name: "faults.vaultsync.dev",
+        clientConfig: { url: `https://127.0.0.1:${port}${verdict}`, caBundle: Buffer.from(authority.cert).toString("base64") },
+        rules: [{ apiGroups: [""], apiVersions: ["v1"], resources: ["secrets"], operations: ["CREATE", "UPDATE"] }],
+        namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": farm.namespace } },
+        matchConditions: [{ name: "name", expression: `object.metadata.name == '${secret}'` }],
+        failurePolicy: "Fail",
+        sideEffects: "None",
+        admissionReviewVersions: ["v1"],
+        timeoutSeconds: 1,
+      },
+    ],
+  });
+  if (status !== 201) throw new Error(`${kind}: ${status} ${body}`);
+  // The API server learns of a webhook by a watch of its own.
+  await waitUntil("the webhook is effective", () => isReviewed(secret));
+  return {
+    async [Symbol.asyncDispose]() {
+      await farm.plane.request("DELETE", `${path(kind)}/${name}`);
+      await waitUntil("the webhook is gone", async () => !(await isReviewed(secret)));
+    },
+  };
+}
+
+/** Reports whether a write to a Secret, without its effect, reaches a webhook. */
+async function isReviewed(secret: string): Promise<boolean> {
+  const { plane, namespace } = world.farm;
+  const object = `${collection("Secret", namespace)}/${secret}`;
+  const before = reviewed.filter((name) => name === secret).length;
+  await plane.request("PUT", `${object}?dryRun=All`, JSON.parse((await plane.request("GET", object)).body));
+  return reviewed.filter((name) => name === secret).length > before;
+}
+
+/** Returns the number of writes to the Secret of a lane while `action` runs. */
+async function writesDuring(lane: Lane, action: () => Promise<unknown>): Promise<number> {
+  const { plane, namespace } = world.farm;
+  const since = await plane.auditMark();
+  await action();
+  const filter = { user: OPERATOR_USER, verb: ["create", "update", "patch"], resource: "secrets", namespace, name: lane.name };
+  return plane.countRequests(filter, { since });
+}
+
+async function expectRecovery(lane: Lane): Promise<void> {
+  await lane.protect();
+  await lane.inSync();
+}
+
+test.concurrent("K8: a rejected write is reported, not repeated quickly, and the target is kept", async () => {
+  await using lane = await world.farm.lane("k8-rejected");
+  {
+    await using _ = await webhook("ValidatingWebhookConfiguration", "/rejects", lane.name);
+    const count = await writesDuring(lane, async () => {
+      await lane.protect();
+      await lane.until("VaultSecret", (one) => !isReady(one));
+      await sleep(5_000);
+    });
+    expect(count).toBeGreaterThan(0);
+    expect(count).toBeLessThanOrEqual(3);
+    expect(lane.written).toEqual([lane.values[0]]);
+  }
+  await expectRecovery(lane);
+});
+
+test.concurrent("K8: a webhook that does not respond delays a write and changes nothing", async () => {
+  await using lane = await world.farm.lane("k8-silent");
+  {
+    await using _ = await webhook("ValidatingWebhookConfiguration", "/silent", lane.name);
+    const count = await writesDuring(lane, async () => {
+      await lane.protect();
+      await sleep(8_000);
+    });
+    expect(count).toBeGreaterThan(0);
+    expect(count).toBeLessThanOrEqual(6);
+    expect(lane.written).toEqual([lane.values[0]]);
+  }
+  await expectRecovery(lane);
+});
+
+test.concurrent("K8: a webhook that changes the data is reported and not fought", async () => {
+  await using lane = await world.farm.lane("k8-changed");
+  {
+    await using _ = await webhook("MutatingWebhookConfiguration", "/changes-data", lane.name);
+    const count = await writesDuring(lane, async () => {
+      await lane.protect();
+      await lane.secretReports("TargetRejected");
+      await sleep(5_000);
+    });
+    expect(count).toBeGreaterThan(0);
+    expect(count).toBeLessThanOrEqual(4);
+  }
+  await expectRecovery(lane);
+});
+
+test.concurrent("K8: a webhook that removes the label is reported and not fought", async () => {
+  await using lane = await world.farm.lane("k8-stripped");
+  {
+    await using _ = await webhook("MutatingWebhookConfiguration", "/strips-label", lane.name);
+    const count = await writesDuring(lane, async () => {
+      await lane.protect();
+      await lane.secretReports("TargetRejected");
+      await sleep(5_000);
+    });
+    expect(count).toBeGreaterThan(0);
+    expect(count).toBeLessThanOrEqual(4);
+  }
+  await expectRecovery(lane);
+});
+
+test.concurrent("K8: another client that reverts every write is reported as a contest", async () => {
+  const { farm } = world;
+  await using lane = await farm.lane("k8-contested");
+  const data = { value: Buffer.from("theirs").toString("base64") };
+  const stop = new AbortController();
+  const fighting = (async () => {
+    while (!stop.signal.aborted) {
+      const value = farm.history.latest("Secret", lane.name)?.data["value"];
+      if (value !== data.value) await farm.patch("Secret", lane.name, { data });
+      await sleep(50);
+    }
+  })();
+  const count = await writesDuring(lane, async () => {
+    await lane.secretReports("TargetContested");
+    await sleep(5_000);
+  });
+  stop.abort();
+  await fighting;
+  expect(count).toBeLessThanOrEqual(6);
+  await expectRecovery(lane);
+});
+
+test("no value appears in the log of the operator", () => {
+  expect(world.farm.canaries.tracesIn({ log: world.farm.operator.log })).toEqual([]);
+});
