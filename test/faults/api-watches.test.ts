@@ -110,7 +110,7 @@ test.each([
   expect(count(lists("secrets"))).toBeGreaterThan(listed);
 });
 
-test("O7: events during a stop of the process with dropped connections are found", async () => {
+test("O7: events of the time in which the process was stopped and disconnected are found", async () => {
   const { farm } = world;
   await using lane = await farm.lane("o7-stopped");
   expect(farm.operator.exited).toBe(false);

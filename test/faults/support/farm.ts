@@ -22,6 +22,8 @@ export interface FarmOptions {
   readonly process?: ProcessOptions;
   /** URL and authority of the API server for the operator, for example of a proxy. */
   readonly api?: { readonly server: string; readonly ca?: string };
+  /** ServiceAccount of the farm's namespace for the operator; by default that of deploy/base. */
+  readonly account?: string;
   /** Default: the control plane that all test files share. */
   readonly plane?: ControlPlane;
 }
@@ -76,7 +78,12 @@ export class Farm implements AsyncDisposable {
     const emails = Array.from({ length: options.accounts ?? 40 }, (_, index) => `lane-${index}@example.com`);
     const vault = await TestVault.start({ emails });
     const namespace = await plane.createNamespace("faults");
-    const kubeconfig = await plane.kubeconfigFor(SERVICE_ACCOUNT, options.api ?? {});
+    const { account, api = {} } = options;
+    if (account !== undefined) {
+      await plane.request("POST", `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: account } });
+    }
+    const identity = account === undefined ? SERVICE_ACCOUNT : { serviceAccount: account, namespace };
+    const kubeconfig = await plane.kubeconfigFor(identity, api);
     return new Farm(plane, vault, namespace, kubeconfig, options);
   }
 

@@ -1,0 +1,182 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { operationPath } from "../../src/protocol/operation-paths.ts";
+import { waitUntil } from "../support/clock/wait-until.ts";
+import { certificate } from "../support/certificates.ts";
+import { sharedControlPlane } from "../support/kube/control-plane.ts";
+import { applied, onFirst, writes } from "./support/api-faults.ts";
+import { Farm, isReady, reports, type FarmOptions } from "./support/farm.ts";
+import { FaultProxy, type Exchange } from "./support/fault-proxy.ts";
+import * as faults from "./support/faults.ts";
+import { ProcessFaults } from "./support/process-faults.ts";
+
+/** The operator's process is killed, stopped, stalled, or its clock jumps. Each test has an operator of its own. */
+const farmWith = (options: FarmOptions = {}): Promise<Farm> => Farm.create({ accounts: 4, ...options });
+
+const authority = certificate("API proxy CA");
+const { cert, keyPem: key } = certificate("api", { issuer: authority, hosts: ["127.0.0.1"] });
+async function apiProxy(): Promise<FaultProxy> {
+  const { access } = await sharedControlPlane();
+  return FaultProxy.start({ url: access.server, ca: access.ca }, { tls: { cert, key } });
+}
+
+const steps = ["Secret", "VaultSecret status"] as const;
+const places = ["before", "after"] as const;
+
+test.each(steps.flatMap((step) => places.map((place) => ({ step, place }))))(
+  "O1: an operator killed $place it writes the $step of an update converges after a restart",
+  async ({ step, place }) => {
+    await using proxy = await apiProxy();
+    await using farm = await farmWith({ api: { server: proxy.url, ca: authority.cert } });
+    await farm.startOperator();
+    await using lane = await farm.lane(`o1-${place}-${step.toLowerCase().replace(" ", "-")}`);
+    const kill = ({ reset }: Exchange): void => {
+      farm.operator.signal("SIGKILL");
+      reset();
+    };
+    const selected = writes(step === "Secret" ? "secrets" : "vaultsecrets", lane.name);
+    proxy.inject(onFirst(1, selected, place === "before" ? kill : applied(kill)));
+    const value = await lane.protect();
+    await waitUntil("the operator is killed", () => farm.operator.exited);
+    await proxy.heal();
+    await farm.startOperator();
+    await lane.inSync();
+    expect(lane.written).toEqual([lane.values[0], value]);
+  },
+);
+
+test.each(["generate_access_token", "list_no_dup", "version_expose"] as const)(
+  "O1: an operator killed in its first %s converges after a restart",
+  async (operation) => {
+    await using farm = await farmWith();
+    await farm.startOperator();
+    const { client, email, password } = await farm.account();
+    const name = `o1-${operation.replaceAll("_", "-")}`;
+    const value = farm.canaries.text(name);
+    await client.call("protect", { key_name: name, key_value: value });
+    await using proxy = await FaultProxy.start({ url: farm.vault.url });
+    proxy.inject(faults.on(operation, () => farm.operator.signal("SIGKILL")));
+    await farm.connection(name, { url: proxy.url, email, password });
+    await farm.create({
+      kind: "VaultSecret",
+      apiVersion: "vaultsync.dev/v1alpha1",
+      metadata: { name },
+      spec: { connectionRef: { name }, data: [{ secretKey: "value", remoteRef: { key: name } }] },
+    });
+    await waitUntil("the operator is killed", () => farm.operator.exited);
+    await proxy.heal();
+    await farm.startOperator();
+    await farm.history.until("VaultSecret", name, isReady);
+    expect(farm.history.values(name, "value")).toEqual([value]);
+  },
+);
+
+test("O3: SIGTERM while a write is in progress ends with exit code 0 after the write", async () => {
+  await using proxy = await apiProxy();
+  await using farm = await farmWith({ api: { server: proxy.url, ca: authority.cert } });
+  await farm.startOperator();
+  await using lane = await farm.lane("o3-sigterm");
+  const started = Promise.withResolvers<void>();
+  proxy.inject(
+    onFirst(1, writes("secrets", lane.name), async ({ relay }) => {
+      started.resolve();
+      await sleep(1_000);
+      await relay();
+    }),
+  );
+  const value = await lane.protect();
+  await started.promise;
+  expect(await farm.operator.stop("SIGTERM")).toBe(0);
+  expect(lane.written.at(-1)).toBe(value);
+});
+
+test("V14: steps of the wall clock by an hour cause no login, no refresh and no stale resource", async () => {
+  using machine = new ProcessFaults();
+  await using farm = await farmWith({ process: machine.options });
+  await farm.startOperator();
+  await using lane = await farm.lane("v14-clock");
+  for (const clockOffsetMs of [-3_600_000, 600_000, 0]) {
+    machine.set({ clockOffsetMs });
+    farm.operator.signal("SIGUSR2");
+    await lane.protect();
+    await lane.inSync();
+  }
+  expect(lane.written).toEqual(lane.values);
+  const counted = (["generate_access_token", "refresh_token"] as const).map((one) => lane.proxy.to(operationPath[one]).length);
+  expect(counted).toEqual([1, 0]);
+  const all = farm.history.versions("VaultSecret", lane.name).flatMap(({ status }) => status?.conditions ?? []);
+  expect(all.filter(({ type }) => type === "Stale")).toEqual([]);
+});
+
+test("O4: the liveness probe fails while the event loop is blocked, and work continues", async () => {
+  using machine = new ProcessFaults();
+  await using farm = await farmWith({ process: machine.options });
+  await farm.startOperator();
+  await using lane = await farm.lane("o4-stall");
+  machine.set({ stallMs: 5_000 });
+  farm.operator.signal("SIGUSR2");
+  await sleep(500);
+  const probe = fetch(`http://127.0.0.1:${farm.operator.port}/healthz`, { signal: AbortSignal.timeout(1_000) });
+  await expect(probe).rejects.toThrow("aborted");
+  const value = await lane.protect();
+  await lane.inSync();
+  expect(lane.written).toEqual([lane.values[0], value]);
+});
+
+test("O4: an unhandled rejection ends the process with an error, and a restart converges", async () => {
+  using machine = new ProcessFaults();
+  await using farm = await farmWith({ process: machine.options });
+  const operator = await farm.startOperator();
+  await using lane = await farm.lane("o4-rejection");
+  machine.set({ unhandledRejection: true });
+  operator.signal("SIGUSR2");
+  const { code } = await operator.result;
+  expect(code).toBeGreaterThan(0);
+  machine.set({});
+  const value = await lane.protect();
+  await farm.startOperator();
+  await lane.inSync();
+  expect(lane.written).toEqual([lane.values[0], value]);
+});
+
+test("O6: of two resources with one target exactly one writes it", async () => {
+  await using farm = await farmWith();
+  await farm.startOperator();
+  await using lane = await farm.lane("o6-first");
+  await farm.create({
+    kind: "VaultSecret",
+    apiVersion: "vaultsync.dev/v1alpha1",
+    metadata: { name: "o6-second" },
+    spec: {
+      connectionRef: { name: lane.name },
+      target: { name: lane.name },
+      data: [{ secretKey: "other", remoteRef: { key: lane.name } }],
+    },
+  });
+  await farm.history.until("VaultSecret", "o6-second", (one) => reports(one, "TargetConflict"));
+  const value = await lane.protect();
+  await lane.inSync();
+  expect(lane.written).toEqual([lane.values[0], value]);
+  expect(farm.history.versions("Secret", lane.name).filter(({ data }) => "other" in data)).toEqual([]);
+});
+
+test("O5: a resource that is edited 40 times ends with its last edit, and others are not delayed", async () => {
+  await using farm = await farmWith();
+  await farm.startOperator();
+  await using lane = await farm.lane("o5-quiet");
+  await using busy = await farm.lane("o5-busy");
+  const edits = (async () => {
+    for (let edit = 0; edit < 40; edit += 1) {
+      const data = [
+        { secretKey: "value", remoteRef: { key: busy.name } },
+        { secretKey: `edit-${edit}`, remoteRef: { key: busy.name } },
+      ];
+      await farm.patch("VaultSecret", busy.name, { spec: { data } });
+    }
+  })();
+  const value = await lane.protect();
+  await lane.inSync();
+  await edits;
+  await busy.until("Secret", ({ data }) => "edit-39" in data && Object.keys(data).length === 2);
+  expect(lane.written).toEqual([lane.values[0], value]);
+});
