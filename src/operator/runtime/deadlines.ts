@@ -26,10 +26,6 @@ export class Deadlines {
     this.#onDue = onDue;
   }
 
-  get size(): number {
-    return this.#current.size;
-  }
-
   /** Returns the deadline of a key. */
   get(key: string): number | undefined {
     return this.#current.get(key)?.at;

@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { silentLogger } from "../../../lib/logger.ts";
+import { ObjectStore, type StoreChange } from "../../kube/cache/object-store.ts";
+import type { KubeObject, ObjectMeta } from "../../kube/resource.ts";
+import { ConnectionController } from "./connection-controller.ts";
+import type { ConnectionReconciler } from "./connection-reconciler.ts";
+
+const KEY = "shop/vault";
+
+function connection(changes: Partial<ObjectMeta> = {}): KubeObject {
+  const metadata = { name: "vault", namespace: "shop", uid: "uid-1", generation: 1, resourceVersion: "1", ...changes };
+  return { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultConnection", metadata };
+}
+
+const updated = (changes: Partial<ObjectMeta>): StoreChange<KubeObject> => ({
+  type: "updated",
+  key: KEY,
+  before: connection(),
+  now: connection({ resourceVersion: "2", ...changes }),
+});
+
+/** A running controller, and the monotonic times at which it reconciled a key. */
+function scene(resyncMs = 0) {
+  const clock = new VirtualClock();
+  const resources = new ObjectStore<KubeObject>();
+  const reconciled: [string, number][] = [];
+  const reported: string[] = [];
+  const reconciler: Pick<ConnectionReconciler, "reconcile"> = {
+    reconcile: (key) => {
+      reconciled.push([key, clock.monotonic()]);
+      return Promise.resolve({ outcome: "done" });
+    },
+  };
+  const controller = new ConnectionController({
+    reconciler: reconciler as ConnectionReconciler,
+    concurrency: 1,
+    resyncMs,
+    resources,
+    clock,
+    random: () => 1,
+    logger: silentLogger,
+    observer: { reconciled: (name) => void reported.push(name) },
+  });
+  const stop = new AbortController();
+  const running = controller.run(stop.signal);
+  return { clock, resources, controller, reconciled, reported, stop, running };
+}
+
+test.each<[string, StoreChange<KubeObject>, number]>([
+  ["that was created", { type: "added", key: KEY, now: connection() }, 1],
+  ["that was deleted", { type: "deleted", key: KEY, before: connection() }, 1],
+  ["whose spec changed", updated({ generation: 2 }), 1],
+  ["that was recreated", updated({ uid: "uid-2" }), 1],
+  ["that is being deleted", updated({ deletionTimestamp: "2026-11-21T12:00:00Z" }), 1],
+  ["whose status changed", updated({}), 0],
+])("a connection %s is reconciled immediately, unless it is the own write", async (_, change, times) => {
+  const { clock, controller, reconciled, reported } = scene();
+  controller.resourceChanged(change);
+  await clock.advance(0);
+  expect(reconciled).toEqual(Array.from({ length: times }, () => [KEY, 0]));
+  expect(reported).toEqual(Array.from({ length: times }, () => "VaultConnection"));
+});
+
+test("status changes within 250 ms share a reconcile, and so do changes of the users within 1 s", async () => {
+  const { clock, controller, reconciled } = scene();
+  for (let n = 0; n < 5; n += 1) {
+    controller.usersChanged(KEY);
+    await clock.advance(100);
+  }
+  await clock.advance(500);
+  expect(reconciled).toEqual([[KEY, 1_000]]);
+  controller.statusChanged(KEY);
+  await clock.advance(100);
+  controller.statusChanged(KEY);
+  await clock.advance(1_000);
+  expect(reconciled).toEqual([
+    [KEY, 1_000],
+    [KEY, 1_250],
+  ]);
+});
+
+test("every existing connection is reconciled once per resync, until the controller is stopped", async () => {
+  const { clock, resources, reconciled, stop, running } = scene(60_000);
+  resources.set(KEY, { uid: "uid-1", resourceVersion: "1", value: connection() });
+  await clock.advance(180_000);
+  expect(reconciled.map(([key]) => key)).toEqual([KEY, KEY]);
+  stop.abort();
+  await clock.advance(15_000);
+  await running;
+  expect(clock.pending, "timers left").toBe(0);
+});

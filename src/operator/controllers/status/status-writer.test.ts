@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
+import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { InMemoryKubeApi } from "../../../../test/support/kube/in-memory-kube-api.ts";
+import { vaultConnectionKind } from "../../api/kinds.ts";
+import { KubeError, type KubeErrorKind } from "../../kube/kube-error.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import { StatusWriter } from "./status-writer.ts";
+
+const KEY = "shop/vault";
+const signal = new AbortController().signal;
+
+/** The VaultConnection `shop/vault` as the watch shows it, and the writes that its writer sends. */
+function scene(status?: object) {
+  const api = new InMemoryKubeApi();
+  const put = (uid = "uid-1", now = status): KubeObject =>
+    api.put("vaultconnections", {
+      apiVersion: "vaultsync.dev/v1alpha1",
+      kind: "VaultConnection",
+      metadata: { name: "vault", namespace: "shop", uid },
+      ...(now && { status: now }),
+    });
+  const writes: [object, object][] = [];
+  const replaceStatus = api.replaceStatus.bind(api);
+  api.replaceStatus = (resource, ref, next) => {
+    writes.push([ref, next]);
+    return replaceStatus(resource, ref, next);
+  };
+  const writer = new StatusWriter(api, vaultConnectionKind, new VirtualClock());
+  const write = (object: KubeObject, next: object): Promise<void> => writer.write(KEY, object, next, signal);
+  return { api, put, writes, writer, write };
+}
+
+test("a status is written with the identity and version of its object, and only if it changed", async () => {
+  const { put, writes, write } = scene({ users: 1 });
+  const watched = put();
+  await write(watched, { users: 1 });
+  expect(writes).toEqual([]);
+  await write(watched, { users: 2 });
+  const ref = { namespace: "shop", name: "vault", uid: "uid-1", resourceVersion: watched.metadata.resourceVersion };
+  expect(writes).toEqual([[ref, { users: 2 }]]);
+});
+
+test("an empty status is not written to an object without one", async () => {
+  const { put, writes, write } = scene();
+  await write(put(), {});
+  expect(writes).toEqual([]);
+});
+
+test("a second write before the watch shows the first is based on the first", async () => {
+  const { put, writes, writer, write } = scene();
+  const watched = put();
+  await write(watched, { users: 1 });
+  expect(writer.current(KEY, watched)).toEqual({ users: 1 });
+  await write(watched, { users: 1 });
+  await write(watched, { users: 2 });
+  expect(writes.map(([, status]) => status)).toEqual([{ users: 1 }, { users: 2 }]);
+});
+
+test("the write to an object that was recreated under the same name does not count for the new one", async () => {
+  const { put, writer, write } = scene();
+  await write(put(), { users: 1 });
+  const recreated = { ...put("uid-2", { users: 0 }), metadata: { uid: "uid-2", resourceVersion: "1", name: "vault" } };
+  expect(writer.current(KEY, recreated)).toEqual({ users: 0 });
+});
+
+test("a forgotten write does not count", async () => {
+  const { put, writer, write } = scene();
+  const watched = put();
+  await write(watched, { users: 1 });
+  writer.forget(KEY);
+  expect(writer.current(KEY, watched)).toBeUndefined();
+});
+
+test.each<[KubeErrorKind, boolean]>([
+  ["NotFound", false],
+  ["NotLeader", false],
+  ["Conflict", true],
+  ["Unavailable", true],
+])("a write that fails with %s is reported: %j", async (kind, reported) => {
+  const { api, put, writer, write } = scene();
+  const watched = put();
+  const error = new KubeError({ kind, operation: "update status" });
+  api.replaceStatus = () => Promise.reject(error);
+  const outcome = reported ? await failureOf(write(watched, { users: 1 })) : await write(watched, { users: 1 });
+  expect(outcome).toBe(reported ? error : undefined);
+  expect(writer.current(KEY, watched)).toBeUndefined();
+});
