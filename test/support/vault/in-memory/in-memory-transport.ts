@@ -31,7 +31,7 @@ export class InMemoryTransport implements VaultTransport {
     this.#options = options;
   }
 
-  updateCa(): void {}
+  updateCa(_ca: string | undefined): void {}
 
   async request(request: VaultRequest): Promise<VaultResponse> {
     const { operation, maxBytes, deadlineMs, signal } = request;

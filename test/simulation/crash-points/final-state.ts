@@ -1,0 +1,69 @@
+import { CONTENT_ANNOTATION, CREDENTIALS_TYPE } from "../../../src/operator/api/names.ts";
+import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
+import { CONFIG_MAPS, EVENTS, type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
+import { textsOf } from "./target-history.ts";
+import { ACCOUNT, SYSTEM, type World } from "./world.ts";
+
+const TIMESTAMP = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g;
+
+/**
+ * Returns everything that has to be the same with and without a fault: all objects but events and Leases, without times, versions
+ * of objects and identifiers, which differ. Tokens are replaced by whether the vault accepts them.
+ */
+export function finalState(world: World): Record<string, unknown> {
+  const kinds = [SECRETS, CONFIG_MAPS, vaultConnectionKind, vaultSecretKind, vaultFileKind];
+  const objects = kinds.flatMap((kind) => world.server.all(kind));
+  const names = new Map(objects.map(({ kind, metadata }) => [metadata.uid ?? "", `${kind}/${metadata.name}`]));
+  const state = objects.map((object): [string, unknown] => [
+    `${object.kind}/${object.metadata.name}`,
+    comparable(world, object, names),
+  ]);
+  return Object.fromEntries(state.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function comparable(world: World, object: KubeObject, names: ReadonlyMap<string, string>): unknown {
+  const { uid: _, resourceVersion: __, creationTimestamp: ___, annotations, ownerReferences, ...metadata } = object.metadata;
+  const content = annotations?.[CONTENT_ANNOTATION];
+  const owners = ownerReferences?.map(({ uid, ...reference }) => ({ ...reference, is: names.get(uid) ?? "nothing" }));
+  const shown = {
+    ...object,
+    metadata: {
+      ...metadata,
+      annotations: { ...annotations, ...(content !== undefined && { [CONTENT_ANNOTATION]: "present" }) },
+      owners,
+    },
+    ...(object.kind === "Secret" && { data: secretContent(world, object) }),
+  };
+  return JSON.parse(JSON.stringify(shown, withoutIdentities).replaceAll(TIMESTAMP, "TIME"));
+}
+
+/** `status.connection` is a digest with the uid of the connection; `status.target.resourceVersion` only saves a read after a restart. */
+const withoutIdentities = (name: string, value: unknown): unknown =>
+  name === "resourceVersion" ? undefined : name === "connection" ? "ID" : value;
+
+function secretContent(world: World, object: KubeObject): Record<string, string> {
+  const texts = [...textsOf(object)].map(([key, text]): [string, string] => {
+    if (object.metadata.namespace === SYSTEM) return [key, "a key"];
+    const isToken = object["type"] === CREDENTIALS_TYPE && key.endsWith("_token");
+    return [key, isToken ? tokenState(world, key, text) : text];
+  });
+  return Object.fromEntries(texts);
+}
+
+function tokenState(world: World, key: string, token: string): string {
+  if (key !== "access_token") return "a refresh token";
+  const { status } = world.vault.respond({ operation: "list_no_dup", body: { email: ACCOUNT }, token });
+  return status === 200 ? "accepted" : "rejected";
+}
+
+/** Returns how often each event was recorded. */
+export function eventCounts(world: World): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const event of world.server.all(EVENTS)) {
+    const { kind, name } = event["regarding"] as { kind: string; name: string };
+    const { count } = (event["series"] ?? { count: 1 }) as { count: number };
+    const id = `${kind}/${name} ${String(event["reason"])}`;
+    counts.set(id, (counts.get(id) ?? 0) + count);
+  }
+  return counts;
+}

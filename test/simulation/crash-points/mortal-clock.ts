@@ -1,0 +1,54 @@
+import type { Clock, Timer } from "../../../src/lib/clock.ts";
+import type { VirtualClock } from "../../support/clock/virtual-clock.ts";
+
+/** The clock of one operator process. After a crash no timer fires, so that nothing of the process goes on. */
+export class MortalClock implements Clock {
+  readonly #clock: VirtualClock;
+  #isDead = false;
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock;
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  now(): number {
+    return this.#clock.now();
+  }
+
+  monotonic(): number {
+    return this.#clock.monotonic();
+  }
+
+  timer(ms: number, fire: () => void): Timer {
+    return this.#clock.timer(ms, () => void (this.#isDead || fire()));
+  }
+
+  sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    if (signal?.aborted) reject(signal.reason);
+    else {
+      const timer = this.timer(ms, () => {
+        signal?.removeEventListener("abort", abort);
+        resolve();
+      });
+      const abort = (): void => {
+        timer[Symbol.dispose]();
+        reject(signal?.reason);
+      };
+      signal?.addEventListener("abort", abort, { once: true });
+    }
+    return promise;
+  }
+
+  /** Resolves if the process runs; never after a crash. */
+  alive(): Promise<void> {
+    return this.#isDead ? new Promise(() => undefined) : Promise.resolve();
+  }
+
+  crash(): void {
+    this.#isDead = true;
+  }
+}
