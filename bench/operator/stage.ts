@@ -148,7 +148,9 @@ export class Stage implements AsyncDisposable {
 
   /** Returns the number of responses of the vault by operation and status, such as `list_no_dup 304`. */
   async vaultRequests(): Promise<Map<string, number>> {
-    const text = await (await fetch(`${this.vault.url}/metrics`)).text();
+    const response = await fetch(`${this.vault.metricsUrl}/metrics`);
+    if (response.status !== 200) throw new Error(`metrics of the vault: ${response.status}`);
+    const text = await response.text();
     const samples = text.matchAll(/^vaultsync_vault_requests_total\{operation="(\w+)",status="(\d+)"\} (\d+)$/gm);
     return new Map([...samples].map(([, operation, status, count]) => [`${operation} ${status}`, Number(count)]));
   }
