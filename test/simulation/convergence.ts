@@ -16,6 +16,8 @@ interface Item {
   readonly version: number | "latest";
 }
 
+type ConnectionState = { readonly conditions?: [] } | undefined;
+
 /** The outcome that a resource must reach. */
 type Expected =
   | { readonly ready: true; readonly content: Readonly<Record<string, string>> }
@@ -48,6 +50,11 @@ export async function settle(world: World, rules: WriteRules): Promise<void> {
 
 /** Returns what is not as expected; `undefined` if everything is. */
 function difference(world: World): string | undefined {
+  const connections = world.server.all(vaultConnectionKind);
+  const failing = connections.find(
+    ({ status }) => findCondition((status as ConnectionState)?.conditions, "Ready")?.status !== "True",
+  );
+  if (failing) return `VaultConnection ${failing.metadata.namespace}/${failing.metadata.name} is not ready`;
   const objects = [...world.server.all(vaultSecretKind), ...world.server.all(vaultFileKind)];
   for (const object of objects) {
     const expected = expectedOf(world, object, objects);
@@ -95,10 +102,9 @@ function expectedOf(world: World, object: KubeObject, all: readonly KubeObject[]
   if (spec.suspend) return { ready: false, reasons: ["Suspended"] };
   const connection = world.server.find(vaultConnectionKind, { namespace, name: spec.connectionRef.name });
   if (!connection) return { ready: false, reasons: ["ConnectionNotFound"] };
-  const connected = findCondition((connection["status"] as { conditions?: [] } | undefined)?.conditions, "Ready");
   const { url, scope } = connection["spec"] as { url: string; scope?: object };
-  // The credentials may be wrong, which the connection's own condition reports; a scope hides names.
-  if (connected?.status !== "True" || (scope && !("onlyReferenced" in scope))) return "anything";
+  // A scope hides names.
+  if (scope && !("onlyReferenced" in scope)) return "anything";
   const vault = VAULTS.find((name) => urlOf(name) === url)!;
   const resolved = itemsOf(object).map((item) => ({ item, ...resolve(world, vault, accountOf(namespace), object.kind, item) }));
   const isIrregular = resolved.some(({ irregular }) => irregular);

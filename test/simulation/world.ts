@@ -140,8 +140,12 @@ export class World {
     if (violation) throw violation;
   }
 
-  /** Ends all faults, and lets both replicas run. */
+  /** Ends all faults, corrects the passwords, and lets both replicas run. */
   calm(): void {
+    for (const namespace of NAMESPACES) {
+      this.setPassword(namespace, PASSWORD);
+      for (const vault of VAULTS) this.vaults.vault(vault).setPassword(accountOf(namespace), PASSWORD);
+    }
     this.faults.api.clear();
     this.faults.vault.clear();
     this.faults.watchLagMs = 0;
