@@ -139,7 +139,7 @@ const result = {
 };
 process.stdout.write(
   table([
-    ["", String(kind)],
+    ["", kind],
     ["waiting lists", String(count)],
     ["memory before, MiB", before.toFixed(0)],
     ["memory with connections, MiB", connected.toFixed(0)],

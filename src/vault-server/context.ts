@@ -12,6 +12,9 @@ import type { VaultMetrics } from "./metrics.ts";
 /** Policy for a value whose `expiration_time` has passed: serve it, or deny it with `secret_expired`. */
 export type ExpiredPolicy = "serve" | "deny";
 
+/** Users who may change the metadata that scopes match, and `expiration_time`: those with W permission, or the creator only. */
+export type ScopeAttributesPolicy = "writer" | "creator";
+
 interface RateLimit {
   /** Returns 0, or the seconds until the next request is allowed. */
   take(key: string): number;
@@ -27,6 +30,9 @@ export interface VaultContext {
   readonly metrics: VaultMetrics;
   readonly limits: Limits;
   readonly expired: ExpiredPolicy;
+  readonly scopeAttributesBy: ScopeAttributesPolicy;
+  /** Maximum lifetime of an access token in hours; `undefined` without one. */
+  readonly maxTokenHours: number | undefined;
   /** Limits concurrent password hashing, which costs memory and a thread. */
   readonly hashing: {
     run<T>(party: { readonly account: string; readonly network: string }, job: () => Promise<T>): Promise<T>;

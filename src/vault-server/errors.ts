@@ -78,6 +78,8 @@ export const errors = {
   // forbidden
   writeOnly: () => serviceError("forbidden", "the secret is shared with you for writing only"),
   readOnly: () => serviceError("forbidden", "the secret is shared with you for reading only"),
+  creatorOnlyMetadata: () =>
+    serviceError("forbidden", "only the creator of a secret may change its scope attributes and expiration_time"),
   creatorOnly: () => serviceError("forbidden", "only the creator of a secret may do this"),
   teamCreatorOnly: () => serviceError("forbidden", "only the creator of a team may change it"),
   // email_mismatch

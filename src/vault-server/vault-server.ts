@@ -14,7 +14,7 @@ import { unmatchableHash } from "./accounts/password.ts";
 import { defaultPasswordCost, type PasswordCost } from "./limits.ts";
 import { ScopeCache } from "./accounts/scope-cache.ts";
 import { TokenBuckets } from "./accounts/token-buckets.ts";
-import type { ExpiredPolicy, VaultContext } from "./context.ts";
+import type { ExpiredPolicy, ScopeAttributesPolicy, VaultContext } from "./context.ts";
 import { KeyRing } from "./crypto/key-ring.ts";
 import { generateMasterKey } from "./crypto/master-key.ts";
 import { defaultLimits, devLimits, type Limits } from "./limits.ts";
@@ -43,6 +43,10 @@ export interface VaultServerOptions extends HttpServerOptions {
   /** Starts an ephemeral server: these users get generated passwords, and rate limits are ten times as high. */
   readonly dev?: { readonly users: readonly string[] };
   readonly expired?: ExpiredPolicy;
+  /** Users with W permission by default. */
+  readonly scopeAttributesBy?: ScopeAttributesPolicy;
+  /** Maximum lifetime of an access token; none by default. */
+  readonly maxTokenHours?: number;
   /** Public URL of the web application; defaults to the address the server listens on. */
   readonly appUrl?: string;
   readonly limits?: Partial<Limits>;
@@ -101,6 +105,8 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
     logger,
     metrics,
     expired: options.expired ?? "serve",
+    scopeAttributesBy: options.scopeAttributesBy ?? "writer",
+    maxTokenHours: options.maxTokenHours,
     hashing: new HashingLimiter(
       {
         concurrency: CONCURRENT_HASHINGS,

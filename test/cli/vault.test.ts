@@ -88,6 +88,32 @@ test("serves, stops and serves again with a generated key and added users", asyn
   expect(response.json().key_value).toBe("kept");
 }, 30_000);
 
+test("lists users, sets a password and revokes tokens while the server runs", async () => {
+  const [key, data] = [path("master.key"), path("vault.db")];
+  await inProcess(["vault", "key", "generate", key]);
+  const user = async (command: string, email: string[], input = "") =>
+    VaultsyncProcess.run(["vault", "user", command, ...email, "--data", data], { input });
+  const [ann, bob] = ["ann@example.com", "bob@example.com"];
+  for (const email of [bob, ann]) await user("add", [email], "first-81c2\n");
+  expect(await user("list", [])).toEqual({ code: 0, stdout: `${ann}\n${bob}\n`, stderr: "" });
+  await using server = await serve(["--data", data, "--master-key-file", key]);
+  const clientOf = async (email: string, password: string) =>
+    new VaultClient(server.url, email, { token: (await logIn(server.url, email, password)).json().access_token });
+  const [one, other] = [await clientOf(ann, "first-81c2"), await clientOf(bob, "first-81c2")];
+  const outcomes = async () => [(await one.call("list_file")).outcome(), (await other.call("list_file")).outcome()];
+  expect((await user("revoke-tokens", ["Bob@example.com"])).stderr).toBe("ended the sessions and tokens of bob@example.com\n");
+  expect(await outcomes()).toEqual(["200", "401 invalid_token"]);
+  expect((await logIn(server.url, bob, "first-81c2")).status).toBe(200);
+  expect((await user("set-password", [ann], "second-77aa\n")).stderr).toBe("set the password of ann@example.com\n");
+  expect(await outcomes()).toEqual(["401 invalid_token", "401 invalid_token"]);
+  expect((await logIn(server.url, ann, "first-81c2")).status).toBe(401);
+  expect((await logIn(server.url, ann, "second-77aa")).status).toBe(200);
+  for (const command of ["set-password", "revoke-tokens"]) {
+    const missing = await user(command, ["nobody@example.com"], "third-5511\n");
+    expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining("no user has this email")]);
+  }
+}, 60_000);
+
 test("exits 2 on wrong usage and 1 on failure, with nothing on standard output", async () => {
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { scopeString, sendRequest, type VaultClient } from "../support/vault/vault-client.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
 import { useVault } from "../support/vault/use-vault.ts";
 import { listNames } from "../support/vault/secret-requests.ts";
 
@@ -265,4 +266,19 @@ describe("delete", () => {
     expect(again.json().secret).toMatchObject({ shared: false, key_version: 1 });
     expect(await listNames(bob)).not.toContain(name);
   });
+});
+
+test("scopeAttributesBy creator reserves what scopes match and the expiry for the creator", async () => {
+  await using other = await TestVault.start({ scopeAttributesBy: "creator" });
+  const [creator, writer] = [await other.client(ann.email), await other.client(bob.email)];
+  await creator.call("protect", { key_name: "top", key_value: "v" });
+  await creator.call("share", { key_name: "top", permission: "RW", usr_id_from: creator.email, usr_id_to: writer.email });
+  for (const name of ["classification", "cloud_type", "enviroment_type", "application_type"]) {
+    for (const caller of [writer, creator]) {
+      const response = await update(caller, "top", { metadata: { [name]: "low" } });
+      expect([name, response.outcome()]).toEqual([name, caller === creator ? "200" : "403 forbidden"]);
+    }
+  }
+  expect((await update(writer, "top", { expiration_time: 0 })).outcome()).toBe("403 forbidden");
+  expect((await update(writer, "top", { metadata: { note: "mine", description: "d" } })).outcome()).toBe("200");
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { scopeString, VaultClient } from "../support/vault/vault-client.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
 import { useVault } from "../support/vault/use-vault.ts";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 
@@ -144,4 +145,11 @@ describe("access and refresh tokens", () => {
     const lapsed = await refresh(pair.refresh_token, pair.access_token);
     expect([lapsed.status, lapsed.code()]).toEqual([401, "invalid_refresh_token"]);
   });
+});
+
+test("the lifetime of an access token is limited by maxTokenHours", async () => {
+  await using other = await TestVault.start({ maxTokenHours: 48 });
+  expect((await other.logIn("ann@example.com", { hours: 48 })).json().expires_in).toBe(48 * 3600);
+  const longer = await other.logIn("ann@example.com", { hours: 49 });
+  expect(longer.json().error.details).toEqual([{ path: "expiration_hours", reason: "must be at most 48" }]);
 });

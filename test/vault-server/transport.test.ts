@@ -28,6 +28,8 @@ const expose = async (body: string, headers: object) => {
   return response.code();
 };
 
+const statusOf = async (base: string, path: string) => (await sendRequest(base + path, { method: "GET" })).status;
+
 describe("transport", () => {
   test.each(operations)("%s rejects every method but POST first", async (operation) => {
     for (const method of ["GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND"]) {
@@ -152,7 +154,6 @@ describe("transport", () => {
   });
 
   test("metrics and health are on a listener of their own, and health on both", async () => {
-    const statusOf = async (base: string, path: string) => (await sendRequest(base + path, { method: "GET" })).status;
     for (const path of ["/healthz", "/readyz"]) {
       expect([await statusOf(vault.url, path), await statusOf(vault.metricsUrl, path)]).toEqual([200, 200]);
     }

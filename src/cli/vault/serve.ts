@@ -20,6 +20,8 @@ export interface VaultServeFlags extends MailFlags, AuditFlags, WebAppFlags {
   readonly dev?: boolean;
   readonly devUsers?: readonly string[];
   readonly expired: "serve" | "deny";
+  readonly scopeAttributesBy: "writer" | "creator";
+  readonly maxTokenHours?: number;
   readonly tlsCertFile?: string;
   readonly tlsKeyFile?: string;
   readonly allowHttpListen?: boolean;
@@ -65,6 +67,8 @@ async function serverOptions(flags: VaultServeFlags, command: Command): Promise<
     ...metricsOptions(flags, command),
     data: flags.data ?? ":memory:",
     expired: flags.expired,
+    scopeAttributesBy: flags.scopeAttributesBy,
+    ...(flags.maxTokenHours !== undefined && { maxTokenHours: flags.maxTokenHours }),
     mail: await mailOptions(flags),
     ...auditOptions(flags, flags.data),
     ...(flags.appUrl !== undefined && { appUrl: flags.appUrl }),

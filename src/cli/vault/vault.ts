@@ -1,17 +1,14 @@
-import { Command, Option } from "commander";
-import { systemClock } from "../../lib/clock.ts";
-import { openStore } from "../../vault-server/store/open-store.ts";
-import { addUser } from "../../vault-server/accounts/users.ts";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { addAuditOptions } from "./audit-options.ts";
 import { dataOption, rejectPassword } from "./data-option.ts";
 import { parseListenAddress } from "../listen-address.ts";
 import { addMailOptions } from "./mail-options.ts";
 import { masterKeysOption } from "./master-keys-option.ts";
-import { readPassword } from "../read-password.ts";
 import { auditCommand } from "./audit.ts";
 import { backupCommand } from "./backup.ts";
 import { keyCommand } from "./key.ts";
 import { restoreCommand } from "./restore.ts";
+import { userCommand } from "./user.ts";
 import { rotateKeyCommand } from "./rotate-key.ts";
 import { addWebAppOptions } from "./web-app-options.ts";
 import { vaultServe, type VaultServeFlags } from "./serve.ts";
@@ -23,6 +20,27 @@ Examples:
   vaultsync vault user add a@example.com --data vault.db
   vaultsync vault serve --data vault.db --master-key-file master.key
   vaultsync vault serve --data postgres://vault@db.example.com/vault?sslmode=verify-full --master-key-file master.key`;
+
+function addPolicyOptions(command: Command): void {
+  command
+    .addOption(
+      new Option("--expired <policy>", "policy for values whose expiration_time has passed")
+        .choices(["serve", "deny"])
+        .default("serve")
+        .env("VAULTSYNC_VAULT_EXPIRED"),
+    )
+    .addOption(
+      new Option("--scope-attributes-by <who>", "users who may change the metadata that scopes match, and expiration_time")
+        .choices(["writer", "creator"])
+        .default("writer")
+        .env("VAULTSYNC_VAULT_SCOPE_ATTRIBUTES_BY"),
+    )
+    .addOption(
+      new Option("--max-token-hours <hours>", "maximum lifetime of an access token (default: none)")
+        .env("VAULTSYNC_VAULT_MAX_TOKEN_HOURS")
+        .argParser(parseHours),
+    );
+}
 
 function serveCommand(parent: Command): void {
   const serve = parent
@@ -52,12 +70,6 @@ function serveCommand(parent: Command): void {
         .argParser((text) => text.split(",").map((email) => email.trim())),
     )
     .addOption(
-      new Option("--expired <policy>", "policy for values whose expiration_time has passed")
-        .choices(["serve", "deny"])
-        .default("serve")
-        .env("VAULTSYNC_VAULT_EXPIRED"),
-    )
-    .addOption(
       new Option("--tls-cert-file <file>", "PEM file with the certificate chain; enables https").env(
         "VAULTSYNC_VAULT_TLS_CERT_FILE",
       ),
@@ -79,28 +91,16 @@ function serveCommand(parent: Command): void {
       rejectPassword(command);
       return vaultServe(flags, command);
     });
+  addPolicyOptions(serve);
   addMailOptions(serve);
   addWebAppOptions(serve);
   addAuditOptions(serve);
 }
 
-function userCommand(parent: Command): void {
-  parent
-    .command("user")
-    .description("Manage the users of a vault.")
-    .command("add")
-    .description("Add a user. The password is read from a file or from standard input.")
-    .argument("<email>", "email of the user")
-    .addOption(dataOption().makeOptionMandatory())
-    .option("--password-file <file>", "file with the password in its first line (default: standard input)")
-    .action(async (email: string, flags: { readonly data: string; readonly passwordFile?: string }, command: Command) => {
-      rejectPassword(command);
-      process.umask(0o077);
-      const password = await readPassword(flags.passwordFile);
-      await using store = await openStore(flags.data);
-      const user = await addUser(store, email, password, systemClock.now());
-      process.stderr.write(`added ${user.email}\n`);
-    });
+/** @throws InvalidArgumentError */
+function parseHours(text: string): number {
+  if (/^[1-9][0-9]{0,8}$/u.test(text)) return Number(text);
+  throw new InvalidArgumentError("expected whole hours, at least 1");
 }
 
 /** Returns the `vaultsync vault` command. A wrong flag throws a CommanderError; any other error of an action is fatal. */

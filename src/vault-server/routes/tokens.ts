@@ -22,6 +22,9 @@ function checkScope(scope: string): void {
 export function tokenRoutes(app: FastifyInstance, context: VaultContext): void {
   openOperation(app, context, operations.generate_access_token, async ({ body, request }) => {
     checkScope(body.scope);
+    if (body.expiration_hours > (context.maxTokenHours ?? Infinity)) {
+      throw errors.invalidRequest("expiration_hours", `must be at most ${context.maxTokenHours}`);
+    }
     const user = await logIn(context, body.email, body.password, request.ip);
     identify(request, user.email);
     await request.trail?.begin();

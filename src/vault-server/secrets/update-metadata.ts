@@ -18,6 +18,14 @@ export interface MetadataUpdate {
   readonly changes: Metadata;
 }
 
+/** Metadata that scopes match, and the expiry. */
+const AUTHORITY = ["cloud_type", "environment_type", "application_type", "classification", "expiration_time"];
+
+/** @throws ServiceError `forbidden` for metadata that decides who reads the secret */
+function requireNoAuthority(changes: Metadata): void {
+  if (Object.keys(changes).some((name) => AUTHORITY.includes(name))) throw errors.creatorOnlyMetadata();
+}
+
 /**
  * Changes the metadata of one version of a shared or an unshared secret (docs/design/vault-contract.md#secret-metadata).
  * @throws ServiceError `secret_not_found`, `ambiguous_name`; `out_of_scope`, before or after; `forbidden` without W;
@@ -30,6 +38,7 @@ export async function updateMetadata(context: VaultContext, caller: Caller, upda
     const { secret, latest } = found;
     requireReach(caller.scope, secret.name, latest.metadata);
     requireWrite(found);
+    if (context.scopeAttributesBy === "creator" && secret.owner !== caller.email) requireNoAuthority(update.changes);
     const version = await transaction.secrets.version(secret.id, update.version);
     if (!version) throw errors.secretVersionNotFound();
     const changed = { ...version, metadata: changedMetadata(context.limits, version.metadata, update.changes), updatedAt: now };

@@ -8,6 +8,9 @@ export function sqlUsers(db: SqlConnection): UserTable {
       const row = await db.get("SELECT * FROM users WHERE email = ?", email);
       return row && { email: row.text("email"), passwordHash: row.text("password_hash") };
     },
+    async list() {
+      return (await db.all("SELECT email FROM users ORDER BY email")).map((row) => row.text("email"));
+    },
     async insert(user, now) {
       const sql = "INSERT INTO users (email, password_hash, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
       return (await db.run(sql, user.email, user.passwordHash, now)) > 0;

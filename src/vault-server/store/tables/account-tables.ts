@@ -2,6 +2,8 @@ import type { AccessToken, EmailProof, LoginFailures, RefreshToken, Session, Use
 
 export interface UserTable {
   find(email: string): Promise<User | undefined>;
+  /** Returns the emails of all users in code point order. */
+  list(): Promise<string[]>;
   /** Returns false, and changes nothing, when the address has an account. */
   insert(user: User, now: number): Promise<boolean>;
   setPasswordHash(user: User): Promise<void>;
