@@ -56,7 +56,7 @@ export class RetryGate {
     this.#tokens = Math.min(BURST, this.#tokens + ((now - this.#countedAt) / 1_000) * RATE);
     this.#countedAt = now;
     // The sum of fractions may be slightly less than the token it stands for.
-    while (this.#tokens > 1 - 1e-6 && this.size > 0) {
+    while (this.#tokens > 1 - 1e-6) {
       const key = this.#turns.take(() => false);
       if (key === undefined) return;
       this.#tokens -= 1;

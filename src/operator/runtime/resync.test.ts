@@ -1,0 +1,71 @@
+import { expect, test } from "vitest";
+import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
+import { resync } from "./resync.ts";
+
+/** Runs a resync of these keys, and records what it requeues when. */
+function scene(everyMs: number, keys: string[]) {
+  const clock = new VirtualClock(0, 1);
+  const requeued: [string, number][] = [];
+  const stop = new AbortController();
+  const requeue = (key: string): void => void requeued.push([key, clock.monotonic()]);
+  const running = resync({ everyMs, keys: () => keys }, requeue, clock, stop.signal);
+  return { clock, requeued, stop, running, keys };
+}
+
+test("each round requeues every key once, spread evenly over it", async () => {
+  const { clock, requeued } = scene(4_000, ["a", "b"]);
+  await clock.advance(8_000);
+  expect(requeued).toEqual([
+    ["a", 2_000],
+    ["b", 4_000],
+    ["a", 6_000],
+    ["b", 8_000],
+  ]);
+});
+
+test("more keys than seconds in a round share a step", async () => {
+  const { clock, requeued } = scene(3_000, ["a", "b", "c", "d", "e", "f", "g"]);
+  await clock.advance(3_000);
+  expect(requeued).toEqual([
+    ["a", 1_000],
+    ["b", 1_000],
+    ["c", 2_000],
+    ["d", 2_000],
+    ["e", 3_000],
+    ["f", 3_000],
+    ["g", 3_000],
+  ]);
+});
+
+test("a round of less than a second is one step", async () => {
+  const { clock, requeued } = scene(500, ["a", "b"]);
+  await clock.advance(500);
+  expect(requeued).toEqual([
+    ["a", 500],
+    ["b", 500],
+  ]);
+});
+
+test("a key that appears during a round is requeued in the next, also when there was none before", async () => {
+  const { clock, requeued, keys } = scene(2_000, []);
+  await clock.advance(1_000);
+  keys.push("a");
+  await clock.advance(3_000);
+  expect(requeued).toEqual([["a", 4_000]]);
+});
+
+test("a resync of 0 ends immediately, without a timer", async () => {
+  const { clock, running } = scene(0, ["a"]);
+  await running;
+  expect(clock.pending).toBe(0);
+});
+
+test.each([[["a", "b"]], [[]]])("an aborted resync of %j requeues no further key and leaves no timer", async (keys) => {
+  const { clock, requeued, stop, running } = scene(4_000, keys);
+  await clock.advance(2_500);
+  const before = requeued.length;
+  stop.abort();
+  await running;
+  await clock.advance(10_000);
+  expect([requeued.length, clock.pending]).toEqual([before, 0]);
+});

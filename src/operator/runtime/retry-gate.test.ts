@@ -1,0 +1,83 @@
+import { expect, test } from "vitest";
+import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
+import { RetryGate } from "./retry-gate.ts";
+
+/** A gate and the keys that passed, with the time in milliseconds. */
+function scene() {
+  const clock = new VirtualClock(0, 1);
+  const passed: [string, number][] = [];
+  const gate = new RetryGate(clock, (key) => void passed.push([key, clock.monotonic()]));
+  const addMany = (group: string, count: number): void => {
+    for (let n = 0; n < count; n += 1) gate.add(group, `${group}${n}`);
+  };
+  return { clock, passed, gate, addMany };
+}
+
+test("100 keys pass immediately, and every further one 100 ms after the one before", async () => {
+  const { clock, passed, gate, addMany } = scene();
+  addMany("a", 103);
+  expect([passed.length, gate.size, clock.pending]).toEqual([100, 3, 1]);
+  await clock.advance(250);
+  expect(passed.slice(100)).toEqual([
+    ["a100", 100],
+    ["a101", 200],
+  ]);
+  await clock.advance(50);
+  expect([passed.length, gate.size, clock.pending]).toEqual([103, 0, 0]);
+});
+
+test("a quiet time admits 10 more keys per second, and never more than 100", async () => {
+  const { clock, passed, addMany } = scene();
+  addMany("a", 100);
+  await clock.advance(3_000);
+  addMany("b", 40);
+  expect(passed).toHaveLength(130);
+  await clock.advance(3_600_000);
+  expect(passed).toHaveLength(140);
+  addMany("c", 150);
+  expect(passed).toHaveLength(240);
+});
+
+test("groups take turns in front of the gate", async () => {
+  const { clock, passed, gate, addMany } = scene();
+  addMany("a", 103);
+  gate.add("b", "b0");
+  await clock.advance(400);
+  expect(passed.slice(100).map(([key]) => key)).toEqual(["a100", "b0", "a101", "a102"]);
+});
+
+test("a removed key does not pass, and the last one leaves no timer", async () => {
+  const { clock, passed, gate, addMany } = scene();
+  addMany("a", 102);
+  expect([gate.remove("a100"), gate.remove("a100"), gate.remove("a0")]).toEqual([true, false, false]);
+  expect([gate.size, clock.pending]).toEqual([1, 1]);
+  await clock.advance(100);
+  expect(passed.at(-1)).toEqual(["a101", 100]);
+  addMany("b", 1);
+  expect(gate.remove("b0")).toBe(true);
+  expect([gate.size, clock.pending]).toEqual([0, 0]);
+});
+
+test("a key that moves to another group passes once", async () => {
+  const { clock, passed, gate, addMany } = scene();
+  addMany("a", 101);
+  gate.add("b", "a100");
+  expect(gate.size).toBe(1);
+  await clock.advance(10_000);
+  expect(passed.filter(([key]) => key === "a100")).toHaveLength(1);
+});
+
+test("after clear no key passes, no timer is left, and the tokens used stay used", async () => {
+  const { clock, passed, gate, addMany } = scene();
+  addMany("a", 105);
+  gate.clear();
+  expect([gate.size, clock.pending]).toEqual([0, 0]);
+  await clock.advance(200);
+  addMany("b", 3);
+  await clock.advance(10_000);
+  expect(passed.slice(100)).toEqual([
+    ["b0", 200],
+    ["b1", 200],
+    ["b2", 300],
+  ]);
+});
