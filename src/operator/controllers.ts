@@ -4,6 +4,7 @@ import { type ConnectionListener, ConnectionRegistry } from "./controllers/conne
 import { recordCircuitEvent } from "./controllers/connection/record-circuit-event.ts";
 import { fileSource } from "./controllers/sync/file-source.ts";
 import { secretSource } from "./controllers/sync/secret-source.ts";
+import { ForcedSyncs } from "./controllers/sync/forced-syncs.ts";
 import { forgetTarget, readTargets, type WatchedTargets } from "./controllers/sync/read-targets.ts";
 import type { SourceKind } from "./controllers/sync/source-kind.ts";
 import { SyncReconciler } from "./controllers/sync/sync-reconciler.ts";
@@ -92,7 +93,9 @@ export class Controllers implements AsyncDisposable {
     const targets = new TargetRecords({ stores, clock, onUnseen: (key) => this.#sync.targetUnseen(key) });
     const writer = new TargetWriter({ api, targets, contentKey, clock });
     const onTargetWritten = (key: string): void => this.#sync.targetWritten(key);
-    const reconciler = new SyncReconciler({ ...options, kinds, connections: this.connections, targets, writer, onTargetWritten });
+    const forced = new ForcedSyncs(clock, (key) => this.#sync.forcedListEnded(key));
+    const parts = { kinds, connections: this.connections, targets, writer, forced, onTargetWritten };
+    const reconciler = new SyncReconciler({ ...options, ...parts });
     const onReferencesChange = (connection: string): void => this.#onReferencesChange(connection);
     this.#watchedTargets = { Secret: reflectors.targetSecrets, ConfigMap: reflectors.targetConfigMaps };
     const reconcile = async (key: string, signal: AbortSignal): Promise<ReconcileResult> => {

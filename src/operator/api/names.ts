@@ -22,6 +22,9 @@ export const ADOPT_ANNOTATION = "vaultsync.dev/adopt";
 /** On a resource: comma-separated `name@version` of suspicious or lower versions that a user accepts. */
 export const ACCEPT_ANNOTATION = "vaultsync.dev/accept";
 
+/** On a resource: any text; another one requests an immediate sync, and `status.lastForceSync` echoes it when that is done. */
+export const FORCE_SYNC_ANNOTATION = "vaultsync.dev/force-sync";
+
 /** On a VaultConnection: the number of removals that a user confirms. The operator deletes the annotation when it makes them. */
 export const CONFIRM_REMOVALS_ANNOTATION = "vaultsync.dev/confirm-removals";
 

@@ -25,6 +25,8 @@ export interface Report {
   readonly resolutions: readonly Resolution[] | undefined;
   /** `connectionId` of the connection that the resolutions are from. */
   readonly connection: string | undefined;
+  /** Value of vaultsync.dev/force-sync, if this reconcile was a forced sync. */
+  readonly forced: string | undefined;
   /** Time of the last response of the vault in milliseconds, while its lists are too old. */
   readonly staleSince: number | undefined;
 }
@@ -40,6 +42,7 @@ export function reportOf(readyCondition: ReadyCondition | undefined, changes: Pa
     versions: new Map(),
     resolutions: undefined,
     connection: undefined,
+    forced: undefined,
     staleSince: undefined,
     ...changes,
   };

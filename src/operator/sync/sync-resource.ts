@@ -33,6 +33,8 @@ export interface SyncResource {
   readonly policy: TargetPolicy;
   readonly whenRemoved: "Delete" | "Retain";
   readonly whenMissing: "Delete" | "Retain";
+  /** Value of the annotation vaultsync.dev/force-sync. */
+  readonly forceSync: string | undefined;
   /** `name@version` pairs that a user accepted (annotation vaultsync.dev/accept). */
   readonly accepted: ReadonlySet<string>;
 }

@@ -51,6 +51,7 @@ const anyReport: fc.Arbitrary<StatusInput> = fc.record({
   verified: fc.constantFrom(undefined, "1", "2"),
   changed: fc.boolean(),
   connection: fc.constantFrom(undefined, "one", "another"),
+  forced: fc.constantFrom(undefined, "1", "2"),
   now: fc.integer({ min: NOW, max: NOW + 10 * EXPIRY_NOTICE_MS }),
 });
 /** A status that results from arbitrary reconciles. */

@@ -36,6 +36,7 @@ function report(changes: Partial<StatusInput> = {}): StatusInput {
     verified: undefined,
     staleSince: undefined,
     connection: "connection",
+    forced: undefined,
     resolutions: [found()],
     versions: new Map([["a", 3]]),
     changed: false,

@@ -203,6 +203,7 @@ export function nextStatus(before: SyncStatus, input: StatusInput): object {
     connection: resolutions === undefined ? before.connection : input.connection,
     items: items ?? before.items,
     itemsOmitted: omitted === 0 ? undefined : omitted,
+    lastForceSync: input.forced ?? before.lastForceSync,
     syncedAt: synced ? timestamp : before.syncedAt,
   });
 }

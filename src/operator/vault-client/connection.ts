@@ -134,6 +134,8 @@ export interface Connection extends AsyncDisposable {
   setReferences(references: References): void;
   /** Lists again as soon as allowed: a second after the last list, and not before the delay after a failure ends. */
   pollSoon(): void;
+  /** Resolves after lists that are requested after this call. @throws the error of a list, or the reason of `signal` */
+  listAgain(signal: AbortSignal): Promise<void>;
   /** Reports new credentials: ends the backoff after rejected logins and lists immediately. */
   credentialsChanged(): void;
   /** Makes new sockets trust this PEM bundle (`undefined`: the public authorities) and lists immediately. */

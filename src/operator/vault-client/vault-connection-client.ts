@@ -87,6 +87,10 @@ export class VaultConnectionClient implements Connection {
     this.#mirror.soon();
   }
 
+  listAgain(signal: AbortSignal): Promise<void> {
+    return this.#mirror.listAll(signal);
+  }
+
   credentialsChanged(): void {
     this.#tokens.credentialsChanged();
     this.#mirror.retryNow();

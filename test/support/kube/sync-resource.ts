@@ -24,6 +24,7 @@ export function syncResource(items: readonly SyncItem[], changes: Partial<SyncRe
     policy: { creationPolicy: "Owner", labels: {}, annotations: {}, immutable: false },
     whenRemoved: "Delete",
     whenMissing: "Retain",
+    forceSync: undefined,
     accepted: new Set(),
     ...changes,
   };

@@ -1,5 +1,6 @@
 import type { OpenConnection } from "../../../src/operator/controllers/connection/connection-registry.ts";
 import { fileSource } from "../../../src/operator/controllers/sync/file-source.ts";
+import { ForcedSyncs } from "../../../src/operator/controllers/sync/forced-syncs.ts";
 import { secretSource } from "../../../src/operator/controllers/sync/secret-source.ts";
 import { SyncReconciler } from "../../../src/operator/controllers/sync/sync-reconciler.ts";
 import { targetMetadata } from "../../../src/operator/controllers/sync/target-metadata.ts";
@@ -153,6 +154,7 @@ export class SyncScene {
       connections: { get: (key) => this.#connections.get(key) ?? { state: "absent" } },
       targets,
       writer: new TargetWriter({ api, targets, contentKey, clock }),
+      forced: new ForcedSyncs(clock, () => undefined),
       onTargetWritten: () => undefined,
       api,
       events: { record: () => undefined },

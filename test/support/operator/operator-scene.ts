@@ -24,6 +24,8 @@ export class OperatorScene implements AsyncDisposable {
   metrics = new MetricsRegistry();
   /** Times of the requests to the API server, in monotonic milliseconds. */
   readonly requestedAt: number[] = [];
+  /** Requests about single resources and targets, each as `<verb> <plural> <name>`. */
+  readonly requests: string[] = [];
   readonly #vaults = new Map<string, SimulatedVault>();
   readonly #propagations = new Map<string, number[]>();
   #stop = new AbortController();
@@ -81,6 +83,7 @@ export class OperatorScene implements AsyncDisposable {
   resetMeasurements(): void {
     this.#propagations.clear();
     this.requestedAt.length = 0;
+    this.requests.length = 0;
     for (const vault of this.#vaults.values()) vault.listedAt.length = 0;
   }
 
@@ -156,8 +159,9 @@ export class OperatorScene implements AsyncDisposable {
 
   #network(): Network {
     return {
-      send: async ({ verb }, signal) => {
+      send: async ({ verb, resource, ref }, signal) => {
         this.requestedAt.push(this.clock.monotonic());
+        if (verb !== "list" && verb !== "watch") this.requests.push(`${verb} ${resource.plural} ${ref.name}`);
         if (this.#outage !== undefined) throw this.#outage;
         if (verb !== "watch") await this.clock.sleep(API_LATENCY_MS, signal);
       },

@@ -51,6 +51,10 @@ export class InMemoryConnection implements Connection {
 
   setReferences(..._references: readonly unknown[]): void {}
   pollSoon(): void {}
+  listAgain(..._request: readonly unknown[]): Promise<void> {
+    return Promise.resolve();
+  }
+
   credentialsChanged(): void {}
   updateCa(): void {}
 

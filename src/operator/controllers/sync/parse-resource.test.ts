@@ -29,6 +29,7 @@ test("parseResource applies the defaults of a VaultSecret", () => {
       policy: { creationPolicy: "Owner", labels: {}, annotations: {}, immutable: false },
       whenRemoved: "Delete",
       whenMissing: "Retain",
+      forceSync: undefined,
       accepted: new Set(),
     },
   });

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { ACCEPT_ANNOTATION } from "../../api/names.ts";
+import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../../api/names.ts";
 import { explainProblems } from "../../api/validation.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { SyncResource, TargetPolicy } from "../../sync/sync-resource.ts";
@@ -57,6 +57,7 @@ export function parseResource<S extends CommonSpec>(
     name: metadata.name,
     uid: metadata.uid ?? "",
     generation: metadata.generation ?? 0,
+    forceSync: metadata.annotations?.[FORCE_SYNC_ANNOTATION],
     accepted: accepted(object),
   };
   const parsed = schema.safeParse(object.spec);

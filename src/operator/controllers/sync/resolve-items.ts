@@ -2,7 +2,7 @@ import { findCondition } from "../../api/conditions.ts";
 import { type Remembered, type Resolution, resolveItem } from "../../sync/resolve.ts";
 import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import { earlierItem, type SyncStatus } from "../../sync/sync-status.ts";
-import { sourceId, type TargetState } from "../../sync/target.ts";
+import { sourceId, type TargetState, withoutClaims } from "../../sync/target.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
 import type { OpenConnection } from "../connection/connection-registry.ts";
 import type { SourceKind } from "./source-kind.ts";
@@ -66,3 +66,12 @@ export function deadlinesOf(connection: string, resolutions: readonly Resolution
 }
 
 const deadlineKey = ({ targetKey, source, owner = "" }: SyncItem): string => `${targetKey}\n${source}\n${owner}`;
+
+/** Returns the state of an edited target with the versions that the last status reported instead of those it claims. */
+export function withReported(resource: SyncResource, before: SyncStatus, state: TargetState): TargetState {
+  const items = new Map(resource.items.map((item) => [item.targetKey, item]));
+  return withoutClaims(state, (targetKey) => {
+    const item = items.get(targetKey);
+    return item && earlierItem(before, item)?.version;
+  });
+}

@@ -1,4 +1,4 @@
-import { ACCEPT_ANNOTATION } from "../../api/names.ts";
+import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../../api/names.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import type { Random } from "../../../lib/random.ts";
@@ -89,6 +89,11 @@ export class SyncController {
   /** Requeues the resources of a target whose write the watch has not shown. */
   targetUnseen(target: string): void {
     for (const key of this.references.ofTarget(target)) this.queue.add(key, "background");
+  }
+
+  /** Requeues a resource whose forced list has ended. */
+  forcedListEnded(key: string): void {
+    this.queue.add(key, "spec");
   }
 
   /** Requeues the resources that refer to a changed name of the vault, whose list arrived at `listedAt` (monotonic). */
@@ -200,6 +205,8 @@ function desiredStateChanged(before: KubeObject, now: KubeObject): boolean {
   return (
     before.metadata.uid !== now.metadata.uid ||
     before.metadata.generation !== now.metadata.generation ||
-    before.metadata.annotations?.[ACCEPT_ANNOTATION] !== now.metadata.annotations?.[ACCEPT_ANNOTATION]
+    [ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION].some(
+      (name) => before.metadata.annotations?.[name] !== now.metadata.annotations?.[name],
+    )
   );
 }

@@ -12,17 +12,18 @@ import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Report, reportOf, withUnreported } from "../../sync/report.ts";
 import type { Resolution } from "../../sync/resolve.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
-import { earlierItem, isVerifiedBy, nextStatus, readStatus, type SyncStatus, wasReady } from "../../sync/sync-status.ts";
-import { isOwnedBy, syncedVersions, type TargetState, targetState, withoutClaims } from "../../sync/target.ts";
+import { isVerifiedBy, nextStatus, readStatus, type SyncStatus } from "../../sync/sync-status.ts";
+import { isOwnedBy, syncedVersions, type TargetState, targetState } from "../../sync/target.ts";
 import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
 import { StatusWriter } from "../status/status-writer.ts";
 import type { CurrentTarget } from "./gather-content.ts";
+import { FORCED_LIST_MS, type ForcedSyncs, isForced } from "./forced-syncs.ts";
 import { nextWait } from "./next-wait.ts";
 import { recordEvents } from "./record-events.ts";
-import { type Deadlines, deadlinesOf, type ResolveInput, resolveItems } from "./resolve-items.ts";
+import { type Deadlines, deadlinesOf, type ResolveInput, resolveItems, withReported } from "./resolve-items.ts";
 import type { SourceKind } from "./source-kind.ts";
 import { parseSyncKey, type SyncKind } from "./sync-key.ts";
-import { DONE, type SyncResult, TARGET_WAIT_MS, targetChanged, waitFor } from "./sync-result.ts";
+import { awaitConnection, DONE, type SyncResult, TARGET_WAIT_MS, targetChanged, waitFor } from "./sync-result.ts";
 import { targetDescriptor } from "./target-metadata.ts";
 import type { TargetRecords } from "./target-records.ts";
 import type { TargetWriter } from "./target-writer.ts";
@@ -38,6 +39,7 @@ export interface SyncReconcilerOptions {
   readonly connections: Pick<ConnectionRegistry, "get">;
   readonly targets: TargetRecords;
   readonly writer: TargetWriter;
+  readonly forced: ForcedSyncs;
   /** Called after each write or deletion of a target. */
   readonly onTargetWritten: (key: string) => void;
   readonly api: KubeApi;
@@ -92,6 +94,7 @@ export class SyncReconciler {
   forget(key: string): void {
     this.#statuses[parseSyncKey(key).kind].forget(key);
     this.#memory.delete(key);
+    this.#options.forced.forget(key);
   }
 
   /** @throws when the reconcile is to be retried */
@@ -106,12 +109,15 @@ export class SyncReconciler {
     const context = { key, source, resource, before, memory: this.#memoryOf(key, resource.uid), signal };
     const { report, next } = parsed.ok ? await this.#sync(context) : reported(parsed.readyCondition);
     if (report === undefined) return next;
-    await this.#publish(context, object, report);
+    // A suspended resource is synced when it is resumed.
+    const forced = isForced(resource, before) && !resource.suspend ? resource.forceSync : undefined;
+    await this.#publish(context, object, { ...report, forced });
+    if (forced !== undefined) this.#options.forced.forget(key);
     return nextWait(next, report, this.#options.clock.now());
   }
 
   async #sync(context: SyncContext): Promise<SyncResult> {
-    const { source, resource, before } = context;
+    const { key, source, resource, before } = context;
     if (resource.suspend) return reported(notReady("Suspended", "spec.suspend is true: the target is left unchanged"));
     const access = this.#options.connections.get(`${resource.namespace}/${resource.connection}`);
     if (access.state === "opening") return { report: undefined, next: waitFor("connection") };
@@ -120,6 +126,9 @@ export class SyncReconciler {
       return { ...reported(notReady("ConnectionNotFound", message)), next: waitFor("connection") };
     }
     if (access.state === "invalid") return awaitConnection(resource, before, access.message);
+    if (isForced(resource, before) && !this.#options.forced.hasListed(key, resource, access.connection)) {
+      return { report: undefined, next: waitFor("connection", FORCED_LIST_MS) };
+    }
     const { snapshot, health } = access.connection;
     if (snapshot !== undefined && resource.items.every((item) => source.covers(snapshot, item))) {
       return this.#syncFromSnapshot(context, {
@@ -137,11 +146,11 @@ export class SyncReconciler {
 
   /** Gathers, decides and applies. A target that was edited is decided for again, without relying on its annotations. */
   async #syncFromSnapshot(context: SyncContext, input: ResolveInput): Promise<SyncResult> {
-    const { resource, signal } = context;
+    const { resource, before, signal } = context;
     let state = await this.#targetState(context);
     if (state === "deleting") return { report: undefined, next: waitFor("target", TARGET_WAIT_MS) };
     const corrupted = state.state === "owned" && state.annotationsCorrupted;
-    if (corrupted) state = withReported(context, state);
+    if (corrupted) state = withReported(resource, before, state);
     this.#trustStatus(context, state);
     let [decision, resolutions] = decideFor(input, state);
     const wait = this.#options.targets.repairWait(resource, state);
@@ -155,7 +164,7 @@ export class SyncReconciler {
     const current = await this.#options.writer.read(decision.plan, resource, state, signal);
     if (current === "changed") return targetChanged("the target was changed concurrently");
     if (current.object !== undefined && !current.trusted && !corrupted) {
-      state = withReported(context, state);
+      state = withReported(resource, before, state);
       [decision, resolutions] = decideFor(input, state);
     }
     context.memory.deadlines = deadlinesOf(input.access.id, resolutions);
@@ -212,6 +221,7 @@ export class SyncReconciler {
   /** After a restart, a target that has not changed since the status was written need not be read. */
   #trustStatus({ resource, before }: SyncContext, state: TargetState): void {
     const { targets } = this.#options;
+    if (isForced(resource, before)) return targets.distrust(resource);
     if (state.state !== "owned" || state.annotationsCorrupted || targets.isVerified(resource, state)) return;
     if (isVerifiedBy(before, resource, state.resourceVersion)) targets.markVerified(resource, state);
   }
@@ -273,22 +283,6 @@ interface Decided {
 function decideFor(input: ResolveInput, state: TargetState): [Decision, Resolution[]] {
   const resolutions = resolveItems(input, state);
   return [decide(input.resource, resolutions, state), resolutions];
-}
-
-/** Waits for a connection that cannot be used. A target that was in sync stays Ready. */
-function awaitConnection(resource: SyncResource, before: SyncStatus, why: string, staleSince?: number): SyncResult {
-  const message = `VaultConnection ${resource.connection} is not ready: ${why}`;
-  const readyCondition = wasReady(before, resource.generation) ? undefined : notReady("ConnectionNotReady", message);
-  return { report: reportOf(readyCondition, { staleSince }), next: waitFor("connection") };
-}
-
-/** Returns the state of an edited target with the versions that the last status reported instead of those it claims. */
-function withReported({ resource, before }: SyncContext, state: TargetState): TargetState {
-  const items = new Map(resource.items.map((item) => [item.targetKey, item]));
-  return withoutClaims(state, (targetKey) => {
-    const item = items.get(targetKey);
-    return item && earlierItem(before, item)?.version;
-  });
 }
 
 /** Reports whether the vault, for the first time, lacked an entry or version that its list shows. */

@@ -1,6 +1,8 @@
 import type { ReconcileResult, Wait } from "../../runtime/controller.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
-import type { Report } from "../../sync/report.ts";
+import { type Report, reportOf } from "../../sync/report.ts";
+import type { SyncResource } from "../../sync/sync-resource.ts";
+import { type SyncStatus, wasReady } from "../../sync/sync-status.ts";
 import type { Reason } from "../../api/reasons.ts";
 
 /** The result of one reconcile: what to report, and when to reconcile again. */
@@ -53,4 +55,11 @@ export function failed(report: Report, { condition, next }: Failure, hasTarget: 
   const { reason, message } = condition;
   const readyCondition = hasTarget ? undefined : condition;
   return { report: { ...report, readyCondition, reconciling: { reason, message } }, next };
+}
+
+/** Waits for a connection that cannot be used. A target that was in sync stays Ready. */
+export function awaitConnection(resource: SyncResource, before: SyncStatus, why: string, staleSince?: number): SyncResult {
+  const message = `VaultConnection ${resource.connection} is not ready: ${why}`;
+  const readyCondition = wasReady(before, resource.generation) ? undefined : notReady("ConnectionNotReady", message);
+  return { report: reportOf(readyCondition, { staleSince }), next: waitFor("connection") };
 }

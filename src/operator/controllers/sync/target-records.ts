@@ -106,6 +106,12 @@ export class TargetRecords {
     this.#record(resource).verified = { uid, resourceVersion, form: formOf(resource), keys };
   }
 
+  /** Makes the next reconcile read the content of the target. */
+  distrust(resource: SyncResource): void {
+    const record = this.#records.get(keyOfTarget(resource));
+    if (record !== undefined) record.verified = undefined;
+  }
+
   /** Reports whether the content of this state was found to match its annotations. */
   isVerified(resource: SyncResource, state: StateId): boolean {
     const verified = this.#records.get(keyOfTarget(resource))?.verified;

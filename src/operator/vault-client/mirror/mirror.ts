@@ -52,6 +52,11 @@ export class Mirror implements AsyncDisposable {
     return this.#snapshot;
   }
 
+  /** Resolves after lists of all kinds that are requested after this call. @throws the error of one */
+  async listAll(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#secrets.listAgain(signal), this.#files?.listAgain(signal)]);
+  }
+
   /** Lists again as soon as allowed. */
   soon(): void {
     this.#secrets.soon();
