@@ -167,9 +167,7 @@ export class WorkQueue {
     this.#deadlines.clear();
     this.#backoffs.clear();
     this.#gate.clear();
-    this.#later.clear();
     this.#retries.clear();
-    this.#dirty.clear();
     this.#ready.clear();
     this.#deliver();
   }
