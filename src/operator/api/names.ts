@@ -16,6 +16,9 @@ export const SOURCES_ANNOTATION = "vaultsync.dev/sources";
 /** On a target: JSON of the names of the labels and annotations that its resource requests. */
 export const METADATA_ANNOTATION = "vaultsync.dev/metadata";
 
+/** Domain of the annotations that resources with `creationPolicy: Merge` set on their target, one each: JSON of content, versions and sources. */
+export const MERGE_DOMAIN = "merge.vaultsync.dev";
+
 /** On an object that its owner hands over to a resource: `<kind>/<name>` of that resource. The first write removes it. */
 export const ADOPT_ANNOTATION = "vaultsync.dev/adopt";
 
@@ -33,5 +36,5 @@ export const HOSTS_ANNOTATION = "vaultsync.dev/hosts";
 /** Required type of a credentials Secret; a target must not have it. */
 export const CREDENTIALS_TYPE = "vaultsync.dev/credentials";
 
-/** Field manager of all writes of the operator. */
+/** Field manager of all writes of the operator; for merged keys, followed by `:<kind>/<name>` of the resource. */
 export const FIELD_MANAGER = "vaultsync";

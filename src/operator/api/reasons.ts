@@ -48,6 +48,9 @@ export const reasons = {
   TargetConflict: stalled(
     "Another object has the name of the target. Choose another target.name, delete that object, or hand it over with the annotation vaultsync.dev/adopt: <kind>/<name>.",
   ),
+  TargetMissing: transient(
+    "Create the object that creationPolicy Merge adds keys to. The operator checks every 30 s whether it exists.",
+  ),
   TargetForbidden: transient("Grant the operator's ServiceAccount the permission named in the message."),
   TargetImmutable: stalled("The target is immutable or has another type. Delete it; the operator recreates it."),
   TargetRejected: stalled("The API server or an admission policy rejected or changed the target. See the message."),

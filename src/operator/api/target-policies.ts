@@ -56,11 +56,12 @@ const labelValue = withRule(z.string().max(63), {
 });
 
 const creationPolicy = z
-  .enum(["Owner", "Orphan"])
+  .enum(["Owner", "Orphan", "Merge"])
   .optional()
   .describe(
     "Owner (the default): the operator creates the target, which is garbage-collected with this resource. " +
-      "Orphan: the operator creates the target, which stays when this resource is deleted or names another target.",
+      "Orphan: the operator creates the target, which stays when this resource is deleted or names another target. " +
+      "Merge: the operator adds its keys to an object of others, and never creates or deletes it, nor overwrites a key of others.",
   );
 
 const whenMissing = z
@@ -86,6 +87,18 @@ const immutable = z
     "If true, Kubernetes prevents every change of the content, also by the operator: a change of a source is reported as TargetImmutable " +
       "until the target is deleted and recreated. Defaults to false.",
   );
+
+/** Requires that a target with the policy `Merge` has none of `fields`, which belong to the owner of the object. */
+export function onlyKeysIfMerged<T extends z.ZodType<{ readonly creationPolicy?: string | undefined }>>(
+  target: T,
+  fields: readonly string[],
+): T {
+  return withRule(target, {
+    cel: `!(has(self.creationPolicy) && self.creationPolicy == 'Merge' && (${fields.map((field) => `has(self.${field})`).join(" || ")}))`,
+    message: `must not have ${fields.join(", ")} with creationPolicy Merge, which only adds keys to an object of others`,
+    check: (value) => value.creationPolicy !== "Merge" || fields.every((field) => !Object.hasOwn(value, field)),
+  });
+}
 
 /** Policies of the target, which every kind with a target has. */
 export const targetPolicies = {

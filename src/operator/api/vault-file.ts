@@ -12,7 +12,7 @@ import {
   vaultName,
   version,
 } from "./fields.ts";
-import { targetPolicies } from "./target-policies.ts";
+import { onlyKeysIfMerged, targetPolicies } from "./target-policies.ts";
 import { withRule } from "./validation.ts";
 
 const EXAMPLE = "{filename: app.conf}";
@@ -38,20 +38,18 @@ const files = withRule(nonEmpty(z.array(fileEntry).max(128).optional(), EXAMPLE)
   check: (entries) => new Set(entries?.map(keyOf)).size === (entries?.length ?? 0),
 });
 
+const target = z.object({
+  kind: z.enum(["ConfigMap", "Secret"]).describe("Kind of the target. Required, because it decides who may read the content."),
+  name: objectName("ConfigMap").optional().describe("Name of the target. Defaults to the name of this resource."),
+  ...targetPolicies,
+});
+
 export const vaultFileSpec = requireEntries(
   z.object({
     connectionRef,
     suspend,
     files: files.describe("Files of the vault to store in the target."),
-    target: z
-      .object({
-        kind: z
-          .enum(["ConfigMap", "Secret"])
-          .describe("Kind of the target. Required, because it decides who may read the content."),
-        name: objectName("ConfigMap").optional().describe("Name of the target. Defaults to the name of this resource."),
-        ...targetPolicies,
-      })
-      .describe("The ConfigMap or Secret to keep in sync."),
+    target: onlyKeysIfMerged(target, ["labels", "annotations", "immutable"]).describe("The ConfigMap or Secret to keep in sync."),
   }),
   "files",
   EXAMPLE,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { connectionRef, nonEmpty, objectKey, objectName, requireEntries, suspend, vaultName, version } from "./fields.ts";
-import { targetPolicies } from "./target-policies.ts";
+import { onlyKeysIfMerged, targetPolicies } from "./target-policies.ts";
 import { withRule } from "./validation.ts";
 
 /**
@@ -50,6 +50,12 @@ const distinctEntries = z
   })
   .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["secretKey"] });
 
+const target = z.object({
+  name: objectName("Secret").optional().describe("Name of the Secret. Defaults to the name of this resource."),
+  type: targetType.optional().describe("Type of the Secret. Defaults to Opaque."),
+  ...targetPolicies,
+});
+
 export const vaultSecretSpec = requireEntries(
   z.object({
     connectionRef,
@@ -57,12 +63,7 @@ export const vaultSecretSpec = requireEntries(
     data: nonEmpty(distinctEntries, EXAMPLE).describe(
       "Keys of the target, each with the secret of the vault that it is read from.",
     ),
-    target: z
-      .object({
-        name: objectName("Secret").optional().describe("Name of the Secret. Defaults to the name of this resource."),
-        type: targetType.optional().describe("Type of the Secret. Defaults to Opaque."),
-        ...targetPolicies,
-      })
+    target: onlyKeysIfMerged(target, ["type", "labels", "annotations", "immutable"])
       .optional()
       .describe("The Secret to keep in sync."),
   }),

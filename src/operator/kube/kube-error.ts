@@ -42,6 +42,8 @@ export type KubeErrorKind =
 export interface KubeErrorCause {
   readonly field: string;
   readonly reason: string;
+  /** The field manager that owns the field, for the reason `FieldManagerConflict`. */
+  readonly manager?: string | undefined;
 }
 
 export interface KubeErrorDetails {

@@ -1,6 +1,6 @@
 import { ADOPT_ANNOTATION } from "../api/names.ts";
 import type { Candidate, Resolution } from "./resolve.ts";
-import type { SyncItem, SyncResource } from "./sync-resource.ts";
+import { isMerged, type SyncItem, type SyncResource } from "./sync-resource.ts";
 import { ownerName, type SyncedKey, sourceId, type TargetState } from "./target.ts";
 import { notReady, type ReadyCondition, readyConditionOf } from "./ready-condition.ts";
 
@@ -107,6 +107,12 @@ export function targetConflict(resource: SyncResource, holder: string | undefine
   return notReady("TargetConflict", `the ${kind} ${name} already exists and ${why}`);
 }
 
+const targetMissing = ({ target }: SyncResource): ReadyCondition =>
+  notReady(
+    "TargetMissing",
+    `the ${target.kind} ${target.name} does not exist, and creationPolicy Merge only adds keys to an object of others: create it, or change spec.target`,
+  );
+
 /** Returns the condition that prevents any write of the target, whatever the state of its items. */
 function obstacle(resource: SyncResource, resolutions: readonly Resolution[], target: TargetState): ReadyCondition | undefined {
   const missing = missingKeys(resource, resource.items);
@@ -117,6 +123,7 @@ function obstacle(resource: SyncResource, resolutions: readonly Resolution[], ta
     );
   }
   if (target.state === "foreign") return targetConflict(resource, target.owner);
+  if (target.state === "absent" && isMerged(resource)) return targetMissing(resource);
   const bytes = listedBytes(resolutions);
   return bytes !== undefined && bytes > MAX_TARGET_BYTES ? tooLarge(bytes) : undefined;
 }
@@ -136,6 +143,9 @@ export function decide(resource: SyncResource, resolutions: readonly Resolution[
   if (entries.length === 0) {
     const allDropped = resolutions.length > 0 && resolutions.every(isDropped);
     if (target.state !== "owned" || !allDropped) return { plan: { action: "keep" }, readyCondition };
+    if (isMerged(resource)) {
+      return { plan: synced.size === 0 ? { action: "keep" } : { action: "write", entries }, readyCondition };
+    }
     return { plan: { action: "delete", uid: target.uid, resourceVersion: target.resourceVersion }, readyCondition };
   }
   // The API server would reject a Secret without a key that its type requires: keep it until the key is back, or all keys are

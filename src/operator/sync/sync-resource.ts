@@ -12,7 +12,7 @@ export type TargetKind = "Secret" | "ConfigMap";
 
 /** Properties of a target in addition to its content. */
 export interface TargetPolicy {
-  readonly creationPolicy: "Owner" | "Orphan";
+  readonly creationPolicy: "Owner" | "Orphan" | "Merge";
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly immutable: boolean;
@@ -38,6 +38,9 @@ export interface SyncResource {
   /** `name@version` pairs that a user accepted (annotation vaultsync.dev/accept). */
   readonly accepted: ReadonlySet<string>;
 }
+
+/** Reports whether the target belongs to others, and the resource only adds keys to it. */
+export const isMerged = ({ policy }: Pick<SyncResource, "policy">): boolean => policy.creationPolicy === "Merge";
 
 /** Reports whether a user accepted this version of the source of an item. */
 export function isAccepted(resource: SyncResource, item: SyncItem, version: number): boolean {

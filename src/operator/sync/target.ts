@@ -9,7 +9,8 @@ import {
   VERSIONS_ANNOTATION,
 } from "../api/names.ts";
 import { hasManagedMetadata } from "./managed-metadata.ts";
-import type { SyncResource } from "./sync-resource.ts";
+import { parseClaims } from "./merged-claims.ts";
+import { isMerged, type SyncResource } from "./sync-resource.ts";
 import { isObject } from "../../lib/is-object.ts";
 
 /** The metadata of an existing object that has the name of the target, as far as it concerns ownership and content. */
@@ -172,9 +173,21 @@ export function withoutClaims(state: TargetState, reported: (targetKey: string) 
   return { ...state, synced: new Map(synced), annotationsCorrupted: true };
 }
 
+/** Returns the state of an object that the resource merges keys into: a part of it is owned, unless it is a target as a whole. */
+function mergedState(resource: SyncResource, metadata: TargetMetadata): TargetState {
+  const { uid, resourceVersion, annotations, labels } = metadata;
+  if (labels[MANAGED_BY_LABEL] === MANAGED_BY && annotations[OWNER_ANNOTATION] !== undefined) {
+    return { state: "foreign", owner: annotations[OWNER_ANNOTATION] };
+  }
+  const claims = parseClaims(resource, annotations);
+  const content = claims[CONTENT_ANNOTATION];
+  return { state: "owned", uid, resourceVersion, content, hasMetadata: true, ...syncedKeys(claims) };
+}
+
 /** Returns the state of a target from its metadata; `undefined` means that no such object exists. */
 export function targetState(resource: SyncResource, metadata: TargetMetadata | undefined): TargetState {
   if (metadata === undefined) return { state: "absent" };
+  if (isMerged(resource)) return mergedState(resource, metadata);
   if (!isOwnedBy(resource, metadata) && !isAdopted(resource, metadata))
     return { state: "foreign", owner: metadata.annotations[OWNER_ANNOTATION] };
   return {

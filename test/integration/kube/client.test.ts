@@ -112,14 +112,14 @@ test("deleting with another uid or resourceVersion is a Conflict", async () => {
 
 test("apply owns its keys only, needs force for those of others, and removes its own", async () => {
   const mine = secret({ data: { mine: base64("1"), later: base64("gone") } });
-  await client.apply(SECRETS, mine, forever);
+  await client.apply(SECRETS, mine, {}, forever);
   await using other = await connect(controlPlane.kubeconfigPath, { fieldManager: "someone" });
-  await other.apply(SECRETS, { ...mine, data: { theirs: base64("2") } }, forever);
+  await other.apply(SECRETS, { ...mine, data: { theirs: base64("2") } }, {}, forever);
   const grab = { ...mine, data: { mine: base64("1"), theirs: base64("3") } };
-  const conflict = await failure(client.apply(SECRETS, grab, forever));
+  const conflict = await failure(client.apply(SECRETS, grab, {}, forever));
   expect(conflict.kind).toBe("Conflict");
-  expect(conflict.causes).toEqual([{ field: ".data.theirs", reason: "FieldManagerConflict" }]);
-  const applied = await client.apply(SECRETS, { ...mine, data: { mine: base64("1") } }, forever);
+  expect(conflict.causes).toEqual([{ field: ".data.theirs", reason: "FieldManagerConflict", manager: "someone" }]);
+  const applied = await client.apply(SECRETS, { ...mine, data: { mine: base64("1") } }, {}, forever);
   expect(applied["data"]).toEqual({ mine: base64("1"), theirs: base64("2") });
 });
 

@@ -119,6 +119,12 @@ const secrets: readonly Case[] = [
   ]),
   ["an unknown creationPolicy", secret({ target: { creationPolicy: "None" } }), rejectedBySchema("Owner")],
   ["every policy of a target", secret({ target: { creationPolicy: "Orphan", immutable: true, labels, annotations: labels } })],
+  ["a target with Merge", secret({ target: { name: "app", creationPolicy: "Merge", whenRemoved: "Retain" } })],
+  ...[{ type: "Opaque" }, { labels: {} }, { annotations: {} }, { immutable: false }].map((bad): Case => [
+    `a target with Merge and ${Object.keys(bad).join()}`,
+    secret({ target: { creationPolicy: "Merge", ...bad } }),
+    rejectedByRule("with creationPolicy Merge, which only adds keys"),
+  ]),
   ["16 labels", secret({ target: { labels: entries(16) } })],
   ["17 labels", secret({ target: { labels: entries(17) } }), rejectedBySchema("at most 16 entries")],
   ["a label value with a space", secret({ target: { labels: { team: "a b" } } }), rejectedByRule("must consist of letters")],
@@ -153,6 +159,12 @@ const secrets: readonly Case[] = [
 
 const files: readonly Case[] = [
   ["a minimal spec", file({})],
+  ["a target with Merge", file({ target: { kind: "Secret", creationPolicy: "Merge" } })],
+  [
+    "a target with Merge and labels",
+    file({ target: { kind: "Secret", creationPolicy: "Merge", labels: {} } }),
+    rejectedByRule("with creationPolicy Merge, which only adds keys"),
+  ],
   ["a Secret as target", file({ target: { kind: "Secret", name: "web", whenRemoved: "Retain" } })],
   ["a missing target kind", file({ target: { name: "web" } }), rejectedBySchema("ConfigMap")],
   ["an unknown target kind", file({ target: { kind: "Deployment" } }), rejectedBySchema("ConfigMap")],

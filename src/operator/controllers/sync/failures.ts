@@ -67,12 +67,24 @@ const remedyOf = ({ policy }: SyncResource): string =>
     ? "target.immutable is true; delete it, and the operator recreates it with the current content. To follow the vault, unset target.immutable before"
     : "delete it; the operator recreates it";
 
+/** Returns the failure for keys of other field managers; `undefined` for a concurrent change. */
+function conflictOver({ causes }: KubeError, { target }: SyncResource): Failure | undefined {
+  const owned = causes.filter(({ manager }) => manager !== undefined);
+  if (owned.length === 0) return undefined;
+  const keys = owned.slice(0, 3).map(({ field, manager }) => `${field.replace(/^[.](data|binaryData)[.]/, "")} (${manager})`);
+  const more = owned.length > keys.length ? ` and ${owned.length - keys.length} more` : "";
+  const message = `the ${target.kind} ${target.name} has keys that belong to other field managers: ${keys.join(", ")}${more}. Remove them there, or choose other keys`;
+  return lasting("TargetConflict", message, DONE);
+}
+
 /** Maps an error of the API server while writing a target; `undefined` if the caller has to handle it. */
 export function writeFailure(error: unknown, resource: SyncResource): Failure | undefined {
   if (!isKubeError(error)) return undefined;
   const target = `the ${resource.target.kind} ${resource.target.name}`;
   const later = waitFor("time", SLOW_RETRY_MS);
   switch (error.kind) {
+    case "Conflict":
+      return conflictOver(error, resource);
     case "Invalid":
       if (isTooLong(error)) return tooLargeFor(target);
       return isImmutable(error)

@@ -4,7 +4,7 @@ import { type DesiredState, parseResource, policiesOf } from "./parse-resource.t
 import type { SourceKind } from "./source-kind.ts";
 
 function desiredState(spec: VaultFileSpec, name: string): DesiredState {
-  const { kind } = spec.target;
+  const { kind, creationPolicy } = spec.target;
   return {
     items: (spec.files ?? []).map((file) => ({
       targetKey: file.key ?? file.filename,
@@ -12,7 +12,11 @@ function desiredState(spec: VaultFileSpec, name: string): DesiredState {
       owner: undefined,
       version: file.version ?? "latest",
     })),
-    target: { kind, name: spec.target.name ?? name, type: kind === "Secret" ? "Opaque" : undefined },
+    target: {
+      kind,
+      name: spec.target.name ?? name,
+      type: kind === "Secret" && creationPolicy !== "Merge" ? "Opaque" : undefined,
+    },
     ...policiesOf(spec.target),
   };
 }

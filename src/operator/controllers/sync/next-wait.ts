@@ -18,7 +18,8 @@ export function nextWait(next: ReconcileResult, { readyCondition, resolutions }:
     waits.push({ for: "time", atMostMs: resolution.candidate.expiresAt - EXPIRY_NOTICE_MS - now });
   }
   // The watch does not show an object without the operator's label.
-  if (readyCondition?.reason === "TargetConflict") waits.push({ for: "target", atMostMs: TARGET_WAIT_MS });
+  if (readyCondition?.reason === "TargetConflict" || readyCondition?.reason === "TargetMissing")
+    waits.push({ for: "target", atMostMs: TARGET_WAIT_MS });
   if (next.wait !== undefined) waits.push(next.wait);
   const [shortest] = waits
     .filter(({ atMostMs }) => atMostMs > 0 && Number.isFinite(atMostMs))

@@ -18,6 +18,7 @@ import {
 } from "../../kube/resource.ts";
 import { byKey, type Content, renderContent } from "../../sync/content.ts";
 import { formatManagedNames, managedNames } from "../../sync/managed-metadata.ts";
+import { formatClaims, mergeAnnotation } from "../../sync/merged-claims.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import { type SyncedKey, ownerName, formatSource } from "../../sync/target.ts";
 
@@ -114,6 +115,16 @@ export function renderTarget(rendering: Rendering, current: ObjectMeta | undefin
     ...(policy.immutable && { immutable: true }),
     ...renderContent(kind, content),
   };
+}
+
+/** Returns what a resource applies to an object of others: its keys, and an annotation about them; nothing to remove all of them. */
+export function renderMerge(rendering: Rendering, uid: string): KubeObject {
+  const { resource, content } = rendering;
+  const { kind, name } = resource.target;
+  const fields = Object.entries(renderContent(kind, content)).filter(([, values]) => Object.keys(values).length > 0);
+  const own = content.size === 0 ? {} : { annotations: { [mergeAnnotation(resource)]: formatClaims(annotations(rendering)) } };
+  const metadata = { name, namespace: resource.namespace, uid, ...own };
+  return { apiVersion: "v1", kind, metadata, ...Object.fromEntries(fields) };
 }
 
 /**

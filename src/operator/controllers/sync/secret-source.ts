@@ -12,7 +12,11 @@ function desiredState(spec: VaultSecretSpec, name: string): DesiredState {
       owner: remoteRef.owner,
       version: remoteRef.version ?? "latest",
     })),
-    target: { kind: "Secret", name: spec.target?.name ?? name, type: spec.target?.type ?? "Opaque" },
+    target: {
+      kind: "Secret",
+      name: spec.target?.name ?? name,
+      type: spec.target?.type ?? (spec.target?.creationPolicy === "Merge" ? undefined : "Opaque"),
+    },
     ...policiesOf(spec.target),
   };
 }

@@ -14,7 +14,7 @@ import type { RemovalFacts } from "../connection/removals.ts";
 import { ReferenceIndex, type References } from "./reference-index.ts";
 import { parseSyncKey, SYNC_KINDS, syncKey, type SyncKind } from "./sync-key.ts";
 import type { SyncedKind, SyncReconciler } from "./sync-reconciler.ts";
-import { targetKey, type TargetRecords } from "./target-records.ts";
+import { keyOfTarget, targetKey, type TargetRecords } from "./target-records.ts";
 
 export interface SyncControllerOptions {
   readonly kinds: Readonly<Record<SyncKind, SyncedKind>>;
@@ -169,12 +169,12 @@ export class SyncController {
   #referencesOf(kind: SyncKind, object: KubeObject): References | undefined {
     const parsed = this.#options.kinds[kind].source.parse(object);
     if (!parsed.ok) return undefined;
-    const { namespace, connection, items, target } = parsed.resource;
+    const { namespace, connection, items } = parsed.resource;
     return {
       kind,
       connection: `${namespace}/${connection}`,
       sources: items.map((item) => item.source),
-      target: targetKey(target.kind, `${namespace}/${target.name}`),
+      target: keyOfTarget(parsed.resource),
     };
   }
 

@@ -11,20 +11,20 @@ import { decide, type Decision, targetConflict } from "../../sync/decide.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Report, reportOf, withUnreported } from "../../sync/report.ts";
 import type { Resolution } from "../../sync/resolve.ts";
-import type { SyncResource } from "../../sync/sync-resource.ts";
+import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import { isVerifiedBy, nextStatus, readStatus, type SyncStatus } from "../../sync/sync-status.ts";
 import { isOwnedBy, syncedVersions, type TargetState, targetState } from "../../sync/target.ts";
 import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
 import { StatusWriter } from "../status/status-writer.ts";
 import type { CurrentTarget } from "./gather-content.ts";
 import { FORCED_LIST_MS, type ForcedSyncs, isForced } from "./forced-syncs.ts";
+import { lookUpTarget } from "./look-up-target.ts";
 import { nextWait } from "./next-wait.ts";
 import { recordEvents } from "./record-events.ts";
 import { type Deadlines, deadlinesOf, type ResolveInput, resolveItems, withReported } from "./resolve-items.ts";
 import type { SourceKind } from "./source-kind.ts";
 import { parseSyncKey, type SyncKind } from "./sync-key.ts";
 import { awaitConnection, DONE, type SyncResult, TARGET_WAIT_MS, targetChanged, waitFor } from "./sync-result.ts";
-import { targetDescriptor } from "./target-metadata.ts";
 import type { TargetRecords } from "./target-records.ts";
 import type { TargetWriter } from "./target-writer.ts";
 
@@ -191,7 +191,9 @@ export class SyncReconciler {
       }
       if (report.verified !== undefined) await this.#removeFormerTarget(context);
       if (showsOutdatedList(report, decision, before)) access.connection.pollSoon();
-      return result;
+      const { next } = result;
+      const isIdle = next.outcome === "done" && next.wait === undefined;
+      return isMerged(resource) && isIdle ? { report, next: waitFor("target") } : result;
     } catch (error) {
       if (isKubeError(error, "AlreadyExists")) return this.#resolveNameConflict(context, reportOf(undefined, facts));
       if (isKubeError(error, "NamespaceTerminating")) return { report: undefined, next: waitFor("namespace") };
@@ -202,7 +204,7 @@ export class SyncReconciler {
 
   /** The watch shows only objects with the operator's label; an object without it is found when creating the target fails. */
   async #resolveNameConflict({ resource, signal }: SyncContext, report: Report): Promise<SyncResult> {
-    const state = await this.#lookUpTarget(resource, signal);
+    const state = await lookUpTarget(this.#options, resource, signal);
     if (state === "deleting" || state.state !== "foreign") return targetChanged("the target was created concurrently");
     return { report: { ...report, readyCondition: targetConflict(resource, state.owner) }, next: DONE };
   }
@@ -227,26 +229,13 @@ export class SyncReconciler {
   }
 
   async #targetState({ resource, before, signal }: SyncContext): Promise<TargetState | "deleting"> {
+    // No watch shows an object of others.
+    if (isMerged(resource)) return lookUpTarget(this.#options, resource, signal);
     const watched = this.#options.targets.metadata(resource);
     const hadConflict = findCondition(before.conditions, "Ready")?.reason === "TargetConflict";
-    if (watched === undefined && hadConflict) return this.#lookUpTarget(resource, signal);
+    if (watched === undefined && hadConflict) return lookUpTarget(this.#options, resource, signal);
     if (watched?.deleting === true && isOwnedBy(resource, watched)) return "deleting";
     return targetState(resource, watched);
-  }
-
-  /** Reads the target from the API server instead of the watch. */
-  async #lookUpTarget(resource: SyncResource, signal: AbortSignal): Promise<TargetState | "deleting"> {
-    const { api, targets } = this.#options;
-    const { kind, name } = resource.target;
-    try {
-      const object = await api.getMetadata(targetDescriptor[kind], { namespace: resource.namespace, name }, signal);
-      targets.recordRead(resource, object);
-    } catch (error) {
-      if (!isKubeError(error, "NotFound")) throw error;
-      targets.recordAbsence(resource);
-    }
-    const metadata = targets.metadata(resource);
-    return metadata?.deleting === true ? "deleting" : targetState(resource, metadata);
   }
 
   /** Writes the status, records the events, and logs a write. */

@@ -2,6 +2,7 @@ import {
   ADOPT_ANNOTATION,
   CONTENT_ANNOTATION,
   MANAGED_BY_LABEL,
+  MERGE_DOMAIN,
   METADATA_ANNOTATION,
   OWNER_ANNOTATION,
   SOURCES_ANNOTATION,
@@ -15,7 +16,8 @@ import type { TargetMetadata } from "../../sync/target.ts";
 export const targetDescriptor: Readonly<Record<TargetKind, ResourceDescriptor>> = { Secret: SECRETS, ConfigMap: CONFIG_MAPS };
 
 function only(names: readonly string[], from: Readonly<Record<string, string>> | undefined): Record<string, string> {
-  return Object.fromEntries(Object.entries(from ?? {}).filter(([name]) => names.includes(name)));
+  const isKept = (name: string): boolean => names.includes(name) || name.startsWith(`${MERGE_DOMAIN}/`);
+  return Object.fromEntries(Object.entries(from ?? {}).filter(([name]) => isKept(name)));
 }
 
 const OWN_ANNOTATIONS = [

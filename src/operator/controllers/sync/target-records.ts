@@ -2,7 +2,7 @@ import type { Clock } from "../../../lib/clock.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { ReadonlyStore, StoreChange } from "../../kube/cache/object-store.ts";
 import type { KeyState } from "../../sync/review-content.ts";
-import type { SyncResource, TargetKind } from "../../sync/sync-resource.ts";
+import { isMerged, type SyncResource, type TargetKind } from "../../sync/sync-resource.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import type { TargetMetadata, TargetState } from "../../sync/target.ts";
 import { isAheadOfWatch, type OwnWrite, WATCH_LAG_MS } from "../status/own-writes.ts";
@@ -14,9 +14,17 @@ export function targetKey(kind: TargetKind, key: string): string {
   return `${kind}/${key}`;
 }
 
-const keyOfTarget = ({ namespace, target }: SyncResource): string => targetKey(target.kind, `${namespace}/${target.name}`);
+/**
+ * Returns the key of the target of a resource. Resources that merge into one object each have a key of their own: what is known about
+ * the keys of one says nothing about those of another.
+ */
+export function keyOfTarget(resource: SyncResource): string {
+  const { kind, name, namespace, target } = resource;
+  const object = targetKey(target.kind, `${namespace}/${target.name}`);
+  return isMerged(resource) ? `${object} ${kind}/${name}` : object;
+}
 
-/** What the spec requests of a target in addition to its content and metadata. */
+/** Identifies the properties of a target that are neither content nor metadata. */
 const formOf = ({ target, policy }: SyncResource): string => `${target.type} ${policy.immutable}`;
 
 interface StateId {
@@ -26,7 +34,7 @@ interface StateId {
 
 type Keys = ReadonlyMap<string, KeyState>;
 
-/** What this process knows about one target in addition to the watch: identities and digests, never content. */
+/** Knowledge of this process about one target in addition to the watch: identities and digests, never content. */
 interface TargetRecord {
   /** The last write that the watch has not shown yet. */
   ownWrite?: OwnWrite<TargetMetadata> | undefined;
@@ -172,6 +180,8 @@ export class TargetRecords {
   }
 
   #recordOwn(resource: SyncResource, write: { readonly wrote: TargetMetadata } | { readonly deletedUid: string }): void {
+    // No watch shows it.
+    if (isMerged(resource)) return;
     const key = keyOfTarget(resource);
     const at = this.#options.clock.monotonic();
     this.#record(resource).ownWrite = { at, ...write };

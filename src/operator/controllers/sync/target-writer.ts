@@ -7,11 +7,12 @@ import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
 import { bytesDigest, contentDigest, readContent } from "../../sync/content.ts";
 import { type Entry, MAX_TARGET_BYTES, type Plan, tooLarge } from "../../sync/decide.ts";
 import type { Report } from "../../sync/report.ts";
-import type { SyncResource } from "../../sync/sync-resource.ts";
+import { mergeManager } from "../../sync/merged-claims.ts";
+import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import { type SyncedKey, type TargetState, targetState } from "../../sync/target.ts";
 import { writeFailure } from "./failures.ts";
 import { type CurrentTarget, gatherContent, type GatheredKey, NO_TARGET } from "./gather-content.ts";
-import { renderPatch, renderTarget, type Rendering } from "./render-target.ts";
+import { renderMerge, renderPatch, renderTarget, type Rendering } from "./render-target.ts";
 import { calmDelay, isContested, repairDelay } from "./repairs.ts";
 import { DONE, failed, type SyncResult, waitFor } from "./sync-result.ts";
 import { targetDescriptor, targetMetadata } from "./target-metadata.ts";
@@ -64,7 +65,8 @@ export class TargetWriter {
     const { api, targets } = this.#options;
     if (state.state !== "owned" || action === "keep" || action === "delete") return NO_TARGET;
     const keys = targets.verifiedKeys(resource);
-    const isKnown = action === "verify" || (action === "write" && state.hasMetadata && keys !== undefined);
+    const isPatched = action === "write" && state.hasMetadata && keys !== undefined && !isMerged(resource);
+    const isKnown = action === "verify" || isPatched;
     if (isKnown && targets.isVerified(resource, state)) return { ...NO_TARGET, keys: keys ?? NO_TARGET.keys, trusted: true };
     const { kind, name } = resource.target;
     const object = await api
@@ -180,7 +182,7 @@ export class TargetWriter {
   #rendering({ resource, owner }: PlanContext, keys: readonly GatheredKey[]): Rendering {
     const synced = new Map(keys.map(({ targetKey, state }) => [targetKey, state.synced]));
     const digests = new Map(keys.map(({ targetKey, state }) => [targetKey, state]));
-    const type = resource.target.kind === "Secret" ? (resource.target.type ?? "Opaque") : undefined;
+    const type = isMerged(resource) || resource.target.kind !== "Secret" ? undefined : (resource.target.type ?? "Opaque");
     const digest = contentDigest(this.#options.contentKey, { type, keys: digests, synced });
     const content = new Map(keys.flatMap(({ targetKey, bytes }) => (bytes === undefined ? [] : [[targetKey, bytes] as const])));
     return { resource, owner, content, digest, synced };
@@ -190,6 +192,9 @@ export class TargetWriter {
   #send(rendering: Rendering, { state, current, resource, signal }: PlanContext): Promise<KubeObject> {
     const { api } = this.#options;
     const descriptor = targetDescriptor[resource.target.kind];
+    if (isMerged(resource) && state.state === "owned") {
+      return api.apply(descriptor, renderMerge(rendering, state.uid), { fieldManager: mergeManager(resource) }, signal);
+    }
     if (state.state !== "owned") return api.create(descriptor, renderTarget(rendering, undefined), signal);
     return api.replace(descriptor, renderTarget(rendering, current.object?.metadata), signal);
   }
@@ -211,9 +216,11 @@ export class TargetWriter {
   /** Returns what an object of the API server contains, and whether it is what the operator wrote. */
   #read(resource: SyncResource, state: OwnedTarget, object: KubeObject): CurrentTarget {
     const { targets, contentKey } = this.#options;
-    const content = readContent(resource.target.kind, object);
+    const merged = isMerged(resource);
+    const all = readContent(resource.target.kind, object);
+    const content = merged ? new Map([...all].filter(([key]) => state.synced.has(key))) : all;
     const digests = new Map([...content].map(([key, bytes]) => [key, bytesDigest(contentKey, bytes)]));
-    const type = typeof object.type === "string" ? object.type : undefined;
+    const type = typeof object.type === "string" && !merged ? object.type : undefined;
     const digest = contentDigest(contentKey, { type, keys: digests, synced: state.synced });
     const trusted = digest === state.content && !state.annotationsCorrupted;
     const claimOf = (key: string): SyncedKey => (trusted ? state.synced.get(key) : undefined) ?? NO_CLAIM;
@@ -224,6 +231,7 @@ export class TargetWriter {
 
   /** Reports whether the API server stored what was sent: admission may have changed it. */
   #isAsSent(rendering: Rendering, { resource }: PlanContext, written: KubeObject): boolean {
+    if (isMerged(resource) && rendering.content.size === 0) return true;
     const state = targetState(resource, targetMetadata(written));
     if (state.state !== "owned" || state.content !== rendering.digest || !state.hasMetadata) return false;
     return this.#read(resource, state, written).trusted && hasRequiredMetadata(resource, written);
@@ -232,6 +240,7 @@ export class TargetWriter {
 
 /** Reports whether everything that a patch does not contain is known to be right. */
 function isPatchable({ resource, state, current }: PlanContext): boolean {
+  if (isMerged(resource)) return false;
   const hasMetadata = current.object === undefined || hasRequiredMetadata(resource, current.object);
   return state.state === "owned" && state.hasMetadata && current.trusted && hasMetadata;
 }
@@ -240,7 +249,9 @@ function isPatchable({ resource, state, current }: PlanContext): boolean {
  * Reports whether the watch can see the object (it selects by label), whether its type, which cannot be changed, is the requested
  * one, and whether it is immutable if it should be.
  */
-function hasRequiredMetadata({ target, policy }: SyncResource, object: KubeObject): boolean {
+function hasRequiredMetadata(resource: SyncResource, object: KubeObject): boolean {
+  if (isMerged(resource)) return true;
+  const { target, policy } = resource;
   const hasType = target.kind !== "Secret" || object.type === (target.type ?? "Opaque");
   const isImmutable = object.immutable === true || !policy.immutable;
   return hasType && isImmutable && object.metadata.labels?.[MANAGED_BY_LABEL] === MANAGED_BY;

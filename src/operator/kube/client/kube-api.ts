@@ -50,6 +50,11 @@ export interface DeleteOptions {
   readonly propagationPolicy?: "Background" | "Foreground" | "Orphan";
 }
 
+export interface ApplyOptions {
+  /** Owner of the fields, at most 128 characters; by default the manager of all writes of the client. */
+  readonly fieldManager?: string | undefined;
+}
+
 /**
  * The port to the API server (docs/design/engine.md#ports). Its one real implementation is `KubeClient`.
  *
@@ -82,10 +87,10 @@ export interface KubeApi {
    */
   patch(resource: ResourceDescriptor, ref: StateRef, patch: MergePatch, signal: AbortSignal): Promise<KubeObject>;
   /**
-   * Applies exactly the fields in `object` on the server, under the client's field manager; creates the object if it does not
-   * exist. A field of another manager is a `Conflict`, never taken over.
+   * Applies exactly the fields in `object` on the server; creates the object if it does not exist, unless it has a uid. A field of
+   * another manager is a `Conflict` whose causes name it, never taken over.
    */
-  apply(resource: ResourceDescriptor, object: KubeObject, signal: AbortSignal): Promise<KubeObject>;
+  apply(resource: ResourceDescriptor, object: KubeObject, options: ApplyOptions, signal: AbortSignal): Promise<KubeObject>;
   /**
    * Replaces only the status, by PUT on the status subresource. With `resourceVersion` and `uid` in `ref`, another state of the
    * object is a `Conflict`. For custom resources only: the API server ignores the rest of the object for them.

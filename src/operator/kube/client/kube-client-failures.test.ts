@@ -175,7 +175,7 @@ test("a client behind a closed fence sends no write and still reads", async () =
     client.create(SECRETS, secret, forever),
     client.replace(SECRETS, secret, forever),
     client.patch(SECRETS, secret.metadata, {}, forever),
-    client.apply(SECRETS, secret, forever),
+    client.apply(SECRETS, secret, {}, forever),
     client.replaceStatus(SECRETS, ref, {}, forever),
     client.delete(SECRETS, ref, {}, forever),
   ]) {

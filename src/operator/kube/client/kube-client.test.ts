@@ -37,7 +37,7 @@ test("each write is sent with the method, path and body that the API server expe
   const state = { ...ref, uid: "u1", resourceVersion: "7" };
   const patch = { metadata: { labels: { a: "b" } }, data: { gone: null } };
   await client.patch(SECRETS, state, patch, forever);
-  await client.apply(SECRETS, secret, forever);
+  await client.apply(SECRETS, secret, {}, forever);
   await client.replaceStatus(SECRETS, state, { ready: true }, forever);
   await client.delete(SECRETS, { ...ref, uid: "u1" }, { propagationPolicy: "Background" }, forever);
   const sent = server.requests.map(

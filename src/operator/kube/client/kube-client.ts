@@ -1,5 +1,6 @@
 import { decodeEvent, decodeList, decodeObject } from "./decode-object.ts";
 import type {
+  ApplyOptions,
   DeleteOptions,
   FencedKubeApi,
   KubeApi,
@@ -42,7 +43,7 @@ export class KubeClient implements FencedKubeApi, AsyncDisposable {
     this.#options = options;
     this.#requests = requests;
     this.#fence = fence;
-    this.#fieldManager = `fieldManager=${encodeURIComponent(options.fieldManager)}`;
+    this.#fieldManager = managerParameter(options.fieldManager);
   }
 
   /**
@@ -134,8 +135,14 @@ export class KubeClient implements FencedKubeApi, AsyncDisposable {
     });
   }
 
-  apply(resource: ResourceDescriptor, object: KubeObject, signal: AbortSignal): Promise<KubeObject> {
-    const path = `${pathOf(resource, object.metadata)}?${this.#fieldManager}&force=false`;
+  apply(
+    resource: ResourceDescriptor,
+    object: KubeObject,
+    { fieldManager }: ApplyOptions,
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
+    const manager = fieldManager === undefined ? this.#fieldManager : managerParameter(fieldManager);
+    const path = `${pathOf(resource, object.metadata)}?${manager}&force=false`;
     const operation = named("apply", resource, object.metadata);
     const contentType = "application/apply-patch+yaml";
     return this.#object(resource, { method: "PATCH", path, operation, signal, body: object, contentType });
@@ -200,6 +207,8 @@ function watchRequest(
   const accept = options.metadataOnly ? AS_METADATA : JSON_TYPE;
   return { method: "GET", path, operation: `watch ${resource.plural}`, signal, accept };
 }
+
+const managerParameter = (manager: string): string => `fieldManager=${encodeURIComponent(manager)}`;
 
 function selectors(options: ListOptions): URLSearchParams {
   const query = new URLSearchParams();

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { KubeError, type KubeErrorCause, type KubeErrorKind } from "../kube-error.ts";
 import { retryAfterMs } from "../../../lib/retry-after.ts";
 
-const Cause = z.object({ field: z.string().catch(""), reason: z.string().catch("") });
+const Cause = z.object({ field: z.string().catch(""), reason: z.string().catch(""), message: z.string().catch("") });
 
 /**
  * The fields of `metav1.Status` that are used here. `message` never leaves this file
@@ -100,6 +100,13 @@ function word(text: string): string {
   return /^[A-Za-z][A-Za-z0-9]{0,63}$/.test(text) ? text : "";
 }
 
+const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, "?").slice(0, 128);
+
 function cleanCause(cause: z.infer<typeof Cause>): KubeErrorCause {
-  return { field: cause.field.replace(/[^\x20-\x7e]/g, "?").slice(0, 128), reason: word(cause.reason) };
+  const [, manager] = /^conflict with "([^"]+)"/.exec(cause.reason === "FieldManagerConflict" ? cause.message : "") ?? [];
+  return {
+    field: printable(cause.field),
+    reason: word(cause.reason),
+    ...(manager !== undefined && { manager: printable(manager) }),
+  };
 }

@@ -1,4 +1,5 @@
 import type {
+  ApplyOptions,
   DeleteOptions,
   FencedKubeApi,
   KubeApi,
@@ -119,10 +120,15 @@ export class ApiClient implements FencedKubeApi {
     return this.#write("patch", "patch", resource, ref, signal, () => this.#server.patch(resource, ref, patch, this.#caller));
   }
 
-  apply(resource: ResourceDescriptor, object: KubeObject, signal: AbortSignal): Promise<KubeObject> {
+  apply(
+    resource: ResourceDescriptor,
+    object: KubeObject,
+    { fieldManager = this.#caller.fieldManager }: ApplyOptions,
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
     const { metadata } = object;
     return this.#write("apply", "patch", resource, metadata, signal, () =>
-      this.#server.apply(resource, object, { force: false }, this.#caller),
+      this.#server.apply(resource, object, { force: false }, { ...this.#caller, fieldManager }),
     );
   }
 

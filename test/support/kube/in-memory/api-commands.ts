@@ -145,7 +145,7 @@ export class ApiSubject {
       case "patch":
         return api.patch(resource, { ...ref, ...state }, { ...fields, metadata: command.metadata }, forever);
       case "apply":
-        return api.apply(resource, this.#applied(object, command.client), forever);
+        return api.apply(resource, this.#applied(object, command.client), {}, forever);
       case "replaceStatus":
         return api.replaceStatus(resource, { ...ref, ...state }, { ready: fields["status"] }, forever);
       case "delete":

@@ -70,7 +70,7 @@ export interface Applied {
   readonly object: Json;
   readonly owners: Owners;
   /** Paths that another manager owns with another value; nothing may be written unless forced. */
-  readonly conflicts: readonly string[];
+  readonly conflicts: readonly { readonly path: string; readonly manager: string }[];
 }
 
 /** Merges the fields of `patch` into `live` and removes those that `manager` applied before and now omits. */
@@ -80,7 +80,9 @@ export function applyFields(live: Json, owners: Owners, manager: string, patch: 
   const object = JSON.parse(JSON.stringify(live)) as Json;
   const changed = [...wanted].filter(([path, { value }]) => !isEqualJson(current.get(path)?.value, value)).map(([path]) => path);
   const others = [...owners].filter(([name]) => name !== manager);
-  const conflicts = changed.filter((path) => others.some(([, paths]) => paths.has(path)));
+  const conflicts = others.flatMap(([name, paths]) =>
+    changed.filter((path) => paths.has(path)).map((path) => ({ path, manager: name.replace(/^\w+ /, "") })),
+  );
   for (const path of owners.get(manager) ?? []) {
     const field = current.get(path);
     if (field && !wanted.has(path) && !others.some(([, paths]) => paths.has(path))) removeField(object, field.path);

@@ -48,8 +48,8 @@ test("apply reports the fields of other managers and removes its own that it omi
   server.apply(SECRETS, secret("a", { data: { mine: "MQ==", later: "MQ==" } }), { force: false }, mine);
   server.apply(SECRETS, secret("a", { data: { theirs: "MQ==" } }), { force: false });
   const grab = secret("a", { data: { mine: "MQ==", theirs: "Mg==" } });
-  const applied = new ApiClient(server, mine).apply(SECRETS, grab, forever);
-  const causes = [{ field: ".data.theirs", reason: "FieldManagerConflict" }];
+  const applied = new ApiClient(server, mine).apply(SECRETS, grab, {}, forever);
+  const causes = [{ field: ".data.theirs", reason: "FieldManagerConflict", manager: "kubectl" }];
   await expect(applied).rejects.toMatchObject({ kind: "Conflict", causes });
   const kept = server.apply(SECRETS, secret("a", { data: { mine: "MQ==" } }), { force: false }, mine);
   expect(kept["data"]).toEqual({ mine: "MQ==", theirs: "MQ==" });

@@ -176,7 +176,12 @@ export class InMemoryApiServer {
     expectState(stored.object, metadata);
     const applied = applyFields(stored.object, stored.owners, manager, wanted);
     if (applied.conflicts.length > 0 && !force) {
-      throw conflict(applied.conflicts.map((field) => ({ field, reason: "FieldManagerConflict" })));
+      const causes = applied.conflicts.map(({ path, manager: owner }) => ({
+        field: path,
+        reason: "FieldManagerConflict",
+        message: `conflict with "${owner}" using v1`,
+      }));
+      throw conflict(causes);
     }
     decodable(resource, applied.object, undecodable);
     return this.#update(resource, stored, applied.object, caller, access, applied.owners);

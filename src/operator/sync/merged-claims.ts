@@ -1,0 +1,50 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { CONTENT_ANNOTATION, FIELD_MANAGER, MERGE_DOMAIN, SOURCES_ANNOTATION, VERSIONS_ANNOTATION } from "../api/names.ts";
+import type { SyncResource } from "./sync-resource.ts";
+
+/** Maximum length of the name of an annotation without its domain, and of a field manager. */
+const MAX_NAME_LENGTH = 63;
+const MAX_MANAGER_LENGTH = 128;
+
+const digestOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 16);
+
+/**
+ * Returns the name of the annotation in which a resource records what it merged into an object. Each resource has its own, so that
+ * several resources can merge into one object.
+ */
+export function mergeAnnotation({ kind, name }: SyncResource): string {
+  const readable = `${kind.toLowerCase()}.${name}`;
+  const unique = readable.length <= MAX_NAME_LENGTH ? readable : `${kind.toLowerCase()}.${digestOf(name)}`;
+  return `${MERGE_DOMAIN}/${unique}`;
+}
+
+/** Returns the field manager of what a resource merges: one for each, because an apply removes what the same manager omits. */
+export function mergeManager({ kind, name }: SyncResource): string {
+  const readable = `${FIELD_MANAGER}:${kind}/${name}`;
+  return readable.length <= MAX_MANAGER_LENGTH ? readable : `${FIELD_MANAGER}:${kind}/${digestOf(name)}`;
+}
+
+const claims = z.object({ content: z.string(), versions: z.string(), sources: z.string() });
+
+/** Formats the annotations about the content of a target as one annotation of a merged object. */
+export function formatClaims(annotations: Readonly<Record<string, string>>): string {
+  return JSON.stringify({
+    content: annotations[CONTENT_ANNOTATION],
+    versions: annotations[VERSIONS_ANNOTATION],
+    sources: annotations[SOURCES_ANNOTATION],
+  });
+}
+
+/** Returns the annotations that a resource would have on a target of its own; none if it has not merged anything. */
+export function parseClaims(
+  resource: SyncResource,
+  annotations: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  try {
+    const { content, versions, sources } = claims.parse(JSON.parse(annotations[mergeAnnotation(resource)] ?? ""));
+    return { [CONTENT_ANNOTATION]: content, [VERSIONS_ANNOTATION]: versions, [SOURCES_ANNOTATION]: sources };
+  } catch {
+    return {};
+  }
+}
