@@ -3,26 +3,14 @@ import { type Kind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "
 import { connectionSpec } from "../../../src/operator/api/vault-connection.ts";
 import { vaultFileSpec } from "../../../src/operator/api/vault-file.ts";
 import { vaultSecretSpec } from "../../../src/operator/api/vault-secret.ts";
-
-/** A spec, and whether the CRD and the operator reject it. */
-export interface SpecRow {
-  readonly what: string;
-  readonly kind: Kind;
-  readonly spec: unknown;
-  /** Part of the operator's message; with `both` the API server has it as well. `undefined`: the spec is valid. */
-  readonly rejected: { readonly message: string; readonly both: boolean } | undefined;
-}
+import { type Case, rejectedByRule, rejectedBySchema, type SpecRow } from "./spec-row.ts";
+import { targetCases } from "./target-spec-cases.ts";
 
 export const schemaOf = new Map<Kind, z.ZodType>([
   [vaultConnectionKind, connectionSpec],
   [vaultSecretKind, vaultSecretSpec],
   [vaultFileKind, vaultFileSpec],
 ]);
-
-/** Rejected by a validation rule, with the same message on both sides. */
-const rejectedByRule = (message: string): SpecRow["rejected"] => ({ message, both: true });
-/** Rejected by the schema, with a message of its own on each side. */
-const rejectedBySchema = (message: string): SpecRow["rejected"] => ({ message, both: false });
 
 const entry = (secretKey: string, remoteRef: object = {}): object => ({ secretKey, remoteRef: { key: "shop-db", ...remoteRef } });
 const secret = (changes: object): object => ({ connectionRef: { name: "vault" }, data: [entry("password")], ...changes });
@@ -38,11 +26,6 @@ const connection = (changes: object): object => ({
   auth: { passwordSecretRef: { name: "vault-login" } },
   ...changes,
 });
-
-const labels = { team: "shop", "example.com/tier": "" };
-const entries = (count: number): object => Object.fromEntries(Array.from({ length: count }, (_, at) => [`name-${at}`, "x"]));
-
-type Case = readonly [what: string, spec: unknown, rejected?: SpecRow["rejected"]];
 
 const key = "must consist of letters";
 const name = "must be the name of one";
@@ -118,42 +101,7 @@ const secrets: readonly Case[] = [
     rejectedByRule("must be one of Opaque"),
   ]),
   ["an unknown creationPolicy", secret({ target: { creationPolicy: "None" } }), rejectedBySchema("Owner")],
-  ["every policy of a target", secret({ target: { creationPolicy: "Orphan", immutable: true, labels, annotations: labels } })],
-  ["a target with Merge", secret({ target: { name: "app", creationPolicy: "Merge", whenRemoved: "Retain" } })],
-  ...[{ type: "Opaque" }, { labels: {} }, { annotations: {} }, { immutable: false }].map((bad): Case => [
-    `a target with Merge and ${Object.keys(bad).join()}`,
-    secret({ target: { creationPolicy: "Merge", ...bad } }),
-    rejectedByRule("with creationPolicy Merge, which only adds keys"),
-  ]),
-  ["16 labels", secret({ target: { labels: entries(16) } })],
-  ["17 labels", secret({ target: { labels: entries(17) } }), rejectedBySchema("at most 16 entries")],
-  ["a label value with a space", secret({ target: { labels: { team: "a b" } } }), rejectedByRule("must consist of letters")],
-  ["a label value that ends with a dash", secret({ target: { labels: { team: "a-" } } }), rejectedByRule("must consist of")],
-  ["a label value of 64 characters", secret({ target: { labels: { team: "x".repeat(64) } } }), rejectedBySchema("63")],
-  ["an annotation with any text", secret({ target: { annotations: { note: "any text, also {}\n" } } })],
-  ...["", "a b", "a/b/c", "/a", "a/", "-a", "UPPER.example/a", "x".repeat(64)].map((bad): Case => [
-    `the label name ${JSON.stringify(bad).slice(0, 20)}`,
-    secret({ target: { labels: { [bad]: "x" } } }),
-    rejectedByRule("the names must consist of letters"),
-  ]),
-  ...[
-    "app.kubernetes.io/managed-by",
-    "kubernetes.io/x",
-    "node.k8s.io/x",
-    "vaultsync.dev/content",
-    "argocd.argoproj.io/instance",
-    "meta.helm.sh/release-name",
-    "kustomize.toolkit.fluxcd.io/name",
-    "helm.toolkit.fluxcd.io/name",
-    "cert-manager.io/issuer",
-  ].flatMap((bad): Case[] => [
-    [`the label ${bad}`, secret({ target: { labels: { [bad]: "x" } } }), rejectedByRule("must not have names of these domains")],
-    [
-      `the annotation ${bad}`,
-      secret({ target: { annotations: { [bad]: "x" } } }),
-      rejectedByRule("must not have names of these domains"),
-    ],
-  ]),
+  ...targetCases(secret),
   ["an unknown whenRemoved", secret({ target: { whenRemoved: "delete" } }), rejectedBySchema("Retain")],
 ];
 
