@@ -1,5 +1,5 @@
 /**
- * What happens at one external effect. `crash-before`: the process ends before the request is sent. `crash-after`: it ends when
+ * The faults of one request. `crash-before`: the process ends before the request is sent. `crash-after`: it ends when
  * the request was carried out and before the response arrives. `unavailable`: the server responds with 503. `rejected`: it rejects
  * the request (409 for a write at the API server, 429 for a read there, 500 for the vault). `lost-response`: the request is carried
  * out and the connection is reset. `timeout`: the request is carried out and no response arrives. `taken-over`: immediately before

@@ -9,7 +9,7 @@ import { World } from "./world.ts";
 const RECORD_MS = 20_000;
 /** Time in ms within which everything has to converge: an interval and twice the longest backoff. A resync is later. */
 const CONVERGE_MS = 240_000;
-/** Time in ms for which a run goes on at least, and between two checks. */
+/** Time in ms for which a run continues at least, and between two checks. */
 const CHECK_MS = 60_000;
 
 interface Run {
@@ -42,7 +42,7 @@ export async function enumerateFaults(scenario: Scenario): Promise<Enumeration> 
 }
 
 /** Runs a scenario with at most one fault, until its state is that of the run without one or the time is over. */
-export async function run(scenario: Scenario, tap: EffectTap, golden?: Record<string, unknown>): Promise<Run> {
+async function run(scenario: Scenario, tap: EffectTap, golden?: Record<string, unknown>): Promise<Run> {
   const world = new World(tap, scenario.leaderElect ?? false);
   watchHistory(world, scenario.losses ?? []);
   scenario.setUp(world);

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from "../../../src/lib/clock.ts";
 import type { VirtualClock } from "../../support/clock/virtual-clock.ts";
 
-/** The clock of one operator process. After a crash no timer fires, so that nothing of the process goes on. */
+/** The clock of one operator process. After a crash no timer fires, so that nothing of the process continues. */
 export class MortalClock implements Clock {
   readonly #clock: VirtualClock;
   #isDead = false;

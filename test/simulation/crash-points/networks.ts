@@ -29,6 +29,8 @@ export interface Process {
 type ApiRequest = Parameters<NonNullable<Network["send"]>>[0];
 
 const READS = new Set(["get", "list", "watch"]);
+/** Time between a change and its event on a watch, in milliseconds: every view of the cluster is old. */
+const WATCH_LAG_MS = 200;
 /** Longer than the deadline of any request, in milliseconds. */
 const FOREVER_MS = 600_000;
 
@@ -55,6 +57,7 @@ export function apiNetwork(process: Process): Network {
         default:
       }
     },
+    watchLagMs: () => WATCH_LAG_MS,
     async respond(request, signal) {
       await clock.alive();
       const operation = nameOf(request);

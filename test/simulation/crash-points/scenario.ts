@@ -8,7 +8,7 @@ export interface Scenario {
   /** True for a scenario about the first start; otherwise the operator has converged before the first act. */
   readonly atStart?: boolean;
   readonly leaderElect?: boolean;
-  /** What happens, in the order of the times since the recording began. */
+  /** Actions of users, in the order of the times since the recording began. */
   readonly acts?: readonly { readonly atMs?: number; readonly act: (world: World) => void }[];
   /** Time in ms for the operator to converge before the recording. */
   readonly warmUpMs?: number;

@@ -138,7 +138,7 @@ export class World {
     for (const { stop } of this.#processes) stop.abort(new Error("SIGTERM"));
   }
 
-  /** Ends all processes at once, so that nothing of this world runs on. */
+  /** Kills all processes, so that nothing of this world runs on. */
   end(): void {
     for (const process of this.#processes) this.#kill(process);
   }
