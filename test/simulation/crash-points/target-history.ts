@@ -1,4 +1,10 @@
-import { CREDENTIALS_TYPE, MANAGED_BY_LABEL, OWNER_ANNOTATION, VERSIONS_ANNOTATION } from "../../../src/operator/api/names.ts";
+import {
+  ADOPT_ANNOTATION,
+  CREDENTIALS_TYPE,
+  MANAGED_BY_LABEL,
+  OWNER_ANNOTATION,
+  VERSIONS_ANNOTATION,
+} from "../../../src/operator/api/names.ts";
 import { CONFIG_MAPS, EVENTS, type KubeObject, LEASES, SECRETS } from "../../../src/operator/kube/resource.ts";
 import type { Change } from "../../support/kube/in-memory/collection.ts";
 import { CANARY, containsSecret, TEAM, type World } from "./world.ts";
@@ -28,7 +34,8 @@ function* problemsOf({ resource, before, after }: Change, losses: Losses): Gener
 }
 
 const isManaged = ({ metadata }: KubeObject): boolean =>
-  metadata.labels?.[MANAGED_BY_LABEL] === "vaultsync" || metadata.annotations?.[OWNER_ANNOTATION] !== undefined;
+  metadata.labels?.[MANAGED_BY_LABEL] === "vaultsync" ||
+  [OWNER_ANNOTATION, ADOPT_ANNOTATION].some((name) => metadata.annotations?.[name] !== undefined);
 
 /** Every key has bytes of the vault, and the annotation names their version. */
 function* wrongBytes(name: string, after: KubeObject): Generator<string> {

@@ -199,6 +199,7 @@ export class World {
   }
 
   #takeOver(resource: ResourceDescriptor, name: string): void {
+    if (this.server.find(resource, { namespace: TEAM, name })?.["immutable"] === true) return;
     this.edit(resource, name, ({ kind, metadata, type }) => ({
       apiVersion: "v1",
       kind,
