@@ -4,7 +4,7 @@ import { FaultProxy, type Fault } from "../../test/faults/support/fault-proxy.ts
 import { waitUntil } from "../../test/support/clock/wait-until.ts";
 import type { OperatorProcess } from "../../test/support/processes/operator-process.ts";
 import type { VaultClient } from "../../test/support/vault/vault-client.ts";
-import { protect, reconciles, Stage } from "./stage.ts";
+import { protect, Stage, workOf } from "./stage.ts";
 
 /** One of the states that a scenario compares. */
 export interface Arm {
@@ -65,7 +65,7 @@ async function openHealthy(stage: Stage, prefixes: readonly string[], each: numb
   }
   const total = prefixes.length * each;
   const isReady = async (operator: OperatorProcess): Promise<void> => {
-    await waitUntil("the healthy resources are reconciled", async () => (await reconciles(operator)) >= total, 120_000, 250);
+    await waitUntil("the healthy resources are reconciled", async () => (await workOf(operator, total)).isQuiet, 120_000, 250);
     await waitUntil("they are Ready", async () => (await stage.readyCount("VaultSecret", namespace)) === total, 60_000, 500);
     await sleep(2_000);
   };

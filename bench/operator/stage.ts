@@ -178,8 +178,33 @@ export async function protect(client: VaultClient, name: string, value: string):
   if (response.status !== 200) throw new Error(`protect: ${response.outcome()}`);
 }
 
-/** Returns the number of completed reconciliations since the operator started. */
-export async function reconciles(operator: OperatorProcess): Promise<number> {
+/** The metrics of an operator that show its work. */
+export interface Work {
+  /** The vault was listed, every resource was reconciled at least once, and none waits. */
+  readonly isQuiet: boolean;
+  readonly meanReconcileMs: number;
+  /** Mean duration of a request for one value. */
+  readonly meanExposeMs: number;
+}
+
+/** @param count number of VaultSecrets */
+export async function workOf(operator: OperatorProcess, count: number): Promise<Work> {
   const { body } = await operator.page("/metrics");
-  return Number(/^vaultsync_reconciles_total\{controller="sync",outcome="done"\} (\d+)$/m.exec(body)?.[1] ?? 0);
+  const sample = (name: string): number =>
+    Number(
+      body
+        .split("\n")
+        .find((line) => line.startsWith(`${name} `))
+        ?.split(" ")[1] ?? 0,
+    );
+  const meanMs = (name: string, labels: string): number =>
+    (sample(`${name}_sum{${labels}}`) / sample(`${name}_count{${labels}}`)) * 1_000;
+  const reconciled = sample('vaultsync_reconciles_total{controller="sync",outcome="done"}');
+  const waiting = sample('vaultsync_workqueue_depth{controller="sync"}');
+  const isListed = body.includes("\nvaultsync_connection_last_success_timestamp_seconds{");
+  return {
+    isQuiet: isListed && waiting === 0 && reconciled >= count,
+    meanReconcileMs: meanMs("vaultsync_reconcile_duration_seconds", 'controller="sync"'),
+    meanExposeMs: meanMs("vaultsync_client_request_duration_seconds", 'operation="version_expose"'),
+  };
 }

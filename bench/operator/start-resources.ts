@@ -3,7 +3,7 @@ import { OPERATOR_USER } from "../../test/e2e/support/world.ts";
 import { waitUntil } from "../../test/support/clock/wait-until.ts";
 import { seconds, type Figures } from "./figures.ts";
 import { VALUE_KEY } from "./secret-watch.ts";
-import { firstValue, reconciles, Stage } from "./stage.ts";
+import { firstValue, Stage, workOf, type Work } from "./stage.ts";
 
 const EMAIL = "ops@example.com";
 const CONNECTION = "vault";
@@ -12,6 +12,7 @@ const WRITES = ["create", "update", "patch", "delete"];
 /** Requests of the operator in a phase. */
 interface Cost {
   readonly ms: number;
+  readonly work: Work | undefined;
   readonly targetWrites: number;
   readonly statusWrites: number;
   readonly secretReads: number;
@@ -32,14 +33,10 @@ export async function measureResources(counts: readonly number[]): Promise<Figur
     await stage.connections(namespace, new Map([[CONNECTION, { email: EMAIL }]]));
     await stage.secrets(namespace, CONNECTION, names);
     stage.progress.note(`created ${count} resources`);
-    const cold = await phase(
-      stage,
-      namespace,
-      async (done) => done >= count && (await stage.readyCount("VaultSecret", namespace)) === count,
-    );
+    const cold = await phase(stage, namespace, count);
     await expectTargets(stage, namespace, names);
     stage.progress.note(`cold start of ${count}: ${seconds(cold.ms)}`);
-    const warm = await phase(stage, namespace, async (done) => done >= count);
+    const warm = await phase(stage, namespace, count);
     const writes = cold.targetWrites + cold.statusWrites;
     const rate = (writes * 1_000) / cold.ms;
     const rawRate = (count * 1_000) / raw;
@@ -51,22 +48,26 @@ export async function measureResources(counts: readonly number[]): Promise<Figur
         `${(cold.targetWrites / count).toFixed(3)}, ${(cold.statusWrites / count).toFixed(3)}`,
       ],
       ["  writes per second, share of the plain client", `${rate.toFixed(0)}/s, ${(rate / rawRate).toFixed(2)}`],
+      [
+        "  mean duration of a reconcile, of a request for a value",
+        `${durationOf(cold.work?.meanReconcileMs)}, ${durationOf(cold.work?.meanExposeMs)}`,
+      ],
       ["  reads of target Secrets", String(cold.secretReads)],
-      ["  vault requests", requestsOf(cold)],
+      ...requestsOf(cold),
       [`warm restart of ${count}, until all are reconciled`, seconds(warm.ms)],
       ["  writes: target, status", `${warm.targetWrites}, ${warm.statusWrites}`],
       ["  reads of target Secrets", String(warm.secretReads)],
-      ["  vault requests", requestsOf(warm)],
+      ...requestsOf(warm),
     );
     results.push({ count, rawMs: raw, cold, warm });
   }
   return { figures, results };
 }
 
-const requestsOf = ({ vault }: Cost): string =>
-  Object.entries(vault)
-    .map(([operation, count]) => `${count} ${operation}`)
-    .join(", ");
+const durationOf = (ms = Number.NaN): string => `${ms.toFixed(0)} ms`;
+
+const requestsOf = ({ vault }: Cost): [string, string][] =>
+  Object.entries(vault).map(([operation, count]) => [`  vault requests: ${operation}`, String(count)]);
 
 /** Returns the time in ms to create as many Secrets of the same size. */
 async function createRaw(stage: Stage, count: number): Promise<number> {
@@ -94,13 +95,18 @@ async function expectTargets(stage: Stage, namespace: string, names: readonly st
   if (wrong.length > 0) throw new Error(`${wrong.length} Secrets lack the value of the vault`);
 }
 
-/** Runs an operator until it is done, and counts its requests. */
-async function phase(stage: Stage, namespace: string, isDone: (reconciled: number) => Promise<boolean>): Promise<Cost> {
+/** Runs an operator until all resources are Ready and no more are queued, and counts its requests. */
+async function phase(stage: Stage, namespace: string, total: number): Promise<Cost> {
   const since = await stage.plane.auditMark();
   const before = await stage.vaultRequests();
   const from = performance.now();
   await using operator = await stage.operator([namespace]);
-  await waitUntil("the operator is done", async () => isDone(await reconciles(operator)), 240_000, 250);
+  let work: Work | undefined;
+  const isDone = async (): Promise<boolean> => {
+    work = await workOf(operator, total);
+    return work.isQuiet && (await stage.readyCount("VaultSecret", namespace)) === total;
+  };
+  await waitUntil("the operator is done", isDone, 280_000, 250);
   const ms = performance.now() - from;
   const after = await stage.vaultRequests();
   await operator.stop();
@@ -114,6 +120,7 @@ async function phase(stage: Stage, namespace: string, isDone: (reconciled: numbe
     }).length;
   return {
     ms,
+    work,
     targetWrites: countOf("secrets", WRITES),
     statusWrites: countOf("vaultsecrets", WRITES),
     secretReads: countOf("secrets", ["get"]),
