@@ -34,6 +34,7 @@ export const logFields: ReadonlySet<string> = new Set([
   "resource",
   "resourceVersion",
   "seq",
+  "shard",
   "status",
   "target",
   "url",
