@@ -93,6 +93,16 @@ describe("LoginGate after a rejected login", () => {
     expect(await failureOf(vault.logIn("canary-old"))).toMatchObject({ retryAfterMs: MINUTE });
   });
 
+  test("an hour without a rejection frees every rejected password", async () => {
+    const vault = new Vault();
+    const account = vault.account();
+    await failureOf(vault.logIn("canary-old"));
+    await vault.clock.advance(62 * MINUTE);
+    await failureOf(vault.logIn("canary-older"));
+    expect(account.paused(account.digest(new Redacted("canary-older")))).toMatchObject({ retryAfterMs: MINUTE });
+    expect(account.paused(account.digest(new Redacted("canary-old")))).toBeUndefined();
+  });
+
   test("a success ends the sequence when no other password was rejected", async () => {
     const vault = new Vault();
     await failureOf(vault.logIn("canary-old"));
@@ -151,9 +161,21 @@ describe("AccountLogins.restore", () => {
     const account = vault.account();
     const digest = account.digest(new Redacted("canary-old"));
     account.restore(digest, vault.clock.now());
+    account.restore(digest, vault.clock.now() - MINUTE);
     expect(account.paused(digest)).toBeUndefined();
     account.restore(digest, vault.clock.now() + 10 * MINUTE);
     account.restore(digest, vault.clock.now() + MINUTE);
+    const rejection = { operation: "generate_access_token", code: "credentials", retryAfterMs: 10 * MINUTE };
+    expect(account.paused(digest)).toMatchObject(rejection);
+  });
+
+  test("a pause that is over counts as no rejection, and a longer one replaces a shorter", async () => {
+    const vault = new Vault();
+    const account = vault.account();
+    account.restore(account.digest(new Redacted("canary-old")), vault.clock.now() - MINUTE);
+    expect(await failureOf(vault.logIn("canary-old"))).toMatchObject({ retryAfterMs: MINUTE });
+    const digest = account.digest(new Redacted("canary-older"));
+    account.restore(digest, vault.clock.now() + 10 * MINUTE);
     expect(account.paused(digest)).toMatchObject({ retryAfterMs: 10 * MINUTE });
   });
 });

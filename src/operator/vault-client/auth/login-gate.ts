@@ -86,7 +86,7 @@ export class AccountLogins {
   reject(credentials: CredentialDigest, error: AuthError): AuthError {
     if (this.#clock.monotonic() > this.#until.monotonic + LONGEST_MS) this.#forget();
     this.#rejected.set(credentials, error);
-    const waitMs = STEPS_MS[Math.min(this.#rejections, STEPS_MS.length - 1)] ?? LONGEST_MS;
+    const waitMs = STEPS_MS[this.#rejections] ?? LONGEST_MS;
     this.#rejections += 1;
     this.#pauseFor(waitMs);
     return this.paused(credentials) ?? error;

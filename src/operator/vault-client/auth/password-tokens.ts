@@ -60,11 +60,10 @@ export class PasswordTokens implements TokenSource {
   }
 
   async #login(signal: AbortSignal): Promise<Token> {
-    const { read, logins, operations, pause, clock } = this.#options;
+    const { read, logins, operations, pause } = this.#options;
     const { password, version } = await fromStore(signal, () => read(signal));
     const digest = logins.digest(password);
-    if (this.#used === undefined && pause?.credentials === version && pause.until > clock.now())
-      logins.restore(digest, pause.until);
+    if (this.#used === undefined && pause?.credentials === version) logins.restore(digest, pause.until);
     this.#used = { digest, version };
     const scope = this.#options.scope.current();
     const response = await logins.run(digest, signal, () => operations.login(password, scope.text, signal));

@@ -64,13 +64,12 @@ export class StoredTokenSource implements TokenSource {
   }
 
   async #refresh(stored: StoredTokens, signal: AbortSignal): Promise<UnsavedTokens> {
-    const { operations, logins, lifetimeMs, pause, clock } = this.#options;
+    const { operations, logins, lifetimeMs, pause } = this.#options;
     const { refresh, access, version } = stored;
     if (refresh === undefined)
       throw new CredentialsError("the stored access token is no longer valid, and there is no refresh_token: store a new pair");
     const digest = logins.digest(refresh);
-    if (this.#used === undefined && pause?.credentials === version && pause.until > clock.now())
-      logins.restore(digest, pause.until);
+    if (this.#used === undefined && pause?.credentials === version) logins.restore(digest, pause.until);
     this.#used = { digest, version };
     const response = await logins.run(digest, signal, () => operations.refresh(refresh, access, signal));
     const tokens = { access: response.accessToken, refresh: response.refreshToken ?? refresh, version };
