@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { latenciesOf, latencyCells, latencyColumns } from "./operator/latencies.ts";
 import { openScenario, scenarioNames, type Arm } from "./operator/neighbors.ts";
 import { SecretWatch } from "./operator/secret-watch.ts";
+import { workOf } from "./operator/stage.ts";
 import { saveResult } from "./report.ts";
 import { spreadOf } from "./statistics.ts";
 import { table } from "./table.ts";
@@ -35,6 +36,8 @@ const settings = { rounds: Number(values.rounds), seconds: Number(values.seconds
 interface Round {
   readonly samples: readonly number[];
   readonly lists: number;
+  /** CPU time of the operator during the round, in seconds. */
+  readonly cpuSeconds: number;
 }
 
 for (const name of scenarios) {
@@ -67,10 +70,12 @@ for (const name of scenarios) {
     await healthy.isReady(operator);
     await using _neighbor = await arm.start?.();
     const before = await stage.vaultRequests();
+    const { cpuSeconds } = await workOf(operator, 0);
     const samples = await changeHealthy();
     const after = await stage.vaultRequests();
+    const cpu = (await workOf(operator, 0)).cpuSeconds - cpuSeconds;
     const lists = ["list_no_dup 200", "list_no_dup 304"].map((key) => (after.get(key) ?? 0) - (before.get(key) ?? 0));
-    return { samples, lists: lists.reduce((sum, count) => sum + count, 0) };
+    return { samples, lists: lists.reduce((sum, count) => sum + count, 0), cpuSeconds: cpu };
   };
 
   const rounds = new Map<string, Round[]>(arms.map(({ label }) => [label, []]));
@@ -91,6 +96,7 @@ for (const name of scenarios) {
       label,
       latencies,
       lists: own.map((round) => round.lists),
+      cpuSeconds: own.map((round) => round.cpuSeconds),
       ratio: latencies.p99 / latenciesOf(baseline.flatMap((round) => round.samples)).p99,
       ratios: spreadOf(own.map((round, index) => p99Of(round) / p99Of(baseline[index] ?? round))),
       rounds: own,
@@ -98,11 +104,12 @@ for (const name of scenarios) {
   });
   process.stdout.write(
     table([
-      [name, ...latencyColumns, "lists per round", "p99 ratio", "by round", "±IQR"],
-      ...result.map(({ label, latencies, lists, ratio, ratios }) => [
+      [name, ...latencyColumns, "lists per round", "CPU s", "p99 ratio", "by round", "±IQR"],
+      ...result.map(({ label, latencies, lists, cpuSeconds, ratio, ratios }) => [
         label,
         ...latencyCells(latencies),
         lists.join(" "),
+        cpuSeconds.map((value) => value.toFixed(1)).join(" "),
         ratio.toFixed(2),
         ratios.median.toFixed(2),
         ratios.iqr.toFixed(2),

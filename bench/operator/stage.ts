@@ -183,6 +183,8 @@ export interface Work {
   /** The vault was listed, every resource was reconciled at least once, and none waits. */
   readonly isQuiet: boolean;
   readonly meanReconcileMs: number;
+  /** CPU time of the process since its start, to tell the cost of the operator from other load on the machine. */
+  readonly cpuSeconds: number;
   /** Mean duration of a request for one value. */
   readonly meanExposeMs: number;
 }
@@ -205,6 +207,7 @@ export async function workOf(operator: OperatorProcess, count: number): Promise<
   return {
     isQuiet: isListed && waiting === 0 && reconciled >= count,
     meanReconcileMs: meanMs("vaultsync_reconcile_duration_seconds", 'controller="sync"'),
+    cpuSeconds: sample("process_cpu_seconds_total"),
     meanExposeMs: meanMs("vaultsync_client_request_duration_seconds", 'operation="version_expose"'),
   };
 }

@@ -27,7 +27,7 @@ export async function measureConnections(count: number): Promise<Figures> {
     stage.progress.update(`${now} of ${count} connections are Ready`);
     return now === count;
   };
-  await waitUntil("all connections are Ready", ready, 240_000, 1_000);
+  await waitUntil("all connections are Ready", ready, 600_000, 1_000);
   const readyAt = performance.now();
   await sleep(AFTER_MS);
   const times = proxy.requests.map(({ at }) => at);
