@@ -77,6 +77,16 @@ class Scene {
     });
   }
 
+  object(): KubeObject {
+    return this.api.objects.get(`vaultconnections/${KEY}`)!;
+  }
+
+  /** Shows this state of the VaultConnection to the reconciler. */
+  watch(object: KubeObject | undefined): void {
+    if (object === undefined) this.#resources.delete(KEY, this.object().metadata.uid);
+    else this.#resources.set(KEY, { uid: object.metadata.uid, resourceVersion: undefined, value: object });
+  }
+
   /** Reconciles and returns the status and the time until the next reconcile. */
   async reconcile(): Promise<ConnectionStatus & { readonly waitMs: number | undefined }> {
     const object = await this.api.get(vaultConnectionKind, { namespace: "shop", name: "vault" });
@@ -192,4 +202,55 @@ test("only the connections whose credentials are in a Secret learn of its change
   scene.reconciler.credentialsChanged("shop/pair");
   scene.reconciler.credentialsChanged("shop/login");
   expect(scene.opened.map(({ credentialChanges }) => credentialChanges)).toEqual([1, 1]);
+});
+
+test.each(["absent", "terminating"])(
+  "the client of an %s connection is closed, and its credentials are forgotten",
+  async (how) => {
+    const scene = new Scene({ caBundleRef });
+    scene.api.put("configmaps", configMap({ "ca.crt": certificate("ca").cert }));
+    await scene.reconcile();
+    const again = { ...scene.object(), metadata: { ...scene.object().metadata, deletionTimestamp: "2026-11-21T12:00:00Z" } };
+    scene.watch(how === "absent" ? undefined : again);
+    expect(await scene.reconciler.reconcile(KEY, signal)).toEqual({ outcome: "done" });
+    expect(scene.opened.map(({ closed }) => closed)).toEqual([true]);
+    scene.reconciler.credentialsChanged("shop/login");
+    expect(scene.opened[0]?.credentialChanges).toBe(0);
+  },
+);
+
+test("an invalid spec closes the client, and the status says what is wrong", async () => {
+  const scene = new Scene();
+  await scene.reconcile();
+  scene.setSpec({ url: "vault" });
+  const status = await scene.reconcile();
+  expect(ready(status)).toContain("False InvalidSpec: spec.url");
+  expect([status.waitMs, status.observedGeneration, scene.opened[0]?.closed]).toEqual([undefined, 1, true]);
+});
+
+test("trusted owners are compared in lower case, and are not limited by default", async () => {
+  const scene = new Scene();
+  await scene.reconcile();
+  expect(scene.registry.get(KEY)).toMatchObject({ trustedOwners: undefined, account: "ops@example.com" });
+  scene.setSpec({ trustedOwners: ["DBA@Example.com"] });
+  await scene.reconcile();
+  expect(scene.registry.get(KEY)).toMatchObject({ trustedOwners: new Set(["dba@example.com"]) });
+});
+
+test.each([{ loginPausedUntil: "2026-11-21T13:00:00.000Z" }, { rejectedCredentials: "7" }])(
+  "a pause of which the status shows %j only is not continued",
+  async (status) => {
+    const scene = new Scene({}, status);
+    await scene.reconcile();
+    expect(scene.requests).toMatchObject([{ loginPause: undefined }]);
+  },
+);
+
+test("a connection whose CA bundle is no longer named waits for no change of it", async () => {
+  const scene = new Scene({ caBundleRef });
+  scene.api.put("configmaps", configMap({ "ca.crt": certificate("ca").cert }));
+  expect((await scene.reconcile()).waitMs).toBe(30_000);
+  scene.setSpec({});
+  expect((await scene.reconcile()).waitMs).toBeUndefined();
+  expect(scene.requests.at(-1)?.ca).toBeUndefined();
 });

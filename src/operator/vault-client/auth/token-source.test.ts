@@ -113,9 +113,10 @@ test.each([
   expect(bodies).toEqual([{ email: "ops@example.com", password: "canary", scope: "scope", expiration_hours: hours }]);
 });
 
+const failing = (error: Error, of = signal): Promise<unknown> => failureOf(fromStore(of, () => Promise.reject(error)));
+
 test("an error of the store is transient and names its code; a VaultError and an abort are passed on", async () => {
   const unavailable = Object.assign(new Error("canary"), { code: "ECONNREFUSED" });
-  const failing = (error: Error, of = signal): Promise<unknown> => failureOf(fromStore(of, () => Promise.reject(error)));
   const transient = {
     kind: "transient",
     code: "credentials_not_read",
