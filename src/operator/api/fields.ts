@@ -88,6 +88,13 @@ export const connectionRef = z
   })
   .describe("The VaultConnection through which the operator reads the vault for this resource.");
 
+export const refreshInterval = duration("5s")
+  .optional()
+  .describe(
+    "Minimum time between two changes of the target that follow new versions. The vault is listed once per refreshInterval of the connection in any case. " +
+      "Defaults to none: every new version is followed.",
+  );
+
 export const suspend = z
   .boolean()
   .optional()

@@ -45,6 +45,7 @@ const itemFacts = {
 const secretItem = z.object({
   secretKey: z.string().describe("Key of the target."),
   key: z.string().describe("Name of the secret in the vault."),
+  owner: z.string().optional().describe("Creator of the secret, if it is not the account of the connection."),
   ...itemFacts,
 });
 

@@ -7,6 +7,7 @@ import {
   OBJECT_KEY_PATTERN,
   objectKey,
   objectName,
+  refreshInterval,
   requireEntries,
   suspend,
   vaultName,
@@ -47,6 +48,7 @@ const target = z.object({
 export const vaultFileSpec = requireEntries(
   z.object({
     connectionRef,
+    refreshInterval,
     suspend,
     files: files.describe("Files of the vault to store in the target."),
     target: onlyKeysIfMerged(target, ["labels", "annotations", "immutable"]).describe("The ConfigMap or Secret to keep in sync."),

@@ -1,5 +1,15 @@
 import { z } from "zod";
-import { connectionRef, nonEmpty, objectKey, objectName, requireEntries, suspend, vaultName, version } from "./fields.ts";
+import {
+  connectionRef,
+  nonEmpty,
+  objectKey,
+  objectName,
+  refreshInterval,
+  requireEntries,
+  suspend,
+  vaultName,
+  version,
+} from "./fields.ts";
 import { onlyKeysIfMerged, targetPolicies } from "./target-policies.ts";
 import { withRule } from "./validation.ts";
 
@@ -59,6 +69,7 @@ const target = z.object({
 export const vaultSecretSpec = requireEntries(
   z.object({
     connectionRef,
+    refreshInterval,
     suspend,
     data: nonEmpty(distinctEntries, EXAMPLE).describe(
       "Keys of the target, each with the secret of the vault that it is read from.",

@@ -72,6 +72,45 @@ describe("resolveItem selects", () => {
   });
 });
 
+describe("resolveItem for a name that several owners share", () => {
+  test("continues with the owner whose version was served", () => {
+    const both = [candidate(5, dev), candidate(3, dba)];
+    expect(resolve(syncItem("db"), both, { ...synced(3, dba.owner), sameName: true })).toMatchObject({
+      candidate: dba,
+      version: 3,
+    });
+    const absent = { ...nothing, served: 3, servedOwner: "DBA@example.com" };
+    expect(resolve(syncItem("db"), both, absent)).toMatchObject({ candidate: dba, version: 3 });
+    expect(resolve(syncItem("db"), both).state).toBe("ambiguous");
+  });
+
+  test("takes no other owner while there is no target, unless the spec names it or it is the account", () => {
+    const absent = { ...nothing, served: 3, servedOwner: dba.owner };
+    expect(resolve(syncItem("db"), [candidate(3, dev)], absent).state).toBe("other-owner");
+    expect(resolve(syncItem("db", { owner: dev.owner }), [candidate(3, dev)], absent).state).toBe("found");
+    expect(resolve(syncItem("db"), [candidate(3)], absent).state).toBe("found");
+  });
+});
+
+describe("resolveItem for a resource with a refreshInterval", () => {
+  test("keeps the synced version until the interval is over", () => {
+    expect(resolve(syncItem("db"), [candidate(5)], { ...synced(3), refreshInMs: 10 })).toMatchObject({
+      version: 3,
+      refreshInMs: 10,
+    });
+    const over = resolve(syncItem("db"), [candidate(5)], { ...synced(3), refreshInMs: 0 });
+    expect([over.state === "found" && over.version, "refreshInMs" in over]).toEqual([5, false]);
+  });
+
+  test("does not delay a removal, a pinned version, another source or a new target", () => {
+    const waiting = { refreshInMs: 10 };
+    expect(resolve(syncItem("db"), [], { ...nothing, ...waiting, deleteAt: NOW }).state).toBe("removed");
+    expect(resolve(syncItem("db", { version: 4 }), [candidate(5)], { ...synced(3), ...waiting })).toMatchObject({ version: 4 });
+    expect(resolve(syncItem("new"), [candidate(5)], { ...synced(3), ...waiting })).toMatchObject({ version: 5 });
+    expect(resolve(syncItem("db"), [candidate(5)], { ...nothing, ...waiting })).toMatchObject({ version: 5 });
+  });
+});
+
 describe("resolveItem for an entry that is not listed", () => {
   test.each<[string, Remembered, string]>([
     ["returns missing without a deadline", nothing, "missing"],

@@ -39,6 +39,10 @@ export interface Remembered {
   readonly synced: SyncedKey | undefined;
   /** Version that the target had last, according to the status: also if the target was deleted since. */
   readonly served?: number | undefined;
+  /** Owner of that version according to the status. */
+  readonly servedOwner?: string | undefined;
+  /** Time in milliseconds for which newer versions are not followed, because of `spec.refreshInterval`. */
+  readonly refreshInMs?: number | undefined;
   /** According to the last status, those bytes belong to an entry of the same name. */
   readonly sameName?: boolean | undefined;
   /** The `delete_time` of the source according to the last list of this very connection that contained it. */
@@ -59,7 +63,14 @@ type Deletion = "due" | "awaited" | "held" | undefined;
 
 /** The entry and version that an item refers to, or the reason why there is none. */
 export type Resolution =
-  | { readonly state: "found"; readonly item: SyncItem; readonly candidate: Candidate; readonly version: number }
+  | {
+      readonly state: "found";
+      readonly item: SyncItem;
+      readonly candidate: Candidate;
+      readonly version: number;
+      /** Time in milliseconds after which a newer version is followed. */
+      readonly refreshInMs?: number | undefined;
+    }
   | { readonly state: "removed"; readonly item: SyncItem; readonly deleteAt: number; readonly deletion?: Deletion }
   | {
       readonly state: "missing";
@@ -76,14 +87,14 @@ export type Resolution =
   | { readonly state: "regressed"; readonly item: SyncItem; readonly candidate: Candidate; readonly syncedVersion: number };
 
 /**
- * Prefers an own entry over a shared one of the same name, so that no other user can break a resource by sharing a secret with
- * it.
+ * Prefers an own entry over a shared one of the same name, and the one that was served over others, so that no other user can break
+ * a resource by sharing a secret with it.
  */
-function choose(matching: readonly Candidate[]): Candidate | "none" | "several" {
+function choose(matching: readonly Candidate[], isServed: (candidate: Candidate) => boolean): Candidate | "none" | "several" {
   const [only, another] = matching;
   if (only === undefined) return "none";
   if (another === undefined) return only;
-  return matching.find((candidate) => candidate.own) ?? "several";
+  return matching.find((candidate) => candidate.own) ?? matching.find(isServed) ?? "several";
 }
 
 /**
@@ -103,16 +114,20 @@ export function resolveItem(
   const trusted = matching.filter(({ untrusted = false }) => !untrusted);
   const [stranger] = matching;
   if (trusted.length === 0 && stranger !== undefined) return { state: "untrusted", item, owner: stranger.owner };
-  const chosen = choose(trusted);
+  const { synced, sameName, servedOwner } = remembered;
+  const idOf = ({ vault, owner }: Candidate): string => sourceId(vault, item.source, owner);
+  const isServedOwner = ({ owner }: Candidate): boolean =>
+    servedOwner !== undefined && owner?.toLowerCase() === servedOwner.toLowerCase();
+  const chosen = choose(trusted, (one) => (synced === undefined ? isServedOwner(one) : idOf(one) === synced.source));
   if (chosen === "several") return { state: "ambiguous", item, owners: trusted.map(({ owner }) => owner ?? "?") };
-  if (chosen === "none") {
-    return resolveGone(resource, item, remembered, now);
-  }
-  const { synced, sameName } = remembered;
-  // The synced entry is gone and another user shares one of the same name, which must not replace it without consent.
-  const id = sourceId(chosen.vault, item.source, chosen.owner);
-  const isAnother = synced !== undefined && synced.source !== id && isFromVault(synced, chosen.vault);
-  if (isAnother && item.owner === undefined && !chosen.own && sameName === true) {
+  if (chosen === "none") return resolveGone(resource, item, remembered, now);
+  // The served entry is gone and another user shares one of the same name, which must not replace it without consent.
+  const id = idOf(chosen);
+  const isAnother =
+    synced === undefined
+      ? servedOwner !== undefined && !isServedOwner(chosen)
+      : synced.source !== id && isFromVault(synced, chosen.vault) && sameName === true;
+  if (isAnother && item.owner === undefined && !chosen.own) {
     return { state: "other-owner", item, candidate: chosen };
   }
   if (item.version !== "latest") {
@@ -122,6 +137,10 @@ export function resolveItem(
   const syncedVersion = synced === undefined ? remembered.served : synced.source === id ? synced.version : undefined;
   if (syncedVersion !== undefined && syncedVersion > chosen.latest && !isAccepted(resource, item, chosen.latest)) {
     return { state: "regressed", item, candidate: chosen, syncedVersion };
+  }
+  const { refreshInMs = 0 } = remembered;
+  if (refreshInMs > 0 && synced?.source === id && synced.version < chosen.latest) {
+    return { state: "found", item, candidate: chosen, version: synced.version, refreshInMs };
   }
   return { state: "found", item, candidate: chosen, version: chosen.latest };
 }

@@ -28,6 +28,8 @@ export interface SyncResource {
   /** Name of the VaultConnection in the same namespace. */
   readonly connection: string;
   readonly suspend: boolean;
+  /** Minimum time in milliseconds between two changes of the content that follow the vault. */
+  readonly refreshIntervalMs: number | undefined;
   readonly items: readonly SyncItem[];
   readonly target: { readonly kind: TargetKind; readonly name: string; readonly type: string | undefined };
   readonly policy: TargetPolicy;

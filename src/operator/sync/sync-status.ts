@@ -29,6 +29,8 @@ export function readStatus(kind: SyncResource["kind"], status: unknown): SyncSta
 export interface EarlierItem {
   /** Version in the target. */
   readonly version: number | undefined;
+  /** Creator of the source, if it is not the account of the connection. */
+  readonly owner: string | undefined;
   /** Deadline of the source in milliseconds since the epoch. */
   readonly deleteAt: number | undefined;
 }
@@ -39,7 +41,8 @@ export function earlierItem(status: SyncStatus, item: SyncItem): EarlierItem | u
     const [targetKey, source] = "filename" in entry ? [entry.key, entry.filename] : [entry.secretKey, entry.key];
     if (targetKey !== item.targetKey || source !== item.source) continue;
     const deleteAt = Date.parse(entry.deleteAt ?? "");
-    return { version: entry.version, deleteAt: Number.isNaN(deleteAt) ? undefined : deleteAt };
+    const owner = "owner" in entry ? entry.owner : undefined;
+    return { version: entry.version, owner, deleteAt: Number.isNaN(deleteAt) ? undefined : deleteAt };
   }
   return undefined;
 }
@@ -81,19 +84,28 @@ function listed(names: readonly string[]): string {
   return names.slice(0, 3).join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
 }
 
-/** Returns the conditions about pinned items with a newer version and about items that expire soon. */
+/** Returns the conditions about items with a newer version that is not followed, or not yet, and about items that expire soon. */
 function itemConditions(resolutions: readonly Resolution[], now: number): ConditionNow[] {
   const newer: string[] = [];
+  const deferred: string[] = [];
   const expiring: string[] = [];
   for (const resolution of resolutions) {
     if (resolution.state !== "found") continue;
     const { item, candidate, version } = resolution;
-    if (item.version !== "latest" && candidate.latest > version) newer.push(`${item.source} ${version} → ${candidate.latest}`);
+    const update = `${item.source} ${version} → ${candidate.latest}`;
+    if (item.version !== "latest" && candidate.latest > version) newer.push(update);
+    if (resolution.refreshInMs !== undefined) deferred.push(update);
     if (candidate.expiresAt !== undefined && candidate.expiresAt <= now + EXPIRY_NOTICE_MS) expiring.push(item.source);
   }
   const conditions: ConditionNow[] = [];
-  if (newer.length > 0) {
-    const message = `newer versions available for pinned items: ${listed(newer)}`;
+  if (newer.length > 0 || deferred.length > 0) {
+    const messages = [
+      ...(newer.length > 0 ? [`newer versions available for pinned items: ${listed(newer)}`] : []),
+      ...(deferred.length > 0
+        ? [`newer versions that are followed at the end of spec.refreshInterval: ${listed(deferred)}`]
+        : []),
+    ];
+    const message = messages.join("; ");
     conditions.push({ type: "UpdateAvailable", status: "True", reason: "Synced", message });
   }
   if (expiring.length > 0) {
@@ -125,7 +137,7 @@ function untouched({ readyCondition, resolutions }: StatusInput): ConditionType[
   ];
 }
 
-type ItemFacts = Omit<SecretItemStatus, "secretKey" | "key">;
+type ItemFacts = Omit<SecretItemStatus, "secretKey" | "key" | "owner">;
 
 function factsOf(resolution: Resolution, version: number | undefined): ItemFacts {
   const candidate = "candidate" in resolution ? resolution.candidate : undefined;
@@ -146,11 +158,17 @@ function lastVersion(before: SyncStatus, { versions, connection }: StatusInput, 
   return earlierItem(before, item)?.version;
 }
 
+/** Returns the other account that created the source, or that created it when it was served. */
+function ownerOf(before: SyncStatus, resolution: Resolution): string | undefined {
+  if (resolution.state !== "found") return earlierItem(before, resolution.item)?.owner;
+  return resolution.candidate.own ? undefined : resolution.candidate.owner;
+}
+
 function itemStatus(before: SyncStatus, input: StatusInput, resolution: Resolution): SecretItemStatus | FileItemStatus {
   const { targetKey, source } = resolution.item;
   const facts = factsOf(resolution, lastVersion(before, input, resolution));
   return input.resource.kind === "VaultSecret"
-    ? { secretKey: targetKey, key: source, ...facts }
+    ? { secretKey: targetKey, key: source, ...defined({ owner: ownerOf(before, resolution) }), ...facts }
     : { key: targetKey, filename: source, ...facts };
 }
 

@@ -14,7 +14,7 @@ import { InMemoryApiServer } from "./in-memory/in-memory-api-server.ts";
 const NAMESPACE = "shop";
 type Spec = Readonly<Record<string, unknown>>;
 /** One key of a VaultSecret and the secret that it follows. */
-type Data = Readonly<Record<string, string | { readonly key: string; readonly version?: number }>>;
+type Data = Readonly<Record<string, string | { readonly key: string; readonly version?: number; readonly owner?: string }>>;
 
 /** A running operator on a virtual clock, with an API server and vaults in memory. Its objects are in the namespace `shop`. */
 export class OperatorScene implements AsyncDisposable {
@@ -145,6 +145,10 @@ export class OperatorScene implements AsyncDisposable {
   edit(data: Readonly<Record<string, string>>, name = "db"): void {
     const encoded = Object.entries(data).map(([key, value]) => [key, Buffer.from(value).toString("base64")] as const);
     this.server.patch(SECRETS, { namespace: NAMESPACE, name }, { data: Object.fromEntries(encoded) });
+  }
+
+  deleteTarget(name = "db"): void {
+    this.server.delete(SECRETS, { namespace: NAMESPACE, name });
   }
 
   /** Returns the values of the target by key, and the reason of Ready. */

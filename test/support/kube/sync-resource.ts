@@ -19,6 +19,7 @@ export function syncResource(items: readonly SyncItem[], changes: Partial<SyncRe
     generation: 7,
     connection: "vault",
     suspend: false,
+    refreshIntervalMs: undefined,
     items,
     target: { kind: "Secret", name: "db", type: "Opaque" },
     policy: { creationPolicy: "Owner", labels: {}, annotations: {}, immutable: false },

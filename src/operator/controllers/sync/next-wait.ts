@@ -14,6 +14,9 @@ export function nextWait(next: ReconcileResult, { readyCondition, resolutions }:
     if (resolution.state === "missing" && resolution.provenInMs !== undefined) {
       waits.push({ for: "connection", atMostMs: resolution.provenInMs });
     }
+    if (resolution.state === "found" && resolution.refreshInMs !== undefined) {
+      waits.push({ for: "time", atMostMs: resolution.refreshInMs });
+    }
     if (resolution.state !== "found" || resolution.candidate.expiresAt === undefined) continue;
     waits.push({ for: "time", atMostMs: resolution.candidate.expiresAt - EXPIRY_NOTICE_MS - now });
   }

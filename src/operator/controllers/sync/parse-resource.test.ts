@@ -24,6 +24,7 @@ test("parseResource applies the defaults of a VaultSecret", () => {
       generation: 4,
       connection: "vault",
       suspend: false,
+      refreshIntervalMs: undefined,
       items: [{ targetKey: "a", source: "shop-db", owner: undefined, version: "latest" }],
       target: { kind: "Secret", name: "db", type: "Opaque" },
       policy: { creationPolicy: "Owner", labels: {}, annotations: {}, immutable: false },
@@ -39,9 +40,12 @@ test("parseResource reads every field of a VaultSecret", () => {
   const remoteRef = { key: "shop-db", version: 3, owner: "dba@example.com" };
   const policy = { creationPolicy: "Orphan", labels: { team: "shop" }, annotations: { note: "x" }, immutable: true };
   const target = { name: "other", type: "kubernetes.io/tls", ...policy, whenRemoved: "Retain", whenMissing: "Delete" };
-  expect(parseSecret({ connectionRef, suspend: true, data: [{ secretKey: "a", remoteRef }], target })).toMatchObject({
+  expect(
+    parseSecret({ connectionRef, suspend: true, refreshInterval: "1h30m", data: [{ secretKey: "a", remoteRef }], target }),
+  ).toMatchObject({
     resource: {
       suspend: true,
+      refreshIntervalMs: 5_400_000,
       items: [{ source: "shop-db", owner: "dba@example.com", version: 3 }],
       target: { kind: "Secret", name: "other", type: "kubernetes.io/tls" },
       policy,

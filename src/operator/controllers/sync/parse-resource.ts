@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../../api/names.ts";
+import { parseDuration } from "../../../lib/duration.ts";
 import { explainProblems } from "../../api/validation.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { SyncResource, TargetPolicy } from "../../sync/sync-resource.ts";
@@ -12,6 +13,7 @@ export type DesiredState = Pick<SyncResource, "items" | "target" | "policy" | "w
 interface CommonSpec {
   readonly connectionRef: { readonly name: string };
   readonly suspend?: boolean | undefined;
+  readonly refreshInterval?: string | undefined;
 }
 
 /** The policies in `spec.target`. */
@@ -62,16 +64,26 @@ export function parseResource<S extends CommonSpec>(
   };
   const parsed = schema.safeParse(object.spec);
   if (parsed.success) {
-    const { connectionRef, suspend = false } = parsed.data;
+    const { connectionRef, suspend = false, refreshInterval } = parsed.data;
+    const refreshIntervalMs = refreshInterval === undefined ? undefined : parseDuration(refreshInterval);
+    const common = { connection: connectionRef.name, suspend, refreshIntervalMs };
     return {
       ok: true,
-      resource: { ...identity, connection: connectionRef.name, suspend, ...desiredState(parsed.data, metadata.name) },
+      resource: { ...identity, ...common, ...desiredState(parsed.data, metadata.name) },
     };
   }
   const target = { kind: kind === "VaultSecret" ? "Secret" : "ConfigMap", name: metadata.name, type: undefined } as const;
   return {
     ok: false,
-    resource: { ...identity, connection: "", suspend: false, items: [], target, ...policiesOf({ whenRemoved: "Retain" }) },
+    resource: {
+      ...identity,
+      connection: "",
+      suspend: false,
+      refreshIntervalMs: undefined,
+      items: [],
+      target,
+      ...policiesOf({ whenRemoved: "Retain" }),
+    },
     readyCondition: notReady("InvalidSpec", explainProblems(parsed.error)),
   };
 }

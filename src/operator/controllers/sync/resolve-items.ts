@@ -5,6 +5,7 @@ import { earlierItem, type SyncStatus } from "../../sync/sync-status.ts";
 import { sourceId, type TargetState, withoutClaims } from "../../sync/target.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
 import type { OpenConnection } from "../connection/connection-registry.ts";
+import { isForced } from "./forced-syncs.ts";
 import type { SourceKind } from "./source-kind.ts";
 
 /** The deadlines of the sources of one resource, and the connection that listed them; a status lists a limited number of items. */
@@ -34,11 +35,16 @@ export function resolveItems(input: ResolveInput, state: TargetState): Resolutio
   });
 }
 
-function rememberedOf(
-  { source, before, deadlines, access, snapshot }: ResolveInput,
-  item: SyncItem,
-  state: TargetState,
-): Remembered {
+/** Returns for how many milliseconds the resource does not follow newer versions. A changed spec and a forced sync do not wait. */
+function refreshInMs({ resource, before, now }: ResolveInput): number {
+  const { refreshIntervalMs = 0, generation } = resource;
+  if (isForced(resource, before) || before.observedGeneration !== generation) return 0;
+  const syncedAt = Date.parse(before.syncedAt ?? "");
+  return Number.isNaN(syncedAt) ? 0 : Math.min(refreshIntervalMs, syncedAt + refreshIntervalMs - now);
+}
+
+function rememberedOf(input: ResolveInput, item: SyncItem, state: TargetState): Remembered {
+  const { source, before, deadlines, access, snapshot } = input;
   const synced = state.state === "owned" ? state.synced.get(item.targetKey) : undefined;
   const earlier = earlierItem(before, item);
   const missingSince = snapshot.missingSince(item.source, item.owner);
@@ -49,9 +55,20 @@ function rememberedOf(
   const listed = deadlines?.connection === access.id ? deadlines.byItem.get(deadlineKey(item)) : undefined;
   const deleteAt = otherOwner ? undefined : deadlines === undefined ? reported : listed;
   const served = before.connection === access.id ? earlier?.version : undefined;
+  const servedOwner = served === undefined ? undefined : (earlier?.owner ?? access.account);
   const provenInMs = access.removals.untilProven(snapshot, source.entries, item.source);
   const held = access.removals.held > 0;
-  return { synced, served, sameName: earlier !== undefined, deleteAt, missingSince, provenInMs, held };
+  return {
+    synced,
+    served,
+    servedOwner,
+    refreshInMs: refreshInMs(input),
+    sameName: earlier !== undefined,
+    deleteAt,
+    missingSince,
+    provenInMs,
+    held,
+  };
 }
 
 /** Returns the deadlines to remember until the next reconcile. */
