@@ -1,4 +1,4 @@
-import { ADOPT_ANNOTATION, CONFIRM_REMOVALS_ANNOTATION } from "../../../src/operator/api/names.ts";
+import { ADOPT_ANNOTATION, CONFIRM_REMOVALS_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../../../src/operator/api/names.ts";
 import { vaultConnectionKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import { SECRETS } from "../../../src/operator/kube/resource.ts";
 import { connect, type Scenario, sync, synced } from "./scenario.ts";
@@ -28,6 +28,8 @@ function confirmRemovals(world: World): void {
 
 /** Time after which also a request without a response was repeated, so that the next act finds the same state. */
 const AFTER_TIMEOUT_MS = 60_000;
+/** The content of a Secret of a user. */
+const THEIRS = { type: "Opaque", data: { theirs: "dGhlaXJz" } };
 const NAMES = ["a", "b", "c", "d", "e", "f"];
 
 const policies: readonly Scenario[] = [
@@ -66,13 +68,32 @@ const policies: readonly Scenario[] = [
     recordMs: AFTER_TIMEOUT_MS + 10_000,
   },
   {
+    name: "keys that are merged into a Secret of others, and leave it",
+    setUp: (world) => {
+      world.write("user", "password");
+      connect(world);
+      world.edit(SECRETS, "db", (object) => ({ ...object, ...THEIRS }));
+    },
+    acts: [
+      { act: (world) => sync(world, ["user", "password"], { creationPolicy: "Merge" }) },
+      { atMs: AFTER_TIMEOUT_MS, act: (world) => sync(world, ["password"], { creationPolicy: "Merge" }) },
+    ],
+    recordMs: AFTER_TIMEOUT_MS + 10_000,
+    losses: ["Secret/db user"],
+    mergesKeys: true,
+  },
+  {
+    name: "a sync that a user requests",
+    setUp: synced("password"),
+    acts: [{ act: (world) => sync(world, ["password"], {}, {}, { [FORCE_SYNC_ANNOTATION]: "1" }) }],
+  },
+  {
     name: "a Secret that its owner hands over",
     setUp: (world) => {
       world.write("password");
       connect(world);
       const metadata = { annotations: { [ADOPT_ANNOTATION]: "VaultSecret/db" } };
-      const theirs = (object: object): object => ({ ...object, type: "Opaque", data: { theirs: "dGhlaXJz" } });
-      world.edit(SECRETS, "db", (object) => ({ ...theirs(object), metadata: { ...object.metadata, ...metadata } }));
+      world.edit(SECRETS, "db", (object) => ({ ...object, ...THEIRS, metadata: { ...object.metadata, ...metadata } }));
     },
     acts: [{ act: (world) => sync(world, ["password"]) }],
   },

@@ -67,6 +67,7 @@ const removals: readonly Scenario[] = [
     name: "a resource that was deleted and created again immediately",
     setUp: synced("password"),
     acts: [{ act: (world) => (world.remove(vaultSecretKind, "db"), sync(world, ["password"])) }],
+    racesCollection: true,
   },
   {
     name: "suspend and resume",

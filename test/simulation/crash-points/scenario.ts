@@ -15,6 +15,10 @@ export interface Scenario {
   readonly recordMs?: number;
   /** Content that the scenario removes: `Secret/db`, or `Secret/db user` for one key. */
   readonly losses?: readonly string[];
+  /** True if garbage collection may be faster than the operator, so that other events are right as well. */
+  readonly racesCollection?: boolean;
+  /** True if the target belongs to others, who have keys of their own in it. */
+  readonly mergesKeys?: boolean;
 }
 
 const PASSWORD_AUTH = { passwordSecretRef: { name: "login" } };
@@ -25,9 +29,9 @@ export function connect(world: World, spec: object = {}): void {
 }
 
 /** Makes the VaultSecret `db` with a key for each secret of the vault. */
-export function sync(world: World, keys: readonly string[], target: object = {}, spec: object = {}): void {
+export function sync(world: World, keys: readonly string[], target: object = {}, spec: object = {}, annotations = {}): void {
   const data = keys.map((key) => ({ secretKey: key, remoteRef: { key } }));
-  world.put("VaultSecret", "db", { connectionRef: { name: "vault" }, data, target, ...spec });
+  world.put("VaultSecret", "db", { connectionRef: { name: "vault" }, data, target, ...spec }, annotations);
 }
 
 export function syncFile(world: World, kind: "ConfigMap" | "Secret"): void {

@@ -7,20 +7,20 @@ import {
 } from "../../../src/operator/api/names.ts";
 import { CONFIG_MAPS, EVENTS, type KubeObject, LEASES, SECRETS } from "../../../src/operator/kube/resource.ts";
 import type { Change } from "../../support/kube/in-memory/collection.ts";
+import type { Scenario } from "./scenario.ts";
 import { CANARY, containsSecret, TEAM, type World } from "./world.ts";
 
-/** The losses that a scenario is about: `Secret/db`, or `Secret/db user` for one key of it. */
-export type Losses = readonly string[];
+type Losses = readonly string[];
 
 /** Watches every write of the operator and reports those that must not happen to `world.violations`. */
-export function watchHistory(world: World, losses: Losses): void {
+export function watchHistory(world: World, scenario: Scenario): void {
   world.server.onCommit((change) => {
     if (!change.user.startsWith("operator-")) return;
-    for (const problem of problemsOf(change, losses)) world.violations.push(problem);
+    for (const problem of problemsOf(change, scenario)) world.violations.push(problem);
   });
 }
 
-function* problemsOf({ resource, before, after }: Change, losses: Losses): Generator<string> {
+function* problemsOf({ resource, before, after }: Change, { losses = [], mergesKeys }: Scenario): Generator<string> {
   const { name: plain, namespace } = (after ?? before)!.metadata;
   const name = `${resource.kind}/${plain}`;
   const isTarget = [SECRETS.plural, CONFIG_MAPS.plural].includes(resource.plural) && namespace === TEAM;
@@ -28,6 +28,7 @@ function* problemsOf({ resource, before, after }: Change, losses: Losses): Gener
   if (containsSecret(JSON.stringify({ ...after, data: undefined, binaryData: undefined })))
     yield `${name} contains a secret outside of its data`;
   if ([EVENTS.plural, LEASES.plural].includes(resource.plural) || !isTarget || isCredentials) return;
+  if (mergesKeys) return yield* brokenMerge(name, before, after);
   if (before && !isManaged(before)) yield `${name} was written, but it is not the operator's`;
   if (after) yield* wrongBytes(name, after);
   if (before && !losses.includes(name)) yield* lostBytes(name, before, after, losses);
@@ -36,6 +37,15 @@ function* problemsOf({ resource, before, after }: Change, losses: Losses): Gener
 const isManaged = ({ metadata }: KubeObject): boolean =>
   metadata.labels?.[MANAGED_BY_LABEL] === "vaultsync" ||
   [OWNER_ANNOTATION, ADOPT_ANNOTATION].some((name) => metadata.annotations?.[name] !== undefined);
+
+/** The keys of others stay as they are. */
+function* brokenMerge(name: string, before: KubeObject | undefined, after: KubeObject | undefined): Generator<string> {
+  if (!before || !after) return yield `${name} was created or deleted`;
+  const now = textsOf(after);
+  for (const [key, text] of textsOf(before)) {
+    if (versionOf(text) === undefined && now.get(key) !== text) yield `${name} lost the key ${key} of others`;
+  }
+}
 
 /** Every key has bytes of the vault, and the annotation names their version. */
 function* wrongBytes(name: string, after: KubeObject): Generator<string> {
