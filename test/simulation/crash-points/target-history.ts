@@ -38,7 +38,7 @@ const isManaged = ({ metadata }: KubeObject): boolean =>
   metadata.labels?.[MANAGED_BY_LABEL] === "vaultsync" ||
   [OWNER_ANNOTATION, ADOPT_ANNOTATION].some((name) => metadata.annotations?.[name] !== undefined);
 
-/** The keys of others stay as they are. */
+/** The keys of others stay unchanged. */
 function* brokenMerge(name: string, before: KubeObject | undefined, after: KubeObject | undefined): Generator<string> {
   if (!before || !after) return yield `${name} was created or deleted`;
   const now = textsOf(after);
