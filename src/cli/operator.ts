@@ -62,6 +62,10 @@ function operatorOptions(): Option[] {
       "comma-separated hosts that vault URLs may name, wildcards such as *.example.com included (default: any host)",
     ).argParser(parseList),
     option(
+      "--allowed-secret-types <types>",
+      "comma-separated types of Secrets that a VaultSecret may request in addition to the default ones",
+    ).argParser(parseList),
+    option(
       "--value-cache-bytes <bytes>",
       "size in bytes of the in-memory cache of values that restores changed targets; 0 disables it",
     )

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { secretType } from "./api/vault-secret.ts";
 
 const listen = z.object({ host: z.string(), port: z.int().min(0).max(65_535) });
 
@@ -20,6 +21,7 @@ const schema = z
     listen: listen.default({ host: "0.0.0.0", port: 8080 }),
     allowHttp: z.boolean().default(false),
     vaultHosts: z.array(z.string().min(1)).min(1).optional(),
+    allowedSecretTypes: z.array(secretType).default([]),
     valueCacheBytes: z
       .int()
       .min(0)

@@ -6,8 +6,7 @@ import { fileSource } from "./controllers/sync/file-source.ts";
 import { secretSource } from "./controllers/sync/secret-source.ts";
 import { ForcedSyncs } from "./controllers/sync/forced-syncs.ts";
 import { forgetTarget, readTargets, type WatchedTargets } from "./controllers/sync/read-targets.ts";
-import type { SourceKind } from "./controllers/sync/source-kind.ts";
-import { SyncReconciler } from "./controllers/sync/sync-reconciler.ts";
+import { type SyncedKind, SyncReconciler } from "./controllers/sync/sync-reconciler.ts";
 import { SyncController, type SyncObserver } from "./controllers/sync/sync-controller.ts";
 import type { SyncKind } from "./controllers/sync/sync-key.ts";
 import { TargetRecords } from "./controllers/sync/target-records.ts";
@@ -46,6 +45,8 @@ export interface ControllersOptions {
   readonly events: EventRecorder;
   readonly connectionFactory: ConnectionFactory;
   readonly contentKey: Redacted<Uint8Array>;
+  /** Types of target Secrets in addition to the default ones. */
+  readonly allowedSecretTypes: readonly string[];
   readonly concurrency: number;
   /** Interval in milliseconds in which every resource is reconciled once; 0 turns it off. */
   readonly resyncMs: number;
@@ -64,6 +65,7 @@ export class Controllers implements AsyncDisposable {
   readonly #sync: SyncController;
   readonly #connectionReconciler: ConnectionReconciler;
   readonly #connection: ConnectionController;
+  readonly #kinds: Readonly<Record<SyncKind, SyncedKind>>;
   readonly #watchedTargets: WatchedTargets;
   /** Connections whose references changed, until these are passed on. */
   readonly #pendingReferences = new Map<string, Timer>();
@@ -85,10 +87,11 @@ export class Controllers implements AsyncDisposable {
       },
     };
     this.connections = new ConnectionRegistry({ clock, exists, listener, factsOf: (key) => this.#sync.removalFactsOf(key) });
-    const kinds = {
-      VaultSecret: { source: secretSource, resources: reflectors.secrets.store },
+    this.#kinds = {
+      VaultSecret: { source: secretSource(options.allowedSecretTypes), resources: reflectors.secrets.store },
       VaultFile: { source: fileSource, resources: reflectors.files.store },
     };
+    const kinds = this.#kinds;
     const stores = { Secret: reflectors.targetSecrets.store, ConfigMap: reflectors.targetConfigMaps.store };
     const targets = new TargetRecords({ stores, clock, onUnseen: (key) => this.#sync.targetUnseen(key) });
     const writer = new TargetWriter({ api, targets, contentKey, clock });
@@ -123,8 +126,8 @@ export class Controllers implements AsyncDisposable {
     const { connections, secrets, files, targetSecrets, targetConfigMaps, credentials } = this.#options.reflectors;
     const stack = new DisposableStack();
     stack.use(replayAndSubscribe(connections, (change) => this.#connection.resourceChanged(change)));
-    stack.use(replayAndSubscribe(secrets, (change) => this.#resourceChanged("VaultSecret", secretSource, change)));
-    stack.use(replayAndSubscribe(files, (change) => this.#resourceChanged("VaultFile", fileSource, change)));
+    stack.use(replayAndSubscribe(secrets, (change) => this.#resourceChanged("VaultSecret", change)));
+    stack.use(replayAndSubscribe(files, (change) => this.#resourceChanged("VaultFile", change)));
     stack.use(targetSecrets.onChange((change) => this.#sync.targetChanged("Secret", change)));
     stack.use(targetConfigMaps.onChange((change) => this.#sync.targetChanged("ConfigMap", change)));
     stack.use(credentials.onChange(({ key }) => this.#connectionReconciler.credentialsChanged(key)));
@@ -148,9 +151,9 @@ export class Controllers implements AsyncDisposable {
     return this.connections[Symbol.asyncDispose]();
   }
 
-  #resourceChanged(kind: SyncKind, source: SourceKind, change: StoreChange<KubeObject>): void {
+  #resourceChanged(kind: SyncKind, change: StoreChange<KubeObject>): void {
     this.#sync.resourceChanged(kind, change);
-    if (change.type === "deleted") forgetTarget(source, change.before, this.#watchedTargets);
+    if (change.type === "deleted") forgetTarget(this.#kinds[kind].source, change.before, this.#watchedTargets);
   }
 
   /** Requeues what failed while the API server was unavailable. */

@@ -99,6 +99,7 @@ async function runShard(engine: Engine, shard: number, fence: WriteFence | undef
       events,
       reflectors: viewOfShard(engine.reflectors, shard, config.shards),
       contentKey: await contentKey(api, namespace, signal),
+      allowedSecretTypes: config.allowedSecretTypes,
       concurrency: config.concurrency,
       resyncMs: config.resync,
       observer: syncObserver(metrics),

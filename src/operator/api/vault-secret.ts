@@ -13,23 +13,26 @@ import {
 import { onlyKeysIfMerged, targetPolicies } from "./target-policies.ts";
 import { withRule } from "./validation.ts";
 
-/**
- * Types of a target Secret. All others are rejected, above all those that Kubernetes or its tools act on (service-account and
- * bootstrap tokens, Helm releases, credentials of the operator); see docs/design/security.md#secret-types.
- */
-const targetTypes = [
+/** Types of a target Secret that every operator allows; a flag adds others. See docs/design/security.md#secret-types. */
+export const defaultSecretTypes: readonly string[] = [
   "Opaque",
   "kubernetes.io/tls",
   "kubernetes.io/dockerconfigjson",
   "kubernetes.io/dockercfg",
   "kubernetes.io/basic-auth",
   "kubernetes.io/ssh-auth",
-] as const;
+];
 
-const targetType = withRule(z.string().max(253), {
-  cel: `self in [${targetTypes.map((type) => `'${type}'`).join(", ")}]`,
-  message: `must be one of ${targetTypes.join(", ")}`,
-  check: (type) => targetTypes.some((allowed) => allowed === type),
+const TYPE = "^[A-Za-z0-9]([-._/A-Za-z0-9]*[A-Za-z0-9])?$";
+/** Types that Kubernetes or its tools act on (tokens, Helm releases), and credentials of the operator: no flag can allow them. */
+const RESERVED_TYPE = "^(vaultsync[.]dev|helm[.]sh|bootstrap[.]kubernetes[.]io)/|^kubernetes[.]io/service-account-token$";
+
+/** The type of a target Secret that an operator may allow. */
+export const secretType = withRule(z.string().max(253), {
+  cel: `self.matches('${TYPE}') && !self.matches('${RESERVED_TYPE}')`,
+  message:
+    "must be the type of a Secret, for example Opaque; tokens of Kubernetes, Helm releases and credentials of the operator are never allowed",
+  check: (type) => new RegExp(TYPE).test(type) && !new RegExp(RESERVED_TYPE).test(type),
 });
 
 const EXAMPLE = "{secretKey: password, remoteRef: {key: shop-db}}";
@@ -62,7 +65,11 @@ const distinctEntries = z
 
 const target = z.object({
   name: objectName("Secret").optional().describe("Name of the Secret. Defaults to the name of this resource."),
-  type: targetType.optional().describe("Type of the Secret. Defaults to Opaque."),
+  type: secretType
+    .optional()
+    .describe(
+      `Type of the Secret. Defaults to Opaque. Allowed are ${defaultSecretTypes.join(", ")}, and those of --allowed-secret-types.`,
+    ),
   ...targetPolicies,
 });
 

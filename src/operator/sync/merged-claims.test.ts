@@ -4,7 +4,7 @@ import { mergeAnnotation, mergeManager } from "./merged-claims.ts";
 
 const named = (name: string) => syncResource([], { name });
 
-test("names of resources become annotations and field managers, as they are where they fit", () => {
+test("names of resources become annotations and field managers, unchanged where they fit", () => {
   expect(mergeAnnotation(named("shop-db"))).toBe("merge.vaultsync.dev/vaultsecret.shop-db");
   expect(mergeManager(named("shop-db"))).toBe("vaultsync:VaultSecret/shop-db");
 });

@@ -68,6 +68,7 @@ export class OperatorScene implements AsyncDisposable {
       connectionFactory: ({ settings }, callbacks) =>
         this.vault(new URL(settings.url).hostname.split(".")[0]).connect(clock, callbacks),
       contentKey: new Redacted(new TextEncoder().encode("key of the installation")),
+      allowedSecretTypes: ["example.com/token"],
       concurrency: 16,
       resyncMs: 0,
       observer: { reconciled: () => undefined, changePropagated: () => undefined },

@@ -148,7 +148,7 @@ export class SyncScene {
     const contentKey = new Redacted(new TextEncoder().encode("key of the installation"));
     return new SyncReconciler({
       kinds: {
-        VaultSecret: { source: secretSource, resources: this.#resources },
+        VaultSecret: { source: secretSource(), resources: this.#resources },
         VaultFile: { source: fileSource, resources: new ObjectStore<KubeObject>() },
       },
       connections: { get: (key) => this.#connections.get(key) ?? { state: "absent" } },

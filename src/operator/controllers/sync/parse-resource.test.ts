@@ -9,7 +9,7 @@ function object(kind: string, spec: unknown, annotations?: Record<string, string
   return { apiVersion: "vaultsync.dev/v1alpha1", kind, metadata, spec };
 }
 const parseSecret = (spec: unknown, annotations?: Record<string, string>) =>
-  secretSource.parse(object("VaultSecret", spec, annotations));
+  secretSource().parse(object("VaultSecret", spec, annotations));
 const parseFile = (spec: unknown) => fileSource.parse(object("VaultFile", spec));
 const connectionRef = { name: "vault" };
 

@@ -26,7 +26,7 @@ function untrusted(record: Partial<SecretRecord>, trustedOwners: ReadonlySet<str
     removals: { held: 0, untilProven: () => 0 },
     staleSince: undefined,
   } as const;
-  return secretSource.candidates(snapshot, syncItem("db"), access)[0]?.untrusted;
+  return secretSource().candidates(snapshot, syncItem("db"), access)[0]?.untrusted;
 }
 
 const dba = new Set(["dba@example.com"]);

@@ -1,8 +1,10 @@
 import { vaultSecretKind } from "../../api/kinds.ts";
-import { vaultSecretSpec, type VaultSecretSpec } from "../../api/vault-secret.ts";
+import { defaultSecretTypes, vaultSecretSpec, type VaultSecretSpec } from "../../api/vault-secret.ts";
 import type { SecretRecord } from "../../vault-client/connection.ts";
 import { type DesiredState, parseResource, policiesOf } from "./parse-resource.ts";
-import type { SourceKind } from "./source-kind.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import { notReady } from "../../sync/ready-condition.ts";
+import type { ParsedResource, SourceKind } from "./source-kind.ts";
 
 function desiredState(spec: VaultSecretSpec, name: string): DesiredState {
   return {
@@ -27,11 +29,23 @@ const isOwn = ({ owner }: SecretRecord, account: string): boolean =>
 /** Reports whether another account shares the secret; a list may omit its owner. */
 const isReceived = (record: SecretRecord, account: string): boolean => record.shared === true || !isOwn(record, account);
 
-/** Source of VaultSecrets: their items are secrets of the vault, their target is a Secret. */
-export const secretSource: SourceKind = {
+/** Parses a VaultSecret whose target has one of these types. */
+function parse(object: KubeObject, types: readonly string[]): ParsedResource {
+  const parsed = parseResource("VaultSecret", vaultSecretSpec, object, desiredState);
+  const { type } = parsed.resource.target;
+  if (!parsed.ok || type === undefined || types.includes(type)) return parsed;
+  const message = `spec.target.type: this operator allows ${types.join(", ")}; its flag --allowed-secret-types allows others`;
+  return { ok: false, resource: parsed.resource, readyCondition: notReady("InvalidSpec", message) };
+}
+
+/**
+ * Returns the source of VaultSecrets: their items are secrets of the vault, their target is a Secret of a default type or one of
+ * `moreTypes`.
+ */
+export const secretSource = (moreTypes: readonly string[] = []): SourceKind => ({
   descriptor: vaultSecretKind,
   entries: "secret",
-  parse: (object) => parseResource("VaultSecret", vaultSecretSpec, object, desiredState),
+  parse: (object) => parse(object, [...defaultSecretTypes, ...moreTypes]),
   covers: (snapshot, item) => snapshot.covers("secret", item.source),
   changed: ({ secrets }) => secrets,
   candidates: (snapshot, item, { connection, vault, account, trustedOwners }) =>
@@ -51,4 +65,4 @@ export const secretSource: SourceKind = {
         return { bytes: secret.value, version: secret.version };
       },
     })),
-};
+});

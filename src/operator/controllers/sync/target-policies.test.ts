@@ -177,6 +177,23 @@ describe("immutable", () => {
   });
 });
 
+describe("the type of the target", () => {
+  test("may be one that the operator was started with", async () => {
+    await using scene = await created({ type: "example.com/token" });
+    expect(scene.target()?.type).toBe("example.com/token");
+  });
+
+  test("is rejected if the operator does not allow it, with the flag that does", async () => {
+    await using scene = await OperatorScene.start();
+    scene.vault().lists({ name: "db" });
+    scene.follow(data, { target: { type: "example.com/other" } });
+    await scene.settle();
+    expect(scene.outcome()).toBe("absent, InvalidSpec");
+    expect(scene.condition("Stalled")?.message).toContain("--allowed-secret-types");
+    expect(scene.condition("Stalled")?.message).not.toContain("example.com/other");
+  });
+});
+
 describe("an object that exists before the resource", () => {
   const adopt = { [ADOPT_ANNOTATION]: "VaultSecret/db" };
 
