@@ -25,7 +25,7 @@ class CommandMaker {
   command(): Command {
     const choices: readonly (readonly [number, () => Command])[] = [
       [30, () => ({ type: "advance", ms: Math.floor(this.#random() ** 3 * 30_000) })],
-      [3, () => ({ type: "advance", ms: Math.floor(this.#random() * 600_000) })],
+      [1, () => ({ type: "advance", ms: Math.floor(this.#random() * 600_000) })],
       [14, () => this.#writeSecret()],
       [3, () => ({ type: "upload-file", ...this.#place(), owner: this.#account(), name: this.#pick(FILES) })],
       [1, () => ({ type: "remove-entry", ...this.#entry() })],

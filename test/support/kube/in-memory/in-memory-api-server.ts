@@ -129,7 +129,7 @@ export class InMemoryApiServer {
   replace(resource: ResourceDescriptor, object: KubeObject, caller = USER): KubeObject {
     const access = this.#check(resource, { verb: "update", ...object.metadata }, caller);
     const { metadata } = object;
-    const body = decodable(resource, transferred<Json>(object), badRequest());
+    const body = decodable(resource, transferred<Json>(object), badRequest);
     if (mayCreateByUpdate(resource) && !this.find(resource, metadata)) {
       if (metadata.uid) throw conflict();
       return this.create(resource, { ...object, metadata: { ...metadata, resourceVersion: "" } }, caller);
@@ -153,7 +153,7 @@ export class InMemoryApiServer {
     const stored = this.#store.expect(resource, ref);
     const { uid, resourceVersion } = ref;
     const body = transferred({ ...patch, metadata: { ...patch.metadata, uid, resourceVersion } });
-    const undecodable = invalid({ field: "patch", reason: "FieldValueInvalid" });
+    const undecodable = (): StatusError => invalid({ field: "patch", reason: "FieldValueInvalid" });
     const patched = decodable(resource, mergePatched(stored.object, body) as Json, undecodable);
     expectState(stored.object, { ...ref, uid: undefined });
     return this.#update(resource, stored, patched, caller, access);
@@ -166,7 +166,7 @@ export class InMemoryApiServer {
     const manager = `Apply ${caller.fieldManager}`;
     const { status: _, ...main } = transferred<Json>(object);
     const wanted = isCustom(resource) ? main : transferred<Json>(object);
-    const undecodable = new StatusError(500, "");
+    const undecodable = (): StatusError => new StatusError(500, "");
     if (!stored) {
       decodable(resource, wanted, undecodable);
       if (metadata.uid) throw conflict();

@@ -11,18 +11,32 @@ export function objectAt(value: unknown, field: string): Json {
   return isJson(found) ? found : {};
 }
 
-/** Returns a copy that shares nothing with `value`, without the fields that are `undefined`, as a request body transfers it. */
+/** Values that are read-only with everything in them. */
+const frozen = new WeakSet<object>();
+
+/**
+ * Returns a read-only copy without the fields that are `undefined`, as a request body transfers it, so that a caller that changes
+ * what it has read fails. It shares the parts that are such copies already: most of an object is the same after a write.
+ */
 export function transferred<T>(value: T): T {
-  return JSON.parse(JSON.stringify(value)) as T;
+  return copy(value) as T;
 }
 
-/** Makes the value and everything in it read-only, so that a caller that changes what it has read fails. */
-export function deepFreeze<T>(value: T): T {
-  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    for (const part of Object.values(value)) deepFreeze(part);
+function copy(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (frozen.has(value)) return value;
+  const result = Array.isArray(value) ? value.map((part) => copy(part) ?? null) : fieldsCopied(value as Json);
+  frozen.add(Object.freeze(result));
+  return result;
+}
+
+function fieldsCopied(value: Json): Json {
+  const result: Json = {};
+  for (const name in value) {
+    const part = value[name];
+    if (part !== undefined) result[name] = copy(part);
   }
-  return value;
+  return result;
 }
 
 /** Reports whether two JSON values are equal, regardless of the order of fields. */

@@ -1,7 +1,7 @@
 import { type KubeObject, keyOf, type ObjectRef, type ResourceDescriptor } from "../../../../src/operator/kube/resource.ts";
 import { type Change, Collection, type Stored } from "./collection.ts";
 import type { Owners } from "./field-ownership.ts";
-import { deepFreeze, transferred } from "./json.ts";
+import { transferred } from "./json.ts";
 import { resourceKey } from "./resource-rules.ts";
 import { notFound, StatusError } from "./status-error.ts";
 
@@ -72,7 +72,7 @@ export class Store {
     user: string,
   ): KubeObject {
     const metadata = { ...object.metadata, resourceVersion: `${this.#version + 1}` };
-    const after = deepFreeze(transferred({ ...object, metadata }));
+    const after = transferred({ ...object, metadata });
     this.#commit(resource, before, { object: after, owners }, user);
     return after;
   }

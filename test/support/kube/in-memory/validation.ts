@@ -34,12 +34,12 @@ export function withDefaults({ kind }: ResourceDescriptor, object: Json): Json {
   return object;
 }
 
-/** Returns the object, or throws `error` when the server cannot decode it. */
-export function decodable(resource: ResourceDescriptor, object: Json, error: Error): Json {
+/** Returns the object, or throws the error when the server cannot decode it. */
+export function decodable(resource: ResourceDescriptor, object: Json, error: () => Error): Json {
   try {
     withDefaults(resource, object);
   } catch {
-    throw error;
+    throw error();
   }
   return object;
 }
