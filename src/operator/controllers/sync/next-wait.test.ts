@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import type { Report } from "../../sync/report.ts";
+import { nextWait } from "./next-wait.ts";
+
+const NOW = Date.UTC(2026, 10, 21);
+const DAY = 86_400_000;
+type Next = Parameters<typeof nextWait>[0];
+
+const found = (expiresAt?: number): object => ({ state: "found", candidate: { expiresAt } });
+const missing = (provenInMs?: number): object => ({ state: "missing", provenInMs });
+
+/** Returns what a reconcile waits for that resolved its items like this. */
+function waitFor(
+  resolutions: object[] | undefined,
+  { reason = "Synced", next = { outcome: "done" } }: { reason?: string; next?: Next } = {},
+): Next {
+  return nextWait(next, { readyCondition: { reason }, resolutions } as unknown as Report, NOW);
+}
+const wait = (reason: "connection" | "target" | "time", atMostMs: number): Next => ({
+  outcome: "done",
+  wait: { for: reason, atMostMs },
+});
+const none: Next = { outcome: "done", wait: undefined };
+
+const ms = (next: Next): number => (next.outcome === "done" ? (next.wait?.atMostMs ?? 0) : 0);
+
+test("a resource waits for the notice before the first of its items expires", () => {
+  const first = waitFor([found(NOW + 30 * DAY), found(NOW + 20 * DAY), found()]);
+  const second = waitFor([found(NOW + 30 * DAY)]);
+  expect([first, second]).toMatchObject([{ wait: { for: "time" } }, { wait: { for: "time" } }]);
+  expect(ms(second) - ms(first)).toBe(10 * DAY);
+  expect(ms(first)).toBeLessThan(20 * DAY);
+});
+
+test("an item whose notice is due, or that never expires, is not waited for", () => {
+  expect(waitFor([found(NOW), found(), found(Number.POSITIVE_INFINITY)])).toEqual(none);
+  expect(waitFor(undefined)).toEqual(none);
+});
+
+test("a missing name is waited for until it counts as deleted, if it ever does", () => {
+  expect(waitFor([missing(60_000), missing(30_000)])).toEqual(wait("connection", 30_000));
+  expect(waitFor([missing(), missing(0), missing(Number.POSITIVE_INFINITY)])).toEqual(none);
+});
+
+test.each([
+  ["TargetConflict", wait("target", 30_000)],
+  ["TargetMissing", wait("target", 30_000)],
+  ["SourceMissing", none],
+])("a resource that is not ready because of %s waits for %j", (reason, expected) => {
+  expect(waitFor([], { reason })).toEqual(expected);
+});
+
+test("the shortest wait counts, and a retry stays unchanged", () => {
+  expect(waitFor([missing(60_000)], { next: wait("time", 1_000) })).toEqual(wait("time", 1_000));
+  expect(waitFor([missing(500)], { next: wait("time", 1_000) })).toEqual(wait("connection", 500));
+  const retry: Next = { outcome: "retry", cause: "vault", reason: "VaultUnreachable" };
+  expect(waitFor([missing(500)], { next: retry })).toBe(retry);
+});

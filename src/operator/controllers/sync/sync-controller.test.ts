@@ -1,0 +1,195 @@
+import { expect, test } from "vitest";
+import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import { silentLogger } from "../../../lib/logger.ts";
+import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../../api/names.ts";
+import { ObjectStore } from "../../kube/cache/object-store.ts";
+import type { KubeObject, ObjectMeta } from "../../kube/resource.ts";
+import type { ReconcileResult } from "../../runtime/controller.ts";
+import { fileSource } from "./file-source.ts";
+import { secretSource } from "./secret-source.ts";
+import { SyncController } from "./sync-controller.ts";
+import type { TargetRecords } from "./target-records.ts";
+
+interface Changes {
+  readonly metadata?: Partial<ObjectMeta>;
+  readonly spec?: object;
+}
+
+/** The VaultSecret `shop/db`, whose target has the same name. */
+function vaultSecret({ metadata = {}, spec = {} }: Changes = {}): KubeObject {
+  return {
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultSecret",
+    metadata: { name: "db", namespace: "shop", uid: "uid-1", generation: 1, resourceVersion: "1", ...metadata },
+    spec: { connectionRef: { name: "vault" }, data: [{ secretKey: "p", remoteRef: { key: "password" } }], ...spec },
+  };
+}
+
+const changed = (...secrets: string[]) => ({ secrets: new Set(secrets), files: new Set<string>() });
+
+/** A running controller of `resources`, and what it does. */
+function scene(resyncMs = 0) {
+  const clock = new VirtualClock();
+  const log: string[] = [];
+  const propagated: number[] = [];
+  const results: ReconcileResult[] = [];
+  const resources = { VaultSecret: new ObjectStore<KubeObject>(), VaultFile: new ObjectStore<KubeObject>() };
+  const controller = new SyncController({
+    kinds: {
+      VaultSecret: { source: secretSource, resources: resources.VaultSecret },
+      VaultFile: { source: fileSource, resources: resources.VaultFile },
+    },
+    reconciler: {
+      reconcile: (key) => {
+        log.push(key);
+        return Promise.resolve(results.shift() ?? { outcome: "done" });
+      },
+      forget: (key) => void log.push(`forget ${key}`),
+    },
+    targets: {
+      observe: () => true,
+      forget: (key) => log.push(`forget target ${key}`),
+    } as Partial<TargetRecords> as TargetRecords,
+    onReferencesChange: (connection) => void log.push(`references of ${connection}`),
+    concurrency: 4,
+    resyncMs,
+    clock,
+    random: () => 1,
+    logger: silentLogger,
+    observer: { reconciled: () => undefined, changePropagated: (ms) => void propagated.push(ms) },
+  });
+  const stop = new AbortController();
+  void controller.run(stop.signal);
+  /** Returns what happened since the last call. */
+  const happened = async (): Promise<string[]> => {
+    await clock.advance(0);
+    return log.splice(0);
+  };
+  const add = async (object: KubeObject, kind: "VaultSecret" | "VaultFile" = "VaultSecret"): Promise<string[]> => {
+    const key = `shop/${object.metadata.name}`;
+    resources[kind].set(key, { uid: object.metadata.uid, resourceVersion: "1", value: object });
+    controller.resourceChanged(kind, { type: "added", key, now: object });
+    return happened();
+  };
+  return { clock, controller, results, propagated, add, happened };
+}
+
+const DB = "VaultSecret/shop/db";
+
+test("a created resource is reconciled, and its connection learns what it refers to", async () => {
+  expect(await scene().add(vaultSecret())).toEqual(["references of shop/vault", DB]);
+});
+
+test.each<[string, Changes, boolean]>([
+  ["its spec", { metadata: { generation: 2 } }, true],
+  ["its identity", { metadata: { uid: "uid-2" } }, true],
+  ["what it accepts", { metadata: { annotations: { [ACCEPT_ANNOTATION]: "a@2" } } }, true],
+  ["the request to sync", { metadata: { annotations: { [FORCE_SYNC_ANNOTATION]: "1" } } }, true],
+  ["another annotation", { metadata: { annotations: { note: "1" } } }, false],
+  ["its status", { metadata: { resourceVersion: "2" } }, false],
+])("a resource of which %s changed is reconciled: %#", async (_, changes, isReconciled) => {
+  const { controller, add, happened } = scene();
+  await add(vaultSecret());
+  const change = { type: "updated", key: "shop/db", before: vaultSecret(), now: vaultSecret(changes) } as const;
+  controller.resourceChanged("VaultSecret", change);
+  expect(await happened()).toEqual(isReconciled ? [DB] : []);
+});
+
+test("both connections learn when a resource moves from one to the other, or refers to other names", async () => {
+  const { controller, add, happened } = scene();
+  await add(vaultSecret());
+  const moved = vaultSecret({ metadata: { generation: 2 }, spec: { connectionRef: { name: "other" } } });
+  controller.resourceChanged("VaultSecret", { type: "updated", key: "shop/db", before: vaultSecret(), now: moved });
+  expect(await happened()).toEqual(["references of shop/vault", "references of shop/other", DB]);
+  const spec = { connectionRef: { name: "other" }, data: [{ secretKey: "p", remoteRef: { key: "user" } }] };
+  const other = vaultSecret({ metadata: { generation: 3 }, spec });
+  controller.resourceChanged("VaultSecret", { type: "updated", key: "shop/db", before: moved, now: other });
+  expect(await happened()).toEqual(["references of shop/other", DB]);
+});
+
+test("an invalid resource is reconciled and refers to nothing", async () => {
+  const { controller, add, happened } = scene();
+  expect(await add(vaultSecret({ spec: { data: [] } }))).toEqual([DB]);
+  controller.onSnapshotChange("shop/vault", changed("password"), 0);
+  expect(await happened()).toEqual([]);
+});
+
+test("a deleted resource is forgotten, and its target when no other resource has it", async () => {
+  const { controller, add, happened } = scene();
+  await add(vaultSecret());
+  await add(vaultSecret({ metadata: { name: "db-2" }, spec: { target: { name: "db" } } }));
+  controller.resourceChanged("VaultSecret", { type: "deleted", key: "shop/db", before: vaultSecret() });
+  expect(await happened()).toEqual([`forget ${DB}`, "references of shop/vault"]);
+  controller.resourceChanged("VaultSecret", { type: "deleted", key: "shop/db-2", before: vaultSecret() });
+  expect(await happened()).toEqual([`forget ${DB}-2`, "references of shop/vault", "forget target Secret/shop/db"]);
+});
+
+test("only resources that refer to a changed name of the same connection and kind are reconciled", async () => {
+  const { controller, add, happened } = scene();
+  await add(vaultSecret());
+  controller.onSnapshotChange("shop/vault", changed("user"), 0);
+  controller.onSnapshotChange("shop/other", changed("password"), 0);
+  controller.onSnapshotChange("shop/vault", { secrets: new Set(), files: new Set(["password"]) }, 0);
+  expect(await happened()).toEqual([]);
+  controller.onSnapshotChange("shop/vault", changed("password"), 0);
+  expect(await happened()).toEqual([DB]);
+  controller.onConnectionStateChange("shop/other");
+  expect(await happened()).toEqual([]);
+  controller.onConnectionStateChange("shop/vault");
+  expect(await happened()).toEqual([DB]);
+});
+
+test("the resources of a target are reconciled when it drifts, or its write is not shown", async () => {
+  const { controller, add, happened } = scene();
+  await add(vaultSecret());
+  controller.targetUnseen("Secret/shop/db");
+  expect(await happened()).toEqual([DB]);
+  controller.targetUnseen("Secret/shop/other");
+  controller.targetChanged("Secret", { type: "deleted", key: "shop/db", before: {} as never });
+  expect(await happened()).toEqual([DB]);
+  controller.forcedListEnded(DB);
+  expect(await happened()).toEqual([DB]);
+});
+
+test("a change is measured once, from the first list that showed it to the write of the target", async () => {
+  const { clock, controller, results, propagated, add, happened } = scene();
+  await add(vaultSecret());
+  await clock.advance(1_000);
+  results.push({ outcome: "retry", cause: "vault", reason: "VaultUnreachable" });
+  controller.onSnapshotChange("shop/vault", changed("password"), 400);
+  await happened();
+  controller.onSnapshotChange("shop/vault", changed("password"), 900);
+  controller.targetWritten(DB);
+  controller.targetWritten(DB);
+  expect(propagated).toEqual([600]);
+});
+
+test("a change that concerned nothing the target holds is not measured later", async () => {
+  const { controller, propagated, add, happened } = scene();
+  await add(vaultSecret());
+  controller.onSnapshotChange("shop/vault", changed("password"), 0);
+  await happened();
+  controller.targetWritten(DB);
+  expect(propagated).toEqual([]);
+});
+
+test("every resource of both kinds is reconciled once per resync", async () => {
+  const { clock, add, happened } = scene(60_000);
+  await add(vaultSecret());
+  const file = { connectionRef: { name: "vault" }, files: [{ filename: "app.conf" }], data: undefined };
+  expect(await add({ ...vaultSecret({ spec: file }), kind: "VaultFile" }, "VaultFile")).toContain("VaultFile/shop/db");
+  await clock.advance(120_000);
+  expect((await happened()).sort()).toEqual(["VaultFile/shop/db", DB]);
+});
+
+test("removalFactsOf counts the names of a connection that resources refer to", async () => {
+  const { controller, add } = scene();
+  const facts = controller.removalFactsOf("shop/vault");
+  expect(facts.referenceCount).toBe(0);
+  await add(vaultSecret());
+  await add(vaultSecret({ metadata: { name: "db-2" } }));
+  expect(facts.referenceCount).toBe(1);
+  expect(facts.isReferenced("secret", "password")).toBe(true);
+  expect([facts.isReferenced("file", "password"), facts.isReferenced("secret", "user")]).toEqual([false, false]);
+  expect(facts.wasServed("secret", "password")).toBe(false);
+});
