@@ -36,7 +36,7 @@ function scene(resyncMs = 0) {
   const resources = { VaultSecret: new ObjectStore<KubeObject>(), VaultFile: new ObjectStore<KubeObject>() };
   const controller = new SyncController({
     kinds: {
-      VaultSecret: { source: secretSource, resources: resources.VaultSecret },
+      VaultSecret: { source: secretSource(), resources: resources.VaultSecret },
       VaultFile: { source: fileSource, resources: resources.VaultFile },
     },
     reconciler: {
