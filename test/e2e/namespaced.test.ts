@@ -107,6 +107,31 @@ test("with Roles only, targets are created, repaired, changed and removed", asyn
   expect(world.canaries.tracesIn(await world.operatorOutput())).toEqual([]);
 });
 
+test("many removals wait for a confirmation, which the operator deletes, and are made", async () => {
+  const names = Array.from({ length: 6 }, (_, n) => `many-${n}`);
+  for (const name of names) await world.protect(name, world.canaries.text(name));
+  await world.apply(...names.map((name) => vaultSecret(name, { password: name }, { whenMissing: "Delete" })));
+  for (const name of names) await world.ready("VaultSecret", name);
+  for (const name of names) expect((await world.caller.call("delete", { key_name: name })).status).toBe(200);
+  const held = await world.until("VaultConnection", "vault", (one) => condition(one, "RemovalsHeld") !== undefined);
+  expect(condition(held, "RemovalsHeld")?.message).toContain("vaultsync.dev/confirm-removals=6");
+  const { namespace } = world;
+  const confirm = (number: string) =>
+    plane.kubectl(["annotate", "vaultconnection/vault", "--overwrite", `vaultsync.dev/confirm-removals=${number}`], {
+      namespace,
+    });
+  expect((await confirm("6")).code).toBe(0);
+  await world.until("VaultConnection", "vault", (one) => condition(one, "RemovalsHeld") === undefined);
+  for (const name of names) await world.gone("Secret", name, 30_000);
+  const { metadata } = await world.until("VaultConnection", "vault", () => true);
+  expect(metadata.annotations ?? {}).not.toHaveProperty("vaultsync.dev/confirm-removals");
+
+  const annotate = ["annotate", "vaultsecret/db", "vaultsync.dev/force-sync=now"];
+  expect((await plane.kubectl(annotate, { namespace })).code).toBe(0);
+  const wait = ["wait", "vaultsecret/db", "--for=jsonpath={.status.lastForceSync}=now", "--timeout=20s"];
+  expect((await plane.kubectl(wait, { namespace })).code).toBe(0);
+});
+
 test("the count of a repeated event is written", async () => {
   await using api = await connect(world.kubeconfig);
   const clock = new VirtualClock(Date.now());
