@@ -209,15 +209,20 @@ export class SyncReconciler {
     return { report: { ...report, readyCondition: targetConflict(resource, state.owner) }, next: DONE };
   }
 
-  /** Removes the target that was in sync last, if the spec now names another one and nothing else says that the old one is kept. */
+  /**
+   * Removes the target that was in sync last, if the spec now names another one. With the policy Orphan it is kept, also by the
+   * garbage collector.
+   */
   async #removeFormerTarget({ resource, before: { target }, signal }: SyncContext): Promise<void> {
     const kind = target?.kind;
-    if (target === undefined || resource.policy.creationPolicy === "Orphan" || (kind !== "Secret" && kind !== "ConfigMap"))
-      return;
+    if (target === undefined || (kind !== "Secret" && kind !== "ConfigMap")) return;
     if (kind === resource.target.kind && target.name === resource.target.name) return;
     const former: SyncResource = { ...resource, target: { kind, name: target.name, type: undefined } };
-    const metadata = this.#options.targets.metadata(former);
-    if (metadata !== undefined && isOwnedBy(resource, metadata)) await this.#options.writer.remove(former, metadata, signal);
+    const { targets, writer } = this.#options;
+    const metadata = targets.metadata(former);
+    if (metadata === undefined || !isOwnedBy(resource, metadata)) return;
+    if (resource.policy.creationPolicy !== "Orphan") await writer.remove(former, metadata, signal);
+    else if (metadata.owners.some(({ uid }) => uid === resource.uid)) await writer.release(former, metadata.uid, signal);
   }
 
   /** After a restart, a target that has not changed since the status was written need not be read. */

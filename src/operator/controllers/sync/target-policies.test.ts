@@ -73,6 +73,13 @@ describe("creationPolicy", () => {
     expect([scene.target("second"), scene.target("third")].map((target) => target !== undefined)).toEqual([false, true]);
   });
 
+  test("a change to Orphan together with the name of the target releases the former target", async () => {
+    await using scene = await created({});
+    await respecified(scene, { creationPolicy: "Orphan", name: "other" });
+    expect(scene.target()?.data).toBeDefined();
+    expect(ownersOf(scene)).toEqual([]);
+  });
+
   test("a resource that was deleted and recreated continues with its orphan", async () => {
     await using scene = await created({ creationPolicy: "Orphan" });
     scene.server.delete(vaultSecretKind, ref);

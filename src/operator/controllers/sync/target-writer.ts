@@ -126,6 +126,16 @@ export class TargetWriter {
     this.#options.targets.recordDelete(resource, uid);
   }
 
+  /** Removes the resource from the owners of an object that is kept. @throws KubeError */
+  async release(resource: SyncResource, uid: string, signal: AbortSignal): Promise<void> {
+    const { kind, name } = resource.target;
+    const ref = { namespace: resource.namespace, name };
+    const { metadata } = await this.#options.api.getMetadata(targetDescriptor[kind], ref, signal);
+    const ownerReferences = (metadata.ownerReferences ?? []).filter((owner) => owner.uid !== resource.uid);
+    const state = { ...ref, uid, resourceVersion: metadata.resourceVersion ?? "" };
+    await this.#options.api.patch(targetDescriptor[kind], state, { metadata: { ownerReferences } }, signal);
+  }
+
   /** Leaves a target unchanged that has the content which its annotations claim, and repairs any other. */
   async #verify(entries: readonly Entry[], context: PlanContext): Promise<SyncResult> {
     const { resource, state, current, report } = context;
