@@ -1,13 +1,12 @@
 import { defineConfig } from "vitest/config";
 
 /**
- * The unit tests of the operator, for mutation testing (`npm run mutation`): one worker, because each runner has its own. Without
- * the tests of the whole engine, which take seconds each.
+ * The unit tests of the mutated folders, for mutation testing (`npm run mutation`): one worker, because each runner has its own.
+ * Without the tests of the whole engine, which take seconds each.
  */
 export default defineConfig({
   test: {
     include: ["src/operator/{sync,runtime,controllers,vault-client}/**/*.test.ts"],
-    exclude: ["src/operator/engine*.test.ts", "src/operator/shards/**"],
     testTimeout: 30_000,
     maxWorkers: 1,
   },

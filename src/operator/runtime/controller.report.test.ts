@@ -5,7 +5,7 @@ import { KubeError } from "../kube/kube-error.ts";
 import { runController, type ReconcileResult } from "./controller.ts";
 import { WorkQueue } from "./work-queue.ts";
 
-/** What a controller reports about its reconciliations, on a virtual clock. */
+/** A running controller on a virtual clock, and what it reports about its reconciliations. */
 function start(reconcile: (clock: VirtualClock, signal: AbortSignal) => Promise<ReconcileResult>) {
   const clock = new VirtualClock();
   const queue = new WorkQueue({ clock, random: () => 1, turnOf: () => "" });

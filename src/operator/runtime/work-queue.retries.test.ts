@@ -44,7 +44,7 @@ test("a forgotten key is not retried, wherever it waits", async () => {
   expect(queue.depth).toBe(0);
 });
 
-test("forgiven keys are added 5 ms after each other with their priority, and start without failures", async () => {
+test("forgiven keys are added every 5 ms with their priority, and without failures", async () => {
   const { clock, queue, drain } = scene();
   for (const key of ["a", "b", "c"]) {
     queue.add(key, "spec");

@@ -84,7 +84,7 @@ describe("resolveItem for a name that several owners share", () => {
     expect(resolve(syncItem("db"), both).state).toBe("ambiguous");
   });
 
-  test("takes no other owner while there is no target, unless the spec names it or it is the account", () => {
+  test("takes no other owner without a target, unless the spec names it or it is the account", () => {
     const absent = { ...nothing, served: 3, servedOwner: dba.owner };
     expect(resolve(syncItem("db"), [candidate(3, dev)], absent).state).toBe("other-owner");
     expect(resolve(syncItem("db", { owner: dev.owner }), [candidate(3, dev)], absent).state).toBe("found");

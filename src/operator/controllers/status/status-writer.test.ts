@@ -57,7 +57,7 @@ test("a second write before the watch shows the first is based on the first", as
   expect(writes.map(([, status]) => status)).toEqual([{ users: 1 }, { users: 2 }]);
 });
 
-test("the write to an object that was recreated under the same name does not count for the new one", async () => {
+test("a write to an object does not count for another that was recreated under its name", async () => {
   const { put, writer, write } = scene();
   await write(put(), { users: 1 });
   const recreated = { ...put("uid-2", { users: 0 }), metadata: { uid: "uid-2", resourceVersion: "1", name: "vault" } };

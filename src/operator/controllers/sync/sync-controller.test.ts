@@ -95,7 +95,7 @@ test.each<[string, Changes, boolean]>([
   expect(await happened()).toEqual(isReconciled ? [DB] : []);
 });
 
-test("both connections learn when a resource moves from one to the other, or refers to other names", async () => {
+test("connections learn when a resource moves from one to the other, or its names change", async () => {
   const { controller, add, happened } = scene();
   await add(vaultSecret());
   const moved = vaultSecret({ metadata: { generation: 2 }, spec: { connectionRef: { name: "other" } } });

@@ -4,7 +4,7 @@ import { formatScope } from "../../../protocol/format-scope.ts";
 import { unlimitedScope } from "../../../protocol/scope.ts";
 import { RequestedScope } from "./requested-scope.ts";
 
-test("a fixed scope is requested as it is, and lacks no name", () => {
+test("a fixed scope is requested unchanged, and lacks no name", () => {
   const scope = { ...unlimitedScope, secret_name: new Set(["a"]) };
   const requested = new RequestedScope(scope, false, new VirtualClock());
   expect(requested.setNames(new Set(["b"]))).toBeUndefined();

@@ -115,7 +115,7 @@ test.each([
 
 const failing = (error: Error, of = signal): Promise<unknown> => failureOf(fromStore(of, () => Promise.reject(error)));
 
-test("an error of the store is transient and names its code; a VaultError and an abort are passed on", async () => {
+test("an error of the store is transient; a VaultError and an abort are passed on", async () => {
   const unavailable = Object.assign(new Error("canary"), { code: "ECONNREFUSED" });
   const transient = {
     kind: "transient",
