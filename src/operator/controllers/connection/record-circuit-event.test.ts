@@ -11,8 +11,9 @@ test("an open circuit breaker is a warning about the VaultConnection, a closed o
   };
   for (const open of [true, false]) recordCircuitEvent({ record: (event) => recorded.push(event) }, object, open);
   const regarding = { namespace: "shop", name: "vault", uid: "uid-1", resource: { kind: "VaultConnection" } };
+  const opened = "several requests in a row failed: only the list is tried, with backoff; see the condition Ready";
   expect(recorded).toMatchObject([
-    { ...regarding, type: "Warning", reason: "CircuitBreakerOpened" },
-    { ...regarding, type: "Normal", reason: "CircuitBreakerClosed" },
+    { ...regarding, type: "Warning", reason: "CircuitBreakerOpened", action: "List", note: opened },
+    { ...regarding, type: "Normal", reason: "CircuitBreakerClosed", action: "List", note: "the vault responds again" },
   ]);
 });
