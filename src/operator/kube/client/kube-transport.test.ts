@@ -1,4 +1,5 @@
 import { createServer, type Server } from "node:https";
+import type { TLSSocket } from "node:tls";
 import { once } from "node:events";
 import { expect, onTestFinished, test } from "vitest";
 import { certificate, type Certificate } from "../../../../test/support/certificates.ts";
@@ -70,6 +71,19 @@ test("a server of the configured CA is trusted, and its connections are reused",
   for (let n = 0; n < 10; n += 1) expect((await client.get(NAMESPACES, ref, forever)).metadata).toEqual(ref);
   // A second connection is opened when a request starts before the end of the previous response is noticed.
   expect(connections.count).toBeLessThanOrEqual(2);
+});
+
+test("every new connection verifies the certificate: no TLS session is resumed", async () => {
+  const ca = authority();
+  const { server, client } = await start(serverOptions(ca), () => ca);
+  const sockets: TLSSocket[] = [];
+  server.on("secureConnection", (socket) => sockets.push(socket));
+  const simultaneous = (): Promise<unknown> => Promise.all([1, 2].map(() => client.get(NAMESPACES, ref, forever)));
+  await simultaneous();
+  // One connection stays open: undici forgets sessions with the last connection.
+  sockets[0]?.destroy();
+  await expect.poll(() => simultaneous().then(() => sockets.length)).toBeGreaterThan(2);
+  expect(sockets.map((socket) => socket.isSessionReused())).not.toContain(true);
 });
 
 test.each<[string, () => Promise<Scene>, string]>([

@@ -103,7 +103,8 @@ export class KubeTransport implements AsyncDisposable {
     if (this.#pools) this.#retire(this.#pools);
     const common = {
       allowH2: false,
-      connect: { ...tls.reveal(), timeout: CONNECT_TIMEOUT_MS },
+      // A resumed TLS session is not verified again, not even for the expiry of the certificate.
+      connect: { ...tls.reveal(), timeout: CONNECT_TIMEOUT_MS, maxCachedSessions: 0 },
       headersTimeout: HEADERS_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       keepAliveMaxTimeout: KEEP_ALIVE_MS,
