@@ -72,7 +72,7 @@ export default defineConfig({
       },
       {
         test: {
-          // Every fault of docs/design/faults.md on real processes; the tests of a file run in parallel and mostly wait.
+          // The faults of docs/design/faults.md between real processes; the tests of a file run in parallel and mostly wait.
           name: "faults",
           expect: expectOptions,
           include: ["test/faults/**/*.test.ts"],
