@@ -11,11 +11,12 @@ function groupsOf(address: string): string[] {
 
 /**
  * Returns the network that an IP address is counted as: an IPv4 address itself, also when mapped into IPv6, and the /64 of an IPv6
- * address, which is what one customer of a provider has at least.
+ * address, which is what one customer of a provider has at least. Some proxies forward the port as well, which does not count.
  */
 export function clientNetwork(address: string): string {
-  const mapped = /^::ffff:([0-9.]+)$/iu.exec(address)?.[1] ?? address;
+  const host = /^\[(.*)\](?::[0-9]+)?$/u.exec(address)?.[1] ?? /^([0-9.]+):[0-9]+$/u.exec(address)?.[1] ?? address;
+  const mapped = /^::ffff:([0-9.]+)$/iu.exec(host)?.[1] ?? host;
   if (isIPv4(mapped)) return mapped;
-  const groups = groupsOf(address.toLowerCase()).slice(0, 4);
+  const groups = groupsOf(host.toLowerCase()).slice(0, 4);
   return `${groups.map((group) => group.replace(/^0+(?=.)/u, "")).join(":")}::/64`;
 }
