@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
 import { defaultPasswordCost } from "../../src/vault-server/limits.ts";
+import { mailTo } from "../support/mail/mailbox.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 
@@ -105,6 +106,29 @@ test("five failures from a known network throttle that network only", async () =
   for (let guess = 0; guess < 5; guess += 1) await logInFrom(vault, office, "wrong");
   expect((await logInFrom(vault, office)).outcome()).toBe("429 rate_limited");
   expect((await logInFrom(vault, "2001:db8::2")).outcome()).toBe("200");
+});
+
+test("a new password ends the throttling of its account and makes the network known", async () => {
+  await using vault = await TestVault.start({ clock: new VirtualClock(), trustedProxies: ["127.0.0.1"] });
+  const [home, stranger] = ["192.0.2.1", "198.51.100.1"];
+  expect((await logInFrom(vault, home)).status).toBe(200);
+  for (let guess = 0; guess < 6; guess += 1) await logInFrom(vault, home, "forgotten");
+  await vault.post(sessionOperationPath.app_request_password, { email: "ann@example.com" });
+  const { token } = await mailTo(vault.mailDirectory, "ann@example.com");
+  const cafe = { "x-forwarded-for": "203.0.113.1" };
+  const password = "a new password";
+  const set = await vault.post(sessionOperationPath.app_set_password, { token, password }, { "x-forwarded-for": home });
+  expect([set.outcome(), (await logInFrom(vault, home, password)).outcome()]).toEqual(["200", "200"]);
+
+  for (let guess = 0; guess < 6; guess += 1) await logInFrom(vault, stranger, "wrong");
+  expect((await logInFrom(vault, "203.0.113.1", password)).outcome()).toBe("429 rate_limited");
+  await vault.post(sessionOperationPath.app_request_password, { email: "bob@example.com" });
+  const bob = (await mailTo(vault.mailDirectory, "bob@example.com")).token;
+  expect((await vault.post(sessionOperationPath.app_set_password, { token: bob, password }, cafe)).status).toBe(200);
+  const logInBob = (address: string, tried: string) =>
+    vault.post(sessionOperationPath.app_log_in, { email: "bob@example.com", password: tried }, { "x-forwarded-for": address });
+  for (let guess = 0; guess < 6; guess += 1) await logInBob(stranger, "wrong");
+  expect((await logInBob("203.0.113.1", password)).outcome()).toBe("200");
 });
 
 test("a network is known for 90 days after a login", async () => {

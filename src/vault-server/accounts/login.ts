@@ -16,11 +16,6 @@ export async function requireSamePassword({ users }: Transaction, { email, passw
   if ((await users.find(email))?.passwordHash !== passwordHash) throw errors.invalidCredentials();
 }
 
-/** Returns the subject under which failed logins of an account are counted. */
-export function accountSubject(email: string): string {
-  return `account:${email}`;
-}
-
 /** A network from which an account has logged in is known for 90 days, in milliseconds. */
 const KNOWN_NETWORK_MS = 90 * 24 * 3_600_000;
 
@@ -32,6 +27,15 @@ interface Subjects {
   readonly network: string;
   /** Counts while the account has logged in from this network not long ago. */
   readonly known: string;
+}
+
+function subjectsOf(email: string, network: string): Subjects {
+  return {
+    account: `account:${email}`,
+    pair: `login:${email} ${network}`,
+    network: `address:${network}`,
+    known: `known:${email} ${network}`,
+  };
 }
 
 /**
@@ -61,11 +65,11 @@ async function recordFailure({ store, clock }: VaultContext, { account, pair, ne
   });
 }
 
-async function recordSuccess({ store, clock }: VaultContext, { account, pair, known }: Subjects): Promise<void> {
-  await store.write(async ({ loginFailures }) => {
-    for (const subject of [account, pair, known]) await loginFailures.clear(subject);
-    await loginFailures.add(known, clock.now() + KNOWN_NETWORK_MS);
-  });
+/** Clears the counts of a canonical email and makes the network known, after its password was verified or set from there. */
+export async function recordSuccess({ loginFailures }: Transaction, email: string, network: string, now: number): Promise<void> {
+  const { account, pair, known } = subjectsOf(email, network);
+  for (const subject of [account, pair, known]) await loginFailures.clear(subject);
+  await loginFailures.add(known, now + KNOWN_NETWORK_MS);
 }
 
 /**
@@ -77,12 +81,7 @@ export async function logIn(context: VaultContext, email: string, password: stri
   const { store } = context;
   const canonical = canonicalEmail(email);
   const network = clientNetwork(address);
-  const subjects: Subjects = {
-    account: accountSubject(canonical),
-    pair: `login:${canonical} ${network}`,
-    network: `address:${network}`,
-    known: `known:${canonical} ${network}`,
-  };
+  const subjects = subjectsOf(canonical, network);
   await rejectWhileThrottled(context, subjects);
   return context.hashing.run({ account: canonical, network }, async () => {
     // Checked again: logins queued before this one may have failed meanwhile.
@@ -93,7 +92,7 @@ export async function logIn(context: VaultContext, email: string, password: stri
       await recordFailure(context, subjects);
       throw errors.invalidCredentials();
     }
-    await recordSuccess(context, subjects);
+    await store.write((transaction) => recordSuccess(transaction, canonical, network, context.clock.now()));
     return user;
   });
 }

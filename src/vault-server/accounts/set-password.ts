@@ -1,4 +1,4 @@
-import { accountSubject } from "./login.ts";
+import { recordSuccess } from "./login.ts";
 import { tokenDigest } from "./opaque-token.ts";
 import { hashPassword } from "./password.ts";
 import { clientNetwork } from "../../lib/client-network.ts";
@@ -27,20 +27,21 @@ export function provenEmail({ store, clock }: VaultContext, token: string): Prom
 export async function setPassword(context: VaultContext, token: string, password: string, client: string): Promise<LiveSession> {
   const { store, clock, hashing, passwordCost } = context;
   const digest = tokenDigest(token);
-  const passwordHash = await hashing.run({ account: await provenEmail(context, token), network: clientNetwork(client) }, () =>
+  const network = clientNetwork(client);
+  const passwordHash = await hashing.run({ account: await provenEmail(context, token), network }, () =>
     hashPassword(password, passwordCost),
   );
   return store.write(async (transaction) => {
     const now = clock.now();
     const email = await provenAddress(transaction, digest, now);
-    const { users, tokens, sessions, emailProofs, loginFailures } = transaction;
+    const { users, tokens, sessions, emailProofs } = transaction;
     await emailProofs.removeOf(email);
     if (!(await users.insert({ email, passwordHash }, now))) {
       await users.setPasswordHash({ email, passwordHash });
       await tokens.removeOf(email);
       await sessions.removeOf(email);
     }
-    await loginFailures.clear(accountSubject(email));
+    await recordSuccess(transaction, email, network, now);
     return openSession(transaction, email, now);
   });
 }
