@@ -1,6 +1,7 @@
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { systemClock, type Clock } from "../lib/clock.ts";
+import { codeOf } from "../lib/error-code.ts";
 import { silentLogger, type Logger } from "../lib/logger.ts";
 import { systemRandom } from "../lib/random.ts";
 import type { Redacted } from "../lib/redacted.ts";
@@ -157,7 +158,12 @@ async function serveMetrics(
   listen: { readonly host: string; readonly port: number },
 ): Promise<string> {
   const isReady = (): boolean => audit?.writable ?? true;
-  const { port } = running.use(await serveEndpoints({ listen, metrics: metrics.registry, isReady }));
+  const endpoints = await serveEndpoints({ listen, metrics: metrics.registry, isReady }).catch((error: unknown) => {
+    if (codeOf(error) !== "EADDRINUSE") throw error;
+    const address = `${hostOf(listen)}:${listen.port}`;
+    throw new Error(`the address for metrics, ${address}, is in use (EADDRINUSE): choose another with --metrics-listen, or none`);
+  });
+  const { port } = running.use(endpoints);
   return `http://${hostOf(listen)}:${port}`;
 }
 

@@ -92,7 +92,8 @@ test("verify exits 0, 1 or 2 and finds a truncated log with --data; show selects
   const caller = await callerAt(server.url);
   for (let n = 0; n < 60; n += 1) await caller.call("protect", { key_name: `k${n % 7}`, key_value: "x" });
   await caller.call("expose", { key_name: "k3" }, { authorization: "unknown" });
-  const busy = await run(["serve", "--data", data, "--master-key-file", join(directory, "key"), "--listen", "127.0.0.1:0"]);
+  const free = ["--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0"];
+  const busy = await run(["serve", "--data", data, "--master-key-file", join(directory, "key"), ...free]);
   expect(busy).toMatchObject({ code: 1, stderr: expect.stringContaining("in use by another process") });
   expect((await audit("verify", log, "--data", data)).code).toBe(0);
   await server.stop();

@@ -119,14 +119,16 @@ test("exits 2 on wrong usage and 1 on failure, with nothing on standard output",
   await once(taken, "listening");
   const address = taken.address();
   const port = typeof address === "object" ? address?.port : undefined;
-  const [wrong, failed] = await Promise.all([
+  const [wrong, failed, metrics] = await Promise.all([
     VaultsyncProcess.run(["vault", "serve", "--data", "x.db"]),
     VaultsyncProcess.run(["vault", "serve", "--dev", "--listen", `127.0.0.1:${port}`]),
+    VaultsyncProcess.run(["vault", "serve", "--dev", "--listen", "127.0.0.1:0", "--metrics-listen", `127.0.0.1:${port}`]),
   ]);
   taken.close();
   expect(wrong).toEqual({ code: 2, stdout: "", stderr: expect.stringContaining("refusing to start without a master key") });
   expect(failed).toEqual({ code: 1, stdout: "", stderr: expect.stringContaining("EADDRINUSE") });
-}, 30_000);
+  expect(metrics).toEqual({ code: 1, stdout: "", stderr: expect.stringContaining("choose another with --metrics-listen") });
+}, 60_000);
 
 test("user add rejects an existing user, an empty password and an invalid email", async () => {
   const data = path("vault.db");
