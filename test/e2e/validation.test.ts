@@ -31,13 +31,17 @@ const cases: [what: string, object: object, message: RegExp][] = [
   [
     "a target type that makes Kubernetes issue tokens",
     vaultSecret("wrong", { a: "a" }, { type: "kubernetes.io/service-account-token" }),
-    /must be one of Opaque, kubernetes\.io\/tls/,
+    /spec\.target\.type.*must be the type of a Secret/,
   ],
-  ["an unknown type", vaultSecret("wrong", { a: "a" }, { type: "Sealed" }), /spec\.target\.type.*must be one of Opaque/],
+  [
+    "a malformed type",
+    vaultSecret("wrong", { a: "a" }, { type: "Sealed Secret" }),
+    /spec\.target\.type.*must be the type of a Secret/,
+  ],
   [
     "the target type of credentials",
     vaultSecret("wrong", { a: "a" }, { type: "vaultsync.dev/credentials" }),
-    /must be one of Opaque/,
+    /spec\.target\.type.*must be the type of a Secret/,
   ],
   [
     "a list of connections",
