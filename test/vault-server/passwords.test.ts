@@ -175,6 +175,21 @@ test("a login in flight with the old password gets no lasting token or session",
   }
 });
 
+test("logins that wait for hashing do not displace the new password of their account", async () => {
+  const limits = { loginFailuresPerAccount: 1000, loginFailuresPerNetwork: 1000 };
+  await using vault = await TestVault.start({ clock: new VirtualClock(), passwordCost: defaultPasswordCost, limits });
+  const token = await confirmation(vault, "ann@example.com");
+  let done = false;
+  const flood = Array.from({ length: 12 }, async () => {
+    while (!done) await logIn(vault, "ann@example.com", "wrong");
+  });
+  await expect.poll(async () => (await logIn(vault, "ann@example.com", "wrong")).code()).toBe("rate_limited");
+  const replaced = await setPassword(vault, token, "a new password");
+  done = true;
+  await Promise.all(flood);
+  expect(replaced.outcome()).toBe("200");
+});
+
 test("a recipient gets one email per minute, with or without an account", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock });

@@ -1,6 +1,6 @@
 /** The party that a password is hashed for. */
 export interface HashingParty {
-  /** Canonical email. */
+  /** Key of the account: its canonical email, or another for jobs that its logins must not displace. */
   readonly account: string;
   readonly network: string;
 }

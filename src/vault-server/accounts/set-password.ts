@@ -28,9 +28,9 @@ export async function setPassword(context: VaultContext, token: string, password
   const { store, clock, hashing, passwordCost } = context;
   const digest = tokenDigest(token);
   const network = clientNetwork(client);
-  const passwordHash = await hashing.run({ account: await provenEmail(context, token), network }, () =>
-    hashPassword(password, passwordCost),
-  );
+  // Waits apart from the logins of the account, which need no proof.
+  const account = `proven:${await provenEmail(context, token)}`;
+  const passwordHash = await hashing.run({ account, network }, () => hashPassword(password, passwordCost));
   return store.write(async (transaction) => {
     const now = clock.now();
     const email = await provenAddress(transaction, digest, now);
