@@ -4,6 +4,7 @@ import { defaultPasswordCost } from "../../src/vault-server/limits.ts";
 import { mailTo } from "../support/mail/mailbox.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
+import type { VaultClient } from "../support/vault/vault-client.ts";
 
 const MINUTE = 60_000;
 const emails = Array.from({ length: 7 }, (_, index) => `user${index}@example.com`);
@@ -159,7 +160,9 @@ test("the addresses of one IPv6 network are throttled together", async () => {
 test("the tokens of one account together have four times the request rate of one", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock, limits: { requestsPerSecond: 5, requestBurst: 10 } });
-  const tokens = await Promise.all(Array.from({ length: 8 }, () => vault.client("ann@example.com")));
+  const tokens: VaultClient[] = [];
+  // One at a time: few logins of an account may wait for hashing.
+  while (tokens.length < 8) tokens.push(await vault.client("ann@example.com"));
   const responses = await Promise.all(tokens.flatMap((token) => Array.from({ length: 10 }, () => token.call("list_file"))));
   expect(responses.filter(({ status }) => status === 200)).toHaveLength(40);
   expect((await (await vault.client("bob@example.com")).call("list_file")).status).toBe(200);
