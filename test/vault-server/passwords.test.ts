@@ -179,13 +179,13 @@ test("logins that wait for hashing do not displace the new password of their acc
   const limits = { loginFailuresPerAccount: 1000, loginFailuresPerNetwork: 1000 };
   await using vault = await TestVault.start({ clock: new VirtualClock(), passwordCost: defaultPasswordCost, limits });
   const token = await confirmation(vault, "ann@example.com");
-  let done = false;
+  const replacing = new AbortController();
   const flood = Array.from({ length: 12 }, async () => {
-    while (!done) await logIn(vault, "ann@example.com", "wrong");
+    while (!replacing.signal.aborted) await logIn(vault, "ann@example.com", "wrong");
   });
   await expect.poll(async () => (await logIn(vault, "ann@example.com", "wrong")).code()).toBe("rate_limited");
   const replaced = await setPassword(vault, token, "a new password");
-  done = true;
+  replacing.abort();
   await Promise.all(flood);
   expect(replaced.outcome()).toBe("200");
 });
