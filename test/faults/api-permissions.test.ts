@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { Farm, isReady, reports } from "./support/farm.ts";
+
+/** A real API server stops accepting the operator's writes: for lack of a permission or of quota. */
+const RBAC = "/apis/rbac.authorization.k8s.io/v1";
+const OPERATOR = "operator";
+
+/** Creates a farm whose operator has a ServiceAccount and a RoleBinding in its own namespace. */
+async function farmOfOneNamespace(): Promise<Farm> {
+  const farm = await Farm.create({ accounts: 4, account: OPERATOR });
+  await bind(farm);
+  return farm;
+}
+
+async function bind({ plane, namespace }: Farm): Promise<void> {
+  const subjects = [{ kind: "ServiceAccount", name: OPERATOR, namespace }];
+  const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "vaultsync" };
+  const binding = { metadata: { name: OPERATOR }, subjects, roleRef };
+  const { status } = await plane.request("POST", `${RBAC}/namespaces/${namespace}/rolebindings`, binding);
+  expect(status).toBe(201);
+}
+
+test("K7: permissions removed at run time stop writes, and work resumes when they return", async () => {
+  await using farm = await farmOfOneNamespace();
+  await farm.startOperator();
+  await using lane = await farm.lane("k7-permissions");
+  await farm.plane.request("DELETE", `${RBAC}/namespaces/${farm.namespace}/rolebindings/${OPERATOR}`);
+  const value = await lane.protect();
+  await sleep(8_000);
+  expect(lane.written).toEqual([lane.values[0]]);
+  expect(farm.operator.exited).toBe(false);
+  await bind(farm);
+  // A change of the vault does not wait for the slow retry of a missing permission.
+  const next = await lane.protect();
+  await lane.inSync();
+  expect(lane.written.filter((written) => written !== value)).toEqual([lane.values[0], next]);
+});
+
+test("K7: an exceeded quota is reported and does not touch existing Secrets", async () => {
+  await using farm = await farmOfOneNamespace();
+  await farm.startOperator();
+  await using lane = await farm.lane("k7-quota");
+  const quotas = `/api/v1/namespaces/${farm.namespace}/resourcequotas`;
+  await farm.plane.request("POST", quotas, { metadata: { name: "none" }, spec: { hard: { "count/secrets": "0" } } });
+  // The quota is enforced once its status is known.
+  await sleep(2_000);
+  await farm.create({
+    kind: "VaultSecret",
+    apiVersion: "vaultsync.dev/v1alpha1",
+    metadata: { name: "k7-second" },
+    spec: { connectionRef: { name: lane.name }, data: [{ secretKey: "value", remoteRef: { key: lane.name } }] },
+  });
+  await farm.history.until("VaultSecret", "k7-second", (one) => reports(one, "QuotaExceeded"));
+  const value = await lane.protect();
+  await lane.inSync();
+  expect(lane.written).toEqual([lane.values[0], value]);
+  expect(farm.history.latest("Secret", "k7-second")).toBeUndefined();
+  await farm.plane.request("DELETE", `${quotas}/none`);
+  await lane.protect();
+  await farm.history.until("VaultSecret", "k7-second", isReady, 90_000);
+});
