@@ -1,78 +1,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { waitUntil } from "../support/clock/wait-until.ts";
 import { certificate } from "../support/certificates.ts";
 import { sharedControlPlane } from "../support/kube/control-plane.ts";
-import { applied, onFirst, writes } from "./support/api-faults.ts";
-import { Farm, isReady, reports, type FarmOptions } from "./support/farm.ts";
-import { FaultProxy, type Exchange } from "./support/fault-proxy.ts";
-import * as faults from "./support/faults.ts";
+import { onFirst, writes } from "./support/api-faults.ts";
+import { Farm, reports, type FarmOptions } from "./support/farm.ts";
+import { FaultProxy } from "./support/fault-proxy.ts";
 import { ProcessFaults } from "./support/process-faults.ts";
 
-/** The operator's process is killed, stopped, stalled, or its clock jumps. Each test has an operator of its own. */
+/** The operator's process is stopped or stalled, or its clock jumps. Each test has an operator of its own. */
 const farmWith = (options: FarmOptions = {}): Promise<Farm> => Farm.create({ accounts: 4, ...options });
 
 const authority = certificate("API proxy CA");
 const { cert, keyPem: key } = certificate("api", { issuer: authority, hosts: ["127.0.0.1"] });
-async function apiProxy(): Promise<FaultProxy> {
-  const { access } = await sharedControlPlane();
-  return FaultProxy.start({ url: access.server, ca: access.ca }, { tls: { cert, key } });
-}
-
-const steps = ["Secret", "VaultSecret status"] as const;
-const places = ["before", "after"] as const;
-
-test.each(steps.flatMap((step) => places.map((place) => ({ step, place }))))(
-  "O1: an operator killed $place it writes the $step of an update converges after a restart",
-  async ({ step, place }) => {
-    await using proxy = await apiProxy();
-    await using farm = await farmWith({ api: { server: proxy.url, ca: authority.cert } });
-    await farm.startOperator();
-    await using lane = await farm.lane(`o1-${place}-${step.toLowerCase().replace(" ", "-")}`);
-    const kill = ({ reset }: Exchange): void => {
-      farm.operator.signal("SIGKILL");
-      reset();
-    };
-    const selected = writes(step === "Secret" ? "secrets" : "vaultsecrets", lane.name);
-    proxy.inject(onFirst(1, selected, place === "before" ? kill : applied(kill)));
-    const value = await lane.protect();
-    await waitUntil("the operator is killed", () => farm.operator.exited);
-    await proxy.heal();
-    await farm.startOperator();
-    await lane.inSync();
-    expect(lane.written).toEqual([lane.values[0], value]);
-  },
-);
-
-test.each(["generate_access_token", "list_no_dup", "version_expose"] as const)(
-  "O1: an operator killed in its first %s converges after a restart",
-  async (operation) => {
-    await using farm = await farmWith();
-    await farm.startOperator();
-    const { client, email, password } = await farm.account();
-    const name = `o1-${operation.replaceAll("_", "-")}`;
-    const value = farm.canaries.text(name);
-    await client.call("protect", { key_name: name, key_value: value });
-    await using proxy = await FaultProxy.start({ url: farm.vault.url });
-    proxy.inject(faults.on(operation, () => farm.operator.signal("SIGKILL")));
-    await farm.connection(name, { url: proxy.url, email, password });
-    await farm.create({
-      kind: "VaultSecret",
-      apiVersion: "vaultsync.dev/v1alpha1",
-      metadata: { name },
-      spec: { connectionRef: { name }, data: [{ secretKey: "value", remoteRef: { key: name } }] },
-    });
-    await waitUntil("the operator is killed", () => farm.operator.exited);
-    await proxy.heal();
-    await farm.startOperator();
-    await farm.history.until("VaultSecret", name, isReady);
-    expect(farm.history.values(name, "value")).toEqual([value]);
-  },
-);
-
 test("O3: SIGTERM while a write is in progress ends with exit code 0 after the write", async () => {
-  await using proxy = await apiProxy();
+  const { access } = await sharedControlPlane();
+  await using proxy = await FaultProxy.start({ url: access.server, ca: access.ca }, { tls: { cert, key } });
   await using farm = await farmWith({ api: { server: proxy.url, ca: authority.cert } });
   await farm.startOperator();
   await using lane = await farm.lane("o3-sigterm");
