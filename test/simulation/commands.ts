@@ -164,7 +164,7 @@ function disturb({ server }: World, command: Extract<Command, { how: number }>):
   else if (before) {
     const data = kind === "Secret" ? { k1: "dGFtcGVyZWQ=" } : { f1: "tampered" };
     const { annotations = {}, labels = {} } = before.metadata;
-    const versions = { "vaultsync.dev/versions": (annotations["vaultsync.dev/versions"] ?? "{}").replace(/\d+/, "99") };
+    const versions = { "vaultsync.dev/versions": (annotations["vaultsync.dev/versions"] ?? "{}").replace(/:\d+/, ":99") };
     const changes: readonly MergePatch[] = [
       { data },
       { data: { k1: null, k2: null, f1: null } },

@@ -55,6 +55,10 @@ function difference(world: World): string | undefined {
     ({ status }) => findCondition((status as ConnectionState)?.conditions, "Ready")?.status !== "True",
   );
   if (failing) return `VaultConnection ${failing.metadata.namespace}/${failing.metadata.name} is not ready`;
+  const stale = connections.find(
+    ({ status }) => findCondition((status as ConnectionState)?.conditions, "Stale")?.status === "True",
+  );
+  if (stale) return `VaultConnection ${stale.metadata.namespace}/${stale.metadata.name} is stale`;
   const objects = [...world.server.all(vaultSecretKind), ...world.server.all(vaultFileKind)];
   for (const object of objects) {
     const expected = expectedOf(world, object, objects);

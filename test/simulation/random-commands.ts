@@ -12,7 +12,9 @@ const KEYS = ["k1", "k2", "k3"] as const;
 /** Returns `count` random commands. Equal seeds give equal commands. */
 export function randomCommands(random: Random, count: number): Command[] {
   const make = new CommandMaker(random);
-  return Array.from({ length: count }, () => make.command());
+  const commands: Command[] = [];
+  while (commands.length < count) commands.push(...make.commands());
+  return commands.slice(0, count);
 }
 
 class CommandMaker {
@@ -22,7 +24,29 @@ class CommandMaker {
     this.#random = random;
   }
 
-  command(): Command {
+  /** Returns a random command, or several that reach together what single ones rarely do. */
+  commands(): Command[] {
+    return this.#random() < 0.01 ? this.#pause() : [this.#command()];
+  }
+
+  /** A replica stands still while it has work to do, until the other one leads; then it continues. */
+  #pause(): Command[] {
+    const replica = this.#replica();
+    const faults: Command[] = [{ type: "end-faults" }, { type: "api-fault", fault: "slow", share: this.#random() }];
+    const writes = Array.from({ length: 4 }, () => this.#writeSecret());
+    return [
+      ...faults,
+      ...writes,
+      { type: "advance", ms: Math.floor(this.#random() * 12_000) },
+      { type: "suspend", replica },
+      { type: "advance", ms: 20_000 + Math.floor(this.#random() * 40_000) },
+      { type: "resume", replica },
+      { type: "advance", ms: Math.floor(this.#random() * 5_000) },
+      { type: "end-faults" },
+    ];
+  }
+
+  #command(): Command {
     const choices: readonly (readonly [number, () => Command])[] = [
       [30, () => ({ type: "advance", ms: Math.floor(this.#random() ** 3 * 30_000) })],
       [1, () => ({ type: "advance", ms: Math.floor(this.#random() * 600_000) })],

@@ -166,7 +166,8 @@ export class World {
     const network = apiNetwork(faults, clock, random);
     await runEngine(
       {
-        config: operatorConfig({ allowHttp: false }),
+        // Without a resync, nothing repairs a missing wake-up.
+        config: { ...operatorConfig({ allowHttp: false }), resync: 0 },
         api: new ApiClient(server, { user, network }),
         leaseApi: new ApiClient(server, { user, network }),
         openTransport: (url) => this.#transport(url, clock),

@@ -1,8 +1,10 @@
 import { MANAGED_BY_LABEL, OWNER_ANNOTATION, VERSIONS_ANNOTATION } from "../../src/operator/api/names.ts";
 import { CONFIG_MAPS, type KubeObject, LEASES, SECRETS } from "../../src/operator/kube/resource.ts";
 import type { Change } from "../support/kube/in-memory/collection.ts";
-import { CANARY } from "./simulated-vaults.ts";
-import { accountOf, CREATOR, SYSTEM_NAMESPACE, Violation, type World } from "./world.ts";
+import { vaultConnectionKind } from "../../src/operator/api/kinds.ts";
+import { isCustom } from "../support/kube/in-memory/resource-rules.ts";
+import { CANARY, type Origin } from "./simulated-vaults.ts";
+import { accountOf, CREATOR, SYSTEM_NAMESPACE, urlOf, VAULTS, Violation, type World } from "./world.ts";
 
 interface Spec {
   readonly data?: readonly { readonly secretKey: string; readonly remoteRef: { readonly key: string } }[];
@@ -13,6 +15,9 @@ interface Spec {
 /** Time for which a former holder of the Lease may write, in milliseconds: the duration of the Lease. */
 const LEASE_MS = 15_000;
 
+/** Time after which the operator knows a changed spec, in milliseconds: the longest lag of a watch, and a request. */
+const SPEC_LAG_MS = 90_000;
+
 /** Watches every write of the operator, and throws a `Violation` for one that must not happen. */
 export class WriteRules {
   /** Number of writes other than of Leases and events. */
@@ -20,6 +25,8 @@ export class WriteRules {
   readonly #world: World;
   /** The keys that each resource has ever asked for, and the names of their sources. */
   readonly #asked = new Map<string, Map<string, Set<string>>>();
+  /** Time of the last change of a spec, by namespace. */
+  readonly #specsChangedAt = new Map<string, number>();
   #holder = "";
   #formerHolder = "";
   #changedAt = 0;
@@ -32,8 +39,11 @@ export class WriteRules {
     });
   }
 
-  #remember({ resource, after }: Change): void {
+  #remember({ resource, before, after }: Change): void {
     if (resource.kind === LEASES.kind && after?.metadata.name === "vaultsync") this.#rememberHolder(after);
+    const { namespace, generation } = (after ?? before)!.metadata;
+    if (isCustom(resource) && (!after || before?.metadata.generation !== generation))
+      this.#specsChangedAt.set(namespace ?? "", this.#world.clock.monotonic());
     if (!after || !(resource.kind === "VaultSecret" || resource.kind === "VaultFile")) return;
     const asked = this.#askedBy(after.metadata.namespace, `${resource.kind}/${after.metadata.name}`);
     for (const [key, source] of sourcesOf(after["spec"] as Spec)) {
@@ -65,6 +75,7 @@ export class WriteRules {
     if (before && before.metadata.labels?.[MANAGED_BY_LABEL] !== "vaultsync" && !ownerOf(before)) {
       throw new Violation("I8", `${user} wrote ${name}, which is not the operator's`);
     }
+    if (before && after) this.#checkOwner(name, before, after);
     if (after) this.#checkContent(name, after, before);
     this.#checkRemovals(name, after, before);
   }
@@ -73,6 +84,13 @@ export class WriteRules {
     const isFormer = user === this.#formerHolder && this.#world.clock.monotonic() - this.#changedAt < LEASE_MS;
     if (user === this.#holder || (isFormer && this.#holder === "")) return;
     throw new Violation("I7", `${user} wrote ${name} while ${this.#holder || "no replica"} held the Lease`);
+  }
+
+  /** No resource takes over the target of another one (I8). */
+  #checkOwner(name: string, before: KubeObject, after: KubeObject): void {
+    const [former, now] = [controllerOf(before), controllerOf(after)];
+    if (former === undefined || now === undefined || former === now) return;
+    throw new Violation("I8", `${name} was taken over from ${former} by ${now}`);
   }
 
   /** Every key has the bytes that the vault holds, or held, for the version that the annotation claims (I2, I8, I12). */
@@ -122,9 +140,26 @@ export class WriteRules {
       const base64 = contentOf(before)[key];
       const origin = base64 === undefined ? undefined : this.#world.vaults.origin(base64);
       if (!origin || key in now || origin.name !== source) continue;
+      this.#checkDeadlineOf(name, key, origin, object);
       if (this.#world.vaults.withDeadline.has(`${origin.vault} ${origin.owner} ${origin.name}`)) continue;
       throw new Violation("I1", `${name}: key ${key} was removed although no deadline of ${source} has passed`);
     }
+  }
+
+  /** Only a deadline in the vault that the resource uses removes a key, not one in the vault that it used before (I1). */
+  #checkDeadlineOf(name: string, key: string, origin: Origin, { metadata, spec }: KubeObject): void {
+    const { namespace = "" } = metadata;
+    if (this.#world.clock.monotonic() - (this.#specsChangedAt.get(namespace) ?? 0) < SPEC_LAG_MS) return;
+    const { connectionRef } = spec as { connectionRef: { name: string } };
+    const connection = this.#world.server.find(vaultConnectionKind, { namespace, name: connectionRef.name });
+    const { url } = (connection?.["spec"] ?? {}) as { url?: string };
+    const vault = VAULTS.find((each) => urlOf(each) === url);
+    const deadlines = [...this.#world.vaults.withDeadline];
+    if (deadlines.some((id) => id.startsWith(`${vault} `) && id.endsWith(` ${origin.name}`))) return;
+    throw new Violation(
+      "I1",
+      `${name}: key ${key} was removed by a deadline of vault ${origin.vault}, but vault ${vault} is in use`,
+    );
   }
 
   #askedBy(namespace: string | undefined, owner: string): Map<string, Set<string>> {
@@ -133,6 +168,12 @@ export class WriteRules {
     this.#asked.set(id, asked);
     return asked;
   }
+}
+
+/** Returns the resource that controls an object. One that was created again under the same name is the same. */
+function controllerOf({ metadata: { ownerReferences = [] } }: KubeObject): string | undefined {
+  const controller = ownerReferences.find((reference) => reference.controller);
+  return controller && `${controller.kind}/${controller.name}`;
 }
 
 function ownerOf({ metadata }: KubeObject): string | undefined {
