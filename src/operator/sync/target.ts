@@ -200,8 +200,12 @@ export function targetState(resource: SyncResource, metadata: TargetMetadata | u
   };
 }
 
-/** Returns the version of each key of the target, as far as known. */
-export function syncedVersions(state: TargetState): Map<string, number> {
+/**
+ * Returns the version of each key of the target whose bytes are from this vault, as far as known. The version of another vault says
+ * nothing about what this one may serve.
+ */
+export function syncedVersions(state: TargetState, vault: string): Map<string, number> {
   if (state.state !== "owned") return new Map();
-  return new Map([...state.synced].map(([key, { version }]) => [key, version]));
+  const own = [...state.synced].filter(([, synced]) => isFromVault(synced, vault));
+  return new Map(own.map(([key, { version }]) => [key, version]));
 }

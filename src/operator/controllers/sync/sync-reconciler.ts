@@ -157,7 +157,7 @@ export class SyncReconciler {
     if (wait !== undefined && decision.plan.action !== "keep") {
       const facts = { resolutions, connection: input.access.id, staleSince: input.access.staleSince };
       return {
-        report: reportOf(wait.condition, { ...facts, versions: syncedVersions(state) }),
+        report: reportOf(wait.condition, { ...facts, versions: syncedVersions(state, input.access.vault) }),
         next: waitFor("target", wait.ms),
       };
     }
@@ -178,7 +178,7 @@ export class SyncReconciler {
   ): Promise<SyncResult> {
     const { key, source, resource, before, memory, signal } = context;
     const facts = { resolutions, connection: access.id, staleSince: access.staleSince };
-    const unchanged = reportOf(decision.readyCondition, { ...facts, versions: syncedVersions(state) });
+    const unchanged = reportOf(decision.readyCondition, { ...facts, versions: syncedVersions(state, access.vault) });
     const isNewSpec = before.observedGeneration !== resource.generation;
     const plan = { resource, owner: source.descriptor, state, current, isNewSpec, report: unchanged, signal };
     try {

@@ -201,3 +201,20 @@ describe("a failing read", () => {
     expect(scene.outcome()).toBe("absent, AuthFailed");
   });
 });
+
+test("the version of another vault is no reason to refuse that of this one", async () => {
+  await using scene = await OperatorScene.start();
+  scene.vault().lists({ name: "db", version: 5 });
+  scene.follow({ password: "db" });
+  await scene.settle();
+  scene.connection("other");
+  scene.vault("other").lists();
+  scene.follow({ password: "db" }, { connection: "other" });
+  await scene.settle();
+  expect(scene.outcome()).toBe("password=vault db@5, SourceMissing");
+  scene.deleteTarget();
+  await scene.settle();
+  scene.vault("other").lists({ name: "db", version: 1 });
+  await scene.settle(120_000);
+  expect(scene.outcome()).toBe("password=other db@1, Synced");
+});

@@ -19,6 +19,9 @@ import { alreadyExists, badRequest, conflict, forbidden, invalid, notFound, Stat
 import { Store } from "./store.ts";
 import { decodable, validate, withDefaults } from "./validation.ts";
 
+const undecodablePatch = (): StatusError => invalid({ field: "patch", reason: "FieldValueInvalid" });
+const undecodableApply = (): StatusError => new StatusError(500, "");
+
 /** A user with all permissions. */
 const USER: Caller = { user: "user", fieldManager: "kubectl" };
 
@@ -153,8 +156,7 @@ export class InMemoryApiServer {
     const stored = this.#store.expect(resource, ref);
     const { uid, resourceVersion } = ref;
     const body = transferred({ ...patch, metadata: { ...patch.metadata, uid, resourceVersion } });
-    const undecodable = (): StatusError => invalid({ field: "patch", reason: "FieldValueInvalid" });
-    const patched = decodable(resource, mergePatched(stored.object, body) as Json, undecodable);
+    const patched = decodable(resource, mergePatched(stored.object, body) as Json, undecodablePatch);
     expectState(stored.object, { ...ref, uid: undefined });
     return this.#update(resource, stored, patched, caller, access);
   }
@@ -166,9 +168,8 @@ export class InMemoryApiServer {
     const manager = `Apply ${caller.fieldManager}`;
     const { status: _, ...main } = transferred<Json>(object);
     const wanted = isCustom(resource) ? main : transferred<Json>(object);
-    const undecodable = (): StatusError => new StatusError(500, "");
     if (!stored) {
-      decodable(resource, wanted, undecodable);
+      decodable(resource, wanted, undecodableApply);
       if (metadata.uid) throw conflict();
       const create = this.#check(resource, { verb: "create", ...metadata, name: undefined }, caller);
       return this.#create(resource, wanted, caller, create, () => applyFields({}, new Map(), manager, wanted).owners);
@@ -183,7 +184,7 @@ export class InMemoryApiServer {
       }));
       throw conflict(causes);
     }
-    decodable(resource, applied.object, undecodable);
+    decodable(resource, applied.object, undecodableApply);
     return this.#update(resource, stored, applied.object, caller, access, applied.owners);
   }
 
