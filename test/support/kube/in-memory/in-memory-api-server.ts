@@ -15,12 +15,9 @@ import { isEqualJson, type Json, mergePatched, transferred } from "./json.ts";
 import { nextMetadata, systemMetadata, withoutEmptyFields } from "./object-metadata.ts";
 import { expectState, hasSameSpec, isCustom, mayCreateByUpdate, resourceKey, typeOf } from "./resource-rules.ts";
 import { selectorOf } from "./selector.ts";
-import { alreadyExists, badRequest, conflict, forbidden, invalid, notFound, StatusError } from "./status-error.ts";
+import { alreadyExists, badRequest, conflict, forbidden, malformed, notFound } from "./status-error.ts";
 import { Store } from "./store.ts";
 import { decodable, validate, withDefaults } from "./validation.ts";
-
-const undecodablePatch = (): StatusError => invalid({ field: "patch", reason: "FieldValueInvalid" });
-const undecodableApply = (): StatusError => new StatusError(500, "");
 
 /** A user with all permissions. */
 const USER: Caller = { user: "user", fieldManager: "kubectl" };
@@ -139,7 +136,7 @@ export class InMemoryApiServer {
     }
     const stored = this.#store.expect(resource, metadata);
     expectState(stored.object, metadata);
-    if (isCustom(resource) && !metadata.resourceVersion) throw versionRequired();
+    if (isCustom(resource) && !metadata.resourceVersion) throw malformed.version();
     return this.#update(resource, stored, body, caller, access);
   }
 
@@ -147,7 +144,7 @@ export class InMemoryApiServer {
     const access = this.#check(resource, { verb: "update", ...ref, subresource: "status" }, caller);
     const stored = this.#store.expect(resource, ref);
     expectState(stored.object, ref);
-    if (isCustom(resource) && !ref.resourceVersion) throw versionRequired();
+    if (isCustom(resource) && !ref.resourceVersion) throw malformed.version();
     return this.#update(resource, stored, { ...stored.object, status: transferred(status) }, caller, access);
   }
 
@@ -156,7 +153,7 @@ export class InMemoryApiServer {
     const stored = this.#store.expect(resource, ref);
     const { uid, resourceVersion } = ref;
     const body = transferred({ ...patch, metadata: { ...patch.metadata, uid, resourceVersion } });
-    const patched = decodable(resource, mergePatched(stored.object, body) as Json, undecodablePatch);
+    const patched = decodable(resource, mergePatched(stored.object, body) as Json, malformed.patch);
     expectState(stored.object, { ...ref, uid: undefined });
     return this.#update(resource, stored, patched, caller, access);
   }
@@ -169,7 +166,7 @@ export class InMemoryApiServer {
     const { status: _, ...main } = transferred<Json>(object);
     const wanted = isCustom(resource) ? main : transferred<Json>(object);
     if (!stored) {
-      decodable(resource, wanted, undecodableApply);
+      decodable(resource, wanted, malformed.apply);
       if (metadata.uid) throw conflict();
       const create = this.#check(resource, { verb: "create", ...metadata, name: undefined }, caller);
       return this.#create(resource, wanted, caller, create, () => applyFields({}, new Map(), manager, wanted).owners);
@@ -184,7 +181,7 @@ export class InMemoryApiServer {
       }));
       throw conflict(causes);
     }
-    decodable(resource, applied.object, undecodableApply);
+    decodable(resource, applied.object, malformed.apply);
     return this.#update(resource, stored, applied.object, caller, access, applied.owners);
   }
 
@@ -297,5 +294,3 @@ export class InMemoryApiServer {
     return `${new Date(this.clock.now()).toISOString().slice(0, 19)}Z`;
   }
 }
-
-const versionRequired = (): StatusError => invalid({ field: "metadata.resourceVersion", reason: "FieldValueInvalid" });

@@ -34,3 +34,10 @@ export const badRequest = (): StatusError => new StatusError(400, "BadRequest");
 export const forbidden = (message = "", causes: readonly Cause[] = []): StatusError =>
   new StatusError(403, "Forbidden", message, causes);
 export const invalid = (...causes: Cause[]): StatusError => new StatusError(422, "Invalid", "", causes);
+
+/** The responses to requests whose object cannot be read. The real server responds differently to a patch and an apply. */
+export const malformed = {
+  version: (): StatusError => invalid({ field: "metadata.resourceVersion", reason: "FieldValueInvalid" }),
+  patch: (): StatusError => invalid({ field: "patch", reason: "FieldValueInvalid" }),
+  apply: (): StatusError => new StatusError(500, ""),
+};
