@@ -27,7 +27,7 @@ const modules: Record<string, string[]> = {
   "vault-server": ["protocol", "telemetry", "lib"],
   // The vault's web application: runs in the browser, bundled by scripts/build-web.ts.
   web: ["protocol", "lib"],
-  cli: ["operator", "vault-server", "telemetry", "protocol", "lib"],
+  cli: ["operator", "operator/api", "operator/kube", "vault-server", "telemetry", "protocol", "lib"],
 };
 
 /**
@@ -50,20 +50,21 @@ const inner: Record<string, Record<string, string[]>> = {
   "vault-server": {
     crypto: [],
     store: ["crypto"],
-    backup: ["store"],
+    backup: ["store", "crypto"],
     http: ["store", "errors"],
     audit: ["http", "store", "errors"],
     access: ["store", "errors"],
-    accounts: ["store", "context", "errors", "limits"],
-    mail: ["accounts", "store", "metrics"],
+    accounts: ["access", "http", "store", "context", "errors", "limits"],
+    mail: ["accounts", "store", "context", "metrics"],
     "web-app": ["accounts", "http", "context"],
-    teams: ["accounts", "store", "context", "errors"],
+    teams: ["accounts", "access", "store", "context", "errors"],
     waiting: ["store", "errors"],
     strangers: [],
-    files: ["accounts", "http", "store", "waiting", "crypto", "context", "errors"],
-    secrets: ["accounts", "access", "http", "store", "waiting", "crypto", "context", "errors", "limits"],
+    quotas: ["store", "context", "errors"],
+    files: ["quotas", "accounts", "http", "store", "waiting", "crypto", "context", "errors"],
+    secrets: ["quotas", "accounts", "access", "http", "store", "waiting", "crypto", "context", "errors", "limits"],
     rotation: ["secrets", "files", "store", "crypto"],
-    sharing: ["secrets", "teams", "accounts", "access", "store", "context"],
+    sharing: ["secrets", "teams", "accounts", "access", "store", "context", "errors"],
     routes: [
       "sharing",
       "secrets",
@@ -97,6 +98,7 @@ const packages: Record<string, string[]> = {
   "node:sqlite": ["vault-server"],
   pg: ["vault-server"],
   nodemailer: ["vault-server"],
+  "@zxcvbn-ts/*": ["vault-server"],
   preact: ["web"],
   "preact/*": ["web"],
   pino: ["telemetry"],

@@ -4,6 +4,9 @@ interface Flight<T> {
   waiting: number;
 }
 
+/** One reason for all: an error of its own would collect its stack for each piece of work. */
+const ABANDONED = new DOMException("the last caller has left", "AbortError");
+
 /**
  * Runs one piece of work for all concurrent callers of one key. Each caller may abort its own wait; the work is aborted when the
  * last caller has left. Neither results nor errors are cached.
@@ -33,7 +36,7 @@ export class SingleFlight<T> {
 
   #end(key: string, flight: Flight<T>): void {
     // Aborting finished work has no effect; the error of abandoned work is ignored.
-    flight.abort.abort();
+    flight.abort.abort(ABANDONED);
     flight.result.catch(() => undefined);
     if (this.#flights.get(key) === flight) this.#flights.delete(key);
   }

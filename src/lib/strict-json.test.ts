@@ -62,6 +62,7 @@ describe("parseStrictJson", () => {
     ["a colon without a string", '{"a":1:2}'],
     ["a colon after a string of an array", '{"a":["b"]:1}'],
     ["a colon after a comma", '{"a",:1}'],
+    ["a name with a malformed escape", '{"\\u00":1}'],
   ])("with uniqueNames rejects %s", (_, text) => {
     expect(() => parse(text, true)).toThrow("not valid JSON in UTF-8");
   });
@@ -72,6 +73,18 @@ describe("parseStrictJson", () => {
     expect(parse(`{"${long.slice(1)}":"${long}"}`, true)).toEqual({ [long.slice(1)]: long });
     expect(parse(`{"${long}":1}`)).toEqual({ [long]: 1 });
   });
+});
+
+const parseSome = (text: string, maxValues: number) => parseStrictJson(Buffer.from(text), { maxDepth: 64, maxValues });
+
+test("parseStrictJson counts members, elements, arrays and objects", () => {
+  for (const [text, values] of [
+    ["[0,0,0]", 3],
+    ['{"a":1,"b":[]}', 5],
+  ] as const) {
+    expect(parseSome(text, values)).toEqual(JSON.parse(text));
+    expect(() => parseSome(text, values - 1)).toThrow(`more than ${values - 1} members and elements`);
+  }
 });
 
 describe("work of parseStrictJson", () => {

@@ -24,6 +24,8 @@ export interface StrictJsonOptions {
   readonly maxDepth: number;
   /** Rejects an object with two members of one name, which two parsers may read differently, and names of more than 4 KiB. */
   readonly uniqueNames?: boolean;
+  /** Maximum number of members, elements, arrays and objects; unlimited by default. */
+  readonly maxValues?: number;
 }
 
 /**
@@ -32,7 +34,16 @@ export interface StrictJsonOptions {
  * @throws InvalidJsonError
  */
 export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions): unknown {
-  checkStructure(bytes, options);
+  const names = checkStructure(bytes, options);
+  const value = parse(bytes);
+  // The parser keeps the last of several members of one name, however it is escaped.
+  if (options.uniqueNames === true && membersIn(value) !== names) {
+    throw new InvalidJsonError("an object has two members of one name");
+  }
+  return value;
+}
+
+function parse(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {
@@ -41,44 +52,42 @@ export function parseStrictJson(bytes: Uint8Array, options: StrictJsonOptions): 
 }
 
 /**
- * Scans the text once before it is parsed, so that costly or ambiguous input is rejected first. Every string is decoded at most once,
- * so that the work is linear in the length of the text. Malformed JSON may pass.
+ * Scans the text once before it is parsed, so that costly input is rejected first, and returns the number of member names. Malformed
+ * JSON may pass.
  */
-function checkStructure(bytes: Uint8Array, { maxDepth, uniqueNames = false }: StrictJsonOptions): void {
-  /** The names seen so far at each depth. */
-  const names: (Set<string> | undefined)[] = [];
+function checkStructure(bytes: Uint8Array, { maxDepth, uniqueNames = false, maxValues = Infinity }: StrictJsonOptions): number {
+  let names = 0;
+  let values = 0;
   let depth = 0;
-  /** The string since the last structural byte, which a colon makes a name. */
-  let string: Uint8Array | undefined;
+  let lastStringBytes = 0;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at] ?? 0;
     if (byte === QUOTE) {
       const end = endOfString(bytes, at);
-      if (uniqueNames) string = bytes.subarray(at, end);
+      lastStringBytes = end - at;
       at = end - 1;
     } else if ((byte | BRACE_BIT) === OPENING) {
       depth += 1;
+      values += 1;
       if (depth > maxDepth) throw new InvalidJsonError(`nested deeper than ${maxDepth} levels`);
-      if (uniqueNames) names[depth] = undefined;
-      string = undefined;
-    } else if ((byte | BRACE_BIT) === CLOSING) {
-      depth = Math.max(0, depth - 1);
-      string = undefined;
-    } else if (byte === COMMA) string = undefined;
-    else if (uniqueNames && byte === COLON) {
-      addName((names[depth] ??= new Set()), string);
-      string = undefined;
-    }
+    } else if ((byte | BRACE_BIT) === CLOSING) depth = Math.max(0, depth - 1);
+    else if (byte === COLON) {
+      names += 1;
+      values += 1;
+      if (uniqueNames && lastStringBytes > MAX_NAME_BYTES) {
+        throw new InvalidJsonError(`a member name is longer than ${MAX_NAME_BYTES} bytes`);
+      }
+    } else if (byte === COMMA) values += 1;
+    if (values > maxValues) throw new InvalidJsonError(`more than ${maxValues} members and elements`);
   }
+  return names;
 }
 
-/** Adds the name of a member to those of its object. @throws InvalidJsonError when it is missing, too long or already there */
-function addName(names: Set<string>, string: Uint8Array | undefined): void {
-  if (!string) throw new InvalidJsonError(NOT_JSON);
-  if (string.length > MAX_NAME_BYTES) throw new InvalidJsonError(`a member name is longer than ${MAX_NAME_BYTES} bytes`);
-  const name = memberName(string);
-  if (names.has(name)) throw new InvalidJsonError("an object has two members of one name");
-  names.add(name);
+/** Returns the number of members of all objects in a parsed value. */
+function membersIn(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const children: unknown[] = Array.isArray(value) ? value : Object.values(value);
+  return children.reduce((sum: number, child) => sum + membersIn(child), Array.isArray(value) ? 0 : children.length);
 }
 
 /** Returns the index after the string that starts at this quote. */
@@ -89,14 +98,4 @@ function endOfString(bytes: Uint8Array, quote: number): number {
     else if (byte === QUOTE) return at + 1;
   }
   return bytes.length;
-}
-
-/** Returns a member's name with its escapes decoded, so that each name has one spelling. */
-function memberName({ buffer, byteOffset, length }: Uint8Array): string {
-  const text = Buffer.from(buffer, byteOffset, length).toString("utf8");
-  try {
-    return String(JSON.parse(text));
-  } catch {
-    return text;
-  }
 }

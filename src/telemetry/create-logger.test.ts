@@ -1,3 +1,6 @@
+import { spawnSync } from "node:child_process";
+import { openSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Redacted } from "../lib/redacted.ts";
 import { createLogger } from "./create-logger.ts";
@@ -50,4 +53,15 @@ test("lines below the level are dropped", () => {
   const { logger, lines } = capture();
   logger.debug({ name: "x" }, "detail");
   expect(lines).toEqual([]);
+});
+
+test("a log that cannot be written does not end the program", () => {
+  const program = `
+    import { createLogger } from ${JSON.stringify(join(import.meta.dirname, "create-logger.ts"))};
+    const logger = createLogger({ name: "test", level: "info" });
+    for (let line = 0; line < 3; line += 1) logger.info({}, "lost");
+    setImmediate(() => console.log("continues"));`;
+  const stdio = ["ignore", "pipe", openSync("/dev/full", "w")] as const;
+  const { status, stdout } = spawnSync(process.execPath, ["--input-type=module", "-e", program], { stdio: [...stdio] });
+  expect([status, stdout.toString()]).toEqual([0, "continues\n"]);
 });

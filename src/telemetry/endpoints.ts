@@ -1,9 +1,12 @@
 import { createServer } from "node:http";
 import { once } from "node:events";
+import { AllowedHosts } from "../lib/allowed-hosts.ts";
 import type { MetricsRegistry } from "./metrics-registry.ts";
 
 export interface EndpointsOptions {
   readonly listen: { readonly host: string; readonly port: number };
+  /** Host names of requests (`AllowedHosts`); none by default. */
+  readonly allowedHosts?: readonly string[];
   readonly metrics: MetricsRegistry;
   /** Reports whether the process is ready; until then `/readyz` responds with 503. */
   readonly isReady: () => boolean;
@@ -18,14 +21,17 @@ export interface Endpoints extends AsyncDisposable {
 const REQUEST_TIMEOUT_MS = 10_000;
 
 /** Serves `/healthz`, `/readyz` and `/metrics`, which are read-only and contain no secret values and no user names. */
-export async function serveEndpoints({ listen, metrics, isReady }: EndpointsOptions): Promise<Endpoints> {
+export async function serveEndpoints({ listen, allowedHosts = [], metrics, isReady }: EndpointsOptions): Promise<Endpoints> {
   const routes = new Map<string, () => Promise<{ readonly status: number; readonly type: string; readonly body: string }>>([
     ["/healthz", async () => ({ status: 200, type: "text/plain", body: "ok\n" })],
     ["/readyz", async () => (isReady() ? { status: 200, type: "text/plain", body: "ok\n" } : notReady)],
     ["/metrics", async () => ({ status: 200, type: metrics.contentType, body: await metrics.text() })],
   ]);
+  const hosts = new AllowedHosts(listen, allowedHosts);
   const server = createServer((request, response) => {
-    const respond = routes.get(request.url?.split("?")[0] ?? "") ?? (async () => notFound);
+    const rejected = rejections[hosts.check(request)];
+    const path = URL.parse(request.url ?? "", "http://localhost")?.pathname ?? "";
+    const respond = async () => rejected ?? routes.get(path)?.() ?? notFound;
     void respond()
       .catch(() => failed)
       .then(({ status, type, body }) => response.writeHead(status, { "content-type": type }).end(body));
@@ -45,5 +51,10 @@ export async function serveEndpoints({ listen, metrics, isReady }: EndpointsOpti
 }
 
 const notReady = { status: 503, type: "text/plain", body: "not ready: see the log\n" };
+const rejections = {
+  allowed: undefined,
+  malformed: { status: 400, type: "text/plain", body: "invalid host header: send one host, with an optional port\n" },
+  misdirected: { status: 421, type: "text/plain", body: "this host is not served: use the address of the listener\n" },
+};
 const failed = { status: 500, type: "text/plain", body: "the metrics cannot be collected\n" };
 const notFound = { status: 404, type: "text/plain", body: "try /healthz, /readyz or /metrics\n" };
