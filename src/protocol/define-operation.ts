@@ -48,7 +48,8 @@ type AuditField =
   | "filename"
   | "version"
   | "scope"
-  | "expiration_hours";
+  | "expiration_hours"
+  | "id";
 
 export interface AuditRule {
   /**
@@ -71,6 +72,8 @@ export interface OperationDefinition {
   readonly authentication: "access-token" | "session" | "none";
   readonly request: JsonRequest | UploadRequest;
   readonly response: z.ZodType | typeof octetStream;
+  /** Rejected while the server is low on disk space, because it stores more than an operation needs that deletes or logs in. */
+  readonly addsData?: true;
   /** The response has an etag, and `if-none-match` may turn it into 304. */
   readonly etag?: true;
   /** With `if-none-match`, the preference `wait` makes the request wait until the list changes. */

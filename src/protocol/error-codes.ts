@@ -37,7 +37,9 @@ export const errorCodes = {
   },
   out_of_scope: {
     status: 403,
-    meaning: "The token's scope does not admit the secret's metadata or name, or is limited and the request changes a team.",
+    meaning:
+      "The token's scope does not admit the secret's metadata or name, or is limited and the request is about teams, tokens or blocked " +
+      "senders.",
     remedy: "Use a token with a wider scope.",
   },
   forbidden: {
@@ -60,6 +62,11 @@ export const errorCodes = {
     meaning: "The version has expired and the server denies expired values.",
     remedy: "Create a new version, or raise `expiration_time`.",
   },
+  quota_exceeded: {
+    status: 403,
+    meaning: "The account, or the account that owns the secret, has as much as its quota allows; nothing was stored.",
+    remedy: "Delete versions, secrets, files, tokens or teams, or ask the operator of the server for a higher quota.",
+  },
   not_found: { status: 404, meaning: "No such path.", remedy: "Check the path." },
   secret_not_found: {
     status: 404,
@@ -72,6 +79,11 @@ export const errorCodes = {
     status: 404,
     meaning: "The team does not exist, or the caller is not a member.",
     remedy: "List the teams.",
+  },
+  token_not_found: {
+    status: 404,
+    meaning: "The caller has no token or session with this id.",
+    remedy: "List the tokens: it may have ended.",
   },
   method_not_allowed: {
     status: 405,
@@ -105,6 +117,11 @@ export const errorCodes = {
     meaning: "Another content type, or a compressed body.",
     remedy: "Send `application/json` (`multipart/form-data` to `protect_file`), uncompressed.",
   },
+  misdirected_request: {
+    status: 421,
+    meaning: "The host of the request is not one that the server serves.",
+    remedy: "Use the server's address or the URL of its web application, or add the host to `--allowed-hosts`.",
+  },
   rate_limited: {
     status: 429,
     meaning: "Too many requests of one token, too many logins or too many emails.",
@@ -113,8 +130,9 @@ export const errorCodes = {
   internal: { status: 500, meaning: "The server failed.", remedy: "Find `x-request-id` in the server's log." },
   unavailable: {
     status: 503,
-    meaning: "The store cannot be reached or is too busy, or the audit log cannot be written.",
-    remedy: "Retry after `retry-after` seconds; check the store and the disk.",
+    meaning:
+      "The store cannot be reached or is too busy, the audit log cannot be written, or the disk is low on space and the request adds data.",
+    remedy: "Retry after `retry-after` seconds; check the store and the disk, or delete data.",
   },
 } as const satisfies Readonly<Record<string, ErrorCodeInfo>>;
 

@@ -7,6 +7,8 @@
 export const operationPath = {
   generate_access_token: "/v1/user/generate_access_token",
   refresh_token: "/v1/user/refresh_token",
+  token_list: "/v1/user/token/list",
+  token_revoke: "/v1/user/token/revoke",
   protect: "/v1/user/secret/protect",
   list_no_dup: "/v1/user/secret/list_no_dup",
   expose: "/v1/user/secret/expose",
@@ -23,6 +25,9 @@ export const operationPath = {
   unshare: "/v1/user/secret/unshare",
   share_list: "/v1/user/secret/share_list",
   delete_shared_key_link: "/v1/user/secret/delete_shared_key_link",
+  block_sender: "/v1/user/block_sender",
+  unblock_sender: "/v1/user/unblock_sender",
+  blocked_senders: "/v1/user/blocked_senders",
   team_create: "/v1/user/team/create",
   team_add_members: "/v1/user/team/add_members",
   team_remove_members: "/v1/user/team/remove_members",
@@ -44,7 +49,9 @@ export const sessionOperationPath = {
   app_log_in: "/app/log_in",
   app_log_out: "/app/log_out",
   app_request_password: "/app/request_password",
+  app_confirmation: "/app/confirmation",
   app_set_password: "/app/set_password",
+  app_change_password: "/app/change_password",
   app_api_token: "/app/api_token",
 } as const;
 

@@ -1,5 +1,7 @@
 import type { JsonRequest, OperationDefinition } from "./define-operation.ts";
 import type { Operation } from "./operation-paths.ts";
+import { blockSender } from "./operations/block-sender.ts";
+import { blockedSendersOperation } from "./operations/blocked-senders.ts";
 import { deleteAllFiles } from "./operations/delete-all-files.ts";
 import { deleteFile } from "./operations/delete-file.ts";
 import { deleteSharedKeyLink } from "./operations/delete-shared-key-link.ts";
@@ -22,6 +24,9 @@ import { teamDelete } from "./operations/team-delete.ts";
 import { teamLeave } from "./operations/team-leave.ts";
 import { teamList } from "./operations/team-list.ts";
 import { teamRemoveMembers } from "./operations/team-remove-members.ts";
+import { tokenList } from "./operations/token-list.ts";
+import { tokenRevoke } from "./operations/token-revoke.ts";
+import { unblockSender } from "./operations/unblock-sender.ts";
 import { unshare } from "./operations/unshare.ts";
 import { updateKeyMetadata } from "./operations/update-key-metadata.ts";
 import { versionDelete } from "./operations/version-delete.ts";
@@ -34,6 +39,8 @@ import { versionList } from "./operations/version-list.ts";
 export const operations = {
   generate_access_token: generateAccessToken,
   refresh_token: refreshToken,
+  token_list: tokenList,
+  token_revoke: tokenRevoke,
   protect,
   list_no_dup: listNoDup,
   expose,
@@ -50,6 +57,9 @@ export const operations = {
   unshare,
   share_list: shareList,
   delete_shared_key_link: deleteSharedKeyLink,
+  block_sender: blockSender,
+  unblock_sender: unblockSender,
+  blocked_senders: blockedSendersOperation,
   team_create: teamCreate,
   team_add_members: teamAddMembers,
   team_remove_members: teamRemoveMembers,

@@ -106,6 +106,27 @@ export const teamRecord = z.object({
 
 export type TeamRecord = Readonly<z.infer<typeof teamRecord>>;
 
+/** A session, or a refresh token with its access tokens, as `token_list` returns it. It never contains the token. */
+export const credentialRecord = z.object({
+  id: z.string().meta({ description: "Identifies it in `token_revoke`; grants nothing." }),
+  kind: z.enum(["token", "session"]),
+  scope: z.string(),
+  created_at: timestamp.meta({ description: "Login." }),
+  last_used_at: timestamp.meta({ description: "Accurate to an hour for a token, to a minute for a session." }),
+  expires_at: timestamp.meta({ description: "Expiry of the latest access token, or of the session unless it is used before." }),
+  refreshable_until: timestamp
+    .optional()
+    .meta({ description: "Expiry of the refresh token unless it is used before; missing without one." }),
+  current: z.boolean().meta({ description: "True for the one that authenticates this request." }),
+});
+
+export type CredentialRecord = Readonly<z.infer<typeof credentialRecord>>;
+
+/** The senders that the caller has blocked. */
+export const blockedSenders = z.object({
+  blocked: z.array(z.string()).readonly().meta({ description: "Addresses by code point." }),
+});
+
 /** A file as `protect_file` returns it. */
 export const uploadedFile = z.object({
   filename: z.string(),

@@ -44,7 +44,18 @@ export const sample = {
   },
   team: { group_id: "shop-team", creator: email, members: [email, otherEmail] },
   teamMembers: { email, group_id: "shop-team", members: [otherEmail] },
+  credential: {
+    id: "9f86d081884c7d659a2feaa0",
+    kind: "token",
+    scope: "cloud_type:*,environment_type:dev,application_type:*,classification:*,secret_name:*",
+    created_at: created,
+    last_used_at: created,
+    expires_at: "2026-11-21T10:00:00.000Z",
+    refreshable_until: "2027-02-18T10:00:00.000Z",
+    current: false,
+  },
   upload: { filename: "hello.txt", ...uploaded },
   file: { filename: "hello.txt", ...fileVersion, versions: [fileVersion] },
+  confirmation: "Hh5Wd0pQm2Xr7Yc9Ez4Tb6Nv1Lk3Js8Fg-aUiOqPeRt",
   session: { email, csrf_token: "Qm3kV8sYw1Zr5Tn9Lb2Xc7Hd4Jf6Gp0Ou-eIaRtKvBy" },
 } as const;

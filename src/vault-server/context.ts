@@ -1,9 +1,12 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
+import type { SignUpMode } from "../protocol/schemas/session.ts";
 import type { Scope } from "../protocol/scope.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
 import type { KeyRing } from "./crypto/key-ring.ts";
-import type { Limits, PasswordCost } from "./limits.ts";
+import type { Limits } from "./limits.ts";
+import type { DiskSpace } from "./space/disk-space.ts";
+import type { AccessToken } from "./store/records.ts";
 import type { Store } from "./store/store.ts";
 import type { Strangers } from "./strangers/strangers.ts";
 import type { WaitingLists } from "./waiting/waiting-lists.ts";
@@ -15,9 +18,26 @@ export type ExpiredPolicy = "serve" | "deny";
 /** Users who may change the metadata that scopes match, and `expiration_time`: those with W permission, or the creator only. */
 export type ScopeAttributesPolicy = "writer" | "creator";
 
+/** Addresses that may sign up by themselves; the operator of the server can add any user. */
+export interface SignUpPolicy {
+  /** Anyone, users whom a secret or a team is shared with, or none. */
+  readonly mode: SignUpMode;
+  /** Domains of these addresses, in lower case; all without any. Subdomains count as other domains. */
+  readonly domains?: readonly string[];
+}
+
+/** Result of verifying a password. */
+export interface Verified {
+  readonly matches: boolean;
+  /** Hash of the password with the current cost, when the stored one is outdated. */
+  readonly renewed: string | undefined;
+}
+
 interface RateLimit {
   /** Returns 0, or the seconds until the next request is allowed. */
   take(key: string): number;
+  /** Takes more tokens for a request that was allowed. */
+  charge(key: string, tokens: number): void;
   prune(): void;
 }
 
@@ -33,26 +53,44 @@ export interface VaultContext {
   readonly scopeAttributesBy: ScopeAttributesPolicy;
   /** Maximum lifetime of an access token in hours; `undefined` without one. */
   readonly maxTokenHours: number | undefined;
+  readonly signUp: SignUpPolicy;
   /** Limits concurrent password hashing, which costs memory and a thread. */
   readonly hashing: {
-    run<T>(party: { readonly account: string; readonly network: string }, job: () => Promise<T>): Promise<T>;
+    run<T>(
+      party: { readonly account: string; readonly network: string; readonly known?: boolean },
+      job: () => Promise<T>,
+    ): Promise<T>;
   };
-  /** Cost of new password hashes. */
-  readonly passwordCost: PasswordCost;
-  /** Hash that the password of an unknown user is compared with. */
-  readonly unmatchableHash: string;
+  /** Hashes and verifies passwords; verifying takes as long without a stored hash. */
+  readonly passwords: {
+    hash(password: string): Promise<string>;
+    verify(stored: string | undefined, password: string): Promise<Verified>;
+  };
   /** Rate limits per access token or session, by its digest, and per account, by its email. */
   readonly requestRate: { readonly perToken: RateLimit; readonly perAccount: RateLimit };
+  /** Uses of access tokens that the sweeper records. */
+  readonly tokenUses: {
+    note(token: Pick<AccessToken, "digest" | "usedAt">, now: number): void;
+    record(store: Store): Promise<void>;
+  };
   /** Failed requests without valid credentials. */
   readonly strangers: Strangers;
   /** Parsed scopes of tokens. @throws InvalidScopeError */
   readonly scopes: { parse(text: string): Scope };
   /** Audit log of all operations; `undefined` when the server keeps none. */
   readonly audit: AuditLog | undefined;
+  /** Free disk space; `undefined` when it is not watched. */
+  readonly space: DiskSpace | undefined;
   /** Origin of the web application as users reach it, without a trailing slash; set once the server listens. */
   readonly appUrl: () => string;
   /** Lists that wait for a change. */
   readonly waiting: WaitingLists;
+  /** Uploads in progress. @throws ServiceError `quota_exceeded` */
+  readonly uploads: { enter(email: string): Disposable };
   /** Wake it after committing an email to the outbox. */
-  readonly mailer: { wake(): void };
+  readonly mailer: {
+    wake(): void;
+    /** Removes files of emails whose links have expired. */
+    removeOld(now: number): Promise<void>;
+  };
 }

@@ -1,3 +1,4 @@
+import { quotaTexts, type QuotaName } from "./quota-limits.ts";
 import { errorCodes, type ErrorCode } from "../protocol/error-codes.ts";
 
 /** One thing that is wrong in a request. */
@@ -11,6 +12,7 @@ interface ErrorExtras {
   /** Milliseconds. */
   readonly retryAfterMs?: number;
   readonly user?: string;
+  readonly quota?: QuotaName;
 }
 
 /** An error response of the protocol. `message` is for users and never quotes what was sent. */
@@ -22,13 +24,16 @@ export class ServiceError extends Error {
   readonly retryAfter: number | undefined;
   /** The rejected caller's email where it is known; written to the audit log only. */
   readonly user: string | undefined;
+  /** Set for `quota_exceeded`; counted in a metric only. */
+  readonly quota: QuotaName | undefined;
 
-  constructor(code: ErrorCode, message: string, { details, retryAfterMs, user }: ErrorExtras = {}) {
+  constructor(code: ErrorCode, message: string, { details, retryAfterMs, user, quota }: ErrorExtras = {}) {
     super(message);
     this.code = code;
     this.details = details;
     this.retryAfter = retryAfterMs === undefined ? undefined : Math.max(1, Math.ceil(retryAfterMs / 1000));
     this.user = user;
+    this.quota = quota;
   }
 
   get status(): number {
@@ -57,6 +62,7 @@ export const errors = {
           : [...details.slice(0, MAX_DETAILS), { path: "", reason: `and ${details.length - MAX_DETAILS} more` }],
     }),
   unreadableRequest: () => serviceError("invalid_request", "the request could not be read"),
+  invalidHost: () => serviceError("invalid_request", "invalid host header: send one host, with an optional port"),
   malformedHttp: () => serviceError("invalid_request", "malformed HTTP request"),
   // invalid_scope
   invalidScope: (reason: string) => serviceError("invalid_scope", reason),
@@ -74,13 +80,14 @@ export const errors = {
     serviceError("invalid_confirmation", "the link is invalid, already used or expired; request a new one"),
   // out_of_scope
   outOfScope: () => serviceError("out_of_scope", "the token's scope does not include this secret"),
-  limitedScope: () => serviceError("out_of_scope", "a team can be changed only with a token of unlimited scope"),
+  limitedScope: () => serviceError("out_of_scope", "only a token of unlimited scope may do this"),
   // forbidden
   writeOnly: () => serviceError("forbidden", "the secret is shared with you for writing only"),
   readOnly: () => serviceError("forbidden", "the secret is shared with you for reading only"),
   creatorOnlyMetadata: () =>
     serviceError("forbidden", "only the creator of a secret may change its scope attributes and expiration_time"),
   creatorOnly: () => serviceError("forbidden", "only the creator of a secret may do this"),
+  teamCreatorStays: () => serviceError("forbidden", "the creator stays a member: delete the team instead"),
   teamCreatorOnly: () => serviceError("forbidden", "only the creator of a team may change it"),
   // email_mismatch
   emailMismatch: (field: string, user: string) =>
@@ -91,6 +98,11 @@ export const errors = {
   csrfTokenMismatch: (header: string) => serviceError("csrf_failed", `send the session's csrf_token as ${header}`),
   // secret_expired
   secretExpired: () => serviceError("secret_expired", "the secret's expiration_time has passed; protect a new version"),
+  // quota_exceeded
+  quotaExceeded: (quota: QuotaName, most: number) =>
+    serviceError("quota_exceeded", `the quota is ${most} ${quotaTexts[quota]}; delete some, or ask the operator of the server`, {
+      quota,
+    }),
   // not_found and its kinds
   pathNotFound: () => serviceError("not_found", "no such path"),
   /** Also sent for secrets that the caller may not know of, so that the two are indistinguishable. */
@@ -101,6 +113,8 @@ export const errors = {
   fileVersionNotFound: () => serviceError("version_not_found", "the file has no such version"),
   /** Also sent for teams that the caller does not belong to. */
   teamNotFound: () => serviceError("team_not_found", "no such team among yours"),
+  // token_not_found
+  tokenNotFound: () => serviceError("token_not_found", "no such token or session; it may have ended"),
   // method_not_allowed
   methodNotAllowed: (allowed: string) => serviceError("method_not_allowed", `method not allowed; use ${allowed}`),
   // conflicts
@@ -115,6 +129,12 @@ export const errors = {
   metadataTooLarge: (maxBytes: number) =>
     serviceError("too_large", `the metadata of the version would be larger than ${maxBytes} bytes of JSON`),
   fileTooLarge: (maxBytes: number) => serviceError("too_large", `a file is larger than ${maxBytes} bytes`),
+  // misdirected_request
+  misdirectedRequest: () =>
+    serviceError(
+      "misdirected_request",
+      "this host is not served: use the server's address or the URL of its web application, or add the host to --allowed-hosts",
+    ),
   // unsupported_media_type
   unsupportedMediaType: (expected: string) =>
     serviceError("unsupported_media_type", `send content-type: ${expected}, without content-encoding`),
@@ -131,6 +151,14 @@ export const errors = {
   // unavailable
   storeUnavailable: () =>
     serviceError("unavailable", "the store is unreachable or overloaded; retry later", { retryAfterMs: 1000 }),
+  lowSpace: () =>
+    serviceError(
+      "unavailable",
+      "the server is low on disk space, only reads and deletions are served; delete some data or retry later",
+      {
+        retryAfterMs: 10_000,
+      },
+    ),
   auditLogUnavailable: () =>
     serviceError("unavailable", "the audit log cannot be written, so no request is served; retry later", { retryAfterMs: 1000 }),
 } as const;

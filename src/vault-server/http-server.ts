@@ -5,8 +5,9 @@ import fastifyCompress from "@fastify/compress";
 import fastifyCookie from "@fastify/cookie";
 import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { auditRequests } from "./audit/audit-requests.ts";
+import { AllowedHosts } from "../lib/allowed-hosts.ts";
 import { clientNetwork } from "../lib/client-network.ts";
-import { isAuthenticated } from "./accounts/authenticate.ts";
+import { liveCredential } from "./accounts/authenticate.ts";
 import type { VaultContext } from "./context.ts";
 import { limitConnections } from "./http/connection-limits.ts";
 import { addDeadlines } from "./http/deadlines.ts";
@@ -35,6 +36,12 @@ interface ServerTls {
 export interface HttpServerOptions {
   /** Enables https. */
   readonly tls?: ServerTls;
+  /** Port 0 selects a free port. */
+  readonly listen: { readonly host: string; readonly port: number };
+  /** Public URL of the web application; defaults to the address the server listens on. */
+  readonly appUrl?: string;
+  /** Host names of requests in lower case, in addition to that of `appUrl`, IP addresses and localhost (`AllowedHosts`). */
+  readonly allowedHosts?: readonly string[];
   /** Addresses and networks (CIDR) of proxies whose `x-forwarded-for` is trusted; none by default. */
   readonly trustedProxies?: readonly string[];
   /** Directory of the built web application; defaults to `dist/web` of the package. */
@@ -59,10 +66,14 @@ function respondToClientError(error: Error & { code?: string }, socket: Socket):
   );
 }
 
-/** Adds the headers of every response, and rejects unknown paths and methods before the body is read. */
-function addTransportRules(app: FastifyInstance): void {
+/** Adds the headers of every response, and rejects other hosts, unknown paths and methods before the body is read. */
+function addTransportRules(app: FastifyInstance, { listen, appUrl, allowedHosts = [] }: HttpServerOptions): void {
+  const hosts = new AllowedHosts(listen, [...(appUrl === undefined ? [] : [new URL(appUrl).hostname]), ...allowedHosts]);
   app.addHook("onRequest", async (request, reply) => {
     reply.headers({ "x-request-id": request.id, "x-content-type-options": "nosniff", "cache-control": "no-store" });
+    const host = hosts.check(request.raw);
+    if (host === "malformed") throw errors.invalidHost();
+    if (host === "misdirected") throw errors.misdirectedRequest();
     if (!request.is404) return;
     const url = request.url.split("?", 1).join("");
     const allowed = ["GET", "HEAD", "POST"].filter((method) => app.hasRoute({ method, url })).join(", ");
@@ -96,14 +107,33 @@ function addObservation(app: FastifyInstance, { metrics, logger }: VaultContext)
   });
 }
 
-/** Counts a failed request of a stranger; beyond the rate, the response is `rate_limited` and leaves no line in the audit log. */
+/**
+ * Counts a failed request of a stranger. Beyond the rate it leaves no line in the audit log, and the response is `rate_limited`, unless it is 401:
+ * a client whose token has ended must learn that, even next to strangers in its network.
+ */
 async function countStranger(context: VaultContext, request: FastifyRequest, error: ServiceError): Promise<ServiceError> {
   if (request.routeOptions.config.operation === undefined || request.user !== undefined || error.status >= 500) return error;
-  if (await isAuthenticated(context, request)) return error;
-  const wait = context.strangers.fail(clientNetwork(request.ip));
-  if (wait === 0) return error;
-  request.trail?.omit();
-  return error.code === "rate_limited" ? error : errors.tooManyFailures(wait * 1000);
+  if (await liveCredential(context, request)) return error;
+  const { wait, recorded } = context.strangers.count(clientNetwork(request.ip));
+  if (!recorded) request.trail?.omit();
+  if (wait === 0 || error.status === 401 || error.code === "rate_limited") return error;
+  return errors.tooManyFailures(wait * 1000);
+}
+
+/** Counts the successes of strangers, who may ask for a session or an email: beyond the rate they leave no line in the audit log. */
+function addStrangers(app: FastifyInstance, { strangers }: VaultContext): void {
+  app.addHook("onSend", async (request, reply, payload) => {
+    const isOperation = request.routeOptions.config?.operation !== undefined;
+    if (
+      isOperation &&
+      request.user === undefined &&
+      reply.statusCode < 400 &&
+      !strangers.count(clientNetwork(request.ip)).recorded
+    ) {
+      request.trail?.omit();
+    }
+    return payload;
+  });
 }
 
 function addErrorHandling(app: FastifyInstance, context: VaultContext): void {
@@ -113,6 +143,8 @@ function addErrorHandling(app: FastifyInstance, context: VaultContext): void {
     if (response.code === "internal" || error instanceof StoreUnavailableError) {
       logger.error({ requestId: request.id, operation: request.routeOptions.config.operation?.name, error }, "request failed");
     }
+    if (error instanceof StoreUnavailableError) await context.space?.release();
+    if (response.quota !== undefined) context.metrics.quotaRejections.inc({ quota: response.quota });
     return sendError(reply, response);
   });
 }
@@ -144,21 +176,22 @@ export async function createHttpServer(context: VaultContext, options: HttpServe
   app.decorateRequest("user");
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (_request: FastifyRequest, body: Buffer) =>
-    parseJsonBody(body, limits.jsonDepth),
+    parseJsonBody(body, limits),
   );
   // Not parsed here: the route streams it.
   app.addContentTypeParser("multipart/form-data", (_request, _payload, done) => done(null));
   addDeadlines(app, context.clock, limits);
   addErrorHandling(app, context);
+  addStrangers(app, context);
   addObservation(app, context);
   await app.register(fastifyCompress, {
     threshold: COMPRESSION_THRESHOLD_BYTES,
     globalDecompression: false,
   });
-  addTransportRules(app);
-  addGracefulStop(app, context);
-  // Before the audit log, which drops the cookies of a response that it withholds.
+  // Before any rejection, whose handling reads cookies, and before the audit log, which drops those of a response that it withholds.
   await app.register(fastifyCookie);
+  addTransportRules(app, options);
+  addGracefulStop(app, context);
   if (context.audit) auditRequests(app, context.audit);
   tokenRoutes(app, context);
   secretRoutes(app, context);

@@ -1,8 +1,12 @@
+import { defaultQuotas, type Quotas } from "./quota-limits.ts";
+
 /** Limits of a server (docs/design/vault-contract.md#limits). */
 export interface Limits {
   readonly jsonBodyBytes: number;
   /** Maximum nesting of a JSON body, including the body itself. */
   readonly jsonDepth: number;
+  /** Maximum number of members, elements, arrays and objects in a JSON body. */
+  readonly jsonValues: number;
   /** Maximum size of a secret value in UTF-8. */
   readonly secretValueBytes: number;
   /** Maximum size of a version's metadata as JSON in UTF-8, and maximum number of its names, the standard ones included. */
@@ -34,6 +38,9 @@ export interface Limits {
   /** Sustained rate of failed requests without valid credentials per network; `strangerBurst` may arrive simultaneously. */
   readonly strangerFailuresPerSecond: number;
   readonly strangerBurst: number;
+  /** Sustained rate of lines in the audit log about requests without valid credentials, of all networks; burst of it. */
+  readonly strangerLinesPerSecond: number;
+  readonly strangerLinesBurst: number;
   /** Maximum number of open connections, in total and of one network. */
   readonly connections: number;
   readonly connectionsPerNetwork: number;
@@ -49,14 +56,18 @@ export interface Limits {
   readonly waitingListsPerAccount: number;
   /** Maximum number of logins waiting for password hashing; further ones are rejected with `rate_limited`. */
   readonly loginQueue: number;
+  /** The part of `loginQueue` for accounts in networks that they have not logged in from. */
+  readonly loginQueueUnknown: number;
   /** The part of `loginQueue` that one network, and one account in a network, may take. */
   readonly loginQueuePerNetwork: number;
   readonly loginQueuePerAccount: number;
+  readonly quotas: Quotas;
 }
 
 export const defaultLimits: Limits = {
   jsonBodyBytes: 2 * 1024 * 1024,
   jsonDepth: 64,
+  jsonValues: 40_000,
   secretValueBytes: 1024 * 1024,
   metadataBytes: 64 * 1024,
   metadataNames: 100,
@@ -76,6 +87,8 @@ export const defaultLimits: Limits = {
   strangerBodyBytes: 16 * 1024,
   strangerFailuresPerSecond: 5,
   strangerBurst: 100,
+  strangerLinesPerSecond: 10,
+  strangerLinesBurst: 1_000,
   connections: 30_000,
   connectionsPerNetwork: 5_000,
   bodyTimeoutMs: 30_000,
@@ -85,8 +98,10 @@ export const defaultLimits: Limits = {
   waitingLists: 20_000,
   waitingListsPerAccount: 200,
   loginQueue: 500,
+  loginQueueUnknown: 400,
   loginQueuePerNetwork: 100,
   loginQueuePerAccount: 4,
+  quotas: defaultQuotas,
 };
 
 /** Limits of an ephemeral server: ten times the request rate, the same login throttling. */

@@ -20,10 +20,37 @@ export class VaultMetrics {
     name: "vaultsync_vault_secrets_removed_total",
     help: "Total number of secrets removed at their delete_time.",
   });
+  readonly quotaRejections = this.registry.counter({
+    name: "vaultsync_vault_quota_rejections_total",
+    help: "Total number of requests rejected because of a quota, by quota.",
+    labels: ["quota"],
+  });
+  readonly secrets = this.registry.gauge({
+    name: "vaultsync_vault_secrets",
+    help: "Number of secrets of all accounts at the last sweep.",
+  });
+  readonly versions = this.registry.gauge({
+    name: "vaultsync_vault_versions",
+    help: "Number of versions of all secrets and files at the last sweep.",
+  });
+  readonly storedBytes = this.registry.gauge({
+    name: "vaultsync_vault_stored_bytes",
+    help: "Size of all values, their metadata and files at the last sweep.",
+  });
+  readonly freeBytes = this.registry.gauge({
+    name: "vaultsync_vault_free_bytes",
+    help: "Free disk space for the data file (volume data) and, if it is on another file system, for the audit log (audit_log).",
+    labels: ["volume"],
+  });
   readonly emails = this.registry.counter({
     name: "vaultsync_vault_emails_total",
-    help: "Total number of attempts to send an email by kind (invitation, confirmation) and outcome (sent, failed, given_up).",
+    help: "Total number of attempts to send an email by kind (invitation, confirmation, password_changed) and outcome (sent, omitted, failed, given_up).",
     labels: ["kind", "outcome"],
+  });
+  readonly passwordHashes = this.registry.counter({
+    name: "vaultsync_vault_password_hashes_total",
+    help: "Total number of passwords hashed, by memory_kib, which is part of the cost.",
+    labels: ["memory_kib"],
   });
   readonly waitingLists = this.registry.gauge({
     name: "vaultsync_vault_waiting_lists",

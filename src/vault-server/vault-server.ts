@@ -6,16 +6,17 @@ import { silentLogger, type Logger } from "../lib/logger.ts";
 import { systemRandom } from "../lib/random.ts";
 import type { Redacted } from "../lib/redacted.ts";
 import { serveEndpoints } from "../telemetry/endpoints.ts";
-import { closeAuditLog, openAuditLog } from "./audit/anchored-audit-log.ts";
+import { closeAuditLog, openAuditLog, type AuditLogFile } from "./audit/anchored-audit-log.ts";
 import type { AuditLog } from "./audit/audit-log.ts";
 import { createHttpServer, type HttpServerOptions } from "./http-server.ts";
 import { HashingLimiter } from "./accounts/hashing-limiter.ts";
 import { errors } from "./errors.ts";
-import { unmatchableHash } from "./accounts/password.ts";
+import { PasswordHasher } from "./accounts/password-hasher.ts";
 import { defaultPasswordCost, type PasswordCost } from "./limits.ts";
 import { ScopeCache } from "./accounts/scope-cache.ts";
+import { TokenUses } from "./accounts/token-uses.ts";
 import { TokenBuckets } from "./accounts/token-buckets.ts";
-import type { ExpiredPolicy, ScopeAttributesPolicy, VaultContext } from "./context.ts";
+import type { ExpiredPolicy, ScopeAttributesPolicy, VaultContext, SignUpPolicy } from "./context.ts";
 import { KeyRing } from "./crypto/key-ring.ts";
 import { generateMasterKey } from "./crypto/master-key.ts";
 import { defaultLimits, devLimits, type Limits } from "./limits.ts";
@@ -24,17 +25,18 @@ import { mailDomain, type SenderIdentity } from "./mail/compose-email.ts";
 import type { EmailTransport } from "./mail/email-transport.ts";
 import { Mailer } from "./mail/mailer.ts";
 import { openMail, type MailOptions } from "./mail/open-mail.ts";
+import { isPostgresUrl } from "./store/postgres/postgres-location.ts";
 import { openStore } from "./store/open-store.ts";
 import type { Store } from "./store/store.ts";
+import { DiskSpace, type LowSpace } from "./space/disk-space.ts";
 import { startSweeper } from "./sweeper.ts";
 import { addGeneratedUser, type NewUser } from "./accounts/users.ts";
+import { OpenUploads } from "./quotas/open-uploads.ts";
 import { Strangers } from "./strangers/strangers.ts";
 import { WaitingLists } from "./waiting/waiting-lists.ts";
 import { VaultMetrics } from "./metrics.ts";
 
 export interface VaultServerOptions extends HttpServerOptions {
-  /** Port 0 selects a free port. */
-  readonly listen: { readonly host: string; readonly port: number };
   /** Address of a listener for metrics and health; none by default. */
   readonly metricsListen?: { readonly host: string; readonly port: number };
   /** The data file, `":memory:"`, or the URL of a PostgreSQL database (`openStore`). */
@@ -48,15 +50,17 @@ export interface VaultServerOptions extends HttpServerOptions {
   readonly scopeAttributesBy?: ScopeAttributesPolicy;
   /** Maximum lifetime of an access token; none by default. */
   readonly maxTokenHours?: number;
-  /** Public URL of the web application; defaults to the address the server listens on. */
-  readonly appUrl?: string;
+  /** Addresses that may sign up; all by default. */
+  readonly signUp?: SignUpPolicy;
   readonly limits?: Partial<Limits>;
   /** Email options; emails are written as `.eml` files by default. */
   readonly mail?: MailOptions;
   /** Cost of new password hashes; lower than the default in tests only. */
   readonly passwordCost?: PasswordCost;
   /** Audit log of all operations; none by default. */
-  readonly auditLog?: { readonly file: string; readonly maxBytes?: number };
+  readonly auditLog?: AuditLogFile;
+  /** Free disk space below which requests that add data are rejected; not watched by default. */
+  readonly lowSpace?: LowSpace;
   readonly clock?: Clock;
   readonly logger?: Logger;
 }
@@ -85,18 +89,22 @@ interface Opened {
   readonly transport: EmailTransport;
   readonly appUrl: () => string;
   readonly audit: AuditLog | undefined;
+  readonly space: DiskSpace | undefined;
+  readonly metrics: VaultMetrics;
+  /** Stored password hashes, one for each cost in use. */
+  readonly hashes: readonly string[];
 }
 
 function createContext(options: VaultServerOptions, opened: Opened): VaultContext & { readonly mailer: Mailer } {
-  const { store, keys, transport, appUrl, audit } = opened;
+  const { store, keys, transport, appUrl, audit, space, metrics } = opened;
   const limits = { ...(options.dev ? devLimits : defaultLimits), ...options.limits };
   const clock = options.clock ?? systemClock;
-  const passwordCost = options.passwordCost ?? defaultPasswordCost;
   const logger = options.logger ?? silentLogger;
-  const metrics = new VaultMetrics();
+  const signUp = options.signUp ?? { mode: "open" };
   const senderIdentity = (): SenderIdentity => ({
     appUrl: appUrl(),
     from: options.mail?.from ?? `vaultsync@${mailDomain(appUrl())}`,
+    signUp,
   });
   return {
     store,
@@ -108,22 +116,29 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
     expired: options.expired ?? "serve",
     scopeAttributesBy: options.scopeAttributesBy ?? "writer",
     maxTokenHours: options.maxTokenHours,
+    signUp,
     hashing: new HashingLimiter(
       {
         concurrency: CONCURRENT_HASHINGS,
         waiting: limits.loginQueue,
+        waitingUnknown: limits.loginQueueUnknown,
         waitingPerNetwork: limits.loginQueuePerNetwork,
         waitingPerAccount: limits.loginQueuePerAccount,
       },
       () => errors.tooManyLogins(1000),
     ),
-    passwordCost,
-    unmatchableHash: unmatchableHash(passwordCost),
+    passwords: new PasswordHasher({
+      cost: options.passwordCost ?? defaultPasswordCost,
+      stored: opened.hashes,
+      onHash: ({ memoryKib }) => metrics.passwordHashes.inc({ memory_kib: String(memoryKib) }),
+    }),
     scopes: new ScopeCache(),
+    tokenUses: new TokenUses(),
     strangers: new Strangers({
       clock,
       logger,
       rate: new TokenBuckets(clock, limits.strangerFailuresPerSecond, limits.strangerBurst),
+      lines: new TokenBuckets(clock, limits.strangerLinesPerSecond, limits.strangerLinesBurst),
       audit,
     }),
     waiting: new WaitingLists({ store, clock, limits, metrics }),
@@ -131,10 +146,27 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
       perToken: new TokenBuckets(clock, limits.requestsPerSecond, limits.requestBurst),
       perAccount: new TokenBuckets(clock, limits.requestsPerSecond * ACCOUNT_FACTOR, limits.requestBurst * ACCOUNT_FACTOR),
     },
+    uploads: new OpenUploads(limits.quotas.uploads),
     appUrl,
     audit,
+    space,
     mailer: new Mailer({ store, clock, random: systemRandom, logger, metrics, transport, senderIdentity }),
   };
+}
+
+/** Watches the disks that this process writes to, if `lowSpace` says so. */
+async function watchSpace(options: VaultServerOptions, store: Store, metrics: VaultMetrics): Promise<DiskSpace | undefined> {
+  const { lowSpace, data, auditLog, clock = systemClock, logger = silentLogger } = options;
+  if (!lowSpace) return undefined;
+  return DiskSpace.start({
+    ...lowSpace,
+    data: data === ":memory:" || isPostgresUrl(data) ? undefined : data,
+    auditLog: auditLog?.file,
+    reusableBytes: () => store.reusableBytes(),
+    clock,
+    logger,
+    metrics,
+  });
 }
 
 function isAddressInfo(address: AddressInfo | string | null): address is AddressInfo {
@@ -156,9 +188,15 @@ async function serveMetrics(
   running: AsyncDisposableStack,
   { metrics, audit }: VaultContext,
   listen: { readonly host: string; readonly port: number },
+  allowedHosts: readonly string[] | undefined,
 ): Promise<string> {
   const isReady = (): boolean => audit?.writable ?? true;
-  const endpoints = await serveEndpoints({ listen, metrics: metrics.registry, isReady }).catch((error: unknown) => {
+  const endpoints = await serveEndpoints({
+    listen,
+    ...(allowedHosts && { allowedHosts }),
+    metrics: metrics.registry,
+    isReady,
+  }).catch((error: unknown) => {
     if (codeOf(error) !== "EADDRINUSE") throw error;
     const address = `${hostOf(listen)}:${listen.port}`;
     throw new Error(`the address for metrics, ${address}, is in use (EADDRINUSE): choose another with --metrics-listen, or none`);
@@ -181,12 +219,27 @@ export async function startVaultServer(options: VaultServerOptions): Promise<Vau
   await store.listen();
   let appUrl = options.appUrl === undefined ? "" : new URL(options.appUrl).origin;
   const mail = started.use(await openMail(options.mail ?? {}, options.data, options.logger ?? silentLogger));
+  const metrics = new VaultMetrics();
+  const watched = await watchSpace(options, store, metrics);
+  const space = watched && started.use(watched);
+  const makeRoom = async (): Promise<boolean> => (await space?.release()) ?? false;
   const audit =
-    options.auditLog && started.adopt(await openAuditLog(options, options.auditLog, store), (log) => closeAuditLog(log, store));
-  const context = createContext(options, { store, keys, transport: mail.transport, appUrl: () => appUrl, audit });
+    options.auditLog &&
+    started.adopt(await openAuditLog(options, { ...options.auditLog, makeRoom }, store), (log) => closeAuditLog(log, store));
+  const hashes = await store.read(({ users: known }) => known.hashesByCost());
+  const context = createContext(options, {
+    store,
+    keys,
+    transport: mail.transport,
+    appUrl: () => appUrl,
+    audit,
+    space,
+    metrics,
+    hashes,
+  });
   const users: NewUser[] = [];
   for (const email of options.dev?.users ?? []) {
-    users.push(await addGeneratedUser(store, email, context.clock.now(), options.passwordCost));
+    users.push(await addGeneratedUser(store, email, context.clock.now(), options.passwordCost ?? defaultPasswordCost));
   }
   started.use(context.strangers);
   started.use(startSweeper(context));
@@ -196,7 +249,7 @@ export async function startVaultServer(options: VaultServerOptions): Promise<Vau
   // Normalized like the `origin` header of browsers: lower case, without the default port.
   appUrl ||= new URL(url).origin;
   started.use(context.mailer).start();
-  const metricsUrl = options.metricsListen && (await serveMetrics(started, context, options.metricsListen));
+  const metricsUrl = options.metricsListen && (await serveMetrics(started, context, options.metricsListen, options.allowedHosts));
   context.logger.info({ event: "listening", url, metricsUrl, mailDir: mail.directory }, "vault server listening");
   const running = started.move();
   return { url, metricsUrl, users, mailDirectory: mail.directory, [Symbol.asyncDispose]: () => running.disposeAsync() };

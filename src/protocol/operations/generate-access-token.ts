@@ -23,7 +23,7 @@ export const generateAccessToken = defineOperation({
       expiration_hours: expirationHours,
     }),
   response: tokenResponse,
-  errors: ["invalid_credentials", "invalid_scope", "rate_limited"],
+  errors: ["invalid_credentials", "invalid_scope", "rate_limited", "quota_exceeded"],
   audit: { intent: "authenticated", fields: ["scope", "expiration_hours"] },
   example: {
     request: { email: sample.email, password: "a long password", scope: sample.tokens.scope, expiration_hours: 24 },

@@ -32,7 +32,8 @@ export const protectFile = defineOperation({
       }),
   },
   response: z.object({ files: z.array(uploadedFile) }),
-  errors: [],
+  addsData: true,
+  errors: ["quota_exceeded"],
   audit: { intent: "authenticated", fields: ["filename"] },
   example: { response: { files: [sample.upload] } },
   links: [

@@ -24,7 +24,8 @@ export const protectLink = defineOperation({
     secrets: z.array(secretRecord).optional().meta({ description: "As in list_no_dup; omitted with without_list: 1." }),
   }),
   compressible: true,
-  errors: ["secret_not_found", "use_unshared_operation", "ambiguous_name", "out_of_scope", "forbidden"],
+  addsData: true,
+  errors: ["secret_not_found", "use_unshared_operation", "ambiguous_name", "out_of_scope", "forbidden", "quota_exceeded"],
   audit: { intent: "authenticated", fields: ["key_name", "owner"] },
   example: {
     request: { ...sample.link, key_value: sample.exposed.key_value, without_list: 1 },

@@ -27,7 +27,8 @@ export const protect = defineOperation({
       delete_time: deleteTime,
     }),
   response: z.object({ secret: secretRecord }),
-  errors: ["use_link_operation", "out_of_scope"],
+  addsData: true,
+  errors: ["use_link_operation", "out_of_scope", "quota_exceeded"],
   audit: { intent: "authenticated", fields: ["key_name"] },
   example: {
     request: { ...sample.secret, key_value: sample.exposed.key_value, metadata: { environment_type: "dev", project: "shop" } },

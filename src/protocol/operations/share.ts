@@ -44,6 +44,7 @@ export const share = defineOperation({
   authentication: "access-token",
   request: shareRequest,
   response: z.object({ shared: z.array(shareRecord) }),
+  addsData: true,
   errors: ["secret_not_found", "team_not_found", "out_of_scope", "forbidden"],
   audit: { intent: "authenticated", fields: ["key_name", "usr_id_from", "usr_id_to", "group_id_to", "permission"] },
   example: {

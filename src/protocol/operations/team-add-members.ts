@@ -15,7 +15,8 @@ export const teamAddMembers = defineOperation({
   authentication: "access-token",
   request: (limits) => teamRequest(limits).extend({ members: oneOrMore(userEmail, limits.entriesPerRequest) }),
   response: z.object({ team: teamRecord }),
-  errors: ["team_not_found", "out_of_scope", "forbidden"],
+  addsData: true,
+  errors: ["team_not_found", "out_of_scope", "forbidden", "quota_exceeded"],
   audit: { intent: "authenticated", fields: ["group_id", "members"] },
   example: { request: sample.teamMembers, response: { team: sample.team } },
 });

@@ -21,7 +21,8 @@ export const teamCreate = defineOperation({
       members: oneOrMore(userEmail, limits.entriesPerRequest, 0).default([]),
     }),
   response: z.object({ team: teamRecord }),
-  errors: ["team_exists", "out_of_scope"],
+  addsData: true,
+  errors: ["team_exists", "out_of_scope", "quota_exceeded"],
   audit: { intent: "authenticated", fields: ["group_id", "members"] },
   example: { request: sample.teamMembers, response: { team: sample.team } },
   links: [

@@ -13,7 +13,7 @@ export const teamLeave = defineOperation({
   authentication: "access-token",
   request: teamRequest,
   response: z.object({ left: z.object({ group_id: z.string() }) }),
-  errors: ["team_not_found", "out_of_scope"],
+  errors: ["team_not_found", "out_of_scope", "forbidden"],
   audit: { intent: "authenticated", fields: ["group_id"] },
   example: {
     request: { email: sample.otherEmail, group_id: sample.team.group_id },

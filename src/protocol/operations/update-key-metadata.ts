@@ -23,7 +23,8 @@ export const updateKeyMetadata = defineOperation({
       })
       .meta({ anyOf: ["metadata", ...Object.keys(standardMetadataFields)].map((name) => ({ required: [name] })) }),
   response: z.object({ secret: secretRecord }),
-  errors: ["secret_not_found", "version_not_found", "ambiguous_name", "out_of_scope", "forbidden"],
+  addsData: true,
+  errors: ["secret_not_found", "version_not_found", "ambiguous_name", "out_of_scope", "forbidden", "quota_exceeded"],
   audit: { intent: "authenticated", fields: ["key_name", "key_version", "owner"] },
   example: {
     request: { ...sample.secret, key_version: 2, metadata: { project: "shop" } },

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { RequestLimits } from "../define-operation.ts";
 import { canonicalEmail, isEmailAddress } from "../email-address.ts";
 import { nameSchema } from "../names.ts";
+import { oneOrMore } from "./one-or-more.ts";
 
 /** The caller's own address, as sent. */
 export const callerEmail = nameSchema(320).meta({ description: "The caller's own address, in any case." });
@@ -36,6 +37,13 @@ export const expirationHours = z
 /** Body of operations that take nothing but the caller's address. */
 export function callerRequest() {
   return z.object({ email: callerEmail });
+}
+
+/** Body of operations on senders of shares. */
+export function sendersRequest({ entriesPerRequest }: RequestLimits) {
+  return callerRequest().extend({
+    usr_id_from: oneOrMore(userEmail, entriesPerRequest).meta({ description: "Addresses of senders." }),
+  });
 }
 
 /** Body of operations on one secret. */

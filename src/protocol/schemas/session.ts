@@ -6,4 +6,10 @@ export const session = z.object({
   csrf_token: z.string().meta({ description: "Sent as header `x-csrf-token` with every request of the session." }),
 });
 
+export const signUpMode = z.enum(["open", "invited", "closed"]).meta({
+  description: "open: anyone may sign up; invited: users whom a secret or a team is shared with; closed: none.",
+});
+
+export type SignUpMode = z.infer<typeof signUpMode>;
+
 export type SessionInfo = Readonly<z.infer<typeof session>>;

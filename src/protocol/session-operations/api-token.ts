@@ -12,7 +12,7 @@ export const apiTokenOperation = defineOperation({
   authentication: "session",
   request: () => z.object({ password: z.string().min(1).max(1024) }),
   response: tokenResponse,
-  errors: ["invalid_token", "invalid_credentials", "rate_limited", "csrf_failed"],
+  errors: ["invalid_token", "invalid_credentials", "rate_limited", "csrf_failed", "quota_exceeded"],
   audit: { intent: "authenticated", fields: [] },
   example: { request: { password: "a long password" }, response: sample.tokens },
 });

@@ -1,4 +1,4 @@
-import type { Scope } from "../../protocol/scope.ts";
+import { isUnlimited, type Scope } from "../../protocol/scope.ts";
 import type { Metadata } from "../../protocol/metadata.ts";
 import { scopeReaches } from "../../protocol/parse-scope.ts";
 import { errors } from "../errors.ts";
@@ -30,6 +30,15 @@ export function requireCreator({ email, accessible }: Candidates, scope: Scope):
   if (!candidates.some(({ secret, latest }) => scopeReaches(scope, secret.name, latest.metadata))) throw errors.outOfScope();
   if (!own) throw errors.creatorOnly();
   return own;
+}
+
+/**
+ * Requires a scope that admits every secret, for changes that no secret's metadata limits: a new member of a team reaches secrets of any
+ * scope, and so does another token.
+ * @throws ServiceError `out_of_scope`
+ */
+export function requireUnlimited(scope: Scope): void {
+  if (!isUnlimited(scope)) throw errors.limitedScope();
 }
 
 /**

@@ -16,13 +16,17 @@ export interface Caller {
   readonly credential: Credential;
 }
 
-/** Reports whether a request carries a valid token or session, whatever else is wrong with it. */
-export async function isAuthenticated(context: VaultContext, request: SessionRequest): Promise<boolean> {
+/** Returns the valid token or session of a request, whatever else is wrong with it, or `undefined`. */
+export async function liveCredential(
+  context: VaultContext,
+  request: SessionRequest,
+): Promise<Pick<Credential, "kind" | "digest"> | undefined> {
   const { authorization } = request.headers;
   const token = authorization ?? sentSessionToken(request, context.appUrl());
-  if (token === undefined || token === "") return false;
+  if (token === undefined || token === "") return undefined;
   const credential = { kind: authorization === undefined ? "session" : "token", digest: tokenDigest(token) } as const;
-  return context.store.read((transaction) => isLive(transaction, credential, context.clock.now()));
+  const live = await context.store.read((transaction) => isLive(transaction, credential, context.clock.now()));
+  return live ? credential : undefined;
 }
 
 /** Resolves the credentials of a request. @throws ServiceError `invalid_token`, `csrf_failed`, `rate_limited`, in this order */
@@ -37,6 +41,7 @@ async function identify(context: VaultContext, request: SessionRequest): Promise
     throw errors.invalidAccessToken();
   }
   countRequest(context, token);
+  context.tokenUses.note(token, context.clock.now());
   const { email, expiresAt } = token;
   return { email, scope: context.scopes.parse(token.scope), credential: { kind: "token", digest, expiresAt } };
 }

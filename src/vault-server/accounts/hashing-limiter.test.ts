@@ -4,7 +4,10 @@ import { HashingLimiter, type HashingParty } from "./hashing-limiter.ts";
 const overflow = () => new Error("too many");
 const party = (account: string, network = "192.0.2.1"): HashingParty => ({ account, network });
 const limiter = (limits: Partial<ConstructorParameters<typeof HashingLimiter>[0]> = {}) =>
-  new HashingLimiter({ concurrency: 1, waiting: 100, waitingPerNetwork: 100, waitingPerAccount: 100, ...limits }, overflow);
+  new HashingLimiter(
+    { concurrency: 1, waiting: 100, waitingUnknown: 100, waitingPerNetwork: 100, waitingPerAccount: 100, ...limits },
+    overflow,
+  );
 
 /** Queues a job per party while another one runs, and returns the order in which they start. */
 async function order(limits: HashingLimiter, parties: readonly HashingParty[]): Promise<number[]> {
@@ -49,6 +52,12 @@ test("networks take turns, however many accounts one of them has", async () => {
   expect(await order(limiter(), [...many, party("ann", "192.0.2.2")])).toEqual([0, 4, 1, 2, 3]);
 });
 
+test("known parties take turns with all others together", async () => {
+  const strangers = ["1", "2", "3"].map((network) => party("a", network));
+  const known = ["ann", "bob"].map((account) => ({ ...party(account), known: true }));
+  expect(await order(limiter(), [...strangers, ...known])).toEqual([3, 0, 4, 1, 2]);
+});
+
 test("a failed job releases its slot", async () => {
   const gate = limiter();
   await expect(gate.run(party("ann"), () => Promise.reject(new Error("job")))).rejects.toThrow("job");
@@ -57,6 +66,8 @@ test("a failed job releases its slot", async () => {
 
 test.each([
   ["the whole queue", { waiting: 2 }, party("new", "192.0.2.9"), false],
+  ["the queue of unknown parties", { waitingUnknown: 2 }, party("new", "192.0.2.9"), false],
+  ["the queue of unknown parties, by a known one", { waitingUnknown: 2 }, { ...party("ann"), known: true }, true],
   ["the queue of a network", { waitingPerNetwork: 2 }, party("new"), false],
   ["another network", { waitingPerNetwork: 2 }, party("ann", "192.0.2.9"), true],
   ["the queue of an account", { waitingPerAccount: 2 }, party("ann"), false],

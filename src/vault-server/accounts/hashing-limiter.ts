@@ -1,33 +1,37 @@
-/** The party that a password is hashed for. */
-export interface HashingParty {
-  /** Key of the account: its canonical email, or another for jobs that its logins must not displace. */
-  readonly account: string;
-  readonly network: string;
+import { FairQueue, type QueueParty } from "./fair-queue.ts";
+
+/** The party that a password is hashed for; the key of its account is the canonical email, or another for jobs that logins must not displace. */
+export interface HashingParty extends QueueParty {
+  /** The account has logged in from this network before. */
+  readonly known?: boolean;
 }
 
 interface HashingLimits {
   readonly concurrency: number;
-  /** Maximum number of waiting jobs: of all, of one network and of one account. */
+  /** Maximum number of waiting jobs: of all, of parties that are not known, of one network and of one account. */
   readonly waiting: number;
+  readonly waitingUnknown: number;
   readonly waitingPerNetwork: number;
   readonly waitingPerAccount: number;
 }
 
 /**
- * Runs a few jobs at a time. Networks take turns, and so do the accounts of one network, so that many logins of one party delay no other
- * one; throws `overflow()` when too many wait.
+ * Runs a few jobs at a time. Known and unknown parties take turns, so do networks, and so do the accounts of one network: many logins of
+ * one party, or from many networks, delay no known one. Throws `overflow()` when too many wait.
  */
 export class HashingLimiter {
   readonly #limits: HashingLimits;
   readonly #overflow: () => Error;
+  readonly #known: FairQueue<() => void>;
+  readonly #unknown: FairQueue<() => void>;
   #running = 0;
-  #waiting = 0;
-  /** Starts of waiting jobs by network and account; whose turn is next comes first. */
-  readonly #queues = new Map<string, Map<string, (() => void)[]>>();
+  #lastWasKnown = false;
 
   constructor(limits: HashingLimits, overflow: () => Error) {
     this.#limits = limits;
     this.#overflow = overflow;
+    this.#known = new FairQueue(limits);
+    this.#unknown = new FairQueue(limits);
   }
 
   async run<T>(party: HashingParty, job: () => Promise<T>): Promise<T> {
@@ -43,29 +47,20 @@ export class HashingLimiter {
     }
   }
 
-  #wait({ account, network }: HashingParty): Promise<void> {
-    const { waiting, waitingPerNetwork, waitingPerAccount } = this.#limits;
-    const accounts = this.#queues.get(network) ?? new Map<string, (() => void)[]>();
-    const own = accounts.get(account) ?? [];
-    const ofNetwork = accounts.values().reduce((sum, { length }) => sum + length, 0);
-    if (this.#waiting >= waiting || ofNetwork >= waitingPerNetwork || own.length >= waitingPerAccount) throw this.#overflow();
-    this.#queues.set(network, accounts.set(account, own));
-    this.#waiting += 1;
-    return new Promise((resolve) => own.push(resolve));
+  #wait(party: HashingParty): Promise<void> {
+    const { waiting, waitingUnknown } = this.#limits;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const isFull = this.#known.length + this.#unknown.length >= waiting;
+    const queue = party.known === true ? this.#known : this.#unknown;
+    if (isFull || (queue === this.#unknown && queue.length >= waitingUnknown) || !queue.push(party, resolve))
+      throw this.#overflow();
+    return promise;
   }
 
   #next(): (() => void) | undefined {
-    for (const [network, accounts] of this.#queues) {
-      for (const [account, starts] of accounts) {
-        const start = starts.shift();
-        this.#waiting -= 1;
-        accounts.delete(account);
-        if (starts.length > 0) accounts.set(account, starts);
-        this.#queues.delete(network);
-        if (accounts.size > 0) this.#queues.set(network, accounts);
-        return start;
-      }
-    }
-    return undefined;
+    const [first, second] = this.#lastWasKnown ? [this.#unknown, this.#known] : [this.#known, this.#unknown];
+    const queue = first.length > 0 ? first : second;
+    this.#lastWasKnown = queue === this.#known;
+    return queue.shift();
   }
 }

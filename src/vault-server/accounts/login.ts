@@ -5,7 +5,6 @@ import { errors } from "../errors.ts";
 import type { User } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import { canonicalEmail } from "../../protocol/email-address.ts";
-import { verifyPassword } from "./password.ts";
 
 /**
  * Verifies, in the transaction that creates a token or session after `logIn`, that the password is unchanged: setting a new one
@@ -13,7 +12,8 @@ import { verifyPassword } from "./password.ts";
  * @throws ServiceError `invalid_credentials`
  */
 export async function requireSamePassword({ users }: Transaction, { email, passwordHash }: User): Promise<void> {
-  if ((await users.find(email))?.passwordHash !== passwordHash) throw errors.invalidCredentials();
+  const user = await users.find(email);
+  if (user?.passwordHash !== passwordHash || user.disabled) throw errors.invalidCredentials();
 }
 
 /** A network from which an account has logged in is known for 90 days, in milliseconds. */
@@ -39,23 +39,24 @@ function subjectsOf(email: string, network: string): Subjects {
 }
 
 /**
- * Rejects a login while its network, or its account from this network, is throttled. The failures of other networks throttle only
- * networks that the account has not logged in from, so that a stranger cannot lock its owner out.
+ * Rejects a login while it is throttled, and returns whether the account has logged in from this network before. Then only its own
+ * failures in this network count: neither a stranger elsewhere nor another user behind the same address can lock it out. Otherwise those
+ * of the network and of the account count.
  * @throws ServiceError `rate_limited`
  */
-async function rejectWhileThrottled({ store, clock, limits }: VaultContext, subjects: Subjects): Promise<void> {
+async function rejectWhileThrottled({ store, clock, limits }: VaultContext, subjects: Subjects): Promise<boolean> {
   const now = clock.now();
   const from = now - limits.loginWindowMs;
-  const until = await store.read(async ({ loginFailures }) => {
+  const { known, until } = await store.read(async ({ loginFailures }) => {
     const throttled = async (subject: string, threshold: number): Promise<number> =>
       throttledUntil(await loginFailures.since(subject, from), threshold);
-    const known = (await loginFailures.since(subjects.known, now)).count > 0;
-    return Math.max(
-      await throttled(subjects.network, limits.loginFailuresPerNetwork),
-      await throttled(known ? subjects.pair : subjects.account, limits.loginFailuresPerAccount),
-    );
+    const isKnown = (await loginFailures.since(subjects.known, now)).count > 0;
+    if (isKnown) return { known: true, until: await throttled(subjects.pair, limits.loginFailuresPerAccount) };
+    const ofNetwork = await throttled(subjects.network, limits.loginFailuresPerNetwork);
+    return { known: false, until: Math.max(ofNetwork, await throttled(subjects.account, limits.loginFailuresPerAccount)) };
   });
   if (now < until) throw errors.tooManyLogins(until - now);
+  return known;
 }
 
 async function recordFailure({ store, clock }: VaultContext, { account, pair, network }: Subjects): Promise<void> {
@@ -72,6 +73,29 @@ export async function recordSuccess({ loginFailures }: Transaction, email: strin
   await loginFailures.add(known, now + KNOWN_NETWORK_MS);
 }
 
+interface VerifiedUser {
+  readonly user: User;
+  /** The password hash with the current cost, when the stored one is outdated. */
+  readonly renewed: string | undefined;
+}
+
+/** Returns the user when the password is right and the user is not disabled. */
+async function verify({ store, passwords }: VaultContext, email: string, password: string): Promise<VerifiedUser | undefined> {
+  const user = await store.read(({ users }) => users.find(email));
+  const { matches, renewed } = await passwords.verify(user?.passwordHash, password);
+  return user && matches && !user.disabled ? { user, renewed } : undefined;
+}
+
+/** Replaces an outdated password hash and returns the user as stored; `undefined` when the hash was replaced meanwhile. */
+async function renew({ users }: Transaction, { user, renewed }: VerifiedUser): Promise<User | undefined> {
+  if (renewed === undefined) return user;
+  const stored = await users.find(user.email);
+  if (stored?.passwordHash !== user.passwordHash) return undefined;
+  const changed = { ...user, passwordHash: renewed };
+  await users.setPasswordHash(changed);
+  return changed;
+}
+
 /**
  * Verifies a password and returns the user. Known and unknown emails get the same response in the same time, and both are
  * throttled after failures (docs/design/security.md#account-enumeration).
@@ -82,17 +106,22 @@ export async function logIn(context: VaultContext, email: string, password: stri
   const canonical = canonicalEmail(email);
   const network = clientNetwork(address);
   const subjects = subjectsOf(canonical, network);
-  await rejectWhileThrottled(context, subjects);
-  return context.hashing.run({ account: canonical, network }, async () => {
+  const known = await rejectWhileThrottled(context, subjects);
+  return context.hashing.run({ account: canonical, network, known }, async () => {
     // Checked again: logins queued before this one may have failed meanwhile.
     await rejectWhileThrottled(context, subjects);
-    const user = await store.read(({ users }) => users.find(canonical));
-    const matches = await verifyPassword(user?.passwordHash ?? context.unmatchableHash, password);
-    if (!user || !matches) {
-      await recordFailure(context, subjects);
-      throw errors.invalidCredentials();
+    for (;;) {
+      const verified = await verify(context, canonical, password);
+      if (!verified) {
+        await recordFailure(context, subjects);
+        throw errors.invalidCredentials();
+      }
+      const user = await store.write(async (transaction) => {
+        await recordSuccess(transaction, canonical, network, context.clock.now());
+        return renew(transaction, verified);
+      });
+      // Verified again when another login has replaced the outdated hash meanwhile.
+      if (user) return user;
     }
-    await store.write((transaction) => recordSuccess(transaction, canonical, network, context.clock.now()));
-    return user;
   });
 }

@@ -32,7 +32,7 @@ export type SessionRequest = Pick<FastifyRequest, "headers" | "cookies">;
 /** Starts a session of a user who has just authenticated. */
 export async function openSession({ sessions }: Transaction, email: string, now: number): Promise<LiveSession> {
   const token = newToken();
-  const session = { digest: tokenDigest(token), email, createdAt: now, expiresAt: now + IDLE_MS };
+  const session = { digest: tokenDigest(token), email, createdAt: now, expiresAt: now + IDLE_MS, usedAt: now };
   await sessions.insert(session);
   return { ...session, token };
 }
@@ -49,9 +49,10 @@ async function find(context: VaultContext, token: string | undefined): Promise<S
 }
 
 async function extend({ store, clock }: VaultContext, session: Session): Promise<void> {
-  const expiresAt = Math.min(clock.now() + IDLE_MS, session.createdAt + MAX_AGE_MS);
-  if (expiresAt - session.expiresAt < WRITE_INTERVAL_MS) return;
-  await store.write(({ sessions }) => sessions.update({ ...session, expiresAt }));
+  const now = clock.now();
+  if (now - session.usedAt < WRITE_INTERVAL_MS) return;
+  const expiresAt = Math.min(now + IDLE_MS, session.createdAt + MAX_AGE_MS);
+  await store.write(({ sessions }) => sessions.update({ ...session, expiresAt, usedAt: now }));
 }
 
 /**

@@ -1,9 +1,12 @@
 import { recordSuccess } from "./login.ts";
 import { tokenDigest } from "./opaque-token.ts";
-import { hashPassword } from "./password.ts";
+import { requireGoodPassword } from "./password-rules.ts";
+import { replacePassword } from "./replace-password.ts";
+import { maySignUp } from "./sign-up-policy.ts";
 import { clientNetwork } from "../../lib/client-network.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
+import type { Credentials } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import { openSession, type LiveSession } from "./sessions.ts";
 
@@ -22,26 +25,37 @@ export function provenEmail({ store, clock }: VaultContext, token: string): Prom
 /**
  * Creates the account of a proven email, or replaces its password and ends all its sessions and tokens. All proofs of the email
  * are used up, so that one of several concurrent requests succeeds.
- * @throws ServiceError `invalid_confirmation`; `rate_limited` when the hashing queue is full
+ * @throws ServiceError `invalid_confirmation`; `invalid_request` for a common password; `rate_limited` when the hashing queue is full
  */
 export async function setPassword(context: VaultContext, token: string, password: string, client: string): Promise<LiveSession> {
-  const { store, clock, hashing, passwordCost } = context;
+  const { store, clock, hashing, passwords, mailer } = context;
   const digest = tokenDigest(token);
   const network = clientNetwork(client);
+  const proven = await provenEmail(context, token);
+  await requireGoodPassword(password, proven, "password");
   // Waits apart from the logins of the account, which need no proof.
-  const account = `proven:${await provenEmail(context, token)}`;
-  const passwordHash = await hashing.run({ account, network }, () => hashPassword(password, passwordCost));
-  return store.write(async (transaction) => {
+  const passwordHash = await hashing.run({ account: `proven:${proven}`, network }, () => passwords.hash(password));
+  const session = await store.write(async (transaction) => {
     const now = clock.now();
     const email = await provenAddress(transaction, digest, now);
-    const { users, tokens, sessions, emailProofs } = transaction;
-    await emailProofs.removeOf(email);
-    if (!(await users.insert({ email, passwordHash }, now))) {
-      await users.setPasswordHash({ email, passwordHash });
-      await tokens.removeOf(email);
-      await sessions.removeOf(email);
-    }
+    await storePassword(context, transaction, { email, passwordHash });
     await recordSuccess(transaction, email, network, now);
     return openSession(transaction, email, now);
   });
+  mailer.wake();
+  return session;
+}
+
+/**
+ * Creates an account, or replaces its password. All proofs of the email are used up.
+ * @throws ServiceError `invalid_confirmation` when the user is disabled or the address may not sign up any more
+ */
+async function storePassword({ clock, signUp }: VaultContext, transaction: Transaction, credentials: Credentials): Promise<void> {
+  const { users, emailProofs } = transaction;
+  const user = await users.find(credentials.email);
+  if (user?.disabled === true) throw errors.invalidConfirmation();
+  if (user) return replacePassword(transaction, credentials, clock.now());
+  if (!(await maySignUp(transaction, credentials.email, signUp))) throw errors.invalidConfirmation();
+  await emailProofs.removeOf(credentials.email);
+  await users.insert(credentials, clock.now());
 }

@@ -34,6 +34,12 @@ export class TokenBuckets {
     return 0;
   }
 
+  /** Takes more tokens for a request that `take` has admitted; a bucket that gets into debt admits none until it is filled again. */
+  charge(key: string, tokens: number): void {
+    const bucket = this.#buckets.get(key);
+    if (bucket) bucket.level -= tokens;
+  }
+
   /** Deletes the full buckets, which are equal to new ones. */
   prune(): void {
     const now = this.#clock.monotonic();
@@ -49,4 +55,29 @@ export function countRequest({ requestRate }: VaultContext, { digest, email }: {
   const wait = requestRate.perToken.take(digest) || requestRate.perAccount.take(email);
   if (wait === 0) return;
   throw errors.tooManyRequests(wait * 1000);
+}
+
+/** Bytes of a large body that count as one request. */
+const BODY_BYTES_PER_REQUEST = 128 * 1024;
+
+/** Counts a large body of a valid token or session in addition to its request. @throws ServiceError `rate_limited` */
+export function countLargeBody({ requestRate: { perToken } }: VaultContext, { digest }: { digest: string }, bytes: number): void {
+  const wait = perToken.take(digest);
+  if (wait > 0) throw errors.tooManyRequests(wait * 1000);
+  perToken.charge(digest, Math.ceil(bytes / BODY_BYTES_PER_REQUEST) - 1);
+}
+
+/** Changes that count as one request. */
+const CHANGES_PER_REQUEST = 20;
+
+/** Counts a request that changes much as several requests, in proportion to the work. */
+export function chargeChanges(
+  { requestRate }: VaultContext,
+  { email, credential }: { readonly email: string; readonly credential: { readonly digest: string } },
+  changes: number,
+): void {
+  const further = Math.ceil(changes / CHANGES_PER_REQUEST) - 1;
+  if (further < 1) return;
+  requestRate.perToken.charge(credential.digest, further);
+  requestRate.perAccount.charge(email, further);
 }

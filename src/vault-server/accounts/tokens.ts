@@ -1,7 +1,7 @@
 import type { TokenResponse } from "../../protocol/responses.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
-import type { RefreshToken, User } from "../store/records.ts";
+import type { AccessToken, RefreshToken, User } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import { requireSamePassword } from "./login.ts";
 import { newToken, tokenDigest } from "./opaque-token.ts";
@@ -12,20 +12,27 @@ const HOUR_MS = 3_600_000;
 /** A refresh token expires this long after its last use, in milliseconds. */
 export const REFRESH_IDLE_MS = 90 * 24 * HOUR_MS;
 
+/** Number of access tokens of one refresh token that are kept: older ones end. */
+const ACCESS_TOKENS_PER_REFRESH = 10;
+
 async function issueAccess(
   transaction: Transaction,
   refresh: RefreshToken,
   refreshToken: string,
-  now: number,
+  { now, createdAt }: { readonly now: number; readonly createdAt: number },
 ): Promise<TokenResponse> {
   const accessToken = newToken();
-  await transaction.tokens.insertAccess({
+  const access = {
     digest: tokenDigest(accessToken),
     refreshDigest: refresh.digest,
     email: refresh.email,
     scope: refresh.scope,
     expiresAt: now + refresh.hours * HOUR_MS,
-  });
+    createdAt,
+    usedAt: 0,
+  };
+  await transaction.tokens.insertAccess(access);
+  await transaction.tokens.removeOldAccess(access, ACCESS_TOKENS_PER_REFRESH);
   return {
     access_token: accessToken,
     expires_in: refresh.hours * 3600,
@@ -37,9 +44,16 @@ async function issueAccess(
   };
 }
 
+/** Removes idle logins of an account that has too many. @throws ServiceError `quota_exceeded` when too many have a live access token */
+async function requireTokenQuota({ limits }: VaultContext, { tokens }: Transaction, email: string, now: number): Promise<void> {
+  const { tokens: most } = limits.quotas;
+  const excess = (await tokens.countRefresh(email)) - most;
+  if (excess > 0 && (await tokens.removeIdleRefresh(email, now, excess)) < excess) throw errors.quotaExceeded("tokens", most);
+}
+
 /**
  * Issues a new pair of tokens after `logIn`. `scope` is a valid scope string.
- * @throws ServiceError `invalid_credentials` when the password was replaced meanwhile
+ * @throws ServiceError `invalid_credentials` when the password was replaced meanwhile; `quota_exceeded`
  */
 export async function issueTokens(context: VaultContext, user: User, scope: string, hours: number): Promise<TokenResponse> {
   const now = context.clock.now();
@@ -48,7 +62,9 @@ export async function issueTokens(context: VaultContext, user: User, scope: stri
   return context.store.write(async (transaction) => {
     await requireSamePassword(transaction, user);
     await transaction.tokens.insertRefresh(refresh);
-    return issueAccess(transaction, refresh, refreshToken, now);
+    const issued = await issueAccess(transaction, refresh, refreshToken, { now, createdAt: now });
+    await requireTokenQuota(context, transaction, user.email, now);
+    return issued;
   });
 }
 
@@ -58,21 +74,21 @@ async function findPair(
   refreshToken: string,
   usedAccessToken: string,
   now: number,
-): Promise<RefreshToken> {
+): Promise<{ readonly refresh: RefreshToken; readonly used: AccessToken }> {
   const digest = tokenDigest(refreshToken);
   const refresh = await tokens.findRefresh(digest);
   const used = await tokens.findAccess(tokenDigest(usedAccessToken));
   const valid = refresh && refresh.lastUsedAt + REFRESH_IDLE_MS > now && used?.refreshDigest === digest;
   if (!valid) throw errors.invalidRefreshToken();
-  return refresh;
+  return { refresh, used };
 }
 
 /** Returns the email of a pair of tokens, without a write. @throws ServiceError `invalid_refresh_token`, `rate_limited` */
 export async function refreshingUser(context: VaultContext, refreshToken: string, usedAccessToken: string): Promise<string> {
   const now = context.clock.now();
-  const pair = await context.store.read((transaction) => findPair(transaction, refreshToken, usedAccessToken, now));
-  countRequest(context, pair);
-  return pair.email;
+  const { refresh } = await context.store.read((transaction) => findPair(transaction, refreshToken, usedAccessToken, now));
+  countRequest(context, refresh);
+  return refresh.email;
 }
 
 /**
@@ -86,8 +102,8 @@ export async function refreshTokens(
 ): Promise<TokenResponse> {
   const now = context.clock.now();
   return context.store.write(async (transaction) => {
-    const refresh = await findPair(transaction, refreshToken, usedAccessToken, now);
+    const { refresh, used } = await findPair(transaction, refreshToken, usedAccessToken, now);
     await transaction.tokens.touchRefresh(refresh.digest, now);
-    return issueAccess(transaction, refresh, refreshToken, now);
+    return issueAccess(transaction, refresh, refreshToken, { now, createdAt: used.createdAt });
   });
 }

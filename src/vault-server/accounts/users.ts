@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { Redacted } from "../../lib/redacted.ts";
 import { canonicalEmail, isEmailAddress } from "../../protocol/email-address.ts";
-import { hashPassword } from "./password.ts";
 import type { PasswordCost } from "../limits.ts";
-import type { User } from "../store/records.ts";
+import type { Credentials } from "../store/records.ts";
 import type { Store, Transaction } from "../store/store.ts";
+import { hashPassword } from "./password.ts";
 
 export interface NewUser {
   /** Canonical email. */
@@ -12,55 +12,31 @@ export interface NewUser {
   readonly password: Redacted<string>;
 }
 
-/** @throws Error */
-function checkPassword(password: Redacted<string>): void {
-  const { length } = password.reveal();
-  if (length === 0 || length > 1024) throw new Error("invalid password: expected 1 to 1024 characters");
+/** Returns what an account starts with. @throws Error when the email is invalid */
+export async function newCredentials(email: string, password: Redacted<string>, cost: PasswordCost): Promise<Credentials> {
+  if (!isEmailAddress(email)) throw new Error("invalid email address");
+  return { email: canonicalEmail(email), passwordHash: await hashPassword(password.reveal(), cost) };
 }
 
-/** Adds a user. @throws Error when the email is invalid or taken, or the password is empty or too long */
+/** @throws Error when the email is taken */
+export async function insertUser({ users }: Transaction, credentials: Credentials, now: number): Promise<void> {
+  if (!(await users.insert(credentials, now))) throw new Error("a user with this email already exists");
+}
+
+/** Adds a user with any password. @throws Error when the email is invalid or taken */
 export async function addUser(
   store: Store,
   email: string,
   password: Redacted<string>,
   now: number,
-  cost?: PasswordCost,
+  cost: PasswordCost,
 ): Promise<NewUser> {
-  if (!isEmailAddress(email)) throw new Error("invalid email address");
-  checkPassword(password);
-  const user = { email: canonicalEmail(email), passwordHash: await hashPassword(password.reveal(), cost) };
-  if (!(await store.write(({ users }) => users.insert(user, now)))) throw new Error("a user with this email already exists");
-  return { email: user.email, password };
+  const credentials = await newCredentials(email, password, cost);
+  await store.write((transaction) => insertUser(transaction, credentials, now));
+  return { email: credentials.email, password };
 }
 
-async function requireUser({ users }: Transaction, email: string): Promise<User> {
-  const user = await users.find(email);
-  if (!user) throw new Error("no user has this email: list them with `vaultsync vault user list`");
-  return user;
-}
-
-/** Ends all sessions and tokens of a user. @throws Error when there is no such user */
-export async function endCredentials(store: Store, email: string): Promise<void> {
-  await store.write(async (transaction) => {
-    const user = await requireUser(transaction, canonicalEmail(email));
-    await transaction.tokens.removeOf(user.email);
-    await transaction.sessions.removeOf(user.email);
-  });
-}
-
-/** Sets a password and ends all sessions and tokens of the user. @throws Error when there is no such user or the password is invalid */
-export async function replacePassword(store: Store, email: string, password: Redacted<string>): Promise<void> {
-  checkPassword(password);
-  const passwordHash = await hashPassword(password.reveal());
-  await store.write(async (transaction) => {
-    const user = await requireUser(transaction, canonicalEmail(email));
-    await transaction.users.setPasswordHash({ email: user.email, passwordHash });
-    await transaction.tokens.removeOf(user.email);
-    await transaction.sessions.removeOf(user.email);
-  });
-}
-
-/** Adds a user with a random password, for an ephemeral server. */
-export function addGeneratedUser(store: Store, email: string, now: number, cost?: PasswordCost): Promise<NewUser> {
+/** Adds a user with a random password, for an ephemeral server. @throws Error when the email is invalid or taken */
+export function addGeneratedUser(store: Store, email: string, now: number, cost: PasswordCost): Promise<NewUser> {
   return addUser(store, email, new Redacted(randomBytes(18).toString("base64url")), now, cost);
 }

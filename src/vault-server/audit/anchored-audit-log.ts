@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from "../../lib/clock.ts";
 import { silentLogger, type Logger } from "../../lib/logger.ts";
 import type { Store } from "../store/store.ts";
+import type { AuditRetention } from "./audit-retention.ts";
 import type { ChainHead } from "./audit-line.ts";
 import { AuditLog } from "./audit-log.ts";
 
@@ -52,6 +53,8 @@ async function compareAnchor(store: Store, log: AuditLog, logger: Logger): Promi
 export interface AuditLogFile {
   readonly file: string;
   readonly maxBytes?: number;
+  readonly retention?: AuditRetention;
+  readonly makeRoom?: () => Promise<boolean>;
 }
 
 /** Opens the log, compares its end with the recorded one, and records it again. */

@@ -92,12 +92,12 @@ export class AuditFile implements AsyncDisposable {
     this.#bytes += bytes.length;
   }
 
-  /** Returns the seq of the first line. */
-  async firstSeq(): Promise<number | undefined> {
+  /** Returns number and time of the first line. */
+  async first(): Promise<{ readonly seq: number; readonly at: number } | undefined> {
     if (!this.#handle) return undefined;
-    const start = (await readFrom(this.#handle, 0, 64)).toString("latin1");
-    const [, seq] = /^\{"seq":([0-9]{1,15}),/u.exec(start) ?? [];
-    return seq === undefined ? undefined : Number(seq);
+    const start = (await readFrom(this.#handle, 0, 128)).toString("latin1");
+    const [, seq, time] = /^\{"seq":([0-9]{1,15}),"log":"[^"]*","time":"([^"]*)"/u.exec(start) ?? [];
+    return seq === undefined ? undefined : { seq: Number(seq), at: Date.parse(time ?? "") };
   }
 
   /** Renames the file and opens a new one in its place. */

@@ -1,11 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
-import { open, realpath } from "node:fs/promises";
+import { open, realpath, rm } from "node:fs/promises";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { errors } from "../errors.ts";
 import { AuditFile, lockFile, rotatedSegments } from "./audit-file.ts";
 import { NO_HASH, sealLine, type AuditFields, type ChainHead } from "./audit-line.ts";
+import { DAY_MS, segmentsBeyond, type AuditRetention } from "./audit-retention.ts";
 import { readTail } from "./read-lines.ts";
 import { codeOf } from "../../lib/error-code.ts";
 
@@ -19,8 +20,11 @@ export interface AuditLogOptions {
   readonly file: string;
   /** Size at which the file is rotated. */
   readonly maxBytes?: number;
+  readonly retention?: AuditRetention;
   /** Maximum number of lines per write to the disk. */
   readonly linesPerSync?: number;
+  /** Called when a write failed; it is tried once more when this returns true, because there is space now. */
+  readonly makeRoom?: () => Promise<boolean>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -66,6 +70,10 @@ export class AuditLog implements AsyncDisposable {
   readonly #linesPerSync: number;
   readonly #clock: Clock;
   readonly #logger: Logger;
+  readonly #retention: AuditRetention;
+  readonly #makeRoom: () => Promise<boolean>;
+  /** Time of the first line of the file. */
+  #since = Infinity;
   readonly #resources = new AsyncDisposableStack();
   #head: ChainHead = { log: randomBytes(8).toString("hex"), seq: 0, hash: NO_HASH };
   #found: ChainHead | undefined;
@@ -76,6 +84,8 @@ export class AuditLog implements AsyncDisposable {
   private constructor(path: string, options: AuditLogOptions) {
     this.#maxBytes = options.maxBytes ?? DEFAULT_AUDIT_FILE_BYTES;
     this.#linesPerSync = options.linesPerSync ?? 1000;
+    this.#retention = options.retention ?? {};
+    this.#makeRoom = options.makeRoom ?? (async () => false);
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#resources.use(lockFile(path));
@@ -100,10 +110,13 @@ export class AuditLog implements AsyncDisposable {
 
   async #start(): Promise<void> {
     const { last, torn } = await this.#file.open();
+    this.#since = (await this.#file.first())?.at ?? Infinity;
     const known = last ?? (await lastOfNewestSegment(this.#file.path));
     this.#found = known && { log: known.log, seq: known.seq, hash: known.hash };
     this.#head = this.#found ?? this.#head;
-    await this.#store([{ time: this.#time(), fields: { event: known ? "started" : "opened", ...truncationRecord(torn) } }]);
+    await this.#storeOrMakeRoom([
+      { time: this.#time(), fields: { event: known ? "started" : "opened", ...truncationRecord(torn) } },
+    ]);
   }
 
   #time(): string {
@@ -149,7 +162,7 @@ export class AuditLog implements AsyncDisposable {
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0, this.#linesPerSync);
       try {
-        await this.#store(batch);
+        await this.#storeOrMakeRoom(batch);
         for (const { resolve } of batch) resolve();
       } catch (error) {
         const refused = [...batch, ...this.#queue.splice(0)];
@@ -158,6 +171,16 @@ export class AuditLog implements AsyncDisposable {
       }
     }
     this.#running = undefined;
+  }
+
+  async #storeOrMakeRoom(batch: readonly Pick<Entry, "time" | "fields">[]): Promise<void> {
+    try {
+      await this.#store(batch);
+    } catch (error) {
+      this.#fail(error, 0);
+      if (!(await this.#makeRoom())) throw error;
+      await this.#store(batch);
+    }
   }
 
   #fail(error: unknown, refused: number): void {
@@ -174,14 +197,32 @@ export class AuditLog implements AsyncDisposable {
     const failure = this.#failure;
     const before = failure ? [await this.#recover(failure)] : [];
     let sealed = this.#seal([...before, ...batch]);
-    if (this.#file.bytes > 0 && this.#file.bytes + sealed.bytes.length > this.#maxBytes && (await this.#rotate())) {
+    if (this.#isFull(sealed.bytes.length) && (await this.#rotate())) {
       sealed = this.#seal([{ time: this.#time(), fields: { event: "continued" } }, ...before, ...batch]);
     }
     if (sealed.bytes.length > 0) await this.#file.append(sealed.bytes);
     this.#head = sealed.head;
+    if (sealed.bytes.length > 0) this.#since = Math.min(this.#since, this.#clock.now());
     if (!failure) return;
     this.#failure = undefined;
     this.#logger.info({ event: "audit_available" }, "audit log writable again");
+  }
+
+  /** Reports whether the file is to be rotated before it grows: because of its size or, when old segments are removed, its age. */
+  #isFull(more: number): boolean {
+    if (this.#file.bytes === 0) return false;
+    const tooOld = this.#retention.days !== undefined && this.#clock.now() - this.#since >= DAY_MS;
+    return tooOld || this.#file.bytes + more > this.#maxBytes;
+  }
+
+  /** Removes the oldest segments beyond the retention, after a line that says so. @throws ServiceError `unavailable` */
+  async removeOld(): Promise<void> {
+    const old = await segmentsBeyond(this.#retention, this.#file, this.#clock.now());
+    const last = old.at(-1)?.last;
+    if (!last) return;
+    await this.append({ event: "removed", segments: old.length, last: last.seq, last_hash: last.hash });
+    for (const { path } of old) await rm(path);
+    this.#logger.info({ event: "audit_removed", segments: old.length, last: last.seq }, "removed old segments of the audit log");
   }
 
   #seal(batch: readonly Pick<Entry, "time" | "fields">[]): { bytes: Buffer; head: ChainHead } {
@@ -202,12 +243,13 @@ export class AuditLog implements AsyncDisposable {
   }
 
   async #rotate(): Promise<boolean> {
-    const segment = `${this.#file.path}.${await this.#file.firstSeq()}`;
+    const segment = `${this.#file.path}.${(await this.#file.first())?.seq}`;
     if (existsSync(segment)) {
       this.#logger.warn({ event: "audit_not_rotated" }, "audit log not rotated: a file with the name of the segment exists");
       return false;
     }
     await this.#file.rotate(segment);
+    this.#since = Infinity;
     return true;
   }
 

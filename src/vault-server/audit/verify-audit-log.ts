@@ -74,6 +74,11 @@ function admissionOf({ seq, fields }: AuditLine): Finding | undefined {
   };
 }
 
+/** Reports whether a line records that the entries before another one were removed by retention. */
+function isRemovalBefore({ fields }: AuditLine, first: AuditLine): boolean {
+  return fields.event === "removed" && fields.last === first.seq - 1 && fields.last_hash === first.prev;
+}
+
 class Verification {
   readonly #options: VerifyOptions;
   readonly #anchors = new Map<string, ChainHead | undefined>();
@@ -84,6 +89,8 @@ class Verification {
   damage: AuditDamage | undefined;
   /** seq of a missing entry, which may follow later. */
   #sought: number | undefined;
+  /** The entries before the first one are missing, unless a later entry says that they were removed. */
+  #unexplained: AuditDamage | undefined;
 
   constructor(options: VerifyOptions) {
     this.#options = options;
@@ -116,12 +123,14 @@ class Verification {
       return;
     }
     const broken = breakOf(line, this.last, this.#options.partial === true) ?? (await this.#strayed(line)) ?? admissionOf(line);
-    if (broken) {
+    if (broken?.kind === "missing" && !this.last) this.#unexplained = { ...broken, ...place };
+    else if (broken) {
       this.#found(broken, place);
       if (broken.kind === "missing" && this.last) this.#sought = this.last.seq + 1;
       return;
     }
     this.first ??= line;
+    if (isRemovalBefore(line, this.first)) this.#unexplained = undefined;
     this.last = line;
     this.#place = place;
     this.entries += 1;
@@ -153,6 +162,7 @@ class Verification {
 
   /** Checks what the lines alone cannot show: an empty, unknown or truncated log. */
   async end(): Promise<void> {
+    this.damage ??= this.#unexplained;
     if (this.damage) return;
     if (!this.last) return this.#found({ kind: "truncated", message: "the log has no entries" }, this.#place);
     if (!this.#options.anchorOf) return;

@@ -1,17 +1,21 @@
-import { createHash } from "node:crypto";
+import { createHash, timingSafeEqual } from "node:crypto";
 import { open, type FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { createZstdDecompress } from "node:zlib";
+import type { MasterKey } from "../crypto/master-key.ts";
 import { sqliteMigrations } from "../store/sqlite/sqlite-migrations.ts";
 import type { Cell } from "../store/tables/raw-tables.ts";
 import { backedUpTables, type TableShape } from "../store/tables/raw-tables.ts";
 import {
   backupEnd,
   backupHead,
+  authenticatingKey,
+  digestOf,
+  BACKUP_MAC,
   closing,
   CLOSING_BYTES,
   FORMAT_VERSION,
-  opening,
+  OPENING_BYTES,
   rowOf,
   tableStart,
   type BackupEnd,
@@ -59,22 +63,46 @@ function tableOf({ table, columns }: { table: string; columns: string[] }): Tabl
   );
 }
 
-/** A readable backup. Opening it verifies its checksum. */
+interface OpenBackupOptions {
+  /** Returns a master key by its id, or undefined without any; throws when it is not among the known ones. */
+  readonly keyOf: (id: string) => MasterKey | undefined;
+  /** Accepts a backup without a MAC, or with one that cannot be verified. */
+  readonly unauthenticated?: boolean;
+}
+
+/** A readable backup. Opening it verifies its checksum and its MAC; reading it verifies them again. */
 export class BackupFile implements AsyncDisposable {
   readonly #file: FileHandle;
+  readonly #contentStart: number;
   readonly #contentEnd: number;
+  readonly #size: number;
+  readonly #key: MasterKey | undefined;
+  readonly #plain: boolean;
 
-  private constructor(file: FileHandle, contentEnd: number) {
+  private constructor(file: FileHandle, size: number, keyId: string, key: MasterKey | undefined) {
+    const kind = keyId === "" ? "plain" : "authenticated";
+    this.#plain = keyId === "";
     this.#file = file;
-    this.#contentEnd = contentEnd;
+    this.#size = size;
+    this.#contentStart = OPENING_BYTES[kind];
+    this.#contentEnd = size - CLOSING_BYTES[kind];
+    this.#key = key;
   }
 
-  /** @throws Error when it is not a backup, corrupted or truncated */
-  static async open(path: string): Promise<BackupFile> {
+  /** @throws Error when it is not a backup, corrupted or truncated, or cannot be authenticated */
+  static async open(path: string, { keyOf, unauthenticated = false }: OpenBackupOptions): Promise<BackupFile> {
     const file = await open(path, "r");
     try {
       const { size } = await file.stat();
-      const backup = new BackupFile(file, size - CLOSING_BYTES);
+      const first = await file.read(Buffer.alloc(OPENING_BYTES.authenticated), 0, OPENING_BYTES.authenticated, 0);
+      const keyId = authenticatingKey(first.buffer.subarray(0, first.bytesRead));
+      if (keyId === undefined) throw new Error("not a vaultsync backup");
+      if (keyId === "" && !unauthenticated) {
+        throw new Error(
+          "the backup has no MAC, so that anyone may have changed it: add --unauthenticated to trust it all the same",
+        );
+      }
+      const backup = new BackupFile(file, size, keyId, unauthenticated ? undefined : keyOf(keyId));
       await backup.#checkBytes();
       return backup;
     } catch (error) {
@@ -99,17 +127,25 @@ export class BackupFile implements AsyncDisposable {
   }
 
   async #checkBytes(): Promise<void> {
-    if (!(await this.#bytes(0, opening.length)).equals(opening)) throw new Error("not a vaultsync backup");
     const corrupted = new Error("the backup is corrupted or truncated: checksum mismatch");
-    if (this.#contentEnd <= opening.length) throw corrupted;
+    if (this.#contentEnd <= this.#contentStart) throw corrupted;
     const hash = createHash("sha256");
-    for await (const bytes of this.#from(0)) hash.update(bytes);
-    const found = await this.#bytes(this.#contentEnd, this.#contentEnd + CLOSING_BYTES);
-    if (!found.equals(closing(hash.digest()))) throw corrupted;
+    const mac = this.#key?.mac(BACKUP_MAC);
+    for await (const bytes of this.#from(0)) {
+      hash.update(bytes);
+      mac?.update(bytes);
+    }
+    const found = await this.#bytes(this.#contentEnd, this.#size);
+    const expected = closing(hash.digest(), mac?.digest());
+    const isSame = this.#plain ? found.equals(expected) : digestOf(found).equals(digestOf(expected));
+    if (!isSame) throw corrupted;
+    if (mac && !timingSafeEqual(found, expected)) {
+      throw new Error("the backup was changed after it was written: its MAC differs, restore another backup");
+    }
   }
 
   async *#lines(): AsyncGenerator<string> {
-    const compressed = Readable.from(this.#from(opening.length));
+    const compressed = Readable.from(this.#from(this.#contentStart));
     const content = compressed.pipe(createZstdDecompress());
     compressed.once("error", (error) => content.destroy(error));
     try {
@@ -151,6 +187,8 @@ export class BackupFile implements AsyncDisposable {
     for (const [name, count] of Object.entries(end.rows)) {
       if (count !== (counts.get(name) ?? 0)) throw new Error(`invalid backup: rows of ${name} are missing`);
     }
+    // The file may have changed since it was opened.
+    await this.#checkBytes();
     return { head, end };
   }
 

@@ -5,11 +5,12 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createZstdCompress } from "node:zlib";
 import type { Clock } from "../../lib/clock.ts";
+import type { MasterKey } from "../crypto/master-key.ts";
 import { CURRENT_KEY } from "../store/current-key.ts";
 import { sqliteMigrations } from "../store/sqlite/sqlite-migrations.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import { backedUpTables, type TableShape } from "../store/tables/raw-tables.ts";
-import { closing, FORMAT_VERSION, opening, rowLine, type BackupEnd, type BackupHead } from "./format.ts";
+import { BACKUP_MAC, closing, FORMAT_VERSION, opening, rowLine, type BackupEnd, type BackupHead } from "./format.ts";
 
 /** Rows in memory simultaneously: the largest, of secrets, have about 1 MiB. */
 const PAGE_SIZE = 16;
@@ -21,8 +22,8 @@ export interface BackupOptions {
   readonly replace: boolean;
   readonly clock: Clock;
   readonly progress: (rows: number) => void;
-  /** Called with the id of the current master key; throws to abort the backup. */
-  readonly checkKey: (id: string) => void;
+  /** Returns the current master key, by its id, or undefined for a backup without a MAC; throws to abort the backup. */
+  readonly keyOf: (id: string) => MasterKey | undefined;
 }
 
 async function* rowLines({ tables }: Transaction, table: TableShape, end: BackupEnd): AsyncGenerator<string> {
@@ -41,10 +42,7 @@ async function* rowLines({ tables }: Transaction, table: TableShape, end: Backup
   }
 }
 
-async function* contentLines(transaction: Transaction, options: BackupOptions): AsyncGenerator<string> {
-  const key = await transaction.settings.get(CURRENT_KEY);
-  if (key === undefined) throw new Error("nothing to back up: no server has used this data yet");
-  options.checkKey(key);
+async function* contentLines(transaction: Transaction, options: BackupOptions, key: string): AsyncGenerator<string> {
   const createdAt = new Date(options.clock.now()).toISOString();
   const head: BackupHead = { vaultsync_backup: FORMAT_VERSION, schema: sqliteMigrations.length, made_at: createdAt, key };
   yield `${JSON.stringify(head)}\n`;
@@ -63,20 +61,25 @@ async function* contentLines(transaction: Transaction, options: BackupOptions): 
 }
 
 async function writeContent(file: FileHandle, transaction: Transaction, options: BackupOptions): Promise<void> {
+  const id = await transaction.settings.get(CURRENT_KEY);
+  if (id === undefined) throw new Error("nothing to back up: no server has used this data yet");
+  const key = options.keyOf(id);
   const hash = createHash("sha256");
+  const mac = key?.mac(BACKUP_MAC);
   const put = async (bytes: Uint8Array): Promise<void> => {
     hash.update(bytes);
+    mac?.update(bytes);
     await file.writeFile(bytes);
   };
-  await put(opening);
+  await put(opening(key?.id));
   await pipeline(
-    Readable.from(contentLines(transaction, options)),
+    Readable.from(contentLines(transaction, options, id)),
     createZstdCompress(),
     async (compressed: AsyncIterable<Uint8Array>) => {
       for await (const bytes of compressed) await put(bytes);
     },
   );
-  await file.writeFile(closing(hash.digest()));
+  await file.writeFile(closing(hash.digest(), mac?.digest()));
   await file.sync();
 }
 

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash, createHmac, hkdfSync, randomBytes, type Hmac } from "node:crypto";
 import { Redacted } from "../../lib/redacted.ts";
 import { openBytes, sealBytes, type Identity } from "./aead.ts";
 
@@ -20,6 +20,12 @@ export class MasterKey {
     if (key.reveal().length !== KEY_BYTES) throw new RangeError(`a master key is ${KEY_BYTES} bytes`);
     this.#key = key;
     this.id = createHash("sha256").update("vaultsync master key id\0").update(key.reveal()).digest("hex").slice(0, 16);
+  }
+
+  /** Returns an HMAC-SHA256 under a key that is derived for this purpose only (HKDF). */
+  mac(purpose: string): Hmac {
+    const derived = hkdfSync("sha256", this.#key.reveal(), new Uint8Array(), `vaultsync ${purpose}`, KEY_BYTES);
+    return createHmac("sha256", new Uint8Array(derived));
   }
 
   wrap(dataKey: Uint8Array, identity: Identity): WrappedKey {

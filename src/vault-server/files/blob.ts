@@ -5,6 +5,7 @@ import type { Envelope } from "../crypto/envelope.ts";
 import { newKey, type MasterKey } from "../crypto/master-key.ts";
 import { freeBuffer } from "../../lib/free-buffer.ts";
 import { errors } from "../errors.ts";
+import { requireFreeBytes } from "../quotas/within-quota.ts";
 import type { FileVersion, StoredFile } from "../store/records.ts";
 
 /** Size of the chunks in which a file is sealed and stored. */
@@ -54,22 +55,27 @@ async function* inChunks(content: AsyncIterable<Uint8Array>): AsyncGenerator<Buf
   if (filled > 0) yield chunk.subarray(0, filled);
 }
 
+/** Number of chunks between two checks of the account's quota. */
+const CHUNKS_PER_CHECK = 16;
+
 /**
  * Seals and stores content chunk by chunk under a new id; `staged` receives the id first, so that the caller can discard the
  * blob.
- * @throws ServiceError `too_large`
+ * @throws ServiceError `too_large`, `quota_exceeded`
  */
 export async function stageBlob(
-  { store, clock, limits }: VaultContext,
+  context: VaultContext,
+  owner: string,
   content: AsyncIterable<Uint8Array>,
   staged: (blobId: string) => void,
 ): Promise<StagedBlob> {
+  const { store, clock, limits } = context;
   const id = randomUUID();
   const key = newKey();
   const hash = createHash("sha256");
   let size = 0;
   let index = 0;
-  await store.write(({ files }) => files.stage(id, clock.now()));
+  await store.write(({ files }) => files.stage(id, owner, clock.now()));
   staged(id);
   for await (const chunk of inChunks(content)) {
     size += chunk.length;
@@ -79,6 +85,7 @@ export async function stageBlob(
     const position = index;
     await store.write(({ files }) => files.putChunk(id, position, sealed));
     freeBuffer(sealed);
+    if (index % CHUNKS_PER_CHECK === 0) await requireFreeBytes(context, owner);
     index += 1;
   }
   return { id, size, sha256: hash.digest("hex"), key };

@@ -24,8 +24,8 @@ export async function deleteFile({ store }: VaultContext, caller: Caller, name: 
 /** Deletes all files of the caller; returns their number. */
 export async function deleteAllFiles({ store }: VaultContext, caller: Caller): Promise<number> {
   return store.write(async ({ files }) => {
-    const all = await files.list(caller.email);
-    for (const { file } of all) await files.remove(file.id);
+    const all = await files.ids(caller.email);
+    for (const id of all) await files.remove(id);
     return all.length;
   });
 }

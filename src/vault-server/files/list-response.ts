@@ -1,25 +1,47 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply } from "fastify";
-import type { FileRecord } from "../../protocol/responses.ts";
+import type { FileRecord, FileVersionRecord } from "../../protocol/responses.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { isKnown } from "../http/etag.ts";
+import { nestedJsonList, type NestedItem } from "../../lib/json-list.ts";
+import { sendJson } from "../http/json-stream.ts";
+import { timestamp } from "../http/timestamp.ts";
 import { subjects } from "../store/subjects.ts";
 import type { Transaction } from "../store/store.ts";
+import type { ListedVersion } from "../store/tables/file-table.ts";
 import type { ListState } from "../waiting/waiting-lists.ts";
-import { listFiles } from "./read-files.ts";
+import { openDigest } from "./blob.ts";
 
-function weakTag(content: string): string {
-  return `W/"${createHash("sha256").update(content).digest("base64url")}"`;
+/** Versions read in one transaction: the digest of each is decrypted. */
+const PAGE_SIZE = 200;
+
+/** Returns the entity tag of a list with a revision. Until it has one, the list does not change. */
+function tagOf(email: string, revision: string | undefined): string {
+  const digest = createHash("sha256").update(JSON.stringify([email, revision ?? ""]));
+  return `W/"${digest.digest("base64url")}"`;
 }
 
-/** Returns the entity tag of a list with a revision; without one, the content identifies it. */
-function tagOf(email: string, revision: string | undefined, body: () => string): string {
-  return weakTag(revision === undefined ? body() : JSON.stringify([email, revision]));
+function itemOf(context: VaultContext, { file, version }: ListedVersion): NestedItem {
+  const item: FileVersionRecord = {
+    version: version.version,
+    size: version.size,
+    sha256: openDigest(context, file, version).sha256,
+    created_at: timestamp(version.createdAt),
+  };
+  const fields: Omit<FileRecord, "versions"> = { filename: file.name, ...item };
+  return { key: file.id, item, fields };
 }
 
-function bodyOf(files: readonly FileRecord[]): string {
-  return JSON.stringify({ files });
+/** Yields all versions of a user's files, by name in code point order, then by number. */
+async function* filePages(context: VaultContext, email: string): AsyncGenerator<NestedItem[], void> {
+  let after: ListedVersion | undefined;
+  do {
+    const from = after;
+    const page = await context.store.read(({ files }) => files.list(email, from, PAGE_SIZE));
+    yield page.map((listed) => itemOf(context, listed));
+    after = page.length < PAGE_SIZE ? undefined : page.at(-1);
+  } while (after);
 }
 
 /**
@@ -31,21 +53,13 @@ export async function respondWithFiles(context: VaultContext, caller: Caller, re
   const { email } = caller;
   const { request } = reply;
   reply.header("cache-control", "private, no-cache");
-  const read = async (transaction: Transaction): Promise<ListState> => {
-    const revision = await transaction.listRevisions.ofFiles(email);
-    const files = revision === undefined ? await listFiles(context, transaction, email) : [];
-    const tag = tagOf(email, revision, () => bodyOf(files));
-    return { sameTag: isKnown(request, tag) ? tag : undefined, subjects: [subjects.files(email)], until: Infinity };
+  const read = async ({ listRevisions }: Transaction): Promise<ListState & { readonly tag: string }> => {
+    const tag = tagOf(email, await listRevisions.ofFiles(email));
+    return { tag, sameTag: isKnown(request, tag) ? tag : undefined, subjects: [subjects.files(email)], until: Infinity };
   };
-  const { sameTag } = await context.waiting.settle({ caller, reply, subject: subjects.files(email), read });
-  if (sameTag !== undefined) return reply.header("etag", sameTag).status(304).send();
-  const { revision, body } = await context.store.read(async (transaction) => ({
-    revision: await transaction.listRevisions.ofFiles(email),
-    body: bodyOf(await listFiles(context, transaction, email)),
-  }));
-  reply.header(
-    "etag",
-    tagOf(email, revision, () => body),
-  );
-  return reply.type("application/json; charset=utf-8").send(body);
+  // A change after this gives the list another tag, so that the client requests it again.
+  const { tag, sameTag } = await context.waiting.settle({ caller, reply, subject: subjects.files(email), read });
+  reply.header("etag", tag);
+  if (sameTag !== undefined) return reply.status(304).send();
+  return sendJson(reply, nestedJsonList("files", "versions", filePages(context, email)));
 }

@@ -73,3 +73,13 @@ test("multipartParts skips parts that are not read", async () => {
   for await (const { headers } of multipartParts(cutAt(body, [5, 25]), "b")) seen.push(headers.get("x"));
   expect(seen).toEqual(["1", "2"]);
 });
+
+/** Returns a body of empty parts. */
+const emptyParts = (parts: number) => Buffer.from(`${"--b\r\nX: 1\r\n\r\n\r\n".repeat(parts)}--b--`);
+
+test("multipartParts rejects more than 1,000 parts, also empty ones", async () => {
+  expect(await read(cutAt(emptyParts(1000), []))).toHaveLength(1000);
+  await expect(read(cutAt(emptyParts(1001), []))).rejects.toMatchObject({
+    details: [{ reason: "malformed multipart body: more than 1000 parts" }],
+  });
+});

@@ -5,6 +5,8 @@ const HEADERS_END = Buffer.from("\r\n\r\n");
 const MAX_HEADER_BYTES = 8 * 1024;
 /** Limit for everything that is not a file: preamble, epilogue, form fields. */
 const MAX_OTHER_BYTES = 1024 * 1024;
+/** Maximum number of parts, files or not: an empty part costs more time than its bytes suggest. */
+const MAX_PARTS = 1000;
 
 const malformed = (reason: string): Error => errors.invalidRequest("", `malformed multipart body: ${reason}`);
 
@@ -127,10 +129,11 @@ export async function* multipartParts(source: AsyncIterable<Uint8Array>, boundar
   const others = { bytes: MAX_OTHER_BYTES };
   try {
     await skip(reader.until(delimiter), others);
-    for (;;) {
+    for (let parts = 0; ; parts += 1) {
       const mark = (await reader.take(2)).toString("latin1");
       if (mark === "--") return await reader.drain(others.bytes);
       if (mark !== "\r\n") throw malformed("data after a delimiter");
+      if (parts === MAX_PARTS) throw malformed(`more than ${MAX_PARTS} parts`);
       const headers = parseHeaders(await reader.collect(HEADERS_END, MAX_HEADER_BYTES));
       const content = reader.until(delimiter);
       yield { headers, content };

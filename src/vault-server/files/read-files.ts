@@ -1,27 +1,7 @@
-import type { FileRecord, FileVersionRecord } from "../../protocol/responses.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
-import { timestamp } from "../http/timestamp.ts";
-import type { Transaction } from "../store/store.ts";
-import type { FileVersion, StoredFile } from "../store/records.ts";
 import { openDigest, readBlob } from "./blob.ts";
 import { errors } from "../errors.ts";
-
-/** Lists a user's files by name in code point order, with versions in ascending order. */
-export async function listFiles(context: VaultContext, { files }: Transaction, email: string): Promise<FileRecord[]> {
-  const all = await files.list(email);
-  const recordOf = (file: StoredFile, version: FileVersion): FileVersionRecord => ({
-    version: version.version,
-    size: version.size,
-    sha256: openDigest(context, file, version).sha256,
-    created_at: timestamp(version.createdAt),
-  });
-  return all.flatMap(({ file, versions }) => {
-    const records = versions.map((version) => recordOf(file, version));
-    const latest = records.at(-1);
-    return latest ? [{ filename: file.name, ...latest, versions: records }] : [];
-  });
-}
 
 export interface Download {
   readonly version: number;

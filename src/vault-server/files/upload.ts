@@ -6,6 +6,7 @@ import type { VaultContext } from "../context.ts";
 import { isLive } from "../store/credential.ts";
 import { currentKey } from "../store/current-key.ts";
 import { errors } from "../errors.ts";
+import { withinQuota } from "../quotas/within-quota.ts";
 import type { Transaction } from "../store/store.ts";
 import { sealDigest, stageBlob, type StagedBlob } from "./blob.ts";
 import { partFilename } from "./disposition.ts";
@@ -47,7 +48,7 @@ async function commitFile(
  * Stores the files of a multipart body, each as a new version of its name: all of them, or none on any failure.
  * @param body.count expected number of file parts
  * @param begin called with the names when all bytes are stored, before any of them becomes a version
- * @throws ServiceError `invalid_request`, `too_large`, `invalid_token` when the token or session ends meanwhile
+ * @throws ServiceError `invalid_request`, `too_large`, `quota_exceeded`, `invalid_token` when the token or session ends meanwhile
  */
 export async function upload(
   context: VaultContext,
@@ -55,6 +56,7 @@ export async function upload(
   body: { readonly source: AsyncIterable<Uint8Array>; readonly boundary: string; readonly count: number },
   begin: (filenames: string[]) => Promise<void>,
 ): Promise<UploadedFile[]> {
+  using _open = context.uploads.enter(caller.email);
   const blobIds: string[] = [];
   const staged: Staged[] = [];
   try {
@@ -64,7 +66,7 @@ export async function upload(
       checkPart(part, filename, context.limits.nameCharacters);
       if (staged.some((file) => file.filename === filename)) throw errors.invalidRequest("filename", "duplicate filename");
       if (staged.length === body.count) throw errors.invalidRequest("CountOfFiles", "more files than announced");
-      staged.push({ filename, blob: await stageBlob(context, part.content, (id) => blobIds.push(id)) });
+      staged.push({ filename, blob: await stageBlob(context, caller.email, part.content, (id) => blobIds.push(id)) });
     }
     if (staged.length < body.count) throw errors.invalidRequest("CountOfFiles", "fewer files than announced");
     await begin(staged.map(({ filename }) => filename));
@@ -72,7 +74,9 @@ export async function upload(
       // Checked again: an upload takes long enough for its token to be ended meanwhile.
       if (!(await isLive(transaction, caller.credential, context.clock.now()))) throw errors.invalidAccessToken();
       const uploaded: UploadedFile[] = [];
-      for (const file of staged) uploaded.push(await commitFile(context, transaction, caller.email, file));
+      await withinQuota(context, transaction, caller.email, async () => {
+        for (const file of staged) uploaded.push(await commitFile(context, transaction, caller.email, file));
+      });
       return uploaded;
     });
   } catch (error) {

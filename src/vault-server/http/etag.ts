@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { yieldToEventLoop } from "../../lib/clock.ts";
 import { MAX_TAGS } from "../../protocol/entity-tags.ts";
 import { errors } from "../errors.ts";
+import { sendJson, WHOLE_LENGTH } from "./json-stream.ts";
 
 function opaque(tag: string): string {
   return tag.trim().replace(/^W\//u, "");
@@ -20,13 +22,41 @@ export function isKnown(request: FastifyRequest, etag: string): boolean {
   return (tags.length === 1 && tags[0] === "*") || tags.includes(opaque(etag));
 }
 
+/** Returns the weak tag of a list's content, and the text of a short list. */
+async function digestOf(pieces: AsyncIterable<string>): Promise<{ readonly etag: string; readonly text: string | undefined }> {
+  const hash = createHash("sha256");
+  let text: string | undefined = "";
+  for await (const piece of pieces) {
+    hash.update(piece);
+    text = text !== undefined && text.length + piece.length <= WHOLE_LENGTH ? text + piece : undefined;
+    await yieldToEventLoop();
+  }
+  return { etag: `W/"${hash.digest("base64url")}"`, text };
+}
+
+/** Yields the pieces of a list. @throws Error at the end when the content is not that of the tag, which the client must not keep then */
+async function* unchanged(pieces: AsyncIterable<string>, etag: string): AsyncGenerator<string, void> {
+  const hash = createHash("sha256");
+  for await (const piece of pieces) {
+    hash.update(piece);
+    yield piece;
+  }
+  if (`W/"${hash.digest("base64url")}"` !== etag) throw new Error("the list changed while it was sent");
+}
+
 /**
- * Sends a list with its etag, or 304 when the client has it. The tag is weak, because the compressed and the plain list share it.
+ * Sends a list with its etag, or 304 when the client has it. The tag is weak, because the compressed and the plain list share it. A long list
+ * is read twice, first for its tag, so that it takes no memory.
+ * @param read yields the same pieces each time, unless the list changes
  */
-export function sendList(request: FastifyRequest, reply: FastifyReply, list: object): FastifyReply {
-  const body = JSON.stringify(list);
-  const etag = `W/"${createHash("sha256").update(body).digest("base64url")}"`;
+export async function sendList(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  read: () => AsyncGenerator<string, void>,
+): Promise<FastifyReply> {
+  const { etag, text } = await digestOf(read());
   reply.header("etag", etag).header("cache-control", "private, no-cache");
   if (isKnown(request, etag)) return reply.status(304).send();
-  return reply.type("application/json; charset=utf-8").send(body);
+  if (text === undefined) return sendJson(reply, unchanged(read(), etag));
+  return reply.type("application/json; charset=utf-8").send(text);
 }

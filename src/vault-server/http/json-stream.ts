@@ -1,25 +1,36 @@
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import { yieldToEventLoop } from "../../lib/clock.ts";
-import { LIST_PAGE_SIZE } from "../store/tables/secret-table.ts";
 
-/** Yields to the event loop after each piece. */
-async function* yieldingToOthers(pieces: AsyncIterable<string>): AsyncGenerator<string, void> {
-  for await (const piece of pieces) {
-    yield piece;
-    await yieldToEventLoop();
+/** Length up to which JSON text is sent as a whole. */
+export const WHOLE_LENGTH = 256 * 1024;
+
+/** Yields pieces that were read already, then the others, each after a turn of the event loop. */
+async function* continued(read: readonly string[], rest: AsyncIterator<string>): AsyncGenerator<string, void> {
+  try {
+    yield* read;
+    for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
+      yield next.value;
+      await yieldToEventLoop();
+    }
+  } finally {
+    await rest.return?.();
   }
 }
 
 /**
  * Sends JSON text that arrives in pieces: a short one as a whole, with its length; a long one as a stream with backpressure, at
- * most one piece ahead. A failure after the first piece closes the connection, so that the client sees an incomplete body.
- * @param records approximate number of records
+ * most one piece ahead. A failure after the first pieces closes the connection, so that the client sees an incomplete body.
  */
-export async function sendJson(reply: FastifyReply, records: number, pieces: AsyncIterable<string>): Promise<FastifyReply> {
+export async function sendJson(reply: FastifyReply, pieces: AsyncGenerator<string, void>): Promise<FastifyReply> {
   reply.type("application/json; charset=utf-8");
-  if (records > LIST_PAGE_SIZE) return reply.send(Readable.from(yieldingToOthers(pieces), { highWaterMark: 1 }));
-  let text = "";
-  for await (const piece of pieces) text += piece;
-  return reply.send(text);
+  const read: string[] = [];
+  for (let length = 0; length <= WHOLE_LENGTH;) {
+    const next = await pieces.next();
+    if (next.done === true) return reply.send(read.join(""));
+    read.push(next.value);
+    length += next.value.length;
+    await yieldToEventLoop();
+  }
+  return reply.send(Readable.from(continued(read, pieces), { highWaterMark: 1 }));
 }

@@ -1,15 +1,18 @@
 import { isIP } from "node:net";
+import { maySignUp } from "../accounts/sign-up-policy.ts";
+import type { SignUpPolicy } from "../context.ts";
 import { newToken, tokenDigest } from "../accounts/opaque-token.ts";
 import type { EmailMessage } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import { emailText, PROOF_LIFETIME_MS, type EmailContent } from "./email-text.ts";
 import type { ComposedEmail } from "./email-transport.ts";
 
-/** Sender and origin that all emails share. */
+/** Properties of the server that all emails depend on. */
 export interface SenderIdentity {
   /** Origin of the web application, without a trailing slash. */
   readonly appUrl: string;
   readonly from: string;
+  readonly signUp: SignUpPolicy;
 }
 
 /** Returns the host name for the default sender and for message ids: that of `appUrl`, or `localhost` for an IP address. */
@@ -21,32 +24,63 @@ export function mailDomain(appUrl: string): string {
 /**
  * Stores a new proof of the recipient's address by its digest, and returns a link with it in the fragment, which no server logs.
  */
-async function proofLink({ emailProofs }: Transaction, { kind, to }: EmailMessage, appUrl: string, now: number): Promise<string> {
+async function proofLink(
+  { emailProofs }: Transaction,
+  { kind, to }: { readonly kind: keyof typeof PROOF_LIFETIME_MS; readonly to: string },
+  { appUrl }: SenderIdentity,
+  now: number,
+): Promise<string> {
   const token = newToken();
   await emailProofs.insert({ digest: tokenDigest(token), email: to, expiresAt: now + PROOF_LIFETIME_MS[kind] });
   return `${appUrl}/#/set-password?token=${token}`;
 }
 
-async function contentOf(transaction: Transaction, message: EmailMessage, appUrl: string, now: number): Promise<EmailContent> {
-  const account = await transaction.users.find(message.to);
-  switch (message.kind) {
+/** Returns the content of an email to a user. */
+async function contentForUser(
+  transaction: Transaction,
+  { kind, to, from }: EmailMessage,
+  identity: SenderIdentity,
+  now: number,
+): Promise<EmailContent | undefined> {
+  switch (kind) {
     case "invitation":
-      return account
-        ? { about: "shared-login", from: message.from, link: `${appUrl}/#/login` }
-        : { about: "shared-sign-up", from: message.from, link: await proofLink(transaction, message, appUrl, now) };
+      if (await transaction.blockedSenders.has(to, from)) return undefined;
+      return { about: "shared-login", from, link: `${identity.appUrl}/#/login` };
     case "confirmation":
-      return { about: account ? "new-password" : "sign-up", link: await proofLink(transaction, message, appUrl, now) };
+      return { about: "new-password", link: await proofLink(transaction, { kind, to }, identity, now) };
+    case "password_changed":
+      return { about: "password-changed", link: `${identity.appUrl}/#/forgot-password` };
   }
 }
 
-/** Composes an email. Its text depends on whether the recipient has an account at this time. */
+/** Returns the content of an email to an address without an account. */
+async function contentForStranger(
+  transaction: Transaction,
+  { kind, to, from }: EmailMessage,
+  identity: SenderIdentity,
+  now: number,
+): Promise<EmailContent | undefined> {
+  if (kind === "password_changed" || !(await maySignUp(transaction, to, identity.signUp))) return undefined;
+  const link = await proofLink(transaction, { kind, to }, identity, now);
+  return kind === "invitation" ? { about: "shared-sign-up", from, link } : { about: "sign-up", link };
+}
+
+/**
+ * Composes an email. Whether there is one, and its text, depend on the recipient's account at this time, so that no request that queues an
+ * email reveals by its response or its duration who may receive it. Returns `undefined` when there is none.
+ */
 export async function composeEmail(
   transaction: Transaction,
   message: EmailMessage,
-  { appUrl, from }: SenderIdentity,
+  identity: SenderIdentity,
   now: number,
-): Promise<ComposedEmail> {
-  const text = emailText(await contentOf(transaction, message, appUrl, now));
+): Promise<ComposedEmail | undefined> {
+  const { appUrl, from } = identity;
+  const user = await transaction.users.find(message.to);
+  const compose = user ? contentForUser : contentForStranger;
+  const content = user?.disabled === true ? undefined : await compose(transaction, message, identity, now);
+  if (!content) return undefined;
+  const text = emailText(content);
   return {
     name: `${message.kind}-${message.id}`,
     from,

@@ -1,14 +1,16 @@
-import type { EmailMessage } from "../store/records.ts";
-
-/** Content of an email at the time of sending. `link` is the page to open next; the links of the last three expire. */
+/** Content of an email at the time of sending. `link` is the page to open next; the links of all but `shared-login` and `password-changed` expire. */
 export type EmailContent =
   | { readonly about: "shared-login"; readonly from: string; readonly link: string }
   | { readonly about: "shared-sign-up"; readonly from: string; readonly link: string }
   | { readonly about: "sign-up"; readonly link: string }
-  | { readonly about: "new-password"; readonly link: string };
+  | { readonly about: "new-password"; readonly link: string }
+  | { readonly about: "password-changed"; readonly link: string };
 
 /** Lifetime of the proof in an email's link, in milliseconds, by the kind of the email. */
-export const PROOF_LIFETIME_MS: Record<EmailMessage["kind"], number> = { invitation: 7 * 86_400_000, confirmation: 3_600_000 };
+export const PROOF_LIFETIME_MS = { invitation: 7 * 86_400_000, confirmation: 3_600_000 } as const;
+
+/** Time after which the links of all emails have expired, in milliseconds. */
+export const LONGEST_PROOF_MS = Math.max(...Object.values(PROOF_LIFETIME_MS));
 
 interface EmailWording {
   readonly subject: string;
@@ -52,6 +54,14 @@ function wordingOf(content: EmailContent): EmailWording {
         before: "A new password was requested for your Vaultsync account:",
         action: "Set a new password",
         after: `The link expires after one hour and works once. A new password ends all sessions and tokens of the account. ${UNEXPECTED}`,
+      };
+    case "password-changed":
+      return {
+        subject: "Your password was changed",
+        before:
+          "The password of your Vaultsync account was changed, which ended its sessions and tokens. If you did not do this, set a new one:",
+        action: "Set a new password",
+        after: "Then tell the operator of the server. If you changed the password, nothing is left to do.",
       };
   }
 }

@@ -20,6 +20,8 @@ export interface EmailTransport extends AsyncDisposable {
    * @throws EmailRejectedError when retrying cannot help; any other error is temporary
    */
   send(message: ComposedEmail, signal: AbortSignal): Promise<void>;
+  /** Removes the emails sent before `timestamp` that the transport keeps. */
+  removeBefore?(timestamp: number): Promise<void>;
 }
 
 /** A permanent rejection: retrying will not help. `code` is the reason, without any address. */

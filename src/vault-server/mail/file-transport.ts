@@ -1,4 +1,4 @@
-import { mkdir, rename, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createTransport } from "nodemailer";
 import { type ComposedEmail, type EmailTransport, sendOptions } from "./email-transport.ts";
@@ -6,6 +6,14 @@ import { type ComposedEmail, type EmailTransport, sendOptions } from "./email-tr
 /** Returns a name that sorts by time and is valid on every file system. */
 function fileName({ date, name }: ComposedEmail): string {
   return `${date.toISOString().replace(/[-:]/g, "")}-${name}.eml`;
+}
+
+const FILE_NAME = /^\.?([0-9]{4})([0-9]{2})([0-9]{2})T([0-9]{2})([0-9]{2})([0-9.]{6})Z-.*\.eml(?:\.part)?$/u;
+
+/** Returns the time in a name of `fileName`, in milliseconds; undefined for another name. */
+function timeOf(name: string): number | undefined {
+  const [, year, month, day, hour, minute, second] = FILE_NAME.exec(name) ?? [];
+  return year === undefined ? undefined : Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
 }
 
 /**
@@ -22,6 +30,11 @@ export async function fileTransport(directory: string): Promise<EmailTransport> 
       const unfinished = join(directory, `.${name}.part`);
       await writeFile(unfinished, bytes, { mode: 0o600, flush: true });
       await rename(unfinished, join(directory, name));
+    },
+    async removeBefore(timestamp) {
+      for (const name of await readdir(directory)) {
+        if ((timeOf(name) ?? Infinity) < timestamp) await rm(join(directory, name), { force: true });
+      }
     },
     async [Symbol.asyncDispose]() {
       composer.close();

@@ -116,6 +116,7 @@ test("sends an email again after its lease when removing it failed", async () =>
     changes: store.changes,
     listen: () => store.listen(),
     scrub: () => store.scrub(),
+    reusableBytes: () => store.reusableBytes(),
     [Symbol.asyncDispose]: async () => undefined,
   };
   await post();

@@ -5,6 +5,7 @@ import type { Random } from "../../lib/random.ts";
 import type { EmailMessage } from "../store/records.ts";
 import type { Store, Transaction } from "../store/store.ts";
 import type { VaultMetrics } from "../metrics.ts";
+import { LONGEST_PROOF_MS } from "./email-text.ts";
 import { composeEmail, type SenderIdentity } from "./compose-email.ts";
 import { isDeliverable, EmailRejectedError, type EmailTransport } from "./email-transport.ts";
 import { codeOf } from "../../lib/error-code.ts";
@@ -105,23 +106,27 @@ export class Mailer implements AsyncDisposable {
 
   async #attempt(message: EmailMessage): Promise<void> {
     const { metrics } = this.#ports;
+    let outcome: "sent" | "omitted";
     try {
-      await this.#send(message);
+      outcome = await this.#send(message);
     } catch (error) {
       await this.#failed(message, error);
       return;
     }
-    metrics.emails.inc({ kind: message.kind, outcome: "sent" });
+    metrics.emails.inc({ kind: message.kind, outcome });
     await this.#settle(message, ({ outbox }) => outbox.remove(message.id));
   }
 
-  async #send(message: EmailMessage): Promise<void> {
+  /** Sends an email, unless its recipient is to receive none. */
+  async #send(message: EmailMessage): Promise<"sent" | "omitted"> {
     const { store, clock, transport, senderIdentity } = this.#ports;
     if (!isDeliverable(message.to)) throw new EmailRejectedError("EADDRESS");
     const composed = await store.write((transaction) => composeEmail(transaction, message, senderIdentity(), clock.now()));
+    if (!composed) return "omitted";
     const timeout = new AbortController();
     using _timer = clock.timer(ATTEMPT_TIMEOUT_MS, () => timeout.abort());
     await transport.send(composed, AbortSignal.any([timeout.signal, this.#cancelled.signal]));
+    return "sent";
   }
 
   async #failed(message: EmailMessage, error: unknown): Promise<void> {
@@ -152,6 +157,11 @@ export class Mailer implements AsyncDisposable {
     } catch (error) {
       this.#ports.logger.error({ emailId: id, kind, error }, "writing the outbox failed");
     }
+  }
+
+  /** Removes what the transport keeps of emails whose links have expired. */
+  async removeOld(now: number): Promise<void> {
+    await this.#ports.transport.removeBefore?.(now - LONGEST_PROOF_MS);
   }
 
   /** Completes the emails in flight within a few seconds; the others stay in the outbox. */

@@ -1,4 +1,4 @@
-import { isIP } from "node:net";
+import { isLoopback } from "../../lib/loopback.ts";
 
 /** SMTP server that messages are submitted to. `user` and `password` are both set or both undefined. */
 export interface SmtpServer {
@@ -14,10 +14,6 @@ export interface SmtpServer {
 }
 
 const FORM = "expected smtp://HOST:PORT or smtps://HOST:PORT, with user:password@ before the host if the server requires a login";
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
-}
 
 function decoded(text: string): string {
   try {

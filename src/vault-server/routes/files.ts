@@ -46,6 +46,7 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
       const { email, count, boundary } = uploadHeaders(request, context.limits);
       const caller = await authenticate(context, request, email);
       identify(request, caller.email);
+      await context.space?.check(Number(request.headers["content-length"] ?? 0));
       const begin = async (filename: string[]): Promise<void> => {
         request.trail?.describeRequest({ filename });
         await request.trail?.begin();

@@ -1,13 +1,14 @@
 import type { FastifyInstance } from "fastify";
 import { operations } from "../../protocol/operations.ts";
 import type { VaultContext } from "../context.ts";
-import { sendList } from "../http/etag.ts";
+import { jsonList } from "../../lib/json-list.ts";
 import { sendJson } from "../http/json-stream.ts";
 import { authenticatedOperation } from "./operation.ts";
 import type { SecretAddress } from "../secrets/find-secret.ts";
-import { jsonOf, openList } from "../secrets/list-secrets.ts";
+import { openList } from "../secrets/list-secrets.ts";
 import { checkValueSize, protectLinked } from "../secrets/protect.ts";
-import { expose, listVersions } from "../secrets/read-secrets.ts";
+import { respondWithVersions } from "../secrets/list-versions.ts";
+import { expose } from "../secrets/read-secrets.ts";
 
 function linked(body: { readonly key_name: string; readonly owner?: string | undefined }): SecretAddress {
   return { family: "link", name: body.key_name, owner: body.owner };
@@ -21,10 +22,9 @@ export function linkRoutes(app: FastifyInstance, context: VaultContext): void {
     expose(context, caller, linked(body), body.key_version),
   );
 
-  authenticatedOperation(app, context, operations.version_list_for_link, async ({ body, caller, request, reply }) => {
-    const versions = await listVersions(context, caller, linked(body));
-    return sendList(request, reply, { key_name: body.key_name, versions });
-  });
+  authenticatedOperation(app, context, operations.version_list_for_link, ({ body, caller, request, reply }) =>
+    respondWithVersions(context, caller, linked(body), { request, reply }),
+  );
 
   authenticatedOperation(
     app,
@@ -34,7 +34,7 @@ export function linkRoutes(app: FastifyInstance, context: VaultContext): void {
       const secret = await protectLinked(context, caller, linked(body), body.key_value);
       if (body.without_list === 1) return { secret };
       const list = await openList(context, caller);
-      return sendJson(reply, list.ids.length, jsonOf({ secret }, list));
+      return sendJson(reply, jsonList({ secret }, "secrets", list.pages()));
     },
     { check: checkValueSize(context.limits) },
   );

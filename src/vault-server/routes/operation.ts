@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import type { z } from "zod";
 import type { OperationDefinition, RequestLimits } from "../../protocol/define-operation.ts";
-import { authenticate, isAuthenticated, type Caller } from "../accounts/authenticate.ts";
+import { authenticate, liveCredential, type Caller } from "../accounts/authenticate.ts";
+import { chargeChanges, countLargeBody } from "../accounts/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
 import { identify } from "../http/identify.ts";
 import { errors } from "../errors.ts";
@@ -34,7 +35,7 @@ interface AuthenticatedRequest<Body> extends OperationRequest<Body> {
   readonly caller: Caller;
 }
 
-function mediaType(request: FastifyRequest): string {
+export function mediaType(request: FastifyRequest): string {
   return (request.headers["content-type"] ?? "").split(";", 1).join("").trim().toLowerCase();
 }
 
@@ -49,7 +50,7 @@ export function requireMediaType(expected: string): (request: FastifyRequest) =>
 }
 
 /** @throws ServiceError `invalid_request` with path and reason of each issue */
-function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
+export function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   const details = parsed.error.issues.map((issue) => ({ path: issue.path.join("."), reason: issue.message }));
@@ -96,17 +97,33 @@ function addRoute<S extends z.ZodType, R extends ResponseSchema>(
 }
 
 /**
- * Requires valid credentials before a larger body, or one of unknown size, is read.
- * @throws ServiceError `invalid_token`
+ * Requires valid credentials before a larger body, or one of unknown size, is read, and counts it, because one that is rejected costs
+ * time as well.
+ * @throws ServiceError `invalid_token`, `rate_limited`
  */
 function requireCredentialsForLargeBody(context: VaultContext): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  const { strangerBodyBytes, jsonBodyBytes } = context.limits;
   return async (request, reply) => {
-    if (Number(request.headers["content-length"] ?? Infinity) <= context.limits.strangerBodyBytes) return;
-    if (await isAuthenticated(context, request)) return;
-    // The body is not read.
-    reply.header("connection", "close");
-    throw errors.invalidAccessToken();
+    const bytes = Number(request.headers["content-length"] ?? Infinity);
+    if (bytes <= strangerBodyBytes) return;
+    const credential = await liveCredential(context, request);
+    try {
+      if (!credential) throw errors.invalidAccessToken();
+      countLargeBody(context, credential, Math.min(bytes, jsonBodyBytes));
+    } catch (error) {
+      // The body is not read.
+      reply.header("connection", "close");
+      throw error;
+    }
   };
+}
+
+/** Returns the number of changes that a body asks for: each combination of the entries of its lists. */
+function changesIn(body: object): number {
+  return Object.values(body).reduce<number>(
+    (changes, value) => changes * (Array.isArray(value) ? Math.max(1, value.length) : 1),
+    1,
+  );
 }
 
 export interface OperationOptions<Body> {
@@ -129,6 +146,8 @@ export function authenticatedOperation<S extends z.ZodType<{ email: string }>, R
     check?.(body);
     const caller = await authenticate(context, request, body.email);
     identify(request, caller.email);
+    if (operation.addsData === true) await context.space?.check(Number(request.headers["content-length"] ?? 0));
+    chargeChanges(context, caller, changesIn(body));
     await request.trail?.begin();
     return respond({ body, caller, request, reply });
   };

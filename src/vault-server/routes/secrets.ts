@@ -2,13 +2,13 @@ import type { FastifyInstance } from "fastify";
 import { givenMetadata } from "../../protocol/metadata.ts";
 import { operations } from "../../protocol/operations.ts";
 import type { VaultContext } from "../context.ts";
-import { sendList } from "../http/etag.ts";
 import { authenticatedOperation } from "./operation.ts";
 import { respondWithList } from "../secrets/list-response.ts";
 import { deleteSecrets, deleteVersion } from "../secrets/delete-secrets.ts";
 import type { SecretAddress } from "../secrets/find-secret.ts";
 import { checkValueSize, protect } from "../secrets/protect.ts";
-import { expose, listVersions } from "../secrets/read-secrets.ts";
+import { respondWithVersions } from "../secrets/list-versions.ts";
+import { expose } from "../secrets/read-secrets.ts";
 import { ListValidityCache } from "../secrets/list-validity-cache.ts";
 import { updateMetadata } from "../secrets/update-metadata.ts";
 
@@ -36,10 +36,9 @@ export function secretRoutes(app: FastifyInstance, context: VaultContext): void 
 
   authenticatedOperation(app, context, operations.expose, ({ body, caller }) => expose(context, caller, unshared(body)));
 
-  authenticatedOperation(app, context, operations.version_list, async ({ body, caller, request, reply }) => {
-    const versions = await listVersions(context, caller, unshared(body));
-    return sendList(request, reply, { key_name: body.key_name, versions });
-  });
+  authenticatedOperation(app, context, operations.version_list, ({ body, caller, request, reply }) =>
+    respondWithVersions(context, caller, unshared(body), { request, reply }),
+  );
 
   authenticatedOperation(app, context, operations.version_expose, ({ body, caller }) =>
     expose(context, caller, unshared(body), body.key_version),

@@ -9,6 +9,7 @@ import type { VaultContext } from "../context.ts";
 import { identify } from "../http/identify.ts";
 import { openOperation } from "./operation.ts";
 import { requireOwnOrigin } from "../accounts/csrf.ts";
+import { changePassword } from "../accounts/change-password.ts";
 import { requestPassword } from "../accounts/request-password.ts";
 import { clearSessionCookie, sentSessionToken, setSessionCookie } from "../accounts/session-cookie.ts";
 import {
@@ -48,7 +49,7 @@ export function sessionRoutes(app: FastifyInstance, context: VaultContext): void
   openOperation(app, context, sessionOperations.app_session, async ({ request }) => {
     const session = await currentSession(context, request);
     if (session) identify(request, session.email);
-    return { session: session ? describeSession(session) : null };
+    return { session: session ? describeSession(session) : null, sign_up: context.signUp.mode };
   });
 
   openOperation(app, context, sessionOperations.app_log_in, async ({ body, request, reply }) => {
@@ -73,12 +74,25 @@ export function sessionRoutes(app: FastifyInstance, context: VaultContext): void
     return {};
   });
 
+  openOperation(app, context, sessionOperations.app_confirmation, async ({ body, request }) => {
+    requireOwnOrigin(request.headers, context.appUrl());
+    return { email: await provenEmail(context, body.token) };
+  });
+
   openOperation(app, context, sessionOperations.app_set_password, async ({ body, request, reply }) => {
     requireOwnOrigin(request.headers, context.appUrl());
     const email = await provenEmail(context, body.token);
     identify(request, email);
     await request.trail?.begin();
     return respondWithSession(reply, await setPassword(context, body.token, body.password, request.ip));
+  });
+
+  openOperation(app, context, sessionOperations.app_change_password, async ({ body, request, reply }) => {
+    const { email } = await requireSession(context, request);
+    identify(request, email);
+    const { password, new_password: newPassword } = body;
+    const change = { email, password, newPassword, client: request.ip };
+    return respondWithSession(reply, await changePassword(context, change, async () => request.trail?.begin()));
   });
 
   openOperation(app, context, sessionOperations.app_api_token, async ({ body, request }) => {

@@ -3,9 +3,11 @@ import { canonicalEmail } from "../../protocol/email-address.ts";
 import { operations } from "../../protocol/operations.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
+import { sendJson } from "../http/json-stream.ts";
 import { authenticatedOperation } from "./operation.ts";
 import { errors } from "../errors.ts";
-import { listShares } from "../sharing/list-shares.ts";
+import { blockSenders, listBlocked, unblockSenders } from "../sharing/blocked-senders.ts";
+import { sharesAsJson } from "../sharing/list-shares.ts";
 import { dismissShare } from "../sharing/dismiss-share.ts";
 import { share } from "../sharing/share.ts";
 import { unshare } from "../sharing/unshare.ts";
@@ -29,12 +31,23 @@ export function sharingRoutes(app: FastifyInstance, context: VaultContext): void
     return { unshared: await unshare(context, caller, body.key_name, body.to) };
   });
 
-  authenticatedOperation(app, context, operations.share_list, async ({ body, caller }) => ({
-    key_name: body.key_name,
-    shares: await listShares(context, caller, body.key_name),
-  }));
+  authenticatedOperation(app, context, operations.share_list, ({ body, caller, reply }) =>
+    sendJson(reply, sharesAsJson(context, caller, body.key_name)),
+  );
 
   authenticatedOperation(app, context, operations.delete_shared_key_link, async ({ body, caller }) => ({
     removed: { key_name: body.key_name, owner: await dismissShare(context, caller, body.key_name, body.owner) },
+  }));
+
+  authenticatedOperation(app, context, operations.block_sender, async ({ body, caller }) => ({
+    blocked: await blockSenders(context, caller, body.usr_id_from),
+  }));
+
+  authenticatedOperation(app, context, operations.unblock_sender, async ({ body, caller }) => ({
+    blocked: await unblockSenders(context, caller, body.usr_id_from),
+  }));
+
+  authenticatedOperation(app, context, operations.blocked_senders, async ({ caller }) => ({
+    blocked: await listBlocked(context, caller),
   }));
 }

@@ -3,7 +3,8 @@ import { operations } from "../../protocol/operations.ts";
 import type { VaultContext } from "../context.ts";
 import { sendList } from "../http/etag.ts";
 import { authenticatedOperation } from "./operation.ts";
-import { addMembers, createTeam, deleteTeam, leaveTeam, listTeams, removeMembers } from "../teams/teams.ts";
+import { teamsAsJson } from "../teams/list-teams.ts";
+import { addMembers, createTeam, deleteTeam, leaveTeam, removeMembers } from "../teams/teams.ts";
 
 /** Adds the operations on teams (docs/design/vault-contract.md#teams). */
 export function teamRoutes(app: FastifyInstance, context: VaultContext): void {
@@ -19,8 +20,8 @@ export function teamRoutes(app: FastifyInstance, context: VaultContext): void {
     team: await removeMembers(context, caller, body.group_id, body.members),
   }));
 
-  authenticatedOperation(app, context, operations.team_list, async ({ caller, request, reply }) =>
-    sendList(request, reply, { teams: await listTeams(context, caller) }),
+  authenticatedOperation(app, context, operations.team_list, ({ caller, request, reply }) =>
+    sendList(request, reply, () => teamsAsJson(context, caller)),
   );
 
   authenticatedOperation(app, context, operations.team_leave, async ({ body, caller }) => {

@@ -1,11 +1,12 @@
 import type { FastifyInstance } from "fastify";
 import { InvalidScopeError, parseScope } from "../../protocol/parse-scope.ts";
 import { operations } from "../../protocol/operations.ts";
+import { listCredentials, revokeCredentials } from "../accounts/credentials.ts";
 import { logIn } from "../accounts/login.ts";
 import { issueTokens, refreshingUser, refreshTokens } from "../accounts/tokens.ts";
 import type { VaultContext } from "../context.ts";
 import { identify } from "../http/identify.ts";
-import { openOperation } from "./operation.ts";
+import { authenticatedOperation, openOperation } from "./operation.ts";
 import { errors } from "../errors.ts";
 
 /** @throws ServiceError `invalid_scope` */
@@ -18,7 +19,7 @@ function checkScope(scope: string): void {
   }
 }
 
-/** Adds the operations that issue tokens (docs/design/vault-contract.md#tokens). */
+/** Adds the operations that issue, list and end tokens (docs/design/vault-contract.md#tokens). */
 export function tokenRoutes(app: FastifyInstance, context: VaultContext): void {
   openOperation(app, context, operations.generate_access_token, async ({ body, request }) => {
     checkScope(body.scope);
@@ -37,4 +38,13 @@ export function tokenRoutes(app: FastifyInstance, context: VaultContext): void {
     await request.trail?.begin();
     return refreshTokens(context, refreshToken, usedAccessToken);
   });
+
+  authenticatedOperation(app, context, operations.token_list, async ({ caller, reply }) => {
+    reply.header("cache-control", "no-store");
+    return { tokens: await listCredentials(context, caller) };
+  });
+
+  authenticatedOperation(app, context, operations.token_revoke, async ({ body, caller }) => ({
+    revoked: await revokeCredentials(context, caller, body.id),
+  }));
 }

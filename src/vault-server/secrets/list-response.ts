@@ -4,11 +4,12 @@ import { formatScope } from "../../protocol/format-scope.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { isKnown, knownTags } from "../http/etag.ts";
+import { jsonList } from "../../lib/json-list.ts";
 import { sendJson } from "../http/json-stream.ts";
 import { subjects } from "../store/subjects.ts";
 import type { Transaction } from "../store/store.ts";
 import type { ListState } from "../waiting/waiting-lists.ts";
-import { jsonOf, openList } from "./list-secrets.ts";
+import { openList } from "./list-secrets.ts";
 import type { ListValidityCache } from "./list-validity-cache.ts";
 
 /** Returns the part of a list's entity tag that depends on the user, the scope and the revision of the list. */
@@ -81,8 +82,8 @@ async function sendWholeList(context: VaultContext, validity: ListValidityCache,
   const list = await openList(context, caller);
   const { revision, now: from } = list;
   reply.header("etag", tagOf(validity.since(email, revision, from), digestOf(caller, revision)));
-  const pieces = jsonOf({}, list, ({ consistent, until }) => {
+  const pieces = jsonList({}, "secrets", list.pages(), ({ consistent, until }) => {
     if (consistent) validity.remember(email, { revision, from, until });
   });
-  return sendJson(reply, list.ids.length, pieces);
+  return sendJson(reply, pieces);
 }

@@ -23,7 +23,7 @@ export interface OpenedList {
 }
 
 /** Facts that are known once a list has been read to its end. */
-export interface ListEnd {
+interface ListEnd {
   /** True when nothing changed while it was read, so that it is the list of this revision. */
   readonly consistent: boolean;
   /** Time of the next deadline or expiry, until which the list stays the same. */
@@ -67,19 +67,4 @@ export async function openList({ store, clock }: VaultContext, caller: Caller): 
     return { consistent: last === revision, until };
   }
   return { ids, revision, now, pages };
-}
-
-/** Yields `{…head, "secrets": [records]}` as JSON, piece by piece. @param ended called when the whole list has been read */
-export async function* jsonOf(head: object, list: OpenedList, ended?: (end: ListEnd) => void): AsyncGenerator<string, void> {
-  const start = JSON.stringify({ ...head, secrets: [] });
-  let before = start.slice(0, -2);
-  const pages = list.pages();
-  let page = await pages.next();
-  for (; page.done !== true; page = await pages.next()) {
-    if (page.value.length === 0) continue;
-    yield before + JSON.stringify(page.value).slice(1, -1);
-    before = ",";
-  }
-  ended?.(page.value);
-  yield before === "," ? "]}" : start;
 }

@@ -20,7 +20,8 @@ let ann: VaultClient;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
   const data = join(directory, "vault.db");
-  vault = await VaultServerProcess.start(["--dev", "--dev-users", email, "--data", data, "--log-level", "error"]);
+  const flags = ["--data", data, "--quotas", `secrets=${COUNT + 1}`, "--log-level", "error"];
+  vault = await VaultServerProcess.start(["--dev", "--dev-users", email, ...flags]);
   insertSecrets(data, email, COUNT, Date.now());
   const response = await sendRequest(vault.url + operationPath.generate_access_token, {
     headers: { "content-type": "application/json" },

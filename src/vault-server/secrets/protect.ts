@@ -7,6 +7,7 @@ import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { requireWrite, requireReach } from "../access/permission.ts";
 import { pickOwnUnshared } from "../access/pick-secret.ts";
+import { withinQuota } from "../quotas/within-quota.ts";
 import { currentKey } from "../store/current-key.ts";
 import { changedMetadata } from "./changed-metadata.ts";
 import { secretRecord } from "./secret-record.ts";
@@ -35,7 +36,8 @@ async function createSecret({ secrets }: Transaction, owner: string, request: Pr
   const minutes = request.deleteMinutes ?? DEFAULT_DELETE_MINUTES;
   const secret = { id: randomUUID(), owner, name: request.name, nextVersion: 1, ...deadline(now, minutes) };
   // A secret past its deadline may still occupy the name.
-  await secrets.removeDue(now);
+  const due = await secrets.dueNamed(owner, request.name, now);
+  if (due !== undefined) await secrets.remove(due);
   await secrets.insert(secret);
   return secret;
 }
@@ -49,6 +51,10 @@ async function addVersion(
   now: number,
 ): Promise<{ secret: Secret; latest: SecretVersion }> {
   const { secrets } = transaction;
+  const { secret_versions: most } = context.limits.quotas;
+  // Counted only when the numbers in use could be too many.
+  if (secret.nextVersion > most && (await secrets.countVersions(secret.id)) >= most)
+    throw errors.quotaExceeded("secret_versions", most);
   const masterKey = await currentKey(context.keys, transaction);
   const latest = { version: secret.nextVersion, metadata, createdAt: now, updatedAt: now };
   await secrets.insertVersion(secret.id, latest, sealValue(masterKey, secret, latest.version, value));
@@ -65,7 +71,7 @@ async function addVersion(
  * Creates the caller's secret, or a new version of it whose metadata is merged with that of the latest version
  * (docs/design/vault-contract.md#secrets).
  * @throws ServiceError `use_link_operation` when it is shared; `out_of_scope` when it lies outside the scope, before or after; of
- *   `changedMetadata`
+ *   `changedMetadata`; `quota_exceeded`
  */
 export async function protect(context: VaultContext, caller: Caller, request: ProtectRequest): Promise<SecretRecord> {
   const now = context.clock.now();
@@ -75,15 +81,17 @@ export async function protect(context: VaultContext, caller: Caller, request: Pr
     const metadata = changedMetadata(context.limits, known?.latest.metadata ?? defaultMetadata, request.metadata);
     requireReach(caller.scope, request.name, metadata);
 
-    const secret = known?.secret ?? (await createSecret(transaction, caller.email, request, now));
-    const added = await addVersion(context, transaction, secret, { ...request, metadata }, now);
+    const added = await withinQuota(context, transaction, caller.email, async () => {
+      const secret = known?.secret ?? (await createSecret(transaction, caller.email, request, now));
+      return addVersion(context, transaction, secret, { ...request, metadata }, now);
+    });
     return secretRecord({ secret: added.secret, shared: false, permission: "RW" }, added.latest, now);
   });
 }
 
 /**
  * Adds a version to a shared secret, with the metadata of the latest one.
- * @throws ServiceError of `findSecret`; `forbidden` without W
+ * @throws ServiceError of `findSecret`; `forbidden` without W; `quota_exceeded`
  */
 export async function protectLinked(
   context: VaultContext,
@@ -96,7 +104,10 @@ export async function protectLinked(
     const found = await findSecret(transaction, caller, address, now);
     requireWrite(found);
     const request = { value, metadata: found.latest.metadata, deleteMinutes: undefined };
-    const added = await addVersion(context, transaction, found.secret, request, now);
+    // The secret counts for its creator.
+    const added = await withinQuota(context, transaction, found.secret.owner, () =>
+      addVersion(context, transaction, found.secret, request, now),
+    );
     return secretRecord({ ...found, secret: added.secret }, added.latest, now);
   });
 }

@@ -1,8 +1,8 @@
-import type { ExposedSecret, SecretRecord } from "../../protocol/responses.ts";
+import type { ExposedSecret } from "../../protocol/responses.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { requireRead } from "../access/permission.ts";
-import { exposedSecret, isExpired, secretRecord } from "./secret-record.ts";
+import { exposedSecret, isExpired } from "./secret-record.ts";
 import { errors } from "../errors.ts";
 import { findSecret, type SecretAddress } from "./find-secret.ts";
 import { openValue } from "./secret-value.ts";
@@ -30,15 +30,4 @@ export async function expose(
     throw errors.secretExpired();
   }
   return exposedSecret(secret, wanted, openValue(context, secret, wanted.version, envelope), now);
-}
-
-/** Returns all versions in ascending order. @throws ServiceError of `findSecret`; `forbidden` without R */
-export async function listVersions(context: VaultContext, caller: Caller, address: SecretAddress): Promise<SecretRecord[]> {
-  const now = context.clock.now();
-  return context.store.read(async (transaction) => {
-    const found = await findSecret(transaction, caller, address, now);
-    requireRead(found);
-    const versions = await transaction.secrets.versions(found.secret.id);
-    return versions.map((version) => secretRecord(found, version, now));
-  });
 }

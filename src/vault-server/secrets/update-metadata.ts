@@ -4,6 +4,7 @@ import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { requireWrite, requireReach } from "../access/permission.ts";
 import { pickAny } from "../access/pick-secret.ts";
+import { withinQuota } from "../quotas/within-quota.ts";
 import { changedMetadata } from "./changed-metadata.ts";
 import { secretRecord } from "./secret-record.ts";
 import { candidates } from "./find-secret.ts";
@@ -29,7 +30,7 @@ function requireNoAuthority(changes: Metadata): void {
 /**
  * Changes the metadata of one version of a shared or an unshared secret (docs/design/vault-contract.md#secret-metadata).
  * @throws ServiceError `secret_not_found`, `ambiguous_name`; `out_of_scope`, before or after; `forbidden` without W;
- * `version_not_found`; of `changedMetadata`
+ * `version_not_found`; of `changedMetadata`; `quota_exceeded`
  */
 export async function updateMetadata(context: VaultContext, caller: Caller, update: MetadataUpdate): Promise<SecretRecord> {
   const now = context.clock.now();
@@ -43,7 +44,7 @@ export async function updateMetadata(context: VaultContext, caller: Caller, upda
     if (!version) throw errors.secretVersionNotFound();
     const changed = { ...version, metadata: changedMetadata(context.limits, version.metadata, update.changes), updatedAt: now };
     if (version.version === latest.version) requireReach(caller.scope, secret.name, changed.metadata);
-    await transaction.secrets.updateVersion(secret.id, changed);
+    await withinQuota(context, transaction, secret.owner, () => transaction.secrets.updateVersion(secret.id, changed));
     return secretRecord(found, changed, now);
   });
 }

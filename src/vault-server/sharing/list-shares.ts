@@ -1,31 +1,49 @@
 import type { ListedShare } from "../../protocol/responses.ts";
 import type { Caller } from "../accounts/authenticate.ts";
+import { REFRESH_IDLE_MS } from "../accounts/tokens.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";
+import { jsonList } from "../../lib/json-list.ts";
 import { candidates } from "../secrets/find-secret.ts";
 import type { Grant } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
-import { absentOf, stateOf } from "./share-state.ts";
 
-async function listed(transaction: Transaction, caller: Caller, grant: Grant, now: number): Promise<ListedShare> {
+/** Shares read in one transaction: the state of each takes a query. */
+const PAGE_SIZE = 100;
+
+async function listed({ tokens }: Transaction, caller: Caller, grant: Grant, now: number): Promise<ListedShare> {
   const { kind, permission } = grant;
-  const to = kind === "person" ? grant.email : grant.groupId;
-  // The caller need not be a member of the team any more.
-  const users = kind === "person" ? [to] : ((await transaction.teams.find(to))?.members ?? []);
-  return { to, kind, permission, state: stateOf(await absentOf(transaction, caller, users, now)) };
+  const usedAfter = now - REFRESH_IDLE_MS;
+  if (kind === "team") {
+    const active = await tokens.haveLive(grant.groupId, caller.email, usedAfter, now);
+    return { to: grant.groupId, kind, permission, state: active ? "active" : "invited" };
+  }
+  const active = await tokens.hasLive(grant.email, usedAfter, now);
+  return { to: grant.email, kind, permission, state: active ? "active" : "invited" };
+}
+
+async function* sharePages({ store, clock }: VaultContext, caller: Caller, name: string): AsyncGenerator<ListedShare[], void> {
+  const now = clock.now();
+  let after: Grant | undefined;
+  do {
+    const from = after;
+    const { grants, shares } = await store.read(async (transaction) => {
+      const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
+      const page = await transaction.grants.grantees(secret.id, from, PAGE_SIZE);
+      const records: ListedShare[] = [];
+      for (const grant of page) records.push(await listed(transaction, caller, grant, now));
+      return { grants: page, shares: records };
+    });
+    yield shares;
+    after = grants.length < PAGE_SIZE ? undefined : grants.at(-1);
+  } while (after);
 }
 
 /**
- * Lists the shares of the caller's secret: users, then teams, each in code point order. A share that a user dismissed is omitted;
+ * Yields the shares of the caller's secret as JSON: users, then teams, each in code point order. A share that a user dismissed is omitted;
  * a share with a team is listed even when members dismissed it.
  * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`
  */
-export async function listShares({ store, clock }: VaultContext, caller: Caller, name: string): Promise<ListedShare[]> {
-  const now = clock.now();
-  return store.read(async (transaction) => {
-    const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
-    const shares: ListedShare[] = [];
-    for (const grant of await transaction.grants.grantees(secret.id)) shares.push(await listed(transaction, caller, grant, now));
-    return shares;
-  });
+export function sharesAsJson(context: VaultContext, caller: Caller, name: string): AsyncGenerator<string, void> {
+  return jsonList({ key_name: name }, "shares", sharePages(context, caller, name));
 }

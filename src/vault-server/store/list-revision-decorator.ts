@@ -1,4 +1,5 @@
 import type { Transaction } from "./store.ts";
+import type { BlockedSenderTable } from "./tables/account-tables.ts";
 import type { FileTable } from "./tables/file-table.ts";
 import type { ListRevisionTable } from "./tables/list-revision-table.ts";
 import type { SecretTable } from "./tables/secret-table.ts";
@@ -28,9 +29,9 @@ function secretsWithRevisions(secrets: SecretTable, revisions: ListRevisionTable
       await revisions.touchUsersOfSecret(secretId);
       await secrets.remove(secretId);
     },
-    async removeDue(now) {
-      await revisions.touchUsersOfDueSecrets(now);
-      return secrets.removeDue(now);
+    async removeOf(owner) {
+      await revisions.touchUsersOfOwner(owner);
+      await secrets.removeOf(owner);
     },
   };
 }
@@ -50,6 +51,10 @@ function grantsWithRevisions(grants: GrantTable, revisions: ListRevisionTable): 
     async dismissShare(secretId, email) {
       await revisions.touchUsersOfSecret(secretId);
       await grants.dismissShare(secretId, email);
+    },
+    async removeOf(email) {
+      await revisions.touchUsersOfGrantee(email);
+      await grants.removeOf(email);
     },
   };
 }
@@ -72,6 +77,7 @@ function teamsWithRevisions(teams: TeamTable, revisions: ListRevisionTable): Tea
     async remove(groupId) {
       await revisions.touchUsersOfTeamSecrets(groupId);
       await teams.remove(groupId);
+      await revisions.removeTeam(groupId);
     },
   };
 }
@@ -95,14 +101,29 @@ function filesWithRevisions(files: FileTable, revisions: ListRevisionTable): Fil
   };
 }
 
+function blockedSendersWithRevisions(blockedSenders: BlockedSenderTable, revisions: ListRevisionTable): BlockedSenderTable {
+  return {
+    ...blockedSenders,
+    async block(email, senders) {
+      await revisions.touchUsers([email]);
+      await blockedSenders.block(email, senders);
+    },
+    async unblock(email, senders) {
+      await revisions.touchUsers([email]);
+      await blockedSenders.unblock(email, senders);
+    },
+  };
+}
+
 /** Wraps the tables so that each write that can change a user's list of secrets or files gives that list a new revision. */
 export function withListRevisions(tables: Transaction): Transaction {
-  const { secrets, grants, teams, files, listRevisions } = tables;
+  const { secrets, grants, teams, files, blockedSenders, listRevisions } = tables;
   return {
     ...tables,
     secrets: secretsWithRevisions(secrets, listRevisions),
     grants: grantsWithRevisions(grants, listRevisions),
     teams: teamsWithRevisions(teams, listRevisions),
     files: filesWithRevisions(files, listRevisions),
+    blockedSenders: blockedSendersWithRevisions(blockedSenders, listRevisions),
   };
 }

@@ -11,7 +11,12 @@ export interface User {
   readonly email: string;
   /** PHC string. */
   readonly passwordHash: string;
+  /** A disabled user cannot log in, set a password or receive email. */
+  readonly disabled: boolean;
 }
+
+/** The part of a user that an account starts with. */
+export type Credentials = Pick<User, "email" | "passwordHash">;
 
 /** A refresh token and what its access tokens inherit. Tokens are stored as the hexadecimal SHA-256 of their text only. */
 export interface RefreshToken {
@@ -29,6 +34,23 @@ export interface AccessToken {
   readonly email: string;
   readonly scope: string;
   readonly expiresAt: number;
+  /** Time of the login that the token comes from, directly or by refreshes. */
+  readonly createdAt: number;
+  /** Last recorded use, 0 before the first one. */
+  readonly usedAt: number;
+}
+
+/** A refresh token and its access tokens, which come from one login: the unit that is listed and revoked. */
+export interface TokenPair {
+  readonly refreshDigest: string;
+  readonly scope: string;
+  readonly createdAt: number;
+  /** Last recorded use of any of its tokens; at least `createdAt`. */
+  readonly usedAt: number;
+  /** Latest expiry of its access tokens. */
+  readonly expiresAt: number;
+  /** Last use of the refresh token, 0 when it is gone. */
+  readonly refreshedAt: number;
 }
 
 /** A secret without its versions. */
@@ -110,6 +132,8 @@ export interface Session {
   readonly createdAt: number;
   /** Extended by use, up to a maximum age. */
   readonly expiresAt: number;
+  /** Last recorded use. */
+  readonly usedAt: number;
 }
 
 /** Proof of access to a mailbox: the bearer of the token with this digest may set the password of this address. */
@@ -122,8 +146,11 @@ export interface EmailProof {
 /** An email waiting to be sent. It is stored without a token: each delivery attempt creates its own. */
 export interface EmailMessage {
   readonly id: string;
-  /** `invitation`: `from` shared a secret with `to`. `confirmation`: `to` asked to set a password. */
-  readonly kind: "invitation" | "confirmation";
+  /**
+   * `invitation`: `from` shared a secret with `to`. `confirmation`: `to` asked to set a password. `password_changed`: that of `to` was
+   * replaced.
+   */
+  readonly kind: "invitation" | "confirmation" | "password_changed";
   readonly to: string;
   readonly from: string;
   /** Number of failed deliveries. */
@@ -139,4 +166,12 @@ export interface EmailMessage {
 export interface LoginFailures {
   readonly count: number;
   readonly lastAt: number;
+}
+
+/** A change that a command of the operator of the vault made to a user, which waits for the audit log. */
+export interface AdminAction {
+  readonly id: string;
+  readonly at: number;
+  readonly action: "add" | "disable" | "enable" | "delete" | "set-password" | "revoke-tokens";
+  readonly email: string;
 }

@@ -1,5 +1,13 @@
 import type { Changes } from "./change-feed.ts";
-import type { EmailProofTable, LoginFailureTable, SessionTable, TokenTable, UserTable } from "./tables/account-tables.ts";
+import type {
+  AdminActionTable,
+  BlockedSenderTable,
+  EmailProofTable,
+  LoginFailureTable,
+  SessionTable,
+  TokenTable,
+  UserTable,
+} from "./tables/account-tables.ts";
 import type { FileTable } from "./tables/file-table.ts";
 import type { ListRevisionTable } from "./tables/list-revision-table.ts";
 import type { OutboxTable } from "./tables/outbox-table.ts";
@@ -7,6 +15,7 @@ import type { RawTables } from "./tables/raw-tables.ts";
 import type { SecretTable } from "./tables/secret-table.ts";
 import type { SettingTable } from "./tables/setting-table.ts";
 import type { GrantTable, TeamTable } from "./tables/sharing-tables.ts";
+import type { UsageTable } from "./tables/usage-table.ts";
 import type { WrappedKeyTable } from "./tables/wrapped-key-table.ts";
 
 export interface Transaction {
@@ -15,12 +24,15 @@ export interface Transaction {
   readonly sessions: SessionTable;
   readonly emailProofs: EmailProofTable;
   readonly loginFailures: LoginFailureTable;
+  readonly blockedSenders: BlockedSenderTable;
+  readonly adminActions: AdminActionTable;
   readonly secrets: SecretTable;
   readonly grants: GrantTable;
   readonly teams: TeamTable;
   readonly listRevisions: ListRevisionTable;
   readonly files: FileTable;
   readonly outbox: OutboxTable;
+  readonly usage: UsageTable;
   readonly wrappedKeys: WrappedKeyTable;
   readonly tables: RawTables;
   readonly settings: SettingTable;
@@ -45,6 +57,8 @@ export interface Store extends AsyncDisposable {
   listen(): Promise<void>;
   /** Overwrites the bytes of removed rows, as far as the database supports it (docs/vault-server.md). */
   scrub(): Promise<void>;
+  /** Bytes that removed rows left within the data file for new rows; 0 when the disk is another server's. */
+  reusableBytes(): Promise<number>;
 }
 
 /** The store cannot be reached or is too busy. The request itself is valid; retrying later helps. */

@@ -8,6 +8,8 @@ import { ChangeFeed, subjectKey, type Changes } from "../change-feed.ts";
 const CHANNEL = "vaultsync_changes";
 /** Keys in one notification, whose payload PostgreSQL limits to 8,000 bytes. */
 const KEYS_PER_NOTIFICATION = 400;
+/** Maximum time between two attempts to connect, so that changes arrive within a second of the database being available again. */
+const MAX_BACKOFF_MS = 800;
 /** Interval of the notifications to oneself that show that the connection still delivers, in milliseconds. */
 const BEAT_MS = 5_000;
 
@@ -33,7 +35,7 @@ export class PostgresChanges implements Changes, AsyncDisposable {
     this.#config = config;
     this.#pool = pool;
     this.#clock = clock;
-    this.#backoff = new Backoff({ baseMs: 100, maxMs: 5_000 }, random);
+    this.#backoff = new Backoff({ baseMs: 100, maxMs: MAX_BACKOFF_MS }, random);
     this.#feed.available = false;
   }
 

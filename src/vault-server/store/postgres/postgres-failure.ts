@@ -1,4 +1,5 @@
 import { DatabaseError } from "pg";
+import { codeOf } from "../../../lib/error-code.ts";
 import { describeLocation } from "./postgres-location.ts";
 import { StoreUnavailableError } from "../store.ts";
 
@@ -43,9 +44,16 @@ export function postgresFailure(error: unknown): unknown {
   return new StoreUnavailableError("the database is unreachable or overloaded", { cause: error });
 }
 
+/** Codes of Node.js and OpenSSL for a certificate that cannot be verified. */
+const CERTIFICATE_REJECTED = /^(?:ERR_TLS_CERT_|CERT_|SELF_SIGNED_CERT|DEPTH_ZERO_|UNABLE_TO_)/u;
+
 /** Returns an error that says why the first connection failed and what to do. */
 export function connectFailure(location: string, cause: unknown): Error {
   const place = describeLocation(location);
+  const code = codeOf(cause) ?? "";
+  if (CERTIFICATE_REJECTED.test(code)) {
+    return new Error(`the certificate of ${place} was not accepted (${code}): check sslrootcert and the host name`, { cause });
+  }
   switch (cause instanceof DatabaseError ? cause.code : undefined) {
     case undefined:
       return new Error(`cannot connect to ${place}: check that it is running and that the URL is correct`, { cause });

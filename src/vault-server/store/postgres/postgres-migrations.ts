@@ -172,4 +172,108 @@ export const postgresMigrations: readonly string[] = [
   DELETE FROM outbox WHERE id NOT IN (SELECT MIN(id) FROM outbox GROUP BY kind, sender, recipient);
   CREATE UNIQUE INDEX outbox_by_what ON outbox (kind, sender, recipient);
   `,
+  // The usage of each account is counted by triggers, so that no way to change a row is forgotten (docs/adr/0007-quotas.md).
+  `
+  CREATE TABLE account_usage (
+    email text COLLATE "C" PRIMARY KEY REFERENCES users (email) ON DELETE CASCADE,
+    secrets bigint NOT NULL DEFAULT 0,
+    versions bigint NOT NULL DEFAULT 0,
+    bytes bigint NOT NULL DEFAULT 0
+  );
+  CREATE INDEX teams_by_creator ON teams (creator);
+  CREATE TABLE staged_sizes (
+    blob_id text COLLATE "C" PRIMARY KEY REFERENCES staged_blobs (blob_id) ON DELETE CASCADE,
+    owner text COLLATE "C" NOT NULL,
+    bytes bigint NOT NULL
+  );
+  CREATE INDEX staged_sizes_by_owner ON staged_sizes (owner);
+
+  INSERT INTO account_usage (email) SELECT email FROM users;
+  UPDATE account_usage SET secrets = (SELECT count(*) FROM secrets WHERE owner = email);
+  UPDATE account_usage SET (versions, bytes) = (
+    SELECT count(*), coalesce(sum(octet_length(v.sealed) + octet_length(v.metadata)), 0)
+    FROM secrets AS s JOIN secret_versions AS v ON v.secret_id = s.id WHERE s.owner = email);
+  UPDATE account_usage SET (versions, bytes) = (
+    SELECT account_usage.versions + count(*), account_usage.bytes + coalesce(sum(v.size), 0)
+    FROM files AS f JOIN file_versions AS v ON v.file_id = f.id WHERE f.owner = email);
+
+  CREATE FUNCTION count_user() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    INSERT INTO account_usage (email) VALUES (NEW.email);
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER count_user AFTER INSERT ON users FOR EACH ROW EXECUTE FUNCTION count_user();
+  CREATE FUNCTION count_secret() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    UPDATE account_usage SET secrets = secrets + 1 WHERE email = NEW.owner;
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER count_secret AFTER INSERT ON secrets FOR EACH ROW EXECUTE FUNCTION count_secret();
+  CREATE FUNCTION uncount_secret() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    UPDATE account_usage AS u SET secrets = u.secrets - 1, versions = u.versions - c.versions, bytes = u.bytes - c.bytes
+      FROM (SELECT count(*) AS versions, coalesce(sum(octet_length(sealed) + octet_length(metadata)), 0) AS bytes
+        FROM secret_versions WHERE secret_id = OLD.id) AS c WHERE u.email = OLD.owner;
+    RETURN OLD;
+  END $$;
+  CREATE TRIGGER uncount_secret BEFORE DELETE ON secrets FOR EACH ROW EXECUTE FUNCTION uncount_secret();
+  CREATE FUNCTION count_secret_version() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    UPDATE account_usage SET versions = versions + 1, bytes = bytes + octet_length(NEW.sealed) + octet_length(NEW.metadata)
+      WHERE email = (SELECT owner FROM secrets WHERE id = NEW.secret_id);
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER count_secret_version AFTER INSERT ON secret_versions FOR EACH ROW EXECUTE FUNCTION count_secret_version();
+  CREATE FUNCTION uncount_secret_version() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    UPDATE account_usage SET versions = versions - 1, bytes = bytes - octet_length(OLD.sealed) - octet_length(OLD.metadata)
+      WHERE email = (SELECT owner FROM secrets WHERE id = OLD.secret_id);
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER uncount_secret_version AFTER DELETE ON secret_versions FOR EACH ROW EXECUTE FUNCTION uncount_secret_version();
+  CREATE FUNCTION recount_secret_version() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    UPDATE account_usage SET bytes = bytes + octet_length(NEW.metadata) - octet_length(OLD.metadata)
+      WHERE email = (SELECT owner FROM secrets WHERE id = NEW.secret_id);
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER recount_secret_version AFTER UPDATE OF metadata ON secret_versions FOR EACH ROW EXECUTE FUNCTION recount_secret_version();
+  CREATE FUNCTION count_file_version() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    UPDATE account_usage SET versions = versions + 1, bytes = bytes + NEW.size
+      WHERE email = (SELECT owner FROM files WHERE id = NEW.file_id);
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER count_file_version AFTER INSERT ON file_versions FOR EACH ROW EXECUTE FUNCTION count_file_version();
+  CREATE FUNCTION uncount_file_version() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    UPDATE account_usage SET versions = versions - 1, bytes = bytes - OLD.size
+      WHERE email = (SELECT owner FROM files WHERE id = OLD.file_id);
+    RETURN NULL;
+  END $$;
+  CREATE TRIGGER uncount_file_version AFTER DELETE ON file_versions FOR EACH ROW EXECUTE FUNCTION uncount_file_version();
+  `,
+  // Only accounts and teams have revisions.
+  `
+  DELETE FROM list_revisions WHERE substr(subject, 8) NOT IN (SELECT email FROM users)
+    AND substr(subject, 7) NOT IN (SELECT email FROM users) AND substr(subject, 6) NOT IN (SELECT group_id FROM teams);
+  `,
+  `
+  ALTER TABLE users ADD COLUMN disabled integer NOT NULL DEFAULT 0;
+
+  ALTER TABLE access_tokens ADD COLUMN created_at double precision NOT NULL DEFAULT 0;
+  ALTER TABLE access_tokens ADD COLUMN used_at double precision NOT NULL DEFAULT 0;
+  UPDATE access_tokens SET created_at =
+    COALESCE((SELECT last_used_at FROM refresh_tokens WHERE digest = access_tokens.refresh_digest), 0);
+  ALTER TABLE sessions ADD COLUMN used_at double precision NOT NULL DEFAULT 0;
+  UPDATE sessions SET used_at = created_at;
+
+  CREATE TABLE blocked_senders (
+    email text COLLATE "C" NOT NULL REFERENCES users (email) ON DELETE CASCADE,
+    sender text COLLATE "C" NOT NULL,
+    PRIMARY KEY (email, sender)
+  );
+
+  CREATE TABLE admin_actions (
+    id text COLLATE "C" PRIMARY KEY,
+    at double precision NOT NULL,
+    action text COLLATE "C" NOT NULL,
+    email text COLLATE "C" NOT NULL
+  );
+
+  ALTER TABLE outbox DROP CONSTRAINT outbox_kind_check;
+  ALTER TABLE outbox ADD CONSTRAINT outbox_kind_check CHECK (kind IN ('invitation', 'confirmation', 'password_changed'));
+  `,
 ];

@@ -141,6 +141,10 @@ class PostgresStore implements Store {
     return this.changes.listen();
   }
 
+  async reusableBytes(): Promise<number> {
+    return 0;
+  }
+
   async scrub(): Promise<void> {
     if (!this.#wiped) return;
     this.#wiped = false;

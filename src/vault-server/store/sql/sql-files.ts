@@ -17,7 +17,14 @@ function versionOf(row: Row): FileVersion {
   };
 }
 
-function stagedBlobs(db: SqlConnection): Pick<FileTable, "stage" | "putChunk" | "chunk" | "discard" | "discardStagedBefore"> {
+const LIST = `
+  SELECT f.*, v.version, v.size, v.created_at, v.blob_id, v.key_id, v.wrapped_key, v.sealed
+  FROM files AS f JOIN file_versions AS v ON v.file_id = f.id
+  WHERE f.owner = ?1 AND f.name >= ?2 AND (f.name > ?2 OR v.version > ?3) ORDER BY f.name, v.version LIMIT ?4`;
+
+function stagedBlobs(
+  db: SqlConnection,
+): Pick<FileTable, "stage" | "stagedBytes" | "putChunk" | "chunk" | "discard" | "discardStale"> {
   const discard = async (blobIds: readonly string[]): Promise<number> => {
     let discarded = 0;
     for (const blobId of blobIds) {
@@ -29,26 +36,58 @@ function stagedBlobs(db: SqlConnection): Pick<FileTable, "stage" | "putChunk" | 
   };
   return {
     discard,
-    async stage(blobId, now) {
+    async stage(blobId, owner, now) {
       await db.run("INSERT INTO staged_blobs (blob_id, staged_at) VALUES (?, ?)", blobId, now);
+      await db.run("INSERT INTO staged_sizes (blob_id, owner, bytes) VALUES (?, ?, 0)", blobId, owner);
+    },
+    async stagedBytes(owner) {
+      const row = await db.get(
+        "SELECT CAST(coalesce(sum(bytes), 0) AS bigint) AS bytes FROM staged_sizes WHERE owner = ?",
+        owner,
+      );
+      return row?.number("bytes") ?? 0;
     },
     async putChunk(blobId, index, sealed) {
       await db.run("INSERT INTO file_chunks (blob_id, position, sealed) VALUES (?, ?, ?)", blobId, index, sealed);
+      await db.run("UPDATE staged_sizes SET bytes = bytes + ? WHERE blob_id = ?", sealed.length, blobId);
     },
     async chunk(blobId, index) {
       const row = await db.get("SELECT sealed FROM file_chunks WHERE blob_id = ? AND position = ?", blobId, index);
       return row?.bytes("sealed");
     },
-    async discardStagedBefore(timestamp) {
-      const stale = await db.all("SELECT blob_id FROM staged_blobs WHERE staged_at < ?", timestamp);
-      return discard(stale.map((row) => row.text("blob_id")));
+    async discardStale(timestamp, atMost) {
+      const stale = await db.get(
+        "SELECT blob_id FROM staged_blobs WHERE staged_at < ? ORDER BY staged_at, blob_id LIMIT 1",
+        timestamp,
+      );
+      if (!stale) return false;
+      const blobId = stale.text("blob_id");
+      const removed = await db.wipe(
+        `DELETE FROM file_chunks WHERE blob_id = ?1 AND position IN (
+          SELECT position FROM file_chunks WHERE blob_id = ?1 ORDER BY position LIMIT ?2)`,
+        blobId,
+        atMost,
+      );
+      if (removed < atMost) await db.run("DELETE FROM staged_blobs WHERE blob_id = ?", blobId);
+      return true;
     },
   };
 }
 
-function storedFiles(db: SqlConnection): Pick<FileTable, "find" | "insert" | "update" | "removeVersion" | "remove"> {
+/** Number of versions, and their size in bytes, whose bytes are removed with them. */
+const MOST_SMALL = 8;
+const SMALL_BYTES = 1024 * 1024;
+
+function storedFiles(db: SqlConnection): Pick<FileTable, "find" | "insert" | "update" | "removeVersion" | "remove" | "removeOf"> {
   const removeVersions = async (condition: string, ...values: (string | number)[]): Promise<void> => {
-    await db.wipe(`DELETE FROM file_chunks WHERE blob_id IN (SELECT blob_id FROM file_versions WHERE ${condition})`, ...values);
+    const few = `SELECT blob_id FROM file_versions WHERE ${condition} AND size <= ${SMALL_BYTES} ORDER BY version LIMIT ${MOST_SMALL}`;
+    await db.wipe(`DELETE FROM file_chunks WHERE blob_id IN (${few})`, ...values);
+    // The sweeper removes the other bytes, in small transactions.
+    await db.run(
+      `INSERT INTO staged_blobs (blob_id, staged_at) SELECT blob_id, 0.0 FROM file_versions AS v
+       WHERE ${condition} AND EXISTS (SELECT 1 FROM file_chunks AS c WHERE c.blob_id = v.blob_id)`,
+      ...values,
+    );
     await db.wipe(`DELETE FROM file_versions WHERE ${condition}`, ...values);
   };
   return {
@@ -68,6 +107,12 @@ function storedFiles(db: SqlConnection): Pick<FileTable, "find" | "insert" | "up
     async remove(fileId) {
       await removeVersions("file_id = ?", fileId);
       await db.run("DELETE FROM files WHERE id = ?", fileId);
+    },
+    async removeOf(owner) {
+      const own = "file_id IN (SELECT id FROM files WHERE owner = ?)";
+      await db.wipe(`DELETE FROM file_chunks WHERE blob_id IN (SELECT blob_id FROM file_versions WHERE ${own})`, owner);
+      await db.wipe(`DELETE FROM file_versions WHERE ${own}`, owner);
+      await db.run("DELETE FROM files WHERE owner = ?", owner);
     },
   };
 }
@@ -103,16 +148,12 @@ export function sqlFiles(db: SqlConnection): FileTable {
       const sql = "SELECT version FROM file_versions WHERE file_id = ? ORDER BY version";
       return (await db.all(sql, fileId)).map((row) => row.number("version"));
     },
-    async list(owner) {
-      const versions = Map.groupBy(
-        await db.all(
-          "SELECT v.* FROM files AS f JOIN file_versions AS v ON v.file_id = f.id WHERE f.owner = ? ORDER BY v.file_id, v.version",
-          owner,
-        ),
-        (row) => row.text("file_id"),
-      );
-      const files = await db.all("SELECT * FROM files WHERE owner = ? ORDER BY name", owner);
-      return files.map(fileOf).map((file) => ({ file, versions: (versions.get(file.id) ?? []).map(versionOf) }));
+    async ids(owner) {
+      return (await db.all("SELECT id FROM files WHERE owner = ?", owner)).map((row) => row.text("id"));
+    },
+    async list(owner, after, atMost) {
+      const rows = await db.all(LIST, owner, after?.file.name ?? "", after?.version.version ?? 0, atMost);
+      return rows.map((row) => ({ file: fileOf(row), version: versionOf(row) }));
     },
   };
 }

@@ -1,8 +1,43 @@
 import { permissionColumns, permissionOf } from "./permission-columns.ts";
+import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { Permission } from "../../../protocol/responses.ts";
 import type { Grant, Grantee } from "../records.ts";
 import type { GrantTable } from "../tables/sharing-tables.ts";
+
+const GRANTEES = `
+  SELECT * FROM (
+    SELECT 0 AS kind, email AS name, reads, writes FROM person_grants WHERE secret_id = ?1
+    UNION ALL SELECT 1 AS kind, group_id AS name, reads, writes FROM team_grants WHERE secret_id = ?1
+  ) AS grants WHERE kind > CAST(?2 AS integer) OR (kind = CAST(?2 AS integer) AND name > ?3) ORDER BY kind, name LIMIT ?4`;
+
+/** Returns the place of a grantee in the order of `GRANTEES`. */
+function positionOf(grantee: Grantee): [kind: number, name: string] {
+  return grantee.kind === "person" ? [0, grantee.email] : [1, grantee.groupId];
+}
+
+function grantOf(row: Row): Grant {
+  const permission = permissionOf(row);
+  const name = row.text("name");
+  return row.number("kind") === 0 ? { kind: "person", email: name, permission } : { kind: "team", groupId: name, permission };
+}
+
+/** The operations on all grants to one address. */
+function grantsTo(db: SqlConnection): Pick<GrantTable, "isInvited" | "removeOf"> {
+  return {
+    async isInvited(email) {
+      const row = await db.get(
+        `SELECT EXISTS (SELECT 1 FROM person_grants WHERE email = ?1) OR EXISTS (SELECT 1 FROM team_members WHERE email = ?1) AS invited`,
+        email,
+      );
+      return row?.boolean("invited") === true;
+    },
+    async removeOf(email) {
+      await db.run("DELETE FROM person_grants WHERE email = ?", email);
+      await db.run("DELETE FROM hidden_team_grants WHERE email = ?", email);
+    },
+  };
+}
 
 export function sqlGrants(db: SqlConnection): GrantTable {
   const undoDismissals = (secretId: string, groupId: string): Promise<number> =>
@@ -24,6 +59,7 @@ export function sqlGrants(db: SqlConnection): GrantTable {
       ? db.run("DELETE FROM person_grants WHERE secret_id = ? AND email = ?", secretId, grantee.email)
       : db.run("DELETE FROM team_grants WHERE secret_id = ? AND group_id = ?", secretId, grantee.groupId);
   return {
+    ...grantsTo(db),
     async grant(secretId, grantees, permission) {
       for (const grantee of grantees) await grant(secretId, grantee, permission);
     },
@@ -32,16 +68,9 @@ export function sqlGrants(db: SqlConnection): GrantTable {
       for (const grantee of grantees) revoked += await revoke(secretId, grantee);
       return revoked;
     },
-    async grantees(secretId) {
-      const users = await db.all("SELECT email, reads, writes FROM person_grants WHERE secret_id = ? ORDER BY email", secretId);
-      const teams = await db.all(
-        "SELECT group_id, reads, writes FROM team_grants WHERE secret_id = ? ORDER BY group_id",
-        secretId,
-      );
-      return [
-        ...users.map((row): Grant => ({ kind: "person", email: row.text("email"), permission: permissionOf(row) })),
-        ...teams.map((row): Grant => ({ kind: "team", groupId: row.text("group_id"), permission: permissionOf(row) })),
-      ];
+    async grantees(secretId, after, atMost = Number.MAX_SAFE_INTEGER) {
+      const [kind, name] = after ? positionOf(after) : [0, ""];
+      return (await db.all(GRANTEES, secretId, kind, name, atMost)).map(grantOf);
     },
     async dismissShare(secretId, email) {
       await db.run("DELETE FROM person_grants WHERE secret_id = ? AND email = ?", secretId, email);

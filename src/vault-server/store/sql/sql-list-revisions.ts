@@ -11,7 +11,7 @@ function touchSql(secretIds: string): string {
     INSERT INTO list_revisions (subject, revision)
       SELECT subject, CAST(?2 AS text) FROM (
         SELECT 'person:' || owner AS subject FROM secrets WHERE id IN (${secretIds})
-        UNION SELECT 'person:' || email FROM person_grants WHERE secret_id IN (${secretIds})
+        UNION SELECT 'person:' || g.email FROM person_grants AS g JOIN users AS u ON u.email = g.email WHERE g.secret_id IN (${secretIds})
         UNION SELECT 'team:' || group_id FROM team_grants WHERE secret_id IN (${secretIds})
       ) AS subjects WHERE true ORDER BY subject
     ON CONFLICT (subject) DO UPDATE SET revision = excluded.revision
@@ -20,18 +20,22 @@ function touchSql(secretIds: string): string {
 
 const TOUCH_ONE = touchSql("?1");
 const TOUCH_GRANTED = touchSql("SELECT secret_id FROM team_grants WHERE group_id = ?1");
-const TOUCH_DUE = touchSql("SELECT id FROM secrets WHERE delete_at <= ?1");
+const TOUCH_OWNED = touchSql("SELECT id FROM secrets WHERE owner = ?1");
+const TOUCH_RECEIVED = touchSql("SELECT secret_id FROM person_grants WHERE email = ?1");
 const TOUCH_OWNER_OF_FILE = `
   INSERT INTO list_revisions (subject, revision)
     SELECT 'files:' || owner, CAST(?2 AS text) FROM files WHERE id = ?1
   ON CONFLICT (subject) DO UPDATE SET revision = excluded.revision
   RETURNING subject`;
-const TOUCH_SUBJECT =
-  "INSERT INTO list_revisions (subject, revision) VALUES (?, ?) ON CONFLICT (subject) DO UPDATE SET revision = excluded.revision";
+const TOUCH_USER = `
+  INSERT INTO list_revisions (subject, revision)
+    SELECT 'person:' || email, CAST(?2 AS text) FROM users WHERE email = ?1
+  ON CONFLICT (subject) DO UPDATE SET revision = excluded.revision
+  RETURNING subject`;
 
 /** @param changed called with each subject that got a new revision in the transaction */
 export function sqlListRevisions(db: SqlConnection, changed: (subject: string) => void): ListRevisionTable {
-  const touch = async (sql: string, value: string | number): Promise<void> => {
+  const touch = async (sql: string, value: string): Promise<void> => {
     for (const row of await db.all(sql, value, randomUUID())) changed(row.text("subject"));
   };
   return {
@@ -51,10 +55,7 @@ export function sqlListRevisions(db: SqlConnection, changed: (subject: string) =
       return row?.text("revision");
     },
     async touchUsers(emails) {
-      for (const subject of emails.map(subjects.user).sort()) {
-        await db.run(TOUCH_SUBJECT, subject, randomUUID());
-        changed(subject);
-      }
+      for (const email of emails.toSorted()) await touch(TOUCH_USER, email);
     },
     async touchOwnerOfFile(fileId) {
       await touch(TOUCH_OWNER_OF_FILE, fileId);
@@ -65,8 +66,14 @@ export function sqlListRevisions(db: SqlConnection, changed: (subject: string) =
     async touchUsersOfTeamSecrets(groupId) {
       await touch(TOUCH_GRANTED, groupId);
     },
-    async touchUsersOfDueSecrets(now) {
-      await touch(TOUCH_DUE, now);
+    async removeTeam(groupId) {
+      await db.run("DELETE FROM list_revisions WHERE subject = ?", subjects.team(groupId));
+    },
+    async touchUsersOfOwner(email) {
+      await touch(TOUCH_OWNED, email);
+    },
+    async touchUsersOfGrantee(email) {
+      await touch(TOUCH_RECEIVED, email);
     },
   };
 }

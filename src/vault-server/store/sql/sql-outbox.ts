@@ -4,7 +4,7 @@ import type { SqlConnection } from "./sql-connection.ts";
 import type { EmailMessage } from "../records.ts";
 import type { OutboxTable } from "../tables/outbox-table.ts";
 
-const kind = z.enum(["invitation", "confirmation"]);
+const kind = z.enum(["invitation", "confirmation", "password_changed"]);
 
 function messageOf(row: Row): EmailMessage {
   return {

@@ -39,16 +39,19 @@ function versionOf(row: Row): SecretVersion {
 const VERSION_COLUMNS = "version, metadata, created_at, updated_at";
 const IS_LATEST = "version = (SELECT max(version) FROM secret_versions WHERE secret_id = v.secret_id)";
 
+/** Excludes the secrets of senders whom the user ?1 has blocked. */
+const NOT_BLOCKED = "NOT EXISTS (SELECT 1 FROM blocked_senders AS b WHERE b.email = ?1 AND b.sender = s.owner)";
+
 /** Selects the secrets accessible to the user ?1, own and received, as `accessible`; `narrow` restricts the secrets. */
 function accessibleSql(narrow: string, ownedBy = "s.owner = ?1"): string {
   return `
     WITH granted AS (
       SELECT g.secret_id, g.reads, g.writes FROM secrets AS s JOIN person_grants AS g ON g.secret_id = s.id
-        WHERE g.email = ?1 AND s.owner <> ?1 ${narrow}
+        WHERE g.email = ?1 AND s.owner <> ?1 AND ${NOT_BLOCKED} ${narrow}
       UNION ALL
       SELECT g.secret_id, g.reads, g.writes
         FROM secrets AS s JOIN team_grants AS g ON g.secret_id = s.id JOIN team_members AS m ON m.group_id = g.group_id
-        WHERE m.email = ?1 AND s.owner <> ?1 ${narrow} AND NOT EXISTS (
+        WHERE m.email = ?1 AND s.owner <> ?1 AND ${NOT_BLOCKED} ${narrow} AND NOT EXISTS (
           SELECT 1 FROM hidden_team_grants AS h WHERE h.secret_id = g.secret_id AND h.group_id = g.group_id AND h.email = ?1)
     ), accessible AS (
       SELECT s.id AS secret_id, 1 AS reads, 1 AS writes FROM secrets AS s WHERE ${ownedBy} ${narrow}
@@ -77,10 +80,11 @@ const ALL_IDS = `
     UNION ALL
     SELECT * FROM (
       SELECT s.id, s.name, s.owner FROM person_grants AS g JOIN secrets AS s ON s.id = g.secret_id
-        WHERE g.email = ?1 AND s.owner <> ?1 AND s.delete_at > ?2
+        WHERE g.email = ?1 AND s.owner <> ?1 AND ${NOT_BLOCKED} AND s.delete_at > ?2
       UNION
       SELECT s.id, s.name, s.owner FROM team_members AS m JOIN team_grants AS g ON g.group_id = m.group_id
-        JOIN secrets AS s ON s.id = g.secret_id WHERE m.email = ?1 AND s.owner <> ?1 AND s.delete_at > ?2
+        JOIN secrets AS s ON s.id = g.secret_id
+        WHERE m.email = ?1 AND s.owner <> ?1 AND ${NOT_BLOCKED} AND s.delete_at > ?2
     ) AS received
   ) AS all_ids ORDER BY name, owner`;
 const ID_PLACEHOLDERS = Array.from({ length: LIST_PAGE_SIZE }, (_, index) => `?${index + 3}`).join(", ");
@@ -107,7 +111,10 @@ export function sqlSecrets(db: SqlConnection): SecretTable {
 
 function secretRows(
   db: SqlConnection,
-): Pick<SecretTable, "accessByName" | "listIds" | "accessByIds" | "insert" | "update" | "remove" | "removeDue"> {
+): Pick<
+  SecretTable,
+  "accessByName" | "listIds" | "accessByIds" | "insert" | "update" | "remove" | "removeOf" | "due" | "dueNamed"
+> {
   return {
     async accessByName(email, name, now) {
       return (await db.all(ACCESS_BY_NAME, email, now, name)).map(accessOf);
@@ -136,8 +143,16 @@ function secretRows(
     async remove(secretId) {
       await db.wipe("DELETE FROM secrets WHERE id = ?", secretId);
     },
-    async removeDue(now) {
-      return db.wipe("DELETE FROM secrets WHERE delete_at <= ?", now);
+    async removeOf(owner) {
+      await db.wipe("DELETE FROM secrets WHERE owner = ?", owner);
+    },
+    async due(now, atMost) {
+      const sql = "SELECT id FROM secrets WHERE delete_at <= ? ORDER BY delete_at, id LIMIT ?";
+      return (await db.all(sql, now, atMost)).map((row) => row.text("id"));
+    },
+    async dueNamed(owner, name, now) {
+      const sql = "SELECT id FROM secrets WHERE owner = ? AND name = ? AND delete_at <= ?";
+      return (await db.get(sql, owner, name, now))?.text("id");
     },
   };
 }
@@ -162,9 +177,13 @@ function versionRows(db: SqlConnection): Omit<SecretTable, keyof ReturnType<type
         sealed,
       );
     },
-    async versions(secretId) {
-      const sql = `SELECT ${VERSION_COLUMNS} FROM secret_versions WHERE secret_id = ? ORDER BY version`;
-      return (await db.all(sql, secretId)).map(versionOf);
+    async versions(secretId, after, atMost) {
+      const sql = `SELECT ${VERSION_COLUMNS} FROM secret_versions WHERE secret_id = ? AND version > ? ORDER BY version LIMIT ?`;
+      return (await db.all(sql, secretId, after, atMost)).map(versionOf);
+    },
+    async countVersions(secretId) {
+      const row = await db.get("SELECT count(*) AS count FROM secret_versions WHERE secret_id = ?", secretId);
+      return row?.number("count") ?? 0;
     },
     async version(secretId, version) {
       return versionWhere("secret_id = ? AND version = ?", secretId, version);
@@ -180,6 +199,14 @@ function versionRows(db: SqlConnection): Omit<SecretTable, keyof ReturnType<type
     async updateVersion(secretId, { version, metadata, updatedAt }) {
       const sql = "UPDATE secret_versions SET metadata = ?, updated_at = ? WHERE secret_id = ? AND version = ?";
       await db.run(sql, JSON.stringify(metadata), updatedAt, secretId, version);
+    },
+    async removeVersions(secretId, atMost) {
+      return db.wipe(
+        `DELETE FROM secret_versions WHERE secret_id = ?1 AND version IN (
+          SELECT version FROM secret_versions WHERE secret_id = ?1 ORDER BY version LIMIT ?2)`,
+        secretId,
+        atMost,
+      );
     },
     async removeVersion(secretId, version) {
       await db.wipe("DELETE FROM secret_versions WHERE secret_id = ? AND version = ?", secretId, version);

@@ -1,4 +1,6 @@
+import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
+import type { Session } from "../records.ts";
 import { subjects } from "../subjects.ts";
 import type { EmailProofTable, SessionTable } from "../tables/account-tables.ts";
 
@@ -8,9 +10,20 @@ function removals(db: SqlConnection, table: "sessions" | "email_proofs"): Pick<E
     async removeOf(email) {
       await db.run(`DELETE FROM ${table} WHERE email = ?`, email);
     },
-    async removeExpired(now) {
-      await db.run(`DELETE FROM ${table} WHERE expires_at <= ?`, now);
+    async removeExpired(now, atMost) {
+      const sql = `DELETE FROM ${table} WHERE digest IN (SELECT digest FROM ${table} WHERE expires_at <= ? LIMIT ?)`;
+      return db.run(sql, now, atMost);
     },
+  };
+}
+
+function sessionOf(row: Row): Session {
+  return {
+    digest: row.text("digest"),
+    email: row.text("email"),
+    createdAt: row.number("created_at"),
+    expiresAt: row.number("expires_at"),
+    usedAt: row.number("used_at"),
   };
 }
 
@@ -25,16 +38,18 @@ export function sqlSessions(db: SqlConnection, changed: (subject: string) => voi
     },
     async find(digest) {
       const row = await db.get("SELECT * FROM sessions WHERE digest = ?", digest);
-      return (
-        row && { digest, email: row.text("email"), createdAt: row.number("created_at"), expiresAt: row.number("expires_at") }
-      );
+      return row && sessionOf(row);
     },
-    async insert({ digest, email, createdAt, expiresAt }) {
-      const sql = "INSERT INTO sessions (digest, email, created_at, expires_at) VALUES (?, ?, ?, ?)";
-      await db.run(sql, digest, email, createdAt, expiresAt);
+    async insert({ digest, email, createdAt, expiresAt, usedAt }) {
+      const sql = "INSERT INTO sessions (digest, email, created_at, expires_at, used_at) VALUES (?, ?, ?, ?, ?)";
+      await db.run(sql, digest, email, createdAt, expiresAt, usedAt);
     },
-    async update({ digest, expiresAt }) {
-      await db.run("UPDATE sessions SET expires_at = ? WHERE digest = ?", expiresAt, digest);
+    async list(email) {
+      const rows = await db.all("SELECT * FROM sessions WHERE email = ? ORDER BY created_at DESC, digest", email);
+      return rows.map(sessionOf);
+    },
+    async update({ digest, expiresAt, usedAt }) {
+      await db.run("UPDATE sessions SET expires_at = ?, used_at = ? WHERE digest = ?", expiresAt, usedAt, digest);
     },
     async remove(digest) {
       const removed = await db.get("DELETE FROM sessions WHERE digest = ? RETURNING email", digest);

@@ -1,6 +1,6 @@
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
-import type { AccessToken, RefreshToken } from "../records.ts";
+import type { AccessToken, RefreshToken, TokenPair } from "../records.ts";
 import { subjects } from "../subjects.ts";
 import type { TokenTable } from "../tables/account-tables.ts";
 
@@ -11,6 +11,8 @@ function accessTokenOf(row: Row): AccessToken {
     email: row.text("email"),
     scope: row.text("scope"),
     expiresAt: row.number("expires_at"),
+    createdAt: row.number("created_at"),
+    usedAt: row.number("used_at"),
   };
 }
 
@@ -24,16 +26,111 @@ function refreshTokenOf(row: Row): RefreshToken {
   };
 }
 
+/** Returns the condition that a user has a live token or session; ?2 is the last use of a refresh token, ?3 the current time. */
+function liveSql(email: string): string {
+  return `EXISTS (SELECT 1 FROM access_tokens WHERE email = ${email} AND expires_at > ?3)
+           OR EXISTS (SELECT 1 FROM refresh_tokens WHERE email = ${email} AND last_used_at > ?2)
+           OR EXISTS (SELECT 1 FROM sessions WHERE email = ${email} AND expires_at > ?3)`;
+}
+
+const EXPIRED = `
+  SELECT digest, expires_at, NOT EXISTS (SELECT 1 FROM refresh_tokens AS r WHERE r.digest = a.refresh_digest) AS orphan
+  FROM access_tokens AS a WHERE expires_at <= ?1 AND expires_at >= ?2 AND (expires_at > ?2 OR digest > ?3)
+  ORDER BY expires_at, digest LIMIT ?4`;
+
+function removals(
+  db: SqlConnection,
+  changed: (subject: string) => void,
+): Pick<TokenTable, "removeOldAccess" | "removeUnused" | "removeOrphans" | "countRefresh" | "removeIdleRefresh"> {
+  return {
+    async removeOldAccess({ digest, refreshDigest, email }, keep) {
+      const sql = `DELETE FROM access_tokens WHERE digest IN (
+        SELECT digest FROM access_tokens WHERE refresh_digest = ? AND digest <> ? ORDER BY expires_at DESC LIMIT ? OFFSET ?)`;
+      const removed = await db.run(sql, refreshDigest, digest, Number.MAX_SAFE_INTEGER, keep - 1);
+      if (removed > 0) changed(subjects.credentials(email));
+    },
+    async removeUnused(lastUsedAt, atMost) {
+      const sql =
+        "DELETE FROM refresh_tokens WHERE digest IN (SELECT digest FROM refresh_tokens WHERE last_used_at <= ? LIMIT ?)";
+      return db.run(sql, lastUsedAt, atMost);
+    },
+    async removeOrphans(now, after, atMost) {
+      const rows = await db.all(EXPIRED, now, after?.expiresAt ?? 0, after?.digest ?? "", atMost);
+      for (const row of rows) {
+        if (row.boolean("orphan")) await db.run("DELETE FROM access_tokens WHERE digest = ?", row.text("digest"));
+      }
+      const last = rows.length < atMost ? undefined : rows.at(-1);
+      return last && { digest: last.text("digest"), expiresAt: last.number("expires_at") };
+    },
+    async countRefresh(email) {
+      const row = await db.get("SELECT count(*) AS count FROM refresh_tokens WHERE email = ?", email);
+      return row?.number("count") ?? 0;
+    },
+    async removeIdleRefresh(email, now, atMost) {
+      return db.run(
+        `DELETE FROM refresh_tokens WHERE digest IN (
+          SELECT digest FROM refresh_tokens AS r WHERE email = ? AND NOT EXISTS (
+            SELECT 1 FROM access_tokens WHERE refresh_digest = r.digest AND expires_at > ?) ORDER BY last_used_at LIMIT ?)`,
+        email,
+        now,
+        atMost,
+      );
+    },
+  };
+}
+
+// Every pair has an access token: an expired one is removed after its refresh token.
+const PAIRS = `
+  SELECT a.refresh_digest, MIN(a.scope) AS scope, MIN(a.created_at) AS created_at, MAX(a.used_at) AS used_at,
+    MAX(a.expires_at) AS expires_at, COALESCE(MAX(r.last_used_at), 0.0) AS refreshed_at
+  FROM access_tokens AS a LEFT JOIN refresh_tokens AS r ON r.digest = a.refresh_digest
+  WHERE a.email = ? GROUP BY a.refresh_digest ORDER BY 3 DESC, a.refresh_digest`;
+
+function tokenPairOf(row: Row): TokenPair {
+  const [createdAt, refreshedAt] = [row.number("created_at"), row.number("refreshed_at")];
+  return {
+    refreshDigest: row.text("refresh_digest"),
+    scope: row.text("scope"),
+    createdAt,
+    usedAt: Math.max(createdAt, row.number("used_at"), refreshedAt),
+    expiresAt: row.number("expires_at"),
+    refreshedAt,
+  };
+}
+
+/** The operations on whole pairs. */
+function pairsOf(
+  db: SqlConnection,
+  changed: (subject: string) => void,
+): Pick<TokenTable, "touchAccess" | "pairs" | "removePair"> {
+  return {
+    async touchAccess(digest, now) {
+      await db.run("UPDATE access_tokens SET used_at = ? WHERE digest = ?", now, digest);
+    },
+    async pairs(email) {
+      return (await db.all(PAIRS, email)).map(tokenPairOf);
+    },
+    async removePair(email, refreshDigest) {
+      await db.run("DELETE FROM refresh_tokens WHERE email = ? AND digest = ?", email, refreshDigest);
+      await db.run("DELETE FROM access_tokens WHERE email = ? AND refresh_digest = ?", email, refreshDigest);
+      changed(subjects.credentials(email));
+    },
+  };
+}
+
 /** @param changed called when credentials end before their time */
 export function sqlTokens(db: SqlConnection, changed: (subject: string) => void): TokenTable {
   return {
+    ...removals(db, changed),
+    ...pairsOf(db, changed),
     async findAccess(digest) {
       const row = await db.get("SELECT * FROM access_tokens WHERE digest = ?", digest);
       return row && accessTokenOf(row);
     },
-    async insertAccess({ digest, refreshDigest, email, scope, expiresAt }) {
-      const sql = "INSERT INTO access_tokens (digest, refresh_digest, email, scope, expires_at) VALUES (?, ?, ?, ?, ?)";
-      await db.run(sql, digest, refreshDigest, email, scope, expiresAt);
+    async insertAccess({ digest, refreshDigest, email, scope, expiresAt, createdAt, usedAt }) {
+      const sql = `INSERT INTO access_tokens (digest, refresh_digest, email, scope, expires_at, created_at, used_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?)`;
+      await db.run(sql, digest, refreshDigest, email, scope, expiresAt, createdAt, usedAt);
     },
     async findRefresh(digest) {
       const row = await db.get("SELECT * FROM refresh_tokens WHERE digest = ?", digest);
@@ -46,27 +143,22 @@ export function sqlTokens(db: SqlConnection, changed: (subject: string) => void)
     async touchRefresh(digest, now) {
       await db.run("UPDATE refresh_tokens SET last_used_at = ? WHERE digest = ?", now, digest);
     },
-    async removeExpired(lastUsedAt, now) {
-      await db.run("DELETE FROM refresh_tokens WHERE last_used_at <= ?", lastUsedAt);
-      await db.run(
-        `DELETE FROM access_tokens WHERE expires_at <= ?
-           AND NOT EXISTS (SELECT 1 FROM refresh_tokens WHERE digest = access_tokens.refresh_digest)`,
-        now,
-      );
-    },
     async removeOf(email) {
       await db.run("DELETE FROM refresh_tokens WHERE email = ?", email);
       await db.run("DELETE FROM access_tokens WHERE email = ?", email);
       changed(subjects.credentials(email));
     },
     async hasLive(email, lastUsedAfter, now) {
+      const row = await db.get(`SELECT ${liveSql("?1")} AS live`, email, lastUsedAfter, now);
+      return row?.boolean("live") === true;
+    },
+    async haveLive(groupId, except, lastUsedAfter, now) {
       const row = await db.get(
-        `SELECT EXISTS (SELECT 1 FROM access_tokens WHERE email = ?1 AND expires_at > ?3)
-           OR EXISTS (SELECT 1 FROM refresh_tokens WHERE email = ?1 AND last_used_at > ?2)
-           OR EXISTS (SELECT 1 FROM sessions WHERE email = ?1 AND expires_at > ?3) AS live`,
-        email,
+        `SELECT NOT EXISTS (SELECT 1 FROM team_members AS m WHERE m.group_id = ?1 AND m.email <> ?4 AND NOT (${liveSql("m.email")})) AS live`,
+        groupId,
         lastUsedAfter,
         now,
+        except,
       );
       return row?.boolean("live") === true;
     },

@@ -4,12 +4,15 @@ import { withListRevisions } from "../list-revision-decorator.ts";
 import { sqlGrants } from "./sql-grants.ts";
 import { sqlListRevisions } from "./sql-list-revisions.ts";
 import { sqlOutbox } from "./sql-outbox.ts";
+import { sqlAdminActions } from "./sql-admin-actions.ts";
+import { sqlBlockedSenders } from "./sql-blocked-senders.ts";
 import { sqlLoginFailures, sqlSettings, sqlUsers } from "./sql-users.ts";
 import { sqlSecrets } from "./sql-secrets.ts";
 import { sqlEmailProofs, sqlSessions } from "./sql-sessions.ts";
 import { sqlTables } from "./sql-tables.ts";
 import { sqlTeams } from "./sql-teams.ts";
 import { sqlTokens } from "./sql-tokens.ts";
+import { sqlUsage } from "./sql-usage.ts";
 import { sqlWrappedKeys } from "./sql-wrapped-keys.ts";
 import type { Transaction } from "../store.ts";
 
@@ -24,12 +27,15 @@ export function sqlTransaction(connection: SqlConnection, changed: (subject: str
     sessions: sqlSessions(connection, changed),
     emailProofs: sqlEmailProofs(connection),
     loginFailures: sqlLoginFailures(connection),
+    blockedSenders: sqlBlockedSenders(connection),
+    adminActions: sqlAdminActions(connection),
     secrets: sqlSecrets(connection),
     grants: sqlGrants(connection),
     teams: sqlTeams(connection),
     listRevisions: sqlListRevisions(connection, changed),
     files: sqlFiles(connection),
     outbox: sqlOutbox(connection),
+    usage: sqlUsage(connection),
     wrappedKeys: sqlWrappedKeys(connection),
     tables: sqlTables(connection),
     settings: sqlSettings(connection),

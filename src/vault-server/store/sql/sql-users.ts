@@ -1,15 +1,34 @@
 import type { SqlConnection } from "./sql-connection.ts";
 import type { LoginFailureTable, UserTable } from "../tables/account-tables.ts";
+import { subjects } from "../subjects.ts";
 import type { SettingTable } from "../tables/setting-table.ts";
+
+/** Characters of a PHC string after its cost parameters. */
+const SALT_AND_HASH = 67;
+const HASHES_BY_COST = `
+  SELECT MIN(password_hash) AS password_hash FROM users GROUP BY substr(password_hash, 1,
+    CASE WHEN length(password_hash) > ${SALT_AND_HASH} THEN length(password_hash) - ${SALT_AND_HASH} ELSE 0 END)`;
+
+/** Removes what is kept under an address of throttled logins, known networks, requested emails and invitations. */
+async function removeEvents(db: SqlConnection, email: string): Promise<void> {
+  for (const subject of [`account:${email}`, `email-to:${email}`, `invitations-by:${email}`]) {
+    await db.run("DELETE FROM login_failures WHERE subject = ?", subject);
+  }
+  for (const prefix of [`login:${email}`, `known:${email}`, `invitation:${email}`]) {
+    // Subjects that continue after a space; no address contains one.
+    await db.run("DELETE FROM login_failures WHERE subject > ? AND subject < ?", `${prefix} `, `${prefix}!`);
+  }
+}
 
 export function sqlUsers(db: SqlConnection): UserTable {
   return {
     async find(email) {
       const row = await db.get("SELECT * FROM users WHERE email = ?", email);
-      return row && { email: row.text("email"), passwordHash: row.text("password_hash") };
+      return row && { email: row.text("email"), passwordHash: row.text("password_hash"), disabled: row.number("disabled") !== 0 };
     },
     async list() {
-      return (await db.all("SELECT email FROM users ORDER BY email")).map((row) => row.text("email"));
+      const rows = await db.all("SELECT email, disabled FROM users ORDER BY email");
+      return rows.map((row) => ({ email: row.text("email"), disabled: row.number("disabled") !== 0 }));
     },
     async insert(user, now) {
       const sql = "INSERT INTO users (email, password_hash, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
@@ -17,6 +36,33 @@ export function sqlUsers(db: SqlConnection): UserTable {
     },
     async setPasswordHash({ email, passwordHash }) {
       await db.run("UPDATE users SET password_hash = ? WHERE email = ?", passwordHash, email);
+    },
+    async belongings(email) {
+      const sql = `SELECT (SELECT COUNT(*) FROM secrets WHERE owner = ?1) AS secrets,
+        (SELECT COUNT(*) FROM files WHERE owner = ?1) AS files, (SELECT COUNT(*) FROM teams WHERE creator = ?1) AS teams`;
+      const row = await db.get(sql, email);
+      return {
+        secrets: row?.number("secrets") ?? 0,
+        files: row?.number("files") ?? 0,
+        teams: row?.number("teams") ?? 0,
+      };
+    },
+    async setDisabled(email, disabled) {
+      await db.run("UPDATE users SET disabled = ? WHERE email = ?", disabled ? 1 : 0, email);
+    },
+    async hashesByCost() {
+      return (await db.all(HASHES_BY_COST)).map((row) => row.text("password_hash"));
+    },
+    async remove(email) {
+      await removeEvents(db, email);
+      await db.run("DELETE FROM email_proofs WHERE email = ?", email);
+      await db.run("DELETE FROM outbox WHERE recipient = ?1 OR sender = ?1", email);
+      await db.run("DELETE FROM team_members WHERE email = ?", email);
+      for (const subject of [subjects.user(email), subjects.files(email)]) {
+        await db.run("DELETE FROM list_revisions WHERE subject = ?", subject);
+      }
+      // Tokens, sessions and blocked senders are removed with the row.
+      await db.run("DELETE FROM users WHERE email = ?", email);
     },
   };
 }
@@ -34,8 +80,11 @@ export function sqlLoginFailures(db: SqlConnection): LoginFailureTable {
     async clear(subject) {
       await db.run("DELETE FROM login_failures WHERE subject = ?", subject);
     },
-    async removeBefore(timestamp) {
-      await db.run("DELETE FROM login_failures WHERE at <= ?", timestamp);
+    async removeBefore(timestamp, atMost) {
+      // The rows have no key: those of one time are removed together.
+      const rows = await db.all("SELECT at FROM login_failures WHERE at <= ? ORDER BY at LIMIT ?", timestamp, atMost);
+      const last = rows.at(-1);
+      return last ? db.run("DELETE FROM login_failures WHERE at <= ?", last.number("at")) : 0;
     },
   };
 }

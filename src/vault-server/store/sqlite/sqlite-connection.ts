@@ -33,7 +33,7 @@ export class SqliteConnection implements SqlConnection {
     const ephemeral = location === ":memory:";
     this.#database = open(ephemeral ? "" : location);
     try {
-      this.#database.exec(`PRAGMA journal_mode = ${ephemeral ? "MEMORY" : "WAL"}`);
+      this.#setJournalMode(location, ephemeral ? "memory" : "wal");
       // FULL: an acknowledged write survives a power failure. secure_delete: removed values are overwritten.
       this.#database.exec("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA foreign_keys = ON");
       // In KiB: fits the indexes of several hundred thousand secrets; the default of 2 MiB fits a tenth of that.
@@ -43,6 +43,16 @@ export class SqliteConnection implements SqlConnection {
       this.#database.close();
       throw error;
     }
+  }
+
+  /** SQLite keeps another mode, without an error, when it cannot use this one. */
+  #setJournalMode(location: string, expected: "memory" | "wal"): void {
+    const mode = this.#first(`PRAGMA journal_mode = ${expected}`)?.text("journal_mode");
+    if (mode === expected) return;
+    throw new Error(
+      `the file system of ${location} does not support shared memory mappings or POSIX locks, which the write-ahead log needs ` +
+        `(journal_mode is ${mode}, expected ${expected}): store the data file on a local file system`,
+    );
   }
 
   #migrate(): void {
@@ -101,6 +111,12 @@ export class SqliteConnection implements SqlConnection {
   /** The same as `run`: `secure_delete` overwrites immediately. */
   wipe(sql: string, ...values: SqlValue[]): Promise<number> {
     return this.run(sql, ...values);
+  }
+
+  /** Bytes of the pages of removed rows; the file keeps them for new rows. */
+  reusableBytes(): number {
+    const pages = this.#first("PRAGMA freelist_count")?.number("freelist_count") ?? 0;
+    return pages * (this.#first("PRAGMA page_size")?.number("page_size") ?? 0);
   }
 
   close(): void {

@@ -156,4 +156,101 @@ export const sqliteMigrations: readonly string[] = [
   CREATE TABLE list_revisions (subject TEXT PRIMARY KEY, revision TEXT NOT NULL) STRICT, WITHOUT ROWID;
   CREATE INDEX secrets_in_order ON secrets (owner, name, delete_at);
   `,
+  // The usage of each account is counted by triggers, so that no way to change a row is forgotten (docs/adr/0007-quotas.md).
+  `
+  CREATE TABLE account_usage (
+    email TEXT PRIMARY KEY REFERENCES users (email) ON DELETE CASCADE,
+    secrets INTEGER NOT NULL DEFAULT 0,
+    versions INTEGER NOT NULL DEFAULT 0,
+    bytes INTEGER NOT NULL DEFAULT 0
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX teams_by_creator ON teams (creator);
+  CREATE TABLE staged_sizes (
+    blob_id TEXT PRIMARY KEY REFERENCES staged_blobs (blob_id) ON DELETE CASCADE,
+    owner TEXT NOT NULL,
+    bytes INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX staged_sizes_by_owner ON staged_sizes (owner);
+  CREATE INDEX staged_blobs_by_time ON staged_blobs (staged_at);
+
+  INSERT INTO account_usage (email) SELECT email FROM users;
+  UPDATE account_usage SET secrets = (SELECT count(*) FROM secrets WHERE owner = email);
+  UPDATE account_usage SET (versions, bytes) = (
+    SELECT count(*), coalesce(sum(octet_length(v.sealed) + octet_length(v.metadata)), 0)
+    FROM secrets AS s JOIN secret_versions AS v ON v.secret_id = s.id WHERE s.owner = email);
+  UPDATE account_usage SET (versions, bytes) = (
+    SELECT versions + count(*), bytes + coalesce(sum(v.size), 0)
+    FROM files AS f JOIN file_versions AS v ON v.file_id = f.id WHERE f.owner = email);
+
+  CREATE TRIGGER count_user AFTER INSERT ON users BEGIN INSERT INTO account_usage (email) VALUES (NEW.email); END;
+  CREATE TRIGGER count_secret AFTER INSERT ON secrets BEGIN
+    UPDATE account_usage SET secrets = secrets + 1 WHERE email = NEW.owner;
+  END;
+  CREATE TRIGGER uncount_secret BEFORE DELETE ON secrets BEGIN
+    UPDATE account_usage SET (secrets, versions, bytes) = (
+      SELECT secrets - 1, versions - count(*), bytes - coalesce(sum(octet_length(v.sealed) + octet_length(v.metadata)), 0)
+      FROM secret_versions AS v WHERE v.secret_id = OLD.id) WHERE email = OLD.owner;
+  END;
+  CREATE TRIGGER count_secret_version AFTER INSERT ON secret_versions BEGIN
+    UPDATE account_usage SET versions = versions + 1, bytes = bytes + octet_length(NEW.sealed) + octet_length(NEW.metadata)
+      WHERE email = (SELECT owner FROM secrets WHERE id = NEW.secret_id);
+  END;
+  CREATE TRIGGER uncount_secret_version AFTER DELETE ON secret_versions BEGIN
+    UPDATE account_usage SET versions = versions - 1, bytes = bytes - octet_length(OLD.sealed) - octet_length(OLD.metadata)
+      WHERE email = (SELECT owner FROM secrets WHERE id = OLD.secret_id);
+  END;
+  CREATE TRIGGER recount_secret_version AFTER UPDATE OF metadata ON secret_versions BEGIN
+    UPDATE account_usage SET bytes = bytes + octet_length(NEW.metadata) - octet_length(OLD.metadata)
+      WHERE email = (SELECT owner FROM secrets WHERE id = NEW.secret_id);
+  END;
+  CREATE TRIGGER count_file_version AFTER INSERT ON file_versions BEGIN
+    UPDATE account_usage SET versions = versions + 1, bytes = bytes + NEW.size
+      WHERE email = (SELECT owner FROM files WHERE id = NEW.file_id);
+  END;
+  CREATE TRIGGER uncount_file_version AFTER DELETE ON file_versions BEGIN
+    UPDATE account_usage SET versions = versions - 1, bytes = bytes - OLD.size
+      WHERE email = (SELECT owner FROM files WHERE id = OLD.file_id);
+  END;
+  `,
+  // Only accounts and teams have revisions.
+  `
+  DELETE FROM list_revisions WHERE substr(subject, 8) NOT IN (SELECT email FROM users)
+    AND substr(subject, 7) NOT IN (SELECT email FROM users) AND substr(subject, 6) NOT IN (SELECT group_id FROM teams);
+  `,
+  // A token or session records its creation and its last use; users can be disabled and can block senders; emails report a new password.
+  `
+  ALTER TABLE users ADD COLUMN disabled INTEGER NOT NULL DEFAULT 0;
+
+  ALTER TABLE access_tokens ADD COLUMN created_at REAL NOT NULL DEFAULT 0;
+  ALTER TABLE access_tokens ADD COLUMN used_at REAL NOT NULL DEFAULT 0;
+  UPDATE access_tokens SET created_at =
+    COALESCE((SELECT last_used_at FROM refresh_tokens WHERE digest = access_tokens.refresh_digest), 0);
+  ALTER TABLE sessions ADD COLUMN used_at REAL NOT NULL DEFAULT 0;
+  UPDATE sessions SET used_at = created_at;
+
+  CREATE TABLE blocked_senders (
+    email TEXT NOT NULL REFERENCES users (email) ON DELETE CASCADE,
+    sender TEXT NOT NULL,
+    PRIMARY KEY (email, sender)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE admin_actions (id TEXT PRIMARY KEY, at REAL NOT NULL, action TEXT NOT NULL, email TEXT NOT NULL)
+    STRICT, WITHOUT ROWID;
+
+  ALTER TABLE outbox RENAME TO old_outbox;
+  DROP INDEX outbox_by_due;
+  DROP INDEX outbox_by_what;
+  CREATE TABLE outbox (
+    id TEXT PRIMARY KEY,
+    kind TEXT NOT NULL CHECK (kind IN ('invitation', 'confirmation', 'password_changed')),
+    recipient TEXT NOT NULL,
+    sender TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    due_at REAL NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO outbox SELECT id, kind, recipient, sender, attempts, due_at FROM old_outbox;
+  DROP TABLE old_outbox;
+  CREATE INDEX outbox_by_due ON outbox (due_at);
+  CREATE UNIQUE INDEX outbox_by_what ON outbox (kind, sender, recipient);
+  `,
 ];

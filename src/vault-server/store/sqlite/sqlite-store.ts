@@ -1,10 +1,11 @@
 import { SqliteConnection } from "./sqlite-connection.ts";
+import { sqliteFailure } from "./sqlite-failure.ts";
 import { ChangeFeed, subjectKey } from "../change-feed.ts";
 import { sqlTransaction } from "../sql/sql-transaction.ts";
 import type { Store, Transaction } from "../store.ts";
 
 /** A store in one SQLite file or in memory. It has one connection, so transactions take turns. */
-class SqliteStore implements Store {
+export class SqliteStore implements Store {
   readonly #connection: SqliteConnection;
   readonly #transaction: Transaction;
   readonly changes = new ChangeFeed();
@@ -40,7 +41,9 @@ class SqliteStore implements Store {
   }
 
   #inTurn<T>(job: () => T | Promise<T>): Promise<T> {
-    const turn = this.#lastTurn.then(job);
+    const turn = this.#lastTurn.then(job).catch((error: unknown) => {
+      throw sqliteFailure(error);
+    });
     this.#lastTurn = turn.catch(() => undefined);
     return turn;
   }
@@ -51,6 +54,10 @@ class SqliteStore implements Store {
   scrub(): Promise<void> {
     // secure_delete has overwritten the pages; the write-ahead log still contains their previous content.
     return this.#inTurn(() => this.#connection.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
+  }
+
+  reusableBytes(): Promise<number> {
+    return this.#inTurn(() => this.#connection.reusableBytes());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

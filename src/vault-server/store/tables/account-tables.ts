@@ -1,23 +1,62 @@
-import type { AccessToken, EmailProof, LoginFailures, RefreshToken, Session, User } from "../records.ts";
+import type {
+  AccessToken,
+  AdminAction,
+  Credentials,
+  EmailProof,
+  LoginFailures,
+  RefreshToken,
+  Session,
+  TokenPair,
+  User,
+} from "../records.ts";
 
 export interface UserTable {
   find(email: string): Promise<User | undefined>;
-  /** Returns the emails of all users in code point order. */
-  list(): Promise<string[]>;
+  /** Returns all users in code point order of their emails. */
+  list(): Promise<Pick<User, "email" | "disabled">[]>;
   /** Returns false, and changes nothing, when the address has an account. */
-  insert(user: User, now: number): Promise<boolean>;
-  setPasswordHash(user: User): Promise<void>;
+  insert(user: Credentials, now: number): Promise<boolean>;
+  setPasswordHash(user: Credentials): Promise<void>;
+  /** Returns the number of secrets, files and teams that a user has. */
+  belongings(email: string): Promise<{ readonly secrets: number; readonly files: number; readonly teams: number }>;
+  setDisabled(email: string, disabled: boolean): Promise<void>;
+  /** Returns one password hash for each set of cost parameters in use. */
+  hashesByCost(): Promise<string[]>;
+  /**
+   * Removes a user with tokens, sessions, blocked senders, memberships, received shares, and what is kept under the address. The user owns no
+   * secrets, files and teams any more.
+   */
+  remove(email: string): Promise<void>;
+}
+
+export interface BlockedSenderTable {
+  block(email: string, senders: readonly string[]): Promise<void>;
+  unblock(email: string, senders: readonly string[]): Promise<void>;
+  /** Returns the senders that a user has blocked, in code point order. */
+  list(email: string): Promise<string[]>;
+  has(email: string, sender: string): Promise<boolean>;
+}
+
+/** Changes by the operator's commands, until a server has written them to its audit log. */
+export interface AdminActionTable {
+  insert(action: AdminAction): Promise<void>;
+  /** Returns all, oldest first. */
+  list(): Promise<AdminAction[]>;
+  remove(id: string): Promise<void>;
 }
 
 export interface SessionTable {
   find(digest: string): Promise<Session | undefined>;
   insert(session: Session): Promise<void>;
-  /** Updates the expiry. */
+  /** Returns the sessions of one account, the newest first. */
+  list(email: string): Promise<Session[]>;
+  /** Updates the expiry and the last use. */
   update(session: Session): Promise<void>;
   remove(digest: string): Promise<void>;
   /** Removes all sessions of one account. */
   removeOf(email: string): Promise<void>;
-  removeExpired(now: number): Promise<void>;
+  /** Removes at most `atMost`; returns their number. */
+  removeExpired(now: number, atMost: number): Promise<number>;
 }
 
 export interface EmailProofTable {
@@ -25,28 +64,50 @@ export interface EmailProofTable {
   insert(proof: EmailProof): Promise<void>;
   /** Removes all proofs of one address. */
   removeOf(email: string): Promise<void>;
-  removeExpired(now: number): Promise<void>;
+  /** Removes at most `atMost`; returns their number. */
+  removeExpired(now: number, atMost: number): Promise<number>;
 }
+
+export type ExpiredToken = Pick<AccessToken, "digest" | "expiresAt">;
 
 export interface TokenTable {
   findAccess(digest: string): Promise<AccessToken | undefined>;
   insertAccess(token: AccessToken): Promise<void>;
   findRefresh(digest: string): Promise<RefreshToken | undefined>;
   insertRefresh(token: RefreshToken): Promise<void>;
+  /** Removes the oldest access tokens of a refresh token beyond `keep`, of which `newest` is one. */
+  removeOldAccess(newest: AccessToken, keep: number): Promise<void>;
+  countRefresh(email: string): Promise<number>;
+  /** Removes the least recently used refresh tokens without a live access token, at most `atMost`; returns their number. */
+  removeIdleRefresh(email: string, now: number, atMost: number): Promise<number>;
   touchRefresh(digest: string, now: number): Promise<void>;
-  /** Removes refresh tokens last used at or before `lastUsedAt`, and expired access tokens whose refresh token is gone. */
-  removeExpired(lastUsedAt: number, now: number): Promise<void>;
+  /** Records a use of an access token. */
+  touchAccess(digest: string, now: number): Promise<void>;
+  /** Returns the pairs of one account, the newest first, including expired ones that have not been removed yet. */
+  pairs(email: string): Promise<TokenPair[]>;
+  /** Removes a refresh token and all its access tokens. */
+  removePair(email: string, refreshDigest: string): Promise<void>;
+  /** Removes at most `atMost` refresh tokens last used at or before `lastUsedAt`; returns their number. */
+  removeUnused(lastUsedAt: number, atMost: number): Promise<number>;
+  /**
+   * Removes those of at most `atMost` expired access tokens after another one whose refresh token is gone: the others are needed for a refresh.
+   * Returns the last one of them, or undefined at the end.
+   */
+  removeOrphans(now: number, after: ExpiredToken | undefined, atMost: number): Promise<ExpiredToken | undefined>;
   /** Removes all access and refresh tokens of one account. */
   removeOf(email: string): Promise<void>;
   /**
    * Reports whether the user has a valid access token, a valid web session, or a refresh token last used after `lastUsedAfter`.
    */
   hasLive(email: string, lastUsedAfter: number, now: number): Promise<boolean>;
+  /** Reports the same of all members of a team but one. */
+  haveLive(groupId: string, except: string, lastUsedAfter: number, now: number): Promise<boolean>;
 }
 
 export interface LoginFailureTable {
   since(subject: string, from: number): Promise<LoginFailures>;
   add(subject: string, at: number): Promise<void>;
   clear(subject: string): Promise<void>;
-  removeBefore(timestamp: number): Promise<void>;
+  /** Removes at most `atMost`; returns their number. */
+  removeBefore(timestamp: number, atMost: number): Promise<number>;
 }

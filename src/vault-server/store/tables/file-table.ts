@@ -1,5 +1,11 @@
 import type { FileVersion, StoredFile } from "../records.ts";
 
+/** A version with its file. */
+export interface ListedVersion {
+  readonly file: StoredFile;
+  readonly version: FileVersion;
+}
+
 export interface FileTable {
   find(owner: string, name: string): Promise<StoredFile | undefined>;
   insert(file: StoredFile): Promise<void>;
@@ -10,18 +16,30 @@ export interface FileTable {
   latest(fileId: string): Promise<FileVersion | undefined>;
   /** Returns the numbers of all versions in ascending order. */
   versions(fileId: string): Promise<number[]>;
-  /** Returns the owner's files by name in code point order, with their versions in ascending order. */
-  list(owner: string): Promise<{ file: StoredFile; versions: FileVersion[] }[]>;
-  /** Removes a version with its bytes. */
+  /** Returns the ids of the owner's files. */
+  ids(owner: string): Promise<string[]>;
+  /**
+   * Returns at most `atMost` versions of the owner's files, by name in code point order, then by number, starting after one. A file without a
+   * version has none.
+   */
+  list(owner: string, after: ListedVersion | undefined, atMost: number): Promise<ListedVersion[]>;
+  /** Removes a version; the bytes of a large one become stale. */
   removeVersion(fileId: string, version: number): Promise<void>;
-  /** Removes a file with its versions and their bytes. */
+  /** Removes a file with its versions; the bytes of many or large ones become stale. */
   remove(fileId: string): Promise<void>;
-  /** Registers a blob whose chunks follow. */
-  stage(blobId: string, now: number): Promise<void>;
+  /** Removes all files of one owner with their versions and their bytes. */
+  removeOf(owner: string): Promise<void>;
+  /** Registers a blob of an account, whose chunks follow. */
+  stage(blobId: string, owner: string, now: number): Promise<void>;
+  /** Returns the bytes of all chunks of an account that are not part of a version yet. */
+  stagedBytes(owner: string): Promise<number>;
   putChunk(blobId: string, index: number, sealed: Uint8Array): Promise<void>;
   chunk(blobId: string, index: number): Promise<Uint8Array | undefined>;
   /** Removes those of these blobs that never became a version; returns their number. */
   discard(blobIds: readonly string[]): Promise<number>;
-  /** Removes blobs staged before `timestamp` that never became a version; returns their number. */
-  discardStagedBefore(timestamp: number): Promise<number>;
+  /**
+   * Removes at most `atMost` chunks of blobs that were staged before `timestamp` and never became a version, or whose version was removed;
+   * returns whether there are more.
+   */
+  discardStale(timestamp: number, atMost: number): Promise<boolean>;
 }

@@ -7,7 +7,7 @@ interface ListRevision {
 
 /**
  * Revisions of each user's list of secrets: a list with the same revision has the same content, apart from deadlines and expiries
- * that pass. A revision is never reused. `withListRevisions` keeps them up to date within a transaction.
+ * that pass. A revision is never reused. Only accounts and teams have revisions, not every address that a secret was shared with. `withListRevisions` keeps them up to date within a transaction.
  */
 export interface ListRevisionTable {
   of(email: string): Promise<ListRevision>;
@@ -20,6 +20,10 @@ export interface ListRevisionTable {
   touchUsersOfSecret(secretId: string): Promise<void>;
   /** Gives a new revision to every user with access to a secret that is granted to this team. */
   touchUsersOfTeamSecrets(groupId: string): Promise<void>;
-  /** Gives a new revision to every user with access to a secret whose deadline has passed. */
-  touchUsersOfDueSecrets(now: number): Promise<void>;
+  /** Removes the revision of a team. */
+  removeTeam(groupId: string): Promise<void>;
+  /** Gives a new revision to every user with access to a secret that this user owns. */
+  touchUsersOfOwner(email: string): Promise<void>;
+  /** Gives a new revision to every user with access to a secret that is granted to this user directly. */
+  touchUsersOfGrantee(email: string): Promise<void>;
 }

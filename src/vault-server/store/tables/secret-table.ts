@@ -21,8 +21,9 @@ export interface SecretTable {
   /** Updates the next version and the deadline. */
   update(secret: Secret): Promise<void>;
   insertVersion(secretId: string, version: SecretVersion, value: Envelope): Promise<void>;
-  /** Returns all versions in ascending order. */
-  versions(secretId: string): Promise<SecretVersion[]>;
+  /** Returns at most `atMost` versions after a number, in ascending order. */
+  versions(secretId: string, after: number, atMost: number): Promise<SecretVersion[]>;
+  countVersions(secretId: string): Promise<number>;
   version(secretId: string, version: number): Promise<SecretVersion | undefined>;
   latest(secretId: string): Promise<SecretVersion | undefined>;
   /** Updates the metadata and its time of change. */
@@ -31,6 +32,12 @@ export interface SecretTable {
   value(secretId: string, version: number): Promise<Envelope | undefined>;
   /** Removes a secret with its versions and grants. */
   remove(secretId: string): Promise<void>;
-  /** Removes the secrets whose deadline has passed, with their versions and grants; returns their number. */
-  removeDue(now: number): Promise<number>;
+  /** Removes all secrets of one owner with their versions and grants. */
+  removeOf(owner: string): Promise<void>;
+  /** Removes at most `atMost` versions of a secret, so that a long removal can be split; returns their number. */
+  removeVersions(secretId: string, atMost: number): Promise<number>;
+  /** Returns the ids of at most `atMost` secrets whose deadline has passed. */
+  due(now: number, atMost: number): Promise<string[]>;
+  /** Returns the id of a secret of this name whose deadline has passed. */
+  dueNamed(owner: string, name: string, now: number): Promise<string | undefined>;
 }

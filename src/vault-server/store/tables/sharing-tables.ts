@@ -6,20 +6,38 @@ export interface GrantTable {
   grant(secretId: string, grantees: readonly Grantee[], permission: Permission): Promise<void>;
   /** Returns the number of these grants that there were. */
   revoke(secretId: string, grantees: readonly Grantee[]): Promise<number>;
-  /** Returns grants to users, then grants to teams, each in code point order. */
-  grantees(secretId: string): Promise<Grant[]>;
+  /** Returns grants to users, then grants to teams, each in code point order: all, or at most `atMost` after one. */
+  grantees(secretId: string, after?: Grantee, atMost?: number): Promise<Grant[]>;
   /** Removes one user's access: deletes a direct grant and hides grants to their teams from this user only. */
   dismissShare(secretId: string, email: string): Promise<void>;
+  /** Reports whether a secret is granted to this address, or it is a member of a team. */
+  isInvited(email: string): Promise<boolean>;
+  /** Removes all direct grants to one user, and what the user has dismissed. */
+  removeOf(email: string): Promise<void>;
+}
+
+/** A member of a team. */
+export interface Membership {
+  readonly groupId: string;
+  readonly creator: string;
+  readonly member: string;
 }
 
 export interface TeamTable {
   find(groupId: string): Promise<Team | undefined>;
   /** Returns false, and changes nothing, when the name is taken. */
   insert(team: Team): Promise<boolean>;
+  /** Returns the number of teams that a user created. */
+  countOf(creator: string): Promise<number>;
   addMembers(groupId: string, emails: readonly string[]): Promise<void>;
   removeMembers(groupId: string, emails: readonly string[]): Promise<void>;
-  /** Returns the teams a user is a member of, by name in code point order. */
-  list(email: string): Promise<Team[]>;
+  /**
+   * Returns at most `atMost` members of the teams that a user is a member of, by team, then email, in code point order, starting after
+   * one.
+   */
+  list(email: string, after: Membership | undefined, atMost: number): Promise<Membership[]>;
   /** Removes a team with its grants. */
   remove(groupId: string): Promise<void>;
+  /** Returns the names of the teams that a user created. */
+  createdBy(email: string): Promise<string[]>;
 }

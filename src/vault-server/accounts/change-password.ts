@@ -1,0 +1,40 @@
+import type { VaultContext } from "../context.ts";
+import { clientNetwork } from "../../lib/client-network.ts";
+import { logIn, requireSamePassword } from "./login.ts";
+import { requireGoodPassword } from "./password-rules.ts";
+import { replacePassword } from "./replace-password.ts";
+import { openSession, type LiveSession } from "./sessions.ts";
+
+export interface PasswordChange {
+  readonly email: string;
+  /** The current one. */
+  readonly password: string;
+  readonly newPassword: string;
+  /** IP address of the request. */
+  readonly client: string;
+}
+
+/**
+ * Replaces the password of a user who knows the current one, ends all sessions and tokens, and starts a session.
+ * @param begin called before the effect
+ * @throws ServiceError `invalid_credentials`, `rate_limited`; `invalid_request` for a common password
+ */
+export async function changePassword(
+  context: VaultContext,
+  { email, password, newPassword, client }: PasswordChange,
+  begin: () => Promise<void>,
+): Promise<LiveSession> {
+  const { store, clock, hashing, passwords, mailer } = context;
+  const user = await logIn(context, email, password, client);
+  await requireGoodPassword(newPassword, email, "new_password");
+  await begin();
+  const party = { account: `proven:${email}`, network: clientNetwork(client) };
+  const passwordHash = await hashing.run(party, () => passwords.hash(newPassword));
+  const session = await store.write(async (transaction) => {
+    await requireSamePassword(transaction, user);
+    await replacePassword(transaction, { email, passwordHash }, clock.now());
+    return openSession(transaction, email, clock.now());
+  });
+  mailer.wake();
+  return session;
+}

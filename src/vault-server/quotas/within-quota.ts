@@ -1,0 +1,31 @@
+import type { VaultContext } from "../context.ts";
+import { errors } from "../errors.ts";
+import type { Transaction } from "../store/store.ts";
+
+const COUNTED = ["secrets", "versions", "bytes"] as const;
+
+/**
+ * Runs a change of the data that an account owns. An amount may be over its quota, which may have been lowered, but not grow then.
+ * The amounts are read in the same transaction, so that concurrent requests cannot exceed a quota together.
+ * @throws ServiceError `quota_exceeded`
+ */
+export async function withinQuota<T>(
+  { limits: { quotas } }: Pick<VaultContext, "limits">,
+  { usage }: Transaction,
+  owner: string,
+  change: () => Promise<T>,
+): Promise<T> {
+  const before = await usage.of(owner);
+  const result = await change();
+  const after = await usage.of(owner);
+  for (const name of COUNTED) {
+    if (after[name] > quotas[name] && after[name] > before[name]) throw errors.quotaExceeded(name, quotas[name]);
+  }
+  return result;
+}
+
+/** Requires that the account may store more bytes, those of its uploads in progress included. @throws ServiceError `quota_exceeded` */
+export async function requireFreeBytes({ store, limits: { quotas } }: VaultContext, owner: string): Promise<void> {
+  const bytes = await store.read(async ({ usage, files }) => (await usage.of(owner)).bytes + (await files.stagedBytes(owner)));
+  if (bytes > quotas.bytes) throw errors.quotaExceeded("bytes", quotas.bytes);
+}

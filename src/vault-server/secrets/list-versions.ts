@@ -1,0 +1,48 @@
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { SecretRecord } from "../../protocol/responses.ts";
+import type { Caller } from "../accounts/authenticate.ts";
+import { requireRead } from "../access/permission.ts";
+import type { VaultContext } from "../context.ts";
+import { sendList } from "../http/etag.ts";
+import { jsonList } from "../../lib/json-list.ts";
+import { findSecret, type SecretAddress } from "./find-secret.ts";
+import { secretRecord } from "./secret-record.ts";
+
+/** Versions read in one transaction: each has up to 64 KiB of metadata. */
+const PAGE_SIZE = 16;
+
+/** Yields all versions up to `upTo` in ascending order. @throws ServiceError of `findSecret`; `forbidden` without R */
+async function* versionPages(
+  { store }: VaultContext,
+  caller: Caller,
+  address: SecretAddress,
+  { upTo, now }: { readonly upTo: number; readonly now: number },
+): AsyncGenerator<SecretRecord[], void> {
+  for (let after = 0; after < upTo;) {
+    const from = after;
+    const page = await store.read(async (transaction) => {
+      // Each time, because access may end meanwhile.
+      const found = await findSecret(transaction, caller, address, now);
+      requireRead(found);
+      const versions = await transaction.secrets.versions(found.secret.id, from, PAGE_SIZE);
+      return versions.filter(({ version }) => version <= upTo).map((version) => secretRecord(found, version, now));
+    });
+    yield page;
+    after = page.length < PAGE_SIZE ? upTo : (page.at(-1)?.key_version ?? upTo);
+  }
+}
+
+/** Responds with all versions in ascending order. @throws ServiceError of `findSecret`; `forbidden` without R */
+export async function respondWithVersions(
+  context: VaultContext,
+  caller: Caller,
+  address: SecretAddress,
+  { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+): Promise<FastifyReply> {
+  const now = context.clock.now();
+  const { latest } = await context.store.read((transaction) => findSecret(transaction, caller, address, now));
+  const until = { upTo: latest.version, now };
+  return sendList(request, reply, () =>
+    jsonList({ key_name: address.name }, "versions", versionPages(context, caller, address, until)),
+  );
+}

@@ -1,0 +1,33 @@
+import { requireUnlimited } from "../access/permission.ts";
+import type { Caller } from "../accounts/authenticate.ts";
+import type { VaultContext } from "../context.ts";
+import { errors } from "../errors.ts";
+
+/** Returns the senders that the caller has blocked, in code point order. @throws ServiceError `out_of_scope` */
+export async function listBlocked({ store }: VaultContext, caller: Caller): Promise<string[]> {
+  requireUnlimited(caller.scope);
+  return store.read(({ blockedSenders }) => blockedSenders.list(caller.email));
+}
+
+/**
+ * Hides what these users share with the caller. Their grants stay, so that they cannot notice it and unblocking undoes it. Returns all blocked
+ * senders.
+ * @throws ServiceError `out_of_scope`; `invalid_request` for the caller
+ */
+export async function blockSenders({ store }: VaultContext, caller: Caller, senders: readonly string[]): Promise<string[]> {
+  requireUnlimited(caller.scope);
+  if (senders.includes(caller.email)) throw errors.invalidRequest("usr_id_from", "must not be the caller");
+  return store.write(async ({ blockedSenders }) => {
+    await blockedSenders.block(caller.email, senders);
+    return blockedSenders.list(caller.email);
+  });
+}
+
+/** Shows what these users share again; senders that are not blocked are ignored. @throws ServiceError `out_of_scope` */
+export async function unblockSenders({ store }: VaultContext, caller: Caller, senders: readonly string[]): Promise<string[]> {
+  requireUnlimited(caller.scope);
+  return store.write(async ({ blockedSenders }) => {
+    await blockedSenders.unblock(caller.email, senders);
+    return blockedSenders.list(caller.email);
+  });
+}
