@@ -1,14 +1,12 @@
 import { ConnectionController } from "./controllers/connection/connection-controller.ts";
 import { ConnectionReconciler, type ConnectionFactory } from "./controllers/connection/connection-reconciler.ts";
-import { type ConnectionListener, ConnectionRegistry } from "./controllers/connection/connection-registry.ts";
-import { recordCircuitEvent } from "./controllers/connection/record-circuit-event.ts";
+import { ConnectionRegistry } from "./controllers/connection/connection-registry.ts";
 import { fileSource } from "./controllers/sync/file-source.ts";
 import { secretSource } from "./controllers/sync/secret-source.ts";
 import { ForcedSyncs } from "./controllers/sync/forced-syncs.ts";
-import { forgetTarget, readTargets, type WatchedTargets } from "./controllers/sync/read-targets.ts";
-import { type SyncedKind, SyncReconciler } from "./controllers/sync/sync-reconciler.ts";
-import { SyncController, type SyncObserver } from "./controllers/sync/sync-controller.ts";
-import type { SyncKind } from "./controllers/sync/sync-key.ts";
+import { Propagations } from "./controllers/sync/propagations.ts";
+import { SyncReconciler } from "./controllers/sync/sync-reconciler.ts";
+import { SyncController } from "./controllers/sync/sync-controller.ts";
 import { TargetRecords } from "./controllers/sync/target-records.ts";
 import { TargetWriter } from "./controllers/sync/target-writer.ts";
 import type { Clock, Timer } from "../lib/clock.ts";
@@ -20,7 +18,8 @@ import type { KubeApi } from "./kube/client/kube-api.ts";
 import type { KubeObject } from "./kube/resource.ts";
 import type { Watched } from "./kube/cache/filtered-view.ts";
 import type { StoreChange } from "./kube/cache/object-store.ts";
-import type { ReconcileResult } from "./runtime/controller.ts";
+import type { ControllerObserver } from "./runtime/controller.ts";
+import type { QueueLimits } from "./runtime/queue-limits.ts";
 import type { WorkQueue } from "./runtime/work-queue.ts";
 import type { TargetMetadata } from "./sync/target.ts";
 import type { References } from "./vault-client/connection.ts";
@@ -39,6 +38,12 @@ export interface WatchedObjects {
   readonly credentials: Watched<string | undefined>;
 }
 
+/** Observes the reconciliations and what they achieve; implemented by the metrics. Must not throw. */
+export interface SyncObserver extends ControllerObserver {
+  /** Called when a target was written because of a change in the vault, with the time since the list that showed the change. */
+  changePropagated(durationMs: number): void;
+}
+
 export interface ControllersOptions {
   readonly api: KubeApi;
   readonly reflectors: WatchedObjects;
@@ -47,7 +52,10 @@ export interface ControllersOptions {
   readonly contentKey: Redacted<Uint8Array>;
   /** Types of target Secrets in addition to the default ones. */
   readonly allowedSecretTypes: readonly string[];
+  /** Maximum number of resources, and of connections, that are reconciled simultaneously. */
   readonly concurrency: number;
+  /** Limits of each controller that all shards of the process share. */
+  readonly limits: Readonly<Record<"sync" | "connections", QueueLimits>>;
   /** Interval in milliseconds in which every resource is reconciled once; 0 turns it off. */
   readonly resyncMs: number;
   readonly observer: SyncObserver;
@@ -65,8 +73,6 @@ export class Controllers implements AsyncDisposable {
   readonly #sync: SyncController;
   readonly #connectionReconciler: ConnectionReconciler;
   readonly #connection: ConnectionController;
-  readonly #kinds: Readonly<Record<SyncKind, SyncedKind>>;
-  readonly #watchedTargets: WatchedTargets;
   /** Connections whose references changed, until these are passed on. */
   readonly #pendingReferences = new Map<string, Timer>();
 
@@ -77,36 +83,22 @@ export class Controllers implements AsyncDisposable {
       const object = reflectors.connections.store.get(key);
       return object !== undefined && object.metadata.deletionTimestamp === undefined;
     };
-    const listener: ConnectionListener = {
-      onSnapshotChange: (key, change, listedAt) => this.#sync.onSnapshotChange(key, change, listedAt),
-      onConnectionStateChange: (key) => this.#sync.onConnectionStateChange(key),
-      onConnectionStatusChange: (key) => this.#connection.statusChanged(key),
-      onCircuitChange: (key, open) => {
-        const object = reflectors.connections.store.get(key);
-        if (object !== undefined) recordCircuitEvent(options.events, object, open);
-      },
-    };
-    this.connections = new ConnectionRegistry({ clock, exists, listener, factsOf: (key) => this.#sync.removalFactsOf(key) });
-    this.#kinds = {
+    const [users, reporter] = [() => this.#sync, () => this.#connection];
+    this.connections = new ConnectionRegistry({ clock, exists, users, reporter });
+    const kinds = {
       VaultSecret: { source: secretSource(options.allowedSecretTypes), resources: reflectors.secrets.store },
       VaultFile: { source: fileSource, resources: reflectors.files.store },
     };
-    const kinds = this.#kinds;
-    const stores = { Secret: reflectors.targetSecrets.store, ConfigMap: reflectors.targetConfigMaps.store };
-    const targets = new TargetRecords({ stores, clock, onUnseen: (key) => this.#sync.targetUnseen(key) });
+    const watched = { Secret: reflectors.targetSecrets, ConfigMap: reflectors.targetConfigMaps };
+    const targets = new TargetRecords({ watched, clock, onUnseen: (key) => this.#sync.targetUnseen(key) });
     const writer = new TargetWriter({ api, targets, contentKey, clock });
-    const onTargetWritten = (key: string): void => this.#sync.targetWritten(key);
+    const propagations = new Propagations(clock, (ms) => options.observer.changePropagated(ms));
     const forced = new ForcedSyncs(clock, (key) => this.#sync.forcedListEnded(key));
-    const parts = { kinds, connections: this.connections, targets, writer, forced, onTargetWritten };
+    const parts = { kinds, connections: this.connections, targets, writer, forced, propagations };
     const reconciler = new SyncReconciler({ ...options, ...parts });
     const onReferencesChange = (connection: string): void => this.#onReferencesChange(connection);
-    this.#watchedTargets = { Secret: reflectors.targetSecrets, ConfigMap: reflectors.targetConfigMaps };
-    const reconcile = async (key: string, signal: AbortSignal): Promise<ReconcileResult> => {
-      await readTargets(key, kinds, this.#watchedTargets, signal);
-      return reconciler.reconcile(key, signal);
-    };
-    const forget = (key: string): void => reconciler.forget(key);
-    this.#sync = new SyncController({ ...options, kinds, reconciler: { reconcile, forget }, targets, onReferencesChange });
+    const { sync, connections } = options.limits;
+    this.#sync = new SyncController({ ...options, limits: sync, kinds, reconciler, targets, propagations, onReferencesChange });
     this.#connectionReconciler = new ConnectionReconciler({
       ...options,
       resources: reflectors.connections.store,
@@ -116,6 +108,7 @@ export class Controllers implements AsyncDisposable {
     });
     this.#connection = new ConnectionController({
       ...options,
+      limits: connections,
       resources: reflectors.connections.store,
       reconciler: this.#connectionReconciler,
     });
@@ -126,8 +119,8 @@ export class Controllers implements AsyncDisposable {
     const { connections, secrets, files, targetSecrets, targetConfigMaps, credentials } = this.#options.reflectors;
     const stack = new DisposableStack();
     stack.use(replayAndSubscribe(connections, (change) => this.#connection.resourceChanged(change)));
-    stack.use(replayAndSubscribe(secrets, (change) => this.#resourceChanged("VaultSecret", change)));
-    stack.use(replayAndSubscribe(files, (change) => this.#resourceChanged("VaultFile", change)));
+    stack.use(replayAndSubscribe(secrets, (change) => this.#sync.resourceChanged("VaultSecret", change)));
+    stack.use(replayAndSubscribe(files, (change) => this.#sync.resourceChanged("VaultFile", change)));
     stack.use(targetSecrets.onChange((change) => this.#sync.targetChanged("Secret", change)));
     stack.use(targetConfigMaps.onChange((change) => this.#sync.targetChanged("ConfigMap", change)));
     stack.use(credentials.onChange(({ key }) => this.#connectionReconciler.credentialsChanged(key)));
@@ -149,11 +142,6 @@ export class Controllers implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     for (const timer of this.#pendingReferences.values()) timer[Symbol.dispose]();
     return this.connections[Symbol.asyncDispose]();
-  }
-
-  #resourceChanged(kind: SyncKind, change: StoreChange<KubeObject>): void {
-    this.#sync.resourceChanged(kind, change);
-    if (change.type === "deleted") forgetTarget(this.#kinds[kind].source, change.before, this.#watchedTargets);
   }
 
   /** Requeues what failed while the API server was unavailable. */

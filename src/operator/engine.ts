@@ -5,7 +5,7 @@ import type { MetricsRegistry } from "../telemetry/metrics-registry.ts";
 import { type OperatorMetrics, operatorMetrics } from "../telemetry/operator-metrics.ts";
 import type { OperatorConfig } from "./config.ts";
 import { contentKey } from "./content-key.ts";
-import { Controllers } from "./controllers.ts";
+import { Controllers, type ControllersOptions } from "./controllers.ts";
 import type { ConnectionCallbacks } from "./controllers/connection/connection-registry.ts";
 import type { ConnectionFactory } from "./controllers/connection/connection-reconciler.ts";
 import type { FencedKubeApi, KubeApi, WriteFence } from "./kube/client/kube-api.ts";
@@ -14,6 +14,7 @@ import { ALL_NAMESPACES } from "./kube/resource.ts";
 import { syncObserver, vaultObserver } from "./observers.ts";
 import { createReflectors, type Reflectors } from "./reflectors.ts";
 import { operatorSamples } from "./samples.ts";
+import { QueueLimits } from "./runtime/queue-limits.ts";
 import { runShards } from "./shards/run-shards.ts";
 import { viewOfShard } from "./shards/view-of-shard.ts";
 import { LoginGate } from "./vault-client/auth/login-gate.ts";
@@ -55,7 +56,8 @@ export async function runEngine(options: EngineOptions, signal: AbortSignal): Pr
   const { config, api, clock, random, logger } = options;
   const namespaces = config.namespaces ?? [ALL_NAMESPACES];
   const watchSecrets = config.targetWatch === "on";
-  const reflectors = createReflectors({ api, namespaces, watchSecrets, clock, random, logger });
+  const relistMs = config.resync;
+  const reflectors = createReflectors({ api, namespaces, watchSecrets, relistMs, clock, random, logger });
   const running = new Set<Controllers>();
   const openCircuitBreakers = new Set<string>();
   const metrics = operatorMetrics(options.metrics, () => operatorSamples({ reflectors, running, openCircuitBreakers }));
@@ -63,8 +65,10 @@ export async function runEngine(options: EngineOptions, signal: AbortSignal): Pr
   for (const reflector of Object.values(reflectors)) background.run((ended) => reflector.run(ended));
   if (!(await waitForInitialLists(reflectors, options, signal))) return;
   options.onReady();
+  const limitsOf = (): QueueLimits => new QueueLimits(clock, config.concurrency);
   const engine = {
     ...options,
+    limits: { sync: limitsOf(), connections: limitsOf() },
     reflectors,
     running,
     metrics,
@@ -81,6 +85,7 @@ interface Engine extends Omit<EngineOptions, "metrics"> {
   readonly reflectors: Reflectors;
   readonly connectionFactory: ConnectionFactory;
   readonly metrics: OperatorMetrics;
+  readonly limits: ControllersOptions["limits"];
   /** The controllers of each shard that this replica works on. */
   readonly running: Set<Controllers>;
 }
@@ -105,12 +110,13 @@ async function runShard(engine: Engine, shard: number, fence: WriteFence | undef
       observer: syncObserver(metrics),
       signal,
     });
+    using started = new DisposableStack();
     running.add(controllers);
+    started.defer(() => running.delete(controllers));
     metrics.leader.set(1);
-    using _ = controllers.subscribe();
+    started.use(controllers.subscribe());
     logger.info({ shard, count: config.concurrency }, "starting workers");
     await controllers.run(signal);
-    running.delete(controllers);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {

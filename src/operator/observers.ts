@@ -1,5 +1,5 @@
 import type { OperatorMetrics } from "../telemetry/operator-metrics.ts";
-import type { SyncObserver } from "./controllers/sync/sync-controller.ts";
+import type { SyncObserver } from "./controllers.ts";
 import type { VaultObserver } from "./vault-client/observer.ts";
 
 /** Returns an observer that counts and times reconciliations, and times changes from the vault to the target. */

@@ -16,6 +16,8 @@ export interface ReflectorsOptions {
   readonly namespaces: readonly string[];
   /** Without it Secrets are neither listed nor watched: targets are read one by one, and no change of credentials is seen. */
   readonly watchSecrets: boolean;
+  /** Time in milliseconds after which every collection is listed again; 0 turns it off. */
+  readonly relistMs: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

@@ -17,7 +17,7 @@
  * | Timeout | no response in time; a write may have happened | retry later |
  * | Unavailable | no connection, a reset, or a 5xx; a write may have happened | retry later |
  * | NotServed | the API server does not serve the resource (not a proxy's page): its CRD is not installed | install it |
- * | NotLeader | the write was not sent, because this process does not hold the lease | none |
+ * | NotLeader | the write was not sent, because this process did not renew the lease in time | retry: it ends, or renews the lease |
  * | Unexpected | anything else: an unreadable response, a redirect, a proxy's page | investigate |
  */
 export type KubeErrorKind =

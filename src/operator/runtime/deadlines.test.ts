@@ -1,10 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
+import { promiseJobs, VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
 import { Deadlines } from "./deadlines.ts";
 
 function scene() {
-  const clock = new VirtualClock(0, 1);
+  const clock = new VirtualClock(0, promiseJobs);
   const due: [string, number][] = [];
   const deadlines = new Deadlines(clock, (key) => void due.push([key, clock.monotonic()]));
   return { clock, due, deadlines };
@@ -63,7 +63,7 @@ test("after clear no key is due, and a new deadline works", async () => {
 });
 
 test("a deadline set while another is due is not lost, and one in the past is due immediately", async () => {
-  const clock = new VirtualClock(0, 1);
+  const clock = new VirtualClock(0, promiseJobs);
   const due: [string, number][] = [];
   const deadlines = new Deadlines(clock, (key) => {
     due.push([key, clock.monotonic()]);

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
+import { promiseJobs, VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
 import { resync } from "./resync.ts";
 
 /** Runs a resync of these keys, and records what it requeues when. */
 function scene(everyMs: number, keys: string[]) {
-  const clock = new VirtualClock(0, 1);
+  const clock = new VirtualClock(0, promiseJobs);
   const requeued: [string, number][] = [];
   const stop = new AbortController();
   const requeue = (key: string): void => void requeued.push([key, clock.monotonic()]);

@@ -1,12 +1,13 @@
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
+import { promiseJobs, VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
+import { QueueLimits } from "./queue-limits.ts";
 import { RetryGate } from "./retry-gate.ts";
 
 /** A gate and the keys that passed, with the time in milliseconds. */
 function scene() {
-  const clock = new VirtualClock(0, 1);
+  const clock = new VirtualClock(0, promiseJobs);
   const passed: [string, number][] = [];
-  const gate = new RetryGate(clock, (key) => void passed.push([key, clock.monotonic()]));
+  const gate = new RetryGate(clock, new QueueLimits(clock).retries, (key) => void passed.push([key, clock.monotonic()]));
   const addMany = (group: string, count: number): void => {
     for (let n = 0; n < count; n += 1) gate.add(group, `${group}${n}`);
   };

@@ -1,26 +1,24 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
+import type { TokenBucket } from "../../lib/token-bucket.ts";
 import { Turns } from "./turns.ts";
 
-/** Retries per second, over all keys. */
-const RATE = 10;
-/** Retries that pass together after a quiet time. */
-const BURST = 100;
-
-/** Limits the retries of all keys together: a token bucket in front of the queue, in which groups take turns. */
+/** Limits the retries of all keys together: they wait in front of the queue for tokens, and groups take turns. */
 export class RetryGate {
   readonly #clock: Clock;
+  readonly #bucket: TokenBucket;
   readonly #onPass: (key: string) => void;
   readonly #groups = new Map<string, string>();
   readonly #turns = new Turns();
-  #tokens = BURST;
-  #countedAt: number;
   #timer: Timer | undefined;
 
-  /** @param onPass called with each key that passes */
-  constructor(clock: Clock, onPass: (key: string) => void) {
+  /**
+   * @param bucket may be shared with other gates
+   * @param onPass called with each key that passes
+   */
+  constructor(clock: Clock, bucket: TokenBucket, onPass: (key: string) => void) {
     this.#clock = clock;
+    this.#bucket = bucket;
     this.#onPass = onPass;
-    this.#countedAt = clock.monotonic();
   }
 
   /** Number of keys in front of the gate. */
@@ -52,18 +50,16 @@ export class RetryGate {
 
   #open(): void {
     this.#timer = undefined;
-    const now = this.#clock.monotonic();
-    this.#tokens = Math.min(BURST, this.#tokens + ((now - this.#countedAt) / 1_000) * RATE);
-    this.#countedAt = now;
-    // The sum of fractions may be slightly less than the token it stands for.
-    while (this.#tokens > 1 - 1e-6) {
+    while (this.size > 0) {
+      if (!this.#bucket.take()) {
+        this.#timer = this.#clock.timer(this.#bucket.nextInMs, () => this.#open());
+        return;
+      }
       const key = this.#turns.take(() => false);
       if (key === undefined) return;
-      this.#tokens -= 1;
       this.#groups.delete(key);
       this.#onPass(key);
     }
-    if (this.size > 0) this.#timer = this.#clock.timer(((1 - this.#tokens) / RATE) * 1_000, () => this.#open());
   }
 
   #stop(): void {

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
+import { promiseJobs, VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
 import { WorkQueue } from "./work-queue.ts";
 
 function scene() {
-  const clock = new VirtualClock(0, 1);
+  const clock = new VirtualClock(0, promiseJobs);
   const options = { clock, random: () => 1, turnOf: () => "", capOf: (key: string) => key[0], maxInFlight: 2 };
   const queue = new WorkQueue(options);
   /** Takes all ready keys, marking each as done. */

@@ -3,6 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
 import { Deadlines } from "./deadlines.ts";
 import { moreUrgent, type Priority, ReadyKeys, type ReadyKey } from "./ready-keys.ts";
+import { QueueLimits } from "./queue-limits.ts";
 import { RetryGate } from "./retry-gate.ts";
 
 export interface WorkQueueOptions {
@@ -14,6 +15,8 @@ export interface WorkQueueOptions {
   readonly capOf?: (key: string) => string | undefined;
   /** No limit by default. */
   readonly maxInFlight?: number;
+  /** Shared with the queues of other shards; by default the queue has limits of its own. */
+  readonly limits?: QueueLimits | undefined;
 }
 
 /** Cause of a failure, whose end can end the backoff of the key early. */
@@ -37,6 +40,7 @@ const FORGIVEN_EVERY_MS = 5;
  */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
+  readonly #limits: QueueLimits;
   readonly #ready = new ReadyKeys();
   /** Keys being processed. */
   readonly #processing = new Map<string, ReadyKey>();
@@ -57,10 +61,11 @@ export class WorkQueue {
 
   constructor(options: WorkQueueOptions) {
     this.#options = options;
-    const { clock, turnOf } = options;
+    const { clock, turnOf, limits = new QueueLimits(clock) } = options;
+    this.#limits = limits;
     this.#deadlines = new Deadlines(clock, (key) => this.#whenDue(key, this.#later));
     this.#backoffs = new Deadlines(clock, (key) => this.#gate.add(turnOf(key), key));
-    this.#gate = new RetryGate(clock, (key) => this.#whenDue(key, this.#retries));
+    this.#gate = new RetryGate(clock, limits.retries, (key) => this.#whenDue(key, this.#retries));
   }
 
   /** Number of keys that are ready. */
@@ -102,7 +107,7 @@ export class WorkQueue {
 
   /**
    * Adds a key that failed after its backoff, and not before `atLeastMs`. The backoff is 1 s after the first failure, doubles with
-   * each further one up to 60 s, and is shortened by a random part of up to a half. All keys together are retried at most 10 times
+   * each further one up to 60 s, and is shortened by a random part of up to a half. All keys of the limits together are retried at most 10 times
    * per second, after a burst of 100. A key being processed keeps its priority. `forget` resets the backoff.
    */
   retry(key: string, cause: RetryCause, atLeastMs = 0): void {
@@ -155,6 +160,7 @@ export class WorkQueue {
     const dirty = this.#dirty.get(key);
     this.#dirty.delete(key);
     if (dirty) this.add(key, dirty);
+    this.#limits.done();
     this.#deliver();
   }
 
@@ -184,18 +190,20 @@ export class WorkQueue {
     this.#gate.remove(key);
   }
 
-  #deliver(): void {
+  readonly #deliver = (): void => {
     while (this.#takers.length > 0) {
       const key = this.#closed ? undefined : this.#next();
       if (key === undefined && !this.#closed) return;
       this.#takers.shift()?.(key);
     }
-  }
+  };
 
   #next(): string | undefined {
     const { maxInFlight = Infinity } = this.#options;
+    if (this.depth === 0 || !this.#limits.isFree(this.#deliver)) return undefined;
     const next = this.#ready.take((cap) => cap !== "" && (this.#inFlight.get(cap) ?? 0) >= maxInFlight);
     if (next === undefined) return undefined;
+    this.#limits.taken();
     this.#processing.set(next.key, next);
     this.#inFlight.set(next.cap, (this.#inFlight.get(next.cap) ?? 0) + 1);
     // The attempt that starts now is the retry.

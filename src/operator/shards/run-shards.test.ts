@@ -114,6 +114,22 @@ test("with one shard, one replica works and another succeeds it immediately afte
   expect(scene.server.find(LEASES, { namespace: "sys", name: "vaultsync" })?.["spec"]).toMatchObject({ holderIdentity: "b" });
 });
 
+test("the replica that holds the only shard lists the Leases once per minute", async () => {
+  const scene = new Scene();
+  let lists = 0;
+  scene.server.authorize = ({ verb }) => {
+    if (verb === "list") lists += 1;
+    return true;
+  };
+  scene.start("a", 1);
+  await scene.wait(3_000);
+  expect(scene.counts).toEqual([1]);
+  lists = 0;
+  await scene.wait(600_000, 5_000);
+  expect(lists).toBeGreaterThanOrEqual(8);
+  expect(lists).toBeLessThanOrEqual(14);
+});
+
 test("replicas share the shards evenly, and a new one has its share within 40 s", async () => {
   const scene = new Scene();
   for (const name of ["a", "b"]) scene.start(name, 5);

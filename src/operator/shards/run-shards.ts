@@ -31,6 +31,8 @@ export interface ShardsOptions {
 }
 
 const LEASE_NAME = "vaultsync";
+/** Time in milliseconds between two lists of a replica that holds the only shard. They show no more than Leases to delete. */
+const HOLDER_LIST_MS = 60_000;
 
 /** Returns the name of the Lease of one shard. Its holder is the only process that writes for the connections of the shard. */
 function shardLeaseName(shard: number, shards: number): string {
@@ -91,7 +93,8 @@ class ShardCoordinator implements AsyncDisposable {
         signal.throwIfAborted();
         logLeaseFailure(this.#shardLease(0), error);
       });
-      await clock.sleep(jitter(random, retryMs * 0.75, 0.25), signal);
+      const pauseMs = shards === 1 && this.#held.size === 1 ? HOLDER_LIST_MS : retryMs * 0.75;
+      await clock.sleep(jitter(random, pauseMs, 0.25), signal);
     }
   }
 
@@ -184,7 +187,7 @@ class ShardCoordinator implements AsyncDisposable {
   async #deleteLease(name: string, resourceVersion?: string): Promise<void> {
     const { api, namespace, clock } = this.#options;
     using deadline = new Deadline(clock, this.#timing.retryMs, new AbortController().signal);
-    await api.delete(LEASES, { namespace, name, resourceVersion }, {}, deadline.signal).catch((error: unknown) => {
+    await api.delete(LEASES, { namespace, name, resourceVersion }, deadline.signal).catch((error: unknown) => {
       // The Lease expires by itself, and a later replica deletes it.
       if (!isKubeError(error) && !deadline.expired) throw error;
     });

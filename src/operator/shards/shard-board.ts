@@ -31,16 +31,16 @@ export class ShardBoard {
     const { name } = lease.metadata;
     const record = readLease(lease);
     this.#records.set(name, record);
-    this.#idleMs(record);
+    this.#observer(record).idleMs(record);
   }
 
   record(name: string): LeaseRecord | undefined {
     return this.#records.get(name);
   }
 
-  /** Reports whether another process may take the Lease: it has no holder, or one that does not renew it. */
+  /** Reports whether another process may take the Lease. */
   isFree(record: LeaseRecord): boolean {
-    return record.holder === "" || this.#idleMs(record) >= record.durationMs;
+    return this.#observer(record).isFree(record);
   }
 
   /** Returns the identities of the replicas that divide the connections into this number of shards and renew their Lease. */
@@ -57,18 +57,17 @@ export class ShardBoard {
   /** Returns the Leases of replicas that ended without deleting them. */
   get abandoned(): readonly KubeObject[] {
     const replicas = [...this.#records.values()].filter((record) => kindOf(record) === "replica");
-    return replicas.filter((record) => this.#idleMs(record) >= FORGET_REPLICA_MS).map(({ object }) => object);
+    return replicas.filter((record) => this.#observer(record).idleMs(record) >= FORGET_REPLICA_MS).map(({ object }) => object);
   }
 
   #live(kind: "shard" | "replica"): LeaseRecord[] {
     return [...this.#records.values()].filter((record) => kindOf(record) === kind && !this.isFree(record));
   }
 
-  #idleMs(record: LeaseRecord): number {
-    const { name } = record.object.metadata;
-    const observer = this.#observers.get(name) ?? new LeaseObserver(this.#clock);
-    this.#observers.set(name, observer);
-    return observer.idleMs(record);
+  #observer({ object: { metadata } }: LeaseRecord): LeaseObserver {
+    const observer = this.#observers.get(metadata.name) ?? new LeaseObserver(this.#clock);
+    this.#observers.set(metadata.name, observer);
+    return observer;
   }
 }
 

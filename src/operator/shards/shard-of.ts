@@ -1,18 +1,23 @@
 import { createHash } from "node:crypto";
 
-/** Returns the weight of a shard for a connection: equally distributed, and the same in every process. */
-function weight(connection: string, shard: number): number {
-  return createHash("sha256").update(`${shard}\n${connection}`).digest().readUIntBE(0, 6);
+/** Returns the weight of a shard for a connection with this digest: equally distributed (the final mix of MurmurHash3). */
+function weight(digest: number, shard: number): number {
+  let mixed = digest ^ Math.imul(shard + 1, 0x9e3779b1);
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
 }
 
 /**
  * Returns the shard, from 0 to `shards` - 1, of a connection and of the resources that refer to it. Rendezvous hashing: if the
- * number of shards grows from n to n + 1, only one of n + 1 connections changes its shard.
+ * number of shards grows from n to n + 1, only one of n + 1 connections changes its shard. Every reconcile asks for it, so the
+ * connection is hashed once for all shards.
  */
 export function shardOf(connection: string, shards: number): number {
+  const digest = createHash("sha256").update(connection).digest().readUInt32BE();
   let [best, highest] = [0, -1];
   for (let shard = 0; shard < shards; shard += 1) {
-    const value = weight(connection, shard);
+    const value = weight(digest, shard);
     if (value > highest) [best, highest] = [shard, value];
   }
   return best;

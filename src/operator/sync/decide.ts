@@ -1,7 +1,7 @@
 import { ADOPT_ANNOTATION } from "../api/names.ts";
 import type { Candidate, Resolution } from "./resolve.ts";
 import { isMerged, type SyncItem, type SyncResource } from "./sync-resource.ts";
-import { ownerName, type SyncedKey, sourceId, type TargetState } from "./target.ts";
+import { ownerName, sameCreation, type SyncedKey, sourceId, type TargetState } from "./target.ts";
 import { notReady, type ReadyCondition, readyConditionOf } from "./ready-condition.ts";
 
 /** Maximum size of a Secret or ConfigMap, in bytes of its values. */
@@ -60,10 +60,8 @@ export const isDropped = (resolution: Resolution): boolean => "deletion" in reso
 /** Reports whether the synced bytes are of the desired entry and version, and not of a deleted entry of the same name. */
 function isCurrent({ version, source, createdAt }: SyncedKey, item: SyncItem, fetch: Fetch): boolean {
   const listed = fetch.candidate.createdAt?.get(fetch.version);
-  const sameCreation = createdAt === undefined || listed === undefined || createdAt === listed;
-  return (
-    version === fetch.version && source === sourceId(fetch.candidate.vault, item.source, fetch.candidate.owner) && sameCreation
-  );
+  const { vault, owner } = fetch.candidate;
+  return version === fetch.version && source === sourceId(vault, item.source, owner) && sameCreation(createdAt, listed);
 }
 
 function entryOf(resolution: Resolution, synced: ReadonlyMap<string, SyncedKey>): Entry | undefined {

@@ -5,6 +5,8 @@ import { readyConditionOf } from "./ready-condition.ts";
 
 const DEADLINE = Date.UTC(2026, 10, 20, 8, 30);
 
+const db = syncItem("db");
+
 function problem(state: Resolution["state"], name = "db"): Resolution {
   const item = syncItem(name);
   switch (state) {
@@ -65,6 +67,35 @@ test.each<[Resolution["state"], string, string]>([
   ["removed", "SourceRemoved", "db was removed by the vault at its delete_time (2026-11-20T08:30:00.000Z)"],
 ])("readyConditionOf reports %s as %s with a remedy", (state, reason, message) => {
   expect(readyConditionOf([problem("found", "api"), problem(state)])).toEqual({ ready: false, reason, message });
+});
+
+const held =
+  "its key is kept, because too many names disappeared together: see the condition RemovalsHeld of the VaultConnection";
+
+test.each<[Resolution, string]>([
+  [{ state: "missing", item: db, deletion: "due" }, "db is not in the vault's list; its key is removed (whenMissing: Delete)"],
+  [
+    { state: "missing", item: db, deletion: "awaited" },
+    "db is not in the vault's list; its key is removed when three lists over two refresh intervals have confirmed that (whenMissing: Delete)",
+  ],
+  [{ state: "missing", item: db, deletion: "held" }, `db is not in the vault's list; ${held}`],
+  [
+    { state: "removed", item: db, deleteAt: DEADLINE, deletion: "due" },
+    "db was removed by the vault at its delete_time (2026-11-20T08:30:00.000Z)",
+  ],
+  [
+    { state: "removed", item: db, deleteAt: DEADLINE, deletion: "held" },
+    `db was removed by the vault at its delete_time (2026-11-20T08:30:00.000Z); ${held}`,
+  ],
+])("readyConditionOf says what happens to the key of an entry that is gone: %#", (resolution, message) => {
+  expect(readyConditionOf([resolution]).message).toBe(message);
+});
+
+test("readyConditionOf separates the items that it names", () => {
+  const second: Resolution = { state: "missing", item: syncItem("api"), deletion: "due" };
+  expect(readyConditionOf([{ state: "missing", item: db, deletion: "due" }, second]).message).toBe(
+    "db is not in the vault's list; its key is removed (whenMissing: Delete); api is not in the vault's list; its key is removed (whenMissing: Delete)",
+  );
 });
 
 /** Returns the message about this number of missing entries. */

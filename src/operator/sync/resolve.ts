@@ -43,7 +43,7 @@ export interface Remembered {
   readonly servedOwner?: string | undefined;
   /** Time in milliseconds for which newer versions are not followed, because of `spec.refreshInterval`. */
   readonly refreshInMs?: number | undefined;
-  /** According to the last status, those bytes belong to an entry of the same name. */
+  /** According to the last status or their source, those bytes belong to an entry of the same name. */
   readonly sameName?: boolean | undefined;
   /** The `delete_time` of the source according to the last list of this very connection that contained it. */
   readonly deleteAt: number | undefined;

@@ -10,6 +10,10 @@ const state = (digest: string, version: number, changes: Partial<KeyState> = {})
   synced: { version, source: "s" },
   ...changes,
 });
+const at = (digest: string, createdAt: number | undefined): KeyState => ({
+  ...state(digest, 3),
+  synced: { version: 3, source: "s", createdAt },
+});
 const before = state("before", 3);
 const empty = state("empty", 4, { size: 0 });
 const accepting = (pair: string) => syncResource([item], { accepted: new Set([pair]) });
@@ -49,11 +53,20 @@ describe("reviewKey for the same version with other bytes", () => {
     expect(reviewKey(accepting("db@3"), item, restored, before)).toBeUndefined();
   });
 
-  test("accepts the same bytes, and other bytes of another version, source or creation", () => {
+  test("accepts the same bytes, and other bytes of another version or source", () => {
     expect(reviewKey(resource, item, before, before)).toBeUndefined();
     expect(reviewKey(resource, item, state("other", 4), before)).toBeUndefined();
     expect(reviewKey(resource, item, state("other", 3, { synced: { version: 3, source: "t" } }), before)).toBeUndefined();
-    const recreated = state("other", 3, { synced: { version: 3, source: "s", createdAt: 1 } });
-    expect(reviewKey(resource, item, recreated, before)).toBeUndefined();
   });
+});
+
+test("reviewKey treats an unknown creation time of the same version as equal", () => {
+  for (const [fetched, stored] of [
+    [undefined, 1000],
+    [1000, undefined],
+    [1000, 1000],
+  ]) {
+    expect(reviewKey(resource, item, at("after", fetched), at("before", stored))?.reason).toBe("SourceSuspicious");
+  }
+  expect(reviewKey(resource, item, at("after", 2000), at("before", 1000))).toBeUndefined();
 });

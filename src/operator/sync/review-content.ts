@@ -1,7 +1,7 @@
 import type { BytesDigest } from "./content.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
 import { isAccepted, type SyncItem, type SyncResource } from "./sync-resource.ts";
-import type { SyncedKey } from "./target.ts";
+import { sameCreation, type SyncedKey } from "./target.ts";
 
 /** The bytes of one key of a target and where they come from. */
 export interface KeyState extends BytesDigest {
@@ -21,7 +21,8 @@ export function reviewKey(
 ): ReadyCondition | undefined {
   const { version, source, createdAt } = fetched.synced;
   if (before === undefined || fetched.digest === before.digest || isAccepted(resource, item, version)) return undefined;
-  const isSame = version === before.synced.version && source === before.synced.source && createdAt === before.synced.createdAt;
+  const isSame =
+    version === before.synced.version && source === before.synced.source && sameCreation(createdAt, before.synced.createdAt);
   const accept = `set the annotation vaultsync.dev/accept=${item.source}@${version}`;
   if (isSame) {
     const message = `version ${version} of ${item.source} has other bytes than before, although a version never changes; the target is left unchanged. To accept them, ${accept}`;

@@ -173,6 +173,16 @@ describe("nextStatus conditions that exist only while true", () => {
   });
 });
 
+test("Reconciling stays while the connection cannot be used", () => {
+  const reconciling = { reason: "UnexpectedResponse", message: "a is not readable" } as const;
+  const failing = next(synced, { readyCondition: undefined, reconciling });
+  const nothingKnown = { readyCondition: undefined, resolutions: undefined };
+  expect(types(failing)).toEqual(["Ready", "Reconciling"]);
+  expect(types(next(failing, { ...nothingKnown, staleSince: NOW }))).toEqual(["Ready", "Reconciling", "Stale"]);
+  expect(types(next(failing, { ...nothingKnown, reconciling }))).toEqual(["Ready", "Reconciling"]);
+  expect(types(next(failing))).toEqual(["Ready"]);
+});
+
 describe("nextStatus items", () => {
   test("contain deadlines and versions, and omit unknown fields", () => {
     const deadlines = { expiresAt: Date.UTC(2027, 0, 1), deleteAt: Date.UTC(2027, 1, 1) };

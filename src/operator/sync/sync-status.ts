@@ -130,8 +130,10 @@ function conditionsNow({ readyCondition, reconciling, staleSince, resolutions, n
 }
 
 /** Returns the condition types that this reconcile has no information about; they stay unchanged. */
-function untouched({ readyCondition, resolutions }: StatusInput): ConditionType[] {
+function untouched({ readyCondition, reconciling, resolutions }: StatusInput): ConditionType[] {
+  const isUnknown = readyCondition === undefined && reconciling === undefined && resolutions === undefined;
   return [
+    ...(isUnknown ? (["Reconciling"] as const) : []),
     ...(readyCondition === undefined ? (["Ready", "Stalled"] as const) : []),
     ...(resolutions === undefined ? (["UpdateAvailable", "ExpiringSoon"] as const) : []),
   ];
@@ -155,7 +157,8 @@ function lastVersion(before: SyncStatus, { versions, connection }: StatusInput, 
   const { state, item } = resolution;
   const current = versions.get(item.targetKey);
   if (current !== undefined || state === "removed" || isDropped(resolution) || before.connection !== connection) return current;
-  return earlierItem(before, item)?.version;
+  const earlier = earlierItem(before, item);
+  return earlier?.owner === ownerOf(before, resolution) ? earlier?.version : undefined;
 }
 
 /** Returns the other account that created the source, or that created it when it was served. */

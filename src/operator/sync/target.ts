@@ -93,6 +93,11 @@ function parseAnnotation<T>(text: string | undefined, isValid: (value: unknown) 
 
 const isVersion = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) > 0;
 
+/** Reports whether two versions of one number may be the same one. A vault need not say when it created a version. */
+export function sameCreation(one: number | undefined, other: number | undefined): boolean {
+  return one === undefined || other === undefined || one === other;
+}
+
 /** Formats a source for the annotation: its id, and the creation time of the version if known. */
 export function formatSource({ source, createdAt }: SyncedKey): string {
   return createdAt === undefined ? source : `${source}@${createdAt}`;
@@ -198,14 +203,4 @@ export function targetState(resource: SyncResource, metadata: TargetMetadata | u
     hasMetadata: hasMetadata(resource, metadata),
     ...syncedKeys(metadata.annotations),
   };
-}
-
-/**
- * Returns the version of each key of the target whose bytes are from this vault, as far as known. The version of another vault says
- * nothing about what this one may serve.
- */
-export function syncedVersions(state: TargetState, vault: string): Map<string, number> {
-  if (state.state !== "owned") return new Map();
-  const own = [...state.synced].filter(([, synced]) => isFromVault(synced, vault));
-  return new Map(own.map(([key, { version }]) => [key, version]));
 }

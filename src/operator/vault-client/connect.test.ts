@@ -43,7 +43,7 @@ test("logs in, lists and reports all names of the first list", async () => {
   ]);
   expect(observed.changes).toEqual([{ secrets: ["a", "b"], files: [] }]);
   expect(observed.healths.map(({ state }) => state)).toEqual(["healthy"]);
-  expect(observed.connection.snapshot).toMatchObject({ sequence: 1, secretCount: 2, fileCount: undefined });
+  expect(observed.connection.snapshot).toMatchObject({ secretCount: 2, fileCount: undefined });
   expect(recordOf(observed, "a")).toMatchObject({ version: 3, owner: "ann@example.com", shared: false });
   const now = observed.clock.now();
   expect(observed.connection.token).toMatchObject({
@@ -59,7 +59,7 @@ test("an unchanged vault receives one list request per interval and no other", a
   for (let interval = 0; interval < 5; interval += 1) await nextList(observed, 60_000);
   expect(observed.requests).toEqual(["generate_access_token ok", ...Array.from({ length: 6 }, () => "list_no_dup ok")]);
   expect(observed.changes).toHaveLength(1);
-  expect(observed.connection.snapshot?.sequence).toBe(6);
+  expect(observed.connection.snapshot?.progress("secret")?.lists).toBe(6);
 });
 
 test("a list of unchanged content is revalidated by its entity tag", async () => {
@@ -80,7 +80,7 @@ test("a list of unchanged content is revalidated by its entity tag", async () =>
     "list_no_dup unchanged",
     "list_no_dup ok",
   ]);
-  expect(observed.connection.snapshot?.sequence).toBe(4);
+  expect(observed.connection.snapshot?.progress("secret")?.lists).toBe(4);
   expect(observed.changes.map(({ secrets }) => secrets)).toEqual([["a"], ["a"]]);
 });
 
@@ -165,10 +165,10 @@ test("transient failures open the circuit breaker, and a successful probe closes
   expect(await failureOf(textOf(observed, "b"))).toMatchObject({ kind: "transient", code: "circuit_open" });
   expect(await textOf(observed, "a")).toEqual(["kept", 1]);
   expect(vault.count("version_expose")).toBe(1);
-  const { sequence } = observed.connection.snapshot ?? {};
+  const lists = observed.connection.snapshot?.progress("secret")?.lists;
   observed.connection.pollSoon();
   await observed.clock.advance(0);
-  expect([vault.count("list_no_dup"), observed.connection.snapshot?.sequence]).toEqual([6, sequence]);
+  expect([vault.count("list_no_dup"), observed.connection.snapshot?.progress("secret")?.lists]).toEqual([6, lists]);
   expect(observed.connection.health.error).toMatchObject({ code: "server_error", status: 503 });
   vault.on("list_no_dup", listResponse(listedSecret("a"), listedSecret("b")));
   while (observed.connection.health.state === "failing") await nextList(observed, observed.clock.nextIn ?? 0);

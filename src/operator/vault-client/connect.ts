@@ -7,12 +7,10 @@ import type { ConnectionOptions } from "./connection-options.ts";
 import type { Connection } from "./connection.ts";
 import { CircuitBreaker } from "./http/circuit-breaker.ts";
 import { RateLimiter } from "./http/rate-limiter.ts";
-import { VaultHttp } from "./http/vault-http.ts";
 import { HealthMonitor } from "./mirror/health-monitor.ts";
 import { Mirror } from "./mirror/mirror.ts";
 import { silentObserver, type VaultObserver } from "./observer.ts";
-import { SecretReader } from "./values/secret-reader.ts";
-import { ValueFetcher } from "./values/value-fetcher.ts";
+import { VaultValues } from "./values/vault-values.ts";
 import { VaultApi } from "./vault-api.ts";
 import { VaultConnectionClient } from "./vault-connection-client.ts";
 
@@ -25,26 +23,31 @@ export function connect(options: ConnectionOptions): Connection {
   const { clock, random, email, timeoutMs, refreshIntervalMs: intervalMs, observer = silentObserver } = options;
   const { transport } = options;
   const untilProbe = (): number => mirror.nextInMs;
-  const http = new VaultHttp({
+  const api = new VaultApi({
     ...limits(options, observer, untilProbe),
     gate: options.listGate,
+    tokens: () => tokens,
     transport,
+    email,
+    timeoutMs,
     clock,
     observer,
   });
-  const tokens = tokenManager(options, http, () => {
+  const tokens = tokenManager(options, api, () => {
     client.tokenChanged();
     options.onTokenChange();
   });
-  const api = new VaultApi({ http, tokens, email, timeoutMs });
-  const health = new HealthMonitor(clock, options.onHealth);
-  const reader = new SecretReader({
+  const health = new HealthMonitor(options.onHealth);
+  const values = new VaultValues({
     api,
     email,
+    cache: options.valueCache,
     snapshot: () => mirror.snapshot,
     listAgain: (signal) => mirror.listAgain(signal),
+    observer,
+    clock,
+    random,
   });
-  const values = new ValueFetcher({ api, reader, cache: options.valueCache, observer, clock, random });
   const mirror = new Mirror({
     api,
     clock,
@@ -52,11 +55,8 @@ export function connect(options: ConnectionOptions): Connection {
     intervalMs,
     wait: options.follow === "Auto",
     health,
-    onRecreated: (names) => values.forget(names),
-    onChange: (change) => {
-      values.changed(change);
-      options.onChange(change);
-    },
+    values,
+    onChange: options.onChange,
   });
   const registration = options.listGate.register(intervalMs);
   const client = new VaultConnectionClient({ transport, tokens, mirror, values, health, clock, registration });
@@ -77,7 +77,7 @@ function limits(
   return { breaker, limiter: new RateLimiter(requestsPerSecond, clock) };
 }
 
-function tokenManager(options: ConnectionOptions, http: VaultHttp, onChange: () => void): TokenManager {
+function tokenManager(options: ConnectionOptions, api: VaultApi, onChange: () => void): TokenManager {
   const {
     credentials,
     logins,
@@ -89,7 +89,7 @@ function tokenManager(options: ConnectionOptions, http: VaultHttp, onChange: () 
     random,
     logger,
   } = options;
-  const operations = new TokenOperations({ http, email, lifetimeMs, timeoutMs });
+  const operations = new TokenOperations({ send: (request) => api.send(request), email, lifetimeMs, timeoutMs });
   const scope = new RequestedScope(options.scope, options.onlyReferenced ?? false, clock);
   const common = { operations, logins, lifetimeMs, pause, clock, random, logger };
   const source =

@@ -10,7 +10,6 @@ export interface SecretRecord {
   readonly shared: boolean | undefined;
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly expiresAt: number | undefined;
-  readonly expired: boolean;
   readonly deleteAt: number | undefined;
   /** Creation time of this version, if listed. It distinguishes a recreated name, which starts again at version 1. */
   readonly createdAt?: number | undefined;
@@ -54,8 +53,6 @@ export interface ListProgress {
  * new snapshot.
  */
 export interface Snapshot {
-  /** Number of the list within its connection, from 1. */
-  readonly sequence: number;
   /** Arrival time of the response on the wall clock. */
   readonly listedAt: number;
   /** Arrival time of the response on the monotonic clock. */
@@ -94,8 +91,6 @@ export interface Health {
    * failure of `list_file` alone does not affect the secrets of the snapshot.
    */
   readonly error: Error | undefined;
-  /** Wall-clock time at which this state began. */
-  readonly since: number;
 }
 
 /** The end of a pause after rejected logins, in milliseconds since the epoch, and the version of the rejected credentials. */
@@ -104,18 +99,15 @@ export interface LoginPause {
   readonly credentials: string;
 }
 
-/** The bytes of one version of a secret. */
-export interface SecretValue {
-  readonly value: Redacted<Uint8Array>;
-  /** Version of these bytes: the one named by the response, else the requested one. */
+/** The bytes of one version of a secret or file. */
+export interface EntryBytes {
+  readonly bytes: Redacted<Uint8Array>;
+  /** The version named by the response, else the requested one. */
   readonly version: number;
 }
 
-/** The bytes of one version of a file. */
-export interface FileContent {
-  readonly bytes: Redacted<Uint8Array>;
-  readonly version: number;
-}
+/** Returns the bytes of one version. Callers share them and must not modify them. @throws a VaultError, or the reason of `signal` */
+export type EntryReader = (version: number, signal: AbortSignal) => Promise<EntryBytes>;
 
 /**
  * A connection to a vault: logs in, refreshes its token, lists once per interval, and fetches values on demand. Concurrent lists,
@@ -140,12 +132,6 @@ export interface Connection extends AsyncDisposable {
   credentialsChanged(): void;
   /** Makes new sockets trust this PEM bundle (`undefined`: the public authorities) and lists immediately. */
   updateCa(ca: string | undefined): void;
-  /**
-   * Returns the bytes of one version. Callers share them and must not modify them. If the response names another version than
-   * requested, the value has the version of the response.
-   * @throws a VaultError, or the reason of `signal`
-   */
-  secretValue(record: SecretRecord, version: number, signal: AbortSignal): Promise<SecretValue>;
-  /** Returns the bytes of one version of a file, which have exactly the listed size and digest. @throws as `secretValue` */
-  fileContent(record: FileRecord, version: number, signal: AbortSignal): Promise<FileContent>;
+  /** Returns the way to read the versions of a listed entry. The bytes of a file have exactly the listed size and digest. */
+  reader(record: SecretRecord | FileRecord): EntryReader;
 }

@@ -109,8 +109,8 @@ test("a list in progress does not cover a name of the token that replaced its ow
   await observed.clock.advance(2_000);
   await textOf(observed, "a");
   expect(scopes(vault)).toHaveLength(2);
-  const sequence = observed.connection.snapshot?.sequence ?? 0;
+  const lists = observed.connection.snapshot?.progress("secret")?.lists ?? 0;
   respond?.();
-  await expect.poll(() => observed.connection.snapshot?.sequence).toBe(sequence + 1);
+  await expect.poll(() => observed.connection.snapshot?.progress("secret")?.lists).toBe(lists + 1);
   expect(names(observed, "a", "b")).toEqual(["a"]);
 });

@@ -1,15 +1,20 @@
 import { createHash } from "node:crypto";
+import type { Clock } from "../../lib/clock.ts";
 import { Redacted } from "../../lib/redacted.ts";
 import type { Operation } from "../../protocol/operation-paths.ts";
-import type { FileContent, FileRecord, SecretRecord } from "./connection.ts";
-import { AuthError, PermanentError, TransientError, UnexpectedResponse } from "./vault-error.ts";
-import type { VaultHttp } from "./http/vault-http.ts";
+import type { EntryBytes, FileRecord, SecretRecord } from "./connection.ts";
+import type { CircuitBreaker } from "./http/circuit-breaker.ts";
+import type { ListGate } from "./http/list-gate.ts";
 import { parseJson } from "./http/parse-json.ts";
+import type { RateLimiter } from "./http/rate-limiter.ts";
+import { responseError } from "./http/response-error.ts";
+import type { VaultRequest, VaultResponse, VaultTransport } from "./http/vault-transport.ts";
+import type { RequestOutcome, VaultObserver } from "./observer.ts";
 import { readCount } from "./readers/field.ts";
 import { readValue, type ReadValue } from "./readers/read-value.ts";
 import type { Token } from "./auth/token.ts";
 import type { TokenManager } from "./auth/token-manager.ts";
-import type { VaultRequest, VaultResponse } from "./http/vault-transport.ts";
+import { AuthError, isVaultError, PermanentError, RateLimitedError, TransientError, UnexpectedResponse } from "./vault-error.ts";
 
 const MIB = 1024 * 1024;
 const MAX_LIST_BYTES = 64 * MIB;
@@ -20,6 +25,9 @@ const SLOWEST_BYTES_PER_MS = MIB / 1000;
 /** The vault honored the preference `wait` (RFC 7240). */
 const WAIT_APPLIED = /(^|[,;\s])wait\b/i;
 const ETAG = /^(W\/)?"[\x21\x23-\x7e]{0,256}"$/;
+
+/** Requests that all connections send at a common pace. */
+const PACED: ReadonlySet<Operation> = new Set(["list_no_dup", "list_file", "generate_access_token", "refresh_token"]);
 
 /** The operation and fields that read a value. */
 export interface ExposeRoute {
@@ -51,8 +59,15 @@ export interface ListResponse {
 }
 
 export interface VaultApiOptions {
-  readonly http: VaultHttp;
-  readonly tokens: TokenManager;
+  readonly transport: VaultTransport;
+  readonly breaker: CircuitBreaker;
+  readonly limiter: RateLimiter;
+  /** Passes logins and lists of all connections. */
+  readonly gate: ListGate;
+  readonly clock: Clock;
+  readonly observer: VaultObserver;
+  /** Returns the tokens, which in turn are obtained with `send`. */
+  readonly tokens: () => TokenManager;
   readonly email: string;
   readonly timeoutMs: number;
 }
@@ -65,9 +80,14 @@ interface AuthorizedResponse {
   readonly token: Token;
 }
 
-/** The read operations of the vault, authorized with a token. All throw a VaultError or the signal's reason. */
+/**
+ * The client of one vault. Its requests pass the circuit breaker and the rate limiter, responses are mapped to `VaultError`s and
+ * reported to the observer. Reading operations are authorized with a token. Every method throws a VaultError or the signal's reason.
+ */
 export class VaultApi {
   readonly #options: VaultApiOptions;
+  /** The lists that were requested, successfully or not. */
+  readonly #listed = new Set<Operation>();
 
   constructor(options: VaultApiOptions) {
     this.#options = options;
@@ -82,7 +102,7 @@ export class VaultApi {
       ...(etag !== undefined && { ifNoneMatch: etag }),
       ...(waitSeconds > 0 && { waitSeconds }),
       signal,
-    });
+    }).finally(() => this.#listed.add(operation));
     const held = WAIT_APPLIED.test(response.header("preference-applied") ?? "");
     const body = response.status === 304 ? undefined : response.body;
     return { body, etag: body ? etagOf(response) : etag, held, admitted: token.scope?.names };
@@ -96,19 +116,19 @@ export class VaultApi {
       ...(route.exact && { key_version: version }),
       ...(route.withOwner && { owner: record.owner }),
     };
-    const response = await this.#send(operation, { body, maxBytes: MAX_VALUE_BYTES, signal });
+    const { response } = await this.#authorized(operation, { body, maxBytes: MAX_VALUE_BYTES, signal });
     return readValue(operation, parseJson(response.body), record, version);
   }
 
   /** Returns bytes of the listed size and digest. @throws also TransientError `size_mismatch` or `digest_mismatch` */
-  async download(record: FileRecord, version: number, signal: AbortSignal): Promise<FileContent> {
+  async download(record: FileRecord, version: number, signal: AbortSignal): Promise<EntryBytes> {
     const operation = "download_file";
     const listed = record.versions.find((each) => each.version === version);
     if (!listed) throw new PermanentError(operation, "version_not_found");
     if (listed.size > MAX_FILE_BYTES) throw new PermanentError(operation, "too_large");
     const deadlineMs = this.#options.timeoutMs + listed.size / SLOWEST_BYTES_PER_MS;
     const body = { filename: record.filename, version };
-    const response = await this.#send(operation, { body, maxBytes: MAX_FILE_BYTES, deadlineMs, signal });
+    const { response } = await this.#authorized(operation, { body, maxBytes: MAX_FILE_BYTES, deadlineMs, signal });
     const label = response.header("x-file-version");
     if (label !== undefined && readCount(label) !== version) throw new UnexpectedResponse(operation, "x-file-version");
     if (response.body.byteLength !== listed.size) throw new TransientError(operation, "size_mismatch");
@@ -117,8 +137,39 @@ export class VaultApi {
     return { bytes: new Redacted(response.body), version };
   }
 
-  async #send(operation: Operation, request: ApiRequest): Promise<VaultResponse> {
-    return (await this.#authorized(operation, request)).response;
+  /**
+   * Returns a successful response: 2xx, or 304 to a request with `ifNoneMatch`. Time spent waiting for the limiter does not count
+   * against the deadline.
+   */
+  async send(request: VaultRequest): Promise<VaultResponse> {
+    const { transport, breaker, limiter, gate, clock, observer } = this.#options;
+    const { operation, signal } = request;
+    breaker.admit(operation);
+    if (PACED.has(operation)) await gate.enter(this.#isFirst(operation) ? "first" : "later", signal);
+    await limiter.take(signal);
+    // What was learned while this request waited counts too.
+    breaker.admit(operation);
+    const start = clock.monotonic();
+    const ended = (outcome: RequestOutcome): void => observer.requestEnded(operation, outcome, clock.monotonic() - start);
+    try {
+      const response = await transport.request(request);
+      const unchanged = response.status === 304 && request.ifNoneMatch !== undefined;
+      if (response.status >= 300 && !unchanged) throw responseError(operation, response, clock.now());
+      ended(unchanged ? "unchanged" : "ok");
+      limiter.succeeded();
+      breaker.succeeded(operation);
+      return response;
+    } catch (error) {
+      ended(isVaultError(error) ? error.kind : "aborted");
+      if (error instanceof RateLimitedError) limiter.throttled();
+      breaker.failed(operation, error);
+      throw error;
+    }
+  }
+
+  /** Reports whether resources wait for the first list that this request is, or is needed for. */
+  #isFirst(operation: Operation): boolean {
+    return !this.#listed.has(isList(operation) ? operation : "list_no_dup");
   }
 
   /**
@@ -126,18 +177,20 @@ export class VaultApi {
    * tokens: a 401 for one value may concern that value only, so it neither counts as a rejected login nor replaces a fresh token.
    */
   async #authorized(operation: Operation, { signal, ...more }: ApiRequest): Promise<AuthorizedResponse> {
-    const { http, tokens, email, timeoutMs } = this.#options;
+    const { breaker, email, timeoutMs } = this.#options;
+    const tokens = this.#options.tokens();
     const request = { deadlineMs: timeoutMs, signal, ...more, operation, body: { email, ...more.body } };
-    http.admit(operation);
+    // No login for a request that would not be sent.
+    breaker.admit(operation);
     const token = await tokens.getToken(signal);
     try {
-      return { response: await http.send({ ...request, token: token.access }), token };
+      return { response: await this.send({ ...request, token: token.access }), token };
     } catch (error) {
       if (!isTokenRejection(error) || (!isList(operation) && tokens.isFresh(token))) throw error;
     }
     const fresh = await tokens.refreshAfter401(token, signal);
     try {
-      return { response: await http.send({ ...request, token: fresh.access }), token: fresh };
+      return { response: await this.send({ ...request, token: fresh.access }), token: fresh };
     } catch (error) {
       throw isTokenRejection(error) && isList(operation) ? tokens.markRejected(fresh, error) : error;
     }

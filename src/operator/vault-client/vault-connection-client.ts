@@ -1,25 +1,16 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { TokenManager } from "./auth/token-manager.ts";
-import type {
-  Connection,
-  FileContent,
-  FileRecord,
-  Health,
-  References,
-  SecretRecord,
-  SecretValue,
-  Snapshot,
-} from "./connection.ts";
+import type { Connection, EntryReader, FileRecord, Health, References, SecretRecord, Snapshot } from "./connection.ts";
 import type { VaultTransport } from "./http/vault-transport.ts";
 import type { HealthMonitor } from "./mirror/health-monitor.ts";
 import type { Mirror } from "./mirror/mirror.ts";
-import type { ValueFetcher } from "./values/value-fetcher.ts";
+import type { VaultValues } from "./values/vault-values.ts";
 
 export interface VaultConnectionClientOptions {
   readonly transport: VaultTransport;
   readonly tokens: TokenManager;
   readonly mirror: Mirror;
-  readonly values: ValueFetcher;
+  readonly values: VaultValues;
   readonly health: HealthMonitor;
   readonly clock: Clock;
   /** Counts the connection at the gate of all lists. */
@@ -31,7 +22,7 @@ export class VaultConnectionClient implements Connection {
   readonly #transport: VaultTransport;
   readonly #tokens: TokenManager;
   readonly #mirror: Mirror;
-  readonly #values: ValueFetcher;
+  readonly #values: VaultValues;
   readonly #health: HealthMonitor;
   readonly #clock: Clock;
   readonly #registration: Disposable;
@@ -101,12 +92,8 @@ export class VaultConnectionClient implements Connection {
     this.#mirror.retryNow();
   }
 
-  secretValue(record: SecretRecord, version: number, signal: AbortSignal): Promise<SecretValue> {
-    return this.#values.secret(record, version, signal);
-  }
-
-  fileContent(record: FileRecord, version: number, signal: AbortSignal): Promise<FileContent> {
-    return this.#values.file(record, version, signal);
+  reader(record: SecretRecord | FileRecord): EntryReader {
+    return this.#values.reader(record);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -8,16 +8,19 @@ import type { ConnectionReconciler } from "./connection-reconciler.ts";
 
 const KEY = "shop/vault";
 
-function connection(changes: Partial<ObjectMeta> = {}): KubeObject {
+/** A status that this process does not know. */
+const UNKNOWN = {};
+
+function connection(changes: Partial<ObjectMeta> = {}, status?: object): KubeObject {
   const metadata = { name: "vault", namespace: "shop", uid: "uid-1", generation: 1, resourceVersion: "1", ...changes };
-  return { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultConnection", metadata };
+  return { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultConnection", metadata, status };
 }
 
-const updated = (changes: Partial<ObjectMeta>): StoreChange<KubeObject> => ({
+const updated = (changes: Partial<ObjectMeta>, status?: object): StoreChange<KubeObject> => ({
   type: "updated",
   key: KEY,
   before: connection(),
-  now: connection({ resourceVersion: "2", ...changes }),
+  now: connection({ resourceVersion: "2", ...changes }, status),
 });
 
 /** A running controller, and the monotonic times at which it reconciled a key. */
@@ -26,17 +29,19 @@ function scene(resyncMs = 0) {
   const resources = new ObjectStore<KubeObject>();
   const reconciled: [string, number][] = [];
   const reported: string[] = [];
-  const reconciler: Pick<ConnectionReconciler, "reconcile"> = {
+  const reconciler: Pick<ConnectionReconciler, "reconcile" | "isStatusUnknown"> = {
     reconcile: (key) => {
       reconciled.push([key, clock.monotonic()]);
       return Promise.resolve({ outcome: "done" });
     },
+    isStatusUnknown: (key, before, now) => key === KEY && before["status"] === undefined && now["status"] === UNKNOWN,
   };
   const controller = new ConnectionController({
     reconciler: reconciler as ConnectionReconciler,
     concurrency: 1,
     resyncMs,
     resources,
+    events: { record: ({ reason, name }) => void reported.push(`${reason} ${name}`) },
     clock,
     random: () => 1,
     logger: silentLogger,
@@ -53,7 +58,8 @@ test.each<[string, StoreChange<KubeObject>, number]>([
   ["whose spec changed", updated({ generation: 2 }), 1],
   ["that was recreated", updated({ uid: "uid-2" }), 1],
   ["that is being deleted", updated({ deletionTimestamp: "2026-11-21T12:00:00Z" }), 1],
-  ["whose status changed", updated({}), 0],
+  ["whose status changed", updated({}, { users: 1 }), 0],
+  ["whose status another process changed", updated({}, UNKNOWN), 1],
 ])("a connection %s is reconciled immediately, unless it is the own write", async (_, change, times) => {
   const { clock, controller, reconciled, reported } = scene();
   controller.resourceChanged(change);
@@ -89,4 +95,12 @@ test("every existing connection is reconciled once per resync, until the control
   await clock.advance(15_000);
   await running;
   expect(clock.pending, "timers left").toBe(0);
+});
+
+test("a change of the circuit breaker is an event of an existing connection", () => {
+  const { resources, controller, reported } = scene();
+  controller.circuitChanged(KEY, true);
+  resources.set(KEY, { uid: "uid-1", resourceVersion: "1", value: connection() });
+  controller.circuitChanged(KEY, false);
+  expect(reported).toEqual(["CircuitBreakerClosed vault"]);
 });

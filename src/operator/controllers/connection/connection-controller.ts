@@ -5,16 +5,22 @@ import type { Random } from "../../../lib/random.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import type { ReadonlyStore, StoreChange } from "../../kube/cache/object-store.ts";
 import { type ControllerObserver, runController } from "../../runtime/controller.ts";
+import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
+import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { ConnectionReconciler } from "./connection-reconciler.ts";
+import type { ConnectionReporter } from "./connection-registry.ts";
+import { recordCircuitEvent } from "./record-circuit-event.ts";
 
 export interface ConnectionControllerOptions {
   readonly reconciler: ConnectionReconciler;
   /** Number of resources reconciled simultaneously. */
   readonly concurrency: number;
+  readonly limits?: QueueLimits | undefined;
   /** Interval in milliseconds in which every connection is reconciled once; 0 turns it off. */
   readonly resyncMs: number;
   readonly resources: ReadonlyStore<KubeObject>;
+  readonly events: EventRecorder;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -27,16 +33,17 @@ const STATUS_DELAY_MS = 250;
 const USERS_DELAY_MS = 1_000;
 
 /** Maps changes of connections to keys of the work queue. */
-export class ConnectionController {
+export class ConnectionController implements ConnectionReporter {
   readonly #options: ConnectionControllerOptions;
   readonly queue: WorkQueue;
 
   constructor(options: ConnectionControllerOptions) {
     this.#options = options;
-    this.queue = new WorkQueue({ clock: options.clock, random: options.random, turnOf: namespaceOf });
+    const { clock, random, limits } = options;
+    this.queue = new WorkQueue({ clock, random, turnOf: namespaceOf, limits });
   }
 
-  /** Queues a connection whose spec changed or that was created or deleted; status changes are its own writes. */
+  /** Queues a connection whose spec or unknown status changed, or that was created or deleted. */
   resourceChanged(change: StoreChange<KubeObject>): void {
     const isStatusOnly =
       change.type === "updated" &&
@@ -46,11 +53,18 @@ export class ConnectionController {
       change.before.metadata.annotations?.[CONFIRM_REMOVALS_ANNOTATION] ===
         change.now.metadata.annotations?.[CONFIRM_REMOVALS_ANNOTATION];
     if (!isStatusOnly) this.queue.add(change.key, "spec");
+    else if (this.#options.reconciler.isStatusUnknown(change.key, change.before, change.now)) this.queue.add(change.key, "drift");
   }
 
   /** Requeues a connection whose status may have changed. */
   statusChanged(key: string): void {
     this.queue.addAfter(key, STATUS_DELAY_MS, "vault");
+  }
+
+  circuitChanged(key: string, open: boolean): void {
+    const { resources, events } = this.#options;
+    const object = resources.get(key);
+    if (object !== undefined) recordCircuitEvent(events, object, open);
   }
 
   /** Requeues a connection after a change of the resources that refer to it. */

@@ -37,13 +37,12 @@ class Scene {
   readonly registry = new ConnectionRegistry({
     clock: this.clock,
     exists: (key) => this.#resources.has(key),
-    factsOf: () => ({ isReferenced: () => true, referenceCount: 1, wasServed: () => false }),
-    listener: {
+    users: () => ({
       onSnapshotChange: () => undefined,
       onConnectionStateChange: () => undefined,
-      onConnectionStatusChange: () => undefined,
-      onCircuitChange: () => undefined,
-    },
+      removalFactsOf: () => ({ isReferenced: () => true, referenceCount: 1, wasServed: () => false }),
+    }),
+    reporter: () => ({ statusChanged: () => undefined, circuitChanged: () => undefined }),
   });
   readonly reconciler = new ConnectionReconciler({
     resources: this.#resources,

@@ -82,6 +82,11 @@ export class ConnectionReconciler {
     return { outcome: "done", wait: { for: "time", atMostMs: reloadMs } };
   }
 
+  /** Reports whether the watch shows another status than this process knew; see StatusWriter. */
+  isStatusUnknown(key: string, before: KubeObject, now: KubeObject): boolean {
+    return this.#statuses.isUnknown(key, before, now);
+  }
+
   /** Makes the connections whose credentials are in this Secret use them now. */
   credentialsChanged(secret: string): void {
     for (const key of this.#credentials.connectionsOf(secret)) this.#options.connections.client(key)?.credentialsChanged();

@@ -41,16 +41,22 @@ export interface ConnectionCallbacks {
   readonly onCircuitChange: (open: boolean) => void;
 }
 
-/** Listener for changes of connections. Keys are `namespace/name`. */
-export interface ConnectionListener {
+/** The resources that use connections. Keys are those of the connections, `namespace/name`. */
+export interface ConnectionUsers {
   /** The list of the vault, which arrived at `listedAt` (monotonic), changed in these names. */
   onSnapshotChange(key: string, change: SnapshotChange, listedAt: number): void;
   /** The connection changed in a way that concerns all its resources. */
   onConnectionStateChange(key: string): void;
-  /** The status of the connection itself may have changed. */
-  onConnectionStatusChange(key: string): void;
+  /** Returns what is known about the names that the resources refer to. */
+  removalFactsOf(key: string): RemovalFacts;
+}
+
+/** Reports changes of the connections themselves. */
+export interface ConnectionReporter {
+  /** The status of the connection may have changed. */
+  statusChanged(key: string): void;
   /** The circuit breaker of the connection opened or closed. */
-  onCircuitChange(key: string, open: boolean): void;
+  circuitChanged(key: string, open: boolean): void;
 }
 
 /** The properties of a connection to open; another fingerprint requires another client. */
@@ -78,9 +84,9 @@ export interface ConnectionRegistryOptions {
   readonly clock: Clock;
   /** Reports whether there is a VaultConnection of this key that is not being deleted. */
   readonly exists: (key: string) => boolean;
-  readonly listener: ConnectionListener;
-  /** Returns what is known about the names that the resources of a connection refer to. */
-  readonly factsOf: (key: string) => RemovalFacts;
+  /** Return the controllers, which in turn use the registry. */
+  readonly users: () => ConnectionUsers;
+  readonly reporter: () => ConnectionReporter;
 }
 
 /** Number of refresh intervals without a list after which the resources of a connection are `Stale`. */
@@ -96,14 +102,14 @@ export class ConnectionRegistry implements AsyncDisposable {
   readonly #entries = new Map<string, Entry>();
   readonly #clock: Clock;
   readonly #exists: (key: string) => boolean;
-  readonly #listener: ConnectionListener;
-  readonly #factsOf: (key: string) => RemovalFacts;
+  readonly #users: () => ConnectionUsers;
+  readonly #reporter: () => ConnectionReporter;
 
-  constructor({ clock, exists, listener, factsOf }: ConnectionRegistryOptions) {
+  constructor({ clock, exists, users, reporter }: ConnectionRegistryOptions) {
     this.#clock = clock;
     this.#exists = exists;
-    this.#listener = listener;
-    this.#factsOf = factsOf;
+    this.#users = users;
+    this.#reporter = reporter;
   }
 
   /** Returns the keys of the connections that are open or invalid. */
@@ -137,13 +143,13 @@ export class ConnectionRegistry implements AsyncDisposable {
     const connection = connect({
       onChange: (change) => this.#onSnapshotChange(key, change),
       onHealth: (health) => this.#onHealth(key, health),
-      onTokenChange: () => this.#listener.onConnectionStatusChange(key),
-      onCircuitChange: (open) => this.#listener.onCircuitChange(key, open),
+      onTokenChange: () => this.#reporter().statusChanged(key),
+      onCircuitChange: (open) => this.#reporter().circuitChanged(key, open),
     });
     const entry: Opened = {
       ...wanted,
       connection,
-      removals: new Removals(wanted.intervalMs, this.#factsOf(key)),
+      removals: new Removals(wanted.intervalMs, this.#users().removalFactsOf(key)),
       openedAt: this.#clock.now(),
       openedAtMonotonic: this.#clock.monotonic(),
       filesCovered: false,
@@ -155,7 +161,7 @@ export class ConnectionRegistry implements AsyncDisposable {
     };
     this.#entries.set(key, entry);
     this.#watchStaleness(key, entry);
-    this.#listener.onConnectionStateChange(key);
+    this.#users().onConnectionStateChange(key);
     return true;
   }
 
@@ -164,14 +170,14 @@ export class ConnectionRegistry implements AsyncDisposable {
     const removals = this.#opened(key)?.removals;
     if (removals === undefined || removals.held === 0) return;
     removals.prune();
-    if (removals.held === 0) this.#listener.onConnectionStateChange(key);
+    if (removals.held === 0) this.#users().onConnectionStateChange(key);
   }
 
   /** Makes the removals that are held: a user confirmed them. */
   confirmRemovals(key: string): void {
     this.#opened(key)?.removals.confirm();
-    this.#listener.onConnectionStateChange(key);
-    this.#listener.onConnectionStatusChange(key);
+    this.#users().onConnectionStateChange(key);
+    this.#reporter().statusChanged(key);
   }
 
   /** Closes a connection that cannot be opened, and stores the reason. */
@@ -180,7 +186,7 @@ export class ConnectionRegistry implements AsyncDisposable {
     if (current !== undefined && "message" in current && current.message === message) return;
     await this.#close(key);
     this.#entries.set(key, { message });
-    this.#listener.onConnectionStateChange(key);
+    this.#users().onConnectionStateChange(key);
   }
 
   /**
@@ -189,7 +195,7 @@ export class ConnectionRegistry implements AsyncDisposable {
    */
   async close(key: string): Promise<void> {
     await this.#close(key);
-    this.#listener.onConnectionStateChange(key);
+    this.#users().onConnectionStateChange(key);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -223,9 +229,9 @@ export class ConnectionRegistry implements AsyncDisposable {
     const isFirst = !entry.listed || filesCovered !== entry.filesCovered;
     entry.listed = true;
     entry.filesCovered = filesCovered;
-    if (isFirst || entry.removals.held > 0 !== wasHeld) this.#listener.onConnectionStateChange(key);
-    else this.#listener.onSnapshotChange(key, change, snapshot?.listedAtMonotonic ?? this.#clock.monotonic());
-    this.#listener.onConnectionStatusChange(key);
+    if (isFirst || entry.removals.held > 0 !== wasHeld) this.#users().onConnectionStateChange(key);
+    else this.#users().onSnapshotChange(key, change, snapshot?.listedAtMonotonic ?? this.#clock.monotonic());
+    this.#reporter().statusChanged(key);
   }
 
   #onHealth(key: string, health: Health): void {
@@ -237,8 +243,8 @@ export class ConnectionRegistry implements AsyncDisposable {
     const neverListed = entry.connection.snapshot === undefined;
     // A resource may wait for hours after a failure of the connection, for example until the next login is allowed.
     const recovered = before === "failing" && health.state === "healthy";
-    if (recovered || (health.state === "failing" && neverListed)) this.#listener.onConnectionStateChange(key);
-    this.#listener.onConnectionStatusChange(key);
+    if (recovered || (health.state === "failing" && neverListed)) this.#users().onConnectionStateChange(key);
+    this.#reporter().statusChanged(key);
   }
 
   /** Checks whether the connection is stale, and again when that may change, even if no request to the vault fails. */
@@ -249,12 +255,12 @@ export class ConnectionRegistry implements AsyncDisposable {
     entry.staleTimer = this.#clock.timer(stale ? entry.intervalMs : left, () => {
       if (this.#opened(key) !== entry) return;
       this.#watchStaleness(key, entry);
-      if (entry.stale !== stale) this.#listener.onConnectionStatusChange(key);
+      if (entry.stale !== stale) this.#reporter().statusChanged(key);
     });
     if (stale === entry.stale) return;
     entry.stale = stale;
     entry.recoveringSince = undefined;
-    this.#listener.onConnectionStateChange(key);
+    this.#users().onConnectionStateChange(key);
   }
 
   /** Returns the time in milliseconds until the connection is stale if it does not list before. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { InMemoryConnection } from "../../../../test/support/vault/in-memory-connection.ts";
+import { ignoredCallbacks } from "../../../../test/support/vault/open-connection.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import { connectionStatus, type ConnectionStatus } from "../../api/vault-connection.ts";
 import {
@@ -19,13 +20,7 @@ const NOW = Date.UTC(2026, 10, 21, 12);
 const TIMESTAMP = "2026-11-21T12:00:00.000Z";
 const facts = { problem: undefined as string | undefined, generation: 3, users: 2, now: NOW };
 
-const connectionOf = (): InMemoryConnection =>
-  new InMemoryConnection(new VirtualClock(), {
-    onChange: () => undefined,
-    onHealth: () => undefined,
-    onTokenChange: () => undefined,
-    onCircuitChange: () => undefined,
-  });
+const connectionOf = (): InMemoryConnection => new InMemoryConnection(new VirtualClock(), ignoredCallbacks);
 
 function healthy(): InMemoryConnection {
   const connection = connectionOf();

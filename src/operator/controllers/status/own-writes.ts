@@ -56,6 +56,13 @@ export class OwnWrites<T extends Versioned> {
     this.#writes.delete(key);
   }
 
+  /** Reports whether a state that the watch shows is a remembered write, or precedes it. */
+  includes(key: string, { uid, resourceVersion }: T): boolean {
+    const write = this.#writes.get(key);
+    if (write?.wrote.uid !== uid || this.#clock.monotonic() - write.at >= WATCH_LAG_MS) return false;
+    return write.wrote.resourceVersion === resourceVersion || isOlder(resourceVersion, write.wrote.resourceVersion);
+  }
+
   /** Returns the newest known state: `watched`, or what this process wrote since. */
   newest(key: string, watched: T): T {
     const write = this.#writes.get(key);

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import { InMemoryKubeApi } from "../../../../test/support/kube/in-memory-kube-api.ts";
@@ -26,9 +26,10 @@ function scene(status?: object) {
     writes.push([ref, next]);
     return replaceStatus(resource, ref, next);
   };
-  const writer = new StatusWriter(api, vaultConnectionKind, new VirtualClock());
+  const clock = new VirtualClock();
+  const writer = new StatusWriter(api, vaultConnectionKind, clock);
   const write = (object: KubeObject, next: object): Promise<void> => writer.write(KEY, object, next, signal);
-  return { api, put, writes, writer, write };
+  return { api, clock, put, writes, writer, write };
 }
 
 test("a status is written with the identity and version of its object, and only if it changed", async () => {
@@ -72,9 +73,55 @@ test("a forgotten write does not count", async () => {
   expect(writer.current(KEY, watched)).toBeUndefined();
 });
 
+/** The VaultConnection as the watch shows it. */
+const shown = (resourceVersion: string, status?: object, uid = "uid-1"): KubeObject => ({
+  apiVersion: "vaultsync.dev/v1alpha1",
+  kind: "VaultConnection",
+  metadata: { name: "vault", namespace: "shop", uid, resourceVersion },
+  status,
+});
+
+describe("a status that the watch shows", () => {
+  test("is known while the own write is in flight, and remembered for 20 s", async () => {
+    const { api, clock, put, writer, write } = scene();
+    const watched = put();
+    const sent = Promise.withResolvers<KubeObject>();
+    api.replaceStatus = () => sent.promise;
+    const written = write(watched, { users: 1 });
+    const now = shown("7", { users: 1 });
+    expect(writer.isUnknown(KEY, watched, now)).toBe(false);
+    expect(writer.isUnknown(KEY, watched, shown("7", { users: 2 }))).toBe(true);
+    sent.resolve(now);
+    await written;
+    await clock.advance(19_999);
+    expect(writer.isUnknown(KEY, watched, now)).toBe(false);
+    await clock.advance(1);
+    expect(writer.isUnknown(KEY, watched, now)).toBe(true);
+  });
+
+  test("is known if it precedes the own write, and unknown if it follows", async () => {
+    const { api, put, writer, write } = scene();
+    const watched = put();
+    api.replaceStatus = () => Promise.resolve(shown("10", { users: 2 }));
+    await write(watched, { users: 2 });
+    expect(writer.isUnknown(KEY, watched, shown("9", { users: 1 }))).toBe(false);
+    expect(writer.isUnknown(KEY, watched, shown("11", { users: 3 }))).toBe(true);
+    expect(writer.isUnknown(KEY, watched, shown("9", { users: 1 }, "uid-2"))).toBe(true);
+  });
+
+  test("is unknown after a write that failed, and never if it did not change", async () => {
+    const { api, put, writer, write } = scene({ users: 0 });
+    const watched = put();
+    api.replaceStatus = () => Promise.reject(new KubeError({ kind: "Unavailable", operation: "update status" }));
+    await failureOf(write(watched, { users: 1 }));
+    expect(writer.isUnknown(KEY, watched, shown("7", { users: 1 }))).toBe(true);
+    expect(writer.isUnknown(KEY, watched, shown("7", { users: 0 }))).toBe(false);
+  });
+});
+
 test.each<[KubeErrorKind, boolean]>([
   ["NotFound", false],
-  ["NotLeader", false],
+  ["NotLeader", true],
   ["Conflict", true],
   ["Unavailable", true],
 ])("a write that fails with %s is reported: %j", async (kind, reported) => {

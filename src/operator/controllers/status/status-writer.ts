@@ -16,6 +16,8 @@ export class StatusWriter {
   readonly #api: KubeApi;
   readonly #descriptor: ResourceDescriptor;
   readonly #ownWrites: OwnWrites<StoredStatus>;
+  /** Statuses whose write has no response yet: the watch may show them before. */
+  readonly #inFlight = new Map<string, object>();
 
   constructor(api: KubeApi, descriptor: ResourceDescriptor, clock: Clock) {
     this.#api = api;
@@ -34,13 +36,26 @@ export class StatusWriter {
     if (isDeepStrictEqual(stored.status ?? {}, status)) return;
     const { namespace, name } = object.metadata;
     const { uid, resourceVersion } = stored;
+    this.#inFlight.set(key, status);
     try {
       const written = await this.#api.replaceStatus(this.#descriptor, { namespace, name, uid, resourceVersion }, status, signal);
       this.#ownWrites.recordWrite(key, stateOf(written));
     } catch (error) {
-      // A deleted resource needs no status, and a replica without the lease must not write one.
-      if (!isKubeError(error, "NotFound", "NotLeader")) throw error;
+      // A deleted resource needs no status.
+      if (!isKubeError(error, "NotFound")) throw error;
+    } finally {
+      this.#inFlight.delete(key);
     }
+  }
+
+  /**
+   * Reports whether the watch shows another status than this process knew: that of another process, or an own one that it no longer
+   * remembered. A reconcile before may have skipped a write because of the outdated status.
+   */
+  isUnknown(key: string, before: KubeObject, now: KubeObject): boolean {
+    const { status } = now;
+    if (isDeepStrictEqual(before["status"], status) || isDeepStrictEqual(this.#inFlight.get(key), status)) return false;
+    return !this.#ownWrites.includes(key, stateOf(now));
   }
 
   forget(key: string): void {

@@ -23,6 +23,12 @@ describe("vaultFailure", () => {
       7_000,
     ],
     [
+      "reports credentials that the API server did not return, which is no failure of the vault,",
+      new TransientError("generate_access_token", "credentials_not_read", { detail: "Timeout" }),
+      "ConnectionNotReady",
+      undefined,
+    ],
+    [
       "retries rejected credentials after the requested delay",
       new AuthError("generate_access_token", "credentials", 300_000),
       "AuthFailed",
@@ -41,7 +47,7 @@ describe("vaultFailure", () => {
   test("retries a rate-limited request after the requested delay, which is not in the message", () => {
     const failure = vaultFailure(new RateLimitedError("expose", 90_000), "db");
     expect(failure.next).toMatchObject({ outcome: "retry", reason: "RateLimited", atLeastMs: 90_000 });
-    expect(failure).toEqual({ ...vaultFailure(new RateLimitedError("expose", 5_000), "db"), next: failure.next });
+    expect(failure.condition.message).toBe("db: the vault throttles the operator");
   });
 
   test.each<[PermanentCode, string]>([
@@ -63,6 +69,9 @@ describe("vaultFailure", () => {
     });
   });
 });
+
+const ownedBy = (manager: string | undefined, ...fields: string[]) =>
+  fields.map((field) => ({ field, reason: "FieldManagerConflict", manager }));
 
 describe("writeFailure", () => {
   const resource = syncResource([syncItem("a")]);
@@ -109,6 +118,72 @@ describe("writeFailure", () => {
     "Gone",
   ])("returns undefined for %s, which the caller handles", (kind) => {
     expect(rejected({ kind })).toBeUndefined();
+  });
+
+  const rules: readonly { readonly field: string; readonly reason: string }[] = [
+    { field: "metadata.labels", reason: "FieldValueInvalid" },
+    { field: "data[a]", reason: "FieldValueTooLong" },
+  ];
+
+  test("reports TooLarge if one of several causes is a value that is too long", () => {
+    expect(rejected({ kind: "Invalid", causes: rules })?.condition).toEqual({
+      ready: false,
+      reason: "TooLarge",
+      message: "the API server rejected the Secret db as too large: split the content over several targets",
+    });
+  });
+
+  test.each([
+    { field: "metadata.annotations", reason: "FieldValueTooLong" },
+    { field: "data[a]", reason: "FieldValueInvalid" },
+  ])("does not report TooLarge for %j", (cause) => {
+    expect(rejected({ kind: "Invalid", causes: [cause] })?.condition.reason).toBe("TargetRejected");
+  });
+
+  test("names all rejected fields, also if only one of them is immutable, with the remedy", () => {
+    const causes = [
+      { field: "metadata.labels", reason: "FieldValueInvalid" },
+      { field: "type", reason: "FieldValueForbidden" },
+    ];
+    const fields = "metadata.labels (FieldValueInvalid), type (FieldValueForbidden)";
+    expect(rejected({ kind: "Invalid", causes })?.condition.message).toBe(
+      `the Secret db cannot be changed (${fields}): delete it; the operator recreates it`,
+    );
+    const immutable = syncResource([syncItem("a")], { policy: { ...resource.policy, immutable: true } });
+    const error = new KubeError({ operation: "replace secrets shop/db", kind: "Invalid", causes: causes.slice(1) });
+    expect(writeFailure(error, immutable)?.condition.message).toBe(
+      "the Secret db cannot be changed (type (FieldValueForbidden)): target.immutable is true; delete it, and the operator " +
+        "recreates it with the current content. To follow the vault, unset target.immutable before",
+    );
+  });
+
+  test("says what is missing for a denied request and an exceeded quota", () => {
+    expect(rejected({ kind: "Forbidden" })?.condition.message).toBe(
+      "permission denied: replace secrets shop/db; add it to the RBAC rules of the operator's ServiceAccount",
+    );
+    expect(rejected({ kind: "QuotaExceeded" })?.condition.message).toBe(
+      "a quota of the namespace shop does not allow the Secret db: raise the quota, or free some of it",
+    );
+  });
+
+  const belongs = "the Secret db has keys that belong to other field managers: ";
+  const remedy = ". Remove them there, or choose other keys";
+
+  test.each([
+    [ownedBy("helm", ".data.a"), "a (helm)"],
+    [
+      ownedBy("helm", ".data.a", ".binaryData.b.data.c", ".metadata.labels.data.d"),
+      "a (helm), b.data.c (helm), .metadata.labels.data.d (helm)",
+    ],
+    [
+      [...ownedBy("helm", ".data.a", ".data.b", ".data.c"), ...ownedBy("kubectl", ".data.d", ".data.e")],
+      "a (helm), b (helm), c (helm) and 2 more",
+    ],
+    [[...ownedBy("helm", ".data.a"), ...ownedBy(undefined, ".metadata.uid")], "a (helm)"],
+  ])("names up to three keys of other field managers: %#", (causes, keys) => {
+    const failure = rejected({ kind: "Conflict", causes });
+    expect(failure?.condition).toEqual({ ready: false, reason: "TargetConflict", message: belongs + keys + remedy });
+    expect(failure?.next).toEqual({ outcome: "done" });
   });
 
   test("returns undefined for errors other than KubeError", () => {

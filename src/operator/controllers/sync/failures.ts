@@ -33,7 +33,9 @@ export function vaultFailure(error: VaultError, source: string): Failure {
   const message = `${source}: ${error.message}`;
   switch (error.kind) {
     case "transient":
-      return retryable("VaultUnreachable", message, error.retryAfterMs);
+      return error.code === "credentials_not_read"
+        ? retryable("ConnectionNotReady", message)
+        : retryable("VaultUnreachable", message, error.retryAfterMs);
     case "rate-limited":
       // Without the delay, which changes with each attempt.
       return retryable("RateLimited", `${source}: the vault throttles the operator`, error.retryAfterMs);

@@ -43,7 +43,7 @@ export const fileSource: SourceKind = {
         ),
         expiresAt: undefined,
         deleteAt: undefined,
-        read: (version, signal) => connection.fileContent(record, version, signal),
+        read: connection.reader(record),
       },
     ];
   },

@@ -1,5 +1,4 @@
 import type { Redacted } from "../../../lib/redacted.ts";
-import { isKubeError } from "../../kube/kube-error.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { bytesDigest, type Content } from "../../sync/content.ts";
 import type { Entry, Fetch } from "../../sync/decide.ts";
@@ -115,6 +114,5 @@ function comparable({ targetKey, from }: Entry, { current, verified }: GatherInp
 
 function readFailure(error: unknown, source: string): Failure {
   if (isVaultError(error)) return vaultFailure(error, source);
-  if (isKubeError(error)) return retryable("ConnectionNotReady", `${source}: the credentials cannot be read: ${error.message}`);
   throw error;
 }

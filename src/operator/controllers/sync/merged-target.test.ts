@@ -1,7 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { OperatorScene } from "../../../../test/support/kube/operator-scene.ts";
 import { vaultSecretKind } from "../../api/kinds.ts";
+import { KubeError } from "../../kube/kube-error.ts";
 import { SECRETS } from "../../kube/resource.ts";
+import { TransientError } from "../../vault-client/vault-error.ts";
 
 const ref = { namespace: "shop", name: "app" };
 const encode = (values: Readonly<Record<string, string>>) =>
@@ -52,6 +54,49 @@ describe("creationPolicy Merge", () => {
     scene.takeRequests();
     await scene.settle(600_000);
     expect(new Set(scene.takeRequests())).toEqual(new Set(["get secrets app"]));
+  });
+
+  test("reads the object every 5 minutes, because no watch shows it", async () => {
+    await using scene = await merging();
+    scene.takeRequests();
+    await scene.settle(20 * 60_000);
+    expect(scene.takeRequests()).toHaveLength(4);
+  });
+
+  test("retries a failing read of the vault with backoff", async () => {
+    await using scene = await merging();
+    scene.vault().expose = () => {
+      throw new TransientError("expose", "timeout");
+    };
+    scene.vault().lists({ name: "db", version: 2 });
+    await scene.settle();
+    scene.vault().expose = () => ({});
+    await scene.settle(60_000);
+    expect(valuesOf(scene)).toEqual({ own: "theirs", password: "vault db@2" });
+  });
+
+  test("removes its last key when the vault removed the source, and keeps the object", async () => {
+    await using scene = await merging();
+    scene.vault().lists({ name: "db", deleteAt: scene.clock.now() + 60_000 });
+    await scene.settle(60_000);
+    scene.vault().lists();
+    await scene.settle();
+    expect([valuesOf(scene), readyOf(scene)?.reason]).toEqual([{ own: "theirs" }, "SourceRemoved"]);
+  });
+
+  test("does not take an object that cannot be read for a missing one", async () => {
+    await using scene = await merging();
+    scene.network = {
+      send: ({ verb, ref: { name } }) => {
+        if (verb === "get" && name === "app") throw new KubeError({ kind: "Unavailable", operation: "get secrets app" });
+      },
+    };
+    scene.vault().lists({ name: "db", version: 2 });
+    await scene.settle(60_000);
+    expect(readyOf(scene)?.reason).toBe("Synced");
+    scene.network = {};
+    await scene.settle(60_000);
+    expect(valuesOf(scene)).toEqual({ own: "theirs", password: "vault db@2" });
   });
 
   test("restores a key that others removed, within minutes", async () => {

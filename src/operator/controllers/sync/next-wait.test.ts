@@ -7,6 +7,7 @@ const DAY = 86_400_000;
 type Next = Parameters<typeof nextWait>[0];
 
 const found = (expiresAt?: number): object => ({ state: "found", candidate: { expiresAt } });
+const deferred = (refreshInMs: number): object => ({ state: "found", candidate: {}, refreshInMs });
 const missing = (provenInMs?: number): object => ({ state: "missing", provenInMs });
 
 /** Returns what a reconcile waits for that resolved its items like this. */
@@ -40,6 +41,15 @@ test("an item whose notice is due, or that never expires, is not waited for", ()
 test("a missing name is waited for until it counts as deleted, if it ever does", () => {
   expect(waitFor([missing(60_000), missing(30_000)])).toEqual(wait("connection", 30_000));
   expect(waitFor([missing(), missing(0), missing(Number.POSITIVE_INFINITY)])).toEqual(none);
+});
+
+test("a newer version that is not followed yet is waited for until its interval ends", () => {
+  expect(waitFor([deferred(60_000), deferred(30_000)])).toEqual(wait("time", 30_000));
+});
+
+test("a resource whose condition stays unchanged waits for its items only", () => {
+  const report = { readyCondition: undefined, resolutions: [missing(30_000)] } as unknown as Report;
+  expect(nextWait({ outcome: "done" }, report, NOW)).toEqual(wait("connection", 30_000));
 });
 
 test.each([

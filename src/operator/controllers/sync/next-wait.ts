@@ -9,21 +9,16 @@ import { TARGET_WAIT_MS } from "./sync-result.ts";
  */
 export function nextWait(next: ReconcileResult, { readyCondition, resolutions }: Report, now: number): ReconcileResult {
   if (next.outcome === "retry") return next;
-  const waits: Wait[] = [];
+  const waits: Wait[] = next.wait === undefined ? [] : [next.wait];
+  const add = (what: Wait["for"], atMostMs = 0): void => void waits.push({ for: what, atMostMs });
   for (const resolution of resolutions ?? []) {
-    if (resolution.state === "missing" && resolution.provenInMs !== undefined) {
-      waits.push({ for: "connection", atMostMs: resolution.provenInMs });
-    }
-    if (resolution.state === "found" && resolution.refreshInMs !== undefined) {
-      waits.push({ for: "time", atMostMs: resolution.refreshInMs });
-    }
-    if (resolution.state !== "found" || resolution.candidate.expiresAt === undefined) continue;
-    waits.push({ for: "time", atMostMs: resolution.candidate.expiresAt - EXPIRY_NOTICE_MS - now });
+    if (resolution.state === "missing") add("connection", resolution.provenInMs);
+    if (resolution.state !== "found") continue;
+    add("time", resolution.refreshInMs);
+    add("time", (resolution.candidate.expiresAt ?? now) - EXPIRY_NOTICE_MS - now);
   }
   // The watch does not show an object without the operator's label.
-  if (readyCondition?.reason === "TargetConflict" || readyCondition?.reason === "TargetMissing")
-    waits.push({ for: "target", atMostMs: TARGET_WAIT_MS });
-  if (next.wait !== undefined) waits.push(next.wait);
+  if (readyCondition?.reason === "TargetConflict" || readyCondition?.reason === "TargetMissing") add("target", TARGET_WAIT_MS);
   const [shortest] = waits
     .filter(({ atMostMs }) => atMostMs > 0 && Number.isFinite(atMostMs))
     .sort((a, b) => a.atMostMs - b.atMostMs);

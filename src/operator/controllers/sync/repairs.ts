@@ -41,8 +41,7 @@ export function afterRepair(resource: SyncResource, before: Repairs | undefined,
 export function repairDelay(repairs: Repairs | undefined, now: number): number {
   if (repairs === undefined || repairs.count < IMMEDIATE) return 0;
   const delay = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (repairs.count - IMMEDIATE));
-  const window = repairs.count === IMMEDIATE && repairs.condition.reason === "TargetContested" ? WINDOW_MS : FORGET_MS;
-  return now - repairs.lastAt >= window ? 0 : Math.max(0, repairs.lastAt + delay - now);
+  return Math.max(0, repairs.lastAt + delay - now);
 }
 
 /** Returns the time in milliseconds until a contested target counts as calm, if nothing changes it again. */

@@ -2,7 +2,7 @@ import { findCondition } from "../../api/conditions.ts";
 import { type Remembered, type Resolution, resolveItem } from "../../sync/resolve.ts";
 import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import { earlierItem, type SyncStatus } from "../../sync/sync-status.ts";
-import { sourceId, type TargetState, withoutClaims } from "../../sync/target.ts";
+import { isFromVault, type SyncedKey, sourceId, type TargetState, withoutClaims } from "../../sync/target.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
 import type { OpenConnection } from "../connection/connection-registry.ts";
 import { isForced } from "./forced-syncs.ts";
@@ -48,14 +48,19 @@ function rememberedOf(input: ResolveInput, item: SyncItem, state: TargetState): 
   const synced = state.state === "owned" ? state.synced.get(item.targetKey) : undefined;
   const earlier = earlierItem(before, item);
   const missingSince = snapshot.missingSince(item.source, item.owner);
-  const otherOwner = item.owner !== undefined && synced?.source !== sourceId(access.vault, item.source, item.owner);
+  const lastOwner = earlier?.owner ?? access.account;
+  const isOtherOwner =
+    item.owner !== undefined &&
+    (synced === undefined
+      ? lastOwner.toLowerCase() !== item.owner.toLowerCase()
+      : synced.source !== sourceId(access.vault, item.source, item.owner));
   // A resource that was suspended did not follow the lists.
   const isFollowed = before.connection === access.id && findCondition(before.conditions, "Ready")?.reason !== "Suspended";
   const reported = isFollowed ? earlier?.deleteAt : undefined;
   const listed = deadlines?.connection === access.id ? deadlines.byItem.get(deadlineKey(item)) : undefined;
-  const deleteAt = otherOwner ? undefined : deadlines === undefined ? reported : listed;
+  const deleteAt = isOtherOwner ? undefined : deadlines === undefined ? reported : listed;
   const served = before.connection === access.id ? earlier?.version : undefined;
-  const servedOwner = served === undefined ? undefined : (earlier?.owner ?? access.account);
+  const servedOwner = served === undefined ? undefined : lastOwner;
   const provenInMs = access.removals.untilProven(snapshot, source.entries, item.source);
   const held = access.removals.held > 0;
   return {
@@ -63,12 +68,23 @@ function rememberedOf(input: ResolveInput, item: SyncItem, state: TargetState): 
     served,
     servedOwner,
     refreshInMs: refreshInMs(input),
-    sameName: earlier !== undefined,
+    sameName: synced !== undefined && isOfName(input, item, synced),
     deleteAt,
     missingSince,
     provenInMs,
     held,
   };
+}
+
+/**
+ * Reports whether bytes are of an entry of the name that an item refers to, as the last status or their source shows. A status that
+ * has the item without a version says nothing: the bytes may be of the source that an earlier spec named.
+ */
+function isOfName({ before, access }: Pick<ResolveInput, "before" | "access">, item: SyncItem, synced: SyncedKey): boolean {
+  const earlier = earlierItem(before, item);
+  if (earlier?.version !== undefined) return true;
+  const owners = [undefined, access.account, earlier?.owner, item.owner];
+  return owners.some((owner) => synced.source === sourceId(access.vault, item.source, owner));
 }
 
 /** Returns the deadlines to remember until the next reconcile. */
@@ -80,6 +96,29 @@ export function deadlinesOf(connection: string, resolutions: readonly Resolution
     if (deleteAt !== undefined) byItem.set(deadlineKey(resolution.item), deleteAt);
   }
   return { connection, byItem };
+}
+
+/**
+ * Returns the versions of the keys whose bytes are of the source that their item refers to, as far as known. The version of another
+ * source or vault says nothing about what this one may serve.
+ */
+export function syncedVersions(
+  { before, access }: Pick<ResolveInput, "before" | "access">,
+  resolutions: readonly Resolution[],
+  state: TargetState,
+): Map<string, number> {
+  const versions = new Map<string, number>();
+  for (const resolution of resolutions) {
+    const { item } = resolution;
+    const synced = state.state === "owned" ? state.synced.get(item.targetKey) : undefined;
+    if (synced === undefined || !isFromVault(synced, access.vault)) continue;
+    const isSource =
+      resolution.state === "found"
+        ? synced.source === sourceId(access.vault, item.source, resolution.candidate.owner)
+        : isOfName({ before, access }, item, synced);
+    if (isSource) versions.set(item.targetKey, synced.version);
+  }
+  return versions;
 }
 
 const deadlineKey = ({ targetKey, source, owner = "" }: SyncItem): string => `${targetKey}\n${source}\n${owner}`;

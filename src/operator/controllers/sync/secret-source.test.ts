@@ -2,30 +2,19 @@ import { expect, test } from "vitest";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import { syncItem } from "../../../../test/support/kube/sync-resource.ts";
 import { InMemoryConnection } from "../../../../test/support/vault/in-memory-connection.ts";
+import { ignoredCallbacks, openConnection } from "../../../../test/support/vault/open-connection.ts";
 import { secretRecord } from "../../../../test/support/vault/secret-record.ts";
 import type { SecretRecord } from "../../vault-client/connection.ts";
 import { secretSource } from "./secret-source.ts";
 
-const ignore = (): void => undefined;
 const account = "ops@example.com";
 
 /** Reports whether a record is untrusted by a connection that trusts these owners. */
 function untrusted(record: Partial<SecretRecord>, trustedOwners: ReadonlySet<string> | undefined): boolean | undefined {
-  const callbacks = { onChange: ignore, onHealth: ignore, onTokenChange: ignore, onCircuitChange: ignore };
-  const connection = new InMemoryConnection(new VirtualClock(), callbacks);
+  const connection = new InMemoryConnection(new VirtualClock(), ignoredCallbacks);
   connection.list();
   const snapshot = { ...connection.snapshot!, secrets: () => [secretRecord(record)] };
-  const access = {
-    state: "open",
-    connection,
-    id: "1",
-    vault: "vault",
-    account,
-    trustedOwners,
-    intervalMs: 60_000,
-    removals: { held: 0, untilProven: () => 0 },
-    staleSince: undefined,
-  } as const;
+  const access = openConnection(connection, { trustedOwners });
   return secretSource().candidates(snapshot, syncItem("db"), access)[0]?.untrusted;
 }
 
@@ -46,4 +35,23 @@ test.each<[string, Partial<SecretRecord>]>([
   ["a shared secret whose owner is not listed", { owner: undefined, shared: true }],
 ])("secretSource does not trust %s", (_, record) => {
   expect(untrusted(record, dba)).toBe(true);
+});
+
+test.each([
+  [{}, "Opaque"],
+  [{ type: "kubernetes.io/tls" }, "kubernetes.io/tls"],
+  [{ creationPolicy: "Merge" }, undefined],
+])("secretSource parses the type of the target %j as %s", (target, type) => {
+  const spec = {
+    connectionRef: { name: "vault" },
+    data: ["tls.crt", "tls.key"].map((key) => ({ secretKey: key, remoteRef: { key } })),
+  };
+  const metadata = { name: "db", namespace: "shop" };
+  const parsed = secretSource().parse({
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultSecret",
+    metadata,
+    spec: { ...spec, target },
+  });
+  expect(parsed).toMatchObject({ ok: true, resource: { target: { kind: "Secret", name: "db", type } } });
 });

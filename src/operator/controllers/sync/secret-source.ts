@@ -60,9 +60,6 @@ export const secretSource = (moreTypes: readonly string[] = []): SourceKind => (
       createdAt: record.createdAt === undefined ? undefined : new Map([[record.version, record.createdAt]]),
       expiresAt: record.expiresAt,
       deleteAt: record.deleteAt,
-      read: async (version, signal) => {
-        const secret = await connection.secretValue(record, version, signal);
-        return { bytes: secret.value, version: secret.version };
-      },
+      read: connection.reader(record),
     })),
 });

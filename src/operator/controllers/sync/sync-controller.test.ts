@@ -4,8 +4,8 @@ import { silentLogger } from "../../../lib/logger.ts";
 import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../../api/names.ts";
 import { ObjectStore } from "../../kube/cache/object-store.ts";
 import type { KubeObject, ObjectMeta } from "../../kube/resource.ts";
-import type { ReconcileResult } from "../../runtime/controller.ts";
 import { fileSource } from "./file-source.ts";
+import { Propagations } from "./propagations.ts";
 import { secretSource } from "./secret-source.ts";
 import { SyncController } from "./sync-controller.ts";
 import type { TargetRecords } from "./target-records.ts";
@@ -13,26 +13,31 @@ import type { TargetRecords } from "./target-records.ts";
 interface Changes {
   readonly metadata?: Partial<ObjectMeta>;
   readonly spec?: object;
+  readonly status?: object;
 }
 
 /** The VaultSecret `shop/db`, whose target has the same name. */
-function vaultSecret({ metadata = {}, spec = {} }: Changes = {}): KubeObject {
+function vaultSecret({ metadata = {}, spec = {}, status }: Changes = {}): KubeObject {
   return {
     apiVersion: "vaultsync.dev/v1alpha1",
     kind: "VaultSecret",
     metadata: { name: "db", namespace: "shop", uid: "uid-1", generation: 1, resourceVersion: "1", ...metadata },
     spec: { connectionRef: { name: "vault" }, data: [{ secretKey: "p", remoteRef: { key: "password" } }], ...spec },
+    status,
   };
 }
 
 const changed = (...secrets: string[]) => ({ secrets: new Set(secrets), files: new Set<string>() });
 
+/** A status that this process does not know. */
+const UNKNOWN = {};
+
 /** A running controller of `resources`, and what it does. */
 function scene(resyncMs = 0) {
   const clock = new VirtualClock();
   const log: string[] = [];
-  const propagated: number[] = [];
-  const results: ReconcileResult[] = [];
+  /** The versions of targets that this process wrote. */
+  const written = new Set<string>();
   const resources = { VaultSecret: new ObjectStore<KubeObject>(), VaultFile: new ObjectStore<KubeObject>() };
   const controller = new SyncController({
     kinds: {
@@ -42,21 +47,24 @@ function scene(resyncMs = 0) {
     reconciler: {
       reconcile: (key) => {
         log.push(key);
-        return Promise.resolve(results.shift() ?? { outcome: "done" });
+        return Promise.resolve({ outcome: "done" });
       },
       forget: (key) => void log.push(`forget ${key}`),
+      isStatusUnknown: (key, before, now) => key === DB && before["status"] === undefined && now["status"] === UNKNOWN,
     },
     targets: {
-      observe: () => true,
+      observe: (_, change) => !("now" in change && written.has(change.now.resourceVersion)),
+      stopReading: () => log.push("stop reading"),
       forget: (key) => log.push(`forget target ${key}`),
     } as Partial<TargetRecords> as TargetRecords,
+    propagations: new Propagations(clock, () => undefined),
     onReferencesChange: (connection) => void log.push(`references of ${connection}`),
     concurrency: 4,
     resyncMs,
     clock,
     random: () => 1,
     logger: silentLogger,
-    observer: { reconciled: () => undefined, changePropagated: (ms) => void propagated.push(ms) },
+    observer: { reconciled: () => undefined },
   });
   const stop = new AbortController();
   void controller.run(stop.signal);
@@ -71,7 +79,7 @@ function scene(resyncMs = 0) {
     controller.resourceChanged(kind, { type: "added", key, now: object });
     return happened();
   };
-  return { clock, controller, results, propagated, add, happened };
+  return { clock, controller, written, add, happened };
 }
 
 const DB = "VaultSecret/shop/db";
@@ -86,7 +94,8 @@ test.each<[string, Changes, boolean]>([
   ["what it accepts", { metadata: { annotations: { [ACCEPT_ANNOTATION]: "a@2" } } }, true],
   ["the request to sync", { metadata: { annotations: { [FORCE_SYNC_ANNOTATION]: "1" } } }, true],
   ["another annotation", { metadata: { annotations: { note: "1" } } }, false],
-  ["its status", { metadata: { resourceVersion: "2" } }, false],
+  ["its status", { metadata: { resourceVersion: "2" }, status: { items: [] } }, false],
+  ["its status, by another process,", { metadata: { resourceVersion: "2" }, status: UNKNOWN }, true],
 ])("a resource of which %s changed is reconciled: %#", async (_, changes, isReconciled) => {
   const { controller, add, happened } = scene();
   await add(vaultSecret());
@@ -119,9 +128,14 @@ test("a deleted resource is forgotten, and its target when no other resource has
   await add(vaultSecret());
   await add(vaultSecret({ metadata: { name: "db-2" }, spec: { target: { name: "db" } } }));
   controller.resourceChanged("VaultSecret", { type: "deleted", key: "shop/db", before: vaultSecret() });
-  expect(await happened()).toEqual([`forget ${DB}`, "references of shop/vault"]);
+  expect(await happened()).toEqual([`forget ${DB}`, "references of shop/vault", "stop reading"]);
   controller.resourceChanged("VaultSecret", { type: "deleted", key: "shop/db-2", before: vaultSecret() });
-  expect(await happened()).toEqual([`forget ${DB}-2`, "references of shop/vault", "forget target Secret/shop/db"]);
+  expect(await happened()).toEqual([
+    `forget ${DB}-2`,
+    "references of shop/vault",
+    "stop reading",
+    "forget target Secret/shop/db",
+  ]);
 });
 
 test("only resources that refer to a changed name of the same connection and kind are reconciled", async () => {
@@ -151,26 +165,17 @@ test("the resources of a target are reconciled when it drifts, or its write is n
   expect(await happened()).toEqual([DB]);
 });
 
-test("a change is measured once, from the first list that showed it to the write of the target", async () => {
-  const { clock, controller, results, propagated, add, happened } = scene();
+test("a write of this process reconciles the resources of the target only if there are several", async () => {
+  const { controller, written, add, happened } = scene();
   await add(vaultSecret());
-  await clock.advance(1_000);
-  results.push({ outcome: "retry", cause: "vault", reason: "VaultUnreachable" });
-  controller.onSnapshotChange("shop/vault", changed("password"), 400);
-  await happened();
-  controller.onSnapshotChange("shop/vault", changed("password"), 900);
-  controller.targetWritten(DB);
-  controller.targetWritten(DB);
-  expect(propagated).toEqual([600]);
-});
-
-test("a change that concerned nothing the target holds is not measured later", async () => {
-  const { controller, propagated, add, happened } = scene();
-  await add(vaultSecret());
-  controller.onSnapshotChange("shop/vault", changed("password"), 0);
-  await happened();
-  controller.targetWritten(DB);
-  expect(propagated).toEqual([]);
+  const now = { uid: "uid-2", resourceVersion: "7", labels: {}, annotations: {}, owners: [], deleting: false };
+  written.add("7");
+  controller.targetChanged("Secret", { type: "added", key: "shop/db", now });
+  expect(await happened()).toEqual([]);
+  const rival = { name: "rival", uid: "uid-3" };
+  await add(vaultSecret({ metadata: rival, spec: { target: { name: "db" } } }));
+  controller.targetChanged("Secret", { type: "added", key: "shop/db", now });
+  expect(await happened()).toEqual([DB, "VaultSecret/shop/rival"]);
 });
 
 test("every resource of both kinds is reconciled once per resync", async () => {

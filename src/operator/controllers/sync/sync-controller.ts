@@ -4,13 +4,16 @@ import type { Logger } from "../../../lib/logger.ts";
 import type { Random } from "../../../lib/random.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import type { StoreChange } from "../../kube/cache/object-store.ts";
-import { type ControllerObserver, type ReconcileResult, runController } from "../../runtime/controller.ts";
+import { type ControllerObserver, runController } from "../../runtime/controller.ts";
+import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import type { TargetKind } from "../../sync/sync-resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 import { readStatus, showsServed } from "../../sync/sync-status.ts";
 import type { EntryKind, SnapshotChange } from "../../vault-client/connection.ts";
+import type { ConnectionUsers } from "../connection/connection-registry.ts";
 import type { RemovalFacts } from "../connection/removals.ts";
+import type { Propagations } from "./propagations.ts";
 import { ReferenceIndex, type References } from "./reference-index.ts";
 import { parseSyncKey, SYNC_KINDS, syncKey, type SyncKind } from "./sync-key.ts";
 import type { SyncedKind, SyncReconciler } from "./sync-reconciler.ts";
@@ -18,24 +21,20 @@ import { keyOfTarget, targetKey, type TargetRecords } from "./target-records.ts"
 
 export interface SyncControllerOptions {
   readonly kinds: Readonly<Record<SyncKind, SyncedKind>>;
-  readonly reconciler: Pick<SyncReconciler, "reconcile" | "forget">;
+  readonly reconciler: Pick<SyncReconciler, "reconcile" | "forget" | "isStatusUnknown">;
   readonly targets: TargetRecords;
+  readonly propagations: Propagations;
   /** Called when the resources that refer to a connection, or the names that they refer to, change. */
   readonly onReferencesChange: (connection: string) => void;
   /** Number of resources reconciled simultaneously. */
   readonly concurrency: number;
+  readonly limits?: QueueLimits | undefined;
   /** Interval in milliseconds in which every resource is reconciled once; 0 turns it off. */
   readonly resyncMs: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  readonly observer: SyncObserver;
-}
-
-/** Observes the reconciliations and what they achieve; implemented by the metrics. Must not throw. */
-export interface SyncObserver extends ControllerObserver {
-  /** Called when a target was written because of a change in the vault, with the time since the list that showed the change. */
-  changePropagated(durationMs: number): void;
+  readonly observer: ControllerObserver;
 }
 
 const syncKindOf: Readonly<Record<EntryKind, SyncKind>> = { secret: "VaultSecret", file: "VaultFile" };
@@ -47,12 +46,10 @@ const MAX_IN_FLIGHT = 4;
  * Maps changes of specs, targets and the vault to keys of the work queue that VaultSecrets and VaultFiles share. It decides
  * nothing: every key goes through the same reconcile; see docs/design/engine.md#wake-ups.
  */
-export class SyncController {
+export class SyncController implements ConnectionUsers {
   readonly references = new ReferenceIndex();
   readonly #options: SyncControllerOptions;
   readonly queue: WorkQueue;
-  /** Arrival, in monotonic milliseconds, of the first list that showed a change that no reconcile has handled since, by key. */
-  readonly #changedAt = new Map<string, number>();
 
   constructor(options: SyncControllerOptions) {
     this.#options = options;
@@ -62,28 +59,34 @@ export class SyncController {
       turnOf: (key) => namespaceOf(parseSyncKey(key).objectKey),
       capOf: (key) => this.references.get(key)?.connection,
       maxInFlight: MAX_IN_FLIGHT,
+      limits: options.limits,
     });
   }
 
-  /** Queues a resource whose desired state changed, and updates its references. */
+  /** Queues a resource whose desired state or unknown status changed, and updates its references. */
   resourceChanged(kind: SyncKind, change: StoreChange<KubeObject>): void {
     const key = syncKey(kind, change.key);
     if (change.type === "deleted") {
       const target = this.references.get(key)?.target;
       this.#options.reconciler.forget(key);
       this.#setReferences(key, undefined);
+      this.#options.targets.stopReading(this.#options.kinds[kind].source.parse(change.before).resource);
       if (target !== undefined && this.references.ofTarget(target).size === 0) this.#options.targets.forget(target);
       return;
     }
-    if (change.type === "updated" && !desiredStateChanged(change.before, change.now)) return;
+    if (change.type === "updated" && !desiredStateChanged(change.before, change.now)) {
+      if (this.#options.reconciler.isStatusUnknown(key, change.before, change.now)) this.queue.add(key, "drift");
+      return;
+    }
     this.#setReferences(key, this.#referencesOf(kind, change.now));
     this.queue.add(key, "spec");
   }
 
-  /** Queues the resources of a target that was changed by anything but this process. */
+  /** Queues the resources of a target that was changed by anything but this process, or by one of several resources. */
   targetChanged(kind: TargetKind, change: StoreChange<TargetMetadata>): void {
-    if (!this.#options.targets.observe(kind, change)) return;
-    for (const key of this.references.ofTarget(targetKey(kind, change.key))) this.queue.add(key, "drift");
+    const resources = this.references.ofTarget(targetKey(kind, change.key));
+    if (!this.#options.targets.observe(kind, change) && resources.size < 2) return;
+    for (const key of resources) this.queue.add(key, "drift");
   }
 
   /** Requeues the resources of a target whose write the watch has not shown. */
@@ -101,7 +104,7 @@ export class SyncController {
     for (const kind of SYNC_KINDS) {
       for (const source of this.#options.kinds[kind].source.changed(change)) {
         for (const key of this.references.ofSource(connection, kind, source)) {
-          if (!this.#changedAt.has(key)) this.#changedAt.set(key, listedAt);
+          this.#options.propagations.changed(key, listedAt);
           this.queue.add(key, "vault");
         }
       }
@@ -125,22 +128,13 @@ export class SyncController {
     };
   }
 
-  /** Measures the time that a change in the vault took. */
-  targetWritten(key: string): void {
-    const { clock, observer } = this.#options;
-    const changedAt = this.#changedAt.get(key);
-    if (changedAt === undefined) return;
-    this.#changedAt.delete(key);
-    observer.changePropagated(clock.monotonic() - changedAt);
-  }
-
   /** Runs until the signal is aborted and all running reconciles have ended. */
   run(signal: AbortSignal): Promise<void> {
-    const { concurrency, resyncMs, clock, logger, observer } = this.#options;
+    const { reconciler, concurrency, resyncMs, clock, logger, observer } = this.#options;
     return runController({
       name: "sync",
       queue: this.queue,
-      reconcile: (key, drainSignal) => this.#reconcile(key, drainSignal),
+      reconcile: reconciler.reconcile.bind(reconciler),
       resync: { everyMs: resyncMs, keys: () => this.#keys() },
       concurrency,
       clock,
@@ -148,14 +142,6 @@ export class SyncController {
       observer,
       signal,
     });
-  }
-
-  async #reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
-    const changedAt = this.#changedAt.get(key);
-    const result = await this.#options.reconciler.reconcile(key, signal);
-    // The change concerned nothing that the target holds.
-    if (result.outcome === "done" && this.#changedAt.get(key) === changedAt) this.#changedAt.delete(key);
-    return result;
   }
 
   /** Returns the keys of all resources. */

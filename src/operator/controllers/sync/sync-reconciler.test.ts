@@ -1,24 +1,16 @@
 import { describe, expect, test } from "vitest";
 import { SyncScene } from "../../../../test/support/kube/sync-scene.ts";
 
-/** Returns a scene whose target has this version. */
-async function synced(version: number): Promise<SyncScene> {
-  const scene = new SyncScene();
-  scene.vault.lists({ name: "db", version });
-  expect(await scene.reconcile()).toBe(`vault db@${version}, Synced`);
-  return scene;
-}
-
 describe("SyncReconciler after an edit of the target's annotations", () => {
   test("rewrites a target that claims the current version and has the bytes of an earlier one", async () => {
-    const scene = await synced(1);
+    const scene = await SyncScene.synced();
     scene.vault.lists({ name: "db", version: 2 });
     scene.annotate({ "vaultsync.dev/versions": '{"password":2}' });
     expect(await scene.reconcile()).toBe("vault db@2, Synced");
   });
 
   test("reverts a version that is higher than that of the vault, and follows later ones", async () => {
-    const scene = await synced(1);
+    const scene = await SyncScene.synced();
     const written = scene.target?.metadata.annotations;
     scene.annotate({ "vaultsync.dev/versions": '{"password":99}' });
     expect(await scene.reconcile()).toBe("vault db@1, Synced");
@@ -28,13 +20,13 @@ describe("SyncReconciler after an edit of the target's annotations", () => {
   });
 
   test("reverts a higher version also if another annotation is malformed", async () => {
-    const scene = await synced(1);
+    const scene = await SyncScene.synced();
     scene.annotate({ "vaultsync.dev/versions": '{"password":99,"other":1}' });
     expect(await scene.reconcile()).toBe("vault db@1, Synced");
   });
 
   test("reverts another source", async () => {
-    const scene = await synced(1);
+    const scene = await SyncScene.synced();
     const written = scene.target?.metadata.annotations;
     scene.annotate({ "vaultsync.dev/sources": '{"password":"another"}' });
     expect(await scene.reconcile()).toBe("vault db@1, Synced");
@@ -42,7 +34,7 @@ describe("SyncReconciler after an edit of the target's annotations", () => {
   });
 
   test("does not follow a lower version of the vault", async () => {
-    const scene = await synced(5);
+    const scene = await SyncScene.synced(5);
     scene.vault.lists({ name: "db", version: 4 });
     for (const version of [3, 5, 99]) {
       scene.annotate({ "vaultsync.dev/versions": `{"password":${version}}` });
@@ -52,7 +44,7 @@ describe("SyncReconciler after an edit of the target's annotations", () => {
   });
 
   test("leaves the target unchanged while its source is missing", async () => {
-    const scene = await synced(1);
+    const scene = await SyncScene.synced();
     scene.vault.lists();
     scene.annotate({ "vaultsync.dev/versions": '{"password":99}' });
     expect(await scene.reconcile()).toBe("vault db@1, SourceMissing");

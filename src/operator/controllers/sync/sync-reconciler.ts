@@ -13,7 +13,7 @@ import { type Report, reportOf, withUnreported } from "../../sync/report.ts";
 import type { Resolution } from "../../sync/resolve.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import { isVerifiedBy, nextStatus, readStatus, type SyncStatus } from "../../sync/sync-status.ts";
-import { isOwnedBy, syncedVersions, type TargetState, targetState } from "../../sync/target.ts";
+import { isOwnedBy, type TargetState, targetState } from "../../sync/target.ts";
 import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
 import { StatusWriter } from "../status/status-writer.ts";
 import type { CurrentTarget } from "./gather-content.ts";
@@ -21,7 +21,8 @@ import { FORCED_LIST_MS, type ForcedSyncs, isForced } from "./forced-syncs.ts";
 import { lookUpTarget } from "./look-up-target.ts";
 import { nextWait } from "./next-wait.ts";
 import { recordEvents } from "./record-events.ts";
-import { type Deadlines, deadlinesOf, type ResolveInput, resolveItems, withReported } from "./resolve-items.ts";
+import { type Deadlines, deadlinesOf, type ResolveInput, resolveItems, syncedVersions, withReported } from "./resolve-items.ts";
+import type { Propagations } from "./propagations.ts";
 import type { SourceKind } from "./source-kind.ts";
 import { parseSyncKey, type SyncKind } from "./sync-key.ts";
 import { awaitConnection, DONE, type SyncResult, TARGET_WAIT_MS, targetChanged, waitFor } from "./sync-result.ts";
@@ -40,8 +41,7 @@ export interface SyncReconcilerOptions {
   readonly targets: TargetRecords;
   readonly writer: TargetWriter;
   readonly forced: ForcedSyncs;
-  /** Called after each write or deletion of a target. */
-  readonly onTargetWritten: (key: string) => void;
+  readonly propagations: Propagations;
   readonly api: KubeApi;
   readonly events: EventRecorder;
   readonly clock: Clock;
@@ -90,11 +90,17 @@ export class SyncReconciler {
     };
   }
 
+  /** Reports whether the watch shows another status than this process knew; see StatusWriter. */
+  isStatusUnknown(key: string, before: KubeObject, now: KubeObject): boolean {
+    return this.#statuses[parseSyncKey(key).kind].isUnknown(key, before, now);
+  }
+
   /** Drops all state of a deleted resource. The API server garbage-collects its target. */
   forget(key: string): void {
     this.#statuses[parseSyncKey(key).kind].forget(key);
     this.#memory.delete(key);
     this.#options.forced.forget(key);
+    this.#options.propagations.forget(key);
   }
 
   /** @throws when the reconcile is to be retried */
@@ -107,7 +113,9 @@ export class SyncReconciler {
     const { resource } = parsed;
     const before = readStatus(kind, this.#statuses[kind].current(key, object));
     const context = { key, source, resource, before, memory: this.#memoryOf(key, resource.uid), signal };
+    const change = this.#options.propagations.current(key);
     const { report, next } = parsed.ok ? await this.#sync(context) : reported(parsed.readyCondition);
+    if (next.outcome === "done") this.#options.propagations.ended(key, change);
     if (report === undefined) return next;
     // A suspended resource is synced when it is resumed.
     const forced = isForced(resource, before) && !resource.suspend ? resource.forceSync : undefined;
@@ -157,7 +165,7 @@ export class SyncReconciler {
     if (wait !== undefined && decision.plan.action !== "keep") {
       const facts = { resolutions, connection: input.access.id, staleSince: input.access.staleSince };
       return {
-        report: reportOf(wait.condition, { ...facts, versions: syncedVersions(state, input.access.vault) }),
+        report: reportOf(wait.condition, { ...facts, versions: syncedVersions(input, resolutions, state) }),
         next: waitFor("target", wait.ms),
       };
     }
@@ -178,26 +186,24 @@ export class SyncReconciler {
   ): Promise<SyncResult> {
     const { key, source, resource, before, memory, signal } = context;
     const facts = { resolutions, connection: access.id, staleSince: access.staleSince };
-    const unchanged = reportOf(decision.readyCondition, { ...facts, versions: syncedVersions(state, access.vault) });
+    const versions = syncedVersions({ before, access }, resolutions, state);
+    const unchanged = reportOf(decision.readyCondition, { ...facts, versions });
     const isNewSpec = before.observedGeneration !== resource.generation;
     const plan = { resource, owner: source.descriptor, state, current, isNewSpec, report: unchanged, signal };
     try {
       const result = await this.#options.writer.apply(decision.plan, plan);
-      const { report } = result;
-      if (report === undefined) return result;
+      const { report, next } = result;
       if (report.effect !== "none") {
         memory.unreported = withUnreported(report, memory.unreported);
-        this.#options.onTargetWritten(key);
+        this.#options.propagations.written(key);
       }
       if (report.verified !== undefined) await this.#removeFormerTarget(context);
       if (showsOutdatedList(report, decision, before)) access.connection.pollSoon();
-      const { next } = result;
       const isIdle = next.outcome === "done" && next.wait === undefined;
       return isMerged(resource) && isIdle ? { report, next: waitFor("target") } : result;
     } catch (error) {
       if (isKubeError(error, "AlreadyExists")) return this.#resolveNameConflict(context, reportOf(undefined, facts));
       if (isKubeError(error, "NamespaceTerminating")) return { report: undefined, next: waitFor("namespace") };
-      if (isKubeError(error, "NotLeader")) return { report: undefined, next: DONE };
       throw error;
     }
   }
@@ -234,6 +240,7 @@ export class SyncReconciler {
   }
 
   async #targetState({ resource, before, signal }: SyncContext): Promise<TargetState | "deleting"> {
+    await this.#options.targets.readUnwatched(resource, before.target, signal);
     // No watch shows an object of others.
     if (isMerged(resource)) return lookUpTarget(this.#options, resource, signal);
     const watched = this.#options.targets.metadata(resource);

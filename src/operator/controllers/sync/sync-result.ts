@@ -12,6 +12,9 @@ export interface SyncResult {
   readonly next: ReconcileResult;
 }
 
+/** The result of a reconcile that came to an end. */
+export type Reported = SyncResult & { readonly report: Report };
+
 /** Maximum wait in milliseconds for a state whose change requeues the resource: it limits the cost of a missed change. */
 const MAX_WAIT_MS = 5 * 60_000;
 /** Time in milliseconds after which an object is read again that the watch does not show. */
@@ -50,7 +53,7 @@ export function lasting(reason: Reason, message: string, next: ReconcileResult):
  * Returns the result of a failed reconcile. A failure that is retried leaves Ready unchanged if there is a target; without one,
  * Ready reports the failure.
  */
-export function failed(report: Report, { condition, next }: Failure, hasTarget: boolean): SyncResult {
+export function failed(report: Report, { condition, next }: Failure, hasTarget: boolean): Reported {
   if (next.outcome === "done") return { report: { ...report, readyCondition: condition }, next };
   const { reason, message } = condition;
   const readyCondition = hasTarget ? undefined : condition;

@@ -177,6 +177,28 @@ describe("a target that another writer changes each time", () => {
     expect(scene.outcome()).toBe("password=vault db@1, Synced");
   });
 
+  test("has the versions of its sources in the status while its repair waits", async () => {
+    await using scene = await synced();
+    for (const value of ["one", "two", "three", "four"]) {
+      scene.edit({ password: value });
+      await scene.settle(100);
+    }
+    expect(scene.condition("Ready")?.reason).toBe("TargetContested");
+    expect(scene.status().items).toMatchObject([{ key: "db", version: 1, latest: 1 }]);
+  });
+
+  test("is not contested while its source is missing, when the operator would not create it", async () => {
+    await using scene = await synced();
+    for (let round = 0; round < 4; round += 1) {
+      if (scene.target() !== undefined) scene.deleteTarget();
+      await scene.settle(100);
+    }
+    expect(scene.outcome()).toBe("absent, TargetContested");
+    scene.vault().lists();
+    await scene.settle(100);
+    expect(scene.outcome()).toBe("absent, SourceMissing");
+  });
+
   test("is recreated with growing delays if the other writer deletes it", async () => {
     await using scene = await synced();
     scene.takeRequests();
@@ -202,34 +224,6 @@ describe("a target that another writer changes each time", () => {
       await scene.settle(1_000);
     }
     expect(scene.outcome()).toBe("password=vault db@5, Synced");
-  });
-});
-
-describe("the former target after a change of target.name", () => {
-  test("is removed when the new one is written, also if an item was removed by the vault", async () => {
-    await using scene = await OperatorScene.start();
-    scene.vault().lists({ name: "a" }, { name: "b", deleteAt: scene.clock.now() + 60_000 });
-    scene.follow({ one: "a", other: "b" }, { target: { name: "before" } });
-    await scene.settle();
-    await scene.settle(60_000);
-    scene.vault().lists({ name: "a" });
-    await scene.settle();
-    expect(scene.condition("Ready")?.reason).toBe("SourceRemoved");
-    scene.follow({ one: "a", other: "b" }, { target: { name: "after" } });
-    await scene.settle();
-    expect(scene.target("after")?.data).toEqual({ one: Buffer.from("vault a@1").toString("base64") });
-    expect(scene.target("before")).toBeUndefined();
-    expect(scene.status().target?.name).toBe("after");
-  });
-
-  test("stays while the new one cannot be written", async () => {
-    await using scene = await synced();
-    scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata: { namespace: "shop", name: "taken" } });
-    scene.follow({ password: "db" }, { target: { name: "taken" } });
-    await scene.settle();
-    expect(scene.condition("Ready")?.reason).toBe("TargetConflict");
-    expect(scene.target()).toBeDefined();
-    expect(scene.status().target?.name).toBe("db");
   });
 });
 

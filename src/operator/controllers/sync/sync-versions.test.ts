@@ -190,6 +190,27 @@ describe("a failing read", () => {
     expect(scene.vault().reads.length - reads).toBeLessThan(20);
   });
 
+  test("of a name that the vault lists and does not have asks for one list", async () => {
+    await using scene = await synced();
+    scene.vault().expose = (name) => {
+      if (name === "db") throw new PermanentError("expose", "secret_not_found");
+      return {};
+    };
+    scene.vault().lists({ name: "a" }, { name: "db", version: 2 });
+    await scene.settle(60_000);
+    expect([scene.condition("Ready")?.reason, scene.vault().polls]).toEqual(["SourceMissing", 1]);
+  });
+
+  test("that the vault denies asks for no list", async () => {
+    await using scene = await synced();
+    scene.vault().expose = () => {
+      throw new PermanentError("expose", "forbidden");
+    };
+    scene.vault().lists({ name: "a" }, { name: "db", version: 2 });
+    await scene.settle(60_000);
+    expect([scene.condition("Ready")?.reason, scene.vault().polls]).toEqual(["ScopeDenied", 0]);
+  });
+
   test("that fails for the credentials concerns the connection, not the target", async () => {
     await using scene = await OperatorScene.start();
     scene.vault().expose = () => {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { syncItem, syncResource } from "../../../../test/support/kube/sync-resource.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
-import type { KubeObject } from "../../kube/resource.ts";
+import type { KubeObject, ObjectRef } from "../../kube/resource.ts";
 import { ObjectStore } from "../../kube/cache/object-store.ts";
+import type { TargetKind } from "../../sync/sync-resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 import { targetMetadata } from "./target-metadata.ts";
 import { WATCH_LAG_MS } from "../status/own-writes.ts";
@@ -19,7 +20,8 @@ function setUp() {
   const stores = { Secret: new ObjectStore<TargetMetadata>(), ConfigMap: new ObjectStore<TargetMetadata>() };
   const clock = new VirtualClock();
   const unseen: string[] = [];
-  const records = new TargetRecords({ stores, clock, onUnseen: (key) => void unseen.push(key) });
+  const watched = { Secret: { store: stores.Secret }, ConfigMap: { store: stores.ConfigMap } };
+  const records = new TargetRecords({ watched, clock, onUnseen: (key) => void unseen.push(key) });
   /** Passes a state to the watch and reports whether it is an external change. */
   const shows = (state: KubeObject): boolean => {
     const value = targetMetadata(state);
@@ -190,4 +192,40 @@ describe("TargetRecords for a write that the watch does not show", () => {
     await clock.advance(1);
     expect(unseen).toEqual(["Secret/shop/db"]);
   });
+});
+
+/** Returns the records of targets of which these kinds are read, and the calls of these. */
+function unwatched(...kinds: readonly TargetKind[]): { records: TargetRecords; calls: string[] } {
+  const calls: string[] = [];
+  const view = (kind: TargetKind) => ({
+    store: new ObjectStore<TargetMetadata>(),
+    ...(kinds.includes(kind) && {
+      read: ({ name }: ObjectRef) => Promise.resolve(void calls.push(`${kind} ${name}`)),
+      forget: ({ name }: ObjectRef) => void calls.push(`forget ${kind} ${name}`),
+    }),
+  });
+  const watched = { Secret: view("Secret"), ConfigMap: view("ConfigMap") };
+  return { records: new TargetRecords({ watched, clock: new VirtualClock(), onUnseen: () => undefined }), calls };
+}
+
+test.each([
+  ["and no former one", undefined, ["Secret db"]],
+  ["that was the last one, too", { kind: "Secret", name: "db" }, ["Secret db"]],
+  ["and one of another name", { kind: "Secret", name: "old" }, ["Secret db", "Secret old"]],
+  ["and one of another kind", { kind: "ConfigMap", name: "db" }, ["Secret db", "ConfigMap db"]],
+  ["and one of a kind that is not a target", { kind: "Pod", name: "db" }, ["Secret db"]],
+])("without a watch a target is read %s, until its resource is deleted", async (_, former, expected) => {
+  const { records, calls } = unwatched("Secret", "ConfigMap");
+  await records.readUnwatched(resource, former, new AbortController().signal);
+  expect(calls.splice(0)).toEqual(expected);
+  records.stopReading(resource);
+  expect(calls).toEqual(["forget Secret db"]);
+});
+
+test("only targets of a kind that no watch shows are read", async () => {
+  const former = { kind: "ConfigMap", name: "old" };
+  const { records, calls } = unwatched("ConfigMap");
+  await records.readUnwatched(resource, former, new AbortController().signal);
+  records.stopReading(resource);
+  expect(calls).toEqual(["ConfigMap old"]);
 });

@@ -1,9 +1,11 @@
 import type { Clock } from "../../../lib/clock.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import type { ReadonlyStore, StoreChange } from "../../kube/cache/object-store.ts";
+import type { Watched } from "../../kube/cache/filtered-view.ts";
+import type { StoreChange } from "../../kube/cache/object-store.ts";
 import type { KeyState } from "../../sync/review-content.ts";
 import { isMerged, type SyncResource, type TargetKind } from "../../sync/sync-resource.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
+import type { SyncStatus } from "../../sync/sync-status.ts";
 import type { TargetMetadata, TargetState } from "../../sync/target.ts";
 import { isAheadOfWatch, type OwnWrite, WATCH_LAG_MS } from "../status/own-writes.ts";
 import { afterRepair, repairDelay, type Repairs } from "./repairs.ts";
@@ -49,7 +51,7 @@ const isState = (one: StateId | undefined, { uid, resourceVersion }: StateId): b
   one?.uid === uid && one.resourceVersion === resourceVersion;
 
 export interface TargetRecordsOptions {
-  readonly stores: Readonly<Record<TargetKind, ReadonlyStore<TargetMetadata>>>;
+  readonly watched: Readonly<Record<TargetKind, Pick<Watched<TargetMetadata>, "store" | "read" | "forget">>>;
   readonly clock: Clock;
   /** Called with the key of a target whose write the watch has not shown within {@link WATCH_LAG_MS}. */
   readonly onUnseen: (key: string) => void;
@@ -75,7 +77,24 @@ export class TargetRecords {
   /** Returns the newest known metadata of the target; `undefined` if there is no such object. */
   metadata(resource: SyncResource): TargetMetadata | undefined {
     const { namespace, target } = resource;
-    return this.#newest(keyOfTarget(resource), this.#options.stores[target.kind].get(`${namespace}/${target.name}`));
+    return this.#newest(keyOfTarget(resource), this.#options.watched[target.kind].store.get(`${namespace}/${target.name}`));
+  }
+
+  /**
+   * Reads the target of a resource, and the former one that its status names, where no watch shows them (`--target-watch=off`).
+   * @throws KubeError
+   */
+  async readUnwatched({ namespace, target }: SyncResource, former: SyncStatus["target"], signal: AbortSignal): Promise<void> {
+    const { watched } = this.#options;
+    await watched[target.kind].read?.({ namespace, name: target.name }, signal);
+    if (former?.kind !== "Secret" && former?.kind !== "ConfigMap") return;
+    if (former.kind === target.kind && former.name === target.name) return;
+    await watched[former.kind].read?.({ namespace, name: former.name }, signal);
+  }
+
+  /** Drops what was read of the target of a deleted resource. */
+  stopReading({ namespace, target }: SyncResource): void {
+    this.#options.watched[target.kind].forget?.({ namespace, name: target.name });
   }
 
   /** Records an object that was read because the watch does not show it: not yet, or because it lacks the operator's label. */

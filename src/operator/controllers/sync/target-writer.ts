@@ -14,7 +14,7 @@ import { writeFailure } from "./failures.ts";
 import { type CurrentTarget, gatherContent, type GatheredKey, NO_TARGET } from "./gather-content.ts";
 import { renderMerge, renderPatch, renderTarget, type Rendering } from "./render-target.ts";
 import { calmDelay, isContested, repairDelay } from "./repairs.ts";
-import { DONE, failed, type SyncResult, waitFor } from "./sync-result.ts";
+import { DONE, failed, type Reported, waitFor } from "./sync-result.ts";
 import { targetDescriptor, targetMetadata } from "./target-metadata.ts";
 import type { TargetRecords } from "./target-records.ts";
 
@@ -87,7 +87,7 @@ export class TargetWriter {
   }
 
   /** @throws KubeError when the request itself failed, and for the conflicts that the caller resolves */
-  async apply(plan: Plan, context: PlanContext): Promise<SyncResult> {
+  async apply(plan: Plan, context: PlanContext): Promise<Reported> {
     const { resource, report, state } = context;
     try {
       switch (plan.action) {
@@ -119,7 +119,7 @@ export class TargetWriter {
     const { kind, name } = resource.target;
     const ref = { namespace: resource.namespace, name, uid, resourceVersion };
     try {
-      await this.#options.api.delete(targetDescriptor[kind], ref, { propagationPolicy: "Background" }, signal);
+      await this.#options.api.delete(targetDescriptor[kind], ref, signal);
     } catch (error) {
       if (!isKubeError(error, "NotFound")) throw error;
     }
@@ -137,7 +137,7 @@ export class TargetWriter {
   }
 
   /** Leaves a target unchanged that has the content which its annotations claim, and repairs any other. */
-  async #verify(entries: readonly Entry[], context: PlanContext): Promise<SyncResult> {
+  async #verify(entries: readonly Entry[], context: PlanContext): Promise<Reported> {
     const { resource, state, current, report } = context;
     const isRight = current.trusted && (current.object === undefined || hasRequiredMetadata(resource, current.object));
     if (state.state !== "owned" || !isRight) return this.#write(entries, "repaired", context);
@@ -151,7 +151,7 @@ export class TargetWriter {
   }
 
   /** Writes the target, unless its content cannot be assembled now or must not replace the current one. */
-  async #write(entries: readonly Entry[], wanted: "updated" | "repaired", context: PlanContext): Promise<SyncResult> {
+  async #write(entries: readonly Entry[], wanted: "updated" | "repaired", context: PlanContext): Promise<Reported> {
     const { resource, state, current, report, signal } = context;
     const { targets, contentKey, clock } = this.#options;
     const verified = targets.verifiedKeys(resource);
@@ -164,12 +164,12 @@ export class TargetWriter {
     const keys = new Map(gathered.map((key) => [key.targetKey, key.state]));
     const removed = [...current.keys.keys()].filter((key) => !keys.has(key));
     const problem = gathered.find((key) => key.problem !== undefined)?.problem;
-    const base = { ...report, versions: new Map([...keys].map(([key, { synced }]) => [key, synced.version])) };
-    const after = (next: Report): SyncResult =>
+    const base = { ...report, versions: versionsOf(gathered, report) };
+    const after = (next: Report): Reported =>
       problem === undefined
         ? { report: next, next: DONE }
         : { report: { ...next, readyCondition: problem.condition }, next: problem.next };
-    const canPatch = wanted === "updated" && isPatchable(context);
+    const canPatch = isPatchable(context);
     if (canPatch && removed.length === 0 && gathered.every(({ fetched }) => !fetched)) return after(base);
 
     const rendering = this.#rendering(context, gathered);
@@ -246,6 +246,12 @@ export class TargetWriter {
     if (state.state !== "owned" || state.content !== rendering.digest || !state.hasMetadata) return false;
     return this.#read(resource, state, written).trusted && hasRequiredMetadata(resource, written);
   }
+}
+
+/** Returns the versions to report: those of kept keys only if their bytes are of the source that is requested now. */
+function versionsOf(gathered: readonly GatheredKey[], { versions }: Report): Map<string, number> {
+  const shown = gathered.filter(({ targetKey, fetched }) => fetched || versions.has(targetKey));
+  return new Map(shown.map(({ targetKey, state }) => [targetKey, state.synced.version]));
 }
 
 /** Reports whether everything that a patch does not contain is known to be right. */

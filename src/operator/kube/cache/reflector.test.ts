@@ -57,6 +57,23 @@ test("after a disconnect the reflector resumes from the last event without listi
   expect(scene.lists).toHaveLength(1);
 });
 
+test("an event that the server lost is found by the next periodic list", async () => {
+  const scene = await ReflectorScene.start([object("one", "1"), object("two", "2")], versionOf, 60_000);
+  const watch = await scene.nextWatch();
+  // The random number 0 makes the interval 10 % shorter.
+  expect(watch.timeoutSeconds).toBe(54);
+  scene.items = [object("one", "101")];
+  await scene.clock.advance(54_000);
+  watch.response.end();
+  const next = await scene.nextWatch();
+  expect(scene.changes.slice(2)).toEqual(["deleted a/two", "updated a/one"]);
+  expect(scene.lists).toHaveLength(2);
+  // A drop before the next list is due causes none.
+  next.socket.resetAndDestroy();
+  await scene.nextWatch();
+  expect(scene.lists).toHaveLength(2);
+});
+
 test("after a disconnect the reflector resumes from the last bookmark", async () => {
   const scene = await ReflectorScene.start([]);
   const first = await scene.nextWatch();

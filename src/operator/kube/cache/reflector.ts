@@ -1,7 +1,7 @@
 import { Backoff } from "../../../lib/backoff.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
-import type { Random } from "../../../lib/random.ts";
+import { jitter, type Random } from "../../../lib/random.ts";
 import { Deadline } from "../../../lib/deadline.ts";
 import { isKubeError, KubeError } from "../kube-error.ts";
 import type { KubeApi, ListOptions, WatchEvent } from "../client/kube-api.ts";
@@ -16,6 +16,8 @@ export interface ReflectorOptions<T> {
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
   readonly metadataOnly?: boolean | undefined;
+  /** Time in milliseconds after which the collection is listed again, which repairs what a watch has lost; 0 turns it off. */
+  readonly relistMs?: number | undefined;
   /** Returns the part of an object to store. If it throws, the stored value remains unchanged. */
   readonly project: (object: KubeObject) => T;
   readonly clock: Clock;
@@ -36,6 +38,8 @@ export type ReflectorState =
 const WATCH_SECONDS = { shortest: 300, longest: 600 };
 /** A server that has sent a bookmark sends one a minute; after three missing ones the connection counts as dead. */
 const SILENCE_AFTER_BOOKMARK_MS = 180_000;
+/** Shortest duration of a watch that ends when a list is due, in seconds. */
+const MIN_WATCH_SECONDS = 5;
 /** A watch that ends sooner without an event counts as failed, which prevents a tight loop. */
 const SHORT_WATCH_MS = 1_000;
 /** Delays of 0.8 … 30 s as in client-go, because `Backoff` waits between half and the whole of these. */
@@ -51,6 +55,7 @@ const LIST_AGAIN = ["Gone", "Unexpected", "NotServed"] as const;
  * - No error ends it, not even one of a handler.
  * - After a disconnect it resumes from the last version seen.
  * - When that version is too old (410), or an event is unreadable, it lists again and reports the differences, deletions included.
+ * - After `relistMs` it lists again too, because an event that a server or a proxy lost is never repeated.
  * - When the server no longer serves the resource, it reports all its objects as deleted: no later event does.
  * - A new object under an old name is reported as a deletion and an addition; an unchanged object is not reported.
  * - Until the first list, and while the server is unavailable, the store is unchanged.
@@ -65,6 +70,8 @@ export class Reflector<T> {
   readonly #log: Logger;
   #state: ReflectorState = { name: "Empty" };
   #disconnected = false;
+  /** Monotonic time from which the next list is due. */
+  #relistAt = Infinity;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -122,7 +129,8 @@ export class Reflector<T> {
         this.#synced.resolve();
         return;
       case "Listed":
-        this.#state = { name: "Watching", resourceVersion: state.resourceVersion };
+        this.#state =
+          this.#secondsToList() <= 0 ? { name: "Empty" } : { name: "Watching", resourceVersion: state.resourceVersion };
         return;
       case "Watching":
         await this.#watch(state.resourceVersion, signal);
@@ -145,6 +153,7 @@ export class Reflector<T> {
     }
     this.#reconnected();
     this.#notify(this.#store.replaceAll(next));
+    this.#relistAt = this.#nextRelist();
     this.#log.debug({ objects: next.size, resourceVersion }, "listed");
     return resourceVersion;
   }
@@ -152,7 +161,8 @@ export class Reflector<T> {
   async #watch(from: string, signal: AbortSignal): Promise<void> {
     const { api, resource, clock, random } = this.#options;
     const { shortest, longest } = WATCH_SECONDS;
-    const timeoutSeconds = shortest + Math.floor(random() * (longest - shortest + 1));
+    const lasting = shortest + Math.floor(random() * (longest - shortest + 1));
+    const timeoutSeconds = Math.min(lasting, Math.max(MIN_WATCH_SECONDS, Math.ceil(this.#secondsToList())));
     let silenceMs = (timeoutSeconds + 5) * 1_000;
     using silence = new Deadline(clock, silenceMs, signal);
     const startedAt = clock.monotonic();
@@ -169,6 +179,16 @@ export class Reflector<T> {
     if (!received && clock.monotonic() - startedAt < SHORT_WATCH_MS) {
       throw new KubeError({ kind: "Unavailable", operation: `watch ${resource.plural}`, reason: "ShortWatch" });
     }
+  }
+
+  /** Returns a time around `relistMs` from now, so that the lists of many collections are spread. */
+  #nextRelist(): number {
+    const { clock, random, relistMs = 0 } = this.#options;
+    return relistMs > 0 ? clock.monotonic() + jitter(random, relistMs, 0.1) : Infinity;
+  }
+
+  #secondsToList(): number {
+    return (this.#relistAt - this.#options.clock.monotonic()) / 1_000;
   }
 
   #applyEvent(event: WatchEvent): void {

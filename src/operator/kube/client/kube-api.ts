@@ -46,10 +46,6 @@ export interface MergePatch {
   readonly [field: string]: unknown;
 }
 
-export interface DeleteOptions {
-  readonly propagationPolicy?: "Background" | "Foreground" | "Orphan";
-}
-
 export interface ApplyOptions {
   /** Owner of the fields, at most 128 characters; by default the manager of all writes of the client. */
   readonly fieldManager?: string | undefined;
@@ -96,8 +92,8 @@ export interface KubeApi {
    * object is a `Conflict`. For custom resources only: the API server ignores the rest of the object for them.
    */
   replaceStatus(resource: ResourceDescriptor, ref: StateRef, status: object, signal: AbortSignal): Promise<KubeObject>;
-  /** Deletes the object; with `uid` or `resourceVersion` in `ref`, another object or state is a `Conflict`. */
-  delete(resource: ResourceDescriptor, ref: StateRef, options: DeleteOptions, signal: AbortSignal): Promise<void>;
+  /** Deletes the object, and its dependents in the background; with `uid` or `resourceVersion` in `ref`, another object or state is a `Conflict`. */
+  delete(resource: ResourceDescriptor, ref: StateRef, signal: AbortSignal): Promise<void>;
 }
 
 /** Limits the writes of one leader, so that none happens after another leader may have started (docs/design/faults.md#i7). */

@@ -177,7 +177,7 @@ test("a client behind a closed fence sends no write and still reads", async () =
     client.patch(SECRETS, secret.metadata, {}, forever),
     client.apply(SECRETS, secret, {}, forever),
     client.replaceStatus(SECRETS, ref, {}, forever),
-    client.delete(SECRETS, ref, {}, forever),
+    client.delete(SECRETS, ref, forever),
   ]) {
     expect((await kubeErrorOf(write)).kind).toBe("NotLeader");
   }

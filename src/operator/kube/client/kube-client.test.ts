@@ -39,7 +39,7 @@ test("each write is sent with the method, path and body that the API server expe
   await client.patch(SECRETS, state, patch, forever);
   await client.apply(SECRETS, secret, {}, forever);
   await client.replaceStatus(SECRETS, state, { ready: true }, forever);
-  await client.delete(SECRETS, { ...ref, uid: "u1" }, { propagationPolicy: "Background" }, forever);
+  await client.delete(SECRETS, { ...ref, uid: "u1" }, forever);
   const sent = server.requests.map(
     ({ method, path, query, headers }) => `${method} ${path}?${query.toString()} ${headers["content-type"] ?? ""}`,
   );

@@ -1,7 +1,6 @@
 import { decodeEvent, decodeList, decodeObject } from "./decode-object.ts";
 import type {
   ApplyOptions,
-  DeleteOptions,
   FencedKubeApi,
   KubeApi,
   ListOptions,
@@ -157,9 +156,9 @@ export class KubeClient implements FencedKubeApi, AsyncDisposable {
     return this.#object(resource, { method: "PUT", path, operation, signal, body });
   }
 
-  async delete(resource: ResourceDescriptor, ref: StateRef, options: DeleteOptions, signal: AbortSignal): Promise<void> {
+  async delete(resource: ResourceDescriptor, ref: StateRef, signal: AbortSignal): Promise<void> {
     const preconditions = { uid: ref.uid, resourceVersion: ref.resourceVersion };
-    const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions, ...options };
+    const body = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Background", preconditions };
     const operation = named("delete", resource, ref);
     await this.#send({ method: "DELETE", path: pathOf(resource, ref), operation, signal, body });
   }

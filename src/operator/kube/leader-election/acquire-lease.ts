@@ -19,8 +19,8 @@ export async function acquireLease(options: LeaseOptions, signal: AbortSignal): 
     try {
       using deadline = new Deadline(clock, timing.renewDeadlineMs, signal);
       const found = await findLease(options, deadline.signal);
-      const isHeld = found !== undefined && found.holder !== "" && found.holder !== identity;
-      if (!isHeld || observer.idleMs(found) >= found.durationMs) return await takeLease(options, found, signal);
+      const mayTake = found === undefined || found.holder === identity || observer.isFree(found);
+      if (mayTake) return await takeLease(options, found, signal);
     } catch (error) {
       signal.throwIfAborted();
       logLeaseFailure(options, error);

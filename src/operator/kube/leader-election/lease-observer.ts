@@ -19,4 +19,9 @@ export class LeaseObserver {
     }
     return now - this.#observed.at;
   }
+
+  /** Reports whether another process may take the Lease: it has no holder, or one that did not renew it for its duration. */
+  isFree(record: LeaseRecord): boolean {
+    return record.holder === "" || this.idleMs(record) >= record.durationMs;
+  }
 }

@@ -15,7 +15,7 @@ import { Redacted } from "../../../lib/redacted.ts";
 import { operationPath } from "../../../protocol/operation-paths.ts";
 import { CircuitBreaker } from "../http/circuit-breaker.ts";
 import { AuthError } from "../vault-error.ts";
-import { VaultHttp } from "../http/vault-http.ts";
+import { VaultApi } from "../vault-api.ts";
 import { silentObserver } from "../observer.ts";
 import { ListGate } from "../http/list-gate.ts";
 import { RateLimiter } from "../http/rate-limiter.ts";
@@ -52,15 +52,23 @@ async function world(logins: Script[], refreshes: Script[] = [], chance = 0.5, p
   server.on(operationPath.generate_access_token, ...logins).on(operationPath.refresh_token, ...refreshes);
   const random = (): number => chance;
   const breaker = new CircuitBreaker({ clock, untilProbe: () => 0, onChange: () => undefined });
-  const http = new VaultHttp({
+  const api = new VaultApi({
     transport,
     breaker,
     limiter: new RateLimiter(1_000, clock),
     gate: new ListGate(clock),
     clock,
     observer: silentObserver,
+    tokens: () => tokens,
+    email: "ann@example.com",
+    timeoutMs: 10_000,
   });
-  const operations = new TokenOperations({ http, email: "ann@example.com", lifetimeMs: HOUR, timeoutMs: 10_000 });
+  const operations = new TokenOperations({
+    send: (request) => api.send(request),
+    email: "ann@example.com",
+    lifetimeMs: HOUR,
+    timeoutMs: 10_000,
+  });
   const scope = new RequestedScope(unlimitedScope, false, clock);
   const stored = { password: "canary" };
   const source = new PasswordTokens({

@@ -1,14 +1,15 @@
 import type { Redacted } from "../../../lib/redacted.ts";
 import type { Operation } from "../../../protocol/operation-paths.ts";
 import { parseJson } from "../http/parse-json.ts";
-import type { VaultHttp } from "../http/vault-http.ts";
+import type { VaultTransport } from "../http/vault-transport.ts";
 import { readToken, type TokenResponse } from "../readers/read-token.ts";
 
 const HOUR_MS = 3_600_000;
 const MAX_BYTES = 256 * 1024;
 
 export interface TokenOperationsOptions {
-  readonly http: VaultHttp;
+  /** Returns successful responses only. */
+  readonly send: VaultTransport["request"];
   readonly email: string;
   readonly lifetimeMs: number;
   readonly timeoutMs: number;
@@ -35,8 +36,8 @@ export class TokenOperations {
   }
 
   async #send(operation: Operation, body: object, signal: AbortSignal): Promise<TokenResponse> {
-    const { http, timeoutMs } = this.#options;
-    const response = await http.send({ operation, body, maxBytes: MAX_BYTES, deadlineMs: timeoutMs, signal });
+    const { send, timeoutMs } = this.#options;
+    const response = await send({ operation, body, maxBytes: MAX_BYTES, deadlineMs: timeoutMs, signal });
     return readToken(operation, parseJson(response.body));
   }
 }

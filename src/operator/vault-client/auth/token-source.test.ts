@@ -12,7 +12,6 @@ import { RequestedScope } from "./requested-scope.ts";
 import type { Token } from "./token.ts";
 import { TokenOperations } from "./token-operations.ts";
 import { fromStore } from "./token-source.ts";
-import type { VaultHttp } from "../http/vault-http.ts";
 
 const signal = new AbortController().signal;
 const MINUTE = 60_000;
@@ -105,10 +104,9 @@ test.each([
   const bodies: unknown[] = [];
   const send = ({ body }: { body: unknown }) => {
     bodies.push(body);
-    return Promise.resolve({ body: Buffer.from('{"access_token":"T1"}') });
+    return Promise.resolve({ status: 200, body: Buffer.from('{"access_token":"T1"}'), header: () => undefined });
   };
-  const http = { send } as unknown as VaultHttp;
-  const operations = new TokenOperations({ http, email: "ops@example.com", lifetimeMs: minutes * MINUTE, timeoutMs: 1_000 });
+  const operations = new TokenOperations({ send, email: "ops@example.com", lifetimeMs: minutes * MINUTE, timeoutMs: 1_000 });
   await operations.login(new Redacted("canary"), "scope", signal);
   expect(bodies).toEqual([{ email: "ops@example.com", password: "canary", scope: "scope", expiration_hours: hours }]);
 });

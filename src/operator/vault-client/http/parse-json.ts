@@ -3,10 +3,13 @@ import { InvalidJsonError, parseStrictJson } from "../../../lib/strict-json.ts";
 /** Maximum nesting of a response; deeper than anything a vault sends. */
 const MAX_DEPTH = 64;
 
-/** Parses the body of a response. Returns `undefined`, which no JSON text means, when it is not strict JSON. */
+/**
+ * Parses the body of a response. Returns `undefined`, which no JSON text means, when it is not strict JSON, or when an object has two
+ * members of one name: the operator and another client could read different versions of one entry.
+ */
 export function parseJson(body: Uint8Array): unknown {
   try {
-    return parseStrictJson(body, { maxDepth: MAX_DEPTH });
+    return parseStrictJson(body, { maxDepth: MAX_DEPTH, uniqueNames: true });
   } catch (error) {
     if (error instanceof InvalidJsonError) return undefined;
     throw error;

@@ -1,6 +1,7 @@
 import { X509Certificate } from "node:crypto";
 import { createSecureContext, type SecureContext } from "node:tls";
 import { errors, Pool, type Dispatcher } from "undici";
+import { joinChunks } from "../../../lib/join-chunks.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import { Deadline } from "../../../lib/deadline.ts";
 import { codeOf } from "../../../lib/error-code.ts";
@@ -175,7 +176,7 @@ async function readBody({ headers, body }: Dispatcher.ResponseData, maxBytes: nu
     }
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks, length);
+  return joinChunks(chunks, length);
 }
 
 /** Aborts the response and ignores the error that this abort causes. */

@@ -1,4 +1,3 @@
-import type { Clock } from "../../../lib/clock.ts";
 import type { Health } from "../connection.ts";
 import { isVaultError, TransientError } from "../vault-error.ts";
 import { codeOf } from "../../../lib/error-code.ts";
@@ -8,17 +7,14 @@ type TrackedOperation = "list_no_dup" | "list_file" | "generate_access_token";
 
 /** Tracks the outcomes of the last lists and reports changes. */
 export class HealthMonitor {
-  readonly #clock: Clock;
   readonly #onHealth: (health: Health) => void;
   /** Failures of the operations that fail now. */
   readonly #errors = new Map<TrackedOperation, Error>();
   #listed = false;
-  #health: Health;
+  #health: Health = { state: "starting", error: undefined };
 
-  constructor(clock: Clock, onHealth: (health: Health) => void) {
-    this.#clock = clock;
+  constructor(onHealth: (health: Health) => void) {
     this.#onHealth = onHealth;
-    this.#health = { state: "starting", error: undefined, since: clock.now() };
   }
 
   get health(): Health {
@@ -51,8 +47,7 @@ export class HealthMonitor {
 
   #become(state: Health["state"], error: Error | undefined): void {
     const before = this.#health;
-    const since = before.state === state ? before.since : this.#clock.now();
-    this.#health = { state, error, since };
+    this.#health = { state, error };
     if (before.state !== state || failureKind(before.error) !== failureKind(error)) this.#onHealth(this.#health);
   }
 }

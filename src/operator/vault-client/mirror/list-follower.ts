@@ -88,6 +88,7 @@ export class ListFollower implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#timer?.[Symbol.dispose]();
     this.#stop.abort();
+    this.#request?.abort.abort();
     await this.#running;
   }
 
@@ -120,7 +121,7 @@ export class ListFollower implements AsyncDisposable {
     this.#dueAt = Number.POSITIVE_INFINITY;
     let next: number;
     try {
-      next = this.#succeeded(await list(waitSeconds, AbortSignal.any([request.abort.signal, this.#stop.signal])), start);
+      next = this.#succeeded(await list(waitSeconds, request.abort.signal), start);
     } catch (error) {
       if (request.abort.signal.aborted) next = clock.monotonic();
       else {

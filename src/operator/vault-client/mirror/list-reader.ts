@@ -1,16 +1,25 @@
-import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { isMainThread, MessageChannel, type MessagePort, receiveMessageOnPort, Worker, workerData } from "node:worker_threads";
+import { yieldToEventLoop } from "../../../lib/clock.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
 import { type EntryOf, type ListKind, type ListSource, readList, type ReadList } from "./read-list.ts";
 
-/** Longest list in bytes that is read without a thread: it blocks the event loop for some 20 ms. */
-const MAX_INLINE_BYTES = 1024 * 1024;
+/** Longest list in bytes that is read without a thread: it blocks the event loop for some 10 ms. */
+const MAX_INLINE_BYTES = 512 * 1024;
+/** Number of names whose records are received in one turn of the event loop: some 3 ms. */
+const NAMES_PER_TURN = 1_000;
 
 interface Job {
   readonly kind: ListKind;
   readonly source: ListSource;
+  /** Receives the records, in parts, then the summary. */
+  readonly port: MessagePort;
 }
 
-type Outcome<K extends ListKind> = { readonly list: ReadList<EntryOf[K]> } | { readonly unreadable: string };
+type Records<K extends ListKind> = ReadonlyMap<string, readonly EntryOf[K][]>;
+interface Part<K extends ListKind> {
+  readonly part: Records<K>;
+}
+type Summary = { readonly count: number; readonly doubtful: boolean } | { readonly unreadable: string };
 
 /** The last list that is read in a thread. One at a time, so that many long lists do not need memory together. */
 let last: Promise<unknown> = Promise.resolve();
@@ -24,20 +33,44 @@ export async function readListAside<K extends ListKind>(kind: K, source: ListSou
   if (source.body.byteLength <= MAX_INLINE_BYTES) return readList(kind, source);
   const reading = last.then(() => inThread(kind, source));
   last = reading.catch(() => undefined);
-  const outcome = await reading;
-  if ("unreadable" in outcome) throw new UnexpectedResponse(kind, outcome.unreadable);
-  // The same set, so that it is recognized as covered.
-  return { ...outcome.list, tracked: source.tracked };
+  return reading;
 }
 
-function inThread<K extends ListKind>(kind: K, source: ListSource): Promise<Outcome<K>> {
-  const { promise, resolve, reject } = Promise.withResolvers<Outcome<K>>();
-  const job: Job = { kind, source };
+async function inThread<K extends ListKind>(kind: K, source: ListSource): Promise<ReadList<EntryOf[K]>> {
+  const { port1, port2 } = new MessageChannel();
+  const job: Job = { kind, source, port: port2 };
   // A copy of the body would block the event loop too.
-  const transferList = source.body.buffer instanceof ArrayBuffer ? [source.body.buffer] : [];
-  const worker = new Worker(new URL(import.meta.url), { workerData: { job }, transferList });
-  worker.once("message", resolve).once("error", reject);
-  worker.once("exit", () => reject(new Error("the thread that reads a list ended")));
+  const transferList = source.body.buffer instanceof ArrayBuffer ? [source.body.buffer, port2] : [port2];
+  try {
+    await ended(new Worker(new URL(import.meta.url), { workerData: { job }, transferList }));
+    const records = new Map<string, readonly EntryOf[K][]>();
+    for (;;) {
+      const message: Part<K> | Summary | undefined = receiveMessageOnPort(port1)?.message;
+      if (message === undefined) throw new Error("the thread that reads a list ended early");
+      if (!("part" in message)) return complete(kind, source, records, message);
+      for (const [name, same] of message.part) records.set(name, same);
+      await yieldToEventLoop();
+    }
+  } finally {
+    port1.close();
+  }
+}
+
+function complete<K extends ListKind>(
+  kind: K,
+  { tracked }: ListSource,
+  records: Records<K>,
+  summary: Summary,
+): ReadList<EntryOf[K]> {
+  if ("unreadable" in summary) throw new UnexpectedResponse(kind, summary.unreadable);
+  // The same set of names, so that it is recognized as covered.
+  return { ...summary, records, tracked };
+}
+
+/** Waits for the end of a thread, which leaves its messages. @throws the error that ended it */
+function ended(worker: Worker): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  worker.once("error", reject).once("exit", () => resolve());
   return promise;
 }
 
@@ -45,14 +78,18 @@ function isJob(data: unknown): data is { readonly job: Job } {
   return typeof data === "object" && data !== null && "job" in data;
 }
 
-function run({ kind, source }: Job): Outcome<ListKind> {
+function run({ kind, source, port }: Job): void {
   try {
-    return { list: { ...readList(kind, source), tracked: new Set() } };
+    const { records, count, doubtful } = readList(kind, source);
+    const entries = [...records];
+    for (let from = 0; from < entries.length; from += NAMES_PER_TURN) {
+      port.postMessage({ part: new Map(entries.slice(from, from + NAMES_PER_TURN)) } satisfies Part<ListKind>);
+    }
+    port.postMessage({ count, doubtful } satisfies Summary);
   } catch (error) {
-    if (error instanceof UnexpectedResponse) return { unreadable: error.field };
-    throw error;
+    if (!(error instanceof UnexpectedResponse)) throw error;
+    port.postMessage({ unreadable: error.field } satisfies Summary);
   }
 }
 
-// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port of a thread, not a window
-if (!isMainThread && parentPort && isJob(workerData)) parentPort.postMessage(run(workerData.job));
+if (!isMainThread && isJob(workerData)) run(workerData.job);

@@ -12,9 +12,8 @@ export interface TrackedList<T> {
   readonly count: number;
 }
 
-/** The number of a list in its connection and the time of its arrival. */
+/** The arrival of a list, and how many of each kind arrived. */
 export interface ListOrigin {
-  readonly sequence: number;
   readonly listedAt: number;
   readonly listedAtMonotonic: number;
   readonly progress: Readonly<Record<EntryKind, ListProgress>>;
@@ -36,6 +35,11 @@ const absenceKey = (name: string, owner: string | undefined): string => JSON.str
 const isListed = (secrets: SecretsByName, name: string, owner: string | undefined): boolean =>
   (secrets.get(name) ?? []).some((record) => owner === undefined || record.owner?.toLowerCase() === owner.toLowerCase());
 
+/** Reports whether a name still has its only record. */
+function isSameOwner(before: readonly SecretRecord[], now: readonly SecretRecord[] | undefined): boolean {
+  return before.length === 1 && now?.length === 1 && before[0]?.owner === now[0]?.owner;
+}
+
 /** Returns the absences of the previous list without those that have ended, and the ones that begin with this list. */
 function absencesAfter(
   before: ListSnapshot,
@@ -46,7 +50,7 @@ function absencesAfter(
   if (previous === records) return before.absences;
   const absences = new Map([...before.absences].filter(([, { name, owner }]) => !isListed(records, name, owner)));
   for (const [name, earlier] of previous) {
-    if (!tracked.has(name)) continue;
+    if (!tracked.has(name) || isSameOwner(earlier, records.get(name))) continue;
     for (const owner of [undefined, ...earlier.flatMap((record) => record.owner ?? [])]) {
       if (!isListed(records, name, owner)) absences.set(absenceKey(name, owner), { name, owner, since });
     }
@@ -57,7 +61,6 @@ function absencesAfter(
 
 /** A snapshot with the lists from which `changeBetween` computes differences. */
 export class ListSnapshot implements Snapshot {
-  readonly sequence: number;
   readonly listedAt: number;
   readonly listedAtMonotonic: number;
   readonly #progress: ListOrigin["progress"];
@@ -74,7 +77,6 @@ export class ListSnapshot implements Snapshot {
     fileList: TrackedList<FileRecord> | undefined,
     before?: ListSnapshot,
   ) {
-    this.sequence = origin.sequence;
     this.listedAt = origin.listedAt;
     this.listedAtMonotonic = origin.listedAtMonotonic;
     this.#progress = origin.progress;

@@ -9,8 +9,8 @@ const NEVER_LISTED: ListProgress = { lists: 0, at: 0 };
 
 export interface MirrorOptions extends MirroredListOptions {
   readonly health: HealthMonitor;
-  /** Called before `onChange` with names whose cached bytes are no longer valid. */
-  readonly onRecreated: (names: SnapshotChange) => void;
+  /** Drops what is known about the values of changed names, before `onChange` is called. */
+  readonly values: { changed(names: SnapshotChange, recreated: SnapshotChange): void };
   /** Called after the first list, and after each list that differs in a referenced name or covers another one. */
   readonly onChange: (change: SnapshotChange) => void;
 }
@@ -94,17 +94,17 @@ export class Mirror implements AsyncDisposable {
 
   /** Replaces the snapshot as a whole, as soon as the secrets are listed. Returns whether a referenced name differs. */
   #publish(): boolean {
-    const { onRecreated, onChange } = this.#options;
+    const { values, onChange } = this.#options;
     const { list: secrets, listedAt, listedAtMonotonic } = this.#secrets;
     if (!secrets) return false;
     const before = this.#snapshot;
     const progress = { secret: this.#secrets.progress, file: this.#files?.progress ?? NEVER_LISTED };
-    const origin = { sequence: (before?.sequence ?? 0) + 1, listedAt, listedAtMonotonic, progress };
+    const origin = { listedAt, listedAtMonotonic, progress };
     const after = new ListSnapshot(origin, secrets, this.#files?.list, before);
     const change = changeBetween(before, after);
     this.#snapshot = after;
     if (before && change.secrets.size === 0 && change.files.size === 0) return false;
-    if (before) onRecreated(recreatedNames(before, after, change));
+    values.changed(change, recreatedNames(before, after, change));
     onChange(change);
     return true;
   }

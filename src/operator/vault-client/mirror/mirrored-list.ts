@@ -163,7 +163,7 @@ export class MirroredList<K extends ListKind> implements AsyncDisposable {
     // Secrets only: files are not limited by a scope.
     const limit = this.#kind === "list_no_dup" ? admitted : undefined;
     const tracked = limit ? new Set([...this.#names].filter((name) => limit.has(name))) : this.#names;
-    const list = await readListAside(this.#kind, { body, tracked, now: this.#options.clock.now() });
+    const list = await readListAside(this.#kind, { body, tracked });
     const suspicious = list.doubtful && this.#cached?.list.count !== 0 && !this.#doubted;
     this.#doubted = suspicious;
     if (suspicious) throw new UnexpectedResponse(this.#kind, "the list");

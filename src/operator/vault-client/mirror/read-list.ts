@@ -23,11 +23,9 @@ export type ListKind = keyof EntryOf;
 export interface ListSource {
   readonly body: Uint8Array;
   readonly tracked: ReadonlySet<string>;
-  /** Wall-clock time, for a list that has expiry dates but does not mark expired secrets. */
-  readonly now: number;
 }
 
-const readers: { readonly [K in ListKind]: (root: unknown, now: number) => readonly EntryOf[K][] } = {
+const readers: { readonly [K in ListKind]: (root: unknown) => readonly EntryOf[K][] } = {
   list_no_dup: readSecrets,
   list_file: readFiles,
 };
@@ -37,9 +35,9 @@ const nameOf = (record: SecretRecord | FileRecord): string => ("filename" in rec
 const ownerOf = (record: SecretRecord | FileRecord): string => ("owner" in record ? (record.owner ?? "") : "");
 
 /** Parses a whole list and keeps the records of tracked names. @throws UnexpectedResponse */
-export function readList<K extends ListKind>(kind: K, { body, tracked, now }: ListSource): ReadList<EntryOf[K]> {
+export function readList<K extends ListKind>(kind: K, { body, tracked }: ListSource): ReadList<EntryOf[K]> {
   const root = parseJson(body);
-  const all = readers[kind](root, now);
+  const all = readers[kind](root);
   const records = byName(all.filter((record) => tracked.has(nameOf(record))));
   const doubtful = all.length === 0 && !(isObject(root) && Object.hasOwn(root, names[kind]));
   return { records, tracked, count: all.length, doubtful };

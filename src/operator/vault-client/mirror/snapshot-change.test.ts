@@ -5,7 +5,7 @@ import { byName } from "./read-list.ts";
 import { changeBetween, recreatedNames } from "./snapshot-change.ts";
 
 function secret(more: Partial<SecretRecord> = {}): SecretRecord {
-  const rest = { owner: "ann", shared: false, expiresAt: 5, expired: false, deleteAt: 9, createdAt: 1 };
+  const rest = { owner: "ann", shared: false, expiresAt: 5, deleteAt: 9, createdAt: 1 };
   return { name: "a", version: 3, metadata: { description: "d", custom: { x: [1, null] } }, ...rest, ...more };
 }
 
@@ -16,7 +16,7 @@ function file(more: Partial<FileRecord> = {}): FileRecord {
 /** Returns the origin of a list that arrived at this time. */
 function originAt(at: number): ListOrigin {
   const progress = { lists: at + 1, at };
-  return { sequence: at + 1, listedAt: at, listedAtMonotonic: at, progress: { secret: progress, file: progress } };
+  return { listedAt: at, listedAtMonotonic: at, progress: { secret: progress, file: progress } };
 }
 
 /** Returns a list that covers these names. */
@@ -81,7 +81,6 @@ test.each<[Partial<SecretRecord>, boolean]>([
   [{ createdAt: 2 }, true],
   [{ owner: "bob" }, true],
   [{ shared: true }, false],
-  [{ expired: true }, false],
   [{ expiresAt: 6 }, false],
   [{ deleteAt: undefined }, false],
   [{ metadata: {} }, false],

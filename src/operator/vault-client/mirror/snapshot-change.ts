@@ -38,7 +38,8 @@ function same(a: unknown, b: unknown): boolean {
  * same version with another creation time, or not covered by the list before. A recreated name starts again at version 1
  * (docs/design/vault-contract.md#versions).
  */
-export function recreatedNames(before: ListSnapshot, after: ListSnapshot, change: SnapshotChange): SnapshotChange {
+export function recreatedNames(before: ListSnapshot | undefined, after: ListSnapshot, change: SnapshotChange): SnapshotChange {
+  if (before === undefined) return { secrets: new Set(), files: new Set() };
   const secrets = [...change.secrets].filter(
     (name) => !before.covers("secret", name) || before.secrets(name).some((old) => !continues(old, after.secrets(name))),
   );

@@ -47,7 +47,7 @@ function orUnexpected(read: () => unknown): void {
 test("every response is parsed or throws UnexpectedResponse", () => {
   fc.assert(
     fc.property(response, (root) => {
-      orUnexpected(() => readSecrets(root, 0));
+      orUnexpected(() => readSecrets(root));
       orUnexpected(() => readFiles(root));
       orUnexpected(() => readValue("expose", root, record, 1));
       orUnexpected(() => readToken("refresh_token", root));

@@ -3,8 +3,8 @@ import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
 import { readSecrets } from "./read-secrets.ts";
 
 const now = Date.UTC(2026, 10, 21);
-const read = (response: unknown): unknown[] => readSecrets(response, now).map(({ name, version }) => [name, version]);
-const fails = (response: unknown): Promise<unknown> => failureOf(Promise.resolve().then(() => readSecrets(response, now)));
+const read = (response: unknown): unknown[] => readSecrets(response).map(({ name, version }) => [name, version]);
+const fails = (response: unknown): Promise<unknown> => failureOf(Promise.resolve().then(() => readSecrets(response)));
 
 const array = [
   { key_name: "a", key_version: 3 },
@@ -61,9 +61,7 @@ test.each<[string, unknown, string]>([
 });
 
 test("readSecrets returns undefined for fields that a record omits", () => {
-  expect(
-    readSecrets({ secrets: [{ key_name: "a", key_version: 1, owner: null, shared: "yes", delete_at: "soon" }] }, now),
-  ).toEqual([
+  expect(readSecrets({ secrets: [{ key_name: "a", key_version: 1, owner: null, shared: "yes", delete_at: "soon" }] })).toEqual([
     {
       name: "a",
       owner: undefined,
@@ -71,7 +69,6 @@ test("readSecrets returns undefined for fields that a record omits", () => {
       shared: undefined,
       metadata: {},
       expiresAt: undefined,
-      expired: false,
       deleteAt: undefined,
       createdAt: undefined,
     },
@@ -87,18 +84,7 @@ test.each([
   [0, undefined],
   [true, undefined],
 ])("readSecrets parses the timestamp %j as %j", (delete_at, deleteAt) => {
-  expect(readSecrets({ secrets: [{ key_name: "a", key_version: 1, delete_at }] }, now)[0]?.deleteAt).toBe(deleteAt);
-});
-
-test("expired follows the list, else the expiry date", () => {
-  const expired = (more: object): unknown =>
-    readSecrets({ secrets: [{ key_name: "a", key_version: 1, ...more }] }, now)[0]?.expired;
-  expect([
-    expired({ expires_at: now }),
-    expired({ expires_at: now + 1 }),
-    expired({ expires_at: now, expired: false }),
-    expired({ expired: true }),
-  ]).toEqual([true, false, false, true]);
+  expect(readSecrets({ secrets: [{ key_name: "a", key_version: 1, delete_at }] })[0]?.deleteAt).toBe(deleteAt);
 });
 
 test.each<[string, object, object]>([
@@ -108,29 +94,26 @@ test.each<[string, object, object]>([
   ["the misspelled name", { metadata: { enviroment_type: "dev" } }, { environment_type: "dev" }],
   ["the correct spelling first", { metadata: { enviroment_type: "x", environment_type: "dev" } }, { environment_type: "dev" }],
 ])("readSecrets reads metadata: %s", (_, record, metadata) => {
-  expect(readSecrets({ secrets: [{ key_name: "a", key_version: 1, ...record }] }, now)[0]?.metadata).toEqual(metadata);
+  expect(readSecrets({ secrets: [{ key_name: "a", key_version: 1, ...record }] })[0]?.metadata).toEqual(metadata);
 });
 
 test("readSecrets treats __proto__ and constructor as ordinary names", () => {
   const text = '{"secrets":[{"key_name":"__proto__","key_version":1,"metadata":{"__proto__":{"polluted":1},"constructor":2}}]}';
-  const [record] = readSecrets(JSON.parse(text), now);
+  const [record] = readSecrets(JSON.parse(text));
   expect(record?.name).toBe("__proto__");
   expect(Object.keys(record?.metadata ?? {})).toEqual(["__proto__", "constructor"]);
   expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
 });
 
 test("readSecrets keeps the highest version per owner and name", () => {
-  const records = readSecrets(
-    {
-      secrets: [
-        { key_name: "a", key_version: 2, owner: "x" },
-        { key_name: "a", key_version: 10, owner: "x" },
-        { key_name: "a", key_version: 9, owner: "x" },
-        { key_name: "a", key_version: 1, owner: "y" },
-      ],
-    },
-    now,
-  );
+  const records = readSecrets({
+    secrets: [
+      { key_name: "a", key_version: 2, owner: "x" },
+      { key_name: "a", key_version: 10, owner: "x" },
+      { key_name: "a", key_version: 9, owner: "x" },
+      { key_name: "a", key_version: 1, owner: "y" },
+    ],
+  });
   expect(records.map(({ owner, version }) => [owner, version])).toEqual([
     ["x", 10],
     ["y", 1],

@@ -8,23 +8,20 @@ import { readMetadata } from "./read-metadata.ts";
 const OPERATION = "list_no_dup";
 const version = (record: JsonObject): unknown => field(record, "key_version", "version", "latest_version");
 
-function readRecord({ key, record }: ListEntry, index: number, now: number): SecretRecord {
+function readRecord({ key, record }: ListEntry, index: number): SecretRecord {
   const unreadable = (name: string): UnexpectedResponse => new UnexpectedResponse(OPERATION, `secrets[${index}].${name}`);
   const name = readText(field(record, "key_name", "name") ?? key);
   if (name === undefined) throw unreadable("key_name");
   const number = readCount(version(record));
   if (number === undefined) throw unreadable("key_version");
   const shared = field(record, "shared", "is_shared");
-  const expired = field(record, "expired", "is_expired");
-  const expiresAt = readTimestamp(record.expires_at);
   return {
     name,
     owner: readText(field(record, "owner", "creator")),
     version: number,
     shared: typeof shared === "boolean" ? shared : undefined,
     metadata: readMetadata(record),
-    expiresAt,
-    expired: typeof expired === "boolean" ? expired : expiresAt !== undefined && expiresAt <= now,
+    expiresAt: readTimestamp(record.expires_at),
     deleteAt: readTimestamp(record.delete_at),
     createdAt: readTimestamp(record.created_at),
   };
@@ -43,11 +40,10 @@ function latestOnly(records: readonly SecretRecord[]): SecretRecord[] {
 
 /**
  * Parses the whole list of secrets. One unreadable record makes the list unreadable.
- * @param now wall-clock time, for a list that has expiry dates but does not mark expired secrets
  * @throws UnexpectedResponse that names the field
  */
-export function readSecrets(response: unknown, now: number): readonly SecretRecord[] {
+export function readSecrets(response: unknown): readonly SecretRecord[] {
   const entries = findList(response, "secrets", (record) => readCount(version(record)) !== undefined);
   if (!entries) throw new UnexpectedResponse(OPERATION, "secrets");
-  return latestOnly(entries.map((entry, index) => readRecord(entry, index, now)));
+  return latestOnly(entries.map(readRecord));
 }

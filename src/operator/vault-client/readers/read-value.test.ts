@@ -5,8 +5,8 @@ import { readValue } from "./read-value.ts";
 
 const record = secretRecord({ name: "a", owner: "Ann@example.com", version: 7 });
 const read = (response: unknown): [string, number] => {
-  const { value, version } = readValue("version_expose", response, record, 7);
-  return [Buffer.from(value.reveal()).toString(), version];
+  const { bytes, version } = readValue("version_expose", response, record, 7);
+  return [Buffer.from(bytes.reveal()).toString(), version];
 };
 
 test.each<[string, unknown, [string, number]]>([

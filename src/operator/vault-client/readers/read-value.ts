@@ -1,12 +1,12 @@
 import { Redacted } from "../../../lib/redacted.ts";
 import type { Operation } from "../../../protocol/operation-paths.ts";
-import type { SecretRecord, SecretValue } from "../connection.ts";
+import type { EntryBytes, SecretRecord } from "../connection.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
 import { isObject, type JsonObject } from "../../../lib/is-object.ts";
 import { field, readCount } from "./field.ts";
 
 /** A value, and whether the response names its version. */
-export interface ReadValue extends SecretValue {
+export interface ReadValue extends EntryBytes {
   readonly labeled: boolean;
 }
 
@@ -39,5 +39,5 @@ export function readValue(operation: Operation, response: unknown, record: Secre
   const versionLabel = label("key_version");
   const responseVersion = versionLabel === undefined ? version : readCount(versionLabel);
   if (responseVersion === undefined) throw new UnexpectedResponse(operation, "key_version");
-  return { value: new Redacted(new TextEncoder().encode(value)), version: responseVersion, labeled: versionLabel !== undefined };
+  return { bytes: new Redacted(new TextEncoder().encode(value)), version: responseVersion, labeled: versionLabel !== undefined };
 }

@@ -39,7 +39,7 @@ test.each([
     .on("list_no_dup", listResponse(listedSecret("a")))
     .on("version_expose", valueResponse(text));
   const observed = await vault.connected();
-  const { value: bytes } = await observed.connection.secretValue(recordOf(observed, "a"), 1, signal);
+  const { bytes } = await observed.connection.reader(recordOf(observed, "a"))(1, signal);
   expect(bytes.reveal()).toHaveLength(length);
   expect(Buffer.from(bytes.reveal()).equals(Buffer.from(text))).toBe(true);
 });
@@ -102,7 +102,7 @@ async function withFile(
   await expect.poll(() => observed.connection.snapshot?.fileCount).toBe(1);
   const record = observed.connection.snapshot?.file("f");
   if (!record) throw new Error("the file is not listed");
-  return [vault, observed, () => observed.connection.fileContent(record, 2, signal)];
+  return [vault, observed, () => observed.connection.reader(record)(2, signal)];
 }
 
 test("concurrent callers of one file share one download", async () => {
@@ -149,7 +149,7 @@ test("an aborted caller does not abort the request of the others", async () => {
     .on("version_expose", (response, request) => (finish = () => valueResponse("canary")(response, request)));
   const observed = await vault.connected();
   const abort = new AbortController();
-  const aborted = failureOf(observed.connection.secretValue(recordOf(observed, "a"), 1, abort.signal));
+  const aborted = failureOf(observed.connection.reader(recordOf(observed, "a"))(1, abort.signal));
   const kept = textOf(observed, "a");
   await expect.poll(() => finish).toBeDefined();
   abort.abort();

@@ -28,7 +28,7 @@ async function route([{ connection }, server]: [ObservedConnection, ScriptedServ
   const record = connection.snapshot?.secrets("a")[at];
   if (!record) throw new Error("not listed");
   const before = server.requests.length;
-  await connection.secretValue(record, version, signal);
+  await connection.reader(record)(version, signal);
   return server.requests.slice(before).map(({ path, body }) => {
     const more = Object.keys(body).filter((name) => name !== "email" && name !== "key_name");
     return [path.split("/").at(-1), ...more].join(" ");

@@ -1,0 +1,102 @@
+import { describe, expect, test } from "vitest";
+import { OperatorScene } from "../../../../test/support/kube/operator-scene.ts";
+import { OWNER_ANNOTATION } from "../../api/names.ts";
+import { SECRETS } from "../../kube/resource.ts";
+
+const target = { namespace: "shop", name: "db" };
+
+/** Starts an operator that has synced `db`. */
+async function synced(): Promise<OperatorScene> {
+  const scene = await OperatorScene.start();
+  scene.vault().lists({ name: "db" });
+  scene.follow({ password: "db" });
+  await scene.settle();
+  expect(scene.outcome()).toBe("password=vault db@1, Synced");
+  return scene;
+}
+
+describe("the former target after a change of target.name", () => {
+  test("is removed when the new one is written, also if an item was removed by the vault", async () => {
+    await using scene = await OperatorScene.start();
+    scene.vault().lists({ name: "a" }, { name: "b", deleteAt: scene.clock.now() + 60_000 });
+    scene.follow({ one: "a", other: "b" }, { target: { name: "before" } });
+    await scene.settle();
+    await scene.settle(60_000);
+    scene.vault().lists({ name: "a" });
+    await scene.settle();
+    expect(scene.condition("Ready")?.reason).toBe("SourceRemoved");
+    scene.follow({ one: "a", other: "b" }, { target: { name: "after" } });
+    await scene.settle();
+    expect(scene.target("after")?.data).toEqual({ one: Buffer.from("vault a@1").toString("base64") });
+    expect(scene.target("before")).toBeUndefined();
+    expect(scene.status().target?.name).toBe("after");
+  });
+
+  test("stays while the new one cannot be written", async () => {
+    await using scene = await synced();
+    scene.server.create(SECRETS, { apiVersion: "v1", kind: "Secret", metadata: { namespace: "shop", name: "taken" } });
+    scene.follow({ password: "db" }, { target: { name: "taken" } });
+    await scene.settle();
+    expect(scene.condition("Ready")?.reason).toBe("TargetConflict");
+    expect(scene.target()).toBeDefined();
+    expect(scene.status().target?.name).toBe("db");
+  });
+
+  test("stays while the API server rejects the new one", async () => {
+    await using scene = await synced();
+    scene.server.authorize = ({ verb }) => verb !== "create";
+    scene.follow({ password: "db" }, { target: { name: "denied" } });
+    await scene.settle();
+    expect(scene.condition("Ready")?.reason).toBe("TargetForbidden");
+    expect([scene.target() !== undefined, scene.target("denied")]).toEqual([true, undefined]);
+    scene.server.authorize = () => true;
+    await scene.settle(60_000);
+    expect([scene.target(), scene.target("denied") !== undefined]).toEqual([undefined, true]);
+  });
+
+  test("stays if it belongs to another resource by now", async () => {
+    await using scene = await synced();
+    await scene.stop();
+    const annotations = { [OWNER_ANNOTATION]: "VaultSecret/another" };
+    scene.server.patch(SECRETS, target, { metadata: { annotations, ownerReferences: null } });
+    scene.follow({ password: "db" }, { target: { name: "after" } });
+    await scene.restart();
+    expect([scene.target() !== undefined, scene.target("after") !== undefined]).toEqual([true, true]);
+  });
+
+  test("costs no request if it does not exist any more", async () => {
+    await using scene = await synced();
+    await scene.stop();
+    scene.deleteTarget();
+    scene.follow({ password: "db" }, { target: { name: "after" } });
+    scene.takeRequests();
+    await scene.restart();
+    expect(scene.takeRequests()).toEqual(["create secrets after", "update vaultsecrets db"]);
+  });
+
+  test("costs no request under the policy Orphan if the resource does not own it", async () => {
+    await using scene = await OperatorScene.start();
+    scene.vault().lists({ name: "db" });
+    scene.follow({ password: "db" }, { target: { creationPolicy: "Orphan" } });
+    await scene.settle();
+    const ownerReferences = [{ apiVersion: "v1", kind: "ConfigMap", name: "app", uid: "uid-of-app" }];
+    scene.server.patch(SECRETS, target, { metadata: { ownerReferences } });
+    await scene.settle();
+    scene.takeRequests();
+    scene.follow({ password: "db" }, { target: { creationPolicy: "Orphan", name: "after" } });
+    await scene.settle();
+    expect(scene.takeRequests()).toEqual(["create secrets after", "update vaultsecrets db"]);
+  });
+
+  test("is released under the policy Orphan, and keeps its other owners", async () => {
+    await using scene = await synced();
+    const other = { apiVersion: "v1", kind: "ConfigMap", name: "app", uid: "uid-of-app" };
+    const own = scene.target()?.metadata.ownerReferences ?? [];
+    scene.server.patch(SECRETS, target, { metadata: { ownerReferences: [...own, other] } });
+    await scene.settle();
+    scene.follow({ password: "db" }, { target: { creationPolicy: "Orphan", name: "after" } });
+    await scene.settle();
+    expect(scene.target()?.metadata.ownerReferences).toEqual([other]);
+    expect(scene.target("after")).toBeDefined();
+  });
+});

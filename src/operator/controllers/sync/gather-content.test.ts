@@ -1,0 +1,78 @@
+import { describe, expect, test } from "vitest";
+import { OperatorScene } from "../../../../test/support/kube/operator-scene.ts";
+
+/** Starts an operator that has synced this version of `db`. */
+async function synced(version: number): Promise<OperatorScene> {
+  const scene = await OperatorScene.start();
+  scene.vault().lists({ name: "db", version });
+  scene.follow({ password: "db" });
+  await scene.settle();
+  expect(scene.outcome()).toBe(`password=vault db@${version}, Synced`);
+  return scene;
+}
+
+/** Lists version 3, and returns this one of it. */
+async function returns(scene: OperatorScene, version: number): Promise<void> {
+  scene.vault().expose = () => ({ version });
+  scene.vault().lists({ name: "db", version: 3 });
+  await scene.settle();
+}
+
+const messages = (scene: OperatorScene) => [scene.condition("Ready")?.message, scene.condition("Reconciling")?.message];
+
+describe("a vault that lists version 3 and returns an earlier one", () => {
+  test("takes the target to that version if it is newer than the synced one", async () => {
+    await using scene = await synced(1);
+    await returns(scene, 2);
+    expect(scene.outcome()).toBe("password=vault db@2, Progressing");
+    expect(messages(scene)).toContain(
+      "db: the vault returned version 2 instead of 3, which its list shows: the operator retries",
+    );
+  });
+
+  test("never takes the target back", async () => {
+    await using scene = await synced(2);
+    await returns(scene, 1);
+    expect(scene.outcome()).toBe("password=vault db@2, Synced");
+    expect(messages(scene)).toContain("db: the vault returned version 1 instead of 3");
+  });
+
+  test("repairs an edited target with the version that it had", async () => {
+    await using scene = await synced(2);
+    await returns(scene, 2);
+    scene.edit({ password: "edited" });
+    await scene.settle();
+    expect(scene.outcome()).toBe("password=vault db@2, Progressing");
+  });
+
+  test("does not serve a pinned version", async () => {
+    await using scene = await OperatorScene.start();
+    scene.vault().expose = () => ({ version: 1 });
+    scene.vault().lists({ name: "db", version: 3 });
+    scene.follow({ password: { key: "db", version: 2 } });
+    await scene.settle();
+    expect(scene.outcome()).toBe("absent, UnexpectedResponse");
+    expect(scene.condition("Ready")?.message).toBe("db: the vault returned version 1 instead of 2");
+  });
+});
+
+describe("a target that was edited while no operator ran", () => {
+  test("is not replaced by an empty new version", async () => {
+    await using scene = await synced(1);
+    await scene.stop();
+    scene.edit({ password: "edited" });
+    scene.vault().expose = () => ({ value: "" });
+    scene.vault().lists({ name: "db", version: 2 });
+    await scene.restart();
+    expect(scene.outcome()).toBe("password=edited, SourceSuspicious");
+  });
+
+  test("is replaced by the bytes of its own version, which are known from the vault only", async () => {
+    await using scene = await synced(1);
+    await scene.stop();
+    scene.edit({ password: "edited" });
+    scene.vault().expose = () => ({ value: "" });
+    await scene.restart();
+    expect(scene.outcome()).toBe("password=, Synced");
+  });
+});

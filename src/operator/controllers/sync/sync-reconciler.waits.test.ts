@@ -1,0 +1,188 @@
+import { describe, expect, test } from "vitest";
+import { SyncScene } from "../../../../test/support/kube/sync-scene.ts";
+import { KubeError, type KubeErrorKind } from "../../kube/kube-error.ts";
+import type { ReconcileResult } from "../../runtime/controller.ts";
+import { TransientError } from "../../vault-client/vault-error.ts";
+
+const MINUTE = 60_000;
+const waits = (reason: "connection" | "target" | "namespace", atMostMs = 5 * MINUTE): ReconcileResult => ({
+  outcome: "done",
+  wait: { for: reason, atMostMs },
+});
+
+const ready = ({ status }: SyncScene) => status.conditions?.find(({ type }) => type === "Ready");
+
+/** Makes the next creation of a target fail. */
+function failsToCreate({ api }: SyncScene, kind: KubeErrorKind): void {
+  const create = api.create.bind(api);
+  api.create = () => {
+    api.create = create;
+    return Promise.reject(new KubeError({ kind, operation: "create secrets shop/db" }));
+  };
+}
+
+describe("SyncReconciler without a usable connection", () => {
+  test("waits for a connection that is being opened, without a status", async () => {
+    const scene = new SyncScene();
+    scene.setConnection("vault", { state: "opening" });
+    expect(await scene.reconcileOnce()).toEqual(waits("connection"));
+    expect(scene.status).toEqual({});
+  });
+
+  test("reports a connection that does not exist, and waits for it", async () => {
+    const scene = new SyncScene();
+    scene.follow("absent");
+    expect(await scene.reconcileOnce()).toEqual(waits("connection"));
+    expect(ready(scene)).toMatchObject({
+      reason: "ConnectionNotFound",
+      message: "VaultConnection absent not found in namespace shop: create it, or correct spec.connectionRef.name",
+    });
+  });
+
+  test("reports why a connection cannot be opened, unless the target is in sync", async () => {
+    const scene = new SyncScene();
+    scene.setConnection("vault", { state: "invalid", message: "spec.url: expected https" });
+    expect(await scene.reconcileOnce()).toEqual(waits("connection"));
+    expect(ready(scene)).toMatchObject({
+      reason: "ConnectionNotReady",
+      message: "VaultConnection vault is not ready: spec.url: expected https",
+    });
+    scene.connect("vault").lists({ name: "db" });
+    expect(await scene.reconcile()).toBe("vault db@1, Synced");
+    scene.setConnection("vault", { state: "invalid", message: "spec.url: expected https" });
+    expect(await scene.reconcile()).toBe("vault db@1, Synced");
+  });
+
+  test("waits for the first list, without a status", async () => {
+    const scene = new SyncScene();
+    expect(await scene.reconcileOnce()).toEqual(waits("connection"));
+    expect(scene.status).toEqual({});
+  });
+
+  test("reports why the vault cannot be listed", async () => {
+    const scene = new SyncScene();
+    scene.vault.setHealth("failing", new TransientError("list_no_dup", "timeout"));
+    expect(await scene.reconcileOnce()).toEqual(waits("connection"));
+    expect(ready(scene)).toMatchObject({
+      reason: "ConnectionNotReady",
+      message: "VaultConnection vault is not ready: list_no_dup: timeout",
+    });
+  });
+
+  test("reports a vault that has not responded for too long", async () => {
+    const scene = new SyncScene();
+    scene.connect("vault", "*", { staleSince: scene.clock.now() });
+    expect(await scene.reconcileOnce()).toEqual(waits("connection"));
+    expect(ready(scene)).toMatchObject({
+      reason: "ConnectionNotReady",
+      message: "VaultConnection vault is not ready: waiting for the first list of the vault",
+    });
+    expect(scene.status.conditions).toContainEqual(expect.objectContaining({ type: "Stale", status: "True" }));
+  });
+
+  test("waits for a list that covers all of its names", async () => {
+    const scene = new SyncScene();
+    scene.vault.lists({ name: "db" });
+    scene.follow("vault", { password: "db", more: "not referenced yet" });
+    expect(await scene.reconcileOnce()).toEqual(waits("connection"));
+    expect([scene.status, scene.target]).toEqual([{}, undefined]);
+  });
+});
+
+describe("SyncReconciler while an object is being deleted", () => {
+  const deletionTimestamp = "2026-11-21T00:00:00Z";
+
+  test("does nothing for a deleted resource, and for one that is being deleted", async () => {
+    const scene = new SyncScene();
+    scene.vault.lists({ name: "db" });
+    const { resource } = scene;
+    scene.api.put("vaultsecrets", { ...resource, metadata: { ...resource.metadata, deletionTimestamp } });
+    expect(await scene.reconcileOnce()).toEqual({ outcome: "done" });
+    expect(scene.target).toBeUndefined();
+    expect(await scene.reconcileKey("VaultSecret/shop/deleted")).toEqual({ outcome: "done" });
+  });
+
+  test("waits until its own target that is being deleted is gone, and then recreates it", async () => {
+    const scene = await SyncScene.synced();
+    const target = scene.target;
+    if (target === undefined) throw new Error("the target does not exist");
+    scene.api.put("secrets", { ...target, metadata: { ...target.metadata, deletionTimestamp } });
+    scene.vault.lists({ name: "db", version: 2 });
+    expect(await scene.reconcileOnce()).toEqual(waits("target", 30_000));
+    expect(ready(scene)?.reason).toBe("Synced");
+    scene.api.objects.delete("secrets/shop/db");
+    expect(await scene.reconcile()).toBe("vault db@2, Synced");
+  });
+});
+
+describe("SyncReconciler after a failed write", () => {
+  test("waits for the namespace if it is being deleted, without a status", async () => {
+    const scene = new SyncScene();
+    scene.vault.lists({ name: "db" });
+    failsToCreate(scene, "NamespaceTerminating");
+    expect(await scene.reconcileOnce()).toEqual(waits("namespace"));
+    expect(scene.status).toEqual({});
+  });
+
+  test.each<KubeErrorKind>(["Timeout", "NotLeader"])("throws %s, which the work queue retries", async (kind) => {
+    const scene = new SyncScene();
+    scene.vault.lists({ name: "db" });
+    failsToCreate(scene, kind);
+    await expect(scene.reconcileOnce()).rejects.toMatchObject({ kind });
+    expect(await scene.reconcile()).toBe("vault db@1, Synced");
+  });
+
+  test("retries if its own target, created meanwhile, is not shown by the watch yet", async () => {
+    const scene = await SyncScene.synced();
+    scene.restart();
+    expect(await scene.reconcileOnce({ showsTarget: false })).toEqual({
+      outcome: "retry",
+      cause: "target",
+      reason: "the target was created concurrently",
+    });
+    expect(await scene.reconcile()).toBe("vault db@1, Synced");
+  });
+
+  test("reports an object of another writer that the watch does not show", async () => {
+    const scene = new SyncScene();
+    scene.vault.lists({ name: "db" });
+    scene.api.put("secrets", { apiVersion: "v1", kind: "Secret", metadata: { namespace: "shop", name: "db", uid: "foreign" } });
+    expect(await scene.reconcileOnce({ showsTarget: false })).toEqual(waits("target", 30_000));
+    expect(ready(scene)?.reason).toBe("TargetConflict");
+    expect(scene.status.items).toMatchObject([{ key: "db", latest: 1 }]);
+  });
+
+  test("retries if the target changes while it is read", async () => {
+    const scene = await SyncScene.synced();
+    scene.restart();
+    scene.annotate({ "vaultsync.dev/versions": "{}" });
+    scene.beforeNextRead(() => scene.annotate({ note: "changed again" }));
+    expect(await scene.reconcileOnce()).toEqual({
+      outcome: "retry",
+      cause: "target",
+      reason: "the target was changed concurrently",
+    });
+    expect(await scene.reconcile()).toBe("vault db@1, Synced");
+  });
+});
+
+describe("SyncReconciler after a write", () => {
+  test("records an event for a new version, and none for a target that was only verified", async () => {
+    const scene = await SyncScene.synced();
+    scene.restart();
+    await scene.reconcile();
+    expect(scene.events).toEqual([]);
+    scene.vault.lists({ name: "db", version: 2 });
+    await scene.reconcile();
+    expect(scene.events).toEqual(["TargetUpdated"]);
+  });
+
+  test("does not count changes of the spec as a fight with another writer", async () => {
+    const scene = await SyncScene.synced();
+    for (const key of ["one", "two", "three", "four"]) {
+      scene.follow("vault", { [key]: "db" });
+      expect(await scene.reconcile()).toBe("absent, Synced");
+    }
+    expect(new Set(scene.events)).toEqual(new Set(["TargetUpdated"]));
+  });
+});

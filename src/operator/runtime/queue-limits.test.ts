@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { promiseJobs, VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
+import { QueueLimits } from "./queue-limits.ts";
+import { WorkQueue } from "./work-queue.ts";
+
+/** Two queues that share limits, each with enough workers for all of its keys, and the keys that were taken. */
+function scene(maxInFlight: number, capOf: () => string | undefined = () => undefined) {
+  const clock = new VirtualClock(0, promiseJobs);
+  const limits = new QueueLimits(clock, maxInFlight);
+  const taken: string[] = [];
+  const queues = [1, 2].map(() => {
+    const queue = new WorkQueue({ clock, random: () => 1, turnOf: () => "", capOf, maxInFlight: 1, limits });
+    for (let worker = 0; worker < 200; worker += 1) void queue.take().then((key) => key !== undefined && taken.push(key));
+    return queue;
+  });
+  const [a, b] = queues as [WorkQueue, WorkQueue];
+  /** Returns the keys that were taken since the last call. */
+  const takes = async (): Promise<string> => {
+    await clock.advance(0);
+    return taken.splice(0).join(" ");
+  };
+  return { clock, a, b, takes };
+}
+
+test("queues that share limits process so many keys together, and take turns", async () => {
+  const { a, b, takes } = scene(3);
+  for (const key of ["a1", "a2", "a3", "a4", "a5"]) a.add(key);
+  for (const key of ["b1", "b2"]) b.add(key);
+  expect(await takes()).toBe("a1 a2 a3");
+  a.done("a1");
+  expect(await takes()).toBe("a4");
+  a.done("a2");
+  expect(await takes()).toBe("b1");
+  b.done("b1");
+  expect(await takes()).toBe("a5");
+  a.done("a3");
+  expect(await takes()).toBe("b2");
+});
+
+test("a queue that cannot take a key leaves it to the other one", async () => {
+  const { a, b, takes } = scene(2, () => "connection");
+  a.add("a1");
+  b.add("b1");
+  a.add("a2");
+  b.add("b2");
+  expect(await takes()).toBe("a1 b1");
+  b.done("b1");
+  expect(await takes()).toBe("b2");
+  a.shutdown();
+  a.done("a1");
+  b.add("b3");
+  b.done("b2");
+  expect(await takes()).toBe("b3");
+});
+
+test("queues that share limits retry 100 keys together, and then 10 per second", async () => {
+  const { clock, a, b, takes } = scene(Infinity);
+  for (let key = 0; key < 70; key += 1) {
+    a.retry(`a${key}`, "api");
+    b.retry(`b${key}`, "api");
+  }
+  await clock.advance(1_000);
+  expect((await takes()).split(" ")).toHaveLength(100);
+  await clock.advance(1_050);
+  expect((await takes()).split(" ")).toHaveLength(10);
+});

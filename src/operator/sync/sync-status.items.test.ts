@@ -1,0 +1,140 @@
+import { describe, expect, test } from "vitest";
+import { candidate, syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
+import { reportOf } from "./report.ts";
+import type { Resolution } from "./resolve.ts";
+import type { SyncResource } from "./sync-resource.ts";
+import { nextStatus, readStatus, showsServed, type StatusInput, type SyncStatus } from "./sync-status.ts";
+
+const NOW = Date.UTC(2026, 10, 21);
+const a = syncItem("a");
+const resource = syncResource([a]);
+const found = (changes: Partial<ReturnType<typeof candidate>> = {}): Resolution => ({
+  state: "found",
+  item: a,
+  candidate: candidate(3, changes),
+  version: 3,
+});
+const missing: Resolution = { state: "missing", item: a };
+
+/** Returns the status after a reconcile that resolved the items like this, as the next one parses it. */
+function next(before: SyncStatus, resolutions: readonly Resolution[], changes: Partial<StatusInput> = {}): SyncStatus {
+  const report = reportOf({ ready: true, reason: "Synced", message: "x" }, { resolutions, connection: "connection", ...changes });
+  return readStatus("VaultSecret", JSON.parse(JSON.stringify(nextStatus(before, { ...report, resource, now: NOW }))));
+}
+
+/** Returns the version of the only item. */
+const versionOf = (status: SyncStatus): number | undefined => status.items?.[0]?.version;
+const ownerOf = (status: SyncStatus): string | undefined => (status.items as { owner?: string }[] | undefined)?.[0]?.owner;
+const messageOf = (status: SyncStatus, type: string): string | undefined =>
+  status.conditions?.find((one) => one.type === type)?.message;
+
+describe("the version of an item", () => {
+  const served = next({}, [found()], { versions: new Map([["a", 3]]) });
+
+  test("is that of the target, or the last one while there is no target", () => {
+    expect(versionOf(served)).toBe(3);
+    expect(versionOf(next(served, [missing]))).toBe(3);
+    expect(versionOf(next(served, [found()], { versions: new Map([["a", 4]]) }))).toBe(4);
+    expect(versionOf(next({}, [missing]))).toBeUndefined();
+  });
+
+  test.each<[string, Resolution, string]>([
+    ["another connection", missing, "another"],
+    ["a source that the vault removed", { state: "removed", item: a, deleteAt: NOW }, "connection"],
+    ["a source whose key was removed", { ...missing, deletion: "due" }, "connection"],
+  ])("does not outlive its target with %s", (_, resolution, connection) => {
+    expect(versionOf(next(served, [resolution], { connection }))).toBeUndefined();
+  });
+
+  test("stays while the removal of its key is awaited or held", () => {
+    for (const deletion of ["awaited", "held"] as const) {
+      expect(versionOf(next(served, [{ ...missing, deletion }]))).toBe(3);
+    }
+  });
+});
+
+test("the owner of an item is another account, and stays while its source is missing", () => {
+  const shared = next({}, [found({ owner: "dba@example.com", own: false })]);
+  expect([ownerOf(shared), ownerOf(next(shared, [missing]))]).toEqual(["dba@example.com", "dba@example.com"]);
+  expect(ownerOf(next(shared, [found()]))).toBeUndefined();
+});
+
+const items = (count: number, change: (key: string) => Resolution): Resolution[] =>
+  Array.from({ length: count }, (_, at) => change(`k${at}`));
+const pinned = (key: string): Resolution => ({
+  state: "found",
+  item: syncItem(key, { version: 1 }),
+  candidate: candidate(2),
+  version: 1,
+});
+const deferred = (key: string): Resolution => ({
+  state: "found",
+  item: syncItem(key),
+  candidate: candidate(2),
+  version: 1,
+  refreshInMs: 1_000,
+});
+const expiring = (key: string): Resolution => ({ ...pinned(key), candidate: candidate(1, { expiresAt: NOW }) }) as Resolution;
+
+describe("conditions about items", () => {
+  test("name up to three of them", () => {
+    expect(messageOf(next({}, items(3, expiring)), "ExpiringSoon")).toBe("expired or expiring within 24 hours: k0, k1, k2");
+    expect(messageOf(next({}, items(5, expiring)), "ExpiringSoon")).toBe(
+      "expired or expiring within 24 hours: k0, k1, k2 and 2 more",
+    );
+  });
+
+  test("tell pinned versions from those that follow later", () => {
+    const later = "newer versions that are followed at the end of spec.refreshInterval: d 1 → 2";
+    expect(messageOf(next({}, [deferred("d")]), "UpdateAvailable")).toBe(later);
+    expect(messageOf(next({}, [pinned("p"), deferred("d")]), "UpdateAvailable")).toBe(
+      `newer versions available for pinned items: p 1 → 2; ${later}`,
+    );
+  });
+
+  test("say nothing about items that are not found", () => {
+    expect(next({}, [missing]).conditions?.map(({ type }) => type)).toEqual(["Ready"]);
+  });
+});
+
+test("a vault that does not respond is reported with the time since when", () => {
+  expect(messageOf(next({}, [found()], { staleSince: NOW }), "Stale")).toBe(
+    "no response from the vault since 2026-11-21T00:00:00.000Z; the target is kept unchanged",
+  );
+});
+
+const policy = (whenRemoved: "Delete" | "Retain", whenMissing: "Delete" | "Retain"): SyncResource =>
+  syncResource([a], { whenRemoved, whenMissing });
+
+describe("showsServed", () => {
+  const retain = policy("Retain", "Retain");
+  const item = { secretKey: "key", key: "a", version: 1 };
+  const deleteAt = "2026-11-21T00:00:00Z";
+
+  test.each<[string, boolean, SyncResource, SyncStatus]>([
+    ["bytes that were listed", true, retain, { items: [{ ...item, latest: 1 }] }],
+    ["bytes of a file that was listed", true, retain, { items: [{ key: "key", filename: "a", version: 1, latest: 1 }] }],
+    ["no bytes", false, retain, { items: [{ secretKey: "key", key: "a", latest: 1 }] }],
+    ["bytes of another source", false, retain, { items: [{ ...item, key: "b", latest: 1 }] }],
+    ["no items", false, retain, {}],
+    ["bytes of a missing source that are kept", false, policy("Delete", "Retain"), { items: [item] }],
+    ["bytes of a missing source that are removed", true, policy("Retain", "Delete"), { items: [item] }],
+    ["bytes of a removed source that are kept", false, policy("Retain", "Delete"), { items: [{ ...item, deleteAt }] }],
+    ["bytes of a removed source that are removed", true, policy("Delete", "Retain"), { items: [{ ...item, deleteAt }] }],
+    ["the source without bytes, and omits items", false, retain, { items: [{ secretKey: "key", key: "a" }], itemsOmitted: 1 }],
+    ["another source, and omits items", true, retain, { items: [{ ...item, key: "b" }], itemsOmitted: 1 }],
+    [
+      "the source twice, once with bytes",
+      true,
+      retain,
+      {
+        items: [
+          { secretKey: "one", key: "a" },
+          { ...item, latest: 1 },
+        ],
+      },
+    ],
+  ])("returns for a status that shows %s: %s", (_, expected, of, status) => {
+    expect(showsServed(of, status, "a")).toBe(expected);
+  });
+});
