@@ -26,9 +26,9 @@ function AccountPages({
   switch (route.page) {
     case "sign-up":
     case "forgot-password":
-      return <RequestPasswordPage key={route.page} page={route.page} />;
+      return <RequestPasswordPage key={route.page} page={route.page} signUp={control.signUp} />;
     default:
-      return <LoginPage key="login" notice={notice} onSession={control.start} />;
+      return <LoginPage key="login" notice={notice} signUp={control.signUp} onSession={control.start} />;
   }
 }
 

@@ -73,9 +73,16 @@ export function Layout({ route, email, onLogOut, children }: LayoutProps): VNode
             <>
               <Areas route={route} />
               <div class="account">
-                <span class="account-email" title={email}>
-                  {email}
-                </span>
+                <a
+                  class="account-link"
+                  href={hrefOf({ page: "account" })}
+                  aria-label={`Account ${email}`}
+                  title={`Account ${email}`}
+                  aria-current={route.page === "account" ? "page" : undefined}
+                >
+                  <Icon name="user" />
+                  <span class="account-email">{email}</span>
+                </a>
                 <button class="button" type="button" onClick={onLogOut}>
                   <Icon name="out" />
                   Log out

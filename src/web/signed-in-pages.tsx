@@ -3,6 +3,7 @@ import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { Empty } from "./parts/empty.tsx";
 import { PageHeading } from "./parts/page-heading.tsx";
 import { useLoaded } from "./parts/use-loaded.ts";
+import { AccountPage } from "./pages/account-settings/account-page.tsx";
 import { ApiTokenPage } from "./pages/api-token-page.tsx";
 import { FilesPage } from "./pages/files/files-page.tsx";
 import { firstView } from "./pages/secrets/list-view.ts";
@@ -48,6 +49,8 @@ function Page({ route }: { readonly route: Route }): VNode {
       return <TeamsPage />;
     case "api-token":
       return <ApiTokenPage />;
+    case "account":
+      return <AccountPage />;
     case "unknown":
       return <UnknownPage />;
     case "login":

@@ -10,12 +10,23 @@ export type Route =
         | "files"
         | "teams"
         | "api-token"
+        | "account"
         | "unknown";
     }
   | { readonly page: "set-password"; readonly token: string }
   | { readonly page: "secret"; readonly owner: string; readonly name: string };
 
-const plainPages = ["login", "sign-up", "forgot-password", "secrets", "new-secret", "files", "teams", "api-token"] as const;
+const plainPages = [
+  "login",
+  "sign-up",
+  "forgot-password",
+  "secrets",
+  "new-secret",
+  "files",
+  "teams",
+  "api-token",
+  "account",
+] as const;
 
 function decoded(segment: string): string | undefined {
   try {

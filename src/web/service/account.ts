@@ -1,15 +1,20 @@
 import { sessionOperationPath } from "../../protocol/operation-paths.ts";
-import { isSession, type Session } from "./responses.ts";
+import type { SignUpMode } from "../../protocol/schemas/session.ts";
+import { isSession, isSignUpMode, type Session } from "./responses.ts";
 import { post, readJson } from "./post.ts";
-import { oneOf, shape, type Guard } from "./shape.ts";
+import { isString, oneOf, shape, type Guard } from "./shape.ts";
 
 const isNull: Guard<null> = (value) => value === null;
-const maybeSession = shape<{ session: Session | null }>({ session: oneOf<Session | null>(isSession, isNull) });
+const maybeSession = shape<{ session: Session | null; sign_up: SignUpMode }>({
+  session: oneOf<Session | null>(isSession, isNull),
+  sign_up: isSignUpMode,
+});
+const confirmation = shape<{ email: string }>({ email: isString });
 const newSession = shape<{ session: Session }>({ session: isSession });
 
-/** Returns the session of the browser's cookie, or null. */
-export async function currentSession(): Promise<Session | null> {
-  return (await readJson(await post(sessionOperationPath.app_session, {}), maybeSession)).session;
+/** Returns the session of the browser's cookie, or null, and who may sign up. */
+export async function currentSession(): Promise<{ readonly session: Session | null; readonly sign_up: SignUpMode }> {
+  return readJson(await post(sessionOperationPath.app_session, {}), maybeSession);
 }
 
 /** @throws RequestError `invalid_credentials`, `rate_limited` */
@@ -20,6 +25,11 @@ export async function logIn(email: string, password: string): Promise<Session> {
 /** Requests an email with a link to set a password. The response does not reveal whether the account exists. */
 export async function requestPassword(email: string): Promise<void> {
   await post(sessionOperationPath.app_request_password, { email });
+}
+
+/** Returns the address whose password a link sets. @throws RequestError `invalid_confirmation` */
+export async function confirmedEmail(token: string): Promise<string> {
+  return (await readJson(await post(sessionOperationPath.app_confirmation, { token }), confirmation)).email;
 }
 
 /** Creates the account, or replaces its password. @throws RequestError `invalid_confirmation`, `invalid_request` */

@@ -1,5 +1,6 @@
-import type { SessionInfo } from "../../protocol/schemas/session.ts";
+import type { SessionInfo, SignUpMode } from "../../protocol/schemas/session.ts";
 import type {
+  CredentialRecord,
   ErrorResponse,
   ExposedSecret,
   FileRecord,
@@ -85,5 +86,17 @@ export const isErrorResponse = shape<{ error: ErrorBody }>({
 });
 
 export type Session = SessionInfo;
+
+export const isSignUpMode = literal<SignUpMode>("open", "invited", "closed");
+
+export const isCredentialRecord = shape<Omit<CredentialRecord, "refreshable_until">>({
+  id: isString,
+  kind: literal("token", "session"),
+  scope: isString,
+  created_at: isTimestamp,
+  last_used_at: isTimestamp,
+  expires_at: isTimestamp,
+  current: isBoolean,
+});
 
 export const isSession = shape<Session>({ email: isString, csrf_token: isString });

@@ -22,6 +22,11 @@ export async function removeMember(client: VaultClient, name: string, member: st
   await client.call("team_remove_members", { group_id: name, members: [member] }, isObject);
 }
 
+/** Removes the user from a team. */
+export async function leaveTeam(client: VaultClient, name: string): Promise<void> {
+  await client.call("team_leave", { group_id: name }, isObject);
+}
+
 export async function deleteTeam(client: VaultClient, name: string): Promise<void> {
   await client.call("team_delete", { group_id: name }, isObject);
 }

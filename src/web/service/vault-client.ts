@@ -20,6 +20,11 @@ export class VaultClient {
     this.#onSessionEnd = onSessionEnd;
   }
 
+  /** Adopts a new session of the same user. */
+  adopt({ csrf_token: csrfToken }: Session): void {
+    this.#csrfToken = csrfToken;
+  }
+
   get csrfToken(): string {
     return this.#csrfToken;
   }
@@ -58,7 +63,7 @@ export class VaultClient {
   }
 
   async #renew(): Promise<boolean> {
-    const session = await currentSession();
+    const { session } = await currentSession();
     if (session?.email !== this.email) return false;
     this.#csrfToken = session.csrf_token;
     return true;

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import type { SignUpMode } from "../../protocol/schemas/session.ts";
 import { currentSession } from "../service/account.ts";
 import type { Session } from "../service/responses.ts";
 import { toRequestError, type RequestError } from "../service/request-error.ts";
@@ -13,6 +14,8 @@ type SessionState =
 
 export interface SessionControl {
   readonly state: SessionState;
+  /** Addresses that may sign up. */
+  readonly signUp: SignUpMode;
   readonly check: () => void;
   readonly start: (session: Session) => void;
   /** `notice` is shown on the login page. */
@@ -24,6 +27,7 @@ const SESSION_ENDED = "Your session has ended. Log in again to continue.";
 /** Manages the session, which is fetched when the page loads and kept only in memory and in the browser's cookie. */
 export function useSession(): SessionControl {
   const [state, setState] = useState<SessionState>({ kind: "checking" });
+  const [signUp, setSignUp] = useState<SignUpMode>("open");
   const end = useCallback((notice?: string) => setState({ kind: "none", ...(notice !== undefined && { notice }) }), []);
   const start = useCallback(
     (session: Session) => setState({ kind: "open", client: new VaultClient(session, () => end(SESSION_ENDED)) }),
@@ -32,10 +36,14 @@ export function useSession(): SessionControl {
   const check = useCallback(() => {
     setState({ kind: "checking" });
     currentSession().then(
-      (session) => (session ? start(session) : end()),
+      ({ session, sign_up: mode }) => {
+        setSignUp(mode);
+        if (session) start(session);
+        else end();
+      },
       (error: unknown) => setState({ kind: "unknown", failure: toRequestError(error) }),
     );
   }, [start, end]);
   useEffect(check, [check]);
-  return useMemo(() => ({ state, check, start, end }), [state, check, start, end]);
+  return useMemo(() => ({ state, signUp, check, start, end }), [state, signUp, check, start, end]);
 }

@@ -1,4 +1,5 @@
 import type { VNode } from "preact";
+import type { SignUpMode } from "../../../protocol/schemas/session.ts";
 import { TextField } from "../../parts/field.tsx";
 import { Form } from "../../parts/form.tsx";
 import { formText } from "../../parts/form-text.ts";
@@ -11,10 +12,11 @@ import { AccountCard } from "./account-card.tsx";
 
 interface LoginPageProps {
   readonly notice: string | undefined;
+  readonly signUp: SignUpMode;
   readonly onSession: (session: Session) => void;
 }
 
-export function LoginPage({ notice, onSession }: LoginPageProps): VNode {
+export function LoginPage({ notice, signUp, onSession }: LoginPageProps): VNode {
   const action = useAction();
   const work = async (form: HTMLFormElement): Promise<void> =>
     onSession(await logIn(formText(form, "email").trim(), formText(form, "password")));
@@ -33,9 +35,11 @@ export function LoginPage({ notice, onSession }: LoginPageProps): VNode {
         <TextField label="Password" name="password" type="password" autocomplete="current-password" required />
       </Form>
       <ul class="account-links">
-        <li>
-          <a href={hrefOf({ page: "sign-up" })}>Sign up</a>
-        </li>
+        {signUp !== "closed" && (
+          <li>
+            <a href={hrefOf({ page: "sign-up" })}>Sign up</a>
+          </li>
+        )}
         <li>
           <a href={hrefOf({ page: "forgot-password" })}>Forgot your password?</a>
         </li>

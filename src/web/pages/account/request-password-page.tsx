@@ -1,5 +1,6 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
+import type { SignUpMode } from "../../../protocol/schemas/session.ts";
 import { TextField } from "../../parts/field.tsx";
 import { Form } from "../../parts/form.tsx";
 import { formText } from "../../parts/form-text.ts";
@@ -28,10 +29,10 @@ function CheckYourEmail({ email, onAgain }: { readonly email: string; readonly o
       <p class="note good" role="status">
         <Icon name="mail" />
         <span>
-          We sent an email to <strong>{email}</strong>. Its link works once and expires in an hour.
+          If <strong>{email}</strong> can have an account here, we sent it an email. Its link works once and expires in an hour.
         </span>
       </p>
-      <p>No email after a few minutes? Check your spam folder and the address.</p>
+      <p>No email after a few minutes? Check your spam folder and the address, or ask the operator of this vault.</p>
       <AccountLinks>
         <li>
           <button class="link-button" type="button" onClick={onAgain}>
@@ -43,8 +44,22 @@ function CheckYourEmail({ email, onAgain }: { readonly email: string; readonly o
   );
 }
 
-/** Page for signing up and for a forgotten password. It never reveals whether an account exists. */
-export function RequestPasswordPage({ page }: { readonly page: keyof typeof words }): VNode {
+function SignUpClosed(): VNode {
+  return (
+    <AccountCard title="Sign up">
+      <p class="lead">Accounts of this vault are created by its operator.</p>
+      <AccountLinks />
+    </AccountCard>
+  );
+}
+
+interface RequestPasswordPageProps {
+  readonly page: keyof typeof words;
+  readonly signUp: SignUpMode;
+}
+
+/** Page for signing up and for a forgotten password. It never reveals whether an account exists or an address may sign up. */
+export function RequestPasswordPage({ page, signUp }: RequestPasswordPageProps): VNode {
   const action = useAction();
   const [sentTo, setSentTo] = useState<string | undefined>(undefined);
   const { title, lead, submit } = words[page];
@@ -53,10 +68,14 @@ export function RequestPasswordPage({ page }: { readonly page: keyof typeof word
     await requestPassword(email);
     setSentTo(email);
   };
+  if (page === "sign-up" && signUp === "closed") return <SignUpClosed />;
   if (sentTo !== undefined) return <CheckYourEmail key="sent" email={sentTo} onAgain={() => setSentTo(undefined)} />;
   return (
     <AccountCard key="form" title={title}>
       <p class="lead">{lead}</p>
+      {page === "sign-up" && signUp === "invited" && (
+        <p>You can sign up once a user of this vault has shared something with your address.</p>
+      )}
       <Form action={action} submit={submit} icon="mail" work={work}>
         <TextField label="Email address" name="email" type="email" autocomplete="username" required failure={action.failure} />
       </Form>

@@ -1,12 +1,14 @@
 import type { VNode } from "preact";
-import { TextField } from "../../parts/field.tsx";
+import { useCallback } from "preact/hooks";
 import { Form } from "../../parts/form.tsx";
-import { formText } from "../../parts/form-text.ts";
+import { Icon } from "../../parts/icon.tsx";
+import { LoadedView } from "../../parts/loaded-view.tsx";
+import { NewPasswordFields, readNewPassword } from "../../parts/new-password-fields.tsx";
 import { useAction } from "../../parts/use-action.ts";
+import { useLoaded } from "../../parts/use-loaded.ts";
 import { hrefOf } from "../../routing/route.ts";
-import { setPassword } from "../../service/account.ts";
+import { confirmedEmail, setPassword } from "../../service/account.ts";
 import type { Session } from "../../service/responses.ts";
-import { RequestError } from "../../service/request-error.ts";
 import { AccountCard } from "./account-card.tsx";
 import { AccountLinks } from "./account-links.tsx";
 
@@ -16,8 +18,9 @@ interface SetPasswordPageProps {
   readonly onSession: (session: Session) => void;
 }
 
-const passwordMismatch = (): RequestError =>
-  new RequestError("invalid_request", "The passwords do not match.", 0, [{ path: "again", reason: "does not match" }]);
+function AnotherEmail(): VNode {
+  return <a href={hrefOf({ page: "forgot-password" })}>Request another email</a>;
+}
 
 function NoToken(): VNode {
   return (
@@ -27,43 +30,60 @@ function NoToken(): VNode {
       </p>
       <AccountLinks>
         <li>
-          <a href={hrefOf({ page: "forgot-password" })}>Request another email</a>
+          <AnotherEmail />
         </li>
       </AccountLinks>
     </AccountCard>
   );
 }
 
-export function SetPasswordPage({ token, onSession }: SetPasswordPageProps): VNode {
+/** Form for the password of one address, which the user has to recognize: another user may have requested the link for their own account. */
+function PasswordForm({ email, token, onSession }: SetPasswordPageProps & { readonly email: string }): VNode {
   const action = useAction();
   const { failure } = action;
-  const work = async (form: HTMLFormElement): Promise<void> => {
-    const password = formText(form, "password");
-    if (password !== formText(form, "again")) throw passwordMismatch();
-    onSession(await setPassword(token, password));
-  };
-  if (token === "") return <NoToken />;
+  const work = async (form: HTMLFormElement): Promise<void> =>
+    onSession(await setPassword(token, readNewPassword(form, "password")));
   return (
-    <AccountCard title="Choose a password">
-      <p class="lead">This password replaces the current one, if any. Your other sessions and your API tokens end.</p>
+    <>
+      <p class="note">
+        <Icon name="user" />
+        <span>
+          This sets the password of <strong class="break">{email}</strong>.
+        </span>
+      </p>
+      <p class="lead">It replaces the current one, if any. Your other sessions and your API tokens end.</p>
       <Form action={action} submit="Set password and log in" work={work}>
-        <TextField
-          label="New password"
-          name="password"
-          type="password"
-          autocomplete="new-password"
-          required
-          minLength={12}
-          maxLength={1024}
-          hint="At least 12 characters. A few random words are easier to remember than a short, complex password."
-          failure={failure}
-        />
-        <TextField label="Confirm password" name="again" type="password" autocomplete="new-password" required failure={failure} />
+        <input type="hidden" name="email" autocomplete="username" value={email} />
+        <label class="check">
+          <input type="checkbox" name="own" required />
+          <span>This is my email address</span>
+        </label>
+        <NewPasswordFields name="password" failure={failure} />
       </Form>
       {failure?.code === "invalid_confirmation" && (
         <p>
-          <a href={hrefOf({ page: "forgot-password" })}>Request another email</a>
+          <AnotherEmail />
         </p>
+      )}
+    </>
+  );
+}
+
+export function SetPasswordPage({ token, onSession }: SetPasswordPageProps): VNode {
+  const email = useLoaded(useCallback(async () => (token === "" ? "" : confirmedEmail(token)), [token]));
+  if (token === "") return <NoToken />;
+  const { loaded } = email;
+  return (
+    <AccountCard title="Choose a password">
+      <LoadedView of={email} what="your address">
+        {(address) => <PasswordForm email={address} token={token} onSession={onSession} />}
+      </LoadedView>
+      {loaded.kind === "failed" && (
+        <AccountLinks>
+          <li>
+            <AnotherEmail />
+          </li>
+        </AccountLinks>
       )}
     </AccountCard>
   );

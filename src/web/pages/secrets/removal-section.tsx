@@ -7,6 +7,7 @@ import { useToast } from "../../parts/toasts.tsx";
 import { replaceRoute } from "../../routing/use-route.ts";
 import { deleteSecret, leaveSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
+import { BlockSender } from "./block-sender.tsx";
 
 /** Deletes an own secret, or removes a received one from the list. */
 export function RemovalSection({
@@ -42,6 +43,7 @@ export function RemovalSection({
           <Icon name="trash" />
           {label}
         </button>
+        {!own && <BlockSender sender={secret.owner} onChange={onChange} />}
       </div>
       {confirming && (
         <ConfirmDialog title={`${label}?`} confirm={label} work={remove} onClose={() => setConfirming(false)}>

@@ -8,7 +8,8 @@ import { formText } from "../../parts/form-text.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
-import { addMembers, deleteTeam, removeMember } from "../../service/teams.ts";
+import { addMembers, deleteTeam, leaveTeam, removeMember } from "../../service/teams.ts";
+import type { VaultClient } from "../../service/vault-client.ts";
 import { useClient } from "../../session/client-context.ts";
 import { emailList } from "../../text/email-list.ts";
 
@@ -18,7 +19,7 @@ interface TeamCardProps {
 }
 
 /** The deletion that awaits confirmation. */
-type Deletion = { readonly kind: "team" } | { readonly kind: "member"; readonly email: string };
+type Deletion = { readonly kind: "team" } | { readonly kind: "own" } | { readonly kind: "member"; readonly email: string };
 
 function AddMembers({ team, onChange }: TeamCardProps): VNode {
   const client = useClient();
@@ -45,6 +46,48 @@ function AddMembers({ team, onChange }: TeamCardProps): VNode {
   );
 }
 
+interface Removal {
+  readonly title: string;
+  readonly confirm: string;
+  readonly subject: string;
+  readonly effect: string;
+  readonly done: string;
+  readonly remove: () => Promise<void>;
+}
+
+/** Returns the words and the request of a deletion. */
+function removal(client: VaultClient, name: string, deletion: Deletion): Removal {
+  switch (deletion.kind) {
+    case "team":
+      return {
+        title: "Delete team?",
+        confirm: "Delete team",
+        subject: name,
+        effect: "is deleted. Its members lose access to everything shared with it.",
+        done: `Deleted team ${name}.`,
+        remove: () => deleteTeam(client, name),
+      };
+    case "own":
+      return {
+        title: "Leave team?",
+        confirm: "Leave team",
+        subject: "You",
+        effect: `lose access to everything shared with ${name}.`,
+        done: `Left team ${name}.`,
+        remove: () => leaveTeam(client, name),
+      };
+    case "member":
+      return {
+        title: "Remove member?",
+        confirm: "Remove",
+        subject: deletion.email,
+        effect: `loses access to everything shared with ${name}.`,
+        done: `Removed ${deletion.email}.`,
+        remove: () => removeMember(client, name, deletion.email),
+      };
+  }
+}
+
 function RemovalDialog({
   team,
   onChange,
@@ -53,26 +96,16 @@ function RemovalDialog({
 }: TeamCardProps & { readonly deletion: Deletion; readonly onClose: () => void }): VNode {
   const client = useClient();
   const toast = useToast();
-  const { group_id: name } = team;
-  const ofMember = deletion.kind === "member";
-  const remove = async (): Promise<void> => {
-    if (ofMember) await removeMember(client, name, deletion.email);
-    else await deleteTeam(client, name);
-    toast(ofMember ? `Removed ${deletion.email}.` : `Deleted team ${name}.`);
+  const { title, confirm, subject, effect, done, remove } = removal(client, team.group_id, deletion);
+  const work = async (): Promise<void> => {
+    await remove();
+    toast(done);
     await onChange();
   };
   return (
-    <ConfirmDialog
-      title={ofMember ? "Remove member?" : "Delete team?"}
-      confirm={ofMember ? "Remove" : "Delete team"}
-      work={remove}
-      onClose={onClose}
-    >
+    <ConfirmDialog title={title} confirm={confirm} work={work} onClose={onClose}>
       <p>
-        <strong class="break">{ofMember ? deletion.email : name}</strong>{" "}
-        {ofMember
-          ? `loses access to everything shared with ${name}.`
-          : "is deleted. Its members lose access to everything shared with it."}
+        <strong class="break">{subject}</strong> {effect}
       </p>
     </ConfirmDialog>
   );
@@ -129,7 +162,19 @@ export function TeamCard({ team, onChange }: TeamCardProps): VNode {
             <Icon name="trash" />
           </button>
         )}
+        {!own && (
+          <button
+            class="button"
+            type="button"
+            aria-label={`Leave team ${team.group_id}`}
+            onClick={() => setDeletion({ kind: "own" })}
+          >
+            <Icon name="out" />
+            Leave
+          </button>
+        )}
       </div>
+      {!own && <p class="quiet break">{team.creator} added you.</p>}
       <Members team={team} onRemove={own ? (email) => setDeletion({ kind: "member", email }) : undefined} />
       {own && <AddMembers team={team} onChange={onChange} />}
       {deletion && <RemovalDialog team={team} onChange={onChange} deletion={deletion} onClose={() => setDeletion(undefined)} />}

@@ -1,0 +1,28 @@
+import type { VNode } from "preact";
+import { useCallback } from "preact/hooks";
+import { PageHeading } from "../../parts/page-heading.tsx";
+import { useLoaded } from "../../parts/use-loaded.ts";
+import { listCredentials } from "../../service/account-settings.ts";
+import { useClient } from "../../session/client-context.ts";
+import { BlockedSendersSection } from "./blocked-senders-section.tsx";
+import { CredentialsSection } from "./credentials-section.tsx";
+import { PasswordSection } from "./password-section.tsx";
+
+/** The user's own account: sessions and tokens, password, blocked senders. */
+export function AccountPage(): VNode {
+  const client = useClient();
+  const credentials = useLoaded(useCallback(() => listCredentials(client), [client]));
+  return (
+    <>
+      <PageHeading title="Account" />
+      <p class="lead break">{client.email}</p>
+      <div class="columns">
+        <CredentialsSection credentials={credentials} />
+        <div class="stack">
+          <PasswordSection onChanged={credentials.reload} />
+          <BlockedSendersSection />
+        </div>
+      </div>
+    </>
+  );
+}

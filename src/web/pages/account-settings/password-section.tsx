@@ -1,0 +1,41 @@
+import type { VNode } from "preact";
+import { TextField } from "../../parts/field.tsx";
+import { Form } from "../../parts/form.tsx";
+import { formText } from "../../parts/form-text.ts";
+import { NewPasswordFields, readNewPassword } from "../../parts/new-password-fields.tsx";
+import { useToast } from "../../parts/toasts.tsx";
+import { useAction } from "../../parts/use-action.ts";
+import { changePassword } from "../../service/account-settings.ts";
+import { useClient } from "../../session/client-context.ts";
+
+/** Changes the password, which ends all other sessions and tokens. */
+export function PasswordSection({ onChanged }: { readonly onChanged: () => Promise<void> }): VNode {
+  const client = useClient();
+  const toast = useToast();
+  const action = useAction();
+  const { failure } = action;
+  const work = async (form: HTMLFormElement): Promise<void> => {
+    const newPassword = readNewPassword(form, "new_password");
+    client.adopt(await changePassword(client, formText(form, "password"), newPassword));
+    form.reset();
+    toast("Changed your password.");
+    await onChanged();
+  };
+  return (
+    <section class="card" aria-labelledby="password-title">
+      <h2 id="password-title">Password</h2>
+      <p class="quiet">A new password ends your other sessions and all tokens. You receive an email about it.</p>
+      <Form action={action} submit="Change password" variant="plain" work={work}>
+        <TextField
+          label="Current password"
+          name="password"
+          type="password"
+          autocomplete="current-password"
+          required
+          failure={failure}
+        />
+        <NewPasswordFields name="new_password" failure={failure} />
+      </Form>
+    </section>
+  );
+}
