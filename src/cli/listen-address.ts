@@ -1,4 +1,3 @@
-import { isIP } from "node:net";
 import { InvalidArgumentError } from "commander";
 
 export interface ListenAddress {
@@ -13,9 +12,4 @@ export function parseListenAddress(text: string): ListenAddress {
   const port = Number(digits);
   if (host === undefined || port > 65_535) throw new InvalidArgumentError("expected HOST:PORT, for example 127.0.0.1:8200");
   return { host, port };
-}
-
-/** Reports whether the address is a loopback one, which other machines cannot reach. */
-export function isLoopback({ host }: ListenAddress): boolean {
-  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }

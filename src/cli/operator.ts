@@ -74,7 +74,10 @@ function operatorOptions(): Option[] {
     option("--concurrency <number>", "maximum number of resources that are reconciled in parallel, and of writes in flight")
       .argParser(parseWholeNumber)
       .default(16),
-    option("--resync <duration>", "interval in which every resource is reconciled once, changed or not; 0 turns it off")
+    option(
+      "--resync <duration>",
+      "interval in which every resource is listed again and reconciled once, changed or not; 0 turns it off",
+    )
       .argParser(parseInterval)
       .default(30 * 60_000, "30m"),
     option("--log-level <level>", "minimum log level").choices(["debug", "info", "warn", "error"]).default("info"),

@@ -1,12 +1,15 @@
 import { Command } from "commander";
 import { operatorCommand } from "./operator.ts";
+import { statusCommand } from "./status/status.ts";
 import { vaultCommand } from "./vault/vault.ts";
 
 /** Returns the definition of the whole command line, which throws CommanderError for wrong usage. */
 export function program(): Command {
-  return new Command("vaultsync")
+  const root = new Command("vaultsync")
     .description("Sync secrets and files from a vault into Kubernetes Secrets and ConfigMaps.")
-    .exitOverride()
-    .addCommand(operatorCommand())
-    .addCommand(vaultCommand());
+    .exitOverride();
+  for (const command of [operatorCommand(), statusCommand(), vaultCommand()]) {
+    root.addCommand(command.copyInheritedSettings(root));
+  }
+  return root;
 }

@@ -6,6 +6,8 @@ import type { VaultServerOptions } from "../../vault-server/vault-server.ts";
 export interface AuditFlags {
   readonly auditLog?: string;
   readonly auditLogMaxBytes?: number;
+  readonly auditRetention?: number;
+  readonly auditRetentionBytes?: number;
 }
 
 const SMALLEST_BYTES = 65_536;
@@ -14,6 +16,11 @@ function byteCount(text: string): number {
   const bytes = /^[0-9]{1,15}$/u.test(text) ? Number(text) : 0;
   if (bytes < SMALLEST_BYTES) throw new InvalidArgumentError(`expected a number of bytes, at least ${SMALLEST_BYTES}`);
   return bytes;
+}
+
+function dayCount(text: string): number {
+  if (/^[1-9][0-9]{0,5}$/u.test(text)) return Number(text);
+  throw new InvalidArgumentError("expected whole days, at least 1");
 }
 
 export function addAuditOptions(command: Command): void {
@@ -32,6 +39,16 @@ export function addAuditOptions(command: Command): void {
         .env("VAULTSYNC_VAULT_AUDIT_LOG_MAX_BYTES")
         .argParser(byteCount)
         .default(256 * 1024 * 1024, "256 MiB"),
+    )
+    .addOption(
+      new Option("--audit-retention <days>", "remove closed segments of the audit log after this many days (default: never)")
+        .env("VAULTSYNC_VAULT_AUDIT_RETENTION")
+        .argParser(dayCount),
+    )
+    .addOption(
+      new Option("--audit-retention-bytes <bytes>", "remove the oldest closed segments beyond this total size (default: never)")
+        .env("VAULTSYNC_VAULT_AUDIT_RETENTION_BYTES")
+        .argParser(byteCount),
     );
 }
 
@@ -43,10 +60,11 @@ export function auditError({ auditLog }: AuditFlags, data: string | undefined): 
 
 /** Returns the audit log options; an in-memory server keeps no audit log by default. */
 export function auditOptions(
-  { auditLog, auditLogMaxBytes }: AuditFlags,
+  { auditLog, auditLogMaxBytes, auditRetention: days, auditRetentionBytes: bytes }: AuditFlags,
   data: string | undefined,
 ): Pick<VaultServerOptions, "auditLog"> {
   const file = auditLog ?? (data === undefined || data === ":memory:" ? "none" : `${data}-audit.jsonl`);
   if (file === "none") return {};
-  return { auditLog: { file, ...(auditLogMaxBytes !== undefined && { maxBytes: auditLogMaxBytes }) } };
+  const retention = { ...(days !== undefined && { days }), ...(bytes !== undefined && { bytes }) };
+  return { auditLog: { file, retention, ...(auditLogMaxBytes !== undefined && { maxBytes: auditLogMaxBytes }) } };
 }

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { systemClock } from "../../lib/clock.ts";
 import { writeBackup } from "../../vault-server/backup/write-backup.ts";
 import { dataOption, openExistingStore, rejectPassword } from "./data-option.ts";
-import { masterKeys, masterKeysOption, requireKey } from "./master-keys-option.ts";
+import { authenticatingKeys, masterKeysOption, requireKey, unauthenticatedOption } from "./master-keys-option.ts";
 import { progressLine } from "../progress-line.ts";
 
 interface BackupFlags {
@@ -10,21 +10,22 @@ interface BackupFlags {
   readonly to: string;
   readonly force?: boolean;
   readonly masterKeyFile?: string;
+  readonly unauthenticated?: boolean;
 }
 
 const HELP = `
 Servers can keep running. The backup is a consistent snapshot of users, token digests, secrets, files, teams and shares. Values and files
 stay encrypted under the master key, which is not part of the backup: store both, separately. Web sessions, emailed links and failed logins
-are omitted. If a master key is given, the command verifies that it is the right one.
+are omitted. A key derived from the master key authenticates the file.
 
 Examples:
-  vaultsync vault backup --data vault.db --to /backups/vault-2026-11-21
+  vaultsync vault backup --data vault.db --to /backups/vault-2026-11-21 --master-key-file master.key
   vaultsync vault backup --data postgres://vault@db.example.com/vault --to latest --force --master-key-file master.key`;
 
 async function backup(flags: BackupFlags, command: Command): Promise<void> {
   rejectPassword(command);
   process.umask(0o077);
-  const keys = masterKeys(flags);
+  const keys = authenticatingKeys(flags, command);
   await using store = await openExistingStore(flags.data);
   const line = progressLine(systemClock);
   let rows = 0;
@@ -34,7 +35,7 @@ async function backup(flags: BackupFlags, command: Command): Promise<void> {
     replace: flags.force === true,
     clock: systemClock,
     progress: (written) => line(`backed up so far: ${(rows = written)} rows`),
-    checkKey: (id) => requireKey(keys, id),
+    keyOf: (id) => keys && requireKey(keys, id),
   });
   process.stderr.write(`backed up ${rows} rows to ${flags.to}\n`);
 }
@@ -47,7 +48,8 @@ export function backupCommand(parent: Command): void {
     .addOption(dataOption().makeOptionMandatory())
     .requiredOption("--to <file>", "backup file; must not exist yet")
     .option("--force", "replace an existing file once the new backup is complete")
-    .addOption(masterKeysOption("file with the master key of the data, to verify it"))
+    .addOption(masterKeysOption("file with the master key of the data, which authenticates the backup"))
+    .addOption(unauthenticatedOption("write a backup that anyone can change unnoticed, without a master key"))
     .addHelpText("after", HELP)
     .action((flags: BackupFlags, command: Command) => backup(flags, command));
 }

@@ -1,5 +1,6 @@
-import { Option } from "commander";
+import { Option, type Command } from "commander";
 import { KeyFile, parseMasterKeys } from "../../vault-server/crypto/key-file.ts";
+import type { MasterKey } from "../../vault-server/crypto/master-key.ts";
 import { KeyRing } from "../../vault-server/crypto/key-ring.ts";
 
 /** Returns the option `--master-key-file`, whose value {@link masterKeys} reads. */
@@ -16,8 +17,26 @@ export function masterKeys(flags: { readonly masterKeyFile?: string }): KeyRing 
   return text === undefined ? undefined : new KeyRing({ read: () => parseMasterKeys(text) });
 }
 
-/** @throws Error when keys are given and this one is missing */
-export function requireKey(keys: KeyRing | undefined, id: string): void {
-  if (!keys || keys.find(id)) return;
+/** Returns the master key that authenticates a backup. @throws Error when it is not among the given ones */
+export function requireKey(keys: KeyRing, id: string): MasterKey {
+  const key = keys.find(id);
+  if (key) return key;
   throw new Error(`the data is encrypted under another master key, ${id}, than the given ones: add that key to the key file`);
+}
+
+/** Returns the option to write or read a backup that is not authenticated. */
+export function unauthenticatedOption(description: string): Option {
+  return new Option("--unauthenticated", description);
+}
+
+/** Returns the keys that authenticate a backup, or `undefined` for an unauthenticated one. Without either, ends with a usage error. */
+export function authenticatingKeys(
+  flags: { readonly masterKeyFile?: string; readonly unauthenticated?: boolean },
+  command: Command,
+): KeyRing | undefined {
+  const keys = masterKeys(flags);
+  if (keys || flags.unauthenticated === true) return keys;
+  return command.error(
+    "error: specify the master key that authenticates the backup with --master-key-file FILE, or add --unauthenticated",
+  );
 }

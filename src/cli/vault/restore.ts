@@ -4,7 +4,7 @@ import { BackupFile, type BackupSummary } from "../../vault-server/backup/backup
 import { restoreBackup } from "../../vault-server/backup/restore-backup.ts";
 import { openStore } from "../../vault-server/store/open-store.ts";
 import { dataOption, rejectPassword } from "./data-option.ts";
-import { masterKeys, masterKeysOption, requireKey } from "./master-keys-option.ts";
+import { authenticatingKeys, masterKeysOption, requireKey, unauthenticatedOption } from "./master-keys-option.ts";
 import { progressLine } from "../progress-line.ts";
 
 interface RestoreFlags {
@@ -13,17 +13,18 @@ interface RestoreFlags {
   readonly verify?: boolean;
   readonly keepTokens?: boolean;
   readonly masterKeyFile?: string;
+  readonly unauthenticated?: boolean;
 }
 
 const HELP = `
-The whole file is verified first. The restore is atomic and requires an empty store: a new file, or a PostgreSQL database without tables
+The whole file is verified first, with its MAC under a key derived from the master key. The restore is atomic and requires an empty store: a new file, or a PostgreSQL database without tables
 or without rows. Tokens of the backup end, unless --keep-tokens is set: some may have been revoked since. Passwords are those of the
 backup. A backup of one kind of store can be restored into the other. Start the server with the master key of the backup.
 
 Examples:
-  vaultsync vault restore --from /backups/vault-2026-11-21 --verify
+  vaultsync vault restore --from /backups/vault-2026-11-21 --verify --master-key-file master.key
   vaultsync vault restore --from /backups/vault-2026-11-21 --data new.db --master-key-file master.key
-  vaultsync vault restore --from /backups/vault-2026-11-21 --data postgres://vault@db.example.com/vault`;
+  vaultsync vault restore --from /backups/vault-2026-11-21 --data postgres://vault@db.example.com/vault --master-key-file master.key`;
 
 function total({ end }: BackupSummary): number {
   return Object.values(end.rows).reduce((sum, count) => sum + count, 0);
@@ -35,10 +36,11 @@ async function restore(flags: RestoreFlags, command: Command): Promise<void> {
   const { data, from, verify } = flags;
   if (data === undefined && verify !== true)
     return command.error("error: specify the store to restore into with --data, or add --verify");
-  const keys = masterKeys(flags);
-  await using backup = await BackupFile.open(from);
+  const keys = authenticatingKeys(flags, command);
+  const unauthenticated = flags.unauthenticated === true;
+  await using backup = await BackupFile.open(from, { keyOf: (id) => keys && requireKey(keys, id), unauthenticated });
   const summary = await backup.read(() => undefined);
-  requireKey(keys, summary.head.key);
+  if (keys) requireKey(keys, summary.head.key);
   const others = summary.end.keys.filter((id) => id !== summary.head.key);
   process.stderr.write(`${from}: made at ${summary.head.made_at}, ${total(summary)} rows, master key ${summary.head.key}\n`);
   if (others.length > 0) process.stderr.write(`some records are encrypted under other master keys: ${others.join(", ")}\n`);
@@ -60,7 +62,8 @@ export function restoreCommand(parent: Command): void {
     .addOption(dataOption())
     .option("--verify", "verify the file without restoring it")
     .option("--keep-tokens", "restore access and refresh tokens too, even those that were revoked after the backup")
-    .addOption(masterKeysOption("file with the master key of the backup, to verify it"))
+    .addOption(masterKeysOption("file with the master key of the backup, which authenticates it"))
+    .addOption(unauthenticatedOption("accept a backup that has no MAC, or whose MAC cannot be verified"))
     .addHelpText("after", HELP)
     .action((flags: RestoreFlags, command: Command) => restore(flags, command));
 }

@@ -41,6 +41,9 @@ function report({ id, rewrapped, unreadable, retired }: RotationResult): void {
     process.stderr.write(`skipped ${record}: the master key ${key.keyId} does not open it\n`);
   }
   process.stderr.write(`the master key is ${id}; rewrapped ${rewrapped} keys, skipped ${unreadable.length}\n`);
+  if (unreadable.length === 0) {
+    process.stderr.write("no record needs a former key: remove it from the servers, and keep it elsewhere for earlier backups\n");
+  }
   for (const path of retired) process.stderr.write(`earlier backups need the old key, which is now in ${path}\n`);
 }
 

@@ -5,14 +5,17 @@ import { systemClock } from "../../lib/clock.ts";
 import { createLogger, type LogLevel } from "../../telemetry/create-logger.ts";
 import { startVaultServer, type VaultServer, type VaultServerOptions } from "../../vault-server/vault-server.ts";
 import { auditError, auditOptions, type AuditFlags } from "./audit-options.ts";
-import { isLoopback, type ListenAddress } from "../listen-address.ts";
+import { isLoopback } from "../../lib/loopback.ts";
+import type { ListenAddress } from "../listen-address.ts";
 import { masterKeys } from "./master-keys-option.ts";
+import { lowSpaceOptions, type LowSpaceFlags } from "./low-space-option.ts";
 import { mailOptions, type MailFlags } from "./mail-options.ts";
+import type { Quotas } from "../../vault-server/quota-limits.ts";
 import { stopSignal } from "../stop-signal.ts";
-import { webAppError, type WebAppFlags } from "./web-app-options.ts";
+import { signUpPolicy, webAppError, type WebAppFlags } from "./web-app-options.ts";
 
 /** Flags of `vaultsync vault serve` as commander collects them. */
-export interface VaultServeFlags extends MailFlags, AuditFlags, WebAppFlags {
+export interface VaultServeFlags extends MailFlags, AuditFlags, LowSpaceFlags, WebAppFlags {
   readonly listen: ListenAddress;
   readonly metricsListen: ListenAddress | "none";
   readonly data?: string;
@@ -22,6 +25,7 @@ export interface VaultServeFlags extends MailFlags, AuditFlags, WebAppFlags {
   readonly expired: "serve" | "deny";
   readonly scopeAttributesBy: "writer" | "creator";
   readonly maxTokenHours?: number;
+  readonly quotas?: Quotas;
   readonly tlsCertFile?: string;
   readonly tlsKeyFile?: string;
   readonly allowHttpListen?: boolean;
@@ -32,12 +36,14 @@ export interface VaultServeFlags extends MailFlags, AuditFlags, WebAppFlags {
 function flagError(flags: VaultServeFlags): string | undefined {
   const tls = flags.tlsCertFile !== undefined;
   if (tls !== (flags.tlsKeyFile !== undefined)) return "--tls-cert-file and --tls-key-file require each other";
-  if (!tls && !isLoopback(flags.listen) && flags.allowHttpListen !== true) {
+  if (!tls && !isLoopback(flags.listen.host) && flags.allowHttpListen !== true) {
     return (
       "refusing to serve plain http on a non-loopback address: listen on 127.0.0.1, add --tls-cert-file and --tls-key-file, " +
       "or add --allow-http-listen behind a proxy that terminates TLS"
     );
   }
+  if (flags.signUp === "closed" && flags.signUpDomains)
+    return "--sign-up-domains has no effect with --sign-up closed: drop one of them";
   const error = webAppError(flags);
   if (error !== undefined || flags.dev === true) return error;
   if (flags.devUsers) return "--dev-users requires --dev; use `vaultsync vault user add` for other servers";
@@ -69,9 +75,13 @@ async function serverOptions(flags: VaultServeFlags, command: Command): Promise<
     expired: flags.expired,
     scopeAttributesBy: flags.scopeAttributesBy,
     ...(flags.maxTokenHours !== undefined && { maxTokenHours: flags.maxTokenHours }),
+    ...(flags.quotas && { limits: { quotas: flags.quotas } }),
+    ...lowSpaceOptions(flags),
     mail: await mailOptions(flags),
     ...auditOptions(flags, flags.data),
+    signUp: signUpPolicy(flags),
     ...(flags.appUrl !== undefined && { appUrl: flags.appUrl }),
+    ...(flags.allowedHosts && { allowedHosts: flags.allowedHosts }),
     ...(flags.trustProxy && { trustedProxies: flags.trustProxy }),
     logger: createLogger({ name: "vault", level: flags.logLevel }),
     ...(masterKey && { masterKey }),
@@ -96,7 +106,7 @@ const GRACE_MS = 15_000;
 /** Runs `vaultsync vault serve` until a stop signal, then completes the requests in flight. */
 export async function vaultServe(flags: VaultServeFlags, command: Command): Promise<void> {
   const options = await serverOptions(flags, command);
-  if (flags.appUrl === undefined && !isLoopback(flags.listen)) {
+  if (flags.appUrl === undefined && !isLoopback(flags.listen.host)) {
     options.logger?.warn({}, "missing --app-url: web application logins and links in emails do not work");
   }
   const stop = stopSignal();

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { addAuditOptions } from "./audit-options.ts";
 import { dataOption, rejectPassword } from "./data-option.ts";
 import { parseListenAddress } from "../listen-address.ts";
+import { lowSpaceOption } from "./low-space-option.ts";
 import { addMailOptions } from "./mail-options.ts";
 import { masterKeysOption } from "./master-keys-option.ts";
 import { auditCommand } from "./audit.ts";
@@ -9,6 +10,7 @@ import { backupCommand } from "./backup.ts";
 import { keyCommand } from "./key.ts";
 import { restoreCommand } from "./restore.ts";
 import { userCommand } from "./user.ts";
+import { quotasOption } from "./quota-option.ts";
 import { rotateKeyCommand } from "./rotate-key.ts";
 import { addWebAppOptions } from "./web-app-options.ts";
 import { vaultServe, type VaultServeFlags } from "./serve.ts";
@@ -35,6 +37,8 @@ function addPolicyOptions(command: Command): void {
         .default("writer")
         .env("VAULTSYNC_VAULT_SCOPE_ATTRIBUTES_BY"),
     )
+    .addOption(quotasOption())
+    .addOption(lowSpaceOption())
     .addOption(
       new Option("--max-token-hours <hours>", "maximum lifetime of an access token (default: none)")
         .env("VAULTSYNC_VAULT_MAX_TOKEN_HOURS")

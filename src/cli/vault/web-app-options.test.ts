@@ -1,6 +1,13 @@
 import { InvalidArgumentError } from "commander";
 import { expect, test } from "vitest";
-import { parseAppUrl, parseTrustedProxies, webAppError } from "./web-app-options.ts";
+import {
+  parseAllowedHosts,
+  parseAppUrl,
+  parseDomains,
+  parseTrustedProxies,
+  signUpPolicy,
+  webAppError,
+} from "./web-app-options.ts";
 
 test.each([
   ["https://vault.example.com", "https://vault.example.com"],
@@ -52,4 +59,47 @@ test("rejects sessions over plain http on non-loopback addresses unless allowed"
   expect(webAppError({})).toBeUndefined();
   expect(webAppError({ appUrl: "http://vault.example.com" })).toContain("https --app-url");
   expect(webAppError({ appUrl: "http://vault.example.com", allowHttpListen: true })).toBeUndefined();
+});
+
+test("parses domains in lower case, and leaves them out of the policy when there are none", () => {
+  expect(parseDomains("Example.com, bücher.example,localhost")).toEqual(["example.com", "bücher.example", "localhost"]);
+  expect(signUpPolicy({ signUp: "invited", signUpDomains: ["example.com"] })).toEqual({
+    mode: "invited",
+    domains: ["example.com"],
+  });
+  expect(signUpPolicy({ signUp: "closed" })).toEqual({ mode: "closed" });
+});
+
+test.each(["", "example.com,", "a@example.com", "*.example.com", "example..com", "https://example.com"])(
+  "rejects %j as domains",
+  (text) => {
+    expect(() => parseDomains(text)).toThrow(InvalidArgumentError);
+  },
+);
+
+test("parses host names and wildcards in lower case", () => {
+  expect(parseAllowedHosts("Vault.vaultsync.SVC, *.svc,vault,my_vault,v1.2b")).toEqual([
+    "vault.vaultsync.svc",
+    "*.svc",
+    "vault",
+    "my_vault",
+    "v1.2b",
+  ]);
+});
+
+test.each([
+  "",
+  "vault,",
+  "*",
+  "*.",
+  "a.*.svc",
+  "vault:8200",
+  "https://vault",
+  "10.0.0.1",
+  "[::1]",
+  "bücher.example",
+  "a..b",
+  "vault.",
+])("rejects %j as host names", (text) => {
+  expect(() => parseAllowedHosts(text)).toThrow(InvalidArgumentError);
 });

@@ -1,13 +1,20 @@
 import { isIP } from "node:net";
 import { InvalidArgumentError, Option, type Command } from "commander";
-import { isLoopback } from "../listen-address.ts";
+import { signUpMode, type SignUpMode } from "../../protocol/schemas/session.ts";
+import type { SignUpPolicy } from "../../vault-server/context.ts";
+import { isLoopback } from "../../lib/loopback.ts";
 
 /** Web application flags as commander collects them. */
 export interface WebAppFlags {
   /** Origin, without a trailing slash. */
   readonly appUrl?: string;
+  /** Host names in lower case, also `*.` and a domain. */
+  readonly allowedHosts?: readonly string[];
   /** IP addresses and networks. */
   readonly trustProxy?: readonly string[];
+  readonly signUp: SignUpMode;
+  /** In lower case. */
+  readonly signUpDomains?: readonly string[];
 }
 
 /** Parses the URL of a host and returns its origin. @throws InvalidArgumentError when it has a path, a query or a user */
@@ -32,6 +39,36 @@ export function parseTrustedProxies(text: string): string[] {
   });
 }
 
+const LABEL = /^[\p{L}\p{M}\p{N}-]+$/u;
+
+/** A host name as browsers send it, in ASCII; its last label is no number, so it is not an IPv4 address. */
+const HOST = /^(?:\*\.)?(?:[a-z0-9_-]+\.)*[a-z0-9_-]*[a-z_-][a-z0-9_-]*$/u;
+
+/** Parses comma-separated domains and returns them in lower case. @throws InvalidArgumentError */
+export function parseDomains(text: string): string[] {
+  return text.split(",").map((entry) => {
+    const domain = entry.trim().toLowerCase();
+    if (domain.split(".").every((label) => LABEL.test(label))) return domain;
+    throw new InvalidArgumentError("expected comma-separated domains, for example example.com,example.org");
+  });
+}
+
+/** Parses comma-separated host names, which may start with `*.`, and returns them in lower case. @throws InvalidArgumentError */
+export function parseAllowedHosts(text: string): string[] {
+  return text.split(",").map((entry) => {
+    const host = entry.trim().toLowerCase();
+    if (HOST.test(host)) return host;
+    throw new InvalidArgumentError(
+      "expected comma-separated host names without a port, for example vault.example.com,*.svc; addresses are always allowed",
+    );
+  });
+}
+
+/** Returns the policy of the sign-up flags. */
+export function signUpPolicy({ signUp, signUpDomains }: WebAppFlags): SignUpPolicy {
+  return { mode: signUp, ...(signUpDomains && { domains: signUpDomains }) };
+}
+
 export function addWebAppOptions(command: Command): void {
   command
     .addOption(
@@ -40,9 +77,31 @@ export function addWebAppOptions(command: Command): void {
         .argParser(parseAppUrl),
     )
     .addOption(
+      new Option(
+        "--allowed-hosts <host,...>",
+        "host names of requests, in addition to addresses, localhost and that of --app-url, such as vault.vaultsync.svc,*.example.com",
+      )
+        .env("VAULTSYNC_VAULT_ALLOWED_HOSTS")
+        .argParser(parseAllowedHosts),
+    )
+    .addOption(
       new Option("--trust-proxy <cidr,...>", "addresses of proxies whose x-forwarded-for is trusted (default: none)")
         .env("VAULTSYNC_VAULT_TRUST_PROXY")
         .argParser(parseTrustedProxies),
+    )
+    .addOption(
+      new Option(
+        "--sign-up <mode>",
+        "who may sign up: open to anyone, invited by a share or a team, or closed: only `vault user add` adds users",
+      )
+        .env("VAULTSYNC_VAULT_SIGN_UP")
+        .choices(signUpMode.options)
+        .default("open"),
+    )
+    .addOption(
+      new Option("--sign-up-domains <domain,...>", "domains of the addresses that may sign up (default: all)")
+        .env("VAULTSYNC_VAULT_SIGN_UP_DOMAINS")
+        .argParser(parseDomains),
     );
 }
 
@@ -50,9 +109,9 @@ export function addWebAppOptions(command: Command): void {
 export function webAppError({
   appUrl,
   allowHttpListen,
-}: WebAppFlags & { readonly allowHttpListen?: boolean }): string | undefined {
+}: Pick<WebAppFlags, "appUrl"> & { readonly allowHttpListen?: boolean }): string | undefined {
   if (appUrl?.startsWith("http://") !== true || allowHttpListen === true) return undefined;
   const host = new URL(appUrl).hostname.replace(/^\[(.*)\]$/u, "$1");
-  if (isLoopback({ host, port: 0 })) return undefined;
+  if (isLoopback(host)) return undefined;
   return "refusing sessions over plain http on a non-loopback address: specify an https --app-url, or add --allow-http-listen";
 }

@@ -1,0 +1,95 @@
+import { Command, Option } from "commander";
+import { stringify } from "yaml";
+import { systemClock } from "../../lib/clock.ts";
+import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../operator/api/kinds.ts";
+import { ALL_NAMESPACES, type KubeObject, keyOf, type ResourceDescriptor } from "../../operator/kube/resource.ts";
+import { addClusterOptions, type Cluster, type ClusterFlags, withCluster } from "../cluster/cluster.ts";
+import { stopSignal } from "../stop-signal.ts";
+import { type ConnectionState, connectionState, type ResourceState, resourceState } from "./resource-state.ts";
+import { connectionTable, isReady, problemLines, resourceTable } from "./status-tables.ts";
+
+interface StatusFlags extends ClusterFlags {
+  readonly output: "table" | "json" | "yaml";
+  readonly items?: boolean;
+  readonly watch?: boolean;
+}
+
+/** Exit code if an object is not ready; 1 and 2 are a failure and wrong usage. */
+const NOT_READY = 3;
+/** Time between two reads with --watch, in milliseconds. */
+const WATCH_MS = 2_000;
+
+/** Everything that the command shows, sorted by namespace and name. */
+interface Status {
+  readonly connections: readonly ConnectionState[];
+  readonly resources: readonly ResourceState[];
+}
+
+async function listAll({ api, namespace }: Cluster, kind: ResourceDescriptor, signal: AbortSignal): Promise<KubeObject[]> {
+  const objects = new Map<string, KubeObject>();
+  for await (const { items } of api.list(kind, { namespace, paged: true }, signal)) {
+    for (const object of items) objects.set(keyOf(object.metadata), object);
+  }
+  return [...objects.values()];
+}
+
+async function readStatus(cluster: Cluster, signal: AbortSignal): Promise<Status> {
+  const kinds = [vaultConnectionKind, vaultSecretKind, vaultFileKind];
+  const [connections = [], ...resources] = await Promise.all(kinds.map((kind) => listAll(cluster, kind, signal)));
+  return { connections: connections.map(connectionState), resources: resources.flat().map(resourceState) };
+}
+
+/** Returns what to print for a status. */
+function format({ connections, resources }: Status, { output, items = false, allNamespaces = false }: StatusFlags): string {
+  if (output === "json") return `${JSON.stringify({ connections, resources }, undefined, 2)}\n`;
+  if (output === "yaml") return stringify({ connections, resources });
+  const options = { now: systemClock.now(), allNamespaces, items };
+  const sections = [
+    connections.length === 0 ? "" : connectionTable(connections, options),
+    resources.length === 0 ? "" : resourceTable(resources, options),
+    problemLines([...connections, ...resources], options),
+  ];
+  return sections.filter((section) => section !== "").join("\n");
+}
+
+/** Clears the terminal, so that the next status replaces the last one. */
+const clear = (): void => void (process.stdout.isTTY && process.stdout.write("\u001B[H\u001B[2J"));
+
+async function showStatus(cluster: Cluster, flags: StatusFlags, signal: AbortSignal): Promise<void> {
+  let last: string | undefined;
+  for (;;) {
+    const status = await readStatus(cluster, signal);
+    const states = [...status.connections, ...status.resources];
+    const text = format(status, flags);
+    // A terminal also shows that ages grow.
+    const shown = process.stdout.isTTY ? text : JSON.stringify(status);
+    if (shown !== last) {
+      if (flags.watch === true) clear();
+      process.stdout.write(text);
+      if (states.length === 0) process.stderr.write(`no VaultConnection, VaultSecret or VaultFile in ${where(cluster)}\n`);
+    }
+    last = shown;
+    process.exitCode = states.every(isReady) ? 0 : NOT_READY;
+    if (flags.watch !== true) return;
+    await systemClock.sleep(WATCH_MS, signal);
+  }
+}
+
+const where = ({ namespace }: Cluster): string => (namespace === ALL_NAMESPACES ? "any namespace" : `namespace ${namespace}`);
+
+/** Returns the definition of `vaultsync status`, which reads resources and changes nothing. */
+export function statusCommand(): Command {
+  return addClusterOptions(new Command("status"))
+    .description(
+      `Show the connections, VaultSecrets and VaultFiles of a namespace: whether they are ready, and the versions that they have. The exit code is ${NOT_READY} if one is not ready.`,
+    )
+    .addOption(new Option("-o, --output <format>", "output format").choices(["table", "json", "yaml"]).default("table"))
+    .option("--items", "one row per key of a target")
+    .option("-w, --watch", "show each change until interrupted")
+    .action(async (flags: StatusFlags) => {
+      const signal = stopSignal();
+      await withCluster(flags, (cluster) => showStatus(cluster, flags, signal)).catch((error: unknown) => {
+        if (!signal.aborted) throw error;
+      });
+    });
+}
