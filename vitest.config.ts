@@ -15,7 +15,7 @@ export default defineConfig({
           expect: expectOptions,
           include: [
             "{src,scripts}/**/*.test.ts",
-            "test/{architecture,vault-server,contract,cli,support,docs,simulation}/**/*.test.ts",
+            "test/{architecture,vault-server,contract,cli,support,docs,simulation,fuzz}/**/*.test.ts",
             "test/control-plane/binaries/**/*.test.ts",
           ],
           exclude: ["test/vault-server/postgres/**"],
@@ -79,7 +79,7 @@ export default defineConfig({
           globalSetup: ["test/support/kube/shared-control-plane.ts", "test/e2e/support/install.ts"],
           testTimeout: 180_000,
           hookTimeout: 180_000,
-          maxWorkers,
+          maxWorkers: 4,
           maxConcurrency: 64,
         },
       },

@@ -1,30 +1,71 @@
 import { readFile, writeFile } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
+import { EpisodeThread } from "../test/simulation/episode-thread.ts";
 import { type Failure, runEpisode, shrink, simulate } from "../test/simulation/simulate.ts";
 
 const USAGE = `Run the whole operator against simulated vaults and a simulated cluster, with random commands and faults, and check after
 every step that no invariant of docs/design/faults.md is violated.
 
-Usage: npm run simulation -- [--steps N] [--seed S] [--replay FILE]
+Usage: npm run simulation -- [--steps N] [--seed S] [--workers N]
+       npm run simulation -- --replay FILE
 
   --steps N       number of steps; 100000 by default
   --seed S        seed of the random commands; by default another one each time
+  --workers N     number of threads; one for each core by default. The result does not depend on it
   --replay FILE   repeat the failure in FILE, which an earlier run has written
   --help          show this help
+
+A violation is shortened to as few commands as possible and written to a file in the current directory.
+Exit codes: 0 without a violation, 1 with one, 2 for wrong arguments.
 `;
 
 /** Time for finding a shorter sequence that fails, in milliseconds. */
 const SHRINK_MS = 120_000;
 const PROGRESS_MS = 10_000;
+const MAX = 1e9;
+const MAX_WORKERS = 1_000;
 
-const { values } = parseArgs({
-  options: {
-    steps: { type: "string", default: "100000" },
-    seed: { type: "string", default: `${Math.floor(Math.random() * 1e6)}` },
-    replay: { type: "string" },
-    help: { type: "boolean" },
-  },
-});
+class UsageError extends Error {}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+function parseOptions() {
+  try {
+    const { values } = parseArgs({
+      options: {
+        steps: { type: "string", default: "100000" },
+        seed: { type: "string", default: `${Math.floor(Math.random() * 1e6)}` },
+        workers: { type: "string", default: `${availableParallelism()}` },
+        replay: { type: "string" },
+        help: { type: "boolean" },
+      },
+    });
+    return values;
+  } catch (error) {
+    throw new UsageError(messageOf(error));
+  }
+}
+
+/** @throws UsageError unless the text is a whole number in the range */
+function wholeNumber(option: string, text: string, [least, most]: readonly [number, number]): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+  throw new UsageError(`${option} ${text}: expected a whole number from ${least} to ${most}`);
+}
+
+/** @throws UsageError unless the file contains a failure */
+async function readFailure(file: string): Promise<Pick<Failure, "seed" | "commands">> {
+  let failure: Partial<Failure> | null;
+  try {
+    failure = JSON.parse(await readFile(file, "utf8")) as Partial<Failure> | null;
+  } catch (error) {
+    throw new UsageError(`--replay ${file}: cannot be read as JSON: ${messageOf(error)}`);
+  }
+  const { seed, commands } = failure ?? {};
+  if (typeof seed === "number" && Array.isArray(commands)) return { seed, commands };
+  throw new UsageError(`--replay ${file}: expected a seed and commands, as a run with a violation writes them`);
+}
 
 async function report(failure: Failure): Promise<void> {
   const file = `simulation-failure-${failure.seed}.json`;
@@ -37,31 +78,49 @@ async function report(failure: Failure): Promise<void> {
 }
 
 async function replay(file: string): Promise<void> {
-  const { seed, commands } = JSON.parse(await readFile(file, "utf8")) as Failure;
+  const { seed, commands } = await readFailure(file);
   const failure = await runEpisode(seed, commands);
   if (failure) await report(failure);
   else process.stdout.write("no invariant is violated\n");
 }
 
-async function search(steps: number, seed: number): Promise<void> {
+async function search(steps: number, seed: number, workers: number): Promise<void> {
+  process.stdout.write(`seed ${seed}, ${steps} steps, ${workers} workers\n`);
+  await using threads = new AsyncDisposableStack();
+  const runners = Array.from({ length: workers }, () => threads.use(new EpisodeThread()).run);
   const start = performance.now();
   let shown = start;
-  const failure = await simulate(steps, seed, (done) => {
-    const now = performance.now();
-    if (now - shown < PROGRESS_MS && done < steps) return;
-    shown = now;
-    process.stdout.write(`${done} of ${steps} steps, ${Math.round(done / ((now - start) / 1_000))} per second\n`);
-  });
-  if (!failure) return;
-  process.stdout.write(
-    `seed ${seed}: ${failure.message}\nlooking for a shorter sequence than ${failure.commands.length} commands\n`,
+  const failure = await simulate(
+    steps,
+    seed,
+    (done) => {
+      const now = performance.now();
+      if (now - shown < PROGRESS_MS && done < steps) return;
+      shown = now;
+      const seconds = (now - start) / 1_000;
+      process.stdout.write(`${done} of ${steps} steps in ${seconds.toFixed(0)} s, ${Math.round(done / seconds)} per second\n`);
+    },
+    runners,
   );
+  if (!failure) return void process.stdout.write("no invariant is violated\n");
+  const { message, commands } = failure;
+  process.stdout.write(`seed ${seed}: ${message}\nlooking for a shorter sequence than ${commands.length} commands\n`);
   await report(await shrink(failure, SHRINK_MS, (count) => process.stdout.write(`${count} commands\n`)));
 }
 
-if (values.help) process.stdout.write(USAGE);
-else if (values.replay !== undefined) await replay(values.replay);
-else {
-  process.stdout.write(`seed ${values.seed}\n`);
-  await search(Number(values.steps), Number(values.seed));
+try {
+  const { help, replay: file, steps, seed, workers } = parseOptions();
+  if (help === true) process.stdout.write(USAGE);
+  else if (file !== undefined) await replay(file);
+  else {
+    await search(
+      wholeNumber("--steps", steps, [1, MAX]),
+      wholeNumber("--seed", seed, [0, MAX]),
+      wholeNumber("--workers", workers, [1, MAX_WORKERS]),
+    );
+  }
+} catch (error) {
+  if (!(error instanceof UsageError)) throw error;
+  process.stderr.write(`error: ${error.message}\nnpm run simulation -- --help shows the options.\n`);
+  process.exitCode = 2;
 }

@@ -100,7 +100,7 @@ test("verify exits 0, 1 or 2 and finds a truncated log with --data; show selects
 
   const verified = await audit("verify", log, "--data", data);
   expect(verified).toMatchObject({ code: 0, stderr: "" });
-  expect(verified.stdout).toMatch(/^intact\nlog {6}[0-9a-f]{16}\nentries {2}125, 1 to 125\n/u);
+  expect(verified.stdout).toMatch(/^intact\nlog {6}[0-9a-f]{16}\nentries {2}126, 1 to 126\n/u);
   const shown = await audit("show", log, "--name", "k3", "--who", "ANN@example.com", "--json");
   expect(shown.stdout.trimEnd().split("\n")).toHaveLength(19);
   const everything = await audit("show", log, "--json");

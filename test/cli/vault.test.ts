@@ -63,7 +63,7 @@ test("serves, stops and serves again with a generated key and added users", asyn
   const [key, data] = [path("master.key"), path("vault.db")];
   await inProcess(["vault", "key", "generate", key]);
   expect((await stat(key)).mode & 0o777).toBe(0o600);
-  await writeFile(path("password"), "from-file-81c2\n");
+  await writeFile(path("password"), "from-a-file-81c2\n");
   await inProcess(["vault", "user", "add", "Ann@example.com", "--data", data, "--password-file", path("password")]);
   expect((await stat(data)).mode & 0o777).toBe(0o600);
 
@@ -71,11 +71,11 @@ test("serves, stops and serves again with a generated key and added users", asyn
   expect(first.stdout).toBe(`{"url":"${first.url}","metrics_url":"${first.metricsUrl}","mail_dir":"${data}-mail"}\n`);
   expect((await stat(`${data}-mail`)).mode & 0o777).toBe(0o700);
   const added = await VaultsyncProcess.run(["vault", "user", "add", "bob@example.com", "--data", data], {
-    input: "from-stdin-77aa\nsecond line\n",
+    input: "from-standard-input-77aa\nsecond line\n",
   });
   expect(added).toEqual({ code: 0, stdout: "", stderr: "added bob@example.com\n" });
-  expect((await logIn(first.url, "bob@example.com", "from-stdin-77aa")).status).toBe(200);
-  const { access_token: token } = (await logIn(first.url, "ann@example.com", "from-file-81c2")).json();
+  expect((await logIn(first.url, "bob@example.com", "from-standard-input-77aa")).status).toBe(200);
+  const { access_token: token } = (await logIn(first.url, "ann@example.com", "from-a-file-81c2")).json();
   await new VaultClient(first.url, "ann@example.com", { token }).call("protect", { key_name: "a", key_value: "kept" });
   expect(await first.stop("SIGINT")).toBe(0);
 
@@ -94,22 +94,22 @@ test("lists users, sets a password and revokes tokens while the server runs", as
   const user = async (command: string, email: string[], input = "") =>
     VaultsyncProcess.run(["vault", "user", command, ...email, "--data", data], { input });
   const [ann, bob] = ["ann@example.com", "bob@example.com"];
-  for (const email of [bob, ann]) await user("add", [email], "first-81c2\n");
+  for (const email of [bob, ann]) await user("add", [email], "the-first-81c2\n");
   expect(await user("list", [])).toEqual({ code: 0, stdout: `${ann}\n${bob}\n`, stderr: "" });
   await using server = await serve(["--data", data, "--master-key-file", key]);
   const clientOf = async (email: string, password: string) =>
     new VaultClient(server.url, email, { token: (await logIn(server.url, email, password)).json().access_token });
-  const [one, other] = [await clientOf(ann, "first-81c2"), await clientOf(bob, "first-81c2")];
+  const [one, other] = [await clientOf(ann, "the-first-81c2"), await clientOf(bob, "the-first-81c2")];
   const outcomes = async () => [(await one.call("list_file")).outcome(), (await other.call("list_file")).outcome()];
   expect((await user("revoke-tokens", ["Bob@example.com"])).stderr).toBe("ended the sessions and tokens of bob@example.com\n");
   expect(await outcomes()).toEqual(["200", "401 invalid_token"]);
-  expect((await logIn(server.url, bob, "first-81c2")).status).toBe(200);
-  expect((await user("set-password", [ann], "second-77aa\n")).stderr).toBe("set the password of ann@example.com\n");
+  expect((await logIn(server.url, bob, "the-first-81c2")).status).toBe(200);
+  expect((await user("set-password", [ann], "the-second-77aa\n")).stderr).toBe("set the password of ann@example.com\n");
   expect(await outcomes()).toEqual(["401 invalid_token", "401 invalid_token"]);
-  expect((await logIn(server.url, ann, "first-81c2")).status).toBe(401);
-  expect((await logIn(server.url, ann, "second-77aa")).status).toBe(200);
+  expect((await logIn(server.url, ann, "the-first-81c2")).status).toBe(401);
+  expect((await logIn(server.url, ann, "the-second-77aa")).status).toBe(200);
   for (const command of ["set-password", "revoke-tokens"]) {
-    const missing = await user(command, ["nobody@example.com"], "third-5511\n");
+    const missing = await user(command, ["nobody@example.com"], "the-third-5511\n");
     expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining("no user has this email")]);
   }
 }, 60_000);
@@ -136,10 +136,10 @@ test("user add rejects an existing user, an empty password and an invalid email"
     await writeFile(path("password"), password);
     return inProcess(["vault", "user", "add", email, "--data", data, "--password-file", path("password")]);
   };
-  await add("ann@example.com", "one");
-  await expect(add("ANN@example.com", "two")).rejects.toThrow("already exists");
-  await expect(add("bob@example.com", "")).rejects.toThrow("1 to 1024 characters");
-  await expect(add("nobody", "three")).rejects.toThrow("invalid email address");
+  await add("ann@example.com", "one-and-only-31");
+  await expect(add("ANN@example.com", "two-and-more-42")).rejects.toThrow("already exists");
+  await expect(add("bob@example.com", "")).rejects.toThrow("12 to 1024 characters");
+  await expect(add("nobody", "three-and-more-53")).rejects.toThrow("invalid email address");
 });
 
 test.each([
@@ -153,6 +153,7 @@ test.each([
   ["no port", ["--dev", "--listen", "localhost"], "HOST:PORT"],
   ["a port out of range", ["--dev", "--listen", "localhost:65536"], "HOST:PORT"],
   ["a password on the command line", ["--dev", "--password", "x"], "unknown option"],
+  ["a contradiction about signing up", ["--dev", "--sign-up", "closed", "--sign-up-domains", "example.com"], "drop one of them"],
   ["an unknown policy", ["--dev", "--expired", "maybe"], "serve, deny"],
 ])("rejects wrong usage with a remedy: %s", async (_what, args, advice) => {
   const result = await runInProcess(["vault", "serve", ...args]);

@@ -92,8 +92,8 @@ function fileOf({ connection }: ObservedConnection, name: string): FileRecord {
 }
 
 async function text(observed: ObservedConnection, name: string, version: number): Promise<[string, number]> {
-  const read = await observed.connection.secretValue(secretOf(observed, name), version, signal);
-  return [Buffer.from(read.value.reveal()).toString(), read.version];
+  const read = await observed.connection.reader(secretOf(observed, name))(version, signal);
+  return [Buffer.from(read.bytes.reveal()).toString(), read.version];
 }
 
 test("follows a secret through its versions and keeps reading a pinned one", async () => {
@@ -104,7 +104,6 @@ test("follows a secret through its versions and keeps reading a pinned one", asy
     owner: email,
     version: 1,
     shared: false,
-    expired: false,
     metadata: { description: "orders", environment_type: "dev", custom: { a: [1] } },
     expiresAt: vault.clock.now() + 10 * 86_400_000,
     deleteAt: vault.clock.now() + 525_600_000 * 60_000,
@@ -123,7 +122,7 @@ test("an unchanged list returns 304 for its entity tag", async () => {
   await vault.protect("a", "canary");
   const observed = await vault.connect();
   await listSoon(observed);
-  await expect.poll(() => observed.connection.snapshot?.sequence).toBe(2);
+  await expect.poll(() => observed.connection.snapshot?.progress("secret")?.lists).toBe(2);
   expect(observed.requests).toEqual(["generate_access_token ok", "list_no_dup ok", "list_no_dup unchanged"]);
   expect(observed.changes).toHaveLength(1);
 });
@@ -169,7 +168,7 @@ test("downloads return the exact bytes of each version", async () => {
     [first, second].map((bytes, at) => [at + 1, bytes.length, createHash("sha256").update(bytes).digest("hex")]),
   );
   for (const [at, bytes] of [first, second].entries()) {
-    const content = await observed.connection.fileContent(record, at + 1, signal);
+    const content = await observed.connection.reader(record)(at + 1, signal);
     expect(content.version).toBe(at + 1);
     expect(Buffer.from(content.bytes.reveal()).equals(bytes)).toBe(true);
   }
@@ -188,7 +187,7 @@ test("the connection refreshes its token beyond its lifetime", async () => {
   const observed = await vault.connect({ tokenLifetimeMs: 3_600_000, refreshIntervalMs: 30 * 60_000 });
   for (let half = 0; half < 6; half += 1) {
     await vault.clock.advance(30 * 60_000);
-    await expect.poll(() => observed.connection.snapshot?.sequence).toBe(half + 2);
+    await expect.poll(() => observed.connection.snapshot?.progress("secret")?.lists).toBe(half + 2);
     await vault.clock.advance(0);
   }
   expect(observed.healths.map(({ state }) => state)).toEqual(["healthy"]);
@@ -208,7 +207,7 @@ test("a narrowed scope lists its secrets, including names with commas and stars"
   expect(observed.changes).toEqual([{ secrets: [...names].sort(), files: [] }]);
   for (const name of names) expect(await text(observed, name, 1)).toEqual([`canary ${name}`, 1]);
   const foreign = { ...secretOf(observed, "plain"), name: "other" };
-  const failure = await failureOf(observed.connection.secretValue(foreign, 1, signal));
+  const failure = await failureOf(observed.connection.reader(foreign)(1, signal));
   expect(failure).toMatchObject({ kind: "permanent", code: "out_of_scope" });
 });
 

@@ -29,14 +29,14 @@ const secrets = ({ connection }: ObservedConnection) => connection.snapshot!.sec
 
 async function value(observed: ObservedConnection, owner: string, version: number): Promise<string> {
   const record = secrets(observed).find((candidate) => candidate.owner === owner)!;
-  return Buffer.from((await observed.connection.secretValue(record, version, signal)).value.reveal()).toString();
+  return Buffer.from((await observed.connection.reader(record)(version, signal)).bytes.reveal()).toString();
 }
 
 async function again(observed: ObservedConnection): Promise<void> {
-  const sequence = observed.connection.snapshot?.sequence ?? 0;
+  const lists = observed.connection.snapshot?.progress("secret")?.lists ?? 0;
   observed.connection.pollSoon();
   await observed.clock.advance(1_000);
-  await expect.poll(() => observed.connection.snapshot?.sequence).toBeGreaterThan(sequence);
+  await expect.poll(() => observed.connection.snapshot?.progress("secret")?.lists).toBeGreaterThan(lists);
 }
 
 test("follows a secret shared with the operator's account through its versions", async () => {
@@ -84,7 +84,7 @@ test("a write-only share is not listed, and a revoked share is not found", async
   const [record] = secrets(observed);
   expect(record).toMatchObject({ owner: ann.email, version: 1 });
   await ann.call("unshare", { key_name: "shop-db" });
-  expect(await failureOf(observed.connection.secretValue(record!, 1, signal))).toMatchObject({ code: "secret_not_found" });
+  expect(await failureOf(observed.connection.reader(record!)(1, signal))).toMatchObject({ code: "secret_not_found" });
   await again(observed);
   expect(secrets(observed)).toEqual([]);
 });

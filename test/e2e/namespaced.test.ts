@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { vaultSecretKind } from "../../src/operator/api/kinds.ts";
-import { SECRETS } from "../../src/operator/kube/resource.ts";
+import { CONFIG_MAPS, SECRETS } from "../../src/operator/kube/resource.ts";
 import type { AuditEvent } from "../control-plane/audit.ts";
 import type { ControlPlane } from "../control-plane/control-plane.ts";
-import { FaultProxy } from "../faults/support/fault-proxy.ts";
+import { startApiProxy } from "../faults/support/api-proxy.ts";
+import type { FaultProxy } from "../faults/support/fault-proxy.ts";
 import { connect } from "../integration/kube/connect.ts";
 import { isKubeError } from "../../src/operator/kube/kube-error.ts";
-import { certificate } from "../support/certificates.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { sharedControlPlane } from "../support/kube/control-plane.ts";
 import { startEventRecorder } from "../support/kube/event-recorder.ts";
@@ -35,9 +35,8 @@ beforeAll(async () => {
   tenant = await manifestsOf(plane, "deploy/namespaced/tenant", operatorNamespace);
   await apply(own);
 
-  const ca = certificate("proxy");
-  const { cert, keyPem: key } = certificate("server", { issuer: ca, hosts: ["127.0.0.1"] });
-  proxy = await FaultProxy.start({ url: plane.access.server, ca: plane.access.ca }, { tls: { cert, key } });
+  const started = await startApiProxy();
+  proxy = started.proxy;
   proxy.inject(({ request, response, relay }) => {
     if (!request.path.includes("sendInitialEvents")) return relay();
     const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", reason: "Invalid", code: 422 };
@@ -45,7 +44,7 @@ beforeAll(async () => {
   });
   mark = await plane.auditMark();
   const account = { serviceAccount: "vaultsync", namespace: operatorNamespace };
-  world = await World.create({ account, server: proxy.url, ca: ca.cert });
+  world = await World.create({ account, ...started.api });
   await apply(tenant, world.namespace);
   await world.startClusterOperator(["--namespaces", world.namespace, "--shards", "2"]);
 });
@@ -164,28 +163,37 @@ test("no request is denied, and every permission of deploy/namespaced is used", 
   }
 });
 
-test("without the permission for finalizers no target can be created", async () => {
-  const { metadata } = await world.ready("VaultSecret", "db");
+test.each([
+  ["VaultSecret", "db", SECRETS],
+  ["VaultFile", "web", CONFIG_MAPS],
+] as const)("without the permission for the finalizers of a %s no target of it can be created", async (kind, owned, target) => {
+  const { metadata } = await world.ready(kind, owned);
   await using api = await connect(world.kubeconfig);
   const create = (name: string): Promise<unknown> => {
-    const owner = { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", name: "db", uid: metadata.uid };
+    const owner = { apiVersion: "vaultsync.dev/v1alpha1", kind, name: owned, uid: metadata.uid };
     const ownerReferences = [{ ...owner, controller: true, blockOwnerDeletion: true }];
-    const object = { apiVersion: "v1", kind: "Secret", metadata: { namespace: world.namespace, name, ownerReferences } };
-    return api.create(SECRETS, object, forever);
+    const object = { apiVersion: "v1", kind: target.kind, metadata: { namespace: world.namespace, name, ownerReferences } };
+    return api.create(target, object, forever);
   };
-  await create("allowed");
-  const roles = tenant.filter(({ kind }) => kind === "Role");
+  const isDenied = (name: string): Promise<boolean> =>
+    create(name).then(
+      () => false,
+      (error: unknown) => isKubeError(error, "Forbidden"),
+    );
+  const roles = tenant.filter(({ kind: of }) => of === "Role");
+  await apply(roles, world.namespace);
+  let attempts = 0;
+  const next = (): Promise<boolean> => isDenied(`attempt-${(attempts += 1)}`);
+  await expect.poll(next, { timeout: 10_000 }).toBe(false);
   const without = roles.map(({ rules = [], ...role }) => ({
     ...role,
-    rules: rules.filter(({ resources }) => !resources.includes("vaultsecrets/finalizers")),
+    rules: rules.map((rule) => ({
+      ...rule,
+      resources: rule.resources.filter((resource) => resource !== `${kind.toLowerCase()}s/finalizers`),
+    })),
   }));
   await apply(without, world.namespace);
-  let attempts = 0;
-  await expect
-    .poll(() => create(`denied-${(attempts += 1)}`).catch((error: unknown) => isKubeError(error, "Forbidden")), {
-      timeout: 10_000,
-    })
-    .toBe(true);
+  await expect.poll(next, { timeout: 10_000 }).toBe(true);
 });
 
 test("with --target-watch=off Secrets are neither listed nor watched, and targets are followed", async () => {

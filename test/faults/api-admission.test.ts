@@ -115,9 +115,10 @@ async function writesDuring(lane: Lane, action: () => Promise<unknown>): Promise
   return plane.countRequests(filter, { since });
 }
 
+/** The delay between two repairs doubles from 5 s, so that the next one may be more than a minute away. */
 async function expectRecovery(lane: Lane): Promise<void> {
   await lane.protect();
-  await lane.inSync();
+  await lane.inSync(120_000);
 }
 
 test.concurrent("K8: a rejected write is reported, not repeated quickly, and the target is kept", async () => {
@@ -151,25 +152,13 @@ test.concurrent("K8: a webhook that does not respond delays a write and changes 
   await expectRecovery(lane);
 });
 
-test.concurrent("K8: a webhook that changes the data is reported and not fought", async () => {
-  await using lane = await world.farm.lane("k8-changed");
+test.concurrent.each([
+  ["changes the data", "k8-changed", "/changes-data"],
+  ["removes the label", "k8-stripped", "/strips-label"],
+])("K8: a webhook that %s is reported and not fought", async (_what, name, handler) => {
+  await using lane = await world.farm.lane(name);
   {
-    await using _ = await webhook("MutatingWebhookConfiguration", "/changes-data", lane.name);
-    const count = await writesDuring(lane, async () => {
-      await lane.protect();
-      await lane.secretReports("TargetRejected");
-      await sleep(5_000);
-    });
-    expect(count).toBeGreaterThan(0);
-    expect(count).toBeLessThanOrEqual(4);
-  }
-  await expectRecovery(lane);
-});
-
-test.concurrent("K8: a webhook that removes the label is reported and not fought", async () => {
-  await using lane = await world.farm.lane("k8-stripped");
-  {
-    await using _ = await webhook("MutatingWebhookConfiguration", "/strips-label", lane.name);
+    await using _ = await webhook("MutatingWebhookConfiguration", handler, lane.name);
     const count = await writesDuring(lane, async () => {
       await lane.protect();
       await lane.secretReports("TargetRejected");

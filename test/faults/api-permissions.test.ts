@@ -21,7 +21,7 @@ async function bind({ plane, namespace }: Farm): Promise<void> {
   expect(status).toBe(201);
 }
 
-test("K7: permissions removed at run time stop writes, and work resumes when they return", async () => {
+test.concurrent("K7: permissions removed at run time stop writes, and work resumes when they return", async () => {
   await using farm = await farmOfOneNamespace();
   await farm.startOperator();
   await using lane = await farm.lane("k7-permissions");
@@ -37,7 +37,7 @@ test("K7: permissions removed at run time stop writes, and work resumes when the
   expect(lane.written.filter((written) => written !== value)).toEqual([lane.values[0], next]);
 });
 
-test("K7: an exceeded quota is reported and does not touch existing Secrets", async () => {
+test.concurrent("K7: an exceeded quota is reported and does not touch existing Secrets", async () => {
   await using farm = await farmOfOneNamespace();
   await farm.startOperator();
   await using lane = await farm.lane("k7-quota");

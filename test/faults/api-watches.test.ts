@@ -1,20 +1,17 @@
 import { afterAll, beforeEach, expect, test } from "vitest";
-import { certificate } from "../support/certificates.ts";
-import { sharedControlPlane } from "../support/kube/control-plane.ts";
 import { waitUntil } from "../support/clock/wait-until.ts";
 import { lines, lists, onFirst, onRequests, status, watches } from "./support/api-faults.ts";
+import { startApiProxy } from "./support/api-proxy.ts";
 import { Farm, type Lane } from "./support/farm.ts";
-import { FaultProxy } from "./support/fault-proxy.ts";
+import type { FaultProxy } from "./support/fault-proxy.ts";
 
 /** The operator's watches of a real API server break in every way. What happened meanwhile is found, with as few lists as possible. */
-const authority = certificate("API proxy CA");
-const { cert, keyPem: key } = certificate("api", { issuer: authority, hosts: ["127.0.0.1"] });
 let proxy: FaultProxy;
 afterAll(() => proxy[Symbol.asyncDispose]());
 const world = Farm.use(async () => {
-  const { access } = await sharedControlPlane();
-  proxy = await FaultProxy.start({ url: access.server, ca: access.ca }, { tls: { cert, key } });
-  return { api: { server: proxy.url, ca: authority.cert } };
+  const started = await startApiProxy();
+  proxy = started.proxy;
+  return { api: started.api };
 });
 
 beforeEach(() => proxy.heal());

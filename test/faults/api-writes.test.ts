@@ -1,28 +1,25 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { collection } from "../e2e/support/world.ts";
-import { certificate } from "../support/certificates.ts";
-import { sharedControlPlane } from "../support/kube/control-plane.ts";
 import { applied, status, writes } from "./support/api-faults.ts";
+import { startApiProxy } from "./support/api-proxy.ts";
 import { Farm, isReady, reports, type Lane } from "./support/farm.ts";
-import { FaultProxy, type Exchange, type Fault } from "./support/fault-proxy.ts";
+import type { Exchange, Fault, FaultProxy } from "./support/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
 /** Writes at a real API server fail, conflict with others, or take effect although they seem to have failed. */
-const authority = certificate("API proxy CA");
-const { cert, keyPem: key } = certificate("api", { issuer: authority, hosts: ["127.0.0.1"] });
 let proxy: FaultProxy;
 afterAll(() => proxy[Symbol.asyncDispose]());
 const world = Farm.use(async () => {
-  const { access } = await sharedControlPlane();
-  proxy = await FaultProxy.start({ url: access.server, ca: access.ca }, { tls: { cert, key } });
+  const started = await startApiProxy();
+  proxy = started.proxy;
   proxy.inject((exchange) =>
     active.reduce(
       (next: Fault, fault) => fault(next),
       (one: Exchange) => one.relay(),
     )(exchange),
   );
-  return { api: { server: proxy.url, ca: authority.cert } };
+  return { api: started.api };
 });
 
 /** The faults of the tests in progress; each selects the requests for its own object. */

@@ -1,20 +1,17 @@
 import { afterAll, afterEach, expect, test } from "vitest";
 import { waitUntil } from "../support/clock/wait-until.ts";
-import { certificate } from "../support/certificates.ts";
-import { sharedControlPlane } from "../support/kube/control-plane.ts";
+import { startApiProxy } from "./support/api-proxy.ts";
 import { applied, onFirst, writes } from "./support/api-faults.ts";
 import { Farm, isReady } from "./support/farm.ts";
 import { FaultProxy, type Exchange } from "./support/fault-proxy.ts";
 import * as faults from "./support/faults.ts";
 
 /** The operator is killed in the middle of its work; each test uses the operator that was started after the kill before it. */
-const authority = certificate("API proxy CA");
-const { cert, keyPem: key } = certificate("api", { issuer: authority, hosts: ["127.0.0.1"] });
 let proxy: FaultProxy;
 const world = Farm.use(async () => {
-  const { access } = await sharedControlPlane();
-  proxy = await FaultProxy.start({ url: access.server, ca: access.ca }, { tls: { cert, key } });
-  return { accounts: 8, api: { server: proxy.url, ca: authority.cert } };
+  const started = await startApiProxy();
+  proxy = started.proxy;
+  return { accounts: 8, api: started.api };
 });
 afterAll(() => proxy[Symbol.asyncDispose]());
 

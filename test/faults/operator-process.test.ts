@@ -1,22 +1,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { certificate } from "../support/certificates.ts";
-import { sharedControlPlane } from "../support/kube/control-plane.ts";
+import { waitUntil } from "../support/clock/wait-until.ts";
+import { OperatorProcess } from "../support/processes/operator-process.ts";
+import { silence } from "./support/faults.ts";
+import { startApiProxy } from "./support/api-proxy.ts";
 import { onFirst, writes } from "./support/api-faults.ts";
 import { Farm, reports, type FarmOptions } from "./support/farm.ts";
-import { FaultProxy } from "./support/fault-proxy.ts";
 import { ProcessFaults } from "./support/process-faults.ts";
 
 /** The operator's process is stopped or stalled, or its clock jumps. Each test has an operator of its own. */
 const farmWith = (options: FarmOptions = {}): Promise<Farm> => Farm.create({ accounts: 4, ...options });
 
-const authority = certificate("API proxy CA");
-const { cert, keyPem: key } = certificate("api", { issuer: authority, hosts: ["127.0.0.1"] });
 test("O3: SIGTERM while a write is in progress ends with exit code 0 after the write", async () => {
-  const { access } = await sharedControlPlane();
-  await using proxy = await FaultProxy.start({ url: access.server, ca: access.ca }, { tls: { cert, key } });
-  await using farm = await farmWith({ api: { server: proxy.url, ca: authority.cert } });
+  const { proxy: opened, api } = await startApiProxy();
+  await using proxy = opened;
+  await using farm = await farmWith({ api });
   await farm.startOperator();
   await using lane = await farm.lane("o3-sigterm");
   const started = Promise.withResolvers<void>();
@@ -31,6 +30,36 @@ test("O3: SIGTERM while a write is in progress ends with exit code 0 after the w
   await started.promise;
   expect(await farm.operator.stop("SIGTERM")).toBe(0);
   expect(lane.written.at(-1)).toBe(value);
+});
+
+test("O3: a second signal ends the process during a write, and a restart converges", async () => {
+  const { proxy: opened, api } = await startApiProxy();
+  await using proxy = opened;
+  await using farm = await farmWith({ api });
+  const operator = await farm.startOperator();
+  await using lane = await farm.lane("o3-twice");
+  const started = Promise.withResolvers<void>();
+  proxy.inject(onFirst(1, writes("secrets", lane.name), () => started.resolve()));
+  const value = await lane.protect();
+  await started.promise;
+  operator.signal("SIGTERM");
+  // Another signal than the first, with which the system would merge an equal one.
+  expect(await operator.stop("SIGINT")).toBe(1);
+  await proxy.heal();
+  await farm.startOperator();
+  await lane.inSync();
+  expect(lane.written).toEqual([lane.values[0], value]);
+});
+
+test("O3: SIGTERM before the caches are synced ends with exit code 0", async () => {
+  const { proxy: opened, api } = await startApiProxy();
+  await using proxy = opened;
+  await using farm = await farmWith({ api });
+  proxy.inject(silence);
+  await using operator = OperatorProcess.launch(farm.kubeconfig, ["--namespaces", farm.namespace]);
+  await waitUntil("the operator lists", () => proxy.requests.length > 0, 40_000);
+  expect(await operator.stop("SIGTERM")).toBe(0);
+  expect(operator.log).not.toContain("caches synced");
 });
 
 test("V14: steps of the wall clock by an hour cause no login, no refresh and no stale resource", async () => {

@@ -21,14 +21,30 @@ async function expectRecovery(lane: Lane): Promise<void> {
   expect(lane.written).toEqual([lane.values[0], value]);
 }
 
+/** Returns the value of the gauge of stale resources for the connection of a lane. */
+async function staleResources({ name }: Lane): Promise<number> {
+  const { operator, namespace } = world.farm;
+  const { body } = await operator.page("/metrics");
+  const sample = `vaultsync_stale_resources{connection="${namespace}/${name}"} `;
+  return Number(
+    body
+      .split("\n")
+      .find((line) => line.startsWith(sample))
+      ?.slice(sample.length),
+  );
+}
+
 test.concurrent("V1: refused connections make a connection VaultUnreachable and its resources Stale", async () => {
   await using lane = await world.farm.lane("v1-refused");
+  expect(await staleResources(lane)).toBe(0);
   await lane.proxy.refuse();
   await lane.connectionReports("VaultUnreachable", /ECONNREFUSED/);
   const stale = await lane.until("VaultSecret", (one) => condition(one, "Stale")?.status === "True");
   expect(isReady(stale)).toBe(true);
+  expect(await staleResources(lane)).toBe(1);
   await expectRecovery(lane);
   await lane.until("VaultSecret", (one) => condition(one, "Stale")?.status !== "True");
+  expect(await staleResources(lane)).toBe(0);
 });
 
 test.concurrent("V1: connections that are reset after they are accepted change nothing", async () => {
@@ -143,6 +159,29 @@ test.concurrent.each(["169.254.169.254", "0.0.0.0", "100.100.100.200"])(
     await expectRecovery(lane);
   },
 );
+
+test.concurrent("V10: without --allow-http a name rebound to loopback is refused without a connection", async () => {
+  const rebound = { "v10-ipv4.test": "127.0.0.1", "v10-ipv6.test": "::1", "v10-mapped.test": "::ffff:127.0.0.1" };
+  const hosts = Object.keys(rebound);
+  using names = new ProcessFaults({ hosts: Object.fromEntries(hosts.map((host) => [host, "ENOTFOUND"])) });
+  await using farm = await Farm.create({ accounts: 1, process: { ...names.options, allowHttp: false } });
+  await farm.startOperator();
+  await using trap = await FaultProxy.start({ url: farm.vault.url }, { host: "::" });
+  let connections = 0;
+  trap.injectOnConnect(() => (connections += 1));
+  const { email, password } = await farm.account();
+  for (const host of hosts) await farm.connection(host, { url: `https://${host}:${trap.port}`, email, password });
+  const reported = (message: RegExp) =>
+    Promise.all(
+      hosts.map((host) =>
+        farm.history.until("VaultConnection", host, (one) => message.test(condition(one, "Ready")?.message ?? "")),
+      ),
+    );
+  await reported(/ENOTFOUND/);
+  names.set({ hosts: Object.fromEntries(Object.entries(rebound).map(([host, address]) => [host, [address]])) });
+  await reported(/address/);
+  expect(connections).toBe(0);
+});
 
 test("no value appears in the log of the operator", () => {
   expect(world.farm.canaries.tracesIn({ log: world.farm.operator.log })).toEqual([]);

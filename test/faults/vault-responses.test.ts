@@ -30,6 +30,13 @@ const onLists: readonly Row[] = [
   { row: "V3", what: "status 504", fault: faults.page(504), reason: "VaultUnreachable", message: /504/ },
   { row: "V5", what: "a login page with status 200", fault: faults.page(200), reason: "UnexpectedResponse" },
   { row: "V5", what: "an empty body", fault: faults.body(""), reason: "UnexpectedResponse" },
+  { row: "V5", what: "an array", fault: faults.body("[]"), reason: "UnexpectedResponse" },
+  {
+    row: "V5",
+    what: "an entry with two versions",
+    fault: faults.body('{"secrets":[{"key_name":"a","key_version":1,"key_version":2}]}'),
+    reason: "UnexpectedResponse",
+  },
   { row: "V5", what: "null", fault: faults.body("null"), reason: "UnexpectedResponse" },
   { row: "V5", what: "a list of another type", fault: faults.body('{"secrets":"none"}'), reason: "UnexpectedResponse" },
   {
@@ -51,6 +58,7 @@ const onLists: readonly Row[] = [
     reason: "UnexpectedResponse",
   },
   { row: "V5", what: "100,000 nested arrays", fault: faults.body(`{"secrets":${deep}}`), reason: "UnexpectedResponse" },
+  { row: "V5", what: "a body of 1 GiB", fault: faults.gibibyte, reason: "UnexpectedResponse" },
   { row: "V5", what: "a body without end", fault: faults.endless, reason: "UnexpectedResponse" },
   {
     row: "V6",
@@ -88,6 +96,18 @@ const onReads: readonly Row[] = [
   { row: "V3", what: "status 503", fault: faults.page(503), reason: "VaultUnreachable", message: /503/ },
   { row: "V5", what: "a login page with status 200", fault: faults.page(200), reason: "UnexpectedResponse" },
   { row: "V5", what: "another schema", fault: faults.body('{"value":1}'), reason: "UnexpectedResponse" },
+  {
+    row: "V5",
+    what: "two values",
+    fault: faults.changedBytes((bytes) => withValue(bytes, '"other","key_value":')),
+    reason: "UnexpectedResponse",
+  },
+  {
+    row: "V5",
+    what: "a lone surrogate",
+    fault: faults.changedBytes((bytes) => withValue(bytes, '"\\ud800","replaced":')),
+    reason: "UnexpectedResponse",
+  },
   { row: "V6", what: "a truncated body", fault: faults.truncated, reason: "VaultUnreachable", message: /reset/ },
   { row: "V6", what: "a gzip bomb", fault: faults.gzipBomb(), reason: "UnexpectedResponse" },
   { row: "V7", what: "status 403", fault: faults.error(403, "forbidden"), reason: "ScopeDenied" },
@@ -110,6 +130,37 @@ test.concurrent.each(onReads)("$row: $what instead of a value", async ({ row, wh
   const value = await lane.protect();
   await lane.inSync();
   expect(lane.written.filter((written) => written !== lane.values[1])).toEqual([lane.values[0], value]);
+});
+
+/** Inserts JSON directly before the value of a response. */
+function withValue(bytes: Buffer, inserted: string): Buffer {
+  return Buffer.from(bytes.toString().replace('"key_value":', `"key_value":${inserted}`));
+}
+
+test.concurrent("V5: a byte order mark before a list is ignored", async () => {
+  await using lane = await world.farm.lane("v5-mark");
+  lane.proxy.inject(
+    faults.on(
+      lists,
+      faults.changedBytes((bytes) => Buffer.concat([Buffer.from("\uFEFF"), bytes])),
+    ),
+  );
+  const value = await lane.protect();
+  await lane.inSync();
+  expect(lane.written).toEqual([lane.values[0], value]);
+});
+
+test.concurrent("V2: a slow vault delays no other connection", async () => {
+  const { farm } = world;
+  await using slow = await farm.lane("v2-slow");
+  await using other = await farm.lane("v2-other");
+  slow.proxy.inject(faults.drip);
+  await slow.protect();
+  await slow.connectionReports("VaultUnreachable", /timeout/);
+  const value = await other.protect();
+  await other.inSync();
+  expect(other.written).toEqual([other.values[0], value]);
+  expect(slow.written).toEqual([slow.values[0]]);
 });
 
 function laneName(text: string): string {

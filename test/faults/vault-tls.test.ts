@@ -1,4 +1,7 @@
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { TLSSocket } from "node:tls";
 import { beforeAll, expect, test } from "vitest";
@@ -57,7 +60,6 @@ test.concurrent.each([
     cause: /UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|SELF_SIGNED/,
   },
   { what: "a self-signed certificate", served: pair(certificate("self", HOSTS)), cause: /DEPTH_ZERO_SELF_SIGNED_CERT/ },
-  { what: "TLS 1.1 only", served: { ...trusted, maxVersion: "TLSv1.1", minVersion: "TLSv1" } as const, cause: /./ },
 ])("V9: $what is refused, and the condition names the cause", async ({ what, served, cause }) => {
   await using lane = await world.farm.lane(`v9-${what.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}`, { tls: trusted });
   const sent = lane.proxy.requests.length;
@@ -85,6 +87,39 @@ test.concurrent("V9: a server that renegotiates TLS changes nothing", async () =
     if (socket instanceof TLSSocket) socket.renegotiate({ rejectUnauthorized: false }, () => undefined);
     return relay();
   });
+  await expectRecovery(lane);
+});
+
+/** The response of a server that has chosen an old version: a ServerHello with a cipher of that time. */
+function serverHello(minor: number): Buffer {
+  const body = Buffer.from([3, minor, ...randomBytes(32), 0, 0xc0, 0x09, 0]);
+  const handshake = Buffer.from([2, 0, 0, body.length, ...body]);
+  return Buffer.from([22, 3, minor, 0, handshake.length, ...handshake]);
+}
+
+const FATAL = 2;
+const PROTOCOL_VERSION = 70;
+
+test.concurrent.each([
+  ["TLS 1.0", 1],
+  ["TLS 1.1", 2],
+])("V9: a server that chooses %s is refused with the alert of RFC 8446", async (version, minor) => {
+  await using lane = await world.farm.lane(`v9-${version.toLowerCase().replace(" ", "-")}`, { tls: trusted });
+  const sent = lane.proxy.requests.length;
+  await lane.proxy.refuse();
+  const alerts: number[][] = [];
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.once("data", () => {
+      socket.write(serverHello(minor));
+      socket.on("data", (bytes: Buffer) => void alerts.push([...bytes.subarray(5)]));
+    });
+  });
+  await once(server.listen(lane.proxy.port, "127.0.0.1"), "listening");
+  await lane.connectionReports(undefined, /ERR_SSL|EPROTO|PROTOCOL/);
+  expect(alerts).toContainEqual([FATAL, PROTOCOL_VERSION]);
+  server.close();
+  expect(lane.proxy.requests.length).toBe(sent);
   await expectRecovery(lane);
 });
 

@@ -115,10 +115,7 @@ async function act(world: World, command: Command): Promise<void> {
       faults.vault.set(command.vault, { fault: command.fault, share: command.share });
       return;
     case "end-faults":
-      faults.api.clear();
-      faults.vault.clear();
-      faults.watchLagMs = 0;
-      return;
+      return world.endFaults();
     case "watch-lag":
       faults.watchLagMs = command.ms;
       return;
@@ -126,8 +123,7 @@ async function act(world: World, command: Command): Promise<void> {
       for (const watch of server.watches()) watch.drop();
       return;
     case "silence-watches":
-      for (const watch of server.watches()) if (world.random() < 0.5) watch.silence();
-      return;
+      return world.silenceWatches();
     case "compact":
       return server.compact();
     case "skew":

@@ -1,20 +1,17 @@
 import { findCondition } from "../../src/operator/api/conditions.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
 import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
-import { accountOf, urlOf, VAULTS, Violation, type World } from "./world.ts";
-import { contentOf, type WriteRules } from "./write-rules.ts";
+import { accountOf, SILENCE_MS, urlOf, VAULTS, Violation, type World } from "./world.ts";
+import { type Item, itemsOf, type Spec } from "./invariants/spec-history.ts";
+import { contentOf } from "./invariants/target-write.ts";
+import type { WriteRules } from "./write-rules.ts";
 
 /** Time in ms after which everything must have converged: the longest pause of a login, and a resync. */
 const LIMIT_MS = 7_200_000;
 const STEP_MS = 60_000;
+/** Steps without a write after which everything has converged: another replica has taken over a Lease by then. */
+const CALM_STEPS = 3;
 const QUIET_MS = 600_000;
-
-interface Item {
-  readonly key: string;
-  readonly source: string;
-  readonly owner: string | undefined;
-  readonly version: number | "latest";
-}
 
 type ConnectionState = { readonly conditions?: [] } | undefined;
 
@@ -32,20 +29,27 @@ const MISSING = ["SourceMissing", "SourceRemoved", "VersionNotFound", "Ambiguous
  */
 export async function settle(world: World, rules: WriteRules): Promise<void> {
   world.calm();
-  let wrong: string | undefined = "not checked";
-  for (let waited = 0; wrong !== undefined; waited += STEP_MS) {
-    if (waited > LIMIT_MS) throw new Violation("I5", wrong);
-    await world.advance(STEP_MS);
-    wrong = difference(world);
-  }
-  const [writes, requests] = [rules.writes, world.vaultRequests];
+  await converge(world, rules);
+  const [writes, requests, start] = [rules.writes, world.vaultRequests, world.clock.now()];
   await world.advance(QUIET_MS);
-  const deadlines = world.vaults.withDeadline.size > 0;
+  const deadlines = world.vaults.hasDeadlineBetween(start - STEP_MS, world.clock.now());
   if (rules.writes > writes && !deadlines) throw new Violation("I9", `${rules.writes - writes} writes although nothing changed`);
   const connections = world.server.all(vaultConnectionKind).length;
   const most = connections * 2 * (QUIET_MS / 5_000 + 4) * 1.3;
   if (world.vaultRequests - requests > most)
     throw new Violation("I9", `${world.vaultRequests - requests} requests to the vaults of ${connections} connections`);
+}
+
+/** Waits until every resource has its expected state, and no write has followed for a while. */
+async function converge(world: World, rules: WriteRules): Promise<void> {
+  let calm = world.hasSilentWatches ? -SILENCE_MS / STEP_MS : 0;
+  for (let waited = 0; calm < CALM_STEPS; waited += STEP_MS) {
+    const { writes } = rules;
+    await world.advance(STEP_MS);
+    const wrong = difference(world) ?? (rules.writes > writes ? `${rules.writes - writes} more writes` : undefined);
+    if (wrong !== undefined && waited >= LIMIT_MS) throw new Violation("I5", wrong);
+    calm = wrong === undefined ? calm + 1 : Math.min(calm + 1, 0);
+  }
 }
 
 /** Returns what is not as expected; `undefined` if everything is. */
@@ -74,6 +78,7 @@ function differenceOf(world: World, object: KubeObject, expected: Exclude<Expect
   const { generation } = object.metadata;
   if (status?.observedGeneration !== generation)
     return `generation ${generation} was not observed, but ${status?.observedGeneration}`;
+  if (findCondition(status?.conditions, "Stale")?.status === "True") return "Stale=True";
   const seen = `Ready=${ready?.status} ${ready?.reason}: ${ready?.message}`;
   if (!expected.ready)
     return expected.reasons.includes(ready?.reason ?? "") ? undefined : `${seen}; expected ${expected.reasons.join(" or ")}`;
@@ -110,7 +115,10 @@ function expectedOf(world: World, object: KubeObject, all: readonly KubeObject[]
   // A scope hides names.
   if (scope && !("onlyReferenced" in scope)) return "anything";
   const vault = VAULTS.find((name) => urlOf(name) === url)!;
-  const resolved = itemsOf(object).map((item) => ({ item, ...resolve(world, vault, accountOf(namespace), object.kind, item) }));
+  const resolved = itemsOf(object["spec"] as Spec).map((item) => ({
+    item,
+    ...resolve(world, vault, accountOf(namespace), object.kind, item),
+  }));
   const isIrregular = resolved.some(({ irregular }) => irregular);
   const { kind, name } = targetOf(object);
   const existing = world.server.find(kind === "Secret" ? SECRETS : CONFIG_MAPS, { namespace, name });
@@ -128,22 +136,6 @@ function expectedOf(world: World, object: KubeObject, all: readonly KubeObject[]
 const sameTarget = (a: { kind: string; name: string }, b: { kind: string; name: string }): boolean =>
   a.kind === b.kind && a.name === b.name;
 
-function itemsOf({ spec }: KubeObject): Item[] {
-  const { data = [], files = [] } = spec as {
-    data?: { secretKey: string; remoteRef: { key: string; owner?: string; version?: number } }[];
-    files?: { filename: string; version?: number }[];
-  };
-  return [
-    ...data.map(({ secretKey, remoteRef: { key, owner, version = "latest" as const } }) => ({
-      key: secretKey,
-      source: key,
-      owner,
-      version,
-    })),
-    ...files.map(({ filename, version = "latest" as const }) => ({ key: filename, source: filename, owner: undefined, version })),
-  ];
-}
-
 /** Returns the bytes that an item must have; none if its source is missing or ambiguous. */
 function resolve(
   world: World,
@@ -154,7 +146,7 @@ function resolve(
 ): { base64?: string; irregular: boolean } {
   const { vaults } = world;
   // Whatever was deleted, unshared or restored may have been served before.
-  const irregular = [...vaults.irregular, ...vaults.withDeadline].some((id) => id.endsWith(` ${item.source}`));
+  const irregular = vaults.hasDeadline(item.source) || [...vaults.irregular].some((id) => id.endsWith(` ${item.source}`));
   if (kind === "VaultFile") {
     const file = vaults.files(vault, account).find(({ filename }) => filename === item.source);
     return bytesOf(world, vault, "file", account, item, file?.version, irregular);

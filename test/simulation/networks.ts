@@ -32,19 +32,29 @@ export type VaultFault = (typeof vaultFaults)[number];
 export interface Faults {
   readonly api: Map<ApiFault, number>;
   readonly vault: Map<string, { readonly fault: VaultFault; readonly share: number }>;
+  /** Times at which the last fault of a vault ended, in monotonic milliseconds. */
+  readonly vaultEndedAt: Map<string, number>;
+  /** Time at which the last fault of the API server ended, in monotonic milliseconds. */
+  apiEndedAt: number;
   watchLagMs: number;
 }
 
 /** Returns the network of one process to the API server. */
 export function apiNetwork(faults: Faults, clock: ProcessClock, random: Random): Network {
   const occurs = (fault: ApiFault): boolean => faults.api.size > 0 && random() < (faults.api.get(fault) ?? 0);
+  /** A request whose process is suspended on the way is lost: no fence of the process could stop it. */
+  const delay = async (ms: number, operation: string, signal: AbortSignal): Promise<void> => {
+    const start = clock.monotonic();
+    await clock.sleep(ms, signal);
+    if (clock.monotonic() - start > ms + 1_000) throw new KubeError({ kind: "Unavailable", operation, reason: "ECONNRESET" });
+  };
   return {
     async send({ verb, resource }, signal) {
+      const operation = `${verb} ${resource.plural}`;
       await clock.running();
-      if (occurs("slow")) await clock.sleep(1 + random() * 20_000, signal);
-      else if (random() < 0.1) await clock.sleep(1 + random() * 50, signal);
-      if (occurs("refused"))
-        throw new KubeError({ kind: "Unavailable", operation: `${verb} ${resource.plural}`, reason: "ECONNREFUSED" });
+      if (occurs("slow")) await delay(1 + random() * 20_000, operation, signal);
+      else if (random() < 0.1) await delay(1 + random() * 50, operation, signal);
+      if (occurs("refused")) throw new KubeError({ kind: "Unavailable", operation, reason: "ECONNREFUSED" });
       if (occurs("throttled")) throw new StatusError(429, "TooManyRequests", "", [], 2);
       if (occurs("unavailable")) throw new StatusError(503, "ServiceUnavailable");
       if (occurs("timeout")) await clock.sleep(60_000, signal);

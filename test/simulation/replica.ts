@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../../src/lib/clock.ts";
+import { sleepByTimer } from "../support/clock/sleep-by-timer.ts";
 
 /** Timers that a process may start within one millisecond. */
 const MAX_TIMERS_PER_MS = 10_000;
@@ -14,6 +15,8 @@ export class ProcessClock implements Clock {
   #timers = 0;
   /** Error of the wall clock in milliseconds. */
   skewMs = 0;
+  /** Number of times that the process was suspended. */
+  suspensions = 0;
   readonly #clock: Clock;
   readonly #late: (() => void)[] = [];
   #state: "running" | "suspended" | "dead" = "running";
@@ -52,18 +55,7 @@ export class ProcessClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(signal.reason);
-      const abort = (): void => {
-        timer[Symbol.dispose]();
-        reject(signal?.reason);
-      };
-      const timer = this.timer(ms, () => {
-        signal?.removeEventListener("abort", abort);
-        resolve();
-      });
-      signal?.addEventListener("abort", abort, { once: true });
-    });
+    return sleepByTimer(this, ms, signal);
   }
 
   /** Resolves once the process runs; never after a crash. */
@@ -72,7 +64,9 @@ export class ProcessClock implements Clock {
   }
 
   suspend(): void {
-    if (this.#state === "running") this.#state = "suspended";
+    if (this.#state !== "running") return;
+    this.#state = "suspended";
+    this.suspensions += 1;
   }
 
   resume(): void {

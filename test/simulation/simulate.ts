@@ -19,6 +19,7 @@ export interface Failure {
 export async function runEpisode(seed: number, commands: readonly Command[]): Promise<Failure | undefined> {
   const world = new World(seed);
   const rules = new WriteRules(world);
+  using _ = onUnhandledRejection((error) => world.violations.push(new Violation("exception", `unhandled rejection: ${error}`)));
   let done = 0;
   try {
     world.start(0);
@@ -29,6 +30,8 @@ export async function runEpisode(seed: number, commands: readonly Command[]): Pr
       else await perform(world, command);
     }
     await settle(world, rules);
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    await world.advance(0);
     return undefined;
   } catch (error) {
     const invariant = error instanceof Violation ? error.invariant : "exception";
@@ -37,6 +40,13 @@ export async function runEpisode(seed: number, commands: readonly Command[]): Pr
   } finally {
     world.end();
   }
+}
+
+/** Calls `listener` for each rejection that is not handled by the end of a turn of the event loop, instead of ending the process. */
+function onUnhandledRejection(listener: (error: string) => void): Disposable {
+  const report = (error: unknown): void => listener(String(error instanceof Error ? error.stack : error));
+  process.on("unhandledRejection", report);
+  return { [Symbol.dispose]: () => void process.off("unhandledRejection", report) };
 }
 
 /** Removes commands as long as the same invariant is violated, for at most `limitMs`. */
@@ -56,14 +66,33 @@ export async function shrink(failure: Failure, limitMs: number, onProgress: (com
   return shortest;
 }
 
-/** Runs episodes until `steps` steps are done or one fails. */
-export async function simulate(steps: number, seed: number, onProgress: (done: number) => void): Promise<Failure | undefined> {
-  for (let done = 0; done < steps; done += EPISODE_STEPS) {
-    const episodeSeed = seed * 1_000_003 + done / EPISODE_STEPS;
-    const commands = randomCommands(seededRandom(episodeSeed), Math.min(EPISODE_STEPS, steps - done));
-    const failure = await runEpisode(episodeSeed, commands);
-    if (failure) return failure;
-    onProgress(done + commands.length);
-  }
-  return undefined;
+/** Runs an episode of random commands. Equal seeds give equal episodes. */
+export type RunEpisode = (seed: number, steps: number) => Promise<Failure | undefined>;
+
+export const randomEpisode: RunEpisode = (seed, steps) => runEpisode(seed, randomCommands(seededRandom(seed), steps));
+
+/**
+ * Runs episodes until `steps` steps are done or one fails; one in each runner at a time. Returns the failure of the first episode
+ * that has one, regardless of the number of runners.
+ */
+export async function simulate(
+  steps: number,
+  seed: number,
+  onProgress: (done: number) => void,
+  runners: readonly RunEpisode[] = [randomEpisode],
+): Promise<Failure | undefined> {
+  const failures = new Map<number, Failure>();
+  let [started, done] = [0, 0];
+  const work = async (run: RunEpisode): Promise<void> => {
+    // Episodes before the one that fails have started already, and end.
+    while (started * EPISODE_STEPS < steps && failures.size === 0) {
+      const index = started++;
+      const count = Math.min(EPISODE_STEPS, steps - index * EPISODE_STEPS);
+      const failure = await run(seed * 1_000_003 + index, count);
+      if (failure) failures.set(index, failure);
+      else onProgress((done += count));
+    }
+  };
+  await Promise.all(runners.map(work));
+  return failures.get(Math.min(...failures.keys()));
 }

@@ -8,10 +8,13 @@ export const CANARY = "cnry";
 
 /** The source of a value, and the versions that it has ever been. */
 export interface Origin {
+  readonly kind: "secret" | "file";
   readonly vault: string;
   readonly owner: string;
   readonly name: string;
   readonly versions: Set<number>;
+  /** Time at which it was written, in monotonic milliseconds. */
+  readonly at: number;
 }
 
 export interface VaultEntry {
@@ -27,11 +30,15 @@ export class SimulatedVaults {
   readonly #origins = new Map<string, Origin>();
   /** Entries (`<vault> <owner> <name>`) whose versions did not only increase: the operator may hold what it served. */
   readonly irregular = new Set<string>();
-  /** Entries that a deadline removed, or will remove. */
-  readonly withDeadline = new Set<string>();
+  /** Times at which deadlines remove entries, by `<vault> <name>`. */
+  readonly #deadlines = new Map<string, number[]>();
+  /** Time of the last change of an entry, in monotonic milliseconds, by `<vault> <name>`. */
+  readonly #changedAt = new Map<string, number>();
+  readonly #clock: Clock;
   #written = 0;
 
   constructor(clock: Clock, names: readonly string[]) {
+    this.#clock = clock;
     for (const name of names) this.#vaults.set(name, new InMemoryVault(clock));
   }
 
@@ -50,6 +57,36 @@ export class SimulatedVaults {
     return this.#origins.get(base64);
   }
 
+  /** Returns the value that a vault now holds as the latest version of a source. */
+  latestOf({ kind, vault, owner, name }: Origin): Origin | undefined {
+    const version =
+      kind === "file"
+        ? this.files(vault, owner).find(({ filename }) => filename === name)?.version
+        : this.list(vault, owner).find((entry) => entry.key_name === name && entry.owner === owner)?.key_version;
+    const bytes = version === undefined ? undefined : this.vault(vault).bytesOf(kind, owner, name, version);
+    return bytes && this.origin(Buffer.from(bytes).toString("base64"));
+  }
+
+  /** Returns the times, on the wall clock, at which deadlines have removed entries of this name or will. */
+  deadlinesOf(vault: string, name: string): readonly number[] {
+    return this.#deadlines.get(`${vault} ${name}`) ?? [];
+  }
+
+  /** Reports whether a deadline has removed an entry of this name in any vault, or will. */
+  hasDeadline(name: string): boolean {
+    return [...this.names].some((vault) => this.deadlinesOf(vault, name).length > 0);
+  }
+
+  /** Reports whether a deadline is between two times on the wall clock. */
+  hasDeadlineBetween(start: number, end: number): boolean {
+    return [...this.#deadlines.values()].flat().some((deadline) => deadline >= start && deadline <= end);
+  }
+
+  /** Returns the time of the last change of the entries of this name, in monotonic milliseconds. */
+  changedAt(vault: string, name: string): number {
+    return this.#changedAt.get(`${vault} ${name}`) ?? -Infinity;
+  }
+
   /** Stores the next version of a secret. */
   write(vault: string, owner: string, name: string, deleteMinutes: number | undefined): void {
     this.#written += 1;
@@ -59,8 +96,17 @@ export class SimulatedVaults {
     this.#attempt(() => {
       const result = this.vault(vault).act(owner, isShared ? "protect_link" : "protect", { ...body, owner });
       const { secret } = result as { readonly secret: VaultEntry };
-      this.#record(value, { vault, owner, name, versions: new Set([secret.key_version]) });
-      if (deleteMinutes !== undefined && !isShared) this.withDeadline.add(`${vault} ${owner} ${name}`);
+      this.#record(value, {
+        kind: "secret",
+        vault,
+        owner,
+        name,
+        versions: new Set([secret.key_version]),
+        at: this.#clock.monotonic(),
+      });
+      if (deleteMinutes === undefined || isShared) return;
+      const deadline = this.#clock.now() + deleteMinutes * 60_000;
+      this.#deadlines.set(`${vault} ${name}`, [...this.deadlinesOf(vault, name), deadline]);
     });
   }
 
@@ -69,24 +115,25 @@ export class SimulatedVaults {
     const value = `${CANARY}-${this.#written}-${name}`;
     this.vault(vault).upload(owner, name, Buffer.from(value));
     const { version } = this.files(vault, owner).find(({ filename }) => filename === name)!;
-    this.#record(value, { vault, owner, name, versions: new Set([version]) });
+    this.#record(value, { kind: "file", vault, owner, name, versions: new Set([version]), at: this.#clock.monotonic() });
   }
 
   remove(vault: string, owner: string, name: string): void {
-    this.irregular.add(`${vault} ${owner} ${name}`);
+    this.#disturb(vault, owner, name);
     this.#attempt(() => this.vault(vault).act(owner, "delete", { key_name: name }));
     this.#attempt(() => this.vault(vault).act(owner, "delete_file", { filename: name }));
   }
 
   removeLatestVersion(vault: string, owner: string, name: string): void {
-    this.irregular.add(`${vault} ${owner} ${name}`);
+    this.#disturb(vault, owner, name);
     const entry = this.list(vault, owner).find((found) => found.owner === owner && found.key_name === name);
     if (entry)
       this.#attempt(() => this.vault(vault).act(owner, "version_delete", { key_name: name, key_version: entry.key_version }));
   }
 
   share(vault: string, owner: string, name: string, to: string | undefined): void {
-    if (to === undefined) this.irregular.add(`${vault} ${owner} ${name}`);
+    if (to === undefined) this.#disturb(vault, owner, name);
+    else this.#changedAt.set(`${vault} ${name}`, this.#clock.monotonic());
     const share = { key_name: name, permission: "R", usr_id_from: owner, usr_id_to: to };
     this.#attempt(() => this.vault(vault).act(owner, to === undefined ? "unshare" : "share", share));
   }
@@ -99,10 +146,7 @@ export class SimulatedVaults {
     const backup = this.#backups.get(vault);
     if (!backup) return;
     this.vault(vault).restore(backup);
-    for (const id of [...backup.secrets.keys(), ...backup.files.keys()]) this.irregular.add(`${vault} ${id.replace("\n", " ")}`);
-    for (const { vault: of, owner, name } of this.#origins.values()) {
-      if (of === vault) this.irregular.add(`${vault} ${owner} ${name}`);
-    }
+    for (const { vault: of, owner, name } of this.#origins.values()) if (of === vault) this.#disturb(vault, owner, name);
   }
 
   /** Returns the secrets that an account can read now. */
@@ -115,7 +159,13 @@ export class SimulatedVaults {
     return (this.vault(vault).act(account, "list_file", {}) as { files: { filename: string; version: number }[] }).files;
   }
 
+  #disturb(vault: string, owner: string, name: string): void {
+    this.irregular.add(`${vault} ${owner} ${name}`);
+    this.#changedAt.set(`${vault} ${name}`, this.#clock.monotonic());
+  }
+
   #record(value: string, origin: Origin): void {
+    this.#changedAt.set(`${origin.vault} ${origin.name}`, origin.at);
     this.#origins.set(Buffer.from(value).toString("base64"), origin);
   }
 

@@ -1,11 +1,12 @@
+import { lineLogger } from "../support/assertions/line-logger.ts";
 import type { Logger } from "../../src/lib/logger.ts";
 import type { Random } from "../../src/lib/random.ts";
 import { operatorConfig } from "../../src/operator/config.ts";
 import { runEngine } from "../../src/operator/engine.ts";
-import { CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
+import { ACCEPT_ANNOTATION, CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
 import { SECRETS } from "../../src/operator/kube/resource.ts";
 import { MetricsRegistry } from "../../src/telemetry/metrics-registry.ts";
-import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { promiseJobs, VirtualClock } from "../support/clock/virtual-clock.ts";
 import { ApiClient } from "../support/kube/in-memory/api-client.ts";
 import { ClusterControllers } from "../support/kube/in-memory/cluster-controllers.ts";
 import { InMemoryApiServer } from "../support/kube/in-memory/in-memory-api-server.ts";
@@ -20,8 +21,11 @@ export const VAULTS = ["a", "b"] as const;
 export const SYSTEM_NAMESPACE = "vaultsync-system";
 export const CREATOR = "ann@example.com";
 export const PASSWORD = "password-of-the-account";
-/** Time in milliseconds after which the controllers of the cluster act. */
-const CLUSTER_DELAY_MS = 500;
+
+/** Time after a fault of the API server within which the operator opens its watches again, in milliseconds. */
+const RECONNECT_MS = 300_000;
+/** Time after which the operator has replaced a silent watch, in milliseconds. */
+export const SILENCE_MS = 660_000;
 
 /** Returns the vault account of a namespace. */
 export const accountOf = (namespace: string): string => `ops-${namespace}@example.com`;
@@ -47,19 +51,19 @@ interface Replica {
 
 /** A cluster, its vaults and the replicas of the operator, under one virtual clock and one source of randomness. */
 export class World {
-  readonly clock = new VirtualClock(undefined, 1);
+  readonly clock = new VirtualClock(undefined, promiseJobs);
   readonly server: InMemoryApiServer;
   readonly vaults: SimulatedVaults;
-  readonly faults: Faults = { api: new Map(), vault: new Map(), watchLagMs: 0 };
+  readonly faults: Faults = { api: new Map(), vault: new Map(), vaultEndedAt: new Map(), apiEndedAt: -Infinity, watchLagMs: 0 };
   readonly random: Random;
   /** Violations found outside of a step, e.g. by a logger. */
   readonly violations: Violation[] = [];
   /** Number of requests to the vaults. */
   vaultRequests = 0;
+  #silencedAt = -Infinity;
   readonly #controllers: ClusterControllers;
   readonly #replicas: (Replica | undefined)[] = [undefined, undefined];
   #started = 0;
-  #clusterDue = false;
 
   constructor(seed: number) {
     this.random = seededRandom(seed);
@@ -68,7 +72,7 @@ export class World {
     this.vaults = new SimulatedVaults(this.clock, VAULTS);
     this.server.onCommit(({ before, after }) => {
       const isNewDependent = !before && after?.metadata.ownerReferences !== undefined;
-      if (!after || after.metadata.deletionTimestamp || isNewDependent) this.#wakeControllers();
+      if (!after || after.metadata.deletionTimestamp || isNewDependent) this.#controllers.wake();
     });
     for (const namespace of [SYSTEM_NAMESPACE, ...NAMESPACES]) this.server.createNamespace(namespace);
     for (const namespace of NAMESPACES) this.setPassword(namespace, PASSWORD);
@@ -140,15 +144,46 @@ export class World {
     if (violation) throw violation;
   }
 
+  /** Returns the `name@version` pairs that a user has accepted for a resource, `<kind>/<name>`. */
+  acceptedBy(namespace: string | undefined, resource: string): ReadonlySet<string> {
+    const [kind, name = ""] = resource.split("/");
+    const descriptor = this.server.collections.find((collection) => collection.resource.kind === kind)?.resource;
+    const object = descriptor && this.server.find(descriptor, { namespace, name });
+    return new Set(object?.metadata.annotations?.[ACCEPT_ANNOTATION]?.split(","));
+  }
+
+  /** Makes half of the watches deliver nothing from now on. */
+  silenceWatches(): void {
+    for (const watch of this.server.watches()) if (this.random() < 0.5) watch.silence();
+    this.#silencedAt = this.clock.monotonic();
+  }
+
+  /** Time in milliseconds for which watches may have shown nothing, because they are silent or cannot be opened. */
+  get watchDelayMs(): number {
+    const now = this.clock.monotonic();
+    if (this.faults.api.size > 0 || now - this.faults.apiEndedAt < RECONNECT_MS) return Infinity;
+    return this.hasSilentWatches ? SILENCE_MS : 0;
+  }
+
+  get hasSilentWatches(): boolean {
+    return this.clock.monotonic() - this.#silencedAt < SILENCE_MS;
+  }
+
+  endFaults(): void {
+    for (const vault of this.faults.vault.keys()) this.faults.vaultEndedAt.set(vault, this.clock.monotonic());
+    if (this.faults.api.size > 0) this.faults.apiEndedAt = this.clock.monotonic();
+    this.faults.api.clear();
+    this.faults.vault.clear();
+    this.faults.watchLagMs = 0;
+  }
+
   /** Ends all faults, corrects the passwords, and lets both replicas run. */
   calm(): void {
     for (const namespace of NAMESPACES) {
       this.setPassword(namespace, PASSWORD);
       for (const vault of VAULTS) this.vaults.vault(vault).setPassword(accountOf(namespace), PASSWORD);
     }
-    this.faults.api.clear();
-    this.faults.vault.clear();
-    this.faults.watchLagMs = 0;
+    this.endFaults();
     for (const index of this.#replicas.keys()) {
       this.resume(index);
       this.skew(index, 0);
@@ -199,21 +234,9 @@ export class World {
 
   /** A logger that looks for values. */
   #logger(): Logger {
-    const check = (fields: object, message: string): void => {
-      const line = message + JSON.stringify(fields);
+    return lineLogger((line) => {
       if (line.includes(CANARY) || line.includes(PASSWORD))
         this.violations.push(new Violation("I11", `a log line contains a value: ${line}`));
-    };
-    const logger: Logger = { debug: check, info: check, warn: check, error: check, child: () => logger };
-    return logger;
-  }
-
-  #wakeControllers(): void {
-    if (this.#clusterDue) return;
-    this.#clusterDue = true;
-    this.clock.timer(CLUSTER_DELAY_MS, () => {
-      this.#clusterDue = false;
-      this.#controllers.run();
     });
   }
 }

@@ -93,6 +93,14 @@ test("successful and error responses of each operation match the document", asyn
   check("refresh_token", await vault.post(operationPath.refresh_token, pair));
   check("refresh_token", await vault.post(operationPath.refresh_token, { ...pair, refresh_token: "x" }), 401);
 
+  const [own] = (await call(ann, "token_list")).json().tokens;
+  await call(ann, "token_revoke", { id: "unknown" }, 404);
+  await vault.logIn("ann@example.com");
+  const ids: { id: string; current: boolean }[] = (await call(ann, "token_list")).json().tokens;
+  await call(ann, "token_revoke", { id: ids.find(({ id, current }) => id !== own.id && !current)?.id });
+  for (const operation of ["block_sender", "unblock_sender"] as const) await call(ann, operation, { usr_id_from: bob.email });
+  await call(ann, "blocked_senders");
+
   for (const delete_time of [undefined, 5_000_000_000, 10 ** 12]) {
     await call(ann, "protect", { key_name: "a", key_value: "v", metadata: { custom: [null] }, delete_time });
     await call(ann, "list_no_dup");

@@ -54,7 +54,7 @@ const named = { key_name: "a" };
 const given = (body: object): Case => ({ body, about: body });
 
 /** Each operation that one body calls, with what its lines must say. */
-const cases: Record<Exclude<Operation, "generate_access_token" | "refresh_token" | "protect_file">, Case> = {
+const cases: Record<Exclude<Operation, "generate_access_token" | "refresh_token" | "token_revoke" | "protect_file">, Case> = {
   protect: { body: { key_name: "a", key_value: "x", description: "hidden" }, about: named, result: own },
   list_no_dup: {},
   expose: { ...given(named), before: protectIt, result: own },
@@ -93,6 +93,10 @@ const cases: Record<Exclude<Operation, "generate_access_token" | "refresh_token"
   },
   version_list_for_link: { ...given(named), before: shareIt },
   version_expose_link: { ...given({ ...named, key_version: 1 }), before: shareIt, result: own },
+  token_list: {},
+  block_sender: given({ usr_id_from: bob }),
+  unblock_sender: given({ usr_id_from: [bob] }),
+  blocked_senders: {},
   team_create: given({ group_id: "t", members: [bob] }),
   team_add_members: { ...given({ group_id: "t", members: ["cy@example.com"] }), before: teamIt },
   team_remove_members: { ...given({ group_id: "t", members: bob }), before: teamIt },

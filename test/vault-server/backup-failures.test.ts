@@ -9,8 +9,7 @@ import { onDatabase } from "../support/postgres/postgres-database.ts";
 import { onPostgres } from "../support/vault/vault-data.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { VaultsyncProcess } from "../support/processes/vaultsync-process.ts";
-import { BackupFile } from "../../src/vault-server/backup/backup-file.ts";
-import { closing, CLOSING_BYTES, opening } from "../../src/vault-server/backup/format.ts";
+import { closing, CLOSING_BYTES, opening, OPENING_BYTES } from "../../src/vault-server/backup/format.ts";
 import { generateMasterKey } from "../../src/vault-server/crypto/master-key.ts";
 import { BackupFixture, dump, fillForBackup } from "../support/vault/backup-fixture.ts";
 
@@ -22,7 +21,7 @@ afterEach(() => fixture[Symbol.asyncDispose]());
 
 /** Writes a backup with this content and a correct checksum. */
 async function forge(name: string, content: string): Promise<void> {
-  const bytes = Buffer.concat([opening, zstdCompressSync(content)]);
+  const bytes = Buffer.concat([opening(), zstdCompressSync(content)]);
   await writeFile(fixture.path(name), Buffer.concat([bytes, closing(createHash("sha256").update(bytes).digest())]));
 }
 
@@ -33,7 +32,7 @@ test("restore rejects flipped bits, truncated and extended files before it write
   const good = await readFile(fixture.path("good"));
   const opened = async (bytes: Uint8Array): Promise<boolean> => {
     await writeFile(fixture.path("bad"), bytes);
-    return BackupFile.open(fixture.path("bad")).then(
+    return fixture.open("bad").then(
       async (backup) => {
         await backup[Symbol.asyncDispose]();
         return true;
@@ -45,10 +44,11 @@ test("restore rejects flipped bits, truncated and extended files before it write
   const last = good.length - 1;
   const positions = [
     0,
-    opening.length - 1,
-    opening.length,
-    last - CLOSING_BYTES,
-    last - CLOSING_BYTES + 1,
+    OPENING_BYTES.plain,
+    OPENING_BYTES.authenticated - 1,
+    OPENING_BYTES.authenticated,
+    last - CLOSING_BYTES.authenticated,
+    last - CLOSING_BYTES.authenticated + 1,
     last,
     last >> 1,
     last >> 2,
@@ -74,7 +74,7 @@ test("restore rejects backups of other releases and inconsistent content", async
   const row = ["master_key", "k"];
   const outcome = async (...lines: unknown[]): Promise<string> => {
     await forge("forged", lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-    await using backup = await BackupFile.open(fixture.path("forged"));
+    await using backup = await fixture.open("forged", true);
     return await backup
       .read(() => undefined)
       .then(
@@ -125,7 +125,7 @@ test("backup leaves no file behind when the disk is full", async () => {
   const ann = await vault.client("ann@example.com");
   await ann.upload([{ filename: "big", bytes: randomBytes(3_000_000) }]);
   const main = join(import.meta.dirname, "../../src/main.ts");
-  const env = { PATH: process.env["PATH"], VAULTSYNC_VAULT_DATA: fixture.data.location };
+  const env = { PATH: process.env["PATH"], VAULTSYNC_VAULT_DATA: fixture.data.location, ...fixture.keyEnvironment };
   const stderr = await new Promise<string>((resolve) => {
     // A file size limit in KiB: writing more fails, as on a full disk.
     const script = `trap '' XFSZ; ulimit -f 1000; exec "$0" "$@"`;
@@ -156,7 +156,7 @@ test("a killed restore leaves the store empty, and the next restore completes", 
   const outcomes: string[] = [];
   for (const wait of [0, 20, 60]) {
     const restoring = new VaultsyncProcess(["vault", "restore", "--keep-tokens", "--from", fixture.path("backup")], {
-      env: { VAULTSYNC_VAULT_DATA: to.location },
+      env: { VAULTSYNC_VAULT_DATA: to.location, ...fixture.keyEnvironment },
     });
     await restoreStarted(to.location, restoring);
     await delay(wait);

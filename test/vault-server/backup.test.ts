@@ -6,8 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { onPostgres } from "../support/vault/vault-data.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { VaultClient } from "../support/vault/vault-client.ts";
-import { BackupFile } from "../../src/vault-server/backup/backup-file.ts";
-import { CLOSING_BYTES, opening } from "../../src/vault-server/backup/format.ts";
+import { CLOSING_BYTES, OPENING_BYTES } from "../../src/vault-server/backup/format.ts";
 import { openStore } from "../../src/vault-server/store/open-store.ts";
 import { backedUpTables, omittedTables } from "../../src/vault-server/store/tables/raw-tables.ts";
 import { BackupFixture, canary, dump, fillForBackup } from "../support/vault/backup-fixture.ts";
@@ -57,7 +56,9 @@ test.each(["same", "other"] as const)(
     await vault[Symbol.asyncDispose]();
     expect(await fixture.backUp("backup", "--master-key-file", fixture.path("key"))).toMatchObject({ code: 0, stdout: "" });
     expect((await stat(fixture.path("backup"))).mode & 0o777).toBe(0o600);
-    const content = zstdDecompressSync((await readFile(fixture.path("backup"))).subarray(opening.length, -CLOSING_BYTES));
+    const content = zstdDecompressSync(
+      (await readFile(fixture.path("backup"))).subarray(OPENING_BYTES.authenticated, -CLOSING_BYTES.authenticated),
+    );
     for (const secret of [
       canary,
       Buffer.from(canary).toString("base64").slice(0, -4),
@@ -116,7 +117,7 @@ test("restore ends the tokens of the backup", async () => {
 /** Returns the rows of a backup as objects, by table. */
 async function rowsIn(name: string): Promise<Map<string, Record<string, unknown>[]>> {
   const tables = new Map<string, Record<string, unknown>[]>();
-  await using backup = await BackupFile.open(fixture.path(name));
+  await using backup = await fixture.open(name);
   await backup.read(({ table, cells }) => {
     const row = Object.fromEntries(table.columns.map((column, n) => [column, cells[n]]));
     tables.set(table.name, [...(tables.get(table.name) ?? []), row]);

@@ -42,7 +42,7 @@ const speak = async (...pieces: (string | Buffer)[]): Promise<string> => {
 const head = (...lines: string[]): string =>
   [
     `POST ${operationPath.list_no_dup} HTTP/1.1`,
-    "host: vault",
+    "host: localhost",
     "connection: close",
     "content-type: application/json",
     `authorization: ${ann.token}`,
@@ -240,7 +240,7 @@ describe("bad input", () => {
       const socket: Socket = connect(Number(new URL(slow.url).port), "127.0.0.1");
       const lines = [
         `POST ${operationPath.protect_file} HTTP/1.1`,
-        "host: vault",
+        "host: localhost",
         `authorization: ${caller.token}`,
         `email: ${caller.email}`,
         "countoffiles: 1",

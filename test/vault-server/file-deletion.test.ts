@@ -25,7 +25,7 @@ const versions = async (caller: VaultClient, filename: string) =>
     ?.versions.map(({ version }: { version: number }) => version);
 /** Returns the number of stored chunks. */
 async function chunks(): Promise<number> {
-  return (await data.select("SELECT position FROM file_chunks")).length;
+  return (await data.select("SELECT position FROM file_chunks WHERE blob_id NOT IN (SELECT blob_id FROM staged_blobs)")).length;
 }
 
 describe("delete_file", () => {

@@ -99,6 +99,35 @@ test("strangers cannot lock an account out of a network that it has logged in fr
   expect((await logInFrom(vault, stranger)).outcome()).toBe("429 rate_limited");
 });
 
+test("failures of others behind one address do not throttle an account that has logged in there", async () => {
+  await using vault = await TestVault.start({ clock: new VirtualClock(), emails: [...emails, "ann@example.com"] });
+  expect((await vault.logIn("ann@example.com")).outcome()).toBe("200");
+  for (const email of emails.slice(0, 5)) await failures(vault, email, 4);
+  expect((await vault.logIn("user6@example.com")).outcome()).toBe("429 rate_limited");
+  expect((await vault.logIn("ann@example.com")).outcome()).toBe("200");
+  // Its own failures still count.
+  expect(await failures(vault, "ann@example.com", 6)).toEqual([...Array(5).fill("invalid_credentials"), "rate_limited"]);
+});
+
+test("strangers of many networks leave places for the logins of known accounts", async () => {
+  const limits = { loginQueue: 40, loginQueueUnknown: 30 };
+  const options = { limits, passwordCost: defaultPasswordCost, trustedProxies: ["127.0.0.1"] };
+  await using vault = await TestVault.start(options);
+  const owner = "192.0.2.1";
+  expect((await logInFrom(vault, owner)).outcome()).toBe("200");
+  const strangers = Array.from({ length: 60 }, (_, network) =>
+    vault.post(
+      sessionOperationPath.app_log_in,
+      { email: `nobody${network}@example.com`, password: "wrong" },
+      { "x-forwarded-for": `198.51.100.${network}` },
+    ),
+  );
+  const refused = strangers.map(async (response) => (await response).outcome() === "429 rate_limited");
+  await Promise.race(refused.map(async (each) => (await each) || new Promise(() => undefined)));
+  expect((await logInFrom(vault, owner)).outcome()).toBe("200");
+  expect((await Promise.all(refused)).filter(Boolean).length).toBeGreaterThanOrEqual(20);
+});
+
 test("five failures from a known network throttle that network only", async () => {
   const clock = new VirtualClock();
   await using vault = await TestVault.start({ clock, trustedProxies: ["127.0.0.1"] });

@@ -19,7 +19,7 @@ async function sendHead(url: string, lines: readonly string[]) {
   const socket = connect(Number(new URL(url).port), "127.0.0.1");
   socket.on("error", () => undefined);
   await once(socket, "connect");
-  socket.write(`${["POST /v1/user/secret/list_no_dup HTTP/1.1", "host: vault", ...lines].join("\r\n")}\r\n\r\n`);
+  socket.write(`${["POST /v1/user/secret/list_no_dup HTTP/1.1", "host: localhost", ...lines].join("\r\n")}\r\n\r\n`);
   let text = "";
   socket.on("data", (bytes: Buffer) => (text += bytes.toString()));
   return { socket, received: () => text, closed: closeOf(socket) };
@@ -66,10 +66,10 @@ test("failures beyond the rate of a network leave one line a minute, and valid r
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
   }
   expect([...outcomes]).toEqual([
-    ["401 invalid_refresh_token", 5],
-    ["401 invalid_token", 5],
-    ["429 rate_limited", 50],
+    ["401 invalid_refresh_token", 30],
+    ["401 invalid_token", 30],
   ]);
+  expect((await vault.post(operationPath.list_no_dup, {})).outcome()).toBe("429 rate_limited");
   expect((await caller.call("list_no_dup")).status).toBe(200);
   expect((await caller.call("expose", { key_name: 3 })).outcome()).toBe("400 invalid_request");
   await clock.advance(60_000);
@@ -77,7 +77,7 @@ test("failures beyond the rate of a network leave one line a minute, and valid r
   const lines = (await readFile(file, "utf8")).trimEnd().split("\n");
   // Ten failures, the list and the invalid request, and the summary.
   expect(lines.length + 1 - before).toBe(13);
-  expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ event: "rejected", client: "127.0.0.1", requests: 50 });
+  expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ event: "rejected", client: "127.0.0.1", requests: 51 });
 });
 
 test("a body of more than 16 KiB is rejected by its headers when the token is invalid", async () => {
@@ -130,7 +130,7 @@ test("a client that does not send its JSON body, or does not read the response, 
   deaf.on("error", () => undefined).pause();
   for (let sent = 0; sent < 20; sent += 1) {
     deaf.write(
-      `POST ${operationPath.expose} HTTP/1.1\r\nhost: vault\r\ncontent-type: application/json\r\nauthorization: ${caller.token}\r\n` +
+      `POST ${operationPath.expose} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: ${caller.token}\r\n` +
         `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     );
   }
@@ -157,4 +157,47 @@ test("connections are limited in total and per network, except those of trusted 
   expect(await refusedConnections({ limits: { connectionsPerNetwork: 4 } })).toBe(2);
   expect(await refusedConnections({ limits: { connections: 5 } })).toBe(1);
   expect(await refusedConnections({ limits: { connectionsPerNetwork: 4 }, trustedProxies: ["127.0.0.0/8"] })).toBe(0);
+});
+
+/** Sends a request to a server behind a proxy, from an address that the proxy reports. */
+const from = (vault: TestVault, address: string, path: string, body: object) =>
+  vault.post(path, body, { "x-forwarded-for": address });
+
+test("successes without an account leave as few lines in the audit log as failures", async () => {
+  const file = directory.join("successes.jsonl");
+  await using vault = await TestVault.start({
+    auditLog: { file },
+    limits: { strangerFailuresPerSecond: 0.001, strangerBurst: 3 },
+  });
+  const before = (await readFile(file, "utf8")).split("\n").length;
+  for (let sent = 0; sent < 20; sent += 1) expect((await vault.post("/app/session", {})).status).toBe(200);
+  expect((await readFile(file, "utf8")).split("\n").length - before).toBe(3);
+});
+
+test("strangers of many networks together leave a bounded number of lines", async () => {
+  const file = directory.join("networks.jsonl");
+  const clock = new VirtualClock();
+  const limits = { strangerLinesPerSecond: 0.001, strangerLinesBurst: 10 };
+  const options = { auditLog: { file }, clock, limits, trustedProxies: ["127.0.0.1"] };
+  await using vault = await TestVault.start(options);
+  const before = (await readFile(file, "utf8")).split("\n").length;
+  const body = { email: "ann@example.com" };
+  for (let network = 0; network < 60; network += 1) {
+    const address = `2001:db8:0:${network.toString(16)}::1`;
+    const times = network === 59 ? 3 : 1;
+    for (let sent = 0; sent < times; sent += 1) {
+      expect((await from(vault, address, operationPath.list_no_dup, body)).outcome()).toBe("401 invalid_token");
+    }
+  }
+  await clock.advance(60_000);
+  await expect.poll(async () => await readFile(file, "utf8")).toContain('"client":"others"');
+  const lines = (await readFile(file, "utf8"))
+    .trimEnd()
+    .split("\n")
+    .slice(before - 1)
+    .map((line) => JSON.parse(line));
+  const summaries = lines.filter(({ event }) => event === "rejected");
+  expect([lines.length, summaries.length]).toEqual([31, 21]);
+  expect(summaries[0]).toMatchObject({ client: "2001:db8:0:3b::/64", requests: 3 });
+  expect(summaries.reduce((sum, { requests }) => sum + Number(requests), 0)).toBe(52);
 });

@@ -114,7 +114,7 @@ describe("teams", () => {
     ] as const) {
       expect((await leave(caller, group_id)).outcome()).toBe("404 team_not_found");
     }
-    expect((await leave(ann)).outcome()).toBe("400 invalid_request");
+    expect((await leave(ann)).outcome()).toBe("403 forbidden");
     await add(["bob@example.com"]);
     const scoped = await vault.client(bob.email, scopeString({ classification: ["low"] }));
     expect((await leave(scoped)).outcome()).toBe("403 out_of_scope");

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { mailTo } from "../support/mail/mailbox.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { accessibilityViolations } from "./support/accessibility.ts";
 import { TestBrowser, type Visitor } from "./support/browser.ts";
 
 const browser = new TestBrowser();
@@ -134,10 +135,16 @@ describe("password pages", () => {
     const { page } = visitor;
     const link = await linkFor(visitor, "/forgot-password", "bob@example.com");
     await page.goto(link);
+    await page.getByText("This sets the password of bob@example.com.").waitFor();
     const [password, again] = [page.getByLabel("New password"), page.getByLabel("Confirm password")];
     const submit = page.getByRole("button", { name: "Set password and log in" });
     await password.fill("correct horse battery");
     await again.fill("correct horse");
+    await submit.click();
+    const own = page.getByLabel("This is my email address");
+    expect(await own.evaluate((input) => input.matches(":invalid"))).toBe(true);
+    await own.check();
+    expect(await accessibilityViolations(page)).toEqual([]);
     await submit.click();
     await page.getByText("The passwords do not match.").waitFor();
     expect(await again.getAttribute("aria-invalid")).toBe("true");
@@ -145,6 +152,10 @@ describe("password pages", () => {
     await again.fill("short");
     await submit.click();
     expect(await password.evaluate((input) => input.matches(":invalid"))).toBe(true);
+    await password.fill("password123456");
+    await again.fill("password123456");
+    await submit.click();
+    await page.getByText("is one of the most common passwords").first().waitFor();
     await password.fill("correct horse battery");
     await again.fill("correct horse battery");
     await submit.click();
@@ -152,9 +163,6 @@ describe("password pages", () => {
 
     const late = await browser.visit(vault);
     await late.page.goto(link);
-    await late.page.getByLabel("New password").fill("correct horse battery");
-    await late.page.getByLabel("Confirm password").fill("correct horse battery");
-    await late.page.getByRole("button", { name: "Set password and log in" }).click();
     await late.page.getByRole("link", { name: "Request another email" }).waitFor();
   });
 

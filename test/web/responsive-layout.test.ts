@@ -6,7 +6,7 @@ import { allPages, useFilledVault } from "./support/pages.ts";
 const browser = new TestBrowser();
 const vault = await useFilledVault();
 
-describe.each([320, 360, 800, 1280])("window of %d pixels", (width) => {
+describe.each([320, 360, 768, 1280])("window of %d pixels", (width) => {
   test("is at least as wide as every page", async () => {
     const loggedOut = await browser.visit(vault, { viewport: { width, height: 740 } });
     const loggedIn = await browser.visit(vault, { as: ann, viewport: { width, height: 740 } });

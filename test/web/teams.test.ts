@@ -43,12 +43,17 @@ test("a creator creates a team, changes its members and deletes it", async () =>
   expect(await members()).toBeUndefined();
 });
 
-test("a member sees the team and cannot change it", async () => {
+test("a member sees the team and who added them, cannot change it, and leaves it", async () => {
   await bobs.call("team_create", { group_id: "platform", members: [ann] });
   const { page, go } = await browser.visit(vault, { as: ann });
   await go("/teams");
   await page.getByRole("list", { name: "Members of platform" }).getByText("(you)").waitFor();
-  expect(await page.getByRole("main").getByRole("button").allTextContents()).toEqual(["New team"]);
+  expect(await page.getByRole("main").getByRole("button").allTextContents()).toEqual(["New team", "Leave"]);
+  await page.getByText(`${bob} added you.`).waitFor();
+  await page.getByRole("button", { name: "Leave team platform" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Leave team" }).click();
+  await page.getByText("No teams yet").waitFor();
+  expect((await bobs.call("team_list")).json().teams[0]?.members).toEqual([bob]);
 });
 
 test("the new team dialog shows a name conflict and an invalid email address", async () => {

@@ -13,6 +13,7 @@ const ann = "ann@example.com";
 const zoe = "zoe@example.com";
 
 async function setPassword(page: Page, password: string): Promise<void> {
+  await page.getByLabel("This is my email address").check();
   await page.getByLabel("New password").fill(password);
   await page.getByLabel("Confirm password").fill(password);
   await page.getByRole("button", { name: "Set password and log in" }).click();

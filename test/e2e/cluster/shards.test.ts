@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { shardOf } from "../../../src/operator/shards/shard-of.ts";
 import { OperatorProcess } from "../../support/processes/operator-process.ts";
 import { waitUntil } from "../../support/clock/wait-until.ts";
 import { ACCOUNT, bytesOf, OPERATOR_USER, vaultSecret, World } from "../support/world.ts";
@@ -6,18 +7,31 @@ import { ACCOUNT, bytesOf, OPERATOR_USER, vaultSecret, World } from "../support/
 /** Two replicas share the connections: each writes for its own, and takes over those of a replica that is killed. */
 const SECOND = { serviceAccount: "vaultsync-second", namespace: "vaultsync-system" };
 const SECOND_USER = `system:serviceaccount:${SECOND.namespace}:${SECOND.serviceAccount}`;
-const CONNECTIONS = 6;
-const names = Array.from({ length: CONNECTIONS }, (_, index) => `vault-${index}`);
+const SHARDS = 2;
+const CONNECTIONS_PER_SHARD = 3;
 
 let world: World;
+let names: string[];
 beforeAll(async () => {
   world = await World.create();
+  names = namesOfEveryShard(world.namespace);
   await world.apply(...names.map(connection), ...names.map(resource));
   await bindSecondAccount();
 });
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
+
+/** Returns names of connections of which each shard has the same number: the namespace is random, and so is their distribution. */
+function namesOfEveryShard(namespace: string): string[] {
+  const byShard = Array.from({ length: SHARDS }, (): string[] => []);
+  for (let index = 0; byShard.some(({ length }) => length < CONNECTIONS_PER_SHARD); index += 1) {
+    const name = `vault-${index}`;
+    const alike = byShard[shardOf(`${namespace}/${name}`, SHARDS)];
+    if (alike !== undefined && alike.length < CONNECTIONS_PER_SHARD) alike.push(name);
+  }
+  return byShard.flat();
+}
 
 function connection(name: string): object {
   const auth = { passwordSecretRef: { name: "vault-login" } };
@@ -97,7 +111,7 @@ test("the connections of a killed replica are taken over, and no connection has 
   };
   await change("first");
   const since = await world.plane.auditMark();
-  const args = ["--shards", "2", "--namespace", "vaultsync-system"];
+  const args = ["--shards", `${SHARDS}`, "--namespace", "vaultsync-system"];
   await using first = await OperatorProcess.start(world.kubeconfig, args);
   await using second = await OperatorProcess.start(await world.plane.kubeconfigFor(SECOND), args);
   await waitUntil("both replicas work on a shard", () => [first, second].every(({ log }) => log.includes("starting workers")));

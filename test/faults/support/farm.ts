@@ -5,8 +5,7 @@ import type { ControlPlane } from "../../control-plane/control-plane.ts";
 import { collection, condition, SERVICE_ACCOUNT, type ObservedObject } from "../../e2e/support/world.ts";
 import { Canaries } from "../../support/assertions/canary.ts";
 import { sharedControlPlane } from "../../support/kube/control-plane.ts";
-import { OperatorProcess } from "../../support/processes/operator-process.ts";
-import type { ProcessOptions } from "../../support/processes/vaultsync-process.ts";
+import { OperatorProcess, type OperatorOptions } from "../../support/processes/operator-process.ts";
 import { TestVault } from "../../support/vault/test-vault.ts";
 import type { VaultClient } from "../../support/vault/vault-client.ts";
 import { FaultProxy } from "./fault-proxy.ts";
@@ -19,7 +18,7 @@ export interface FarmOptions {
   /** Number of accounts in the vault, one for each lane. */
   readonly accounts?: number;
   readonly args?: readonly string[];
-  readonly process?: ProcessOptions;
+  readonly process?: OperatorOptions;
   /** URL and authority of the API server for the operator, for example of a proxy. */
   readonly api?: { readonly server: string; readonly ca?: string };
   /** ServiceAccount of the farm's namespace for the operator; by default that of deploy/base. */
@@ -177,7 +176,11 @@ export class Farm implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const operator of this.operators) await operator.stop();
+    for (const operator of this.operators) {
+      // A stopped process would not receive the signal that ends it.
+      operator.signal("SIGCONT");
+      await operator.stop();
+    }
     await this.history[Symbol.asyncDispose]();
     await this.vault[Symbol.asyncDispose]();
     await this.plane.request("DELETE", `/api/v1/namespaces/${this.namespace}`);

@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { Readable } from "node:stream";
@@ -89,14 +90,19 @@ export const chainedEncoding: Fault = async ({ forward, response }) => {
 };
 
 /** Sends a JSON body without end, as fast as the client reads. */
-export const endless: Fault = ({ response }) => {
+export const endless: Fault = ({ response }) => sendLong(response, {});
+
+/** Sends 1 GiB, as announced. */
+export const gibibyte: Fault = ({ response }) => sendLong(response, { "content-length": 1 << 30 });
+
+function sendLong(response: ServerResponse, headers: OutgoingHttpHeaders): void {
   const part = Buffer.alloc(1 << 20, '{"key_name":"x"},');
-  response.writeHead(200, JSON_TYPE);
+  response.writeHead(200, { ...JSON_TYPE, ...headers });
   response.write('{"secrets":[');
   const parts = new Readable({ read: () => void parts.push(part) });
   response.once("close", () => parts.destroy());
   parts.pipe(response);
-};
+}
 
 /** Changes the JSON of the vault's successful responses; the requests and responses have no entity tag. */
 // oxlint-disable-next-line typescript/no-explicit-any -- tests change any part of a response

@@ -2,6 +2,8 @@
 import dns from "node:dns";
 import { readFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
+import { isIP } from "node:net";
+import timers from "node:timers/promises";
 import type { Machine } from "./process-faults.ts";
 
 const file = process.env["VAULTSYNC_TEST_MACHINE"] ?? "";
@@ -19,12 +21,30 @@ function lookup(hostname: string, options: object, callback: Callback): void {
     process.nextTick(
       callback,
       null,
-      known.map((address) => ({ address, family: 4 })),
+      known.map((address) => ({ address, family: isIP(address) })),
     );
   } else if (known !== "silence") {
     process.nextTick(callback, Object.assign(new Error(`getaddrinfo ${known} ${hostname}`), { code: known }), []);
   }
 }
+
+/** Makes timers and the monotonic clock run faster. Waits for sockets remain real. */
+function accelerate(factor: number): void {
+  const { setTimeout: systemTimer } = globalThis;
+  const { setTimeout: systemDelay } = timers;
+  const systemMonotonic = performance.now.bind(performance);
+  performance.now = () => systemMonotonic() * factor;
+  globalThis.setTimeout = Object.assign(
+    (fire: (...args: unknown[]) => void, ms = 0, ...args: unknown[]) => systemTimer(fire, ms / factor, ...args),
+    systemTimer,
+  );
+  Object.assign(timers, {
+    setTimeout: (ms: number, ...others: unknown[]) => Reflect.apply(systemDelay, timers, [ms / factor, ...others]),
+  });
+}
+const { clockSpeed = 1 } = machine();
+if (clockSpeed !== 1) accelerate(clockSpeed);
+
 Object.assign(dns, { lookup });
 syncBuiltinESMExports();
 

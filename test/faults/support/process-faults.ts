@@ -9,6 +9,8 @@ export interface Machine {
   readonly hosts?: Readonly<Record<string, readonly string[] | string>>;
   /** Milliseconds by which the wall clock differs from the real one. */
   readonly clockOffsetMs?: number;
+  /** Factor by which timers and the monotonic clock run faster, set before the start, so that a test needs no real minutes. */
+  readonly clockSpeed?: number;
   /** Blocks the event loop once, for so many milliseconds. */
   readonly stallMs?: number;
   /** Rejects a promise that has no handler. */
@@ -20,8 +22,8 @@ export class ProcessFaults implements Disposable {
   readonly #directory = mkdtempSync(join(tmpdir(), "vaultsync-faults-"));
   #machine: Machine = {};
 
-  constructor() {
-    this.set({});
+  constructor(machine: Machine = {}) {
+    this.set(machine);
   }
 
   get options(): ProcessOptions {
@@ -33,7 +35,8 @@ export class ProcessFaults implements Disposable {
 
   /** Changes a part of the machine. Hosts apply to the next lookup, all else after the process has received SIGUSR2. */
   set(machine: Machine): void {
-    this.#machine = { ...machine, hosts: { ...this.#machine.hosts, ...machine.hosts } };
+    const { clockSpeed, hosts } = this.#machine;
+    this.#machine = { ...(clockSpeed !== undefined && { clockSpeed }), ...machine, hosts: { ...hosts, ...machine.hosts } };
     writeFileSync(this.#file, JSON.stringify(this.#machine));
   }
 

@@ -67,7 +67,7 @@ test("replacing an outdated version is a Conflict and changes nothing", async ()
 
 test("replacing another object of the same name is a Conflict", async () => {
   const first = await client.create(SECRETS, secret(), forever);
-  await client.delete(SECRETS, first.metadata, {}, forever);
+  await client.delete(SECRETS, first.metadata, forever);
   const second = await client.create(SECRETS, secret({}, { name: first.metadata.name }), forever);
   const { resourceVersion = "" } = second.metadata;
   const stale = { ...first, metadata: { ...first.metadata, resourceVersion } };
@@ -90,7 +90,7 @@ test("patch changes the given fields only, and no other state of the object", as
   expect(patched["data"]).not.toHaveProperty("a");
   const other = { data: { a: base64("4") } };
   expect((await failure(client.patch(SECRETS, first, other, forever))).kind).toBe("Conflict");
-  await client.delete(SECRETS, patched.metadata, {}, forever);
+  await client.delete(SECRETS, patched.metadata, forever);
   expect((await failure(client.patch(SECRETS, patched.metadata, other, forever))).kind).toBe("NotFound");
   await client.create(SECRETS, secret({}, { name: first.name }), forever);
   expect((await failure(client.patch(SECRETS, patched.metadata, other, forever))).kind).toBe("Conflict");
@@ -100,14 +100,12 @@ test("deleting with another uid or resourceVersion is a Conflict", async () => {
   const created = await client.create(SECRETS, secret(), forever);
   const { name, uid } = created.metadata;
   expect(
-    (await failure(client.delete(SECRETS, { namespace, name, uid: "00000000-0000-0000-0000-000000000000" }, {}, forever))).kind,
+    (await failure(client.delete(SECRETS, { namespace, name, uid: "00000000-0000-0000-0000-000000000000" }, forever))).kind,
   ).toBe("Conflict");
-  expect((await failure(client.delete(SECRETS, { namespace, name, uid, resourceVersion: "1" }, {}, forever))).kind).toBe(
-    "Conflict",
-  );
-  await client.delete(SECRETS, created.metadata, { propagationPolicy: "Background" }, forever);
+  expect((await failure(client.delete(SECRETS, { namespace, name, uid, resourceVersion: "1" }, forever))).kind).toBe("Conflict");
+  await client.delete(SECRETS, created.metadata, forever);
   expect((await failure(client.get(SECRETS, { namespace, name }, forever))).kind).toBe("NotFound");
-  expect((await failure(client.delete(SECRETS, { namespace, name }, {}, forever))).kind).toBe("NotFound");
+  expect((await failure(client.delete(SECRETS, { namespace, name }, forever))).kind).toBe("NotFound");
 });
 
 test("apply owns its keys only, needs force for those of others, and removes its own", async () => {
@@ -192,7 +190,7 @@ test("an exhausted quota is distinguished from a missing permission", async () =
 test("creating an object in a terminating namespace is NamespaceTerminating", async () => {
   const dying = await controlPlane.createNamespace("kube-dying");
   const held = await client.create(SECRETS, secret({}, { namespace: dying, finalizers: ["test.vaultsync.dev/hold"] }), forever);
-  await client.delete(NAMESPACES, { name: dying }, {}, forever);
+  await client.delete(NAMESPACES, { name: dying }, forever);
   expect((await failure(client.create(SECRETS, secret({}, { namespace: dying }), forever))).kind).toBe("NamespaceTerminating");
   const now = await client.get(SECRETS, held.metadata, forever);
   await client.replace(SECRETS, { ...now, metadata: { ...now.metadata, finalizers: [] } }, forever);

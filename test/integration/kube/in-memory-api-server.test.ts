@@ -59,7 +59,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await clients[0].delete(definitions, { name: `widgets.${widget.group}` }, {}, forever);
+  await clients[0].delete(definitions, { name: `widgets.${widget.group}` }, forever);
   for (const client of clients) await client[Symbol.asyncDispose]();
 });
 

@@ -66,7 +66,7 @@ test("a metadata watch sees changes, deletions and recreations of its label, no 
   await client.create(SECRETS, secret(namespace, "unrelated", {}), forever);
   const second = await client.create(SECRETS, secret(namespace, "second"), forever);
   const edited = await client.replace(SECRETS, { ...second, stringData: { key: "edited" } }, forever);
-  await client.delete(SECRETS, { namespace, name: "first" }, {}, forever);
+  await client.delete(SECRETS, { namespace, name: "first" }, forever);
   await client.create(SECRETS, secret(namespace, "first"), forever);
   await client.replace(SECRETS, { ...edited, metadata: { ...edited.metadata, labels: {} } }, forever);
   await expect.poll(() => changes.length).toBe(6);
@@ -86,7 +86,7 @@ test("a reset connection loses no event and causes no second list", async () => 
   proxy.refuse(true);
   proxy.dropAll();
   await client.create(SECRETS, secret(namespace, "meanwhile"), forever);
-  await client.delete(SECRETS, { namespace, name: "first" }, {}, forever);
+  await client.delete(SECRETS, { namespace, name: "first" }, forever);
   proxy.refuse(false);
   await expect.poll(() => changes, { timeout: 20_000 }).toEqual(["added first", "added meanwhile", "deleted first"]);
   const secrets = { resource: "secrets", namespace };

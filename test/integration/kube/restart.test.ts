@@ -44,7 +44,7 @@ test("the reflector and the client survive a restart of the API server", async (
 
   await controlPlane.startApiServer();
   await client.create(CONFIG_MAPS, configMap("after"), forever);
-  await client.delete(CONFIG_MAPS, { namespace, name: "before" }, {}, forever);
+  await client.delete(CONFIG_MAPS, { namespace, name: "before" }, forever);
   await expect
     .poll(() => changes.toSorted(), { timeout: 40_000 })
     .toEqual(["added default/after", "added default/before", "deleted default/before"]);

@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  await client.delete(DEFINITIONS, { name: `widgets.${group}` }, {}, forever);
+  await client.delete(DEFINITIONS, { name: `widgets.${group}` }, forever);
   await client[Symbol.asyncDispose]();
 });
 

@@ -1,4 +1,5 @@
 import type { Clock, Timer } from "../../../src/lib/clock.ts";
+import { sleepByTimer } from "../../support/clock/sleep-by-timer.ts";
 import type { VirtualClock } from "../../support/clock/virtual-clock.ts";
 
 /** The clock of one operator process. After a crash no timer fires, so that nothing of the process continues. */
@@ -27,20 +28,7 @@ export class MortalClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    if (signal?.aborted) reject(signal.reason);
-    else {
-      const timer = this.timer(ms, () => {
-        signal?.removeEventListener("abort", abort);
-        resolve();
-      });
-      const abort = (): void => {
-        timer[Symbol.dispose]();
-        reject(signal?.reason);
-      };
-      signal?.addEventListener("abort", abort, { once: true });
-    }
-    return promise;
+    return sleepByTimer(this, ms, signal);
   }
 
   /** Resolves if the process runs; never after a crash. */

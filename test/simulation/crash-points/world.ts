@@ -1,3 +1,4 @@
+import { lineLogger } from "../../support/assertions/line-logger.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "../../../src/lib/logger.ts";
 import { CREDENTIALS_TYPE } from "../../../src/operator/api/names.ts";
@@ -12,7 +13,7 @@ import {
   SECRETS,
 } from "../../../src/operator/kube/resource.ts";
 import { MetricsRegistry } from "../../../src/telemetry/metrics-registry.ts";
-import { VirtualClock } from "../../support/clock/virtual-clock.ts";
+import { promiseJobs, VirtualClock } from "../../support/clock/virtual-clock.ts";
 import { ApiClient } from "../../support/kube/in-memory/api-client.ts";
 import { ClusterControllers } from "../../support/kube/in-memory/cluster-controllers.ts";
 import { InMemoryApiServer } from "../../support/kube/in-memory/in-memory-api-server.ts";
@@ -32,8 +33,6 @@ export const VAULT_URL = "https://vault.example.com";
 
 /** Time in milliseconds after which Kubernetes starts a process again that ended. */
 const RESTART_MS = 1_000;
-/** Time in milliseconds after which the controllers of the cluster act. */
-const CLUSTER_DELAY_MS = 500;
 /** The content of an object that a user took over. */
 const TAKEN_OVER = { theirs: "dGhlaXJz", password: "dGhlaXJz", username: "dGhlaXJz" };
 interface Running {
@@ -44,7 +43,7 @@ interface Running {
 
 /** A cluster and a vault in memory with operator processes that can crash at every request. */
 export class World {
-  readonly clock = new VirtualClock(undefined, 1);
+  readonly clock = new VirtualClock(undefined, promiseJobs);
   readonly server = new InMemoryApiServer({ clock: this.clock, random: seededRandom(1) });
   readonly vault = new InMemoryVault(this.clock);
   readonly tap: EffectTap;
@@ -59,12 +58,11 @@ export class World {
   readonly #processes = new Set<Running>();
   #taken: { readonly resource: ResourceDescriptor; readonly name: string } | undefined;
   #started = 0;
-  #clusterDue = false;
 
   constructor(tap: EffectTap, leaderElect: boolean) {
     this.tap = tap;
     this.#leaderElect = leaderElect;
-    this.server.onCommit(() => this.#wakeControllers());
+    this.server.onCommit(() => this.#controllers.wake());
     for (const namespace of [SYSTEM, TEAM]) this.server.createNamespace(namespace);
     this.vault.setPassword(ACCOUNT, PASSWORD);
   }
@@ -225,20 +223,8 @@ export class World {
   }
 
   #logger(): Logger {
-    const check = (fields: object, message: string): void => {
-      const line = message + JSON.stringify(fields);
+    return lineLogger((line) => {
       if (containsSecret(line)) this.violations.push(`a log line contains a secret: ${line}`);
-    };
-    const logger: Logger = { debug: check, info: check, warn: check, error: check, child: () => logger };
-    return logger;
-  }
-
-  #wakeControllers(): void {
-    if (this.#clusterDue) return;
-    this.#clusterDue = true;
-    this.clock.timer(CLUSTER_DELAY_MS, () => {
-      this.#clusterDue = false;
-      this.#controllers.run();
     });
   }
 }

@@ -1,10 +1,22 @@
 import type { Clock, Timer } from "../../../src/lib/clock.ts";
+import { sleepByTimer } from "./sleep-by-timer.ts";
 import { type PendingTimer, TimerHeap } from "./timer-heap.ts";
 
-/** Runs everything that is ready: promise jobs, and I/O that has arrived. */
-async function settle(rounds: number): Promise<void> {
-  for (let round = 0; round < rounds; round += 1) await new Promise<void>((resolve) => setImmediate(resolve));
-}
+/** Runs everything that is ready. */
+type Settle = () => Promise<void>;
+
+const turn: Settle = () => new Promise((resolve) => setImmediate(resolve));
+
+/** Runs promise jobs, and I/O that has arrived. */
+const eventLoop: Settle = async () => {
+  for (let round = 0; round < 3; round += 1) await turn();
+};
+
+/** Runs promise jobs only: faster, and enough without any I/O. */
+export const promiseJobs: Settle = () => new Promise((resolve) => process.nextTick(resolve));
+
+/** After so many timers comes a turn of the event loop, in which Node reports unhandled rejections. */
+const TIMERS_PER_TURN = 16;
 
 /**
  * A clock that advances only on request. Timers fire in the order of their deadlines (equal ones in the order of creation), each
@@ -15,13 +27,14 @@ export class VirtualClock implements Clock {
   #wall: number;
   #order = 0;
   readonly #timers = new TimerHeap();
-  readonly #rounds: number;
+  readonly #settle: Settle;
+  #fired = 0;
   #pending = 0;
 
-  /** @param rounds turns of the event loop after each timer; 1 is enough, and faster, without any I/O */
-  constructor(start = Date.UTC(2026, 10, 21), rounds = 3) {
+  /** @param settle called after each timer */
+  constructor(start = Date.UTC(2026, 10, 21), settle = eventLoop) {
     this.#wall = start;
-    this.#rounds = rounds;
+    this.#settle = settle;
   }
 
   now(): number {
@@ -41,21 +54,7 @@ export class VirtualClock implements Clock {
   }
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) {
-        reject(signal.reason);
-        return;
-      }
-      const abort = (): void => {
-        timer[Symbol.dispose]();
-        reject(signal?.reason);
-      };
-      const timer = this.timer(ms, () => {
-        signal?.removeEventListener("abort", abort);
-        resolve();
-      });
-      signal?.addEventListener("abort", abort, { once: true });
-    });
+    return sleepByTimer(this, ms, signal);
   }
 
   /** Number of waiting timers and sleeps; 0 after all were disposed. */
@@ -72,15 +71,16 @@ export class VirtualClock implements Clock {
   /** Advances both clocks by `ms` and fires every timer that becomes due, including those created meanwhile. */
   async advance(ms: number): Promise<void> {
     const target = this.#monotonic + ms;
-    await settle(this.#rounds);
+    await this.#settle();
     for (let next = this.#timers.first; next && next.at <= target; next = this.#timers.first) {
       this.#dispose(next);
       this.#moveTo(next.at);
       next.fire();
-      await settle(this.#rounds);
+      this.#fired += 1;
+      await (this.#fired % TIMERS_PER_TURN === 0 ? turn() : this.#settle());
     }
     this.#moveTo(target);
-    await settle(this.#rounds);
+    await this.#settle();
   }
 
   /** Changes the wall clock only, as NTP or an administrator does. */

@@ -3,6 +3,7 @@ import { Controllers } from "../../../src/operator/controllers.ts";
 import { createReflectors } from "../../../src/operator/reflectors.ts";
 import { ALL_NAMESPACES, type KubeObject, type ResourceDescriptor, SECRETS } from "../../../src/operator/kube/resource.ts";
 import type { EventRecord } from "../../../src/operator/kube/event-recorder.ts";
+import { QueueLimits } from "../../../src/operator/runtime/queue-limits.ts";
 import { readStatus } from "../../../src/operator/sync/sync-status.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { Redacted } from "../../../src/lib/redacted.ts";
@@ -57,7 +58,7 @@ export class OperatorScene implements AsyncDisposable {
         watchLagMs: (request) => this.network.watchLagMs?.(request) ?? 0,
       },
     });
-    const reflectors = createReflectors({ ...deps, api, namespaces: [ALL_NAMESPACES], watchSecrets: true });
+    const reflectors = createReflectors({ ...deps, api, namespaces: [ALL_NAMESPACES], watchSecrets: true, relistMs: 0 });
     const watching = Object.values(reflectors).map((reflector) => reflector.run(signal));
     await clock.advance(10);
     const controllers = new Controllers({
@@ -70,6 +71,7 @@ export class OperatorScene implements AsyncDisposable {
       contentKey: new Redacted(new TextEncoder().encode("key of the installation")),
       allowedSecretTypes: ["example.com/token"],
       concurrency: 16,
+      limits: { sync: new QueueLimits(clock), connections: new QueueLimits(clock) },
       resyncMs: 0,
       observer: { reconciled: () => undefined, changePropagated: () => undefined },
       signal,

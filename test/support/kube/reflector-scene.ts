@@ -34,7 +34,7 @@ export class ReflectorScene {
   readonly #stop = new AbortController();
   readonly running: Promise<void>;
 
-  private constructor(server: LoopbackApiServer, project: (object: KubeObject) => string) {
+  private constructor(server: LoopbackApiServer, project: (object: KubeObject) => string, relistMs: number) {
     this.server = server;
     server.handler = ({ query }, response, socket) => {
       // As an API server without streaming lists, so that a list is one request that is not a watch.
@@ -47,7 +47,7 @@ export class ReflectorScene {
     const { clock } = this;
     const api = new KubeClient({ credentials: new Credentials(server.source(), clock), clock, fieldManager: "vaultsync" });
     const base = { api, clock, logger, resource: SECRETS, namespace: "a", random: () => 0 };
-    this.reflector = new Reflector({ ...base, project });
+    this.reflector = new Reflector({ ...base, project, relistMs });
     this.reflector.onChange(({ type, key }) => void this.changes.push(`${type} ${key}`));
     this.running = this.reflector.run(this.#stop.signal);
     onTestFinished(async () => {
@@ -58,8 +58,12 @@ export class ReflectorScene {
     });
   }
 
-  static async start(items: object[] | null = [], project: (object: KubeObject) => string = versionOf): Promise<ReflectorScene> {
-    const scene = new ReflectorScene(await LoopbackApiServer.start(() => undefined), project);
+  static async start(
+    items: object[] | null = [],
+    project: (object: KubeObject) => string = versionOf,
+    relistMs = 0,
+  ): Promise<ReflectorScene> {
+    const scene = new ReflectorScene(await LoopbackApiServer.start(() => undefined), project, relistMs);
     scene.items = items;
     return scene;
   }

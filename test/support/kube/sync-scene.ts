@@ -1,15 +1,17 @@
-import type { OpenConnection } from "../../../src/operator/controllers/connection/connection-registry.ts";
+import type { ConnectionState, OpenConnection } from "../../../src/operator/controllers/connection/connection-registry.ts";
 import { fileSource } from "../../../src/operator/controllers/sync/file-source.ts";
 import { ForcedSyncs } from "../../../src/operator/controllers/sync/forced-syncs.ts";
+import { Propagations } from "../../../src/operator/controllers/sync/propagations.ts";
 import { secretSource } from "../../../src/operator/controllers/sync/secret-source.ts";
 import { SyncReconciler } from "../../../src/operator/controllers/sync/sync-reconciler.ts";
 import { targetMetadata } from "../../../src/operator/controllers/sync/target-metadata.ts";
 import { TargetRecords } from "../../../src/operator/controllers/sync/target-records.ts";
 import { TargetWriter } from "../../../src/operator/controllers/sync/target-writer.ts";
 import { ObjectStore } from "../../../src/operator/kube/cache/object-store.ts";
+import type { ReconcileResult } from "../../../src/operator/runtime/controller.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import { type TargetMetadata, vaultId } from "../../../src/operator/sync/target.ts";
-import type { SecretRecord, SecretValue } from "../../../src/operator/vault-client/connection.ts";
+import type { EntryReader, SecretRecord } from "../../../src/operator/vault-client/connection.ts";
 import { readStatus } from "../../../src/operator/sync/sync-status.ts";
 import { ListSnapshot } from "../../../src/operator/vault-client/mirror/list-snapshot.ts";
 import { byName } from "../../../src/operator/vault-client/mirror/read-list.ts";
@@ -18,6 +20,7 @@ import { Redacted } from "../../../src/lib/redacted.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
 import { InMemoryConnection } from "../vault/in-memory-connection.ts";
 import { secretRecord } from "../vault/secret-record.ts";
+import { ignoredCallbacks, openConnection } from "../vault/open-connection.ts";
 import { InMemoryKubeApi } from "./in-memory-kube-api.ts";
 
 const KEY = "shop/db";
@@ -29,12 +32,7 @@ export class SceneVault extends InMemoryConnection {
   readonly #now: () => { readonly listedAt: number; readonly listedAtMonotonic: number };
 
   constructor(name: string, clock: VirtualClock) {
-    super(clock, {
-      onChange: () => undefined,
-      onHealth: () => undefined,
-      onTokenChange: () => undefined,
-      onCircuitChange: () => undefined,
-    });
+    super(clock, ignoredCallbacks);
     this.#name = name;
     this.#now = () => ({ listedAt: clock.now(), listedAtMonotonic: clock.monotonic() });
   }
@@ -42,18 +40,20 @@ export class SceneVault extends InMemoryConnection {
   /** Replaces the list by these secrets of the account. */
   lists(...secrets: Partial<SecretRecord>[]): void {
     const records = secrets.map((changes) => secretRecord({ owner: "ops@example.com", ...changes }));
-    const sequence = (this.#last?.sequence ?? 0) + 1;
+    const lists = (this.#last?.progress("secret")?.lists ?? 0) + 1;
     const now = this.#now();
-    const progress = { lists: sequence, at: now.listedAtMonotonic };
-    const origin = { ...now, sequence, progress: { secret: progress, file: progress } };
-    const list = { records: byName(records), tracked: new Set(["db"]), count: records.length };
+    const progress = { lists, at: now.listedAtMonotonic };
+    const origin = { ...now, progress: { secret: progress, file: progress } };
+    const list = { records: byName(records), tracked: new Set(["db", "other"]), count: records.length };
     this.#last = new ListSnapshot(origin, list, undefined, this.#last);
     this.snapshot = this.#last;
   }
 
-  override secretValue({ name }: SecretRecord = secretRecord(), version = 1): Promise<SecretValue> {
-    const value = new TextEncoder().encode(`${this.#name} ${name}@${version}`);
-    return Promise.resolve({ value: new Redacted(value), version });
+  override reader({ name }: SecretRecord): EntryReader {
+    return (version) => {
+      const bytes = new Redacted(new TextEncoder().encode(`${this.#name} ${name}@${version}`));
+      return Promise.resolve({ bytes, version });
+    };
   }
 }
 
@@ -61,7 +61,9 @@ export class SceneVault extends InMemoryConnection {
 export class SyncScene {
   readonly clock = new VirtualClock();
   readonly api = new InMemoryKubeApi();
-  readonly #connections = new Map<string, OpenConnection>();
+  readonly #connections = new Map<string, ConnectionState>();
+  /** Reasons of the recorded events, in order. */
+  readonly events: string[] = [];
   readonly vault = this.connect("vault");
   readonly #resources = new ObjectStore<KubeObject>();
   readonly #targets = { Secret: new ObjectStore<TargetMetadata>(), ConfigMap: new ObjectStore<TargetMetadata>() };
@@ -73,10 +75,19 @@ export class SyncScene {
     this.follow("vault");
   }
 
-  /** Makes the resource refer to this connection. */
-  follow(connection: string): void {
-    const data = [{ secretKey: "password", remoteRef: { key: "db" } }];
-    this.#changeSpec({ connectionRef: { name: connection }, data });
+  /** Returns a scene whose target is in sync with this version. */
+  static async synced(version = 1): Promise<SyncScene> {
+    const scene = new SyncScene();
+    scene.vault.lists({ name: "db", version });
+    const outcome = await scene.reconcile();
+    if (outcome !== `vault db@${version}, Synced`) throw new Error(`the target is not in sync: ${outcome}`);
+    return scene;
+  }
+
+  /** Makes the resource refer to this connection, and its keys to these secrets. */
+  follow(connection: string, keys: Readonly<Record<string, string>> = { password: "db" }, target: object = {}): void {
+    const data = Object.entries(keys).map(([secretKey, key]) => ({ secretKey, remoteRef: { key } }));
+    this.#changeSpec({ connectionRef: { name: connection }, data, target });
   }
 
   suspend(suspend: boolean): void {
@@ -92,11 +103,20 @@ export class SyncScene {
   async reconcile(): Promise<string> {
     for (let before = ""; before !== this.#versions();) {
       before = this.#versions();
-      this.#watch();
-      await this.#reconciler.reconcile(`VaultSecret/${KEY}`, new AbortController().signal);
+      await this.reconcileOnce();
     }
     const value = Buffer.from(this.target?.data?.password ?? "", "base64").toString();
     return `${value || "absent"}, ${this.status.conditions?.find(({ type }) => type === "Ready")?.reason}`;
+  }
+
+  /** Reconciles once, with what the API server has now; `showsTarget: false` if the watch of targets has not shown it yet. */
+  reconcileOnce({ showsTarget = true } = {}): Promise<ReconcileResult> {
+    this.#watch(showsTarget);
+    return this.reconcileKey(`VaultSecret/${KEY}`);
+  }
+
+  reconcileKey(key: string): Promise<ReconcileResult> {
+    return this.#reconciler.reconcile(key, new AbortController().signal);
   }
 
   get resource(): KubeObject & { readonly spec?: object } {
@@ -123,28 +143,40 @@ export class SyncScene {
     });
   }
 
+  /** Changes the value of the target, as a user does. */
+  edit(value: string): void {
+    if (this.target === undefined) throw new Error("the target does not exist");
+    this.api.put("secrets", { ...this.target, data: { password: Buffer.from(value).toString("base64") } });
+  }
+
+  /** Calls `change` before the next read of the target is carried out. */
+  beforeNextRead(change: () => void): void {
+    const { api } = this;
+    const get = api.get.bind(api);
+    api.get = (resource, ref) => {
+      api.get = get;
+      change();
+      return get(resource, ref);
+    };
+  }
+
+  /** Sets the state of a connection. */
+  setConnection(name: string, state: ConnectionState): void {
+    this.#connections.set(`shop/${name}`, state);
+  }
+
   /** Opens, or replaces, a connection of this name to a vault of the same name. */
-  connect(name: string, scope = "*"): SceneVault {
+  connect(name: string, scope = "*", changes: Partial<OpenConnection> = {}): SceneVault {
     const connection = new SceneVault(name, this.clock);
-    const account = "ops@example.com";
-    const vault = vaultId(`https://${name}.example.com`, account);
-    this.#connections.set(`shop/${name}`, {
-      state: "open",
-      connection,
-      id: `${name} ${scope}`,
-      vault,
-      account,
-      trustedOwners: undefined,
-      removals: { held: 0, untilProven: () => Number.POSITIVE_INFINITY },
-      staleSince: undefined,
-      intervalMs: 60_000,
-    });
+    const vault = vaultId(`https://${name}.example.com`, "ops@example.com");
+    this.setConnection(name, openConnection(connection, { id: `${name} ${scope}`, vault, ...changes }));
     return connection;
   }
 
   #start(): SyncReconciler {
     const { api, clock } = this;
-    const targets = new TargetRecords({ stores: this.#targets, clock, onUnseen: () => undefined });
+    const watched = { Secret: { store: this.#targets.Secret }, ConfigMap: { store: this.#targets.ConfigMap } };
+    const targets = new TargetRecords({ watched, clock, onUnseen: () => undefined });
     const contentKey = new Redacted(new TextEncoder().encode("key of the installation"));
     return new SyncReconciler({
       kinds: {
@@ -155,9 +187,9 @@ export class SyncScene {
       targets,
       writer: new TargetWriter({ api, targets, contentKey, clock }),
       forced: new ForcedSyncs(clock, () => undefined),
-      onTargetWritten: () => undefined,
+      propagations: new Propagations(clock, () => undefined),
       api,
-      events: { record: () => undefined },
+      events: { record: ({ reason }) => void this.events.push(reason) },
       clock,
       logger: silentLogger,
     });
@@ -174,8 +206,9 @@ export class SyncScene {
   }
 
   /** Shows the stores the current objects, as the watches do. */
-  #watch(): void {
-    const { resource, target } = this;
+  #watch(showsTarget: boolean): void {
+    const { resource } = this;
+    const target = showsTarget ? this.target : undefined;
     this.#resources.set(KEY, { ...identityOf(resource), value: resource });
     if (target !== undefined) this.#targets.Secret.set(KEY, { ...identityOf(target), value: targetMetadata(target) });
     else this.#targets.Secret.delete(KEY, `uid-of-db`);

@@ -64,7 +64,11 @@ export async function receivedMail(directory: string | undefined): Promise<Recei
   return Promise.all(names.map(async (name) => new ReceivedMail(await readFile(join(directory, name), "utf8"))));
 }
 
-/** The latest message to this address; waits for it. */
-export function mailTo(directory: string | undefined, email: string): Promise<ReceivedMail> {
-  return waitUntil(`mail to ${email}`, async () => (await receivedMail(directory)).findLast(({ to }) => to === email));
+const CHANGED = "Your password was changed";
+
+/** The latest message to this address, by default one that does not just report a new password; waits for it. */
+export function mailTo(directory: string | undefined, email: string, subject?: typeof CHANGED): Promise<ReceivedMail> {
+  return waitUntil(`mail to ${email}`, async () =>
+    (await receivedMail(directory)).findLast((mail) => mail.to === email && (mail.subject === CHANGED) === (subject === CHANGED)),
+  );
 }

@@ -65,7 +65,11 @@ export async function mailerWorld(behaviour: SmtpBehaviour = {}): Promise<Mailer
         logger,
         metrics,
         transport: smtpTransport(new Redacted(parseSmtpUrl(url)), smtp.ca),
-        senderIdentity: () => ({ appUrl: "https://vault.example.com", from: "vaultsync@vault.example.com" }),
+        senderIdentity: () => ({
+          appUrl: "https://vault.example.com",
+          from: "vaultsync@vault.example.com",
+          signUp: { mode: "open" },
+        }),
         ...others,
       });
       mailers.push(mailer);

@@ -1,19 +1,25 @@
-import { API_GROUP, API_VERSION, vaultConnectionKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
+import { API_GROUP, API_VERSION, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import type { Condition } from "../../../src/operator/api/status.ts";
 import { CREDENTIALS_TYPE } from "../../../src/operator/api/names.ts";
-import { operatorConfig } from "../../../src/operator/config.ts";
+import { operatorConfig, type OperatorFlags } from "../../../src/operator/config.ts";
 import { runEngine } from "../../../src/operator/engine.ts";
 import { KubeError } from "../../../src/operator/kube/kube-error.ts";
-import { type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
+import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { MetricsRegistry } from "../../../src/telemetry/metrics-registry.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
 import { ApiClient, type Network } from "../kube/in-memory/api-client.ts";
 import { InMemoryApiServer } from "../kube/in-memory/in-memory-api-server.ts";
+import type { VaultTransport } from "../../../src/operator/vault-client/http/vault-transport.ts";
+import { InMemoryTransport } from "../vault/in-memory/in-memory-transport.ts";
+import { InMemoryVault } from "../vault/in-memory/in-memory-vault.ts";
 import { SimulatedVault } from "../vault/simulated-vault.ts";
 
 const apiVersion = `${API_GROUP}/${API_VERSION}`;
 const OPERATOR_NAMESPACE = "vaultsync-system";
+/** The account of every connection. */
+export const ACCOUNT = "ops@example.com";
+const PASSWORD = "canary-password";
 /** Time of a request to the API server, and of an event to arrive, in milliseconds. */
 const API_LATENCY_MS = 5;
 
@@ -26,11 +32,15 @@ export class OperatorScene implements AsyncDisposable {
   readonly requestedAt: number[] = [];
   /** Requests about single resources and targets, each as `<verb> <plural> <name>`. */
   readonly requests: string[] = [];
+  /** Maximum number of targets that were created simultaneously. */
+  maxInFlight = 0;
   readonly #vaults = new Map<string, SimulatedVault>();
+  readonly #transports = new Map<string, () => VaultTransport>();
   readonly #propagations = new Map<string, number[]>();
   #stop = new AbortController();
   #outage: KubeError | undefined;
   #random = 1;
+  #inFlight = 0;
   #running: Promise<void> = Promise.resolve();
 
   constructor() {
@@ -45,27 +55,49 @@ export class OperatorScene implements AsyncDisposable {
    * these policies.
    */
   addVault(namespace: string, names: readonly string[], target: object = {}): SimulatedVault {
-    const { clock, server } = this;
-    const vault = new SimulatedVault(clock);
-    const url = `https://${namespace}.example.com`;
-    this.#vaults.set(url, vault);
+    const vault = new SimulatedVault(this.clock);
+    this.#vaults.set(urlOf(namespace), vault);
     vault.write(...names);
-    server.createNamespace(namespace);
-    const data = { password: Buffer.from("canary-password").toString("base64") };
-    const login = { apiVersion: "v1", kind: "Secret", metadata: { namespace, name: "login" }, type: CREDENTIALS_TYPE, data };
-    server.create(SECRETS, login);
-    const connection = { url, email: "ops@example.com", auth: { passwordSecretRef: { name: "login" } } };
-    const metadata = { namespace, name: "vault" };
-    server.create(vaultConnectionKind, { apiVersion, kind: "VaultConnection", metadata, spec: connection });
+    this.#addConnection(namespace, () => vault);
     for (const name of names) {
       const spec = {
         connectionRef: { name: "vault" },
         target: { name, ...target },
         data: [{ secretKey: "value", remoteRef: { key: name } }],
       };
-      server.create(vaultSecretKind, { apiVersion, kind: "VaultSecret", metadata: { namespace, name }, spec });
+      this.server.create(vaultSecretKind, { apiVersion, kind: "VaultSecret", metadata: { namespace, name }, spec });
     }
     return vault;
+  }
+
+  /**
+   * Creates a namespace with a VaultConnection, whose vault holds its lists and has files of these names, and a VaultFile for each,
+   * whose target is a ConfigMap with these policies.
+   */
+  addFileVault(namespace: string, names: readonly string[], policies: object): InMemoryVault {
+    const { clock } = this;
+    const vault = new InMemoryVault(clock);
+    vault.setPassword(ACCOUNT, PASSWORD);
+    for (const name of names) vault.upload(ACCOUNT, name, Buffer.from(name));
+    this.#addConnection(namespace, () => new InMemoryTransport({ vault, clock }));
+    for (const name of names) {
+      const target = { kind: "ConfigMap", name, ...policies };
+      const spec = { connectionRef: { name: "vault" }, target, files: [{ filename: name, key: "value" }] };
+      this.server.create(vaultFileKind, { apiVersion, kind: "VaultFile", metadata: { namespace, name }, spec });
+    }
+    return vault;
+  }
+
+  #addConnection(namespace: string, openTransport: () => VaultTransport): void {
+    const { server } = this;
+    const url = urlOf(namespace);
+    this.#transports.set(url, openTransport);
+    server.createNamespace(namespace);
+    const data = { password: Buffer.from(PASSWORD).toString("base64") };
+    const login = { apiVersion: "v1", kind: "Secret", metadata: { namespace, name: "login" }, type: CREDENTIALS_TYPE, data };
+    server.create(SECRETS, login);
+    const spec = { url, email: ACCOUNT, auth: { passwordSecretRef: { name: "login" } } };
+    server.create(vaultConnectionKind, { apiVersion, kind: "VaultConnection", metadata: { namespace, name: "vault" }, spec });
   }
 
   /** Returns the value of a target; `undefined` if there is none. */
@@ -87,21 +119,21 @@ export class OperatorScene implements AsyncDisposable {
     for (const vault of this.#vaults.values()) vault.listedAt.length = 0;
   }
 
-  /** Starts the operator. */
-  start(): void {
+  /** Starts the operator, alone or as the holder of all shards. */
+  start(flags: OperatorFlags = { leaderElect: false }): void {
     const { clock, server, metrics } = this;
     const client = new ApiClient(server, { network: this.#network() });
     const api = Object.assign(client, { fenced: () => client });
     const ports = {
       api,
       leaseApi: api,
-      openTransport: (url: string) => this.#vaultOf(url),
+      openTransport: (url: string) => this.#openTransport(url),
       clock,
       metrics,
       logger: silentLogger,
     };
     const names = { namespace: OPERATOR_NAMESPACE, identity: "operator-1", host: "operator-1" };
-    const config = operatorConfig({ leaderElect: false });
+    const config = operatorConfig(flags);
     const random = (): number => this.#nextRandom();
     this.#running = runEngine({ ...ports, ...names, config, random, onReady: () => undefined }, this.#stop.signal);
   }
@@ -113,6 +145,11 @@ export class OperatorScene implements AsyncDisposable {
     this.#stop = new AbortController();
     this.metrics = new MetricsRegistry();
     this.start();
+  }
+
+  /** Reports whether the ConfigMap of a VaultFile exists. */
+  hasFile(namespace: string, name: string): boolean {
+    return this.server.find(CONFIG_MAPS, { namespace, name }) !== undefined;
   }
 
   /** Returns a condition of the connection of a namespace, or of one of its VaultSecrets. */
@@ -143,7 +180,7 @@ export class OperatorScene implements AsyncDisposable {
 
   #onWrite(secret: KubeObject): void {
     const { namespace = "", name } = secret.metadata;
-    const vault = this.#vaults.get(`https://${namespace}.example.com`);
+    const vault = this.#vaults.get(urlOf(namespace));
     const listedAt = vault?.takeListedAt(name, valueOf(secret) ?? "");
     if (listedAt === undefined) return;
     const times = this.#propagations.get(namespace) ?? [];
@@ -151,10 +188,10 @@ export class OperatorScene implements AsyncDisposable {
     times.push(this.clock.monotonic() - listedAt);
   }
 
-  #vaultOf(url: string): SimulatedVault {
-    const vault = this.#vaults.get(url);
-    if (vault === undefined) throw new Error(`no vault at ${url}`);
-    return vault;
+  #openTransport(url: string): VaultTransport {
+    const open = this.#transports.get(url);
+    if (open === undefined) throw new Error(`no vault at ${url}`);
+    return open();
   }
 
   #network(): Network {
@@ -163,7 +200,11 @@ export class OperatorScene implements AsyncDisposable {
         this.requestedAt.push(this.clock.monotonic());
         if (verb !== "list" && verb !== "watch") this.requests.push(`${verb} ${resource.plural} ${ref.name}`);
         if (this.#outage !== undefined) throw this.#outage;
-        if (verb !== "watch") await this.clock.sleep(API_LATENCY_MS, signal);
+        if (verb === "watch") return;
+        const isTarget = verb === "create" && resource.plural === SECRETS.plural;
+        if (isTarget) this.maxInFlight = Math.max(this.maxInFlight, (this.#inFlight += 1));
+        await this.clock.sleep(API_LATENCY_MS, signal);
+        if (isTarget) this.#inFlight -= 1;
       },
       watchLagMs: () => API_LATENCY_MS,
     };
@@ -175,6 +216,8 @@ export class OperatorScene implements AsyncDisposable {
     return this.#random / 2_147_483_647;
   }
 }
+
+const urlOf = (namespace: string): string => `https://${namespace}.example.com`;
 
 function valueOf({ data }: KubeObject): string | undefined {
   const encoded: unknown = new Map(Object.entries(data ?? {})).get("value");

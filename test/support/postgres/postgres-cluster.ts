@@ -1,6 +1,6 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { chown, cp, mkdtemp, readFile, symlink } from "node:fs/promises";
+import { appendFile, chown, cp, mkdtemp, readFile, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -46,20 +46,27 @@ async function installBinaries(target: string): Promise<void> {
   }
 }
 
+export interface PostgresClusterOptions {
+  /** Listens on a loopback port in addition, with TLS if there is a certificate. */
+  readonly tcp?: { readonly port: number; readonly cert?: string; readonly key?: string };
+}
+
 /** A separate PostgreSQL server on a socket in a temporary directory, without authentication. */
 export class PostgresCluster implements AsyncDisposable {
   /** Directory with binaries, data and log. */
   readonly directory: string;
   readonly #guard: ChildProcess;
   readonly #identity: Identity;
+  readonly #options: PostgresClusterOptions;
 
-  private constructor(directory: string, guard: ChildProcess, identity: Identity) {
+  private constructor(directory: string, guard: ChildProcess, identity: Identity, options: PostgresClusterOptions) {
     this.directory = directory;
     this.#guard = guard;
     this.#identity = identity;
+    this.#options = options;
   }
 
-  static async start(): Promise<PostgresCluster> {
+  static async #create(options: PostgresClusterOptions): Promise<PostgresCluster> {
     const directory = await mkdtemp(join(tmpdir(), "vaultsync-pg-"));
     const identity: Identity = process.getuid?.() === 0 ? NOBODY : {};
     if (identity.uid !== undefined) await chown(directory, identity.uid, NOBODY.gid);
@@ -67,9 +74,13 @@ export class PostgresCluster implements AsyncDisposable {
       stdio: ["pipe", "ignore", "ignore"],
       detached: true,
     });
-    const cluster = new PostgresCluster(directory, guard, identity);
+    return new PostgresCluster(directory, guard, identity, options);
+  }
+
+  static async start(options: PostgresClusterOptions = {}): Promise<PostgresCluster> {
+    const cluster = await PostgresCluster.#create(options);
     try {
-      await installBinaries(join(directory, "native"));
+      await installBinaries(join(cluster.directory, "native"));
       await cluster.#run(
         "initdb",
         "-D",
@@ -83,6 +94,7 @@ export class PostgresCluster implements AsyncDisposable {
         "--no-locale",
         "--no-sync",
       );
+      await cluster.#writeCertificate();
       await cluster.up();
       return cluster;
     } catch (error) {
@@ -96,14 +108,62 @@ export class PostgresCluster implements AsyncDisposable {
   }
 
   url(database = "postgres"): string {
-    return `postgres:///${database}?host=${encodeURIComponent(this.directory)}&user=test`;
+    const port = this.#options.tcp ? `&port=${this.#options.tcp.port}` : "";
+    return `postgres:///${database}?host=${encodeURIComponent(this.directory)}${port}&user=test`;
+  }
+
+  async #writeCertificate(): Promise<void> {
+    const { cert, key } = this.#options.tcp ?? {};
+    for (const [name, text] of [
+      ["server.crt", cert],
+      ["server.key", key],
+    ] as const) {
+      if (text === undefined) continue;
+      const file = join(this.#dataDirectory, name);
+      await writeFile(file, text, { mode: 0o600 });
+      if (this.#identity.uid !== undefined) await chown(file, this.#identity.uid, NOBODY.gid);
+    }
   }
 
   /** Starts the server again. */
   async up(): Promise<void> {
-    const settings = `-c listen_addresses='' -c unix_socket_directories='${this.directory}' -c max_connections=300`;
+    const { tcp } = this.#options;
+    const network = tcp ? `-c listen_addresses=127.0.0.1 -c port=${tcp.port}` : "-c listen_addresses=''";
+    const tls = tcp?.cert === undefined ? "" : "-c ssl=on";
+    const settings = `${network} ${tls} -c unix_socket_directories='${this.directory}' -c max_connections=300`;
     const log = join(this.directory, "log");
     await this.#run("pg_ctl", "start", "-w", "-s", "-D", this.#dataDirectory, "-l", log, "-o", settings);
+  }
+
+  /** Returns a second server that streams from this one, which acknowledges commits only when both have them. */
+  async standby(): Promise<PostgresCluster> {
+    await this.down("fast");
+    const second = await PostgresCluster.#create({});
+    try {
+      await symlink(join(this.directory, "native"), join(second.directory, "native"));
+      await run("cp", ["-a", this.#dataDirectory, second.#dataDirectory]);
+      const settings = `primary_conninfo = 'host=${this.directory} user=test application_name=second'\n`;
+      await appendFile(join(second.#dataDirectory, "postgresql.auto.conf"), settings);
+      await writeFile(join(second.#dataDirectory, "standby.signal"), "");
+      await appendFile(join(this.#dataDirectory, "postgresql.auto.conf"), "synchronous_standby_names = 'second'\n");
+      await this.up();
+      await second.up();
+      return second;
+    } catch (error) {
+      await second[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Makes a standby accept writes. */
+  async promote(): Promise<void> {
+    await this.#run("pg_ctl", "promote", "-w", "-s", "-D", this.#dataDirectory);
+  }
+
+  /** Kills the server with SIGKILL. */
+  async kill(): Promise<void> {
+    const [pid = ""] = (await readFile(join(this.#dataDirectory, "postmaster.pid"), "utf8")).split("\n", 1);
+    process.kill(Number(pid), "SIGKILL");
   }
 
   /** Stops the server: `fast` ends all sessions, `immediate` is a crash. */

@@ -5,7 +5,11 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 
-const main = join(import.meta.dirname, "../../../src/main.ts");
+const root = join(import.meta.dirname, "../../..");
+const main = join(root, "src/main.ts");
+
+/** Lets the processes of all tests share the compiled sources, which saves half of the time of their start. Benchmarks do not. */
+const compileCache = process.env["VITEST"] && { NODE_COMPILE_CACHE: join(root, "node_modules/.cache/vaultsync-test") };
 
 export interface ProcessResult {
   /** `null` when a signal ended the process. */
@@ -21,6 +25,8 @@ export interface ProcessOptions {
   readonly input?: string;
   /** Keeps standard input open until the parent process ends. */
   readonly holdInput?: boolean;
+  /** Command that executes Node with its arguments, for example to limit its resources. */
+  readonly through?: readonly string[];
   /** Arguments of Node, before the program. */
   readonly nodeArgs?: readonly string[];
   /** Starts a process group of its own, which Ctrl-C in a terminal does not reach. */
@@ -37,11 +43,12 @@ export class VaultsyncProcess implements AsyncDisposable {
   readonly #output = { stdout: "", stderr: "" };
 
   constructor(args: readonly string[], options: ProcessOptions = {}) {
-    const { env = {}, input = "", holdInput = false, nodeArgs = [], detached = false, logFile } = options;
-    const child = spawn(process.execPath, [...nodeArgs, main, ...args], {
+    const { env = {}, input = "", holdInput = false, through = [], nodeArgs = [], detached = false, logFile } = options;
+    const [program = "", ...all] = [...through, process.execPath, ...nodeArgs, main, ...args];
+    const child = spawn(program, all, {
       stdio: ["pipe", "pipe", "pipe"],
       detached,
-      env: { PATH: process.env.PATH, ...env },
+      env: { PATH: process.env.PATH, ...compileCache, ...env },
     });
     this.#child = child;
     for (const stream of ["stdout", "stderr"] as const) {

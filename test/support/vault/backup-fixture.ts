@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { BackupFile } from "../../../src/vault-server/backup/backup-file.ts";
 import { KeyFile } from "../../../src/vault-server/crypto/key-file.ts";
 import { KeyRing } from "../../../src/vault-server/crypto/key-ring.ts";
 import { generateMasterKey } from "../../../src/vault-server/crypto/master-key.ts";
@@ -35,6 +36,16 @@ export class BackupFixture implements AsyncDisposable {
     return fixture;
   }
 
+  /** Environment that names the master key file. */
+  get keyEnvironment(): Record<string, string> {
+    return { VAULTSYNC_VAULT_MASTER_KEY_FILE: this.path("key") };
+  }
+
+  /** Opens a backup with the master key of the fixture. */
+  open(name: string, unauthenticated = false): Promise<BackupFile> {
+    return BackupFile.open(this.path(name), { keyOf: (id) => this.ring().find(id), unauthenticated });
+  }
+
   path(name: string): string {
     return join(this.directory, name);
   }
@@ -45,11 +56,14 @@ export class BackupFixture implements AsyncDisposable {
 
   /** Runs a command in a child process, while other processes write to the data. */
   runInChildProcess(command: Command, args: readonly string[], location: string): Promise<ProcessResult> {
-    return VaultsyncProcess.run(["vault", command, ...args], { env: { VAULTSYNC_VAULT_DATA: location } });
+    return VaultsyncProcess.run(["vault", command, ...args], { env: { VAULTSYNC_VAULT_DATA: location, ...this.keyEnvironment } });
   }
 
   run(command: Command, args: readonly string[], location?: string): Promise<ProcessResult> {
-    return runInProcess(["vault", command, ...args], location === undefined ? {} : { VAULTSYNC_VAULT_DATA: location });
+    return runInProcess(["vault", command, ...args], {
+      ...this.keyEnvironment,
+      ...(location !== undefined && { VAULTSYNC_VAULT_DATA: location }),
+    });
   }
 
   backUp(to: string, ...more: string[]): Promise<ProcessResult> {

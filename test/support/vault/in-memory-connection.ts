@@ -1,6 +1,6 @@
 import type { ConnectionCallbacks } from "../../../src/operator/controllers/connection/connection-registry.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
-import type { Connection, FileContent, Health, SecretValue, Snapshot } from "../../../src/operator/vault-client/connection.ts";
+import type { Connection, EntryReader, Health, Snapshot } from "../../../src/operator/vault-client/connection.ts";
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -17,7 +17,7 @@ export class InMemoryConnection implements Connection {
   constructor(clock: Clock, callbacks: ConnectionCallbacks) {
     this.#clock = clock;
     this.#callbacks = callbacks;
-    this.health = { state: "starting", error: undefined, since: clock.now() };
+    this.health = { state: "starting", error: undefined };
   }
 
   /** Simulates a complete list. Calls the same callbacks as a real connection: changed names, and a changed health. */
@@ -27,11 +27,11 @@ export class InMemoryConnection implements Connection {
     fileCount,
   }: { changed?: string[]; secretCount?: number; fileCount?: number } = {}): void {
     const timestamps = { listedAt: this.#clock.now(), listedAtMonotonic: this.#clock.monotonic() };
-    const sequence = (this.snapshot?.sequence ?? 0) + 1;
+    const lists = (this.snapshot?.progress("secret")?.lists ?? 0) + 1;
     const missingSince = (): number => timestamps.listedAt;
-    const progress = () => ({ lists: sequence, at: timestamps.listedAtMonotonic });
+    const progress = () => ({ lists, at: timestamps.listedAtMonotonic });
     const none = { progress, covers: () => true, secrets: () => [], file: () => undefined, missingSince };
-    this.snapshot = { ...timestamps, ...none, sequence, secretCount, fileCount };
+    this.snapshot = { ...timestamps, ...none, secretCount, fileCount };
     if (changed.length > 0) this.#callbacks.onChange({ secrets: new Set(changed), files: NONE });
     this.setHealth("healthy");
   }
@@ -45,7 +45,7 @@ export class InMemoryConnection implements Connection {
   /** Sets the health and reports it if it changed. */
   setHealth(state: Health["state"], error?: Error): void {
     const changed = this.health.state !== state || this.health.error?.message !== error?.message;
-    this.health = { state, error, since: this.#clock.now() };
+    this.health = { state, error };
     if (changed) this.#callbacks.onHealth(this.health);
   }
 
@@ -58,12 +58,8 @@ export class InMemoryConnection implements Connection {
   credentialsChanged(): void {}
   updateCa(): void {}
 
-  secretValue(..._request: readonly unknown[]): Promise<SecretValue> {
-    return Promise.reject(new Error("this connection has no vault"));
-  }
-
-  fileContent(..._request: readonly unknown[]): Promise<FileContent> {
-    return Promise.reject(new Error("this connection has no vault"));
+  reader(..._request: readonly unknown[]): EntryReader {
+    return () => Promise.reject(new Error("this connection has no vault"));
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -1,6 +1,6 @@
 import { Redacted } from "../../../src/lib/redacted.ts";
 import type { ConnectionCallbacks } from "../../../src/operator/controllers/connection/connection-registry.ts";
-import type { Connection, References, SecretRecord, SecretValue } from "../../../src/operator/vault-client/connection.ts";
+import type { Connection, EntryReader, References, SecretRecord } from "../../../src/operator/vault-client/connection.ts";
 import { ListSnapshot } from "../../../src/operator/vault-client/mirror/list-snapshot.ts";
 import { byName } from "../../../src/operator/vault-client/mirror/read-list.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
@@ -35,9 +35,9 @@ class ListedConnection extends InMemoryConnection {
 
   #refresh(): void {
     const timestamps = { listedAt: this.#clock.now(), listedAtMonotonic: this.#clock.monotonic() };
-    const sequence = (this.#last?.sequence ?? 0) + 1;
-    const progress = { lists: sequence, at: timestamps.listedAtMonotonic };
-    const origin = { ...timestamps, sequence, progress: { secret: progress, file: progress } };
+    const lists = (this.#last?.progress("secret")?.lists ?? 0) + 1;
+    const progress = { lists, at: timestamps.listedAtMonotonic };
+    const origin = { ...timestamps, progress: { secret: progress, file: progress } };
     const { secrets } = this.#vault;
     const list = { records: byName(secrets), tracked: this.#tracked, count: secrets.length };
     this.#last = new ListSnapshot(origin, list, undefined, this.#last);
@@ -61,9 +61,11 @@ class ListedConnection extends InMemoryConnection {
     this.#vault.polls += 1;
   }
 
-  override async secretValue({ name }: SecretRecord, version: number): Promise<SecretValue> {
-    const { bytes, version: actual } = await this.#vault.read(name, version);
-    return { value: new Redacted(bytes), version: actual };
+  override reader({ name }: SecretRecord): EntryReader {
+    return async (version) => {
+      const { bytes, version: actual } = await this.#vault.read(name, version);
+      return { bytes: new Redacted(bytes), version: actual };
+    };
   }
 }
 

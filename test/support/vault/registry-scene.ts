@@ -21,11 +21,12 @@ export function registryScene(exists: () => boolean = () => true) {
   const listener = {
     onSnapshotChange: (_: string, { secrets }: SnapshotChange) => void calls.push(`changed ${[...secrets].join()}`),
     onConnectionStateChange: () => void calls.push("state"),
-    onConnectionStatusChange: () => void calls.push("status"),
-    onCircuitChange: (_: string, open: boolean) => void calls.push(open ? "opened" : "closed"),
+    removalFactsOf: () => facts,
+    statusChanged: () => void calls.push("status"),
+    circuitChanged: (_: string, open: boolean) => void calls.push(open ? "opened" : "closed"),
   };
   const facts = { isReferenced: () => true, referenceCount: 1, wasServed: () => false };
-  const connections = new ConnectionRegistry({ clock, exists, listener, factsOf: () => facts });
+  const connections = new ConnectionRegistry({ clock, exists, users: () => listener, reporter: () => listener });
   const opened: InMemoryConnection[] = [];
   const open = async (changes: Partial<typeof wanted> = {}): Promise<InMemoryConnection> => {
     await connections.open(KEY, { ...wanted, ...changes }, (callbacks) => {

@@ -67,8 +67,8 @@ export function recordOf({ connection }: ObservedConnection, name: string): Secr
 export async function textOf(observed: ObservedConnection, name: string, version?: number): Promise<[string, number]> {
   const record = recordOf(observed, name);
   const { signal } = new AbortController();
-  const read = await observed.connection.secretValue(record, version ?? record.version, signal);
-  return [Buffer.from(read.value.reveal()).toString(), read.version];
+  const read = await observed.connection.reader(record)(version ?? record.version, signal);
+  return [Buffer.from(read.bytes.reveal()).toString(), read.version];
 }
 
 /** Waits until so many requests of an operation have ended, so that none of them has a deadline on the clock. */

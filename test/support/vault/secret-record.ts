@@ -9,7 +9,6 @@ export function secretRecord(changes: Partial<SecretRecord> = {}): SecretRecord 
     shared: undefined,
     metadata: {},
     expiresAt: undefined,
-    expired: false,
     deleteAt: undefined,
     ...changes,
   };

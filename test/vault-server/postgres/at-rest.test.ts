@@ -3,7 +3,7 @@ import { generateMasterKey } from "../../../src/vault-server/crypto/master-key.t
 import { openPostgresStore } from "../../../src/vault-server/store/postgres/postgres-store.ts";
 import { PostgresCluster } from "../../support/postgres/postgres-cluster.ts";
 import { PostgresDatabase } from "../../support/postgres/postgres-database.ts";
-import { addSecret, ANN, NOW } from "../../support/vault/store-conformance/fixture.ts";
+import { addSecret, secretOf, ANN, NOW } from "../../support/vault/store-conformance/fixture.ts";
 import { TestVault } from "../../support/vault/test-vault.ts";
 import { everyByte } from "../../support/vault/vault-data.ts";
 
@@ -44,9 +44,9 @@ test("tables with sealed bytes are vacuumed once after a removal, and only then"
   };
   await store.write((transaction) => addSecret(transaction, ANN, "a"));
   expect(await vacuums()).toBe(0);
-  await store.write(({ secrets }) => secrets.removeDue(NOW));
+  await store.write(({ secrets }) => secrets.remove("none"));
   expect(await vacuums()).toBe(0);
-  await store.write(({ secrets }) => secrets.removeDue(2e18));
+  await store.write(({ secrets }) => secrets.remove(secretOf(ANN, "a").id));
   expect(await vacuums()).toBe(1);
   expect(await vacuums()).toBe(1);
 });

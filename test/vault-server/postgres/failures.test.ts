@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Client } from "pg";
 import { expect, inject, test } from "vitest";
 import { Redacted } from "../../../src/lib/redacted.ts";
 import { generateMasterKey } from "../../../src/vault-server/crypto/master-key.ts";
@@ -8,6 +9,7 @@ import { addUser } from "../../../src/vault-server/accounts/users.ts";
 import { failureOf } from "../../support/assertions/failure-of.ts";
 import { PostgresCluster } from "../../support/postgres/postgres-cluster.ts";
 import { PostgresDatabase } from "../../support/postgres/postgres-database.ts";
+import { Replicas } from "../../support/vault/replicas.ts";
 import { TestVault } from "../../support/vault/test-vault.ts";
 import { sendRequest, VaultClient } from "../../support/vault/vault-client.ts";
 import { StoreLocation } from "../../support/vault/store-location.ts";
@@ -98,6 +100,30 @@ test("requests are unavailable while the database restarts or crashes, then reco
   const versions = new Set(listed.map(({ key_version }) => key_version));
   expect(acknowledged.filter((version) => !versions.has(version))).toEqual([]);
   expect(new Set(acknowledged).size).toBe(acknowledged.length);
+});
+
+test("requests that find no free connection are unavailable after a wait, then served again", async () => {
+  await using replicas = await Replicas.start();
+  const [one, two] = await replicas.client("ann@example.com");
+  expect((await one.call("protect", { key_name: "a", key_value: "v" })).status).toBe(200);
+  const locker = new Client({ connectionString: replicas.database.url });
+  await locker.connect();
+  await locker.query("BEGIN; LOCK TABLE secret_versions IN ACCESS EXCLUSIVE MODE");
+  // Ten connections of the pool wait for the lock; the other requests wait for a connection.
+  const blocked = upTo(10).map(() => one.call("expose", { key_name: "a" }));
+  const inUse = `SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  await expect.poll(async () => (await replicas.database.run(inUse)).rows[0].count).toBe(10);
+  const waiting = await Promise.all(upTo(5).map(() => one.call("list_file")));
+  expect(waiting.map((response) => `${response.outcome()} ${response.headers["retry-after"]}`)).toEqual(
+    upTo(5).map(() => "503 unavailable 1"),
+  );
+  expect((await sendRequest(`${replicas.one.url}/healthz`, { method: "GET" })).status).toBe(200);
+  expect((await two.call("list_file")).status).toBe(200);
+  await locker.query("ROLLBACK");
+  await locker.end();
+  const outcomes = new Set((await Promise.all(blocked)).map((response) => response.outcome()));
+  expect([...outcomes]).toEqual(["200"]);
+  expect((await one.call("list_file")).status).toBe(200);
 });
 
 test("a failed connection says what to do and never shows the password", async () => {

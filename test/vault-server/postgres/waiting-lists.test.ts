@@ -64,3 +64,23 @@ test("a change while a replica cannot receive changes ends its waits once it can
   await allow(true);
   expect((await response).json().secrets).toMatchObject([{ key_name: "a" }]);
 });
+
+test("a killed connection for changes is replaced, and a change in the gap is found", async () => {
+  await using replicas = await Replicas.start();
+  const [one, two] = await replicas.client("ann@example.com");
+  const listeners = `FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'vaultsync_changes'`;
+  for (const name of ["a", "b", "c"]) {
+    const { response } = await wait(replicas.two, two, "list_no_dup");
+    const { rows } = await replicas.database.run(`SELECT pg_terminate_backend(pid), pid ${listeners}`);
+    expect(rows).toHaveLength(2);
+    await protect(one, name);
+    expect((await response).json().secrets.at(-1)).toMatchObject({ key_name: name });
+    const former = rows.map(({ pid }) => pid);
+    await expect
+      .poll(async () => (await replicas.database.run(`SELECT pid ${listeners} AND NOT pid = ANY($1)`, former)).rowCount)
+      .toBe(2);
+    const later = await wait(replicas.two, two, "list_no_dup");
+    await protect(one, `${name}2`);
+    expect((await later.response).json().secrets.at(-1)).toMatchObject({ key_name: `${name}2` });
+  }
+});

@@ -41,7 +41,7 @@ const accountPages: readonly PageUnderTest[] = [
   { route: "/login", shows: "Forgot your password?", requiresLogin: false },
   { route: "/sign-up", shows: "Send me the link", requiresLogin: false },
   { route: "/forgot-password", shows: "Send me the link", requiresLogin: false },
-  { route: "/set-password?token=none", shows: "Set password and log in", requiresLogin: false },
+  { route: "/set-password?token=none", shows: "Request another email", requiresLogin: false },
 ];
 
 const signedInPages: readonly PageUnderTest[] = [
@@ -53,6 +53,7 @@ const signedInPages: readonly PageUnderTest[] = [
   { route: "/files", shows: "1 earlier version", requiresLogin: true },
   { route: "/teams", shows: "Add members", requiresLogin: true },
   { route: "/api-token", shows: "Usage", requiresLogin: true },
+  { route: "/account", shows: "Blocked senders", requiresLogin: true },
   { route: "/nowhere", shows: "This page does not exist", requiresLogin: true },
 ];
 

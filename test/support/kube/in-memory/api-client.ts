@@ -1,6 +1,5 @@
 import type {
   ApplyOptions,
-  DeleteOptions,
   FencedKubeApi,
   KubeApi,
   ListOptions,
@@ -138,10 +137,8 @@ export class ApiClient implements FencedKubeApi {
     );
   }
 
-  delete(resource: ResourceDescriptor, ref: StateRef, options: DeleteOptions, signal: AbortSignal): Promise<void> {
-    return this.#write("delete", "delete", resource, ref, signal, () =>
-      this.#server.delete(resource, ref, options, this.#caller),
-    );
+  delete(resource: ResourceDescriptor, ref: StateRef, signal: AbortSignal): Promise<void> {
+    return this.#write("delete", "delete", resource, ref, signal, () => this.#server.delete(resource, ref, {}, this.#caller));
   }
 
   #write<T>(

@@ -149,7 +149,7 @@ export class ApiSubject {
       case "replaceStatus":
         return api.replaceStatus(resource, { ...ref, ...state }, { ready: fields["status"] }, forever);
       case "delete":
-        return api.delete(resource, { ...ref, ...(command.expected !== "none" && state) }, {}, forever);
+        return api.delete(resource, { ...ref, ...(command.expected !== "none" && state) }, forever);
       case "list":
         return this.#list(api, resource);
       default:

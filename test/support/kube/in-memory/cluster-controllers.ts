@@ -5,6 +5,8 @@ import type { Collection } from "./collection.ts";
 import type { InMemoryApiServer } from "./in-memory-api-server.ts";
 
 const SYSTEM: Caller = { user: "system", fieldManager: "kube-controller-manager" };
+/** Time in milliseconds between a change and what the controllers do about it. */
+const DELAY_MS = 500;
 /** Time after which the server removes events, in milliseconds. */
 const EVENT_LIFETIME_MS = 3_600_000;
 
@@ -19,9 +21,20 @@ interface Entry {
  */
 export class ClusterControllers {
   readonly #server: InMemoryApiServer;
+  #isDue = false;
 
   constructor(server: InMemoryApiServer) {
     this.#server = server;
+  }
+
+  /** Acts soon, once for all changes of a short time. */
+  wake(): void {
+    if (this.#isDue) return;
+    this.#isDue = true;
+    this.#server.clock.timer(DELAY_MS, () => {
+      this.#isDue = false;
+      this.run();
+    });
   }
 
   /** Acts until nothing is left to do. */

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../../src/lib/clock.ts";
 import type { Random } from "../../../../src/lib/random.ts";
-import type { DeleteOptions, ListOptions, MergePatch, StateRef } from "../../../../src/operator/kube/client/kube-api.ts";
+import type { ListOptions, MergePatch, StateRef } from "../../../../src/operator/kube/client/kube-api.ts";
 import {
   type KubeObject,
   keyOf,
@@ -18,6 +18,10 @@ import { selectorOf } from "./selector.ts";
 import { alreadyExists, badRequest, conflict, forbidden, malformed, notFound } from "./status-error.ts";
 import { Store } from "./store.ts";
 import { decodable, validate, withDefaults } from "./validation.ts";
+
+interface DeleteOptions {
+  readonly propagationPolicy?: "Background" | "Foreground" | "Orphan";
+}
 
 /** A user with all permissions. */
 const USER: Caller = { user: "user", fieldManager: "kubectl" };

@@ -11,12 +11,9 @@ export function objectAt(value: unknown, field: string): Json {
   return isJson(found) ? found : {};
 }
 
-/** Values that are read-only with everything in them. */
-const frozen = new WeakSet<object>();
-
 /**
  * Returns a read-only copy without the fields that are `undefined`, as a request body transfers it, so that a caller that changes
- * what it has read fails. It shares the parts that are such copies already: most of an object is the same after a write.
+ * what it has read fails. It shares the parts that are frozen, i.e. such copies already: most of an object is the same after a write.
  */
 export function transferred<T>(value: T): T {
   return copy(value) as T;
@@ -24,17 +21,17 @@ export function transferred<T>(value: T): T {
 
 function copy(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
-  if (frozen.has(value)) return value;
+  if (Object.isFrozen(value)) return value;
   const result = Array.isArray(value) ? value.map((part) => copy(part) ?? null) : fieldsCopied(value as Json);
-  frozen.add(Object.freeze(result));
-  return result;
+  return Object.freeze(result);
 }
 
 function fieldsCopied(value: Json): Json {
-  const result: Json = {};
-  for (const name in value) {
-    const part = value[name];
-    if (part !== undefined) result[name] = copy(part);
+  const result = { ...value };
+  for (const name in result) {
+    const part = result[name];
+    if (part === undefined) delete result[name];
+    else if (typeof part === "object") result[name] = copy(part);
   }
   return result;
 }

@@ -74,7 +74,7 @@ export class InMemoryTransport implements VaultTransport {
     const end = clock.monotonic() + waitSeconds * 1_000;
     for (;;) {
       const response = respond();
-      const left = Math.max(1, Math.min(end - clock.monotonic(), vault.nextChange - clock.now()));
+      const left = Math.max(1, Math.min(end - clock.monotonic(), vault.nextChangeIn));
       if (response.status !== 304 || end <= clock.monotonic()) {
         return { ...response, headers: { ...response.headers, "preference-applied": "wait" } };
       }

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Clock } from "../../../../src/lib/clock.ts";
 import type { Operation } from "../../../../src/protocol/operation-paths.ts";
 import { Redacted } from "../../../../src/lib/redacted.ts";
 import { VirtualClock } from "../../clock/virtual-clock.ts";
@@ -139,12 +140,18 @@ test("the in-memory vault responds to random requests like the reference server"
   }
 });
 
-test("a held list responds when it changes, when a deadline passes, or when the time is over", async () => {
+test("a held list responds at a change, at a deadline of the vault, or when the time is over", async () => {
   const clock = new VirtualClock();
   const vault = new InMemoryVault(clock);
   const email = "ann@example.com";
   vault.setPassword(email, "password");
-  await using transport = new InMemoryTransport({ vault, clock });
+  const client: Clock = {
+    now: () => clock.now() - 3_600_000,
+    monotonic: () => clock.monotonic(),
+    timer: (ms, fire) => clock.timer(ms, fire),
+    sleep: (ms, signal) => clock.sleep(ms, signal),
+  };
+  await using transport = new InMemoryTransport({ vault, clock: client });
   const { signal } = new AbortController();
   const limits = { maxBytes: 1_000_000, deadlineMs: 60_000, signal };
   const credentials = { email, password: "password", scope: scopeString(), expiration_hours: 1 };

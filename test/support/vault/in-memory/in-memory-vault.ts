@@ -86,9 +86,9 @@ export class InMemoryVault {
     return { [Symbol.dispose]: () => void this.#watchers.delete(listener) };
   }
 
-  /** Time at which a list changes next without a request. */
-  get nextChange(): number {
-    return this.#content.nextChange;
+  /** Time in milliseconds until a list changes without a request. */
+  get nextChangeIn(): number {
+    return this.#content.nextChange - this.#clock.now();
   }
 
   respond(request: InMemoryRequest): InMemoryResponse {

@@ -80,7 +80,7 @@ export function secretConformance(open: OpenStore): void {
         await transaction.secrets.removeVersion(secret.id, 10);
         return secret;
       });
-      const numbers = (await read(({ secrets }) => secrets.versions(id))).map(({ version }) => version);
+      const numbers = (await read(({ secrets }) => secrets.versions(id, 0, 100))).map(({ version }) => version);
       expect(numbers).toEqual([1, 2, 9]);
       const latest = { version: 9, metadata: { changed: true }, createdAt: NOW, updatedAt: NOW + 3 };
       expect(await read(({ secrets }) => secrets.latest(id))).toEqual(latest);
@@ -89,7 +89,7 @@ export function secretConformance(open: OpenStore): void {
         expect(await read(({ secrets }) => secrets.version(id, version))).toBeUndefined();
         expect(await read(({ secrets }) => secrets.value(id, version))).toBeUndefined();
       }
-      expect(await read(({ secrets }) => secrets.versions("none"))).toEqual([]);
+      expect(await read(({ secrets }) => secrets.versions("none", 0, 100))).toEqual([]);
     });
 
     test("lists are by name, then owner, in code point order; an empty list is possible", async () => {
@@ -137,9 +137,14 @@ export function secretConformance(open: OpenStore): void {
         ["later"],
         [],
       ]);
-      expect(await write(({ secrets }) => secrets.removeDue(NOW))).toBe(1);
-      expect(await write(({ secrets }) => secrets.removeDue(NOW))).toBe(0);
       const { id } = secretOf(ANN, "due");
+      expect(await read(({ secrets }) => secrets.due(NOW, 9))).toEqual([id]);
+      expect(await read(({ secrets }) => secrets.dueNamed(ANN, "due", NOW))).toBe(id);
+      expect(await read(({ secrets }) => secrets.dueNamed(ANN, "later", NOW))).toBeUndefined();
+      expect(await write(({ secrets }) => secrets.removeVersions(id, 1))).toBe(1);
+      expect(await write(({ secrets }) => secrets.removeVersions(id, 1))).toBe(0);
+      await write(({ secrets }) => secrets.remove(id));
+      expect(await read(({ secrets }) => secrets.due(NOW, 9))).toEqual([]);
       expect(await read(({ secrets }) => secrets.value(id, 1))).toBeUndefined();
       expect(await read(({ grants }) => grants.grantees(id))).toEqual([]);
     });

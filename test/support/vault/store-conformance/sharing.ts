@@ -84,8 +84,8 @@ export function sharingConformance(open: OpenStore): void {
     const members = [ANN, EVE, "\uFFFD@example.com", "😀@example.com"];
     expect(await read(({ teams }) => teams.find("t"))).toEqual({ groupId: "t", creator: ANN, members });
     for (const name of SORTED_NAMES.toReversed()) await insert(name, BOB, [BOB]);
-    expect((await read(({ teams }) => teams.list(BOB))).map(({ groupId }) => groupId)).toEqual(SORTED_NAMES);
-    expect(await read(({ teams }) => teams.list("none@example.com"))).toEqual([]);
+    expect((await read(({ teams }) => teams.list(BOB, undefined, 100))).map(({ groupId }) => groupId)).toEqual(SORTED_NAMES);
+    expect(await read(({ teams }) => teams.list("none@example.com", undefined, 100))).toEqual([]);
     expect(await read(({ teams }) => teams.find("none"))).toBeUndefined();
   });
 

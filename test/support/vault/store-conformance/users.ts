@@ -3,7 +3,15 @@ import type { EmailMessage } from "../../../../src/vault-server/store/records.ts
 import { ANN, BOB, EVE, FAR, NOW, storeFixture, type OpenStore } from "./fixture.ts";
 
 const refresh = { digest: "r1", email: ANN, scope: "cloud_type:a,b", hours: 1e10, lastUsedAt: NOW };
-const access = { digest: "a1", refreshDigest: "r1", email: ANN, scope: "cloud_type:a,b", expiresAt: FAR };
+const access = {
+  digest: "a1",
+  refreshDigest: "r1",
+  email: ANN,
+  scope: "cloud_type:a,b",
+  expiresAt: FAR,
+  createdAt: NOW,
+  usedAt: 0,
+};
 
 export function accountConformance(open: OpenStore): void {
   const { write, read } = storeFixture(open);
@@ -11,9 +19,9 @@ export function accountConformance(open: OpenStore): void {
   describe("accounts", () => {
     test("an address has one account, whose password can change", async () => {
       expect(await write(({ users }) => users.insert({ email: ANN, passwordHash: "other" }, NOW))).toBe(false);
-      expect(await read(({ users }) => users.find(ANN))).toEqual({ email: ANN, passwordHash: `hash of ${ANN}` });
+      expect(await read(({ users }) => users.find(ANN))).toEqual({ email: ANN, passwordHash: `hash of ${ANN}`, disabled: false });
       await write(({ users }) => users.setPasswordHash({ email: ANN, passwordHash: "new" }));
-      expect(await read(({ users }) => users.find(ANN))).toEqual({ email: ANN, passwordHash: "new" });
+      expect(await read(({ users }) => users.find(ANN))).toEqual({ email: ANN, passwordHash: "new", disabled: false });
       expect(await read(({ users }) => users.find("unknown@example.com"))).toBeUndefined();
     });
 
@@ -37,7 +45,7 @@ export function accountConformance(open: OpenStore): void {
       expect(await read(({ tokens }) => tokens.findRefresh("a1"))).toBeUndefined();
     });
 
-    test("removeExpired keeps expired access tokens that have a refresh token", async () => {
+    test("removeOrphans keeps expired access tokens that have a refresh token", async () => {
       const kept = await write(async ({ tokens }) => {
         await tokens.insertRefresh(refresh);
         await tokens.insertRefresh({ ...refresh, digest: "r2", lastUsedAt: NOW + 1 });
@@ -48,7 +56,8 @@ export function accountConformance(open: OpenStore): void {
         ] as const) {
           await tokens.insertAccess({ ...access, digest, refreshDigest, expiresAt });
         }
-        await tokens.removeExpired(NOW, NOW);
+        await tokens.removeUnused(NOW, 100);
+        await tokens.removeOrphans(NOW, undefined, 100);
         const found: boolean[] = [];
         for (const digest of ["over", "over-with-living", "living"]) {
           found.push((await tokens.findAccess(digest)) !== undefined);
@@ -67,7 +76,9 @@ export function accountConformance(open: OpenStore): void {
       await write(({ tokens }) => tokens.insertAccess({ ...access, expiresAt: NOW + 1 }));
       expect([await live(), await live(NOW + 1)]).toEqual([true, false]);
       await write(({ tokens }) => tokens.removeOf(ANN));
-      await write(({ sessions }) => sessions.insert({ digest: "s", email: ANN, createdAt: NOW, expiresAt: NOW + 1 }));
+      await write(({ sessions }) =>
+        sessions.insert({ digest: "s", email: ANN, createdAt: NOW, expiresAt: NOW + 1, usedAt: NOW }),
+      );
       expect([await live(), await live(NOW + 1)]).toEqual([true, false]);
       expect(await read(({ tokens }) => tokens.hasLive(BOB, NOW, NOW))).toBe(false);
     });
@@ -88,7 +99,7 @@ export function expiryConformance(open: OpenStore): void {
   const { write, read } = storeFixture(open);
   const found = (digest: string) => read(({ sessions }) => sessions.find(digest));
   const since = (subject: string, from: number) => read(({ loginFailures }) => loginFailures.since(subject, from));
-  const session = { digest: "s1", email: ANN, createdAt: NOW, expiresAt: NOW + 10 };
+  const session = { digest: "s1", email: ANN, createdAt: NOW, expiresAt: NOW + 10, usedAt: NOW };
 
   test("sessions are found, extended, and removed by digest, by account and on expiry", async () => {
     await write(async ({ sessions }) => {
@@ -96,10 +107,10 @@ export function expiryConformance(open: OpenStore): void {
       await sessions.insert({ ...session, digest: "bobs", email: BOB });
       await sessions.update({ ...session, expiresAt: FAR });
       await sessions.remove("s2");
-      await sessions.removeExpired(NOW + 9);
+      await sessions.removeExpired(NOW + 9, 100);
     });
     expect([await found("s1"), await found("s2")]).toEqual([{ ...session, expiresAt: FAR }, undefined]);
-    await write(({ sessions }) => sessions.removeExpired(NOW + 10));
+    await write(({ sessions }) => sessions.removeExpired(NOW + 10, 100));
     expect([await found("s1"), await found("s3")]).toEqual([{ ...session, expiresAt: FAR }, undefined]);
     await write(({ sessions }) => sessions.insert({ ...session, digest: "bobs-other", email: BOB }));
     await write(({ sessions }) => sessions.removeOf(ANN));
@@ -112,12 +123,12 @@ export function expiryConformance(open: OpenStore): void {
       await emailProofs.insert(proof);
       await emailProofs.insert({ ...proof, digest: "p2" });
       await emailProofs.insert({ ...proof, digest: "p3", email: ANN });
-      await emailProofs.removeExpired(NOW);
+      await emailProofs.removeExpired(NOW, 100);
     });
     expect(await read(({ emailProofs }) => emailProofs.find("p1"))).toEqual(proof);
     await write(({ emailProofs }) => emailProofs.removeOf("new@example.com"));
     expect(await read(({ emailProofs }) => emailProofs.find("p2"))).toBeUndefined();
-    await write(({ emailProofs }) => emailProofs.removeExpired(NOW + 1));
+    await write(({ emailProofs }) => emailProofs.removeExpired(NOW + 1, 100));
     expect(await read(({ emailProofs }) => emailProofs.find("p3"))).toBeUndefined();
   });
 
@@ -128,7 +139,7 @@ export function expiryConformance(open: OpenStore): void {
       await loginFailures.add("a", NOW);
     });
     expect(await since("a\0💚", NOW)).toEqual({ count: 3, lastAt: NOW + 2.5 });
-    await write(({ loginFailures }) => loginFailures.removeBefore(NOW + 1));
+    await write(({ loginFailures }) => loginFailures.removeBefore(NOW + 1, 100));
     expect([await since("a\0💚", 0), await since("a", 0)]).toEqual([
       { count: 1, lastAt: NOW + 2.5 },
       { count: 0, lastAt: 0 },

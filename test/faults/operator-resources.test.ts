@@ -1,0 +1,44 @@
+import { execFileSync } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { OperatorProcess } from "../support/processes/operator-process.ts";
+import { Farm } from "./support/farm.ts";
+
+/** The operator's process lacks file descriptors or a disk. Each test has an operator of its own. */
+
+/** Limits the open files of a running process; those that are open remain. */
+function limitOpenFiles({ pid }: OperatorProcess, count: number): void {
+  execFileSync("prlimit", ["--pid", `${pid}`, `--nofile=${count}:`]);
+}
+
+test.concurrent("O4: without free file descriptors nothing is sent, and work resumes with them", async () => {
+  await using farm = await Farm.create({ accounts: 1 });
+  const operator = await farm.startOperator();
+  await using lane = await farm.lane("o4-files");
+  limitOpenFiles(operator, 1);
+  lane.proxy.reset();
+  const second = await lane.protect();
+  const sent = lane.proxy.requests.length;
+  await sleep(6_000);
+  expect(lane.proxy.requests.length).toBe(sent);
+  expect(operator.exited).toBe(false);
+  expect(lane.written).toEqual([lane.values[0]]);
+  limitOpenFiles(operator, 1024);
+  await lane.inSync(90_000);
+  expect(lane.written).toEqual([lane.values[0], second]);
+  expect(farm.canaries.tracesIn({ log: operator.log })).toEqual([]);
+});
+
+test.concurrent("O4: a process that can write neither a file nor its log syncs and stops as usual", async () => {
+  await using farm = await Farm.create({ accounts: 1 });
+  // No byte may be written to a file: as on a full or read-only disk, but also without a privilege that ignores both.
+  const through = ["sh", "-c", 'exec prlimit --fsize=0 "$@" 2>/dev/full', "sh"];
+  const options = { through, env: { NODE_DISABLE_COMPILE_CACHE: "1" } };
+  await using operator = OperatorProcess.launch(farm.kubeconfig, ["--namespaces", farm.namespace, "--no-leader-elect"], options);
+  farm.operators.push(operator);
+  await using lane = await farm.lane("o4-disk");
+  const value = await lane.protect();
+  await lane.inSync();
+  expect(lane.written).toEqual([lane.values[0], value]);
+  expect(await operator.stop()).toBe(0);
+});

@@ -1,0 +1,68 @@
+import { expect, test } from "vitest";
+import type { Operation } from "../../src/protocol/operation-paths.ts";
+import { OperatorProcess } from "../support/processes/operator-process.ts";
+import { Farm } from "./support/farm.ts";
+import * as faults from "./support/faults.ts";
+import { createReplicaAccount } from "./support/replica-account.ts";
+
+/** Two replicas of one Lease, each with a ServiceAccount of its own, so that the audit log distinguishes them. */
+const READS: readonly Operation[] = ["expose", "version_expose"];
+const WRITES = ["create", "update", "patch", "delete"];
+
+/** Starts a replica and waits until it only lacks the Lease. */
+async function standBy({ plane, namespace }: Farm, serviceAccount: string): Promise<OperatorProcess> {
+  const kubeconfig = await plane.kubeconfigFor({ serviceAccount, namespace });
+  const operator = OperatorProcess.launch(kubeconfig, ["--namespaces", namespace, "--namespace", namespace]);
+  await operator.waitForOutput(({ stderr }) => stderr.includes("caches synced") || undefined);
+  return operator;
+}
+
+/** Returns the writes of a replica since `since`, each as `<verb> <resource> <status>`. */
+async function writesOf({ plane, namespace }: Farm, replica: string, since: number): Promise<string[]> {
+  const events = await plane.auditEvents({ since });
+  const user = `system:serviceaccount:${namespace}:${replica}`;
+  return events
+    .filter((event) => event.user.username === user && WRITES.includes(event.verb))
+    .map(({ verb, objectRef, responseStatus }) => `${verb} ${objectRef?.resource} ${responseStatus?.code}`);
+}
+
+test("O2: a leader stopped beyond its Lease, or without its Lease, ends and writes nothing", async () => {
+  await using farm = await Farm.create({ accounts: 1, account: "first" });
+  for (const name of ["first", "second", "third"]) await createReplicaAccount(farm, name);
+  const first = await farm.startOperator(["--namespace", farm.namespace]);
+  await using lane = await farm.lane("o2-stopped");
+  await using second = await standBy(farm, "second");
+  let reads = 0;
+  lane.proxy.inject(
+    faults.on(READS, ({ relay }) => {
+      reads += 1;
+      // The value arrives in the socket of the stopped process.
+      if (reads === 1) first.signal("SIGSTOP");
+      return relay();
+    }),
+  );
+  await lane.protect();
+  await lane.inSync(60_000);
+  await lane.protect();
+  await lane.inSync();
+  expect(lane.written).toEqual(lane.values);
+  expect(await writesOf(farm, "second", 0)).toContain("patch secrets 200");
+
+  const resumed = await farm.plane.auditMark();
+  first.signal("SIGCONT");
+  expect((await first.result).code).toBe(1);
+  expect(first.log).toContain("lost lease");
+  expect(await writesOf(farm, "first", resumed)).toEqual([]);
+  expect(second.exited).toBe(false);
+
+  await using third = await standBy(farm, "third");
+  await farm.plane.kubectl(["delete", "leases", "--all"], { namespace: farm.namespace });
+  expect((await second.result).code).toBe(1);
+  const ended = await farm.plane.auditMark();
+  await lane.protect();
+  await lane.inSync(60_000);
+  expect(lane.written).toEqual(lane.values);
+  expect(await writesOf(farm, "second", ended)).toEqual([]);
+  expect(await writesOf(farm, "third", ended)).toContain("patch secrets 200");
+  expect(third.exited).toBe(false);
+});

@@ -1,0 +1,59 @@
+import { isDeepStrictEqual } from "node:util";
+import { ADOPT_ANNOTATION, CONFIRM_REMOVALS_ANNOTATION, MANAGED_BY_LABEL } from "../../../src/operator/api/names.ts";
+import { CONFIG_MAPS, EVENTS, type KubeObject, LEASES, SECRETS } from "../../../src/operator/kube/resource.ts";
+import type { Change } from "../../support/kube/in-memory/collection.ts";
+import { isCustom } from "../../support/kube/in-memory/resource-rules.ts";
+import { NAMESPACES, SYSTEM_NAMESPACE, Violation } from "../world.ts";
+import { targetOf } from "./spec-history.ts";
+import { ownerOf, type TargetWrite } from "./target-write.ts";
+
+/** The operator writes nothing but Leases and its key in its own namespace, statuses, events and targets (I8). */
+export function checkPlace({ resource, before, after, user }: Change, name: string): void {
+  const { metadata } = (after ?? before)!;
+  const isOwnNamespace = metadata.namespace === SYSTEM_NAMESPACE;
+  const problem = ((): string | undefined => {
+    if (resource.kind === LEASES.kind) return isOwnNamespace ? undefined : "outside of its own namespace";
+    if (resource.kind === EVENTS.kind) return regarded(after) === metadata.namespace ? undefined : "about an object elsewhere";
+    if (isCustom(resource)) return before && after ? changedByOther(before, after) : "created or deleted a resource";
+    const isTargetKind = resource.kind === SECRETS.kind || resource.kind === CONFIG_MAPS.kind;
+    if (!isTargetKind) return "which is never a target";
+    if (isOwnNamespace)
+      return before === undefined && metadata.name === "vaultsync-content-key" ? undefined : "which it only reads";
+    return NAMESPACES.some((namespace) => namespace === metadata.namespace) ? undefined : "in another namespace";
+  })();
+  if (problem !== undefined) throw new Violation("I8", `${user} wrote ${name}: ${problem}`);
+}
+
+function regarded(event: KubeObject | undefined): string | undefined {
+  return (event?.["regarding"] as { namespace?: string } | undefined)?.namespace;
+}
+
+/** Returns what a write changed in a custom resource that belongs to its users. */
+function changedByOther(before: KubeObject, after: KubeObject): string | undefined {
+  if (!isDeepStrictEqual(before["spec"], after["spec"])) return "changed a spec";
+  const { [CONFIRM_REMOVALS_ANNOTATION]: _, ...annotations } = before.metadata.annotations ?? {};
+  const isUnchanged = isDeepStrictEqual(before.metadata.annotations, after.metadata.annotations);
+  return isUnchanged || isDeepStrictEqual(annotations, after.metadata.annotations ?? {}) ? undefined : "changed annotations";
+}
+
+/** A target belonged to the resource before, or is new and has the name that this resource requests in its namespace (I8). */
+export function checkOwnership({ history, user, name, namespace, before, after, owner }: TargetWrite): void {
+  if (before) {
+    const { labels = {}, annotations = {} } = before.metadata;
+    const isOurs = ownerOf(before) !== undefined || labels[MANAGED_BY_LABEL] === "vaultsync";
+    if (!isOurs && annotations[ADOPT_ANNOTATION] === undefined)
+      throw new Violation("I8", `${user} wrote ${name}, which is not the operator's`);
+    const now = after && ownerOf(after);
+    const former = ownerOf(before);
+    if (former !== undefined && now !== undefined && former !== now)
+      throw new Violation("I8", `${name} was taken over from ${former} by ${now}`);
+    return;
+  }
+  const [kind = "", resource = ""] = owner.split("/");
+  const { kind: targetKind, metadata } = after!;
+  const isRequested = history.recent(namespace, owner).some((spec) => {
+    const target = targetOf(kind, resource, spec);
+    return target.kind === targetKind && target.name === metadata.name;
+  });
+  if (!isRequested) throw new Violation("I8", `${user} created ${name} for ${owner || "no resource"}, which does not request it`);
+}

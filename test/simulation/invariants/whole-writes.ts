@@ -1,0 +1,36 @@
+import { type Origin } from "../simulated-vaults.ts";
+import { Violation, type World } from "../world.ts";
+import { itemsOf } from "./spec-history.ts";
+import { isSameSource, type TargetWrite, versionOf } from "./target-write.ts";
+
+/** Time after a fault of a vault, in milliseconds, during which it may still be too early to read a value again. */
+const READABLE_AFTER_MS = 600_000;
+
+/**
+ * A write contains all changes that its list of the vault shows: it does not leave a key at a version that was outdated before
+ * the version of another key was created, if that key can be read (I3).
+ */
+export function checkWhole(write: TargetWrite): void {
+  const { world, history, name, namespace, before, owner, was, is } = write;
+  if (!before || !history.isSettled(namespace)) return;
+  const changed = Object.entries(is).flatMap(([key, base64]) => (was[key] === base64 ? [] : (world.vaults.origin(base64) ?? [])));
+  if (changed.length === 0) return;
+  const specs = history.recent(namespace, owner);
+  const isPinned = (key: string): boolean =>
+    specs.some((spec) => itemsOf(spec).some((item) => item.key === key && item.version !== "latest"));
+  for (const [key, base64] of Object.entries(is)) {
+    const kept = was[key] === base64 ? world.vaults.origin(base64) : undefined;
+    if (!kept || isPinned(key) || !isReadable(world, kept)) continue;
+    const newer = world.vaults.latestOf(kept);
+    if (!newer || !isSameSource(newer, kept) || versionOf(newer) <= versionOf(kept)) continue;
+    const later = changed.find(({ vault, at, kind }) => vault === kept.vault && kind === kept.kind && at >= newer.at);
+    if (later) throw new Violation("I3", `${name}: key ${key} kept an outdated version when ${later.name} was written`);
+  }
+}
+
+function isReadable({ vaults, faults, clock }: World, { vault, owner, name }: Origin): boolean {
+  if (vaults.irregular.has(`${vault} ${owner} ${name}`)) return false;
+  return (
+    !faults.vault.has(vault) && clock.monotonic() - (faults.vaultEndedAt.get(vault) ?? -READABLE_AFTER_MS) >= READABLE_AFTER_MS
+  );
+}

@@ -1,0 +1,48 @@
+import { describe, expect, test } from "vitest";
+import type { Command } from "./commands.ts";
+import { advance, ENTRY, NAMESPACE, resource, SYNCED } from "./scenes.ts";
+import { runEpisode } from "./simulate.ts";
+
+const bothClocks = (ms: number): readonly Command[] => [0, 1].map((replica) => ({ type: "skew", replica, ms }));
+
+describe("the operator converges after what the simulation has found:", () => {
+  // Lost statuses and targets: a write before the next renewal of the Lease was dropped instead of repeated.
+  test("the wall clock of the leader is set forward immediately before a write", async () => {
+    for (let sinceRenewal = 0; sinceRenewal < 2_000; sinceRenewal += 400) {
+      const commands = [...SYNCED, advance(sinceRenewal), ...bothClocks(3_600_000), resource("beta"), advance(200)];
+      expect(await runEpisode(1, commands)).toBeUndefined();
+    }
+  });
+
+  // The status showed the version of the former source as that of the new one, which was then held for being lower.
+  test("a key has another source that cannot be read, and the target is deleted meanwhile", async () => {
+    const write: Command = { type: "write-secret", ...ENTRY };
+    const other = { data: [{ secretKey: "k1", remoteRef: { key: "s2" } }] };
+    const commands: Command[] = [
+      ...SYNCED,
+      write,
+      write,
+      { ...write, name: "s2" },
+      resource("beta", { ...other, suspend: true }),
+      advance(60_000),
+      { type: "vault-fault", vault: ENTRY.vault, fault: "unreachable", share: 1 },
+      resource("alpha", other),
+      advance(5_000),
+      { type: "delete-target", kind: "Secret", namespace: NAMESPACE, name: "alpha", how: 0 },
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
+  });
+
+  // A status equal to the outdated one of the watch was not written, and the newer one that the watch then showed was not corrected.
+  test("the watches are silent while the vault fails and works again", async () => {
+    const commands: Command[] = [
+      ...SYNCED,
+      // Each silences half of the watches.
+      ...Array.from({ length: 10 }, (): Command => ({ type: "silence-watches" })),
+      { type: "vault-fault", vault: ENTRY.vault, fault: "unreachable", share: 1 },
+      advance(60_000),
+      { type: "end-faults" },
+    ];
+    expect(await runEpisode(1, commands)).toBeUndefined();
+  });
+});

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { operationPath } from "../../src/protocol/operation-paths.ts";
+import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+
+const limits = { requestsPerSecond: 10, requestBurst: 20 };
+const recipients = (count: number): string[] => Array.from({ length: count }, (_, index) => `user${index}@example.com`);
+
+test("a request counts as one for every 20 changes and may exceed the rate once", async () => {
+  const clock = new VirtualClock();
+  await using vault = await TestVault.start({ clock, limits });
+  const ann = await vault.client("ann@example.com");
+  for (const key_name of ["a", "b"]) expect((await ann.call("protect", { key_name, key_value: "v" })).status).toBe(200);
+  const share = (names: string[], count: number) =>
+    ann.call("share", { key_name: names, usr_id_from: ann.email, usr_id_to: recipients(count), permission: "R" });
+  expect((await share(["a", "b"], 100)).status).toBe(200);
+  // 18 were left, of which these 200 shares took ten, and a further one took one.
+  for (let left = 7; left >= 0; left -= 1) expect((await share(["a"], 20)).status).toBe(200);
+  expect((await share(["a"], 1)).outcome()).toBe("429 rate_limited");
+  await clock.advance(100);
+  expect((await share(["a"], 200)).status).toBe(200);
+  await clock.advance(900);
+  const refused = await share(["a"], 1);
+  expect([refused.outcome(), refused.headers["retry-after"]]).toEqual(["429 rate_limited", "1"]);
+  await clock.advance(100);
+  expect((await share(["a"], 1)).status).toBe(200);
+});
+
+test("a large body counts by its size, also when it is rejected", async () => {
+  const clock = new VirtualClock();
+  await using vault = await TestVault.start({ clock, limits });
+  const { token } = await vault.client("ann@example.com");
+  const send = (bytes: number) => vault.post(operationPath.protect, { text: "x".repeat(bytes) }, { authorization: token });
+  expect((await send(2_000_000)).outcome()).toBe("400 invalid_request");
+  expect((await send(400_000)).outcome()).toBe("400 invalid_request");
+  expect((await send(20_000)).outcome()).toBe("429 rate_limited");
+  expect((await send(100)).outcome()).toBe("400 invalid_request");
+  await clock.advance(100);
+  expect((await send(20_000)).outcome()).toBe("400 invalid_request");
+});

@@ -1,0 +1,88 @@
+import { beforeEach, expect, test } from "vitest";
+import { TestVault } from "../support/vault/test-vault.ts";
+import type { VaultClient } from "../support/vault/vault-client.ts";
+import { WebSession } from "../support/vault/web-session.ts";
+import { ann, bob, secretRoute } from "./support/ann-and-bob.ts";
+import { TestBrowser } from "./support/browser.ts";
+
+const browser = new TestBrowser();
+
+let vault: TestVault;
+let [anns, bobs]: VaultClient[] = [];
+beforeEach(async () => {
+  vault = browser.keep(await TestVault.start());
+  [anns, bobs] = [await vault.client(ann), await vault.client(bob)];
+  await bobs.call("protect", { key_name: "mail", key_value: "v" });
+  await bobs.call("share", { key_name: "mail", permission: "R", usr_id_from: bob, usr_id_to: ann });
+});
+
+const outcome = async (caller: VaultClient | undefined) => (await caller?.call("list_no_dup"))?.outcome();
+
+test("a user ends one token, then all other sessions and tokens", async () => {
+  const [other, third] = [await WebSession.logIn(vault, ann), await WebSession.logIn(vault, ann)];
+  const { page, go } = await browser.visit(vault, { as: ann });
+  await go("/secrets");
+  await page.getByRole("link", { name: `Account ${ann}` }).click();
+  const list = page.getByRole("list", { name: "Sessions and tokens" });
+  await expect.poll(() => list.getByRole("listitem").count()).toBe(4);
+  await list.getByText("This browser session").waitFor();
+  await list.getByRole("button", { name: "End api token" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "End", exact: true }).click();
+  await expect.poll(() => list.getByRole("listitem").count()).toBe(3);
+  expect([await outcome(anns), await outcome(other)]).toEqual(["401 invalid_token", "200"]);
+  await page.getByRole("button", { name: "End all others" }).click();
+  await dialog.getByRole("button", { name: "End all others" }).click();
+  await expect.poll(() => list.getByRole("listitem").count()).toBe(1);
+  expect([await outcome(other), await outcome(third)]).toEqual(["401 invalid_token", "401 invalid_token"]);
+  expect(await page.getByRole("button", { name: "End all others" }).count()).toBe(0);
+});
+
+test("a user changes the password and stays logged in", async () => {
+  const { page, go } = await browser.visit(vault, { as: ann });
+  await go("/account");
+  await page.getByLabel("Current password").fill("not the password");
+  await page.getByLabel("New password").fill("correct horse battery");
+  await page.getByLabel("Confirm password").fill("correct horse battery");
+  const submit = page.getByRole("button", { name: "Change password" });
+  await submit.click();
+  await page.getByRole("alert").getByText("password").waitFor();
+  await page.getByLabel("Current password").fill(vault.passwords.get(ann) ?? "");
+  await submit.click();
+  await page.getByText("Changed your password.").waitFor();
+  await expect.poll(() => page.getByRole("list", { name: "Sessions and tokens" }).getByRole("listitem").count()).toBe(1);
+  expect([await outcome(anns), (await vault.logIn(ann, { password: "correct horse battery" })).outcome()]).toEqual([
+    "401 invalid_token",
+    "200",
+  ]);
+  await page.getByRole("link", { name: "Files" }).click();
+  await page.getByText("No files yet").waitFor();
+});
+
+test("a user blocks the sender of a secret and unblocks them on the account page", async () => {
+  const { page, go } = await browser.visit(vault, { as: ann });
+  await go(secretRoute(bob, "mail"));
+  await page.getByRole("button", { name: "Block sender" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Block sender" }).click();
+  await page.getByRole("heading", { level: 1, name: "Secrets" }).waitFor();
+  await page.getByText("No secrets yet").waitFor();
+  await go("/account");
+  await page.getByRole("list", { name: "Blocked senders" }).getByText(bob).waitFor();
+  await page.getByRole("button", { name: `Unblock ${bob}` }).click();
+  await page.getByRole("list", { name: "Blocked senders" }).waitFor({ state: "detached" });
+  await page.getByLabel("Block a sender").fill(ann);
+  await page.getByRole("button", { name: "Block", exact: true }).click();
+  await page.getByText("must not be the caller").first().waitFor();
+  await page.getByRole("link", { name: "Secrets", exact: true }).click();
+  await page.getByRole("link", { name: "mail" }).waitFor();
+});
+
+test.each(["open", "closed"] as const)("the login page follows the sign-up mode %s", async (mode) => {
+  const other = browser.keep(await TestVault.start({ signUp: { mode } }));
+  const { page, go } = await browser.visit(other);
+  await go("/login");
+  await page.getByRole("link", { name: "Forgot your password?" }).waitFor();
+  expect(await page.getByRole("link", { name: "Sign up" }).count()).toBe(mode === "open" ? 1 : 0);
+  await go("/sign-up");
+  await page.getByText(mode === "open" ? "We send you an email" : "created by its operator").waitFor();
+});
