@@ -56,7 +56,7 @@ async function open(url: string, index: number): Promise<Waiter> {
 function send({ socket }: Waiter, client: VaultClient, etag: string): void {
   const body = JSON.stringify({ email: client.email });
   socket.write(
-    `POST ${operationPath.list_no_dup} HTTP/1.1\r\nhost: vault\r\ncontent-type: application/json\r\nauthorization: ${client.token}\r\n` +
+    `POST ${operationPath.list_no_dup} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: ${client.token}\r\n` +
       `if-none-match: ${etag}\r\nprefer: wait=55\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }
