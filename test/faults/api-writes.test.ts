@@ -116,6 +116,7 @@ test.concurrent("K4: a Secret that another client creates first is not taken ove
     spec: { connectionRef: { name }, data: [{ secretKey: "value", remoteRef: { key: name } }] },
   });
   await farm.history.until("VaultSecret", name, (one) => reports(one, "TargetConflict"));
+  await farm.history.until("Secret", name, () => true);
   expect(farm.history.values(name, "value")).toEqual(["foreign"]);
   expect(farm.history.versions("Secret", name).length).toBe(1);
 });

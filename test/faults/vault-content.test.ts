@@ -126,7 +126,7 @@ test.concurrent("V15: names in any script are synced", async () => {
     },
   });
   await farm.history.until("VaultSecret", "v15-names", isReady);
-  const { data = {} } = farm.history.latest("Secret", "v15-names") ?? {};
+  const { data } = await farm.history.until("Secret", "v15-names", () => true);
   const texts = names.map((_, index) => Buffer.from(data[`key-${index}`] ?? "", "base64").toString());
   expect(texts).toEqual(names.map((_, index) => `value ${index}`));
 });

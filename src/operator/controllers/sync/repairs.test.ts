@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { syncItem, syncResource } from "../../../../test/support/kube/sync-resource.ts";
-import { afterRepair, calmDelay, isContested, repairDelay, type Repairs } from "./repairs.ts";
+import { afterRepair, calmDelay, repairDelay, type Repairs } from "./repairs.ts";
 
 const MINUTE = 60_000;
 const resource = syncResource([syncItem("a")]);
@@ -38,7 +38,7 @@ describe("a target that another writer changes", () => {
     const contested = repairedAt(0, 1_000, 6_000);
     const once = repairedAt(0);
     const twice = repairedAt(0, 1_000);
-    expect([once, twice, contested].map((repairs) => repairs && isContested(repairs))).toEqual([false, false, true]);
+    expect([once, twice, contested].map((repairs) => calmDelay(repairs, 6_000) > 0)).toEqual([false, false, true]);
     const after = (ms: number): Repairs => afterRepair(resource, contested, 6_000 + ms, true);
     expect([after(10 * MINUTE - 1).count, after(10 * MINUTE).count]).toEqual([4, 1]);
   });

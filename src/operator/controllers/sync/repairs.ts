@@ -44,10 +44,10 @@ export function repairDelay(repairs: Repairs | undefined, now: number): number {
   return Math.max(0, repairs.lastAt + delay - now);
 }
 
-/** Returns the time in milliseconds until a contested target counts as calm, if nothing changes it again. */
+/**
+ * Returns the time in milliseconds until a contested target counts as calm, if nothing changes it again; 0 if it is not contested:
+ * an impatient user may cause the first repairs.
+ */
 export function calmDelay(repairs: Repairs | undefined, now: number): number {
-  return repairs !== undefined && isContested(repairs) ? Math.min(WINDOW_MS, repairDelay(repairs, now)) : 0;
+  return repairs !== undefined && repairs.count > IMMEDIATE ? Math.min(WINDOW_MS, repairDelay(repairs, now)) : 0;
 }
-
-/** Reports whether the target is being contested: not after the first repairs, which an impatient user may cause. */
-export const isContested = (repairs: Repairs): boolean => repairs.count > IMMEDIATE;

@@ -154,6 +154,23 @@ describe("a target that a webhook changes", () => {
     await scene.settle();
     expect(scene.outcome()).toBe("password=vault db@1, TargetRejected");
   });
+
+  // The status stayed TargetRejected: the write of a new version was accepted after the delay of the repairs had passed.
+  test("is in sync again when a new version is written without the webhook", async () => {
+    for (const seconds of [10, 15, 20, 30]) {
+      await using scene = await synced();
+      scene.server.webhooks.push((object) =>
+        object.kind === "Secret" ? { ...object, metadata: { ...object.metadata, labels: {} } } : object,
+      );
+      scene.vault().lists({ name: "db", version: 2 });
+      await scene.settle(seconds * 1_000);
+      expect(scene.outcome()).toBe("password=vault db@2, TargetRejected");
+      scene.server.webhooks.pop();
+      scene.vault().lists({ name: "db", version: 3 });
+      await scene.settle(120_000);
+      expect(scene.outcome()).toBe("password=vault db@3, Synced");
+    }
+  });
 });
 
 describe("a target that another writer changes each time", () => {

@@ -13,7 +13,7 @@ import { type SyncedKey, type TargetState, targetState } from "../../sync/target
 import { writeFailure } from "./failures.ts";
 import { type CurrentTarget, gatherContent, type GatheredKey, NO_TARGET } from "./gather-content.ts";
 import { renderMerge, renderPatch, renderTarget, type Rendering } from "./render-target.ts";
-import { calmDelay, isContested, repairDelay } from "./repairs.ts";
+import { calmDelay, repairDelay } from "./repairs.ts";
 import { DONE, failed, type Reported, waitFor } from "./sync-result.ts";
 import { targetDescriptor, targetMetadata } from "./target-metadata.ts";
 import type { TargetRecords } from "./target-records.ts";
@@ -182,8 +182,9 @@ export class TargetWriter {
     const isRepair = state.state === "owned" && !context.isNewSpec && (!current.trusted || wanted === "repaired");
     const repairs = targets.recordWrite(resource, written, isAccepted ? keys : undefined, isRepair);
     const done = { ...base, effect, changed } as const;
-    if (repairs !== undefined && (!isAccepted || isContested(repairs))) {
-      const delay = repairDelay(repairs, clock.monotonic());
+    // An accepted write long after the last repair ends the contest.
+    const delay = (isAccepted ? calmDelay : repairDelay)(repairs, clock.monotonic());
+    if (repairs !== undefined && delay > 0) {
       return { report: { ...done, readyCondition: repairs.condition }, next: waitFor("target", delay) };
     }
     return after({ ...done, verified: written.metadata.resourceVersion });
