@@ -24,6 +24,8 @@ export class OperatorScene implements AsyncDisposable {
   /** Requests of the operator about resources and targets, each as `<verb> <plural> <name>`. */
   readonly requests: string[] = [];
   readonly events: EventRecord[] = [];
+  /** Measured times from a list that showed a change to the write of the target, in milliseconds. */
+  readonly propagated: number[] = [];
   /** The network between the operator and the API server. */
   network: Network = {};
   readonly #vaults = new Map<string, ListedVault>();
@@ -73,7 +75,7 @@ export class OperatorScene implements AsyncDisposable {
       concurrency: 16,
       limits: { sync: new QueueLimits(clock), connections: new QueueLimits(clock) },
       resyncMs: 0,
-      observer: { reconciled: () => undefined, changePropagated: () => undefined },
+      observer: { reconciled: () => undefined, changePropagated: (ms) => void this.propagated.push(ms) },
       signal,
     });
     const subscribed = controllers.subscribe();

@@ -1,6 +1,12 @@
 import { Redacted } from "../../../src/lib/redacted.ts";
 import type { ConnectionCallbacks } from "../../../src/operator/controllers/connection/connection-registry.ts";
-import type { Connection, EntryReader, References, SecretRecord } from "../../../src/operator/vault-client/connection.ts";
+import type {
+  Connection,
+  EntryReader,
+  FileRecord,
+  References,
+  SecretRecord,
+} from "../../../src/operator/vault-client/connection.ts";
 import { ListSnapshot } from "../../../src/operator/vault-client/mirror/list-snapshot.ts";
 import { byName } from "../../../src/operator/vault-client/mirror/read-list.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
@@ -12,7 +18,7 @@ class ListedConnection extends InMemoryConnection {
   readonly #vault: ListedVault;
   #last: ListSnapshot | undefined;
   readonly #takeIn: ConnectionCallbacks["onChange"];
-  #tracked: ReadonlySet<string> = new Set();
+  #tracked: References = { secrets: new Set(), files: new Set() };
   readonly #clock: VirtualClock;
 
   constructor(vault: ListedVault, clock: VirtualClock, callbacks: ConnectionCallbacks) {
@@ -38,22 +44,26 @@ class ListedConnection extends InMemoryConnection {
     const lists = (this.#last?.progress("secret")?.lists ?? 0) + 1;
     const progress = { lists, at: timestamps.listedAtMonotonic };
     const origin = { ...timestamps, progress: { secret: progress, file: progress } };
-    const { secrets } = this.#vault;
-    const list = { records: byName(secrets), tracked: this.#tracked, count: secrets.length };
-    this.#last = new ListSnapshot(origin, list, undefined, this.#last);
+    const { secrets, files } = this.#vault;
+    const tracked = this.#tracked;
+    const list = { records: byName(secrets), tracked: tracked.secrets, count: secrets.length };
+    const fileList = { records: byName(files), tracked: tracked.files, count: files.length };
+    this.#last = new ListSnapshot(origin, list, tracked.files.size === 0 ? undefined : fileList, this.#last);
     this.snapshot = this.#last;
   }
 
   relist(): void {
     if (this.closed) return;
     this.#refresh();
-    this.#takeIn({ secrets: this.#tracked, files: new Set() });
+    this.#takeIn(this.#tracked);
     this.setHealth("healthy");
   }
 
-  override setReferences({ secrets }: References): void {
-    const isNew = [...secrets].some((name) => !this.#tracked.has(name));
-    this.#tracked = secrets;
+  override setReferences(references: References): void {
+    const { secrets, files } = this.#tracked;
+    const isNew =
+      [...references.secrets].some((name) => !secrets.has(name)) || [...references.files].some((name) => !files.has(name));
+    this.#tracked = references;
     if (isNew) this.relist();
   }
 
@@ -61,7 +71,8 @@ class ListedConnection extends InMemoryConnection {
     this.#vault.polls += 1;
   }
 
-  override reader({ name }: SecretRecord): EntryReader {
+  override reader(record: SecretRecord | FileRecord): EntryReader {
+    const name = "filename" in record ? record.filename : record.name;
     return async (version) => {
       const { bytes, version: actual } = await this.#vault.read(name, version);
       return { bytes: new Redacted(bytes), version: actual };
@@ -74,10 +85,11 @@ interface Value {
   readonly version: number;
 }
 
-/** A vault whose secrets have the value `<vault> <name>@<version>`; a test sets its list and may set how values are read. */
+/** A vault whose secrets and files have the value `<vault> <name>@<version>`; a test sets its list and may set how values are read. */
 export class ListedVault {
   readonly name: string;
   secrets: readonly SecretRecord[] = [];
+  files: readonly FileRecord[] = [];
   /** Number of lists that the operator asked for between two intervals. */
   polls = 0;
   /** Reads so far, each as `<name>@<version>`. */
@@ -99,6 +111,13 @@ export class ListedVault {
   /** Replaces the list by these secrets of the account, and lists it. */
   lists(...secrets: Partial<SecretRecord>[]): void {
     this.secrets = secrets.map((changes) => secretRecord({ owner: "ops@example.com", ...changes }));
+    for (const connection of this.#connections) connection.relist();
+  }
+
+  /** Replaces the list of files by the first version of these, and lists it. */
+  uploads(...filenames: readonly string[]): void {
+    const first = { version: 1, size: 10, sha256: undefined };
+    this.files = filenames.map((filename) => ({ filename, ...first, versions: [first] }));
     for (const connection of this.#connections) connection.relist();
   }
 

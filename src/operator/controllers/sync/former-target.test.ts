@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { OperatorScene } from "../../../../test/support/kube/operator-scene.ts";
+import { vaultFileKind } from "../../api/kinds.ts";
 import { OWNER_ANNOTATION } from "../../api/names.ts";
-import { SECRETS } from "../../kube/resource.ts";
+import { CONFIG_MAPS, SECRETS } from "../../kube/resource.ts";
 
 const target = { namespace: "shop", name: "db" };
 
@@ -98,5 +99,26 @@ describe("the former target after a change of target.name", () => {
     await scene.settle();
     expect(scene.target()?.metadata.ownerReferences).toEqual([other]);
     expect(scene.target("after")).toBeDefined();
+  });
+});
+
+/** Returns the kinds of the objects that have the name of the target. */
+const kindsOf = ({ server }: OperatorScene): string[] =>
+  [CONFIG_MAPS, SECRETS].filter((resource) => server.find(resource, target)).map(({ kind }) => kind);
+
+describe("the former target after a change of target.kind", () => {
+  test.each([
+    ["ConfigMap", "Secret"],
+    ["Secret", "ConfigMap"],
+  ])("is removed, a %s in favor of a %s", async (former, latter) => {
+    await using scene = await OperatorScene.start();
+    scene.vault().uploads("app.conf");
+    const spec = { connectionRef: { name: "vault" }, files: [{ filename: "app.conf" }] };
+    scene.put(vaultFileKind, "db", { ...spec, target: { kind: former } });
+    await scene.settle();
+    expect(kindsOf(scene)).toEqual([former]);
+    scene.put(vaultFileKind, "db", { ...spec, target: { kind: latter } });
+    await scene.settle();
+    expect(kindsOf(scene)).toEqual([latter]);
   });
 });

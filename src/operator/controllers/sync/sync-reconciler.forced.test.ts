@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { OperatorScene } from "../../../../test/support/kube/operator-scene.ts";
+import { SyncScene } from "../../../../test/support/kube/sync-scene.ts";
+import { FORCED_LIST_MS } from "./forced-syncs.ts";
+
+/** Requests a forced sync of the resource. */
+function force({ api, resource }: SyncScene, value: string): void {
+  const { metadata } = resource;
+  const annotations = { ...metadata.annotations, "vaultsync.dev/force-sync": value };
+  api.put("vaultsecrets", { ...resource, metadata: { ...metadata, annotations } });
+}
+
+/** Makes the lists of the vault end only when the test says so, and returns their ends. */
+function holdsLists({ vault }: SyncScene): (() => void)[] {
+  const ends: (() => void)[] = [];
+  vault.listAgain = () => new Promise<void>((end) => void ends.push(end));
+  return ends;
+}
+
+test("a forced sync waits for a list, which it requests once, and then follows it", async () => {
+  const scene = await SyncScene.synced();
+  const ends = holdsLists(scene);
+  force(scene, "now");
+  const before = scene.resource;
+  const waits = { outcome: "done", wait: { for: "connection", atMostMs: FORCED_LIST_MS } };
+  expect([await scene.reconcileOnce(), await scene.reconcileOnce()]).toEqual([waits, waits]);
+  expect([ends.length, scene.resource]).toEqual([1, before]);
+  scene.vault.lists({ name: "db", version: 2 });
+  ends[0]?.();
+  await scene.clock.advance(0);
+  expect(await scene.reconcile()).toBe("vault db@2, Synced");
+  expect([ends.length, scene.status.lastForceSync]).toEqual([1, "now"]);
+});
+
+test("a forced sync reads a target that was verified before", async () => {
+  await using scene = await OperatorScene.start();
+  scene.vault().lists({ name: "db" });
+  scene.follow({ password: "db" });
+  await scene.settle();
+  scene.takeRequests();
+  scene.annotate({ "vaultsync.dev/force-sync": "now" });
+  await scene.settle();
+  expect(scene.takeRequests()).toEqual(["get secrets db", "update vaultsecrets db"]);
+});
+
+test("a forced sync of a suspended resource happens when it is resumed", async () => {
+  const scene = await SyncScene.synced();
+  const ends = holdsLists(scene);
+  scene.suspend(true);
+  force(scene, "now");
+  expect(await scene.reconcile()).toBe("vault db@1, Suspended");
+  expect([ends.length, scene.status.lastForceSync]).toEqual([0, undefined]);
+  scene.suspend(false);
+  await scene.reconcileOnce();
+  expect([ends.length, scene.status.lastForceSync]).toEqual([1, undefined]);
+});
