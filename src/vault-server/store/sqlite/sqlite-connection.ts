@@ -3,12 +3,14 @@ import { sqliteMigrations } from "./sqlite-migrations.ts";
 import { positionsOf, Row, valuesOf, type SqlValue } from "../sql/row.ts";
 import type { SqlConnection } from "../sql/sql-connection.ts";
 
-/** Maximum wait for another process's write, in milliseconds. */
-const BUSY_TIMEOUT_MS = 10_000;
+/** Maximum wait for writes of other processes while the file is opened, in milliseconds. */
+const OPEN_TIMEOUT_MS = 10_000;
+/** The same for a statement, which blocks the event loop meanwhile: `WriteQueue` waits longer, between attempts. */
+const BUSY_TIMEOUT_MS = 20;
 
 function open(location: string): DatabaseSync {
   try {
-    return new DatabaseSync(location, { timeout: BUSY_TIMEOUT_MS });
+    return new DatabaseSync(location, { timeout: OPEN_TIMEOUT_MS });
   } catch (error) {
     throw new Error(`cannot open the data file ${location}: its directory must exist and be writable`, { cause: error });
   }
@@ -39,6 +41,7 @@ export class SqliteConnection implements SqlConnection {
       // In KiB: fits the indexes of several hundred thousand secrets; the default of 2 MiB fits a tenth of that.
       this.#database.exec("PRAGMA cache_size = -16384");
       this.#migrate();
+      this.#database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
     } catch (error) {
       this.#database.close();
       throw error;

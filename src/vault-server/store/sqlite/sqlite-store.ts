@@ -1,25 +1,40 @@
+import { systemClock, type Clock } from "../../../lib/clock.ts";
+import { systemRandom, type Random } from "../../../lib/random.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";
 import { sqliteFailure } from "./sqlite-failure.ts";
+import { WriteQueue } from "./write-queue.ts";
 import { ChangeFeed, subjectKey } from "../change-feed.ts";
 import { sqlTransaction } from "../sql/sql-transaction.ts";
 import type { Store, Transaction } from "../store.ts";
 
-/** A store in one SQLite file or in memory. It has one connection, so transactions take turns. */
+export interface SqliteStoreOptions {
+  /** Clock of the backoff between attempts: real time, even when the server's clock is virtual. */
+  readonly clock?: Clock;
+  readonly random?: Random;
+}
+
+/**
+ * A store in one SQLite file or in memory. It has one connection, so transactions take turns; those that write wait for other processes first,
+ * in a queue of their own.
+ */
 export class SqliteStore implements Store {
   readonly #connection: SqliteConnection;
   readonly #transaction: Transaction;
   readonly changes = new ChangeFeed();
   /** Subjects that the current transaction changed. */
   readonly #changed = new Set<string>();
+  readonly #writes: WriteQueue;
   #lastTurn: Promise<unknown> = Promise.resolve();
 
-  constructor(connection: SqliteConnection) {
+  constructor(connection: SqliteConnection, { clock = systemClock, random = systemRandom }: SqliteStoreOptions = {}) {
     this.#connection = connection;
+    this.#writes = new WriteQueue({ clock, random });
     this.#transaction = sqlTransaction(connection, (subject) => this.#changed.add(subject));
   }
 
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.#inTurn(() => this.#transact("BEGIN IMMEDIATE", work));
+    // An attempt that finds the file busy has been rolled back.
+    return this.#writes.run(() => this.#inTurn(() => this.#transact("BEGIN IMMEDIATE", work)));
   }
 
   read<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
@@ -52,7 +67,8 @@ export class SqliteStore implements Store {
   async listen(): Promise<void> {}
 
   scrub(): Promise<void> {
-    // secure_delete has overwritten the pages; the write-ahead log still contains their previous content.
+    // secure_delete has overwritten the pages; the write-ahead log still contains their previous content. While another process
+    // reads or writes, nothing happens: the sweeper tries again.
     return this.#inTurn(() => this.#connection.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
   }
 
@@ -61,6 +77,7 @@ export class SqliteStore implements Store {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#writes.drained();
     await this.#inTurn(() => this.#connection.close());
   }
 }
