@@ -87,6 +87,7 @@ export const errors = {
   creatorOnlyMetadata: () =>
     serviceError("forbidden", "only the creator of a secret may change its scope attributes and expiration_time"),
   creatorOnly: () => serviceError("forbidden", "only the creator of a secret may do this"),
+  callerBlocked: () => serviceError("forbidden", "you cannot block yourself"),
   teamCreatorStays: () => serviceError("forbidden", "the creator stays a member: delete the team instead"),
   teamCreatorOnly: () => serviceError("forbidden", "only the creator of a team may change it"),
   // email_mismatch

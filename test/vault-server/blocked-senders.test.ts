@@ -122,7 +122,7 @@ describe("a change of the blocked senders", () => {
   });
 
   test("of the caller or of something that is no address is rejected", async () => {
-    expect((await block(ann, ann.email)).outcome()).toBe("400 invalid_request");
+    for (const sender of [ann.email, [bob.email, ann.email]]) expect((await block(ann, sender)).outcome()).toBe("403 forbidden");
     for (const sender of ["nobody", "", []]) expect((await block(ann, sender)).outcome()).toBe("400 invalid_request");
     expect((await ann.call("blocked_senders")).json()).toEqual({ blocked: [] });
   });

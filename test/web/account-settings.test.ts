@@ -72,7 +72,7 @@ test("a user blocks the sender of a secret and unblocks them on the account page
   await page.getByRole("list", { name: "Blocked senders" }).waitFor({ state: "detached" });
   await page.getByLabel("Block a sender").fill(ann);
   await page.getByRole("button", { name: "Block", exact: true }).click();
-  await page.getByText("must not be the caller").first().waitFor();
+  await page.getByText("you cannot block yourself").first().waitFor();
   await page.getByRole("link", { name: "Secrets", exact: true }).click();
   await page.getByRole("link", { name: "mail" }).waitFor();
 });

@@ -10,11 +10,11 @@ export const blockSender = defineOperation({
   summary: "Block senders",
   description:
     "Secrets that these users share with the caller or the caller's teams are neither listed nor found, their teams are hidden, and no email " +
-    "announces their shares. They cannot notice it. Returns all blocked senders. Requires a token of unlimited scope.",
+    "announces their shares. They cannot notice it. Returns all blocked senders. Requires a token of unlimited scope. Users cannot block themselves: `forbidden`.",
   authentication: "access-token",
   request: sendersRequest,
   response: blockedSenders,
-  errors: ["out_of_scope"],
+  errors: ["out_of_scope", "forbidden"],
   audit: { intent: "authenticated", fields: ["usr_id_from"] },
   example: {
     request: { email: sample.email, usr_id_from: sample.otherEmail },

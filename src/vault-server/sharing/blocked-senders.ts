@@ -12,11 +12,11 @@ export async function listBlocked({ store }: VaultContext, caller: Caller): Prom
 /**
  * Hides what these users share with the caller. Their grants stay, so that they cannot notice it and unblocking undoes it. Returns all blocked
  * senders.
- * @throws ServiceError `out_of_scope`; `invalid_request` for the caller
+ * @throws ServiceError `out_of_scope`; `forbidden` when the caller is among them
  */
 export async function blockSenders({ store }: VaultContext, caller: Caller, senders: readonly string[]): Promise<string[]> {
   requireUnlimited(caller.scope);
-  if (senders.includes(caller.email)) throw errors.invalidRequest("usr_id_from", "must not be the caller");
+  if (senders.includes(caller.email)) throw errors.callerBlocked();
   return store.write(async ({ blockedSenders }) => {
     await blockedSenders.block(caller.email, senders);
     return blockedSenders.list(caller.email);
