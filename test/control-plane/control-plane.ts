@@ -102,17 +102,23 @@ export class ControlPlane {
   }
 
   /** Stops the API server gracefully, for all users of this control plane; etcd and its data remain. */
-  stopApiServer(): Promise<void> {
-    return this.control("stop");
+  async stopApiServer(): Promise<void> {
+    await this.control("/apiserver/stop");
   }
 
   /** Starts the API server again on the same port and waits until it is ready. */
-  startApiServer(): Promise<void> {
-    return this.control("start");
+  async startApiServer(): Promise<void> {
+    await this.control("/apiserver/start");
   }
 
-  restartApiServer(): Promise<void> {
-    return this.control("restart");
+  async restartApiServer(): Promise<void> {
+    await this.control("/apiserver/restart");
+  }
+
+  /** Starts another API server with the same data, authority and users, and returns its URL. Disposing the result stops it. */
+  async startSecondApiServer(): Promise<AsyncDisposable & { readonly server: string }> {
+    const server = await this.control("/second-apiserver/start");
+    return { server, [Symbol.asyncDispose]: async () => void (await this.control("/second-apiserver/stop")) };
   }
 
   /** Returns the current position in the audit log, at which `auditEvents` and `countRequests` can start. */
@@ -168,11 +174,12 @@ export class ControlPlane {
     return TokenResponse.parse(JSON.parse(body)).status.token;
   }
 
-  private async control(action: "stop" | "start" | "restart"): Promise<void> {
-    const sent = request({ socketPath: this.handle.controlSocket, method: "POST", path: `/apiserver/${action}`, agent: false });
+  private async control(path: string): Promise<string> {
+    const sent = request({ socketPath: this.handle.controlSocket, method: "POST", path, agent: false });
     sent.end();
     const [response] = await once(sent, "response");
     const body = await text(response);
-    if (response.statusCode !== 204) throw new Error(`cannot ${action} the API server: ${body}`);
+    if (response.statusCode !== 200) throw new Error(`control plane: ${path}: ${body}`);
+    return body;
   }
 }

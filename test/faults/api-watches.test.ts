@@ -41,6 +41,22 @@ test("K1: a change while the API server is unreachable is found without another 
   expect(count(lists("secrets"))).toBe(listed);
 });
 
+test("K1: rolling to another API server and back loses no change, with few lists", async () => {
+  const { plane } = world.farm;
+  const { server: url, ca } = plane.access;
+  await using lane = await world.farm.lane("k1-rolling");
+  await using second = await plane.startSecondApiServer();
+  const listed = count(lists("secrets"));
+  await expectRecreated(lane, () => proxy.useUpstream({ url: second.server, ca }));
+  // Each of the two watches of Secrets lists again if the new API server does not know the events before its start.
+  expect(count(lists("secrets"))).toBeLessThanOrEqual(listed + 2);
+  proxy.useUpstream({ url, ca });
+  const value = await lane.protect();
+  await lane.inSync();
+  expect(lane.written).toEqual([lane.values[0], "deleted", lane.values[0], value]);
+  expect(count(lists("secrets"))).toBeLessThanOrEqual(listed + 4);
+});
+
 test("K2: a dropped watch resumes without another list", async () => {
   await using lane = await world.farm.lane("k2-dropped");
   const listed = count(lists("secrets"));

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
+import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { condition } from "../e2e/support/world.ts";
 import { waitUntil } from "../support/clock/wait-until.ts";
 import { Farm, isReady, type Lane } from "./support/farm.ts";
@@ -105,6 +106,30 @@ test.concurrent("V4: a Retry-After of years stops the requests of the connection
   await sleep(11_000);
   expect(lane.proxy.requests.length).toBe(sent);
   expect(lane.written).toEqual([lane.values[0]]);
+});
+
+test.concurrent("V4: responses with 429 reduce the rate of the next requests", async () => {
+  const { farm } = world;
+  await using lane = await farm.lane("v4-rate", { spec: { requestsPerSecond: 20 } });
+  const names = Array.from({ length: 12 }, (_, index) => `v4-rate-${index}`);
+  for (const key_name of names) await lane.client.call("protect", { key_name, key_value: farm.canaries.text(key_name) });
+  const expose = operationPath.version_expose;
+  const before = lane.proxy.to(expose).length;
+  const limited = faults.page(429, { "retry-after": "1" });
+  const isLimited = (): boolean => lane.proxy.to(expose).length <= before + names.length;
+  lane.proxy.inject(faults.on("version_expose", (exchange) => (isLimited() ? limited(exchange) : exchange.relay())));
+  await farm.create({
+    kind: "VaultSecret",
+    apiVersion: "vaultsync.dev/v1alpha1",
+    metadata: { name: "v4-many" },
+    spec: { connectionRef: { name: lane.name }, data: names.map((key) => ({ secretKey: key, remoteRef: { key } })) },
+  });
+  await farm.history.until("VaultSecret", "v4-many", isReady);
+  const exposed = lane.proxy.to(expose).slice(-names.length);
+  // At the full rate they are one burst. A sixteenth of it is restored by the successes within some 3 s.
+  expect(exposed.at(-1)!.at - exposed[0]!.at).toBeGreaterThan(1_500);
+  await farm.delete("VaultSecret", "v4-many");
+  await lane.proxy.heal();
 });
 
 test.concurrent.each([301, 302, 303, 307, 308])("V8: a redirect %i to another host is not followed", async (status) => {

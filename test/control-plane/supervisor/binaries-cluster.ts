@@ -25,6 +25,7 @@ export async function startBinariesCluster(options: {
   const { directory, binaries, identities, note } = options;
   const etcd = new Component("etcd", options);
   const apiServer = new Component("kube-apiserver", options);
+  const secondApiServer = new Component("kube-apiserver", options);
   const manager = new Component("kube-controller-manager", options);
 
   const started = performance.now();
@@ -47,6 +48,17 @@ export async function startBinariesCluster(options: {
     timings: { etcd: etcdUp - started, apiserver: apiServerUp - etcdUp, controllerManager: managerUp - apiServerUp },
     stopApiServer: () => apiServer.stop(),
     startApiServer: () => startAgain(apiServer, args, access),
+    startSecondApiServer: async () => {
+      const second = { ...access, server: `https://127.0.0.1:${await freePort()}` };
+      const port = Number(new URL(second.server).port);
+      await startAgain(
+        secondApiServer,
+        apiServerArguments(directory, { port, auditLog: "second-audit.log" }, identities),
+        second,
+      );
+      return second.server;
+    },
+    stopSecondApiServer: () => secondApiServer.stop(),
   };
 }
 
@@ -56,7 +68,7 @@ async function startOnFreePort(apiServer: Component, directory: string, identiti
   await writeFile(join(directory, "audit-policy.yaml"), auditPolicy);
   for (let attempt = 1; ; attempt++) {
     const port = await freePort();
-    const args = apiServerArguments(directory, port, identities);
+    const args = apiServerArguments(directory, { port, auditLog: "audit.log" }, identities);
     let access: ApiAccess | undefined;
     try {
       await apiServer.start(args, async () => {
@@ -102,7 +114,11 @@ function etcdArguments(): string[] {
  * Returns the arguments of kube-apiserver. Paths are relative to the directory, which is the working directory of every
  * component.
  */
-function apiServerArguments(directory: string, port: number, identities: Identities): string[] {
+function apiServerArguments(
+  directory: string,
+  { port, auditLog }: { readonly port: number; readonly auditLog: string },
+  identities: Identities,
+): string[] {
   return [
     `--etcd-servers=unix://${directory}/${etcdSocket}`,
     `--secure-port=${port}`,
@@ -119,7 +135,7 @@ function apiServerArguments(directory: string, port: number, identities: Identit
     // The operator's owner references then require the permissions of deploy/.
     "--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
     "--service-cluster-ip-range=10.0.0.0/24",
-    "--audit-log-path=audit.log",
+    `--audit-log-path=${auditLog}`,
     "--audit-log-maxsize=4096",
     "--audit-policy-file=audit-policy.yaml",
   ];

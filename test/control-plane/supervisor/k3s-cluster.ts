@@ -61,6 +61,10 @@ export async function startK3sCluster(options: {
       await run("docker", ["start", name]);
       await ready("/readyz");
     },
+    startSecondApiServer: () => {
+      throw new Error("k3s runs one API server: set KUBEBUILDER_ASSETS, or stop the Docker daemon to use another source");
+    },
+    stopSecondApiServer: () => Promise.resolve(),
   };
 }
 

@@ -57,7 +57,7 @@ interface ListenOptions {
 export class FaultProxy implements AsyncDisposable {
   /** Every request received, in order. */
   readonly requests: ProxiedRequest[] = [];
-  readonly #upstream: Upstream;
+  #upstream: Upstream;
   readonly #tls: boolean;
   readonly #host: string;
   readonly #server: Server | TlsServer;
@@ -119,6 +119,12 @@ export class FaultProxy implements AsyncDisposable {
     this.#onConnect = undefined;
     this.reset();
     if (!this.#server.listening) await this.listen();
+  }
+
+  /** Resets all connections and relays every later request to another server. */
+  useUpstream(upstream: Upstream): void {
+    this.#upstream = upstream;
+    this.reset();
   }
 
   /** Resets all connections and returns their number. */
