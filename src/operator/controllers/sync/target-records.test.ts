@@ -113,6 +113,35 @@ describe("TargetRecords after a deletion", () => {
     expect(versionSeen()).toBe("12");
   });
 
+  test("reports an external deletion of a target that nothing is known about", () => {
+    const { shows, showsGone, versionSeen } = setUp();
+    shows(object("9"));
+    expect(showsGone("u1")).toBe(true);
+    expect(versionSeen()).toBeUndefined();
+  });
+
+  test("keeps the newer object of the same name when the watch shows that the former one is gone", () => {
+    const { records, shows, showsGone, versionSeen } = setUp();
+    shows(object("9"));
+    records.recordWrite(resource, object("12", "u2"), new Map(), false);
+    expect(showsGone("u1")).toBe(true);
+    expect(versionSeen()).toBe("12");
+    expect(records.isVerified(resource, { uid: "u2", resourceVersion: "12" })).toBe(true);
+  });
+
+  test("counts creating a target again that others deleted as a repair, once", () => {
+    const { records, shows, showsGone } = setUp();
+    records.recordWrite(resource, object("10"), new Map(), false);
+    shows(object("10"));
+    showsGone("u1");
+    expect(records.recordWrite(resource, object("12", "u2"), new Map(), false)).toMatchObject({ count: 1 });
+    expect(records.recordWrite(resource, object("13", "u2"), new Map(), false)).toMatchObject({ count: 1 });
+    shows(object("13", "u2"));
+    records.recordDelete(resource, "u2");
+    showsGone("u2");
+    expect(records.recordWrite(resource, object("15", "u3"), new Map(), false)).toBeUndefined();
+  });
+
   test("reports an external deletion and drops all state", () => {
     const { records, shows, showsGone, versionSeen } = setUp();
     records.recordWrite(resource, object("10"), new Map(), false);
