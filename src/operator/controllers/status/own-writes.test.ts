@@ -44,6 +44,14 @@ describe("isAheadOfWatch of a write", () => {
     expect(isWriteAhead(state("10"), undefined, WATCH_LAG_MS - 1)).toBe(true);
     expect(isWriteAhead(state("10"), undefined, WATCH_LAG_MS)).toBe(false);
   });
+
+  // With a silent watch, an own write was forgotten, and the version that it had replaced was reported again.
+  test("is true without a limit while the watch shows an older state of the very object", () => {
+    expect(isWriteAhead(state("10"), state("9"), 10 * WATCH_LAG_MS)).toBe(true);
+    expect(isWriteAhead(state("10"), state("10"), 10 * WATCH_LAG_MS)).toBe(false);
+    expect(isWriteAhead(state("10"), state("9", "u0"), WATCH_LAG_MS - 1)).toBe(true);
+    expect(isWriteAhead(state("10"), state("9", "u0"), WATCH_LAG_MS)).toBe(false);
+  });
 });
 
 describe("isAheadOfWatch of a deletion", () => {

@@ -8,7 +8,10 @@ interface Versioned {
 /** A write of this process and its monotonic time: the object as the API server returned it, or the uid of a deleted one. */
 export type OwnWrite<T> = { readonly at: number } & ({ readonly wrote: T } | { readonly deletedUid: string });
 
-/** Maximum lag of the watch behind an own write, in milliseconds; after that the watch is trusted again. */
+/**
+ * Maximum lag in milliseconds of a watch that does not show the object of an own write at all, or still another one of its name;
+ * after that the watch is trusted again. See docs/design/engine.md#wake-ups.
+ */
 export const WATCH_LAG_MS = 20_000;
 
 /** Reports whether version `a` precedes `b`. `false` if they are not numbers, so that the watch is trusted then. */
@@ -17,13 +20,14 @@ function isOlder(a: string, b: string): boolean {
 }
 
 /**
- * Reports whether the watch does not show this write yet. `false` after {@link WATCH_LAG_MS} in any case: the object may have been
- * deleted during a gap of the watch.
+ * Reports whether the watch does not show this write yet. An older state of the very object proves that, for however long a silent
+ * watch shows it. Otherwise `false` after {@link WATCH_LAG_MS}: the object may have been deleted during a gap of the watch.
  */
 export function isAheadOfWatch<T extends Versioned>(write: OwnWrite<T>, watched: T | undefined, now: number): boolean {
-  if (now - write.at >= WATCH_LAG_MS) return false;
-  if ("deletedUid" in write) return watched?.uid === write.deletedUid;
-  return watched === undefined || isOlder(watched.resourceVersion, write.wrote.resourceVersion);
+  const isRecent = now - write.at < WATCH_LAG_MS;
+  if ("deletedUid" in write) return isRecent && watched?.uid === write.deletedUid;
+  if (watched === undefined) return isRecent;
+  return (isRecent || watched.uid === write.wrote.uid) && isOlder(watched.resourceVersion, write.wrote.resourceVersion);
 }
 
 /** Stores the writes of this process that the watch has not shown yet, so that a reconcile right after a write sees it. */
