@@ -41,6 +41,15 @@ describe("nextStatus target", () => {
     expect(versionOf(next(written, { effect: "deleted" }))).toBeUndefined();
   });
 
+  // The status named a state with other versions, so that a process whose watch still showed that state reported these again.
+  test("has the resourceVersion of the verified state if that has other versions than the status", () => {
+    const found = (version: number): Partial<StatusInput> => ({ versions: new Map([["a", version]]) });
+    const written = next({}, { verified: "5", effect: "updated", ...found(2) });
+    expect(versionOf(next(written, { verified: "6", ...found(2) }))).toBe("5");
+    expect(versionOf(next(written, { verified: "6", ...found(3) }))).toBe("6");
+    expect(versionOf(next(written, found(3)))).toBeUndefined();
+  });
+
   test("loses its resourceVersion with the generation for which it was verified", () => {
     const verified = next({}, { verified: "5" });
     const changed = syncResource([a], { generation: 8 });

@@ -175,14 +175,25 @@ function itemStatus(before: SyncStatus, input: StatusInput, resolution: Resoluti
     : { key: targetKey, filename: source, ...facts };
 }
 
+/** Reports whether the target has another version than `before` shows: a write was not reported. */
+function hasOtherVersions(before: SyncStatus, { resource, versions }: StatusInput): boolean {
+  return resource.items.some((item) => {
+    const [earlier, now] = [earlierItem(before, item)?.version, versions.get(item.targetKey)];
+    return earlier !== undefined && now !== undefined && earlier !== now;
+  });
+}
+
 /**
  * Returns the target that was in sync last, until another one is: it exists, and has to be removed then. Its resourceVersion is
- * that of the last write, or of the last verified state if there was none, for this generation of the spec.
+ * that of the last write, or of the last verified state if there was none, for this generation of the spec. A process whose watch
+ * still shows that state reports its versions.
  */
-function targetStatus(before: SyncStatus, { resource, verified, effect }: StatusInput, generation: number): SyncStatus["target"] {
+function targetStatus(before: SyncStatus, input: StatusInput, generation: number): SyncStatus["target"] {
+  const { resource, verified, effect } = input;
   const { kind, name } = resource.target;
   const isSame = before.target?.kind === kind && before.target.name === name && before.observedGeneration === generation;
-  const known = isSame && effect === "none" ? before.target?.resourceVersion : undefined;
+  const isKnown = isSame && effect === "none" && !hasOtherVersions(before, input);
+  const known = isKnown ? before.target?.resourceVersion : undefined;
   if (verified !== undefined) return { kind, name, resourceVersion: known ?? verified };
   if (before.target === undefined) return { kind, name };
   return { kind: before.target.kind, name: before.target.name, ...(known !== undefined && { resourceVersion: known }) };
