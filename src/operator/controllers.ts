@@ -90,7 +90,12 @@ export class Controllers implements AsyncDisposable {
       VaultFile: { source: fileSource, resources: reflectors.files.store },
     };
     const watched = { Secret: reflectors.targetSecrets, ConfigMap: reflectors.targetConfigMaps };
-    const targets = new TargetRecords({ watched, clock, onUnseen: (key) => this.#sync.targetUnseen(key) });
+    const targets = new TargetRecords({
+      watched,
+      clock,
+      onUnseen: (key) => this.#sync.targetUnseen(key),
+      onFound: (key) => this.#sync.targetFound(key),
+    });
     const writer = new TargetWriter({ api, targets, contentKey, clock });
     const propagations = new Propagations(clock, (ms) => options.observer.changePropagated(ms));
     const forced = new ForcedSyncs(clock, (key) => this.#sync.forcedListEnded(key));

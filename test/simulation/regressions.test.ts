@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Command } from "./commands.ts";
-import { advance, ENTRY, NAMESPACE, resource, SYNCED } from "./scenes.ts";
+import { advance, connection, ENTRY, NAMESPACE, resource, SYNCED } from "./scenes.ts";
 import { runEpisode } from "./simulate.ts";
 
 const bothClocks = (ms: number): readonly Command[] => [0, 1].map((replica) => ({ type: "skew", replica, ms }));
@@ -44,5 +44,21 @@ describe("the operator converges after what the simulation has found:", () => {
       { type: "end-faults" },
     ];
     expect(await runEpisode(1, commands)).toBeUndefined();
+  });
+
+  // A conflict was reported minutes after the other resource had found the object: its next reconcile happened to follow a read.
+  test("two resources have the name of a foreign object, and one of them has no source", async () => {
+    const missing = { data: [{ secretKey: "k1", remoteRef: { key: "s2" } }], target: { name: "alpha" } };
+    for (let later = 0; later < 20_000; later += 5_000) {
+      const commands: Command[] = [
+        { type: "add-foreign", kind: "Secret", namespace: NAMESPACE, name: "alpha", how: 0 },
+        resource("beta", missing),
+        connection(),
+        { type: "write-secret", ...ENTRY },
+        advance(20_000 + later),
+        resource("alpha"),
+      ];
+      expect(await runEpisode(1, commands)).toBeUndefined();
+    }
   });
 });

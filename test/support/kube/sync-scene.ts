@@ -176,7 +176,7 @@ export class SyncScene {
   #start(): SyncReconciler {
     const { api, clock } = this;
     const watched = { Secret: { store: this.#targets.Secret }, ConfigMap: { store: this.#targets.ConfigMap } };
-    const targets = new TargetRecords({ watched, clock, onUnseen: () => undefined });
+    const targets = new TargetRecords({ watched, clock, onUnseen: () => undefined, onFound: () => undefined });
     const contentKey = new Redacted(new TextEncoder().encode("key of the installation"));
     return new SyncReconciler({
       kinds: {

@@ -165,6 +165,16 @@ test("the resources of a target are reconciled when it drifts, or its write is n
   expect(await happened()).toEqual([DB]);
 });
 
+test("a state of a target that no watch shows reconciles its resources only if there are several", async () => {
+  const { controller, add, happened } = scene();
+  await add(vaultSecret());
+  controller.targetFound("Secret/shop/db");
+  expect(await happened()).toEqual([]);
+  await add(vaultSecret({ metadata: { name: "other", uid: "uid-2" }, spec: { target: { name: "db" } } }));
+  controller.targetFound("Secret/shop/db");
+  expect(await happened()).toEqual([DB, "VaultSecret/shop/other"]);
+});
+
 test("a write of this process reconciles the resources of the target only if there are several", async () => {
   const { controller, written, add, happened } = scene();
   await add(vaultSecret());

@@ -94,6 +94,15 @@ export class SyncController implements ConnectionUsers {
     for (const key of this.references.ofTarget(target)) this.queue.add(key, "background");
   }
 
+  /**
+   * Requeues all resources of a target of which one found a state that no watch shows. Otherwise another one would report it
+   * whenever it happens to be reconciled shortly after such a read.
+   */
+  targetFound(target: string): void {
+    const resources = this.references.ofTarget(target);
+    if (resources.size > 1) for (const key of resources) this.queue.add(key, "drift");
+  }
+
   /** Requeues a resource whose forced list has ended. */
   forcedListEnded(key: string): void {
     this.queue.add(key, "spec");

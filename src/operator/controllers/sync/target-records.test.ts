@@ -21,7 +21,13 @@ function setUp() {
   const clock = new VirtualClock();
   const unseen: string[] = [];
   const watched = { Secret: { store: stores.Secret }, ConfigMap: { store: stores.ConfigMap } };
-  const records = new TargetRecords({ watched, clock, onUnseen: (key) => void unseen.push(key) });
+  const found: string[] = [];
+  const records = new TargetRecords({
+    watched,
+    clock,
+    onUnseen: (key) => void unseen.push(key),
+    onFound: (key) => void found.push(key),
+  });
   /** Passes a state to the watch and reports whether it is an external change. */
   const shows = (state: KubeObject): boolean => {
     const value = targetMetadata(state);
@@ -35,7 +41,7 @@ function setUp() {
       .map((change) => records.observe("Secret", change))
       .includes(true);
   const versionSeen = (): string | undefined => records.metadata(resource)?.resourceVersion;
-  return { clock, unseen, stores, records, shows, showsGone, versionSeen };
+  return { clock, unseen, found, stores, records, shows, showsGone, versionSeen };
 }
 
 describe("TargetRecords after a write", () => {
@@ -223,6 +229,17 @@ describe("TargetRecords for a write that the watch does not show", () => {
   });
 });
 
+test("TargetRecords reports a state that it finds, once", () => {
+  const { found, records } = setUp();
+  records.recordRead(resource, object("10"));
+  records.recordRead(resource, object("10"));
+  expect(found).toEqual(["Secret/shop/db"]);
+  records.recordRead(resource, object("11"));
+  records.recordWrite(resource, object("12"), new Map(), false);
+  records.recordRead(resource, object("12"));
+  expect(found).toEqual(["Secret/shop/db", "Secret/shop/db"]);
+});
+
 /** Returns the records of targets of which these kinds are read, and the calls of these. */
 function unwatched(...kinds: readonly TargetKind[]): { records: TargetRecords; calls: string[] } {
   const calls: string[] = [];
@@ -234,7 +251,7 @@ function unwatched(...kinds: readonly TargetKind[]): { records: TargetRecords; c
     }),
   });
   const watched = { Secret: view("Secret"), ConfigMap: view("ConfigMap") };
-  return { records: new TargetRecords({ watched, clock: new VirtualClock(), onUnseen: () => undefined }), calls };
+  return { records: new TargetRecords({ watched, clock: new VirtualClock(), onUnseen: () => undefined, onFound: () => undefined }), calls };
 }
 
 test.each([

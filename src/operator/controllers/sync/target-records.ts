@@ -55,6 +55,8 @@ export interface TargetRecordsOptions {
   readonly clock: Clock;
   /** Called with the key of a target whose write the watch has not shown within {@link WATCH_LAG_MS}. */
   readonly onUnseen: (key: string) => void;
+  /** Called with the key of a target that was found in a state which neither the watch nor an earlier read had shown. */
+  readonly onFound: (key: string) => void;
 }
 
 /** The targets: what the watch shows, and what this process wrote, verified and repaired since. */
@@ -99,7 +101,12 @@ export class TargetRecords {
 
   /** Records an object that was read because the watch does not show it: not yet, or because it lacks the operator's label. */
   recordRead(resource: SyncResource, object: KubeObject): void {
-    this.#record(resource).ownWrite = { at: this.#options.clock.monotonic(), wrote: targetMetadata(object) };
+    const record = this.#record(resource);
+    const { ownWrite } = record;
+    const wrote = targetMetadata(object);
+    record.ownWrite = { at: this.#options.clock.monotonic(), wrote };
+    const isKnown = ownWrite !== undefined && "wrote" in ownWrite && isState(ownWrite.wrote, wrote);
+    if (!isKnown) this.#options.onFound(keyOfTarget(resource));
   }
 
   /** Records that there is no such object. */
