@@ -49,9 +49,9 @@ export function apiNetwork(faults: Faults, clock: ProcessClock, random: Random):
     if (clock.monotonic() - start > ms + 1_000) throw new KubeError({ kind: "Unavailable", operation, reason: "ECONNRESET" });
   };
   return {
+    running: () => clock.running(),
     async send({ verb, resource }, signal) {
       const operation = `${verb} ${resource.plural}`;
-      await clock.running();
       if (occurs("slow")) await delay(1 + random() * 20_000, operation, signal);
       else if (random() < 0.1) await delay(1 + random() * 50, operation, signal);
       if (occurs("refused")) throw new KubeError({ kind: "Unavailable", operation, reason: "ECONNREFUSED" });

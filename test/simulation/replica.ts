@@ -15,8 +15,8 @@ export class ProcessClock implements Clock {
   #timers = 0;
   /** Error of the wall clock in milliseconds. */
   skewMs = 0;
-  /** Number of times that the process was suspended. */
-  suspensions = 0;
+  /** Start and end of each suspension, in monotonic milliseconds. */
+  readonly #suspensions: { readonly from: number; to: number }[] = [];
   readonly #clock: Clock;
   readonly #late: (() => void)[] = [];
   #state: "running" | "suspended" | "dead" = "running";
@@ -58,20 +58,34 @@ export class ProcessClock implements Clock {
     return sleepByTimer(this, ms, signal);
   }
 
-  /** Resolves once the process runs; never after a crash. */
-  running(): Promise<void> {
-    return new Promise((resolve) => this.#run(resolve));
+  /** Resolves once the process runs; never after a crash. `undefined` if it runs. */
+  running(): Promise<void> | undefined {
+    return this.#state === "running" ? undefined : new Promise((resolve) => this.#run(resolve));
+  }
+
+  /**
+   * Returns the time since when the process has not run for `withinMs` without a suspension, in monotonic milliseconds; `undefined`
+   * if it just has.
+   */
+  suspendedAt(withinMs: number): number | undefined {
+    let since: number | undefined;
+    for (const { from, to } of this.#suspensions.toReversed()) {
+      if ((since ?? this.monotonic()) - to >= withinMs) break;
+      since = from;
+    }
+    return since;
   }
 
   suspend(): void {
     if (this.#state !== "running") return;
     this.#state = "suspended";
-    this.suspensions += 1;
+    this.#suspensions.push({ from: this.monotonic(), to: Infinity });
   }
 
   resume(): void {
     if (this.#state !== "suspended") return;
     this.#state = "running";
+    for (const suspension of this.#suspensions.slice(-1)) suspension.to = this.monotonic();
     for (const run of this.#late.splice(0)) run();
   }
 

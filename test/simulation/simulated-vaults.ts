@@ -15,6 +15,8 @@ export interface Origin {
   readonly versions: Set<number>;
   /** Time at which it was written, in monotonic milliseconds. */
   readonly at: number;
+  /** Number of values that were written before: several may be written within one millisecond. */
+  readonly order: number;
 }
 
 export interface VaultEntry {
@@ -103,6 +105,7 @@ export class SimulatedVaults {
         name,
         versions: new Set([secret.key_version]),
         at: this.#clock.monotonic(),
+        order: this.#written,
       });
       if (deleteMinutes === undefined || isShared) return;
       const deadline = this.#clock.now() + deleteMinutes * 60_000;
@@ -115,7 +118,8 @@ export class SimulatedVaults {
     const value = `${CANARY}-${this.#written}-${name}`;
     this.vault(vault).upload(owner, name, Buffer.from(value));
     const { version } = this.files(vault, owner).find(({ filename }) => filename === name)!;
-    this.#record(value, { kind: "file", vault, owner, name, versions: new Set([version]), at: this.#clock.monotonic() });
+    const [at, order] = [this.#clock.monotonic(), this.#written];
+    this.#record(value, { kind: "file", vault, owner, name, versions: new Set([version]), at, order });
   }
 
   remove(vault: string, owner: string, name: string): void {

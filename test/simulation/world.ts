@@ -169,6 +169,11 @@ export class World {
     return this.clock.monotonic() - this.#silencedAt < SILENCE_MS;
   }
 
+  /** Returns since when a replica has not run for `withinMs` without a suspension; see ProcessClock. */
+  suspendedAt(user: string, withinMs: number): number | undefined {
+    return this.#replicas.find((replica) => replica?.user === user)?.clock.suspendedAt(withinMs);
+  }
+
   endFaults(): void {
     for (const vault of this.faults.vault.keys()) this.faults.vaultEndedAt.set(vault, this.clock.monotonic());
     if (this.faults.api.size > 0) this.faults.apiEndedAt = this.clock.monotonic();

@@ -63,7 +63,8 @@ export class WriteRules {
     const owner = ownerOf((after ?? before)!) ?? "";
     const [was, is] = [before ? contentOf(before) : {}, after ? contentOf(after) : {}];
     const last = before ? was : this.#lastContent(namespace, owner);
-    const write = { world: this.#world, history: this.#history, user, name, namespace, before, after, owner, was, last, is };
+    const history = this.#history.knownTo(user);
+    const write = { world: this.#world, history, user, name, namespace, before, after, owner, was, last, is };
     this.#written.set(`${namespace} ${owner}`, { content: is, at: this.#world.clock.monotonic() });
     checkOwnership(write);
     checkContent(write);

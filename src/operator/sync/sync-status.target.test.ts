@@ -14,6 +14,7 @@ function next(before: SyncStatus, changes: Partial<StatusInput> = {}): SyncStatu
   const input = { ...report, resource, resolutions, connection: "connection", now: Date.UTC(2026, 10, 21), ...changes };
   return readStatus("VaultSecret", JSON.parse(JSON.stringify(nextStatus(before, input))));
 }
+const found = (version: number): Partial<StatusInput> => ({ versions: new Map([["a", version]]) });
 const versionOf = (status: SyncStatus): string | undefined => status.target?.resourceVersion;
 const synced = next({}, { changed: true });
 
@@ -43,7 +44,6 @@ describe("nextStatus target", () => {
 
   // The status named a state with other versions, so that a process whose watch still showed that state reported these again.
   test("has the resourceVersion of the verified state if that has other versions than the status", () => {
-    const found = (version: number): Partial<StatusInput> => ({ versions: new Map([["a", version]]) });
     const written = next({}, { verified: "5", effect: "updated", ...found(2) });
     expect(versionOf(next(written, { verified: "6", ...found(2) }))).toBe("5");
     expect(versionOf(next(written, { verified: "6", ...found(3) }))).toBe("6");

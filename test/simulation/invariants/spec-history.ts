@@ -27,6 +27,14 @@ export interface Item {
 /** Time after which the operator knows a changed spec, in milliseconds: the longest lag of a watch, and a request. */
 const LAG_MS = 90_000;
 
+/** The specs as one replica knows them. */
+export interface KnownSpecs {
+  /** Reports whether no spec of the namespace has changed for so long that the replica knows all of them. */
+  isSettled(namespace: string | undefined): boolean;
+  /** Returns the specs that the replica may still follow: the current one, and those that were changed a short time ago. */
+  recent(namespace: string | undefined, owner: string): readonly Spec[];
+}
+
 interface Period {
   readonly spec: Spec;
   /** In monotonic milliseconds; infinite for the current spec. */
@@ -64,20 +72,14 @@ export class SpecHistory {
     return (this.#changedAt.get(namespace) ?? 0) < time;
   }
 
-  /** Reports whether no spec of the namespace has changed for so long that the operator knows all of them. */
-  isSettled(namespace: string | undefined): boolean {
-    return (this.#changedAt.get(namespace ?? "") ?? 0) < this.#knownUntil;
-  }
-
-  /** Returns the specs that the operator may still follow: the current one, and those that were changed a short time ago. */
-  recent(namespace: string | undefined, owner: string): readonly Spec[] {
-    return this.#of(namespace, owner).flatMap(({ spec, endedAt }) => (endedAt >= this.#knownUntil ? [spec] : []));
-  }
-
-  /** The operator knows all changes until this time. */
-  get #knownUntil(): number {
+  /** Returns what a replica knows now. One that was suspended until a short time ago knows nothing of what changed meanwhile. */
+  knownTo(user: string): KnownSpecs {
     const { clock, watchDelayMs } = this.#world;
-    return clock.monotonic() - LAG_MS - watchDelayMs;
+    const until = (this.#world.suspendedAt(user, LAG_MS) ?? clock.monotonic()) - LAG_MS - watchDelayMs;
+    return {
+      isSettled: (namespace = "") => (this.#changedAt.get(namespace) ?? 0) < until,
+      recent: (namespace, owner) => this.#of(namespace, owner).flatMap(({ spec, endedAt }) => (endedAt >= until ? [spec] : [])),
+    };
   }
 
   #of(namespace: string | undefined, owner: string): Period[] {

@@ -2,12 +2,13 @@ import { OWNER_ANNOTATION } from "../../../src/operator/api/names.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import type { Origin } from "../simulated-vaults.ts";
 import type { World } from "../world.ts";
-import type { SpecHistory } from "./spec-history.ts";
+import type { KnownSpecs } from "./spec-history.ts";
 
 /** A write of a Secret or ConfigMap by a replica of the operator. */
 export interface TargetWrite {
   readonly world: World;
-  readonly history: SpecHistory;
+  /** The specs as the replica knows them. */
+  readonly history: KnownSpecs;
   readonly user: string;
   /** For messages. */
   readonly name: string;

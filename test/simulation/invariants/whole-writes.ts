@@ -23,7 +23,7 @@ export function checkWhole(write: TargetWrite): void {
     if (!kept || isPinned(key) || !isReadable(world, kept)) continue;
     const newer = world.vaults.latestOf(kept);
     if (!newer || !isSameSource(newer, kept) || versionOf(newer) <= versionOf(kept)) continue;
-    const later = changed.find(({ vault, at, kind }) => vault === kept.vault && kind === kept.kind && at >= newer.at);
+    const later = changed.find(({ vault, order, kind }) => vault === kept.vault && kind === kept.kind && order > newer.order);
     if (later) throw new Violation("I3", `${name}: key ${key} kept an outdated version when ${later.name} was written`);
   }
 }

@@ -251,7 +251,10 @@ function unwatched(...kinds: readonly TargetKind[]): { records: TargetRecords; c
     }),
   });
   const watched = { Secret: view("Secret"), ConfigMap: view("ConfigMap") };
-  return { records: new TargetRecords({ watched, clock: new VirtualClock(), onUnseen: () => undefined, onFound: () => undefined }), calls };
+  return {
+    records: new TargetRecords({ watched, clock: new VirtualClock(), onUnseen: () => undefined, onFound: () => undefined }),
+    calls,
+  };
 }
 
 test.each([

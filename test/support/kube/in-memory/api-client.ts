@@ -31,6 +31,8 @@ interface ApiRequest {
  * the request, `respond` after it was carried out. A `StatusError` is a response; a `KubeError` is passed on.
  */
 export interface Network {
+  /** Resolves once the process of the client runs: a suspended one sends nothing and receives nothing. `undefined` if it runs. */
+  running?(): Promise<void> | undefined;
   send?(request: ApiRequest, signal: AbortSignal): void | Promise<void>;
   respond?(request: ApiRequest, signal: AbortSignal): void | Promise<void>;
   /** Returns the time between a change and its event on a new watch, in milliseconds. */
@@ -95,7 +97,10 @@ export class ApiClient implements FencedKubeApi {
     });
     options.onOpen?.();
     try {
-      yield* watch.events(signal);
+      for await (const event of watch.events(signal)) {
+        await this.#network.running?.();
+        yield event;
+      }
     } catch (error) {
       throw this.#failure(error, `watch ${resource.plural}`);
     }
@@ -163,6 +168,8 @@ export class ApiClient implements FencedKubeApi {
   ): Promise<T> {
     const request: ApiRequest = { user: this.#caller.user, verb, resource, ref };
     const operation = `${name} ${resource.plural}${ref.name ? ` ${keyOf({ ...ref, name: ref.name })}` : ""}`;
+    // The fence is checked by a process that runs, directly before it sends.
+    await this.#network.running?.();
     signal.throwIfAborted();
     if (fence?.mayWrite() === false) throw new KubeError({ kind: "NotLeader", operation });
     using deadline = new Deadline(this.#server.clock, Math.min(TIMEOUT_MS, fence?.writeTimeoutMs() ?? TIMEOUT_MS), signal);
