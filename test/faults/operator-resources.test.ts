@@ -3,19 +3,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { OperatorProcess } from "../support/processes/operator-process.ts";
 import { Farm } from "./support/farm.ts";
+import * as faults from "./support/faults.ts";
 
-/** The operator's process lacks file descriptors or a disk. Each test has an operator of its own. */
+/** The operator's process lacks memory, file descriptors or a disk. Each test has an operator of its own. */
 
-/** Limits the open files of a running process; those that are open remain. */
-function limitOpenFiles({ pid }: OperatorProcess, count: number): void {
-  execFileSync("prlimit", ["--pid", `${pid}`, `--nofile=${count}:`]);
+/** Limits the open files, or the address space in bytes, of a running process; what it has remains. */
+function limit({ pid }: OperatorProcess, resource: "nofile" | "as", count: number): void {
+  execFileSync("prlimit", ["--pid", `${pid}`, `--${resource}=${count}:`]);
 }
 
 test.concurrent("O4: without free file descriptors nothing is sent, and work resumes with them", async () => {
   await using farm = await Farm.create({ accounts: 1 });
   const operator = await farm.startOperator();
   await using lane = await farm.lane("o4-files");
-  limitOpenFiles(operator, 1);
+  limit(operator, "nofile", 1);
   lane.proxy.reset();
   const second = await lane.protect();
   const sent = lane.proxy.requests.length;
@@ -23,7 +24,7 @@ test.concurrent("O4: without free file descriptors nothing is sent, and work res
   expect(lane.proxy.requests.length).toBe(sent);
   expect(operator.exited).toBe(false);
   expect(lane.written).toEqual([lane.values[0]]);
-  limitOpenFiles(operator, 1024);
+  limit(operator, "nofile", 1024);
   await lane.inSync(90_000);
   expect(lane.written).toEqual([lane.values[0], second]);
   expect(farm.canaries.tracesIn({ log: operator.log })).toEqual([]);
@@ -41,4 +42,22 @@ test.concurrent("O4: a process that can write neither a file nor its log syncs a
   await lane.inSync();
   expect(lane.written).toEqual([lane.values[0], value]);
   expect(await operator.stop()).toBe(0);
+});
+
+test.concurrent("O4: a process without memory ends with an error, and a restart converges", async () => {
+  await using farm = await Farm.create({ accounts: 1 });
+  const operator = await farm.startOperator();
+  await using lane = await farm.lane("o4-memory");
+  limit(operator, "as", 1);
+  const others = Array.from({ length: 100_000 }, (_, index) => ({ key_name: `other-${index}`, key_version: 1 }));
+  lane.proxy.inject(faults.on("list_no_dup", faults.body(JSON.stringify({ secrets: others }))));
+  const second = await lane.protect();
+  const { code, stderr } = await operator.result;
+  expect([code, stderr.includes("process out of memory")]).toEqual([null, true]);
+  expect(lane.written).toEqual([lane.values[0]]);
+  await lane.proxy.heal();
+  const restarted = await farm.startOperator();
+  await lane.inSync();
+  expect(lane.written).toEqual([lane.values[0], second]);
+  expect(farm.canaries.tracesIn({ log: operator.log + restarted.log })).toEqual([]);
 });
