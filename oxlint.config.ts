@@ -51,7 +51,7 @@ const inner: Record<string, Record<string, string[]>> = {
     crypto: [],
     store: ["crypto"],
     backup: ["store", "crypto"],
-    http: ["store", "errors"],
+    http: ["store", "crypto", "errors"],
     audit: ["http", "store", "errors"],
     access: ["store", "errors"],
     accounts: ["access", "http", "store", "context", "errors", "limits"],

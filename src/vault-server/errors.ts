@@ -149,6 +149,7 @@ export const errors = {
     serviceError("rate_limited", "too many requests with this token; retry later", { retryAfterMs }),
   // internal
   internal: () => serviceError("internal", "internal error; retry later"),
+  missingMasterKey: () => serviceError("internal", "the server does not have the master key for this: notify its operator"),
   // unavailable
   storeUnavailable: () =>
     serviceError("unavailable", "the store is unreachable or overloaded; retry later", { retryAfterMs: 1000 }),

@@ -20,7 +20,7 @@ import type { ExpiredPolicy, ScopeAttributesPolicy, VaultContext, SignUpPolicy }
 import { KeyRing } from "./crypto/key-ring.ts";
 import { generateMasterKey } from "./crypto/master-key.ts";
 import { defaultLimits, devLimits, type Limits } from "./limits.ts";
-import { checkMasterKey } from "./store/current-key.ts";
+import { checkMasterKeys } from "./store/current-key.ts";
 import { mailDomain, type SenderIdentity } from "./mail/compose-email.ts";
 import type { EmailTransport } from "./mail/email-transport.ts";
 import { Mailer } from "./mail/mailer.ts";
@@ -43,6 +43,8 @@ export interface VaultServerOptions extends HttpServerOptions {
   readonly data: string;
   /** A 32-byte key or all keys; optional with `dev`, which generates an ephemeral one. */
   readonly masterKey?: Redacted<Uint8Array> | KeyRing;
+  /** Starts although records need a master key that is missing; they are unreadable. The current key is always required. */
+  readonly allowMissingKeys?: boolean;
   /** Starts an ephemeral server: these users get generated passwords, and rate limits are ten times as high. */
   readonly dev?: { readonly users: readonly string[] };
   readonly expired?: ExpiredPolicy;
@@ -207,7 +209,7 @@ async function serveMetrics(
 
 /**
  * Starts a vault server in this process.
- * @throws Error when the master key is missing or does not fit the data, the data cannot be opened, or the address is in use
+ * @throws Error when a master key is missing, the data cannot be opened, or the address is in use
  */
 export async function startVaultServer(options: VaultServerOptions): Promise<VaultServer> {
   const key = options.masterKey ?? (options.dev && generateMasterKey());
@@ -215,10 +217,11 @@ export async function startVaultServer(options: VaultServerOptions): Promise<Vau
   const keys = key instanceof KeyRing ? key : KeyRing.of(key);
   await using started = new AsyncDisposableStack();
   const store = started.use(await openStore(options.data));
-  await checkMasterKey(store, keys);
+  const { allowMissingKeys = false, logger = silentLogger } = options;
+  await checkMasterKeys(store, keys, { allowMissing: allowMissingKeys, logger });
   await store.listen();
   let appUrl = options.appUrl === undefined ? "" : new URL(options.appUrl).origin;
-  const mail = started.use(await openMail(options.mail ?? {}, options.data, options.logger ?? silentLogger));
+  const mail = started.use(await openMail(options.mail ?? {}, options.data, logger));
   const metrics = new VaultMetrics();
   const watched = await watchSpace(options, store, metrics);
   const space = watched && started.use(watched);

@@ -29,6 +29,7 @@ export interface VaultServeFlags extends MailFlags, AuditFlags, LowSpaceFlags, W
   readonly tlsCertFile?: string;
   readonly tlsKeyFile?: string;
   readonly allowHttpListen?: boolean;
+  readonly allowMissingKeys?: boolean;
   readonly logLevel: LogLevel;
 }
 
@@ -85,6 +86,7 @@ async function serverOptions(flags: VaultServeFlags, command: Command): Promise<
     ...(flags.trustProxy && { trustedProxies: flags.trustProxy }),
     logger: createLogger({ name: "vault", level: flags.logLevel }),
     ...(masterKey && { masterKey }),
+    allowMissingKeys: flags.allowMissingKeys === true,
     ...(flags.dev === true && { dev: { users: flags.devUsers ?? [] } }),
     ...(tlsCertFile !== undefined &&
       tlsKeyFile !== undefined && {

@@ -67,6 +67,11 @@ function serveCommand(parent: Command): void {
     )
     .addOption(dataOption())
     .addOption(masterKeysOption("file with the base64-encoded 32-byte master key; one key per line while rotating"))
+    .addOption(
+      new Option("--allow-missing-keys", "start although a master key that records need is lost; they are unreadable").env(
+        "VAULTSYNC_VAULT_ALLOW_MISSING_KEYS",
+      ),
+    )
     .addOption(new Option("--dev", "ephemeral server: in memory, with a generated master key").env("VAULTSYNC_VAULT_DEV"))
     .addOption(
       new Option("--dev-users <emails>", "users of the ephemeral server, comma-separated; the JSON line contains their passwords")

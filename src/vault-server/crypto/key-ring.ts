@@ -1,6 +1,11 @@
 import type { Redacted } from "../../lib/redacted.ts";
 import { MasterKey } from "./master-key.ts";
 
+/** A record is wrapped by a master key that the server does not have. */
+export class UnknownKeyError extends Error {
+  override readonly name = "UnknownKeyError";
+}
+
 /** A source of master keys. */
 export interface KeySource {
   /**
@@ -44,10 +49,10 @@ export class KeyRing {
     return this.#keys.get(id);
   }
 
-  /** @throws Error when the key is unknown */
+  /** @throws UnknownKeyError */
   get(id: string): MasterKey {
     const key = this.find(id);
-    if (!key) throw new Error(`unknown master key ${id}: add it to the master key file`);
+    if (!key) throw new UnknownKeyError(`unknown master key ${id}: add it to the master key file`);
     return key;
   }
 }

@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyReply } from "fastify";
 import type { ErrorResponse } from "../../protocol/responses.ts";
 import { errors, ServiceError } from "../errors.ts";
+import { UnknownKeyError } from "../crypto/key-ring.ts";
 import { StoreUnavailableError } from "../store/store.ts";
 
 /** Maps an error of the HTTP framework to an error of the protocol. */
@@ -21,6 +22,7 @@ function fromFramework(error: FastifyError): ServiceError | undefined {
 export function toServiceError(error: FastifyError | Error): ServiceError {
   if (error instanceof ServiceError) return error;
   if (error instanceof StoreUnavailableError) return errors.storeUnavailable();
+  if (error instanceof UnknownKeyError) return errors.missingMasterKey();
   return ("statusCode" in error ? fromFramework(error) : undefined) ?? errors.internal();
 }
 

@@ -276,4 +276,9 @@ export const postgresMigrations: readonly string[] = [
   ALTER TABLE outbox DROP CONSTRAINT outbox_kind_check;
   ALTER TABLE outbox ADD CONSTRAINT outbox_kind_check CHECK (kind IN ('invitation', 'confirmation', 'password_changed'));
   `,
+  // The ids of the master keys in use are read at each start.
+  `
+  CREATE INDEX secret_versions_by_key ON secret_versions (key_id);
+  CREATE INDEX file_versions_by_key ON file_versions (key_id);
+  `,
 ];

@@ -18,6 +18,21 @@ const REPLACE = {
   file: "UPDATE file_versions SET key_id = ?, wrapped_key = ? WHERE file_id = ? AND version = ? AND wrapped_key = ?",
 } as const;
 
+/** The next id after another one: one step in the index, however many records have the same. */
+const NEXT_ID = {
+  secret: "SELECT key_id FROM secret_versions WHERE key_id > ? ORDER BY key_id LIMIT 1",
+  file: "SELECT key_id FROM file_versions WHERE key_id > ? ORDER BY key_id LIMIT 1",
+} as const;
+
+/** Counts records whose master key satisfies a condition on ?1. */
+function countSql(operator: "=" | "<>"): string {
+  return `SELECT (SELECT count(*) FROM secret_versions WHERE key_id ${operator} ?1) +
+    (SELECT count(*) FROM file_versions WHERE key_id ${operator} ?1) AS count`;
+}
+
+const COUNT_OF = countSql("=");
+const COUNT_OTHER = countSql("<>");
+
 function recordOf(kind: WrappedRecord["kind"], row: Row): WrappedRecord {
   const record = {
     id: row.text("id"),
@@ -35,6 +50,8 @@ function recordOf(kind: WrappedRecord["kind"], row: Row): WrappedRecord {
 }
 
 export function sqlWrappedKeys(db: SqlConnection): WrappedKeyTable {
+  const count = async (sql: string, masterKeyId: string): Promise<number> =>
+    (await db.get(sql, masterKeyId))?.number("count") ?? 0;
   return {
     async otherThan(kind, masterKeyId, after, atMost) {
       const rows = await db.all(LIST[kind], masterKeyId, after?.id ?? "", after?.version ?? 0, atMost);
@@ -43,13 +60,14 @@ export function sqlWrappedKeys(db: SqlConnection): WrappedKeyTable {
     async replace({ kind, id, version, key }, { keyId, wrappedKey }) {
       return (await db.wipe(REPLACE[kind], keyId, wrappedKey, id, version, key.wrappedKey)) > 0;
     },
-    async countOtherThan(masterKeyId) {
-      const row = await db.get(
-        `SELECT (SELECT count(*) FROM secret_versions WHERE key_id <> ?1) +
-           (SELECT count(*) FROM file_versions WHERE key_id <> ?1) AS count`,
-        masterKeyId,
-      );
-      return row?.number("count") ?? 0;
+    countOtherThan: (masterKeyId) => count(COUNT_OTHER, masterKeyId),
+    countOf: (masterKeyId) => count(COUNT_OF, masterKeyId),
+    async masterKeyIds() {
+      const ids = new Set<string>();
+      for (const sql of [NEXT_ID.secret, NEXT_ID.file]) {
+        for (let row = await db.get(sql, ""); row; row = await db.get(sql, row.text("key_id"))) ids.add(row.text("key_id"));
+      }
+      return [...ids];
     },
   };
 }

@@ -253,4 +253,9 @@ export const sqliteMigrations: readonly string[] = [
   CREATE INDEX outbox_by_due ON outbox (due_at);
   CREATE UNIQUE INDEX outbox_by_what ON outbox (kind, sender, recipient);
   `,
+  // The ids of the master keys in use are read at each start.
+  `
+  CREATE INDEX secret_versions_by_key ON secret_versions (key_id);
+  CREATE INDEX file_versions_by_key ON file_versions (key_id);
+  `,
 ];

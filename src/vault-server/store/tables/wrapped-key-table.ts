@@ -13,4 +13,8 @@ export interface WrappedKeyTable {
   /** Returns false, and changes nothing, when the version is gone or its wrapped key differs from that of `record`. */
   replace(record: WrappedRecord, key: WrappedKey): Promise<boolean>;
   countOtherThan(masterKeyId: string): Promise<number>;
+  /** Returns the ids of all master keys that wrap data keys, in time that does not depend on the number of records. */
+  masterKeyIds(): Promise<string[]>;
+  /** Returns the number of records whose data key this master key wraps. */
+  countOf(masterKeyId: string): Promise<number>;
 }
