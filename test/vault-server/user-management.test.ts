@@ -4,7 +4,7 @@ import { mailTo } from "../support/mail/mailbox.ts";
 import { runInProcess } from "../support/processes/run-in-process.ts";
 import { TestDirectory } from "../support/test-directory.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
-import type { VaultClient } from "../support/vault/vault-client.ts";
+import type { VaultClient, VaultResponse } from "../support/vault/vault-client.ts";
 import { createVaultData, type VaultData } from "../support/vault/vault-data.ts";
 import { WebSession } from "../support/vault/web-session.ts";
 import { sessionOperationPath } from "../../src/protocol/operation-paths.ts";
@@ -143,12 +143,32 @@ test.each(["disable", "delete"])("%s asks for confirmation, which needs a termin
   expect((await user(command, "nobody@example.com", "--yes")).stderr).toContain("no user has this email");
 });
 
-test("a list that waits ends when its user is disabled by another server of the store", async () => {
-  const { etag } = (await ann!.call("list_no_dup")).headers;
-  const waited = ann!.call("list_no_dup", {}, { "if-none-match": etag, prefer: data.overwrites ? "wait=2" : "wait=50" });
+/** Sends a list that waits longer than a test may take, and resolves when the server lets it wait. */
+async function wait(caller: VaultClient): Promise<{ readonly response: Promise<VaultResponse> }> {
+  const { etag } = (await caller.call("list_no_dup")).headers;
+  const response = caller.call("list_no_dup", {}, { "if-none-match": etag, prefer: "wait=50" });
   await expect.poll(() => vault.metric("vaultsync_vault_waiting_lists")).toBe(1);
+  return { response };
+}
+
+test("a list that waits ends when a command disables its user", async () => {
+  const { response } = await wait(ann!);
   await user("disable", ANN, "--yes");
-  expect((await waited).outcome()).toBe("401 invalid_token");
+  expect((await response).outcome()).toBe("401 invalid_token");
+});
+
+test("lists that wait change when a command deletes their user or the sender of a share", async () => {
+  await fill();
+  const { response } = await wait(bob!);
+  const deleted = ann!.call(
+    "list_no_dup",
+    {},
+    { "if-none-match": (await ann!.call("list_no_dup")).headers.etag, prefer: "wait=50" },
+  );
+  await expect.poll(() => vault.metric("vaultsync_vault_waiting_lists")).toBe(2);
+  await user("delete", ANN, "--yes");
+  expect((await deleted).outcome()).toBe("401 invalid_token");
+  expect((await response).bytes.toString()).not.toContain("anns");
 });
 
 test("commands leave one line each in the audit log, and a new password sends an email", async () => {

@@ -122,6 +122,11 @@ export class SqliteConnection implements SqlConnection {
     return pages * (this.#first("PRAGMA page_size")?.number("page_size") ?? 0);
   }
 
+  /** Returns a number that changes when another connection has committed. */
+  dataVersion(): number {
+    return this.#first("PRAGMA data_version")?.number("data_version") ?? 0;
+  }
+
   close(): void {
     this.#statements.clear();
     this.#database.close();

@@ -1,5 +1,6 @@
 import { systemClock, type Clock } from "../../../lib/clock.ts";
 import { systemRandom, type Random } from "../../../lib/random.ts";
+import { ExternalChanges } from "./external-changes.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";
 import { sqliteFailure } from "./sqlite-failure.ts";
 import { WriteQueue } from "./write-queue.ts";
@@ -24,11 +25,18 @@ export class SqliteStore implements Store {
   /** Subjects that the current transaction changed. */
   readonly #changed = new Set<string>();
   readonly #writes: WriteQueue;
+  readonly #external: ExternalChanges;
   #lastTurn: Promise<unknown> = Promise.resolve();
 
   constructor(connection: SqliteConnection, { clock = systemClock, random = systemRandom }: SqliteStoreOptions = {}) {
     this.#connection = connection;
     this.#writes = new WriteQueue({ clock, random });
+    this.#external = new ExternalChanges({
+      clock,
+      version: () => this.#inTurn(() => connection.dataVersion()),
+      // Commands such as `vault user disable`: which lists they changed is not known.
+      changed: () => this.changes.publishAll(),
+    });
     this.#transaction = sqlTransaction(connection, (subject) => this.#changed.add(subject));
   }
 
@@ -63,8 +71,9 @@ export class SqliteStore implements Store {
     return turn;
   }
 
-  /** One server uses a data file; commands that change it meanwhile are noticed when a list is read next. */
-  async listen(): Promise<void> {}
+  listen(): Promise<void> {
+    return this.#external.start();
+  }
 
   scrub(): Promise<void> {
     // secure_delete has overwritten the pages; the write-ahead log still contains their previous content. While another process
@@ -77,6 +86,7 @@ export class SqliteStore implements Store {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#external[Symbol.dispose]();
     await this.#writes.drained();
     await this.#inTurn(() => this.#connection.close());
   }
