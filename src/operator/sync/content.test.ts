@@ -77,6 +77,12 @@ describe("readContent returns the rendered content byte for byte", () => {
 });
 
 describe("renderContent", () => {
+  test("orders the keys by their code units", () => {
+    const keys = ["b", "a", "é", "Z", "c", "_"];
+    const rendered = renderContent("Secret", new Map(keys.map((name) => [name, text(name)])));
+    expect(Object.keys(rendered.data ?? {})).toEqual(["Z", "_", "a", "b", "c", "é"]);
+  });
+
   test("encodes the content of a Secret as base64 in data, ordered by key", () => {
     expect(
       JSON.stringify(
@@ -142,9 +148,31 @@ describe("contentDigest", () => {
   const keysOf = (given: Content, by = key) => new Map([...given].map(([name, value]) => [name, bytesDigest(by, value)]));
   const digest = (given: Content): string => contentDigest(key, { type: "Opaque", keys: keysOf(given), synced: new Map() });
 
-  test("is independent of the order of the keys", () => {
+  // A release that computed another digest would rewrite every target.
+  test("is the same in every release", () => {
+    const given: Content = new Map([
+      ["b", text("2")],
+      ["a", bytes(255)],
+    ]);
+    const synced = new Map<string, SyncedKey>([
+      ["b", { version: 2, source: "t", createdAt: 5 }],
+      ["a", { version: 1, source: "s" }],
+    ]);
+    const digestOf = (type: string | undefined): string => contentDigest(key, { type, keys: keysOf(given), synced });
+    expect(bytesDigest(key, text("2")).digest).toBe("vMq1js0mDE35LucpV-ZSgV86ptRVFLXc_QwQPJ0ctSU");
+    expect([digestOf("Opaque"), digestOf(undefined)]).toEqual([
+      "wIFzRPRxLrwoaLoBYsnXdUFbntf3ftcPi3qZQ1TjE0Y",
+      "Rei0zTR1CZ9vaZjkES4SlDQ51iwti8LBHX384xjKCig",
+    ]);
+  });
+
+  test("is independent of the order of the keys, and of the claims about them", () => {
     fc.assert(
       fc.property(content, (given) => {
+        const claims = [...given.keys()].map((name, at) => [name, { version: at + 1, source: "s" }] as const);
+        const claimed = (synced: typeof claims) =>
+          contentDigest(key, { type: "Opaque", keys: keysOf(given), synced: new Map(synced) });
+        expect(claimed(claims.toReversed())).toBe(claimed(claims));
         expect(digest(new Map([...given].toReversed()))).toBe(digest(given));
         expect(digest(new Map([...given].map(([name, value]) => [name, Buffer.from(value)])))).toBe(digest(given));
       }),

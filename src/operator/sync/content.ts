@@ -6,8 +6,8 @@ import { formatSource, type SyncedKey } from "./target.ts";
 /** The bytes of a target by key. */
 export type Content = ReadonlyMap<string, Uint8Array>;
 
-/** Compares entries by the code units of their keys, independently of the locale. */
-export const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : a > b ? 1 : 0);
+/** Compares entries of a map by the code units of their keys, independently of the locale. */
+export const byKey = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1);
 
 /** Identifies the bytes of one key without storing them. */
 export interface BytesDigest {
@@ -80,9 +80,8 @@ export function renderContent(kind: TargetKind, content: Content): Record<string
   const binaryData = bare<string>();
   for (const [key, bytes] of [...content].sort(byKey)) {
     const text = kind === "ConfigMap" ? asText(bytes) : undefined;
-    if (kind === "Secret") data[key] = base64(bytes);
-    else if (text === undefined) binaryData[key] = base64(bytes);
-    else data[key] = text;
+    if (text !== undefined) data[key] = text;
+    else (kind === "Secret" ? data : binaryData)[key] = base64(bytes);
   }
   return kind === "Secret" ? { data } : { data, binaryData };
 }

@@ -281,6 +281,13 @@ describe("decide for a target that must not be written", () => {
     expect(over.readyCondition.message).toMatch(/1048577 bytes.*1048576/);
   });
 
+  test("counts the sizes that are listed, whatever else is known", () => {
+    const over = found(a, 1, sized(MAX_TARGET_BYTES + 1));
+    for (const other of [found(b, 1), missing(b)]) {
+      expect(decide(both, [over, other], owned({ b: 1 })).readyCondition.reason).toBe("TooLarge");
+    }
+  });
+
   test("counts the size of the desired version only", () => {
     const sizes = new Map([
       [1, 10],

@@ -78,12 +78,11 @@ function entryOf(resolution: Resolution, synced: ReadonlyMap<string, SyncedKey>)
   return current && { from: "target", targetKey, synced: current, item, refetch: undefined };
 }
 
-/** Returns the sum of the listed sizes; `undefined` if the list contains none, as for secrets. */
-function listedBytes(resolutions: readonly Resolution[]): number | undefined {
-  let total: number | undefined;
+/** Returns the sum of the sizes, as far as listed: those of secrets are not. */
+function listedBytes(resolutions: readonly Resolution[]): number {
+  let total = 0;
   for (const resolution of resolutions) {
-    const size = resolution.state === "found" ? resolution.candidate.sizes?.get(resolution.version) : undefined;
-    if (size !== undefined) total = (total ?? 0) + size;
+    if (resolution.state === "found") total += resolution.candidate.sizes?.get(resolution.version) ?? 0;
   }
   return total;
 }
@@ -123,7 +122,7 @@ function obstacle(resource: SyncResource, resolutions: readonly Resolution[], ta
   if (target.state === "foreign") return targetConflict(resource, target.owner);
   if (target.state === "absent" && isMerged(resource)) return targetMissing(resource);
   const bytes = listedBytes(resolutions);
-  return bytes !== undefined && bytes > MAX_TARGET_BYTES ? tooLarge(bytes) : undefined;
+  return bytes > MAX_TARGET_BYTES ? tooLarge(bytes) : undefined;
 }
 
 /**

@@ -69,6 +69,15 @@ test.each<[Resolution["state"], string, string]>([
   expect(readyConditionOf([problem("found", "api"), problem(state)])).toEqual({ ready: false, reason, message });
 });
 
+test("readyConditionOf reports entries whose owner the vault does not list", () => {
+  const unnamed = { item: db, owner: undefined };
+  expect(readyConditionOf([{ state: "untrusted", ...unnamed }]).message).toContain("db is shared by an unnamed owner, whom");
+  const other = candidate(3, { owner: undefined });
+  expect(readyConditionOf([{ state: "other-owner", item: db, candidate: other }]).message).toContain(
+    "db now belongs to another owner, not to",
+  );
+});
+
 const held =
   "its key is kept, because too many names disappeared together: see the condition RemovalsHeld of the VaultConnection";
 

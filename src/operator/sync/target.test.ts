@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
-import { isOwnedBy, sourceId, type TargetMetadata, targetState, vaultId } from "./target.ts";
+import { connectionId, isOwnedBy, sourceId, type TargetMetadata, targetState, vaultId, withoutClaims } from "./target.ts";
 
 const resource = syncResource([syncItem("a")]);
 
@@ -174,4 +174,36 @@ test("vaultId differs for every base URL and account, but not for case or a defa
   ];
   expect(new Set([id, ...others]).size).toBe(7);
   expect(vaultId("https://Vault.example.com:443/", "Ops@example.com")).toBe(id);
+});
+
+test("connectionId differs for every connection, vault and scope", () => {
+  const ids = [
+    connectionId("c", "v", undefined),
+    connectionId("d", "v", undefined),
+    connectionId("c", "w", undefined),
+    connectionId("c", "v", { shared: true }),
+    connectionId("c", "v", { shared: false }),
+  ];
+  expect(new Set(ids).size).toBe(ids.length);
+  expect(connectionId("c", "v", null)).toBe(ids[0]);
+});
+
+describe("withoutClaims", () => {
+  test("replaces the claimed versions by the reported ones, and drops keys that were not reported", () => {
+    const annotations = {
+      ...metadata().annotations,
+      "vaultsync.dev/versions": '{"a":9,"b":9}',
+      "vaultsync.dev/sources": '{"a":"x","b":"y"}',
+    };
+    const state = targetState(resource, metadata({ annotations }));
+    expect(withoutClaims(state, (key) => (key === "a" ? 3 : undefined))).toEqual({
+      ...state,
+      synced: new Map([["a", { version: 3, source: "x" }]]),
+      annotationsCorrupted: true,
+    });
+  });
+
+  test.each([{ state: "absent" }, { state: "foreign", owner: undefined }] as const)("leaves a target $state", (state) => {
+    expect(withoutClaims(state, () => 3)).toBe(state);
+  });
 });

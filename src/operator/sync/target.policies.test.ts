@@ -1,0 +1,96 @@
+import { describe, expect, test } from "vitest";
+import { syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
+import { ADOPT_ANNOTATION, MANAGED_BY, MANAGED_BY_LABEL, OWNER_ANNOTATION } from "../api/names.ts";
+import { formatClaims, mergeAnnotation } from "./merged-claims.ts";
+import type { SyncResource, TargetPolicy } from "./sync-resource.ts";
+import { type TargetMetadata, targetState } from "./target.ts";
+
+const NAMED = { [OWNER_ANNOTATION]: "VaultSecret/db" };
+const LABELED = { [MANAGED_BY_LABEL]: MANAGED_BY };
+const controller = { uid: "uid-of-the-resource", name: "db", controller: true };
+const otherOwner = { uid: "uid-of-another", name: "", controller: false };
+
+const withPolicy = (creationPolicy: TargetPolicy["creationPolicy"]): SyncResource =>
+  syncResource([syncItem("a")], { policy: { creationPolicy, labels: {}, annotations: {}, immutable: false } });
+
+/** Returns the metadata of an object of others, with `changes`. */
+const object = (changes: Partial<TargetMetadata> = {}): TargetMetadata => ({
+  uid: "uid-of-the-target",
+  resourceVersion: "41",
+  labels: {},
+  annotations: {},
+  owners: [],
+  deleting: false,
+  ...changes,
+});
+
+describe("an object that its owner hands over", () => {
+  const adopted = { [ADOPT_ANNOTATION]: "VaultSecret/db" };
+
+  test.each<[string, string, Partial<TargetMetadata>]>([
+    ["to the resource", "owned", { annotations: adopted }],
+    ["and that another object owns without being its controller", "owned", { annotations: adopted, owners: [otherOwner] }],
+    [
+      "and that has another controller",
+      "foreign",
+      { annotations: adopted, owners: [otherOwner, { ...controller, uid: "uid-of-another" }] },
+    ],
+    ["to another resource", "foreign", { annotations: { [ADOPT_ANNOTATION]: "VaultSecret/other" } }],
+  ])("%s is %s", (_, expected, changes) => {
+    expect(targetState(withPolicy("Owner"), object(changes)).state).toBe(expected);
+  });
+
+  test("lacks its metadata until the annotation is removed", () => {
+    const owners = [controller];
+    const before = object({ owners, labels: LABELED, annotations: { ...NAMED, ...adopted } });
+    expect(targetState(withPolicy("Owner"), before)).toMatchObject({ hasMetadata: false });
+    expect(targetState(withPolicy("Owner"), object({ owners, labels: LABELED, annotations: NAMED }))).toMatchObject({
+      hasMetadata: true,
+    });
+  });
+});
+
+test.each<[string, TargetMetadata["owners"], boolean]>([
+  ["nothing", [], true],
+  ["another object, which is not its controller", [otherOwner], true],
+  ["the resource, which is its controller", [controller], false],
+  ["the resource, which is not its controller", [{ ...controller, controller: false }], false],
+  ["another object and the resource", [otherOwner, controller], false],
+])("under the policy Orphan a target has the right owners if it is owned by %s", (_, owners, hasMetadata) => {
+  const target = object({ owners, labels: LABELED, annotations: NAMED });
+  expect(targetState(withPolicy("Orphan"), target)).toMatchObject({ state: "owned", hasMetadata });
+});
+
+describe("under the policy Merge", () => {
+  const resource = withPolicy("Merge");
+  const claims = formatClaims({
+    "vaultsync.dev/content": "digest",
+    "vaultsync.dev/versions": '{"a":3}',
+    "vaultsync.dev/sources": '{"a":"x"}',
+  });
+
+  test("the resource owns the keys of an object of others that its annotation claims", () => {
+    expect(targetState(resource, object({ annotations: { [mergeAnnotation(resource)]: claims } }))).toEqual({
+      state: "owned",
+      uid: "uid-of-the-target",
+      resourceVersion: "41",
+      content: "digest",
+      hasMetadata: true,
+      synced: new Map([["a", { version: 3, source: "x" }]]),
+      annotationsCorrupted: false,
+    });
+  });
+
+  test("the resource owns no key of an object that it has not merged into", () => {
+    expect(targetState(resource, object())).toMatchObject({ state: "owned", content: undefined, synced: new Map() });
+  });
+
+  test("a target of a resource is foreign: it has the label and the owner annotation", () => {
+    expect(targetState(resource, object({ labels: LABELED, annotations: NAMED }))).toEqual({
+      state: "foreign",
+      owner: "VaultSecret/db",
+    });
+    expect(targetState(resource, object({ labels: LABELED })).state).toBe("owned");
+    expect(targetState(resource, object({ annotations: NAMED })).state).toBe("owned");
+  });
+});
