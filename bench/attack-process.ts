@@ -86,8 +86,11 @@ for (;;) {
       const own: Outcomes = (outcomes[attack.finding] = {});
       return loops.map(({ shots, address }) => loop(shots, address, stop.signal, own));
     });
+  // The next message starts the count.
   await once(process, "message");
+  for (const own of Object.values(outcomes)) for (const outcome of Object.keys(own)) delete own[outcome];
+  await once(process, "message");
+  process.send?.(outcomes);
   stop.abort();
   await Promise.all(running);
-  process.send?.(outcomes);
 }

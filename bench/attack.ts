@@ -1,7 +1,3 @@
-import { fork } from "node:child_process";
-import { once } from "node:events";
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import { Redacted } from "../src/lib/redacted.ts";
@@ -10,7 +6,9 @@ import { openStore } from "../src/vault-server/store/open-store.ts";
 import { VaultServerProcess } from "../test/support/processes/vault-server-process.ts";
 import { storeKinds, StoreLocation } from "../test/support/vault/store-location.ts";
 import { attacks } from "./attack/attacks.ts";
+import { Attacker, type Outcomes } from "./attack/attacker.ts";
 import { OrdinaryClients, type Served } from "./attack/ordinary-clients.ts";
+import { ServerMeter, type ServerLoad } from "./attack/server-load.ts";
 import { saveResult } from "./report.ts";
 import { quantile } from "./statistics.ts";
 import { table } from "./table.ts";
@@ -22,6 +20,7 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "5" },
     rounds: { type: "string", default: "3" },
     findings: { type: "string" },
+    "attacker-nice": { type: "string", default: "0" },
     help: { type: "boolean" },
   },
 });
@@ -31,7 +30,7 @@ if (values.help === true || store === undefined) {
     .write(`Measure the latency of ordinary clients with and without an attacker, who sends the worst requests of the findings of
 docs/design/security.md in a loop.
 
-npm run bench:attack -- [--store sqlite|postgres] [--clients 50] [--seconds 5] [--rounds 3] [--findings 1,7]
+npm run bench:attack -- [--store sqlite|postgres] [--clients 50] [--seconds 5] [--rounds 3] [--findings 1,7] [--attacker-nice 0]
 
 Exits with 1 when a client gets an error, or when its p99 next to an attacker is 5 times that without one, or more.
 
@@ -40,13 +39,15 @@ Exits with 1 when a client gets an error, or when its p99 next to an attacker is
   --seconds   duration of each measurement (default 5)
   --rounds    number of measurements of each attack, each next to one without it (default 3)
   --findings  numbers of the findings (default: each, and then all together)
+  --attacker-nice
+              scheduling priority of the attacker's process: 19 approximates an attacker on another machine, who takes no CPU time from
+              the server (default 0, that of the server and the clients)
 `);
   process.exit(values.help === true ? 0 : 2);
 }
 
 /** Factor by which an attacker may increase the p99 of the clients. */
 const GOAL = 5;
-const SETTLE_MS = 1_000;
 const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
 const clientEmails = Array.from({ length: Number(values.clients) }, (_, index) => `client${index}@example.com`);
 const attackerEmails = Array.from({ length: 4 }, (_, index) => `attacker${index}@example.com`);
@@ -59,9 +60,8 @@ await using place = await StoreLocation.create(store);
 }
 await using server = await VaultServerProcess.start(place.args);
 using clients = await OrdinaryClients.open(server.url, clientEmails);
-const attacker = fork(join(import.meta.dirname, "attack-process.ts"), [server.url]);
-using _stopped = { [Symbol.dispose]: () => attacker.kill() };
-await once(attacker, "message");
+using attacker = await Attacker.start(server.url, Number(values["attacker-nice"]));
+const meter = new ServerMeter(server.metricsUrl);
 
 const single = attacks.map(({ finding }) => [finding]);
 const sets = values.findings === undefined ? [...single, single.flat()] : [values.findings.split(",").map(Number)];
@@ -72,71 +72,89 @@ const ms = (samples: readonly number[], share: number): number =>
     share,
   );
 
-interface Measured {
-  readonly findings: readonly number[];
-  readonly undisturbed: Served;
-  readonly attacked: Served;
-  readonly outcomes: Readonly<Record<string, unknown>>[];
+/** Experience of the clients, and the server's load, in all rounds of one kind. */
+interface Side {
+  readonly served: Served;
+  readonly loads: ServerLoad[];
 }
 
-async function attackDuring<T>(findings: readonly number[], work: () => Promise<T>): Promise<[T, Record<string, unknown>]> {
-  attacker.send({ findings });
-  await sleep(SETTLE_MS);
-  const result = await work();
-  attacker.send("stop");
-  const [outcomes] = (await once(attacker, "message")) as [Record<string, unknown>];
-  await sleep(SETTLE_MS);
-  return [result, outcomes];
+async function measureSide({ served, loads }: Side): Promise<void> {
+  const [load] = await meter.during(() => clients.run(forMs, served));
+  loads.push(load);
 }
 
-async function measure(findings: readonly number[]): Promise<Measured> {
-  const [undisturbed, attacked]: [Served, Served] = [
-    { latencies: [], errors: {} },
-    { latencies: [], errors: {} },
-  ];
-  const outcomes: Record<string, unknown>[] = [];
-  for (let round = 0; round < Number(values.rounds); round += 1) {
-    await clients.run(forMs, undisturbed);
-    const [, sent] = await attackDuring(findings, () => clients.run(forMs, attacked));
-    outcomes.push(sent);
-  }
-  process.stderr.write(`findings ${findings.join(", ")}: ${JSON.stringify(outcomes)}\n`);
-  return { findings, undisturbed, attacked, outcomes };
-}
+const countOf = (outcomes: readonly Outcomes[]): number =>
+  outcomes.flatMap((each) => Object.values(each).flatMap((own) => Object.values(own))).reduce((sum, count) => sum + count, 0);
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
 
-await clients.run(forMs, { latencies: [], errors: {} });
-const results: Measured[] = [];
-for (const findings of sets) results.push(await measure(findings));
-const rows = results.map(({ findings, undisturbed, attacked, outcomes }) => {
-  const [before, during] = [undisturbed, attacked].map(({ latencies }) => ({
+function summaryOf({ served: { latencies, errors }, loads }: Side) {
+  return {
     requests: latencies.length,
     p50: ms(latencies, 0.5),
     p99: ms(latencies, 0.99),
     max: ms(latencies, 1),
-  })) as [Summary, Summary];
-  return { findings, undisturbed: before, attacked: during, ratio: during.p99 / before.p99, errors: attacked.errors, outcomes };
-});
-interface Summary {
-  readonly requests: number;
-  readonly p50: number;
-  readonly p99: number;
-  readonly max: number;
+    errors,
+    /** CPU of the server in percent of one core. */
+    cpu: (sumOf(loads.map(({ cpuMs }) => cpuMs)) / (loads.length * forMs)) * 100,
+    delayP99: Math.max(...loads.map(({ delayP99Ms }) => delayP99Ms)),
+    delayMax: Math.max(...loads.map(({ delayMaxMs }) => delayMaxMs)),
+  };
 }
+
+const newSide = (): Side => ({ served: { latencies: [], errors: {} }, loads: [] });
+
+async function measure(findings: readonly number[]) {
+  const [before, during] = [newSide(), newSide()];
+  const outcomes: Outcomes[] = [];
+  for (let round = 0; round < Number(values.rounds); round += 1) {
+    await measureSide(before);
+    const [, sent] = await attacker.during(findings, () => measureSide(during));
+    outcomes.push(sent);
+  }
+  process.stderr.write(`findings ${findings.join(", ")}: ${JSON.stringify(outcomes)}\n`);
+  const [undisturbed, attacked] = [summaryOf(before), summaryOf(during)];
+  const perSecond = countOf(outcomes) / (Number(values.rounds) * Number(values.seconds));
+  const ratio = attacked.p99 / undisturbed.p99;
+  const cpuMsPerAttack = ((attacked.cpu - undisturbed.cpu) * 10) / perSecond;
+  return { findings, undisturbed, attacked, ratio, attacksPerSecond: perSecond, cpuMsPerAttack, outcomes };
+}
+
+await clients.run(forMs, { latencies: [], errors: {} });
+const rows: Awaited<ReturnType<typeof measure>>[] = [];
+for (const findings of sets) rows.push(await measure(findings));
 
 const nameOf = (findings: readonly number[]): string =>
   findings.length === 1 ? `${findings[0]} ${attacks.find(({ finding }) => finding === findings[0])?.name}` : "all together";
-const cells = ({ p50, p99, max }: Summary): string[] => [p50, p99, max].map((value) => value.toFixed(1));
 process.stdout.write(
   table([
-    ["attack", "p50 ms", "p99 ms", "max ms", "p50 ms", "p99 ms", "max ms", "p99 ratio", "errors"],
-    ...rows.map((row) => [
-      nameOf(row.findings),
-      ...cells(row.undisturbed),
-      ...cells(row.attacked),
-      row.ratio.toFixed(2),
-      JSON.stringify(row.errors),
+    [
+      "attack",
+      "alone p99 ms",
+      "p99 ms",
+      "ratio",
+      "errors",
+      "attacks/s",
+      "CPU %",
+      "alone %",
+      "CPU ms/attack",
+      "delay p99",
+      "max ms",
+    ],
+    ...rows.map(({ findings, undisturbed, attacked, ratio, attacksPerSecond, cpuMsPerAttack }) => [
+      nameOf(findings),
+      undisturbed.p99.toFixed(1),
+      attacked.p99.toFixed(1),
+      ratio.toFixed(2),
+      JSON.stringify(attacked.errors),
+      attacksPerSecond.toFixed(0),
+      attacked.cpu.toFixed(0),
+      undisturbed.cpu.toFixed(0),
+      cpuMsPerAttack.toFixed(2),
+      attacked.delayP99.toFixed(1),
+      attacked.delayMax.toFixed(1),
     ]),
   ]),
 );
 await saveResult(`attack-${store}`, { ...values, loadAverage: loadavg()[0] }, rows);
-if (rows.some(({ ratio, errors }) => ratio >= GOAL || Object.keys(errors).length > 0)) process.exitCode = 1;
+const failed = rows.some(({ ratio, attacked }) => ratio >= GOAL || Object.keys(attacked.errors).length > 0);
+if (failed) process.exitCode = 1;

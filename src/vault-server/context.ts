@@ -8,6 +8,7 @@ import type { Limits } from "./limits.ts";
 import type { DiskSpace } from "./space/disk-space.ts";
 import type { AccessToken } from "./store/records.ts";
 import type { Store } from "./store/store.ts";
+import type { HeldRejections } from "./strangers/held-rejections.ts";
 import type { Strangers } from "./strangers/strangers.ts";
 import type { WaitingLists } from "./waiting/waiting-lists.ts";
 import type { VaultMetrics } from "./metrics.ts";
@@ -75,6 +76,8 @@ export interface VaultContext {
   };
   /** Failed requests without valid credentials. */
   readonly strangers: Strangers;
+  /** Responses to those who keep sending rejected requests. */
+  readonly rejections: HeldRejections;
   /** Parsed scopes of tokens. @throws InvalidScopeError */
   readonly scopes: { parse(text: string): Scope };
   /** Audit log of all operations; `undefined` when the server keeps none. */

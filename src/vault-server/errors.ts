@@ -11,7 +11,7 @@ interface ErrorExtras {
   readonly details?: readonly ErrorDetail[];
   /** Milliseconds. */
   readonly retryAfterMs?: number;
-  readonly user?: string;
+  readonly user?: string | undefined;
   readonly quota?: QuotaName;
 }
 
@@ -145,8 +145,8 @@ export const errors = {
     serviceError("rate_limited", "an email was just sent, or too many were requested; retry later", { retryAfterMs }),
   tooManyFailures: (retryAfterMs: number) =>
     serviceError("rate_limited", "too many failed requests without valid credentials; retry later", { retryAfterMs }),
-  tooManyRequests: (retryAfterMs: number) =>
-    serviceError("rate_limited", "too many requests with this token; retry later", { retryAfterMs }),
+  tooManyRequests: (retryAfterMs: number, user?: string) =>
+    serviceError("rate_limited", "too many requests with this token; retry later", { retryAfterMs, user }),
   // internal
   internal: () => serviceError("internal", "internal error; retry later"),
   missingMasterKey: () => serviceError("internal", "the server does not have the master key for this: notify its operator"),

@@ -107,17 +107,29 @@ function addObservation(app: FastifyInstance, { metrics, logger }: VaultContext)
   });
 }
 
+/** An error response, and the network or account that it counts for. */
+interface Rejection {
+  readonly error: ServiceError;
+  readonly party?: string;
+}
+
 /**
  * Counts a failed request of a stranger. Beyond the rate it leaves no line in the audit log, and the response is `rate_limited`, unless it is 401:
  * a client whose token has ended must learn that, even next to strangers in its network.
  */
-async function countStranger(context: VaultContext, request: FastifyRequest, error: ServiceError): Promise<ServiceError> {
-  if (request.routeOptions.config.operation === undefined || request.user !== undefined || error.status >= 500) return error;
-  if (await liveCredential(context, request)) return error;
-  const { wait, recorded } = context.strangers.count(clientNetwork(request.ip));
+async function countStranger(context: VaultContext, request: FastifyRequest, error: ServiceError): Promise<Rejection> {
+  if (request.routeOptions.config.operation === undefined || error.status >= 500) return { error };
+  const user = request.user ?? error.user;
+  const credential = user === undefined ? await liveCredential(context, request) : undefined;
+  if (user !== undefined || credential) {
+    // Other rejections of valid credentials count as requests.
+    return error.code === "rate_limited" ? { error, party: `account:${user ?? credential?.digest}` } : { error };
+  }
+  const party = clientNetwork(request.ip);
+  const { wait, recorded } = context.strangers.count(party);
   if (!recorded) request.trail?.omit();
-  if (wait === 0 || error.status === 401 || error.code === "rate_limited") return error;
-  return errors.tooManyFailures(wait * 1000);
+  if (wait === 0 || error.status === 401 || error.code === "rate_limited") return { error, party };
+  return { error: errors.tooManyFailures(wait * 1000), party };
 }
 
 /** Counts the successes of strangers, who may ask for a session or an email: beyond the rate they leave no line in the audit log. */
@@ -139,12 +151,13 @@ function addStrangers(app: FastifyInstance, { strangers }: VaultContext): void {
 function addErrorHandling(app: FastifyInstance, context: VaultContext): void {
   const { logger } = context;
   app.setErrorHandler(async (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
-    const response = await countStranger(context, request, toServiceError(error));
+    const { error: response, party } = await countStranger(context, request, toServiceError(error));
     if (response.code === "internal" || error instanceof StoreUnavailableError) {
       logger.error({ requestId: request.id, operation: request.routeOptions.config.operation?.name, error }, "request failed");
     }
     if (error instanceof StoreUnavailableError) await context.space?.release();
     if (response.quota !== undefined) context.metrics.quotaRejections.inc({ quota: response.quota });
+    if (party !== undefined && (await context.rejections.hold(party, request.raw.socket))) reply.header("connection", "close");
     return sendError(reply, response);
   });
 }

@@ -41,6 +41,13 @@ export interface Limits {
   /** Sustained rate of lines in the audit log about requests without valid credentials, of all networks; burst of it. */
   readonly strangerLinesPerSecond: number;
   readonly strangerLinesBurst: number;
+  /** Sustained rate of rejections that are sent immediately, per network or account; `rejectionBurst` may be sent simultaneously. */
+  readonly rejectionsPerSecond: number;
+  readonly rejectionBurst: number;
+  /** Time that further rejections are held, in milliseconds, and maximum number of them, of one network or account and in total. */
+  readonly rejectionHoldMs: number;
+  readonly heldRejectionsPerParty: number;
+  readonly heldRejections: number;
   /** Maximum number of open connections, in total and of one network. */
   readonly connections: number;
   readonly connectionsPerNetwork: number;
@@ -89,6 +96,11 @@ export const defaultLimits: Limits = {
   strangerBurst: 100,
   strangerLinesPerSecond: 10,
   strangerLinesBurst: 1_000,
+  rejectionsPerSecond: 2,
+  rejectionBurst: 20,
+  rejectionHoldMs: 1_000,
+  heldRejectionsPerParty: 50,
+  heldRejections: 5_000,
   connections: 30_000,
   connectionsPerNetwork: 5_000,
   bodyTimeoutMs: 30_000,
@@ -111,6 +123,8 @@ export const devLimits: Limits = {
   requestBurst: 2000,
   strangerFailuresPerSecond: 50,
   strangerBurst: 1000,
+  rejectionsPerSecond: 50,
+  rejectionBurst: 1000,
 };
 
 /** Cost of one argon2id hash. */

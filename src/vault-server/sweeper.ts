@@ -76,7 +76,7 @@ async function sweepFiles({ mailer, audit }: VaultContext, progress: Progress, n
  * unfinished uploads and deleted files (docs/design/vault-contract.md#removal-and-expiry).
  */
 async function sweep(context: VaultContext, progress: Progress): Promise<void> {
-  const { store, clock, metrics, requestRate, strangers, audit } = context;
+  const { store, clock, metrics, requestRate, strangers, rejections, audit } = context;
   const now = clock.now();
   await context.tokenUses.record(store);
   await sweepSecretsAndFiles(context, now);
@@ -84,6 +84,7 @@ async function sweep(context: VaultContext, progress: Progress): Promise<void> {
   requestRate.perToken.prune();
   requestRate.perAccount.prune();
   strangers.prune();
+  rejections.prune();
   await logAdminActions(store, audit);
   await sweepFiles(context, progress, now);
   if (audit) await storeAnchor(store, audit);

@@ -32,6 +32,7 @@ import { DiskSpace, type LowSpace } from "./space/disk-space.ts";
 import { startSweeper } from "./sweeper.ts";
 import { addGeneratedUser, type NewUser } from "./accounts/users.ts";
 import { OpenUploads } from "./quotas/open-uploads.ts";
+import { HeldRejections } from "./strangers/held-rejections.ts";
 import { Strangers } from "./strangers/strangers.ts";
 import { WaitingLists } from "./waiting/waiting-lists.ts";
 import { VaultMetrics } from "./metrics.ts";
@@ -39,6 +40,8 @@ import { VaultMetrics } from "./metrics.ts";
 export interface VaultServerOptions extends HttpServerOptions {
   /** Address of a listener for metrics and health; none by default. */
   readonly metricsListen?: { readonly host: string; readonly port: number };
+  /** Adds the metrics of the process, whose only server this is. */
+  readonly processMetrics?: boolean;
   /** The data file, `":memory:"`, or the URL of a PostgreSQL database (`openStore`). */
   readonly data: string;
   /** A 32-byte key or all keys; optional with `dev`, which generates an ephemeral one. */
@@ -97,6 +100,16 @@ interface Opened {
   readonly hashes: readonly string[];
 }
 
+function createRejections(clock: Clock, limits: Limits): HeldRejections {
+  return new HeldRejections({
+    clock,
+    rate: new TokenBuckets(clock, limits.rejectionsPerSecond, limits.rejectionBurst),
+    holdMs: limits.rejectionHoldMs,
+    perParty: limits.heldRejectionsPerParty,
+    total: limits.heldRejections,
+  });
+}
+
 function createContext(options: VaultServerOptions, opened: Opened): VaultContext & { readonly mailer: Mailer } {
   const { store, keys, transport, appUrl, audit, space, metrics } = opened;
   const limits = { ...(options.dev ? devLimits : defaultLimits), ...options.limits };
@@ -143,6 +156,7 @@ function createContext(options: VaultServerOptions, opened: Opened): VaultContex
       lines: new TokenBuckets(clock, limits.strangerLinesPerSecond, limits.strangerLinesBurst),
       audit,
     }),
+    rejections: createRejections(clock, limits),
     waiting: new WaitingLists({ store, clock, limits, metrics }),
     requestRate: {
       perToken: new TokenBuckets(clock, limits.requestsPerSecond, limits.requestBurst),
@@ -223,6 +237,7 @@ export async function startVaultServer(options: VaultServerOptions): Promise<Vau
   let appUrl = options.appUrl === undefined ? "" : new URL(options.appUrl).origin;
   const mail = started.use(await openMail(options.mail ?? {}, options.data, logger));
   const metrics = new VaultMetrics();
+  if (options.processMetrics === true) metrics.registry.addProcessMetrics();
   const watched = await watchSpace(options, store, metrics);
   const space = watched && started.use(watched);
   const makeRoom = async (): Promise<boolean> => (await space?.release()) ?? false;

@@ -72,6 +72,7 @@ async function serverOptions(flags: VaultServeFlags, command: Command): Promise<
   return {
     listen: flags.listen,
     ...metricsOptions(flags, command),
+    processMetrics: true,
     data: flags.data ?? ":memory:",
     expired: flags.expired,
     scopeAttributesBy: flags.scopeAttributesBy,

@@ -34,6 +34,12 @@ export class TokenBuckets {
     return 0;
   }
 
+  /** Reports whether `take` would admit nothing now. */
+  isEmpty(key: string): boolean {
+    const bucket = this.#buckets.get(key);
+    return bucket !== undefined && this.#levelOf(bucket, this.#clock.monotonic()) < 1;
+  }
+
   /** Takes more tokens for a request that `take` has admitted; a bucket that gets into debt admits none until it is filled again. */
   charge(key: string, tokens: number): void {
     const bucket = this.#buckets.get(key);
@@ -54,7 +60,7 @@ export class TokenBuckets {
 export function countRequest({ requestRate }: VaultContext, { digest, email }: { digest: string; email: string }): void {
   const wait = requestRate.perToken.take(digest) || requestRate.perAccount.take(email);
   if (wait === 0) return;
-  throw errors.tooManyRequests(wait * 1000);
+  throw errors.tooManyRequests(wait * 1000, email);
 }
 
 /** Bytes of a large body that count as one request. */

@@ -11,7 +11,7 @@ import { openDownload } from "../files/read-files.ts";
 import { sendBytes } from "../files/send-bytes.ts";
 import { upload } from "../files/upload.ts";
 import type { Limits } from "../limits.ts";
-import { authenticatedOperation, compressionOf, requireMediaType } from "./operation.ts";
+import { authenticatedOperation, compressionOf, rejectSlowedStranger, requireMediaType } from "./operation.ts";
 import { errors } from "../errors.ts";
 
 /** Maximum size of a multipart body in addition to its files. */
@@ -41,7 +41,7 @@ export function fileRoutes(app: FastifyInstance, context: VaultContext): void {
     method: "POST",
     url: operations.protect_file.path,
     config: { operation: operations.protect_file },
-    onRequest: requireMediaType("multipart/form-data"),
+    onRequest: [requireMediaType("multipart/form-data"), rejectSlowedStranger(context)],
     handler: async (request) => {
       const { email, count, boundary } = uploadHeaders(request, context.limits);
       const caller = await authenticate(context, request, email);

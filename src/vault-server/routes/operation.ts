@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from "fastify";
 import type { z } from "zod";
 import type { OperationDefinition, RequestLimits } from "../../protocol/define-operation.ts";
+import { clientNetwork } from "../../lib/client-network.ts";
 import { authenticate, liveCredential, type Caller } from "../accounts/authenticate.ts";
 import { chargeChanges, countLargeBody } from "../accounts/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
@@ -97,6 +98,19 @@ function addRoute<S extends z.ZodType, R extends ResponseSchema>(
 }
 
 /**
+ * Rejects a request without valid credentials by its headers when its network keeps sending such requests.
+ * @throws ServiceError `invalid_token`
+ */
+export function rejectSlowedStranger(context: VaultContext): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  return async (request, reply) => {
+    if (!context.rejections.isSlowed(clientNetwork(request.ip)) || (await liveCredential(context, request))) return;
+    // The body is not read.
+    reply.header("connection", "close");
+    throw errors.invalidAccessToken();
+  };
+}
+
+/**
  * Requires valid credentials before a larger body, or one of unknown size, is read, and counts it, because one that is rejected costs
  * time as well.
  * @throws ServiceError `invalid_token`, `rate_limited`
@@ -152,6 +166,6 @@ export function authenticatedOperation<S extends z.ZodType<{ email: string }>, R
     return respond({ body, caller, request, reply });
   };
   addRoute(app, context, operation, respondToCaller, {
-    onRequest: [requireMediaType("application/json"), requireCredentialsForLargeBody(context)],
+    onRequest: [requireMediaType("application/json"), rejectSlowedStranger(context), requireCredentialsForLargeBody(context)],
   });
 }

@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { operationPath } from "../../src/protocol/operation-paths.ts";
+import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import type { VaultResponse } from "../support/vault/vault-client.ts";
+
+/** Asks the server to keep the connection open, which it does not do for each. */
+const open = { connection: "keep-alive" };
+const limits = { rejectionsPerSecond: 0.001, rejectionBurst: 3, heldRejectionsPerParty: 2, rejectionHoldMs: 1_000 };
+
+/** Records the order in which responses arrive. */
+function arrivals() {
+  const arrived: string[] = [];
+  const watch = (name: string, response: Promise<VaultResponse>) =>
+    response.then((received) => {
+      arrived.push(`${name} ${received.outcome()} ${received.headers.connection ?? ""}`.trim());
+      return received;
+    });
+  return { arrived, watch };
+}
+
+test("rejections of a network beyond the burst are held, and valid credentials pass", async () => {
+  const clock = new VirtualClock();
+  await using vault = await TestVault.start({ clock, limits });
+  const caller = await vault.client("ann@example.com");
+  const { arrived, watch } = arrivals();
+  const body = { email: caller.email };
+  for (let sent = 0; sent < 3; sent += 1) await watch("stranger", vault.post(operationPath.list_no_dup, body));
+  const idle = clock.pending;
+  const held = [1, 2].map(() => watch("held", vault.post(operationPath.refresh_token, {}, open)));
+  await expect.poll(() => clock.pending).toBeGreaterThanOrEqual(idle + 2);
+  await watch("caller", caller.call("list_no_dup", {}, open));
+  await watch("login", vault.logIn(caller.email));
+  await watch("beyond", vault.post(operationPath.list_no_dup, body, open));
+  expect(arrived.slice(3)).toEqual(["caller 200 keep-alive", "login 200 close", "beyond 401 invalid_token close"]);
+  await clock.advance(1_000);
+  await Promise.all(held);
+  expect(arrived.slice(6)).toEqual(Array(2).fill("held 400 invalid_request keep-alive"));
+});
+
+test("strangers in a network that keeps sending rejected requests are rejected by their headers", async () => {
+  await using vault = await TestVault.start({ limits: { ...limits, rejectionHoldMs: 0 } });
+  const send = () => vault.post(operationPath.protect, { email: 3 }).then((response) => response.outcome());
+  expect(await Promise.all([send(), send(), send()])).toEqual(Array(3).fill("400 invalid_request"));
+  expect(await send()).toBe("401 invalid_token");
+  const caller = await vault.client("ann@example.com");
+  expect((await caller.call("protect", { key_name: 3 })).outcome()).toBe("400 invalid_request");
+});
+
+test("requests of an account beyond its rate are held, and those of others are not", async () => {
+  const clock = new VirtualClock();
+  await using vault = await TestVault.start({ clock, limits: { ...limits, requestsPerSecond: 0.001, requestBurst: 5 } });
+  const [ann, bob] = [await vault.client("ann@example.com"), await vault.client("bob@example.com")];
+  const { arrived, watch } = arrivals();
+  for (let sent = 0; sent < 8; sent += 1) await watch("ann", ann.call("list_no_dup"));
+  expect(arrived.filter((each) => each.includes("429")).length).toBe(3);
+  const idle = clock.pending;
+  const held = watch("held", ann.call("list_no_dup"));
+  await expect.poll(() => clock.pending).toBeGreaterThan(idle);
+  await watch("bob", bob.call("list_no_dup"));
+  await clock.advance(1_000);
+  await held;
+  expect(arrived.slice(8)).toEqual(["bob 200 close", "held 429 rate_limited close"]);
+});
