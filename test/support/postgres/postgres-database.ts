@@ -31,7 +31,7 @@ export class PostgresDatabase implements AsyncDisposable {
   static async create({ empty = false, server = inject("postgres").url } = {}): Promise<PostgresDatabase> {
     const name = `vaultsync_${randomUUID().replaceAll("-", "")}`;
     const template = empty ? "template0 ENCODING 'UTF8'" : inject("postgres").template;
-    await onDatabase(server, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+    await onDatabase(server, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`);
     return new PostgresDatabase(server, name);
   }
 
