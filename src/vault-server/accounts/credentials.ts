@@ -8,6 +8,7 @@ import { timestamp } from "../http/timestamp.ts";
 import type { Session, TokenPair } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 import type { Caller } from "./authenticate.ts";
+import { writeAs } from "./write-as.ts";
 import { REFRESH_IDLE_MS } from "./tokens.ts";
 
 /** Hexadecimal digits of an id, 96 bits of the stored digest: enough to tell one user's tokens apart, and of no use otherwise. */
@@ -81,15 +82,11 @@ export async function listCredentials({ store, clock }: VaultContext, caller: Ca
 }
 
 /** Ends tokens and sessions of the caller by their ids: all, or none. @throws ServiceError `out_of_scope`, `token_not_found` */
-export async function revokeCredentials(
-  { store, clock }: VaultContext,
-  caller: Caller,
-  ids: readonly string[],
-): Promise<string[]> {
+export async function revokeCredentials(context: VaultContext, caller: Caller, ids: readonly string[]): Promise<string[]> {
   requireUnlimited(caller.scope);
-  return store.write(async (transaction) => {
+  return writeAs(context, caller, async (transaction) => {
     const known = new Map(
-      (await credentialsOf(transaction, caller, clock.now())).map((credential) => [credential.record.id, credential]),
+      (await credentialsOf(transaction, caller, context.clock.now())).map((credential) => [credential.record.id, credential]),
     );
     const revoked = [...new Set(ids)];
     for (const id of revoked) {

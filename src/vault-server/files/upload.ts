@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { UploadedFile } from "../../protocol/responses.ts";
 import { nameProblem } from "../../protocol/names.ts";
 import type { Caller } from "../accounts/authenticate.ts";
+import { writeAs } from "../accounts/write-as.ts";
 import type { VaultContext } from "../context.ts";
-import { isLive } from "../store/credential.ts";
 import { currentKey } from "../store/current-key.ts";
 import { errors } from "../errors.ts";
 import { withinQuota } from "../quotas/within-quota.ts";
@@ -70,9 +70,7 @@ export async function upload(
     }
     if (staged.length < body.count) throw errors.invalidRequest("CountOfFiles", "fewer files than announced");
     await begin(staged.map(({ filename }) => filename));
-    return await context.store.write(async (transaction) => {
-      // Checked again: an upload takes long enough for its token to be ended meanwhile.
-      if (!(await isLive(transaction, caller.credential, context.clock.now()))) throw errors.invalidAccessToken();
+    return await writeAs(context, caller, async (transaction) => {
       const uploaded: UploadedFile[] = [];
       await withinQuota(context, transaction, caller.email, async () => {
         for (const file of staged) uploaded.push(await commitFile(context, transaction, caller.email, file));

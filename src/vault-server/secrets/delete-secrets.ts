@@ -1,4 +1,5 @@
 import type { Caller } from "../accounts/authenticate.ts";
+import { writeAs } from "../accounts/write-as.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator, requireReach } from "../access/permission.ts";
 import { errors } from "../errors.ts";
@@ -9,9 +10,9 @@ import { forEachUniqueName } from "./for-each-unique-name.ts";
  * Deletes the caller's secrets, shared or not, for all users: all of them, or none on any failure. Returns their distinct names.
  * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`
  */
-export async function deleteSecrets({ store, clock }: VaultContext, caller: Caller, names: readonly string[]): Promise<string[]> {
-  const now = clock.now();
-  return store.write((transaction) =>
+export async function deleteSecrets(context: VaultContext, caller: Caller, names: readonly string[]): Promise<string[]> {
+  const now = context.clock.now();
+  return writeAs(context, caller, (transaction) =>
     forEachUniqueName(names, async (name) => {
       const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
       await transaction.secrets.remove(secret.id);
@@ -27,7 +28,7 @@ export async function deleteSecrets({ store, clock }: VaultContext, caller: Call
  */
 export async function deleteVersion(context: VaultContext, caller: Caller, name: string, version: number): Promise<void> {
   const now = context.clock.now();
-  await context.store.write(async (transaction) => {
+  await writeAs(context, caller, async (transaction) => {
     const { secrets } = transaction;
     const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
     if (!(await secrets.version(secret.id, version))) throw errors.secretVersionNotFound();

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { SecretRecord } from "../../protocol/responses.ts";
 import { defaultMetadata, type Metadata } from "../../protocol/metadata.ts";
 import type { Caller } from "../accounts/authenticate.ts";
+import { writeAs } from "../accounts/write-as.ts";
 import type { VaultContext } from "../context.ts";
 import { requireWrite, requireReach } from "../access/permission.ts";
 import { pickOwnUnshared } from "../access/pick-secret.ts";
@@ -75,7 +76,7 @@ async function addVersion(
  */
 export async function protect(context: VaultContext, caller: Caller, request: ProtectRequest): Promise<SecretRecord> {
   const now = context.clock.now();
-  return context.store.write(async (transaction) => {
+  return writeAs(context, caller, async (transaction) => {
     const known = pickOwnUnshared(await candidates(transaction, caller, request.name, now));
     if (known) requireReach(caller.scope, request.name, known.latest.metadata);
     const metadata = changedMetadata(context.limits, known?.latest.metadata ?? defaultMetadata, request.metadata);
@@ -100,7 +101,7 @@ export async function protectLinked(
   value: string,
 ): Promise<SecretRecord> {
   const now = context.clock.now();
-  return context.store.write(async (transaction) => {
+  return writeAs(context, caller, async (transaction) => {
     const found = await findSecret(transaction, caller, address, now);
     requireWrite(found);
     const request = { value, metadata: found.latest.metadata, deleteMinutes: undefined };

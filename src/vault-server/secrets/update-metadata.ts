@@ -1,6 +1,7 @@
 import type { SecretRecord } from "../../protocol/responses.ts";
 import type { Metadata } from "../../protocol/metadata.ts";
 import type { Caller } from "../accounts/authenticate.ts";
+import { writeAs } from "../accounts/write-as.ts";
 import type { VaultContext } from "../context.ts";
 import { requireWrite, requireReach } from "../access/permission.ts";
 import { pickAny } from "../access/pick-secret.ts";
@@ -34,7 +35,7 @@ function requireNoAuthority(changes: Metadata): void {
  */
 export async function updateMetadata(context: VaultContext, caller: Caller, update: MetadataUpdate): Promise<SecretRecord> {
   const now = context.clock.now();
-  return context.store.write(async (transaction) => {
+  return writeAs(context, caller, async (transaction) => {
     const found = pickAny(await candidates(transaction, caller, update.name, now), update.owner);
     const { secret, latest } = found;
     requireReach(caller.scope, secret.name, latest.metadata);

@@ -1,5 +1,6 @@
 import { requireUnlimited } from "../access/permission.ts";
 import type { Caller } from "../accounts/authenticate.ts";
+import { writeAs } from "../accounts/write-as.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 
@@ -14,19 +15,19 @@ export async function listBlocked({ store }: VaultContext, caller: Caller): Prom
  * senders.
  * @throws ServiceError `out_of_scope`; `forbidden` when the caller is among them
  */
-export async function blockSenders({ store }: VaultContext, caller: Caller, senders: readonly string[]): Promise<string[]> {
+export async function blockSenders(context: VaultContext, caller: Caller, senders: readonly string[]): Promise<string[]> {
   requireUnlimited(caller.scope);
   if (senders.includes(caller.email)) throw errors.callerBlocked();
-  return store.write(async ({ blockedSenders }) => {
+  return writeAs(context, caller, async ({ blockedSenders }) => {
     await blockedSenders.block(caller.email, senders);
     return blockedSenders.list(caller.email);
   });
 }
 
 /** Shows what these users share again; senders that are not blocked are ignored. @throws ServiceError `out_of_scope` */
-export async function unblockSenders({ store }: VaultContext, caller: Caller, senders: readonly string[]): Promise<string[]> {
+export async function unblockSenders(context: VaultContext, caller: Caller, senders: readonly string[]): Promise<string[]> {
   requireUnlimited(caller.scope);
-  return store.write(async ({ blockedSenders }) => {
+  return writeAs(context, caller, async ({ blockedSenders }) => {
     await blockedSenders.unblock(caller.email, senders);
     return blockedSenders.list(caller.email);
   });

@@ -1,4 +1,5 @@
 import type { Caller } from "../accounts/authenticate.ts";
+import { writeAs } from "../accounts/write-as.ts";
 import type { VaultContext } from "../context.ts";
 import { pickReceived } from "../access/pick-secret.ts";
 import { requireReach } from "../access/permission.ts";
@@ -10,13 +11,13 @@ import { candidates } from "../secrets/find-secret.ts";
  * @throws ServiceError `secret_not_found`, also for its creator; `ambiguous_name`; `out_of_scope`
  */
 export async function dismissShare(
-  { store, clock }: VaultContext,
+  context: VaultContext,
   caller: Caller,
   name: string,
   owner: string | undefined,
 ): Promise<string> {
-  const now = clock.now();
-  return store.write(async (transaction) => {
+  const now = context.clock.now();
+  return writeAs(context, caller, async (transaction) => {
     const { secret, latest } = pickReceived(await candidates(transaction, caller, name, now), owner);
     requireReach(caller.scope, name, latest.metadata);
     await transaction.grants.dismissShare(secret.id, caller.email);

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Permission, ShareRecord } from "../../protocol/responses.ts";
 import type { Recipients } from "../../protocol/schemas/recipients.ts";
 import type { Caller } from "../accounts/authenticate.ts";
+import { writeAs } from "../accounts/write-as.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";
 import { candidates } from "../secrets/find-secret.ts";
@@ -95,12 +96,9 @@ async function grantAll(
  * Users without an account or a valid session are sent an email asynchronously.
  * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`, `team_not_found`
  */
-export async function share(
-  { store, clock, limits, mailer }: VaultContext,
-  caller: Caller,
-  request: ShareRequest,
-): Promise<ShareRecord[]> {
-  const { shared, invited } = await store.write((transaction) =>
+export async function share(context: VaultContext, caller: Caller, request: ShareRequest): Promise<ShareRecord[]> {
+  const { clock, limits, mailer } = context;
+  const { shared, invited } = await writeAs(context, caller, (transaction) =>
     grantAll(transaction, caller, request, { now: clock.now(), perHour: limits.invitationsPerHour }),
   );
   if (invited.length > 0) mailer.wake();

@@ -1,6 +1,7 @@
 import type { UnshareRecord } from "../../protocol/responses.ts";
 import type { Recipients } from "../../protocol/schemas/recipients.ts";
 import type { Caller } from "../accounts/authenticate.ts";
+import { writeAs } from "../accounts/write-as.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";
 import { candidates } from "../secrets/find-secret.ts";
@@ -23,13 +24,13 @@ function matches(from: Recipients | undefined, grantee: Grantee): boolean {
  * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`
  */
 export async function unshare(
-  { store, clock }: VaultContext,
+  context: VaultContext,
   caller: Caller,
   names: readonly string[],
   from: Recipients | undefined,
 ): Promise<UnshareRecord[]> {
-  const now = clock.now();
-  return store.write(async (transaction) => {
+  const now = context.clock.now();
+  return writeAs(context, caller, async (transaction) => {
     const { grants } = transaction;
     const unshared = await forEachUniqueName(names, async (name) => {
       const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);

@@ -1,6 +1,7 @@
 import type { TeamRecord } from "../../protocol/responses.ts";
 import { requireUnlimited } from "../access/permission.ts";
 import type { Caller } from "../accounts/authenticate.ts";
+import { writeAs } from "../accounts/write-as.ts";
 import type { VaultContext } from "../context.ts";
 import { errors } from "../errors.ts";
 import type { Team } from "../store/records.ts";
@@ -50,7 +51,7 @@ export async function createTeam(
 ): Promise<TeamRecord> {
   requireUnlimited(caller.scope);
   const { teams: most } = context.limits.quotas;
-  return context.store.write(async (transaction) => {
+  return writeAs(context, caller, async (transaction) => {
     const created = await transaction.teams.insert({ groupId, creator: caller.email, members: [caller.email, ...members] });
     if (!created) throw errors.teamExists();
     if ((await transaction.teams.countOf(caller.email)) > most) throw errors.quotaExceeded("teams", most);
@@ -65,7 +66,7 @@ export async function addMembers(
   groupId: string,
   emails: readonly string[],
 ): Promise<TeamRecord> {
-  return context.store.write(async (transaction) => {
+  return writeAs(context, caller, async (transaction) => {
     const { members } = await changeableTeam(transaction, caller, groupId);
     await transaction.teams.addMembers(groupId, emails);
     if (emails.every((email) => members.includes(email))) return teamRecord(await memberTeam(transaction, caller, groupId));
@@ -78,12 +79,12 @@ export async function addMembers(
  * @throws ServiceError `team_not_found`, `out_of_scope`, `forbidden`; `invalid_request` for the creator
  */
 export async function removeMembers(
-  { store }: VaultContext,
+  context: VaultContext,
   caller: Caller,
   groupId: string,
   emails: readonly string[],
 ): Promise<TeamRecord> {
-  return store.write(async (transaction) => {
+  return writeAs(context, caller, async (transaction) => {
     const { creator } = await changeableTeam(transaction, caller, groupId);
     if (emails.includes(creator)) throw errors.invalidRequest("members", "the creator stays a member: delete the team instead");
     await transaction.teams.removeMembers(groupId, emails);
@@ -92,8 +93,8 @@ export async function removeMembers(
 }
 
 /** Removes the caller from a team. @throws ServiceError `team_not_found`, `out_of_scope`; `invalid_request` for the creator */
-export async function leaveTeam({ store }: VaultContext, caller: Caller, groupId: string): Promise<void> {
-  await store.write(async (transaction) => {
+export async function leaveTeam(context: VaultContext, caller: Caller, groupId: string): Promise<void> {
+  await writeAs(context, caller, async (transaction) => {
     const { creator } = await memberTeam(transaction, caller, groupId);
     requireUnlimited(caller.scope);
     if (creator === caller.email) throw errors.teamCreatorStays();
@@ -102,8 +103,8 @@ export async function leaveTeam({ store }: VaultContext, caller: Caller, groupId
 }
 
 /** Deletes a team with its grants. @throws ServiceError `team_not_found`, `out_of_scope`, `forbidden` */
-export async function deleteTeam({ store }: VaultContext, caller: Caller, groupId: string): Promise<void> {
-  await store.write(async (transaction) => {
+export async function deleteTeam(context: VaultContext, caller: Caller, groupId: string): Promise<void> {
+  await writeAs(context, caller, async (transaction) => {
     await changeableTeam(transaction, caller, groupId);
     await transaction.teams.remove(groupId);
   });

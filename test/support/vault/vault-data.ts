@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { Client } from "pg";
 import { inject } from "vitest";
 import { z } from "zod";
 import { PostgresDatabase } from "../postgres/postgres-database.ts";
@@ -18,6 +19,13 @@ export function onPostgres(): boolean {
   return z.object({ url: z.string() }).optional().parse(inject("postgres")) !== undefined;
 }
 
+/** A transaction before which no server writes. */
+interface HeldWrites extends AsyncDisposable {
+  change(sql: string): Promise<unknown>;
+  /** Commits, so that the servers continue. */
+  commit(): Promise<unknown>;
+}
+
 /** The data of a vault, for tests that inspect it, change it or start another vault on it. */
 export interface VaultData extends AsyncDisposable {
   /** Value of the option `data`. */
@@ -25,6 +33,8 @@ export interface VaultData extends AsyncDisposable {
   select(sql: string): Promise<Record<string, unknown>[]>;
   /** One statement with `$1`, `$2`, …; returns the number of changed rows. */
   change(sql: string, ...values: (string | number | Uint8Array)[]): Promise<number>;
+  /** Makes the writes of all servers wait until the returned transaction is committed. */
+  hold(): Promise<HeldWrites>;
   /** Returns all bytes of the data on disk, except logs that are shared with other databases. */
   written(): Promise<Buffer>;
   /** Marks the data as written by a newer release. */
@@ -60,6 +70,16 @@ class SqliteData implements VaultData {
     return Number(database.prepare(sql.replaceAll("$", "?")).run(...values).changes);
   }
 
+  async hold(): Promise<HeldWrites> {
+    const database = this.#open();
+    database.exec("BEGIN IMMEDIATE");
+    return {
+      change: async (sql) => database.exec(sql),
+      commit: async () => database.exec("COMMIT"),
+      [Symbol.asyncDispose]: async () => database.close(),
+    };
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await rm(this.#directory, { recursive: true });
   }
@@ -92,6 +112,17 @@ class PostgresData implements VaultData {
 
   async change(sql: string, ...values: (string | number | Uint8Array)[]): Promise<number> {
     return (await this.#database.run(sql, ...values)).rowCount ?? 0;
+  }
+
+  async hold(): Promise<HeldWrites> {
+    const client = new Client({ connectionString: this.location });
+    await client.connect();
+    await client.query("BEGIN; LOCK TABLE write_turns IN EXCLUSIVE MODE");
+    return {
+      change: (sql) => client.query(sql),
+      commit: () => client.query("COMMIT"),
+      [Symbol.asyncDispose]: () => client.end(),
+    };
   }
 
   pretendNewer(): Promise<number> {
