@@ -22,3 +22,9 @@ test("decide deletes a typed Secret if all its sources were removed", () => {
   const removed = items.map((item) => ({ state: "removed", item, deleteAt: 0, deletion: "due" }) as const);
   expect(decide(resource, removed, target).plan.action).toBe("delete");
 });
+
+test("decide names all keys that the type of a Secret requires and the spec lacks", () => {
+  const { plan, readyCondition } = decide({ ...resource, items: [] }, [], { state: "absent" });
+  expect(plan).toEqual({ action: "keep" });
+  expect(readyCondition.message).toBe("spec.data: a Secret of type kubernetes.io/tls requires the keys tls.crt and tls.key");
+});

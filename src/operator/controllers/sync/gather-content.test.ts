@@ -56,6 +56,17 @@ describe("a vault that lists version 3 and returns an earlier one", () => {
   });
 });
 
+test("a pinned version stays when the vault has later ones", async () => {
+  await using scene = await OperatorScene.start();
+  scene.vault().lists({ name: "db", version: 3 });
+  scene.follow({ password: { key: "db", version: 2 } });
+  await scene.settle();
+  expect(scene.outcome()).toBe("password=vault db@2, Synced");
+  scene.vault().lists({ name: "db", version: 4 });
+  await scene.settle();
+  expect(scene.outcome()).toBe("password=vault db@2, Synced");
+});
+
 describe("a target that was edited while no operator ran", () => {
   test("is not replaced by an empty new version", async () => {
     await using scene = await synced(1);

@@ -166,6 +166,17 @@ describe("creationPolicy Merge", () => {
     expect(readyOf(scene)?.reason).toBe("TargetMissing");
   });
 
+  test("waits while the object is being deleted, without adding keys to it", async () => {
+    await using scene = await merging({ metadata: { ...foreign.metadata, finalizers: ["example.com/cleanup"] } });
+    scene.server.delete(SECRETS, ref);
+    scene.vault().lists({ name: "db", version: 2 });
+    await scene.settle();
+    expect([valuesOf(scene).password, readyOf(scene)?.reason]).toEqual(["vault db@1", "Synced"]);
+    scene.server.patch(SECRETS, ref, { metadata: { finalizers: null } });
+    await scene.settle(31_000);
+    expect([scene.target("app"), readyOf(scene)?.reason]).toEqual([undefined, "TargetMissing"]);
+  });
+
   test("merges keys of two resources into one object, and each removes only its own", async () => {
     await using scene = await merging();
     scene.vault().lists({ name: "db" }, { name: "other" });
