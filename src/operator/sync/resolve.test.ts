@@ -102,6 +102,14 @@ describe("resolveItem for a resource with a refreshInterval", () => {
     expect([over.state === "found" && over.version, "refreshInMs" in over]).toEqual([5, false]);
   });
 
+  test("has nothing to wait for in the synced version, or in an accepted lower one", () => {
+    const item = syncItem("db");
+    const waiting = { ...synced(3), refreshInMs: 10 };
+    const followed = { state: "found", item, candidate: candidate(3), version: 3 };
+    expect(resolve(item, [candidate(3)], waiting)).toEqual(followed);
+    expect(resolve(item, [candidate(2)], waiting, ["db@2"])).toEqual({ ...followed, candidate: candidate(2), version: 2 });
+  });
+
   test("does not delay a removal, a pinned version, another source or a new target", () => {
     const waiting = { refreshInMs: 10 };
     expect(resolve(syncItem("db"), [], { ...nothing, ...waiting, deleteAt: NOW }).state).toBe("removed");
