@@ -31,6 +31,8 @@ export interface VaultData extends AsyncDisposable {
   /** Value of the option `data`. */
   readonly location: string;
   select(sql: string): Promise<Record<string, unknown>[]>;
+  /** Runs statements without placeholders. */
+  run(sql: string): Promise<unknown>;
   /** One statement with `$1`, `$2`, …; returns the number of changed rows. */
   change(sql: string, ...values: (string | number | Uint8Array)[]): Promise<number>;
   /** Makes the writes of all servers wait until the returned transaction is committed. */
@@ -63,6 +65,11 @@ class SqliteData implements VaultData {
   async select(sql: string): Promise<Record<string, unknown>[]> {
     using database = this.#open();
     return database.prepare(sql).all();
+  }
+
+  async run(sql: string): Promise<void> {
+    using database = this.#open();
+    database.exec(sql);
   }
 
   async change(sql: string, ...values: (string | number | Uint8Array)[]): Promise<number> {
@@ -110,6 +117,10 @@ class PostgresData implements VaultData {
     return (await this.#database.run(sql)).rows;
   }
 
+  run(sql: string): Promise<unknown> {
+    return this.#database.run(sql);
+  }
+
   async change(sql: string, ...values: (string | number | Uint8Array)[]): Promise<number> {
     return (await this.#database.run(sql, ...values)).rowCount ?? 0;
   }
@@ -142,9 +153,9 @@ class PostgresData implements VaultData {
   }
 }
 
-/** Creates empty data in the store under test: a file in a new directory, or a database. */
-export async function createVaultData(): Promise<VaultData> {
+/** Creates data in the store under test: a file in a new directory, or a database, which has the current tables unless it is `empty`. */
+export async function createVaultData({ empty = false } = {}): Promise<VaultData> {
   return onPostgres()
-    ? new PostgresData(await PostgresDatabase.create())
+    ? new PostgresData(await PostgresDatabase.create({ empty }))
     : new SqliteData(await mkdtemp(join(tmpdir(), "vaultsync-test-")));
 }

@@ -1,0 +1,80 @@
+import { readFile } from "node:fs/promises";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+import { VaultClient } from "../support/vault/vault-client.ts";
+import { createVaultData, onPostgres, type VaultData } from "../support/vault/vault-data.ts";
+import { Redacted } from "../../src/lib/redacted.ts";
+import { openStore } from "../../src/vault-server/store/open-store.ts";
+import { postgresMigrations } from "../../src/vault-server/store/postgres/postgres-migrations.ts";
+import { sqliteMigrations } from "../../src/vault-server/store/sqlite/sqlite-migrations.ts";
+import { backedUpTables, omittedTables } from "../../src/vault-server/store/tables/raw-tables.ts";
+
+/** Schema version of the rows; keep it when a step is added, so that the steps since then are tested with rows. */
+const VERSION = 8;
+const [ANN, BOB, CID] = ["ann@example.com", "bob@example.com", "cid@example.com"];
+const tables = [...backedUpTables.map(({ name }) => name), ...omittedTables];
+
+let data: VaultData;
+beforeEach(async () => {
+  data = await createVaultData({ empty: true });
+  const rows = await readFile(new URL("../support/vault/schema-8-rows.sql", import.meta.url), "utf8");
+  if (onPostgres()) {
+    const steps = [...postgresMigrations.slice(0, VERSION), "CREATE TABLE schema_version (version integer NOT NULL)"];
+    await data.run([...steps, `INSERT INTO schema_version VALUES (${VERSION})`].join(";\n"));
+    await data.run(rows.replaceAll(/x'([0-9a-f]*)'/gu, String.raw`'\x$1'`));
+  } else {
+    await data.run([...sqliteMigrations.slice(0, VERSION), `PRAGMA user_version = ${VERSION};`, rows].join("\n"));
+  }
+});
+afterEach(() => data[Symbol.asyncDispose]());
+
+/** Returns the rows of each table. */
+async function everything(): Promise<Record<string, Record<string, unknown>[]>> {
+  return Object.fromEntries(
+    await Promise.all(tables.map(async (name) => [name, await data.select(`SELECT * FROM ${name} ORDER BY 1, 2`)])),
+  );
+}
+
+test("opening data of an earlier release keeps every row of every table", async () => {
+  const before = await everything();
+  for (const [name, rows] of Object.entries(before)) expect([name, rows.length > 0]).toEqual([name, true]);
+  await (await openStore(data.location))[Symbol.asyncDispose]();
+  const after = await everything();
+  // Columns that were added since are allowed.
+  for (const [name, rows] of Object.entries(before)) {
+    expect(after[name]).toHaveLength(rows.length);
+    expect(after[name]).toMatchObject(rows);
+  }
+});
+
+test("a server on data of an earlier release serves secrets, files, shares, teams and logins", async () => {
+  const masterKey = new Redacted(new Uint8Array(32).fill(7));
+  const clock = new VirtualClock(Date.UTC(2026, 10, 21, 0, 1));
+  await using vault = await TestVault.start({ data: data.location, masterKey, clock, emails: [] });
+  const logIn = (email: string) => vault.logIn(email, { password: `password of ${email.split("@", 1).join("")}` });
+  const client = async (email: string): Promise<VaultClient> =>
+    new VaultClient(vault.url, email, { token: (await logIn(email)).json().access_token });
+  const [ann, bob] = [await client(ANN), await client(BOB)];
+  expect((await logIn(CID)).outcome()).toBe("401 invalid_credentials");
+
+  const old = await ann.call("version_expose_link", { key_name: "alpha", key_version: 1 });
+  expect(old.json()).toMatchObject({ key_value: "first value", metadata: { note: "n1" } });
+  const shared = await bob.call("expose_link", { key_name: "alpha", owner: ANN });
+  expect(shared.json()).toMatchObject({ key_value: "second value", key_version: 2, metadata: { expiration_time: 10 } });
+  expect((await ann.call("expose_link", { key_name: "beta 💚" })).json().key_value).toBe("");
+  expect((await bob.call("list_no_dup")).json().secrets).toMatchObject([{ key_name: "alpha" }, { key_name: "gamma" }]);
+  expect((await bob.call("expose", { key_name: "gamma" })).json().key_value).toBe("bob's");
+  expect((await ann.call("team_list")).json()).toEqual({ teams: [{ group_id: "ops", creator: ANN, members: [ANN, BOB, CID] }] });
+  expect((await bob.call("blocked_senders")).json()).toEqual({ blocked: [CID] });
+
+  expect((await ann.call("list_file")).json().files).toMatchObject([
+    { filename: "empty", versions: [{ version: 1 }] },
+    { filename: "f.txt", versions: [{ version: 1 }, { version: 2 }] },
+  ]);
+  expect((await ann.call("download_file", { filename: "f.txt", version: 1 })).bytes.toString()).toBe("file one");
+  expect((await ann.call("download_file", { filename: "f.txt" })).bytes.toString()).toBe("file two");
+
+  const written = await ann.call("protect_link", { key_name: "alpha", key_value: "third value" });
+  expect(written.json().secret).toMatchObject({ key_version: 3, metadata: { note: "n1", expiration_time: 10 } });
+});
