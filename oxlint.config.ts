@@ -92,7 +92,7 @@ const inner: Record<string, Record<string, string[]>> = {
 /** Packages that only these modules may load at run time (types are free). */
 const packages: Record<string, string[]> = {
   "@kubernetes/client-node": ["operator/kube"],
-  undici: ["operator/kube", "operator/vault-client"],
+  undici: ["operator/kube", "operator/vault-client", "cli"],
   fastify: ["vault-server"],
   "@fastify/*": ["vault-server"],
   "node:sqlite": ["vault-server"],

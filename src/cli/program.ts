@@ -1,4 +1,7 @@
 import { Command } from "commander";
+import { fileCommand } from "./account/file.ts";
+import { loginCommand, logoutCommand } from "./account/login.ts";
+import { secretCommand } from "./account/secret.ts";
 import { operatorCommand } from "./operator.ts";
 import { statusCommand } from "./status/status.ts";
 import { vaultCommand } from "./vault/vault.ts";
@@ -8,7 +11,8 @@ export function program(): Command {
   const root = new Command("vaultsync")
     .description("Sync secrets and files from a vault into Kubernetes Secrets and ConfigMaps.")
     .exitOverride();
-  for (const command of [operatorCommand(), statusCommand(), vaultCommand()]) {
+  const account = [loginCommand(), logoutCommand(), secretCommand(), fileCommand()];
+  for (const command of [operatorCommand(), statusCommand(), ...account, vaultCommand()]) {
     root.addCommand(command.copyInheritedSettings(root));
   }
   return root;

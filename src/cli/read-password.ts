@@ -3,9 +3,9 @@ import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
 import { Redacted } from "../lib/redacted.ts";
 
-async function readLine(): Promise<string> {
+async function readLine(prompt: string): Promise<string> {
   const terminal = process.stdin.isTTY;
-  if (terminal) process.stderr.write("Password: ");
+  if (terminal) process.stderr.write(prompt);
   // Readline echoes the typed characters into this stream, not to the terminal.
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output: silent, terminal });
@@ -19,8 +19,8 @@ async function readLine(): Promise<string> {
 }
 
 /** Reads a password from the first line of a file, or of standard input; a terminal is prompted, without echo. */
-export async function readPassword(file: string | undefined): Promise<Redacted<string>> {
-  if (file === undefined) return new Redacted(await readLine());
+export async function readPassword(file: string | undefined, prompt = "Password: "): Promise<Redacted<string>> {
+  if (file === undefined) return new Redacted(await readLine(prompt));
   const text = await readFile(file, "utf8");
   return new Redacted(text.split(/\r?\n/u, 1).join(""));
 }

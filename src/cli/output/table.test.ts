@@ -13,6 +13,10 @@ test("columns are as wide as their longest text, and lines end without spaces", 
   expect(text.split("\n")).toEqual(["NAME         READY  URL", "a            True   https://vault", "longer-name  False", ""]);
 });
 
+test("a text cannot move the cursor, color what follows, end the line or reverse it", () => {
+  expect(formatTable(["NAME"], [["a\u001B[31m\r\n\u202Eb"]])).toBe("NAME\na\uFFFD[31m\uFFFD\uFFFD\uFFFDb\n");
+});
+
 test("an age is a whole number of its largest unit, of which it has at least two", () => {
   const second = 1_000;
   const hour = 3_600 * second;

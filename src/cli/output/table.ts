@@ -1,11 +1,12 @@
 import { styleText } from "node:util";
+import { printable } from "./printable.ts";
 
 type Color = "green" | "red" | "yellow";
 
 /** One cell of a table: its text, and its color on a terminal. */
 export type Cell = string | { readonly text: string; readonly color: Color };
 
-const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell.text);
+const textOf = (cell: Cell): string => printable(typeof cell === "string" ? cell : cell.text);
 
 /** Returns the width of each column, that of its longest text. */
 function widths(rows: readonly (readonly Cell[])[]): number[] {
