@@ -6,6 +6,7 @@ import fastifyCookie from "@fastify/cookie";
 import { fastify, type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { auditRequests } from "./audit/audit-requests.ts";
 import { AllowedHosts } from "../lib/allowed-hosts.ts";
+import { longWork } from "../lib/long-work.ts";
 import { clientNetwork } from "../lib/client-network.ts";
 import { liveCredential } from "./accounts/authenticate.ts";
 import type { VaultContext } from "./context.ts";
@@ -50,6 +51,8 @@ export interface HttpServerOptions {
 
 /** Minimum size of compressed responses (docs/design/vault-contract.md#compression). */
 const COMPRESSION_THRESHOLD_BYTES = 1024;
+/** Size of a JSON body from which parsing and checking it is long work. */
+const LONG_BODY_BYTES = 32 * 1024;
 /** Timeout for the headers of a request, in milliseconds. */
 const HEADERS_TIMEOUT_MS = 60_000;
 /** Interval of the check for requests that exceed a timeout, in milliseconds. */
@@ -188,9 +191,10 @@ export async function createHttpServer(context: VaultContext, options: HttpServe
   limitConnections(app.server, limits, trustedProxies);
   app.decorateRequest("user");
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (_request: FastifyRequest, body: Buffer) =>
-    parseJsonBody(body, limits),
-  );
+  app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (_request: FastifyRequest, body: Buffer) => {
+    if (body.length > LONG_BODY_BYTES) await longWork.turn();
+    return parseJsonBody(body, limits);
+  });
   // Not parsed here: the route streams it.
   app.addContentTypeParser("multipart/form-data", (_request, _payload, done) => done(null));
   addDeadlines(app, context.clock, limits);

@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { yieldToEventLoop } from "../../lib/clock.ts";
 import { MAX_TAGS } from "../../protocol/entity-tags.ts";
 import { errors } from "../errors.ts";
-import { sendJson, WHOLE_LENGTH } from "./json-stream.ts";
+import { afterPiece, sendJson, WHOLE_LENGTH } from "./json-stream.ts";
 
 function opaque(tag: string): string {
   return tag.trim().replace(/^W\//u, "");
@@ -26,10 +25,12 @@ export function isKnown(request: FastifyRequest, etag: string): boolean {
 async function digestOf(pieces: AsyncIterable<string>): Promise<{ readonly etag: string; readonly text: string | undefined }> {
   const hash = createHash("sha256");
   let text: string | undefined = "";
+  let length = 0;
   for await (const piece of pieces) {
     hash.update(piece);
+    length += piece.length;
     text = text !== undefined && text.length + piece.length <= WHOLE_LENGTH ? text + piece : undefined;
-    await yieldToEventLoop();
+    await afterPiece(length);
   }
   return { etag: `W/"${hash.digest("base64url")}"`, text };
 }

@@ -1,17 +1,26 @@
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import { yieldToEventLoop } from "../../lib/clock.ts";
+import { longWork } from "../../lib/long-work.ts";
 
 /** Length up to which JSON text is sent as a whole. */
 export const WHOLE_LENGTH = 256 * 1024;
 
-/** Yields pieces that were read already, then the others, each after a turn of the event loop. */
+/** Length from which each further piece of a text is long work. */
+const SHORT_LENGTH = 64 * 1024;
+
+/** Lets others use the event loop after a piece of a text that has a length so far. */
+export function afterPiece(length: number): Promise<void> {
+  return length < SHORT_LENGTH ? yieldToEventLoop() : longWork.turn();
+}
+
+/** Yields pieces that were read already, then the others, each in a turn of long work. */
 async function* continued(read: readonly string[], rest: AsyncIterator<string>): AsyncGenerator<string, void> {
   try {
     yield* read;
     for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
       yield next.value;
-      await yieldToEventLoop();
+      await longWork.turn();
     }
   } finally {
     await rest.return?.();
@@ -30,7 +39,7 @@ export async function sendJson(reply: FastifyReply, pieces: AsyncGenerator<strin
     if (next.done === true) return reply.send(read.join(""));
     read.push(next.value);
     length += next.value.length;
-    await yieldToEventLoop();
+    await afterPiece(length);
   }
   return reply.send(Readable.from(continued(read, pieces), { highWaterMark: 1 }));
 }

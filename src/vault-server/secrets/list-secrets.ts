@@ -4,6 +4,7 @@ import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { mayRead } from "../access/permission.ts";
 import { expiresAt, secretRecord } from "./secret-record.ts";
+import { PageSize } from "./page-size.ts";
 import type { SecretAccess } from "../store/records.ts";
 import { LIST_PAGE_SIZE } from "../store/tables/secret-table.ts";
 
@@ -16,7 +17,7 @@ export interface OpenedList {
   readonly now: number;
   /**
    * Yields the latest version of every secret in scope that the caller may read, own and received, by name, then owner, in code
-   * point order, a few hundred at a time. Secrets the caller loses meanwhile are omitted, changed ones are listed with their new
+   * point order, at most a few hundred at a time. Secrets the caller loses meanwhile are omitted, changed ones are listed with their new
    * state.
    */
   pages(): AsyncGenerator<readonly SecretRecord[], ListEnd>;
@@ -45,8 +46,8 @@ export async function openList({ store, clock }: VaultContext, caller: Caller): 
     ids: await secrets.listIds(email, now),
     revision: (await listRevisions.of(email)).revision,
   }));
-  const read = (from: number): Promise<readonly SecretAccess[]> => {
-    const slice = ids.slice(from, from + LIST_PAGE_SIZE);
+  const read = (from: number, to: number): Promise<readonly SecretAccess[]> => {
+    const slice = ids.slice(from, to);
     const page = slice.length === 0 ? Promise.resolve([]) : store.read(({ secrets }) => secrets.accessByIds(email, slice, now));
     // A page of a list whose client is gone is never awaited.
     page.catch(() => undefined);
@@ -54,10 +55,14 @@ export async function openList({ store, clock }: VaultContext, caller: Caller): 
   };
   async function* pages(): AsyncGenerator<readonly SecretRecord[], ListEnd> {
     let until = Infinity;
-    const ahead = Array.from({ length: PAGES_AHEAD }, (_, page) => read(page * LIST_PAGE_SIZE));
-    for (let from = 0; from < ids.length; from += LIST_PAGE_SIZE) {
-      const accesses = (await ahead.shift()) ?? [];
-      ahead.push(read(from + PAGES_AHEAD * LIST_PAGE_SIZE));
+    const size = new PageSize(LIST_PAGE_SIZE);
+    let requested = 0;
+    const readPage = () => read(requested, (requested = Math.min(ids.length, requested + size.next)));
+    const ahead = Array.from({ length: PAGES_AHEAD }, readPage);
+    for (let page = ahead.shift(); page; page = ahead.shift()) {
+      const accesses = await page;
+      if (accesses.length > 0) size.seen(accesses.map(({ latest }) => latest.metadata));
+      if (requested < ids.length) ahead.push(readPage());
       for (const access of accesses) until = Math.min(until, nextChange(now, access));
       yield accesses
         .filter((access) => mayRead(access) && scopeReaches(scope, access.secret.name, access.latest.metadata))

@@ -6,10 +6,11 @@ import type { VaultContext } from "../context.ts";
 import { sendList } from "../http/etag.ts";
 import { jsonList } from "../../lib/json-list.ts";
 import { findSecret, type SecretAddress } from "./find-secret.ts";
+import { PageSize } from "./page-size.ts";
 import { secretRecord } from "./secret-record.ts";
 
-/** Versions read in one transaction: each has up to 64 KiB of metadata. */
-const PAGE_SIZE = 16;
+/** Maximum number of versions read in one transaction. */
+const MAX_PAGE_SIZE = 16;
 
 /** Yields all versions up to `upTo` in ascending order. @throws ServiceError of `findSecret`; `forbidden` without R */
 async function* versionPages(
@@ -18,17 +19,20 @@ async function* versionPages(
   address: SecretAddress,
   { upTo, now }: { readonly upTo: number; readonly now: number },
 ): AsyncGenerator<SecretRecord[], void> {
+  const size = new PageSize(MAX_PAGE_SIZE);
   for (let after = 0; after < upTo;) {
     const from = after;
+    const atMost = size.next;
     const page = await store.read(async (transaction) => {
       // Each time, because access may end meanwhile.
       const found = await findSecret(transaction, caller, address, now);
       requireRead(found);
-      const versions = await transaction.secrets.versions(found.secret.id, from, PAGE_SIZE);
+      const versions = await transaction.secrets.versions(found.secret.id, from, atMost);
       return versions.filter(({ version }) => version <= upTo).map((version) => secretRecord(found, version, now));
     });
     yield page;
-    after = page.length < PAGE_SIZE ? upTo : (page.at(-1)?.key_version ?? upTo);
+    size.seen(page.map(({ metadata }) => metadata));
+    after = page.length < atMost ? upTo : (page.at(-1)?.key_version ?? upTo);
   }
 }
 

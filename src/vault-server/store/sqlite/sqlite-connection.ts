@@ -1,4 +1,5 @@
 import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { longWork, type Slices } from "../../../lib/long-work.ts";
 import { sqliteMigrations } from "./sqlite-migrations.ts";
 import { positionsOf, Row, valuesOf, type SqlValue } from "../sql/row.ts";
 import type { SqlConnection } from "../sql/sql-connection.ts";
@@ -30,6 +31,7 @@ interface Prepared {
 export class SqliteConnection implements SqlConnection {
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, Prepared>();
+  #slices: Slices | undefined;
 
   constructor(location: string) {
     const ephemeral = location === ":memory:";
@@ -93,21 +95,30 @@ export class SqliteConnection implements SqlConnection {
     this.#database.exec(sql);
   }
 
+  /** Begins a transaction, whose statements let other work use the event loop when they take long together. */
+  begin(sql: string): void {
+    this.exec(sql);
+    this.#slices = longWork.start();
+  }
+
   /** Does nothing when SQLite has already rolled back, for example on a full disk: the first error is the one to report. */
   rollback(): void {
     if (this.#database.isTransaction) this.exec("ROLLBACK");
   }
 
   async get(sql: string, ...values: SqlValue[]): Promise<Row | undefined> {
+    await this.#slices?.pause();
     return this.#first(sql, ...values);
   }
 
   async all(sql: string, ...values: SqlValue[]): Promise<Row[]> {
+    await this.#slices?.pause();
     const { statement, positions } = this.#prepare(sql);
     return statement.all(...values).map((row) => new Row(positions, valuesOf(row)));
   }
 
   async run(sql: string, ...values: SqlValue[]): Promise<number> {
+    await this.#slices?.pause();
     return Number(this.#prepare(sql).statement.run(...values).changes);
   }
 

@@ -2,73 +2,57 @@ import { systemClock, type Clock } from "../../../lib/clock.ts";
 import { systemRandom, type Random } from "../../../lib/random.ts";
 import { ExternalChanges } from "./external-changes.ts";
 import { SqliteConnection } from "./sqlite-connection.ts";
-import { sqliteFailure } from "./sqlite-failure.ts";
+import { TransactionTurns } from "./transaction-turns.ts";
 import { WriteQueue } from "./write-queue.ts";
 import { ChangeFeed, subjectKey } from "../change-feed.ts";
-import { sqlTransaction } from "../sql/sql-transaction.ts";
 import type { Store, Transaction } from "../store.ts";
 
 export interface SqliteStoreOptions {
   /** Clock of the backoff between attempts: real time, even when the server's clock is virtual. */
   readonly clock?: Clock;
   readonly random?: Random;
+  /** A second connection to the same file, for reads. */
+  readonly reading?: SqliteConnection;
 }
 
 /**
- * A store in one SQLite file or in memory. It has one connection, so transactions take turns; those that write wait for other processes first,
- * in a queue of their own.
+ * A store in one SQLite file or in memory. Transactions of a connection take turns; those that write wait for other processes first, in a queue of
+ * their own. Reads of a file have a second connection, so that they do not wait for a long write.
  */
 export class SqliteStore implements Store {
-  readonly #connection: SqliteConnection;
-  readonly #transaction: Transaction;
+  readonly #writer: TransactionTurns;
+  readonly #reader: TransactionTurns;
   readonly changes = new ChangeFeed();
-  /** Subjects that the current transaction changed. */
-  readonly #changed = new Set<string>();
   readonly #writes: WriteQueue;
   readonly #external: ExternalChanges;
-  #lastTurn: Promise<unknown> = Promise.resolve();
 
-  constructor(connection: SqliteConnection, { clock = systemClock, random = systemRandom }: SqliteStoreOptions = {}) {
-    this.#connection = connection;
+  constructor(connection: SqliteConnection, { reading, clock = systemClock, random = systemRandom }: SqliteStoreOptions = {}) {
+    this.#writer = new TransactionTurns(connection);
+    this.#reader = reading ? new TransactionTurns(reading) : this.#writer;
     this.#writes = new WriteQueue({ clock, random });
     this.#external = new ExternalChanges({
       clock,
-      version: () => this.#inTurn(() => connection.dataVersion()),
+      // That of the writing connection, because the other one sees the writes of this process too.
+      version: () => this.#writer.run((writing) => writing.dataVersion()),
       // Commands such as `vault user disable`: which lists they changed is not known.
       changed: () => this.changes.publishAll(),
     });
-    this.#transaction = sqlTransaction(connection, (subject) => this.#changed.add(subject));
   }
 
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    const publish = (changed: ReadonlySet<string>): void => this.changes.publish([...changed].map(subjectKey));
     // An attempt that finds the file busy has been rolled back.
-    return this.#writes.run(() => this.#inTurn(() => this.#transact("BEGIN IMMEDIATE", work)));
+    return this.#writes.run(() => this.#writer.transact("BEGIN IMMEDIATE", work, publish));
   }
 
   read<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.#inTurn(() => this.#transact("BEGIN DEFERRED", work));
+    return this.#reader.transact("BEGIN DEFERRED", work);
   }
 
-  async #transact<T>(begin: string, work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    this.#changed.clear();
-    this.#connection.exec(begin);
-    try {
-      const result = await work(this.#transaction);
-      this.#connection.exec("COMMIT");
-      this.changes.publish([...this.#changed].map(subjectKey));
-      return result;
-    } catch (error) {
-      this.#connection.rollback();
-      throw error;
-    }
-  }
-
-  #inTurn<T>(job: () => T | Promise<T>): Promise<T> {
-    const turn = this.#lastTurn.then(job).catch((error: unknown) => {
-      throw sqliteFailure(error);
-    });
-    this.#lastTurn = turn.catch(() => undefined);
-    return turn;
+  /** Runs a job on the writing connection while no transaction reads. */
+  #alone(job: (connection: SqliteConnection) => void): Promise<void> {
+    if (this.#reader === this.#writer) return this.#writer.run(job);
+    return this.#writer.run((connection) => this.#reader.run(() => job(connection)));
   }
 
   listen(): Promise<void> {
@@ -78,17 +62,18 @@ export class SqliteStore implements Store {
   scrub(): Promise<void> {
     // secure_delete has overwritten the pages; the write-ahead log still contains their previous content. While another process
     // reads or writes, nothing happens: the sweeper tries again.
-    return this.#inTurn(() => this.#connection.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
+    return this.#alone((connection) => connection.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
   }
 
   reusableBytes(): Promise<number> {
-    return this.#inTurn(() => this.#connection.reusableBytes());
+    return this.#writer.run((connection) => connection.reusableBytes());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#external[Symbol.dispose]();
     await this.#writes.drained();
-    await this.#inTurn(() => this.#connection.close());
+    if (this.#reader !== this.#writer) await this.#reader.run((connection) => connection.close());
+    await this.#writer.run((connection) => connection.close());
   }
 }
 
@@ -98,5 +83,12 @@ export class SqliteStore implements Store {
  * @throws Error when the file cannot be opened or was written by a newer release
  */
 export function openSqliteStore(location: string): Store {
-  return new SqliteStore(new SqliteConnection(location));
+  const writing = new SqliteConnection(location);
+  if (location === ":memory:") return new SqliteStore(writing);
+  try {
+    return new SqliteStore(writing, { reading: new SqliteConnection(location) });
+  } catch (error) {
+    writing.close();
+    throw error;
+  }
 }

@@ -1,0 +1,50 @@
+import { sqlTransaction } from "../sql/sql-transaction.ts";
+import type { Transaction } from "../store.ts";
+import type { SqliteConnection } from "./sqlite-connection.ts";
+import { sqliteFailure } from "./sqlite-failure.ts";
+
+/** One connection, whose transactions take turns. */
+export class TransactionTurns {
+  readonly #connection: SqliteConnection;
+  readonly #transaction: Transaction;
+  /** Subjects that the current transaction changed. */
+  readonly #changed = new Set<string>();
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(connection: SqliteConnection) {
+    this.#connection = connection;
+    this.#transaction = sqlTransaction(connection, (subject) => this.#changed.add(subject));
+  }
+
+  /** Runs a job after those before it. */
+  run<T>(job: (connection: SqliteConnection) => T | Promise<T>): Promise<T> {
+    const turn = this.#last
+      .then(() => job(this.#connection))
+      .catch((error: unknown) => {
+        throw sqliteFailure(error);
+      });
+    this.#last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  /** @param committed called with the subjects that the transaction changed */
+  transact<T>(
+    begin: string,
+    work: (transaction: Transaction) => Promise<T>,
+    committed: (changed: ReadonlySet<string>) => void = () => undefined,
+  ): Promise<T> {
+    return this.run(async (connection) => {
+      this.#changed.clear();
+      connection.begin(begin);
+      try {
+        const result = await work(this.#transaction);
+        connection.exec("COMMIT");
+        committed(this.#changed);
+        return result;
+      } catch (error) {
+        connection.rollback();
+        throw error;
+      }
+    });
+  }
+}

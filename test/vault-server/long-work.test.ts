@@ -1,0 +1,27 @@
+import { expect, test, vi } from "vitest";
+import { insertSecrets } from "../support/vault/insert-secrets.ts";
+import { TestDirectory } from "../support/test-directory.ts";
+import { TestVault } from "../support/vault/test-vault.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+const directory = new TestDirectory();
+
+test("reads and other accounts are served while a request deletes thousands of secrets", async () => {
+  const COUNT = 5_000;
+  const data = directory.join("long.db");
+  await using vault = await TestVault.start({ data });
+  const [ann, bob] = [await vault.client("ann@example.com"), await vault.client("bob@example.com")];
+  await bob.call("protect", { key_name: "short", key_value: "v" });
+  insertSecrets(data, ann.email, COUNT, Date.now());
+  const names = Array.from({ length: COUNT }, (_, index) => `listed-${String(index).padStart(6, "0")}`);
+  const state = { deleted: false };
+  const deletion = ann.call("delete", { key_name: names }).finally(() => (state.deleted = true));
+  let served = 0;
+  while (!state.deleted) {
+    const { status } = await bob.call("expose", { key_name: "short" });
+    if (status === 200 && !state.deleted) served += 1;
+  }
+  expect((await deletion).status).toBe(200);
+  // The transaction takes most of the time of the request: without turns, no read is served before its end.
+  expect(served).toBeGreaterThan(5);
+});
