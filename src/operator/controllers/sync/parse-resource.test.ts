@@ -84,12 +84,19 @@ describe("parseResource with the accept annotation", () => {
   test("splits the versions at commas and ignores spaces", () => {
     expect(accepted("db@3")).toEqual(["db@3"]);
     expect(accepted(" db@3 ,\tapi@1,")).toEqual(expect.arrayContaining(["db@3", "api@1"]));
+    expect(accepted("db@12")).toEqual(["db@12"]);
     expect(accepted("db, api@, @1x")).toEqual([]);
   });
 
   test("accepts names with commas and at signs", () => {
     expect(accepted("a,b@2")).toContain("a,b@2");
     expect(accepted("other@7, a,b@x,@2,last@1")).toEqual(expect.arrayContaining(["other@7", "a,b@x,@2", "last@1"]));
+  });
+
+  test("accepts names with up to 8 commas", () => {
+    const longest = `${"a,".repeat(8)}b@2`;
+    expect(accepted(longest)).toContain(longest);
+    expect(accepted(`a,${longest}`)).not.toContain(`a,${longest}`);
   });
 
   test("takes time in proportion to its length", () => {

@@ -42,6 +42,7 @@ describe("recordEvents for a target", () => {
   test("records no event if nothing changed or on first creation", () => {
     expect(recordedEvents(synced, { effect: "none" })).toEqual([]);
     expect(recordedEvents({}, { effect: "created" })).toEqual([]);
+    expect(recordedEvents({}, { effect: "updated" })).toHaveLength(1);
   });
 
   test("adds up to five versions to the note", () => {
@@ -49,7 +50,7 @@ describe("recordEvents for a target", () => {
       /versions: k0=1, k1=2, k2=3, k3=4, k4=5$/,
     );
     expect(recordedEvents(synced, { effect: "updated", versions: versions(6) })[0]?.note).toMatch(/k4=5, …$/);
-    expect(recordedEvents(synced, { effect: "deleted", versions: new Map() })[0]?.note).not.toContain("versions");
+    expect(recordedEvents(synced, { effect: "deleted", versions: new Map() })[0]?.note).toMatch(/at its delete_time$/);
   });
 
   test("refers to the resource by the plural of its kind", () => {
@@ -68,7 +69,7 @@ describe("recordEvents for a failure", () => {
   test("records it once with its reason, and not while it lasts", () => {
     const readyCondition = notReady("SourceMissing", "db is missing");
     expect(recordedEvents(synced, { readyCondition })).toEqual([
-      expect.objectContaining({ type: "Warning", reason: "SourceMissing", note: "db is missing" }),
+      expect.objectContaining({ type: "Warning", reason: "SourceMissing", action: "Sync", note: "db is missing" }),
     ]);
     const reported: SyncStatus = {
       conditions: [
