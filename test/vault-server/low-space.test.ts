@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { rm, stat } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { silentLogger } from "../../src/lib/logger.ts";
+import { createLogger } from "../../src/telemetry/create-logger.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestDirectory } from "../support/test-directory.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
@@ -19,12 +21,13 @@ interface Disk {
 }
 
 /** Starts a server on a data file, whose disk has as much space as `disk` says. */
-function start(disk: Disk): Promise<TestVault> {
+function start(disk: Disk, logger = silentLogger): Promise<TestVault> {
   return TestVault.start({
     data: directory.join("vault.db"),
     auditLog: { file: directory.join("audit.jsonl") },
     lowSpace: { bytes: LOW, freeBytes: async () => disk.free },
     clock: disk.clock,
+    logger,
   });
 }
 
@@ -33,6 +36,16 @@ async function becomes(disk: Disk, free: number, vault: TestVault): Promise<void
   await disk.clock.advance(SAMPLED_MS);
   await expect.poll(() => vault.metric('vaultsync_vault_free_bytes{volume="data"}')).toBe(free);
 }
+
+test("warnings about disk space name the volume and its sizes", async () => {
+  let log = "";
+  const logger = createLogger({ name: "vault", level: "info", destination: { write: (line) => void (log += line) } });
+  const disk = { free: 10 * LOW, clock: new VirtualClock() };
+  await using vault = await start(disk, logger);
+  await becomes(disk, LOW - 1, vault);
+  expect(log).toContain(`"volume":"data","directory":"${directory.path}","free":${LOW - 1}`);
+  expect(log).not.toContain("[redacted]");
+});
 
 test("with low disk space, what adds data is rejected; reads, logins and deletions are served", async () => {
   const disk = { free: 10 * LOW, clock: new VirtualClock() };
