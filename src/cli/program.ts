@@ -4,6 +4,7 @@ import { loginCommand, logoutCommand } from "./account/login.ts";
 import { secretCommand } from "./account/secret.ts";
 import { operatorCommand } from "./operator.ts";
 import { statusCommand } from "./status/status.ts";
+import { syncCommand } from "./sync/sync.ts";
 import { vaultCommand } from "./vault/vault.ts";
 
 /** Returns the definition of the whole command line, which throws CommanderError for wrong usage. */
@@ -12,7 +13,7 @@ export function program(): Command {
     .description("Sync secrets and files from a vault into Kubernetes Secrets and ConfigMaps.")
     .exitOverride();
   const account = [loginCommand(), logoutCommand(), secretCommand(), fileCommand()];
-  for (const command of [operatorCommand(), statusCommand(), ...account, vaultCommand()]) {
+  for (const command of [operatorCommand(), statusCommand(), syncCommand(), ...account, vaultCommand()]) {
     root.addCommand(command.copyInheritedSettings(root));
   }
   return root;

@@ -13,12 +13,16 @@ export interface ClusterFlags {
   readonly allNamespaces?: boolean;
 }
 
-/** Adds the options of {@link ClusterFlags}. */
+/** Adds the options that select a cluster and one namespace. */
 export function addClusterOptions(command: Command): Command {
   return command
     .option("--kubeconfig <path>", "kubeconfig file (default: KUBECONFIG, the pod's ServiceAccount, then ~/.kube/config)")
-    .option("-n, --namespace <name>", "namespace (default: that of the pod or of the kubeconfig's context, then default)")
-    .addOption(new Option("-A, --all-namespaces", "all namespaces").conflicts("namespace"));
+    .option("-n, --namespace <name>", "namespace (default: that of the pod or of the kubeconfig's context, then default)");
+}
+
+/** Adds the option that selects all namespaces instead of one. */
+export function addAllNamespacesOption(command: Command): Command {
+  return command.addOption(new Option("-A, --all-namespaces", "all namespaces").conflicts("namespace"));
 }
 
 /** A client of the cluster's API server. */

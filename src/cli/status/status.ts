@@ -3,10 +3,10 @@ import { stringify } from "yaml";
 import { systemClock } from "../../lib/clock.ts";
 import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../operator/api/kinds.ts";
 import { ALL_NAMESPACES, type KubeObject, keyOf, type ResourceDescriptor } from "../../operator/kube/resource.ts";
-import { addClusterOptions, type Cluster, type ClusterFlags, withCluster } from "../cluster/cluster.ts";
+import { addAllNamespacesOption, addClusterOptions, type Cluster, type ClusterFlags, withCluster } from "../cluster/cluster.ts";
 import { stopSignal } from "../stop-signal.ts";
 import { type ConnectionState, connectionState, type ResourceState, resourceState } from "./resource-state.ts";
-import { connectionTable, isReady, problemLines, resourceTable } from "./status-tables.ts";
+import { connectionTable, isReady, NOT_READY, problemLines, resourceTable } from "./status-tables.ts";
 
 interface StatusFlags extends ClusterFlags {
   readonly output: "table" | "json" | "yaml";
@@ -14,8 +14,6 @@ interface StatusFlags extends ClusterFlags {
   readonly watch?: boolean;
 }
 
-/** Exit code if an object is not ready; 1 and 2 are a failure and wrong usage. */
-const NOT_READY = 3;
 /** Time between two reads with --watch, in milliseconds. */
 const WATCH_MS = 2_000;
 
@@ -79,7 +77,7 @@ const where = ({ namespace }: Cluster): string => (namespace === ALL_NAMESPACES 
 
 /** Returns the definition of `vaultsync status`, which reads resources and changes nothing. */
 export function statusCommand(): Command {
-  return addClusterOptions(new Command("status"))
+  return addAllNamespacesOption(addClusterOptions(new Command("status")))
     .description(
       `Show the connections, VaultSecrets and VaultFiles of a namespace: whether they are ready, and the versions that they have. The exit code is ${NOT_READY} if one is not ready.`,
     )
