@@ -46,6 +46,12 @@ describe("the version of an item", () => {
     expect(versionOf(next(served, [resolution], { connection }))).toBeUndefined();
   });
 
+  test("does not outlive the entry of another owner", () => {
+    const shared = next({}, [found({ owner: "dba@example.com", own: false })], { versions: new Map([["a", 3]]) });
+    expect(versionOf(next(shared, [missing]))).toBe(3);
+    expect(versionOf(next(shared, [found()]))).toBeUndefined();
+  });
+
   test("stays while the removal of its key is awaited or held", () => {
     for (const deletion of ["awaited", "held"] as const) {
       expect(versionOf(next(served, [{ ...missing, deletion }]))).toBe(3);
@@ -90,6 +96,15 @@ describe("conditions about items", () => {
     expect(messageOf(next({}, [pinned("p"), deferred("d")]), "UpdateAvailable")).toBe(
       `newer versions available for pinned items: p 1 → 2; ${later}`,
     );
+  });
+
+  test("have reasons of their own, next to Ready", () => {
+    const { conditions } = next({}, [pinned("p"), expiring("e")]);
+    expect(conditions?.map(({ type, status, reason }) => `${type} ${status} ${reason}`)).toEqual([
+      "Ready True Synced",
+      "UpdateAvailable True Synced",
+      "ExpiringSoon True Expired",
+    ]);
   });
 
   test("say nothing about items that are not found", () => {

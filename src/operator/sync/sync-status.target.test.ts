@@ -50,6 +50,25 @@ describe("nextStatus target", () => {
     expect(versionOf(next(written, found(3)))).toBeUndefined();
   });
 
+  test("has the verified resourceVersion if a key has a version that was not reported", () => {
+    const keys = [a, syncItem("b")];
+    const both = syncResource(keys);
+    const resolutions = keys.map((item) => ({ state: "found", item, candidate: candidate(4), version: 3 }) as const);
+    const after = (before: SyncStatus, versions: readonly (readonly [string, number])[], verified: string): SyncStatus =>
+      next(before, { resource: both, resolutions, versions: new Map(versions), verified });
+    const one = ["a", 3] as const;
+    const verified = after({}, [one, ["b", 3]], "5");
+    expect(versionOf(after(verified, [one, ["b", 3]], "6"))).toBe("5");
+    expect(versionOf(after(verified, [one, ["b", 4]], "6"))).toBe("6");
+    expect(versionOf(after(verified, [one], "6"))).toBe("5");
+    expect(versionOf(after(after({}, [], "5"), [one], "6"))).toBe("5");
+  });
+
+  test("has a resourceVersion of its own after a change of its name", () => {
+    const verified = next({}, { verified: "5" });
+    expect(next(verified, { resource: elsewhere, verified: "9" }).target).toMatchObject({ resourceVersion: "9" });
+  });
+
   test("loses its resourceVersion with the generation for which it was verified", () => {
     const verified = next({}, { verified: "5" });
     const changed = syncResource([a], { generation: 8 });

@@ -40,8 +40,12 @@ describe("an object that its owner hands over", () => {
     expect(targetState(withPolicy("Owner"), object(changes)).state).toBe(expected);
   });
 
-  test("lacks its metadata until the annotation is removed", () => {
+  test("lacks its metadata until its annotations name the resource as owner only", () => {
     const owners = [controller];
+    const other = { [OWNER_ANNOTATION]: "VaultSecret/other" };
+    expect(targetState(withPolicy("Owner"), object({ owners, labels: LABELED, annotations: other }))).toMatchObject({
+      hasMetadata: false,
+    });
     const before = object({ owners, labels: LABELED, annotations: { ...NAMED, ...adopted } });
     expect(targetState(withPolicy("Owner"), before)).toMatchObject({ hasMetadata: false });
     expect(targetState(withPolicy("Owner"), object({ owners, labels: LABELED, annotations: NAMED }))).toMatchObject({

@@ -123,6 +123,7 @@ describe("targetState for an owned object", () => {
     ["a version missing", '{"a":3}', '{"a":"x","b":"y"}', ["a"]],
     ["a source missing", '{"a":3,"b":1}', '{"a":"x"}', ["a"]],
     ["different keys", '{"a":3}', '{"b":"x"}', []],
+    ["a source that is no text", '{"a":3,"b":1}', '{"a":"x","b":7}', ["a"]],
   ])("reports corrupted annotations: %s", (_, versions, sources, keys) => {
     const { synced, annotationsCorrupted } = syncedBy(versions, sources);
     expect(Object.keys(synced)).toEqual(keys);
@@ -162,7 +163,7 @@ test("sourceId differs for every vault, name and owner", () => {
   expect(ids[0]).toMatch(/^v\.[\w-]{16}$/);
 });
 
-test("vaultId differs for every base URL and account, but not for case or a default port", () => {
+test("vaultId differs for every base URL and account, however these are written", () => {
   const id = vaultId("https://vault.example.com", "ops@example.com");
   const others = [
     vaultId("https://vault.example.com", "dba@example.com"),
@@ -171,8 +172,11 @@ test("vaultId differs for every base URL and account, but not for case or a defa
     vaultId("https://vault.example.com:8443", "ops@example.com"),
     vaultId("https://vault.example.com/team-a", "ops@example.com"),
     vaultId("https://vault.example.com/team-b", "ops@example.com"),
+    vaultId("https://vault.example.com/team-a/b", "ops@example.com"),
+    vaultId("https://vault.example.com/team-ab", "ops@example.com"),
   ];
-  expect(new Set([id, ...others]).size).toBe(7);
+  expect(new Set([id, ...others]).size).toBe(9);
+  expect(vaultId("https://vault.example.com/team-a//", "ops@example.com")).toBe(others[4]);
   expect(vaultId("https://Vault.example.com:443/", "Ops@example.com")).toBe(id);
 });
 
