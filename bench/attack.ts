@@ -8,7 +8,7 @@ import { storeKinds, StoreLocation } from "../test/support/vault/store-location.
 import { attacks } from "./attack/attacks.ts";
 import { Attacker, type Outcomes } from "./attack/attacker.ts";
 import { OrdinaryClients, type Served } from "./attack/ordinary-clients.ts";
-import { ServerMeter, type ServerLoad } from "./attack/server-load.ts";
+import { probeArgs, ServerMeter, type ServerLoad } from "./attack/server-load.ts";
 import { saveResult } from "./report.ts";
 import { quantile } from "./statistics.ts";
 import { table } from "./table.ts";
@@ -58,10 +58,10 @@ await using place = await StoreLocation.create(store);
   for (const email of [...clientEmails, ...attackerEmails])
     await addUser(accounts, email, new Redacted(email), Date.now(), CHEAP);
 }
-await using server = await VaultServerProcess.start(place.args);
+await using server = await VaultServerProcess.start(place.args, { nodeArgs: probeArgs });
 using clients = await OrdinaryClients.open(server.url, clientEmails);
 using attacker = await Attacker.start(server.url, Number(values["attacker-nice"]));
-const meter = new ServerMeter(server.metricsUrl);
+const meter = new ServerMeter(server);
 
 const single = attacks.map(({ finding }) => [finding]);
 const sets = values.findings === undefined ? [...single, single.flat()] : [values.findings.split(",").map(Number)];
@@ -96,6 +96,7 @@ function summaryOf({ served: { latencies, errors }, loads }: Side) {
     errors,
     /** CPU of the server in percent of one core. */
     cpu: (sumOf(loads.map(({ cpuMs }) => cpuMs)) / (loads.length * forMs)) * 100,
+    longestTurn: Math.max(...loads.map(({ turnMs }) => turnMs)),
     delayP99: Math.max(...loads.map(({ delayP99Ms }) => delayP99Ms)),
     delayMax: Math.max(...loads.map(({ delayMaxMs }) => delayMaxMs)),
   };
@@ -137,8 +138,9 @@ process.stdout.write(
       "CPU %",
       "alone %",
       "CPU ms/attack",
+      "turn ms",
+      "alone",
       "delay p99",
-      "max ms",
     ],
     ...rows.map(({ findings, undisturbed, attacked, ratio, attacksPerSecond, cpuMsPerAttack }) => [
       nameOf(findings),
@@ -150,8 +152,9 @@ process.stdout.write(
       attacked.cpu.toFixed(0),
       undisturbed.cpu.toFixed(0),
       cpuMsPerAttack.toFixed(2),
+      attacked.longestTurn.toFixed(1),
+      undisturbed.longestTurn.toFixed(1),
       attacked.delayP99.toFixed(1),
-      attacked.delayMax.toFixed(1),
     ]),
   ]),
 );

@@ -1,9 +1,14 @@
+import { pathToFileURL } from "node:url";
+import { join } from "node:path";
+import type { VaultServerProcess } from "../../test/support/processes/vault-server-process.ts";
 import { sendRequest } from "../../test/support/vault/vault-client.ts";
 
 /** Load of a server process in a period. */
 export interface ServerLoad {
   /** CPU time of all threads, in ms. */
   readonly cpuMs: number;
+  /** CPU time of the longest turn of the event loop, in ms, which other programs do not change. */
+  readonly turnMs: number;
   /** Delays of the event loop beyond the 10 ms between its samples, in ms. */
   readonly delayP99Ms: number;
   readonly delayMaxMs: number;
@@ -12,16 +17,29 @@ export interface ServerLoad {
 /** Delay of a sample of an idle event loop, which Node.js includes, in ms. */
 const SAMPLE_MS = 10;
 
-/** Measures a server by its metrics. The delays are those since the last measurement. */
-export class ServerMeter {
-  readonly #url: string;
+/** Arguments of Node for a server that is measured. */
+export const probeArgs = ["--import", pathToFileURL(join(import.meta.dirname, "turn-probe.ts")).href];
 
-  constructor(metricsUrl: string) {
-    this.#url = `${metricsUrl}/metrics`;
+/** Measures a server by its metrics and its probe. The delays and turns are those since the last measurement. */
+export class ServerMeter {
+  readonly #server: VaultServerProcess;
+  #turns = 0;
+
+  constructor(server: VaultServerProcess) {
+    this.#server = server;
+  }
+
+  async #longestTurn(): Promise<number> {
+    this.#server.signal("SIGUSR2");
+    this.#turns += 1;
+    return this.#server.waitForOutput(({ stderr }) => {
+      const turns = [...stderr.matchAll(/^longest turn ([0-9.]+)$/gmu)];
+      return turns.length < this.#turns ? undefined : Number(turns.at(-1)?.[1]);
+    });
   }
 
   async #metrics(): Promise<(name: string) => number> {
-    const { bytes } = await sendRequest(this.#url, { method: "GET" });
+    const { bytes } = await sendRequest(`${this.#server.metricsUrl}/metrics`, { method: "GET" });
     const values = new Map(
       bytes
         .toString()
@@ -34,10 +52,12 @@ export class ServerMeter {
   /** Returns the load while `work` runs, and its result. */
   async during<T>(work: () => Promise<T>): Promise<[ServerLoad, T]> {
     const before = await this.#metrics();
+    await this.#longestTurn();
     const result = await work();
+    const turnMs = await this.#longestTurn();
     const after = await this.#metrics();
     const delay = (name: string): number => Math.max(0, after(`nodejs_eventloop_lag_${name}_seconds`) - SAMPLE_MS);
     const cpu = "process_cpu_seconds_total";
-    return [{ cpuMs: after(cpu) - before(cpu), delayP99Ms: delay("p99"), delayMaxMs: delay("max") }, result];
+    return [{ cpuMs: after(cpu) - before(cpu), turnMs, delayP99Ms: delay("p99"), delayMaxMs: delay("max") }, result];
   }
 }
