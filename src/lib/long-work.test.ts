@@ -47,3 +47,23 @@ test("pieces of long work take turns and rest as long as each of them ran", asyn
   const turns = loop.events.filter((event) => !event.endsWith(" 10"));
   expect(turns).toEqual(["a 3", "a 6", "rest 9", "b 3", "b 6", "rest 9", "a 20", "rest 20", "b 20"]);
 });
+
+test("short work continues in the next turn of the event loop when one has become long", async () => {
+  const loop = new CountedLoop();
+  const long = new LongWork(loop);
+  const run = async (name: string): Promise<void> => {
+    await long.shortTurn();
+    loop.events.push(name);
+    loop.time += 2;
+  };
+  expect([long.shortTurn(), ((loop.time = 3), long.shortTurn())]).toEqual([undefined, undefined]);
+  loop.time = 4;
+  const waiting = Promise.all(["a", "b", "c"].map(run));
+  await Promise.resolve();
+  expect(loop.events).toEqual([]);
+  await loop.next();
+  // Two milliseconds each.
+  expect(loop.events).toEqual(["a", "b"]);
+  await waiting;
+  expect(loop.events).toEqual(["a", "b", "c"]);
+});

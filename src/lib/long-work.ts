@@ -4,6 +4,8 @@ import { yieldToEventLoop } from "./clock.ts";
 
 /** Duration after which long work lets others use the event loop, in milliseconds. */
 const SLICE_MS = 8;
+/** Duration of a turn of the event loop after which further short work waits for the next one, in milliseconds. */
+const TURN_MS = 4;
 /** Minimum rest, and the use of the event loop by others below which a longer one is pointless. */
 const MIN_REST_MS = 2;
 const IDLE_UTILIZATION = 0.2;
@@ -42,6 +44,8 @@ export class LongWork {
   readonly #loop: Loop;
   readonly #waiting: (() => void)[] = [];
   #serving = false;
+  /** Start of the current turn of the event loop, if short work has asked for it. */
+  #turnStart: number | undefined;
 
   constructor(loop: Loop = nodeLoop) {
     this.#loop = loop;
@@ -63,6 +67,20 @@ export class LongWork {
       from = this.#loop.now();
     };
     return { pause: () => (this.#loop.now() - from < SLICE_MS ? undefined : nextTurn()) };
+  }
+
+  /**
+   * Resolves immediately, or in the next turn of the event loop when the current one is long. Short work calls it before it starts, so that many pieces
+   * are not one long turn.
+   */
+  shortTurn(): Promise<void> | undefined {
+    const now = this.#loop.now();
+    if (this.#turnStart !== undefined) {
+      return now - this.#turnStart < TURN_MS ? undefined : this.#loop.next().then(() => this.shortTurn());
+    }
+    this.#turnStart = now;
+    void this.#loop.next().then(() => (this.#turnStart = undefined));
+    return undefined;
   }
 
   async #serve(): Promise<void> {

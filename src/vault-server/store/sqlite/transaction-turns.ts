@@ -1,3 +1,4 @@
+import { longWork } from "../../../lib/long-work.ts";
 import { sqlTransaction } from "../sql/sql-transaction.ts";
 import type { Transaction } from "../store.ts";
 import type { SqliteConnection } from "./sqlite-connection.ts";
@@ -19,7 +20,10 @@ export class TransactionTurns {
   /** Runs a job after those before it. */
   run<T>(job: (connection: SqliteConnection) => T | Promise<T>): Promise<T> {
     const turn = this.#last
-      .then(() => job(this.#connection))
+      .then(async () => {
+        await longWork.shortTurn();
+        return job(this.#connection);
+      })
       .catch((error: unknown) => {
         throw sqliteFailure(error);
       });
