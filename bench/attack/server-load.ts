@@ -18,7 +18,7 @@ export interface ServerLoad {
 const SAMPLE_MS = 10;
 
 /** Arguments of Node for a server that is measured. */
-export const probeArgs = ["--import", pathToFileURL(join(import.meta.dirname, "turn-probe.ts")).href];
+export const probeArgs = ["--import", pathToFileURL(join(import.meta.dirname, "../turn-probe.ts")).href];
 
 /** Measures a server by its metrics and its probe. The delays and turns are those since the last measurement. */
 export class ServerMeter {
