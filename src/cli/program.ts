@@ -3,6 +3,7 @@ import { fileCommand } from "./account/file.ts";
 import { loginCommand, logoutCommand } from "./account/login.ts";
 import { secretCommand } from "./account/secret.ts";
 import { operatorCommand } from "./operator.ts";
+import { planCommand } from "./plan/plan.ts";
 import { statusCommand } from "./status/status.ts";
 import { syncCommand } from "./sync/sync.ts";
 import { vaultCommand } from "./vault/vault.ts";
@@ -13,7 +14,7 @@ export function program(): Command {
     .description("Sync secrets and files from a vault into Kubernetes Secrets and ConfigMaps.")
     .exitOverride();
   const account = [loginCommand(), logoutCommand(), secretCommand(), fileCommand()];
-  for (const command of [operatorCommand(), statusCommand(), syncCommand(), ...account, vaultCommand()]) {
+  for (const command of [operatorCommand(), statusCommand(), syncCommand(), planCommand(), ...account, vaultCommand()]) {
     root.addCommand(command.copyInheritedSettings(root));
   }
   return root;

@@ -8,8 +8,8 @@ import { listFile } from "../../protocol/operations/list-file.ts";
 import type { FileRecord } from "../../protocol/responses.ts";
 import { confirm } from "../confirm.ts";
 import type { AccountClient } from "./account-client.ts";
-import { type AccountFlags, addAccountOption, addOutputOptions, openAccount, type OutputFlags } from "./account-option.ts";
-import { printList, printValue } from "./print.ts";
+import { type AccountFlags, addAccountOption, openAccount } from "./account-option.ts";
+import { addListOptions, type ListFlags, printList, printValue } from "./print.ts";
 import { fileRows, fileVersionRows } from "./record-tables.ts";
 import { versionNumber } from "./secret.ts";
 
@@ -20,15 +20,15 @@ interface VersionFlags extends AccountFlags {
 const listFiles = async (client: AccountClient): Promise<readonly FileRecord[]> => (await client.call(listFile, {})).files;
 
 function addListing(file: Command): void {
-  addOutputOptions(file.command("list"))
+  addListOptions(file.command("list"))
     .description("List the files of the account.")
-    .action(async (flags: OutputFlags) => {
+    .action(async (flags: ListFlags) => {
       printList("files", await listFiles(await openAccount(flags)), fileRows, flags);
     });
-  addOutputOptions(file.command("versions"))
+  addListOptions(file.command("versions"))
     .description("List the versions of a file, the newest first.")
     .argument("<filename>", "name of the file in the vault")
-    .action(async (filename: string, flags: OutputFlags) => {
+    .action(async (filename: string, flags: ListFlags) => {
       const found = (await listFiles(await openAccount(flags))).find((one) => one.filename === filename);
       if (found === undefined) throw new Error(`no file ${JSON.stringify(filename)}: vaultsync file list shows all`);
       printList("versions", found.versions.toReversed(), fileVersionRows, flags);

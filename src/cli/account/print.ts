@@ -1,7 +1,13 @@
 import { once } from "node:events";
-import { stringify } from "yaml";
+import type { Command } from "commander";
+import { addFormatOption, type FormatFlags, formatObject } from "../output/format-option.ts";
 import { formatTable } from "../output/table.ts";
-import type { OutputFlags } from "./account-option.ts";
+import { type AccountFlags, addAccountOption } from "./account-option.ts";
+
+export type ListFlags = AccountFlags & FormatFlags;
+
+/** Adds the options of a command that prints a list. */
+export const addListOptions = (command: Command): Command => addFormatOption(addAccountOption(command));
 
 /** The columns of a table, and the row of a record. */
 export interface Rows<T> {
@@ -10,9 +16,8 @@ export interface Rows<T> {
 }
 
 /** Prints records in the requested format: a table, or an object with all fields of the records under `name`. */
-export function printList<T>(name: string, records: readonly T[], { header, row }: Rows<T>, { output }: OutputFlags): void {
-  if (output === "json") process.stdout.write(`${JSON.stringify({ [name]: records }, undefined, 2)}\n`);
-  else if (output === "yaml") process.stdout.write(stringify({ [name]: records }));
+export function printList<T>(name: string, records: readonly T[], { header, row }: Rows<T>, { output }: ListFlags): void {
+  if (output !== "table") process.stdout.write(formatObject({ [name]: records }, output));
   else if (records.length === 0) process.stderr.write(`no ${name}\n`);
   else process.stdout.write(formatTable(header, records.map(row)));
 }

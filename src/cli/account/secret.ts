@@ -11,10 +11,10 @@ import { versionListForLink } from "../../protocol/operations/version-list-for-l
 import { versionList } from "../../protocol/operations/version-list.ts";
 import type { Permission } from "../../protocol/responses.ts";
 import { confirm } from "../confirm.ts";
-import { type AccountFlags, addAccountOption, addOutputOptions, openAccount, type OutputFlags } from "./account-option.ts";
+import { type AccountFlags, addAccountOption, openAccount } from "./account-option.ts";
 import { existingSecret, findSecret, listSecrets } from "./find-secret.ts";
 import { parseMetadata } from "./metadata-option.ts";
-import { printList, printValue } from "./print.ts";
+import { addListOptions, type ListFlags, printList, printValue } from "./print.ts";
 import { readValue } from "./read-value.ts";
 import { secretRows, versionRows } from "./record-tables.ts";
 
@@ -32,9 +32,9 @@ export function versionNumber(text: string): number {
 }
 
 function addReading(secret: Command): void {
-  addOutputOptions(secret.command("list"))
+  addListOptions(secret.command("list"))
     .description("List the secrets that the account may read, own and received, without values.")
-    .action(async (flags: OutputFlags) => {
+    .action(async (flags: ListFlags) => {
       printList("secrets", await listSecrets(await openAccount(flags)), secretRows, flags);
     });
   addAccountOption(secret.command("get"))
@@ -49,11 +49,11 @@ function addReading(secret: Command): void {
       const exposed = shared ? client.call(versionExposeLink, { ...body, owner }) : client.call(versionExpose, body);
       await printValue(Buffer.from((await exposed).key_value));
     });
-  addOutputOptions(secret.command("versions"))
+  addListOptions(secret.command("versions"))
     .description("List the versions of a secret, without values, the newest first.")
     .argument("<name>", "name of the secret")
     .option(...OWNER)
-    .action(async (name: string, flags: OwnerFlags & OutputFlags) => {
+    .action(async (name: string, flags: OwnerFlags & ListFlags) => {
       const client = await openAccount(flags);
       const { key_name, owner, shared } = await existingSecret(client, { name, owner: flags.owner });
       const { versions } = await (shared

@@ -1,15 +1,14 @@
-import { Command, Option } from "commander";
-import { stringify } from "yaml";
+import { Command } from "commander";
 import { systemClock } from "../../lib/clock.ts";
 import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../operator/api/kinds.ts";
 import { ALL_NAMESPACES, type KubeObject, keyOf, type ResourceDescriptor } from "../../operator/kube/resource.ts";
 import { addAllNamespacesOption, addClusterOptions, type Cluster, type ClusterFlags, withCluster } from "../cluster/cluster.ts";
+import { addFormatOption, type FormatFlags, formatObject } from "../output/format-option.ts";
 import { stopSignal } from "../stop-signal.ts";
 import { type ConnectionState, connectionState, type ResourceState, resourceState } from "./resource-state.ts";
 import { connectionTable, isReady, NOT_READY, problemLines, resourceTable } from "./status-tables.ts";
 
-interface StatusFlags extends ClusterFlags {
-  readonly output: "table" | "json" | "yaml";
+interface StatusFlags extends ClusterFlags, FormatFlags {
   readonly items?: boolean;
   readonly watch?: boolean;
 }
@@ -39,8 +38,7 @@ async function readStatus(cluster: Cluster, signal: AbortSignal): Promise<Status
 
 /** Returns what to print for a status. */
 function format({ connections, resources }: Status, { output, items = false, allNamespaces = false }: StatusFlags): string {
-  if (output === "json") return `${JSON.stringify({ connections, resources }, undefined, 2)}\n`;
-  if (output === "yaml") return stringify({ connections, resources });
+  if (output !== "table") return formatObject({ connections, resources }, output);
   const options = { now: systemClock.now(), allNamespaces, items };
   const sections = [
     connections.length === 0 ? "" : connectionTable(connections, options),
@@ -77,11 +75,10 @@ const where = ({ namespace }: Cluster): string => (namespace === ALL_NAMESPACES 
 
 /** Returns the definition of `vaultsync status`, which reads resources and changes nothing. */
 export function statusCommand(): Command {
-  return addAllNamespacesOption(addClusterOptions(new Command("status")))
+  return addFormatOption(addAllNamespacesOption(addClusterOptions(new Command("status"))))
     .description(
       `Show the connections, VaultSecrets and VaultFiles of a namespace: whether they are ready, and the versions that they have. The exit code is ${NOT_READY} if one is not ready.`,
     )
-    .addOption(new Option("-o, --output <format>", "output format").choices(["table", "json", "yaml"]).default("table"))
     .option("--items", "one row per key of a target")
     .option("-w, --watch", "show each change until interrupted")
     .action(async (flags: StatusFlags) => {

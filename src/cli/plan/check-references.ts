@@ -1,0 +1,74 @@
+import { versionListForLink } from "../../protocol/operations/version-list-for-link.ts";
+import { versionList } from "../../protocol/operations/version-list.ts";
+import { listFile } from "../../protocol/operations/list-file.ts";
+import { canonicalEmail } from "../../protocol/email-address.ts";
+import type { FileRecord, SecretRecord } from "../../protocol/responses.ts";
+import type { AccountClient } from "../account/account-client.ts";
+import { listSecrets } from "../account/find-secret.ts";
+import type { Problem } from "./manifests.ts";
+import { type Plan, type PlannedConnection, type PlannedItem, type PlannedResource, problemAt } from "./planned-resource.ts";
+
+/** Result of the comparison with the vault. */
+export interface CheckedReferences {
+  readonly problems: readonly Problem[];
+  /** The version that each item would have now. */
+  readonly versions: ReadonlyMap<PlannedItem, number>;
+  /** Connections whose references were not compared, because the login is for another vault or account. */
+  readonly unchecked: readonly PlannedConnection[];
+}
+
+/** The version of an item, or what is wrong with its reference. */
+type Found = { readonly version: number } | { readonly problem: string };
+
+const quoted = (name: string): string => JSON.stringify(name);
+
+async function findSecretVersion(client: AccountClient, secrets: readonly SecretRecord[], item: PlannedItem): Promise<Found> {
+  const named = secrets.filter(({ key_name }) => key_name === item.source);
+  const own = named.filter(({ owner }) => owner === canonicalEmail(item.owner ?? client.email));
+  const [record, other] = own.length > 0 || item.owner !== undefined ? own : named;
+  if (record === undefined)
+    return { problem: `no secret ${quoted(item.source)}${item.owner === undefined ? "" : ` of ${item.owner}`}` };
+  if (other !== undefined)
+    return {
+      problem: `several users share a secret ${quoted(item.source)}: set owner (${named.map(({ owner }) => owner).join(", ")})`,
+    };
+  if (item.version === undefined || item.version === record.key_version) return { version: record.key_version };
+  const { key_name, owner, shared } = record;
+  const { versions } = await (shared
+    ? client.call(versionListForLink, { key_name, owner })
+    : client.call(versionList, { key_name }));
+  if (versions.some(({ key_version }) => key_version === item.version)) return { version: item.version };
+  return { problem: `secret ${quoted(item.source)} has no version ${item.version}: the latest is ${record.key_version}` };
+}
+
+function findFileVersion(files: readonly FileRecord[], item: PlannedItem): Found {
+  const record = files.find(({ filename }) => filename === item.source);
+  if (record === undefined) return { problem: `no file ${quoted(item.source)}` };
+  const version = item.version ?? record.version;
+  if (record.versions.some((one) => one.version === version)) return { version };
+  return { problem: `file ${quoted(item.source)} has no version ${version}: the latest is ${record.version}` };
+}
+
+const isOfLogin = (client: AccountClient, { spec }: PlannedConnection): boolean =>
+  spec.url.replace(/\/+$/u, "") === client.url && canonicalEmail(spec.email) === canonicalEmail(client.email);
+
+/** Compares the references with the lists of the vault, as the account of the login sees them. Reads no value. */
+export async function checkReferences(client: AccountClient, { connections, resources }: Plan): Promise<CheckedReferences> {
+  const checked = connections.filter((connection) => isOfLogin(client, connection));
+  const names = new Set(checked.map(({ manifest }) => `${manifest.namespace}/${manifest.name}`));
+  const included = resources.filter(({ manifest, connection }) => names.has(`${manifest.namespace}/${connection}`));
+  const secrets = included.some(isSecret) ? await listSecrets(client) : [];
+  const files = included.every(isSecret) ? [] : (await client.call(listFile, {})).files;
+  const problems: Problem[] = [];
+  const versions = new Map<PlannedItem, number>();
+  for (const resource of included) {
+    for (const item of resource.items) {
+      const found = isSecret(resource) ? await findSecretVersion(client, secrets, item) : findFileVersion(files, item);
+      if ("version" in found) versions.set(item, found.version);
+      else problems.push(problemAt(resource.manifest, item.path, found.problem));
+    }
+  }
+  return { problems, versions, unchecked: connections.filter((connection) => !checked.includes(connection)) };
+}
+
+const isSecret = ({ manifest }: PlannedResource): boolean => manifest.kind === "VaultSecret";

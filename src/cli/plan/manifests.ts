@@ -1,0 +1,114 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { type Document, isNode, LineCounter, parseAllDocuments } from "yaml";
+import { z } from "zod";
+import { API_GROUP } from "../../operator/api/kinds.ts";
+
+/** A place in a file, and what is wrong there. */
+export interface Problem {
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+const manifest = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string().min(1), namespace: z.string().optional() }),
+  spec: z.unknown(),
+});
+
+/** One object of the operator's API group in a file. */
+export interface Manifest {
+  readonly file: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly spec: unknown;
+  /** Returns the line of a field, or of the closest field around it that exists. */
+  readonly lineOf: (...path: readonly PropertyKey[]) => number;
+}
+
+export interface Manifests {
+  readonly manifests: readonly Manifest[];
+  readonly problems: readonly Problem[];
+}
+
+const EXTENSIONS = new Set([".yaml", ".yml", ".json"]);
+
+/** Returns the manifest files at a path: the file, or all files of a directory, without hidden ones, in the order of their names. */
+async function filesAt(path: string): Promise<string[]> {
+  if ((await stat(path)).isFile()) return [path];
+  const entries = await readdir(path, { withFileTypes: true });
+  const visible = entries.filter(({ name }) => !name.startsWith(".") && name !== "node_modules");
+  const found: string[] = [];
+  for (const entry of visible.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const inside = join(path, entry.name);
+    if (entry.isDirectory()) found.push(...(await filesAt(inside)));
+    else if (EXTENSIONS.has(extname(entry.name))) found.push(inside);
+  }
+  return found;
+}
+
+/** Returns the line of a path in a document, or of the closest part around it. */
+function lineIn(document: Document, lines: LineCounter, path: readonly PropertyKey[]): number {
+  for (let length = path.length; length >= 0; length -= 1) {
+    const node = length === 0 ? document.contents : document.getIn(path.slice(0, length), true);
+    if (isNode(node) && node.range) return lines.linePos(node.range[0]).line;
+  }
+  return 1;
+}
+
+/** Returns the content of a document; `undefined` if its aliases expand to more than a manifest can have. */
+function contentOf(document: Document): unknown {
+  try {
+    return document.toJS();
+  } catch {
+    return undefined;
+  }
+}
+
+function readText(file: string, text: string, namespace: string): Manifests {
+  const lines = new LineCounter();
+  const manifests: Manifest[] = [];
+  const problems: Problem[] = [];
+  const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false });
+  for (const document of "empty" in documents ? [] : documents) {
+    for (const { pos, message } of document.errors) problems.push({ file, line: lines.linePos(pos[0]).line, message });
+    const content = document.errors.length === 0 ? contentOf(document) : undefined;
+    const isOwn = z.looseObject({ apiVersion: z.string().startsWith(`${API_GROUP}/`) }).safeParse(content).success;
+    if (!isOwn) continue;
+    const lineOf = (...path: readonly PropertyKey[]): number => lineIn(document, lines, path);
+    const parsed = manifest.safeParse(content);
+    if (parsed.success) {
+      const { kind, metadata, spec } = parsed.data;
+      manifests.push({ file, kind, name: metadata.name, namespace: metadata.namespace ?? namespace, spec, lineOf });
+    } else {
+      problems.push(
+        ...parsed.error.issues.map(({ path, message }) => ({
+          file,
+          line: lineOf(...path),
+          message: `${path.join(".")}: ${message}`,
+        })),
+      );
+    }
+  }
+  return { manifests, problems };
+}
+
+/**
+ * Reads the objects of the operator's API group from files and directories. Other objects are skipped. `namespace` is that of objects
+ * without one. @throws Error when a path cannot be read
+ */
+export async function readManifests(paths: readonly string[], namespace: string): Promise<Manifests> {
+  const manifests: Manifest[] = [];
+  const problems: Problem[] = [];
+  for (const path of paths) {
+    for (const file of await filesAt(path)) {
+      const read = readText(file, await readFile(file, "utf8"), namespace);
+      manifests.push(...read.manifests);
+      problems.push(...read.problems);
+    }
+  }
+  return { manifests, problems };
+}

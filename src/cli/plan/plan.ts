@@ -1,0 +1,83 @@
+import { Command } from "commander";
+import { type AccountFlags, addAccountOption, openAccount } from "../account/account-option.ts";
+import { addFormatOption, type FormatFlags, formatObject } from "../output/format-option.ts";
+import { printable } from "../output/printable.ts";
+import { formatTable } from "../output/table.ts";
+import { checkClusterRules } from "./check-cluster-rules.ts";
+import { checkReferences, type CheckedReferences } from "./check-references.ts";
+import { type Problem, readManifests } from "./manifests.ts";
+import { planOf, type Plan } from "./planned-resource.ts";
+
+interface PlanFlags extends AccountFlags, FormatFlags {
+  readonly filename: string[];
+  readonly namespace: string;
+  readonly offline?: boolean;
+}
+
+/** Exit code if the manifests have a problem; 1 and 2 are a failure and wrong usage. */
+const HAS_PROBLEMS = 3;
+const OFFLINE: CheckedReferences = { problems: [], versions: new Map(), unchecked: [] };
+
+/** One key of a target that would be written. */
+interface PlannedKey {
+  readonly resource: string;
+  readonly namespace: string;
+  readonly target: string;
+  readonly key: string;
+  readonly source: string;
+  /** Absent if the vault was not asked, or has no such version. */
+  readonly version?: number | undefined;
+}
+
+function plannedKeys({ resources }: Plan, { versions }: CheckedReferences): PlannedKey[] {
+  return resources.flatMap(({ manifest, target, items }) =>
+    items.map((item) => ({
+      resource: `${manifest.kind.toLowerCase()}/${manifest.name}`,
+      namespace: manifest.namespace,
+      target: `${target.kind}/${target.name}`,
+      key: item.key,
+      source: item.source,
+      version: versions.get(item),
+    })),
+  );
+}
+
+function print(keys: readonly PlannedKey[], problems: readonly Problem[], { output }: PlanFlags): void {
+  if (output !== "table") process.stdout.write(formatObject({ keys, problems }, output));
+  else {
+    const header = ["NAMESPACE", "RESOURCE", "TARGET", "KEY", "SOURCE", "VERSION"];
+    const rows = keys.map((one) => [one.namespace, one.resource, one.target, one.key, one.source, String(one.version ?? "-")]);
+    if (rows.length > 0) process.stdout.write(formatTable(header, rows));
+    for (const { file, line, message } of problems) process.stderr.write(`${printable(`${file}:${line}: ${message}`)}\n`);
+  }
+}
+
+async function plan(flags: PlanFlags): Promise<void> {
+  const { manifests, problems } = await readManifests(flags.filename, flags.namespace);
+  if (manifests.length === 0 && problems.length === 0)
+    throw new Error(`no vaultsync.dev objects in ${flags.filename.join(", ")}`);
+  const found = [...problems];
+  const planned = planOf(manifests, found);
+  found.push(...checkClusterRules(manifests, planned));
+  const checked = flags.offline === true ? OFFLINE : await checkReferences(await openAccount(flags), planned);
+  found.push(...checked.problems);
+  found.sort((a, b) => (a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1));
+  print(plannedKeys(planned, checked), found, flags);
+  for (const { manifest, spec } of checked.unchecked) {
+    const login = `log in to ${spec.url} as ${spec.email}`;
+    process.stderr.write(`references of VaultConnection ${manifest.namespace}/${manifest.name} are not checked: ${login}\n`);
+  }
+  process.exitCode = found.length === 0 ? 0 : HAS_PROBLEMS;
+}
+
+/** Returns the definition of `vaultsync plan`, which reads files and the lists of the vault. */
+export function planCommand(): Command {
+  return addFormatOption(addAccountOption(new Command("plan")))
+    .description(
+      `Check manifests before they are applied, and print what would be written where: names and versions, never values. Each problem is printed as FILE:LINE: message, and the exit code is then ${HAS_PROBLEMS}. Uses the account of vaultsync login.`,
+    )
+    .requiredOption("-f, --filename <path...>", "files and directories of manifests")
+    .option("-n, --namespace <name>", "namespace of objects without one", "default")
+    .option("--offline", "do not compare the references with the vault")
+    .action(plan);
+}

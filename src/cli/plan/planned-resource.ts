@@ -1,0 +1,126 @@
+import type { z } from "zod";
+import { isObject } from "../../lib/is-object.ts";
+import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../operator/api/kinds.ts";
+import { connectionSpec, type ConnectionSpec } from "../../operator/api/vault-connection.ts";
+import { vaultFileSpec } from "../../operator/api/vault-file.ts";
+import { vaultSecretSpec } from "../../operator/api/vault-secret.ts";
+import type { Manifest, Problem } from "./manifests.ts";
+
+/** One key of a target, and the entry of the vault that it is read from. */
+export interface PlannedItem {
+  readonly key: string;
+  readonly source: string;
+  readonly owner?: string | undefined;
+  /** `latest` if undefined. */
+  readonly version?: number | undefined;
+  /** Path of the reference in the manifest. */
+  readonly path: readonly PropertyKey[];
+}
+
+/** A VaultSecret or VaultFile whose spec is valid. */
+export interface PlannedResource {
+  readonly manifest: Manifest;
+  readonly connection: string;
+  readonly target: { readonly kind: string; readonly name: string; readonly isMerged: boolean };
+  readonly items: readonly PlannedItem[];
+}
+
+export interface PlannedConnection {
+  readonly manifest: Manifest;
+  readonly spec: ConnectionSpec;
+}
+
+export interface Plan {
+  readonly connections: readonly PlannedConnection[];
+  readonly resources: readonly PlannedResource[];
+}
+
+/** Returns a problem of a manifest at the line of a field. */
+export function problemAt({ file, lineOf }: Manifest, path: readonly PropertyKey[], message: string): Problem {
+  return { file, line: lineOf(...path), message };
+}
+
+const formatPath = (path: readonly PropertyKey[]): string =>
+  path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
+
+/** Returns the paths of fields that the schema does not know, and that the API server would drop or reject. */
+function unknownFields(given: unknown, parsed: unknown, path: readonly PropertyKey[] = []): PropertyKey[][] {
+  if (Array.isArray(given) && Array.isArray(parsed)) {
+    return given.flatMap((one, index) => unknownFields(one, parsed[index], [...path, index]));
+  }
+  if (!isObject(given) || !isObject(parsed)) return [];
+  return Object.keys(given).flatMap((name) =>
+    Object.hasOwn(parsed, name) ? unknownFields(given[name], parsed[name], [...path, name]) : [[...path, name]],
+  );
+}
+
+function parseSpec<T>(schema: z.ZodType<T>, manifest: Manifest, problems: Problem[]): T | undefined {
+  const result = schema.safeParse(manifest.spec);
+  if (!result.success) {
+    for (const { path, message } of result.error.issues) {
+      problems.push(problemAt(manifest, ["spec", ...path], `spec${formatPath(path)}: ${message}`));
+    }
+    return undefined;
+  }
+  for (const path of unknownFields(manifest.spec, result.data)) {
+    problems.push(problemAt(manifest, ["spec", ...path], `spec${formatPath(path)}: unknown field`));
+  }
+  return result.data;
+}
+
+const versionOf = (version: string | number | undefined): number | undefined =>
+  typeof version === "number" ? version : undefined;
+
+function plannedSecret(manifest: Manifest, problems: Problem[]): PlannedResource | undefined {
+  const spec = parseSpec(vaultSecretSpec, manifest, problems);
+  if (spec === undefined) return undefined;
+  const { name = manifest.name, creationPolicy } = spec.target ?? {};
+  return {
+    manifest,
+    connection: spec.connectionRef.name,
+    target: { kind: "Secret", name, isMerged: creationPolicy === "Merge" },
+    items: (spec.data ?? []).map(({ secretKey, remoteRef: { key, owner, version } }, index) => ({
+      key: secretKey,
+      source: key,
+      owner,
+      version: versionOf(version),
+      path: ["spec", "data", index, "remoteRef"],
+    })),
+  };
+}
+
+function plannedFile(manifest: Manifest, problems: Problem[]): PlannedResource | undefined {
+  const spec = parseSpec(vaultFileSpec, manifest, problems);
+  if (spec === undefined) return undefined;
+  const { kind, name = manifest.name, creationPolicy } = spec.target;
+  return {
+    manifest,
+    connection: spec.connectionRef.name,
+    target: { kind, name, isMerged: creationPolicy === "Merge" },
+    items: (spec.files ?? []).map(({ filename, key = filename, version }, index) => ({
+      key,
+      source: filename,
+      version: versionOf(version),
+      path: ["spec", "files", index],
+    })),
+  };
+}
+
+/** Parses the specs. What is not valid becomes a problem and is not part of the plan. */
+export function planOf(manifests: readonly Manifest[], problems: Problem[]): Plan {
+  const connections: PlannedConnection[] = [];
+  const resources: PlannedResource[] = [];
+  for (const manifest of manifests) {
+    if (manifest.kind === vaultConnectionKind.kind) {
+      const spec = parseSpec(connectionSpec, manifest, problems);
+      if (spec !== undefined) connections.push({ manifest, spec });
+    } else if (manifest.kind === vaultSecretKind.kind || manifest.kind === vaultFileKind.kind) {
+      const parse = manifest.kind === vaultSecretKind.kind ? plannedSecret : plannedFile;
+      const resource = parse(manifest, problems);
+      if (resource !== undefined) resources.push(resource);
+    } else {
+      problems.push(problemAt(manifest, ["kind"], `kind: ${manifest.kind} is not a kind of vaultsync.dev`));
+    }
+  }
+  return { connections, resources };
+}

@@ -1,0 +1,170 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { beforeEach, expect, test } from "vitest";
+import { runInProcess } from "../support/processes/run-in-process.ts";
+import type { ProcessResult } from "../support/processes/vaultsync-process.ts";
+import { TestDirectory } from "../support/test-directory.ts";
+import { useVault } from "../support/vault/use-vault.ts";
+
+const ann = "ann@example.com";
+const bob = "bob@example.com";
+const { vault } = await useVault({});
+const directory = new TestDirectory();
+const VALUE = "canary-plan-value";
+
+const client = await vault.client(ann);
+for (const key_value of [VALUE, `${VALUE}-2`]) await client.call("protect", { key_name: "shop/db", key_value });
+const other = await vault.client(bob);
+await other.call("protect", { key_name: "received", key_value: VALUE });
+await other.call("share", { key_name: "received", usr_id_from: bob, usr_id_to: ann, permission: "R" });
+await client.upload([{ filename: "nginx.conf", bytes: Buffer.from(VALUE) }]);
+
+beforeEach(async () => {
+  await writeFile(directory.join("password"), vault.passwords.get(ann) ?? "");
+  await run("login", "--url", vault.url, "--email", ann, "--password-file", directory.join("password"));
+});
+
+const run = (...args: string[]): Promise<ProcessResult> =>
+  runInProcess(args, { VAULTSYNC_ACCOUNT: directory.join("account.json") });
+
+/** Writes a file of the repository. */
+async function write(name: string, ...lines: string[]): Promise<void> {
+  const path = directory.join("repository", name);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, `${lines.join("\n")}\n`);
+}
+
+async function plan(...args: string[]): Promise<ProcessResult> {
+  const result = await run("plan", "-f", directory.join("repository"), ...args);
+  const relative = (text: string): string => text.replaceAll(`${directory.join("repository")}/`, "");
+  return { ...result, stdout: relative(result.stdout), stderr: relative(result.stderr) };
+}
+
+const header = (kind: string, name: string): string[] => [
+  "apiVersion: vaultsync.dev/v1alpha1",
+  `kind: ${kind}`,
+  `metadata: { name: ${name}, namespace: shop }`,
+  "spec:",
+];
+
+const connection = (url = vault.url): string[] => [
+  ...header("VaultConnection", "vault"),
+  `  url: ${url}`,
+  `  email: ${ann}`,
+  "  auth: { passwordSecretRef: { name: login } }",
+];
+
+const secret = (name: string, ...references: string[]): string[] => [
+  ...header("VaultSecret", name),
+  "  connectionRef: { name: vault }",
+  "  data:",
+  ...references.map((reference, index) => `    - { secretKey: key-${index}, remoteRef: { ${reference} } }`),
+];
+
+test("a correct repository is printed with the versions that would be written, without values", async () => {
+  await write("vault.yaml", ...connection());
+  await write("apps/db.yaml", ...secret("db", "key: shop/db", "key: shop/db, version: 1", "key: received"));
+  await write(
+    "apps/web.yaml",
+    ...header("VaultFile", "web"),
+    "  connectionRef: { name: vault }",
+    "  target: { kind: ConfigMap, name: web-conf }",
+    "  files: [{ filename: nginx.conf }]",
+  );
+  await write("apps/other.yaml", "apiVersion: apps/v1", "kind: Deployment", "---", "- a list");
+  await write("apps/.hidden/broken.yaml", "a: [");
+  const { code, stdout, stderr } = await plan();
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(stdout.split("\n").map((line) => line.split(/ {2,}/u))).toEqual([
+    ["NAMESPACE", "RESOURCE", "TARGET", "KEY", "SOURCE", "VERSION"],
+    ["shop", "vaultsecret/db", "Secret/db", "key-0", "shop/db", "2"],
+    ["shop", "vaultsecret/db", "Secret/db", "key-1", "shop/db", "1"],
+    ["shop", "vaultsecret/db", "Secret/db", "key-2", "received", "1"],
+    ["shop", "vaultfile/web", "ConfigMap/web-conf", "nginx.conf", "nginx.conf", "1"],
+    [""],
+  ]);
+  expect(stdout).not.toContain(VALUE);
+  const json = JSON.parse((await plan("-o", "json")).stdout);
+  expect(json.problems).toEqual([]);
+  expect(json.keys[1]).toEqual({
+    resource: "vaultsecret/db",
+    namespace: "shop",
+    target: "Secret/db",
+    key: "key-1",
+    source: "shop/db",
+    version: 1,
+  });
+});
+
+test("each mistake of a repository is named with its file and line, and the exit code is 3", async () => {
+  await write("1-vault.yaml", ...connection());
+  await write("2-missing.yaml", ...secret("missing", "key: shop/db", "key: shop/dv", "key: shop/db, version: 7"));
+  await write("3-typo.yaml", ...secret("typo", "key: shop/db"), "  refreshIntervall: 5m", "  suspend: maybe");
+  await write(
+    "4-target.yaml",
+    ...secret("one", "key: shop/db"),
+    "---",
+    ...secret("two", "key: shop/db"),
+    "  target: { name: one }",
+  );
+  await write("5-connection.yaml", ...secret("lost", "key: shop/db").map((line) => line.replace("name: vault }", "name: vlt }")));
+  await write("6-syntax.yaml", "apiVersion: vaultsync.dev/v1alpha1", "kind: [");
+  await write("7-kind.yaml", ...header("VaultSecrets", "kind"));
+  await write("8-file.yaml", ...header("VaultFile", "f"), "  connectionRef: { name: vault }", "  target: { kind: Secret }");
+  await write(
+    "9-file.yaml",
+    ...header("VaultFile", "g"),
+    "  connectionRef: { name: vault }",
+    "  target: { kind: Secret }",
+    "  files:",
+  );
+  await write(
+    "9-file.yaml",
+    ...header("VaultFile", "g"),
+    "  connectionRef: { name: vault }",
+    "  target: { kind: Secret }",
+    "  files:",
+    "    - filename: absent.conf",
+    "    - { filename: nginx.conf, version: 2 }",
+  );
+  const { code, stderr } = await plan();
+  expect(code).toBe(3);
+  expect(stderr.trimEnd().split("\n")).toEqual([
+    '2-missing.yaml:8: no secret "shop/dv"',
+    '2-missing.yaml:9: secret "shop/db" has no version 7: the latest is 2',
+    expect.stringMatching(/^3-typo\.yaml:9: spec\.suspend: /u),
+    "4-target.yaml:16: spec.target.name: the resource at 4-target.yaml:3 has this target: choose another name",
+    "5-connection.yaml:5: spec.connectionRef.name: no VaultConnection vlt in namespace shop in these files",
+    expect.stringMatching(/^6-syntax\.yaml:3: /u),
+    "7-kind.yaml:2: kind: VaultSecrets is not a kind of vaultsync.dev",
+    expect.stringMatching(/^8-file\.yaml:5: spec: spec\.files must have at least one entry/u),
+    '9-file.yaml:8: no file "absent.conf"',
+    '9-file.yaml:9: file "nginx.conf" has no version 2: the latest is 1',
+  ]);
+});
+
+test("a field that the API does not know is a problem", async () => {
+  await write("vault.yaml", ...connection());
+  await write("typo.yaml", ...secret("typo", "key: shop/db, verison: 1"), "  refreshIntervall: 5m");
+  expect((await plan("--offline")).stderr.split("\n")).toEqual([
+    "typo.yaml:7: spec.data[0].remoteRef.verison: unknown field",
+    "typo.yaml:8: spec.refreshIntervall: unknown field",
+    "",
+  ]);
+});
+
+test("references of another vault are not checked, and the output says so", async () => {
+  await write("vault.yaml", ...connection("https://other.example.com"));
+  await write("db.yaml", ...secret("db", "key: absent"));
+  const { code, stderr } = await plan();
+  expect([code, stderr]).toEqual([
+    0,
+    `references of VaultConnection shop/vault are not checked: log in to https://other.example.com as ${ann}\n`,
+  ]);
+});
+
+test("a directory without manifests, and one that does not exist, are failures", async () => {
+  await write("other.yaml", "kind: Deployment");
+  expect(await plan()).toMatchObject({ code: 1, stderr: expect.stringContaining("no vaultsync.dev objects in") });
+  expect(await run("plan", "-f", directory.join("absent"))).toMatchObject({ code: 1, stderr: expect.stringContaining("ENOENT") });
+});
