@@ -188,7 +188,7 @@ export async function createHttpServer(context: VaultContext, options: HttpServe
       void sendError(reply, errors.pathNotFound());
     },
   });
-  limitConnections(app.server, limits, trustedProxies);
+  limitConnections(app.server, limits, { trustedProxies, isSlowed: (network) => context.rejections.isSlowed(network) });
   app.decorateRequest("user");
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, async (_request: FastifyRequest, body: Buffer) => {

@@ -51,6 +51,8 @@ export interface Limits {
   /** Maximum number of open connections, in total and of one network. */
   readonly connections: number;
   readonly connectionsPerNetwork: number;
+  /** Maximum number of connections without valid credentials of a network whose rejections are held. */
+  readonly strangerConnections: number;
   /** Timeout for a JSON body, in milliseconds. */
   readonly bodyTimeoutMs: number;
   /** Timeout for reading a response, in addition to one second per 32 KiB, and for reading a streamed one, in milliseconds. */
@@ -103,6 +105,7 @@ export const defaultLimits: Limits = {
   heldRejections: 5_000,
   connections: 30_000,
   connectionsPerNetwork: 5_000,
+  strangerConnections: 100,
   bodyTimeoutMs: 30_000,
   responseTimeoutMs: 30_000,
   streamTimeoutMs: 30 * 60_000,

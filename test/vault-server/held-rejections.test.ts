@@ -1,8 +1,10 @@
+import { once } from "node:events";
+import { connect } from "node:net";
 import { expect, test } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
-import type { VaultResponse } from "../support/vault/vault-client.ts";
+import { VaultClient, type VaultResponse } from "../support/vault/vault-client.ts";
 
 /** Asks the server to keep the connection open, which it does not do for each. */
 const open = { connection: "keep-alive" };
@@ -61,4 +63,25 @@ test("requests of an account beyond its rate are held, and those of others are n
   await clock.advance(1_000);
   await held;
   expect(arrived.slice(8)).toEqual(["bob 200 close", "held 429 rate_limited close"]);
+});
+
+test("a network whose rejections are held keeps few connections without valid credentials", async () => {
+  await using vault = await TestVault.start({ limits: { ...limits, rejectionHoldMs: 0, strangerConnections: 3 } });
+  const { token, email } = await vault.client("ann@example.com");
+  using caller = new VaultClient(vault.url, email, { token, keepAlive: true });
+  const list = async () => (await caller.call("list_no_dup")).status;
+  expect(await list()).toBe(200);
+  const idle = async () => {
+    const socket = connect(Number(new URL(vault.url).port), "127.0.0.1").on("error", () => undefined);
+    await once(socket, "connect");
+    return socket;
+  };
+  const first = [await idle(), await idle(), await idle(), await idle()];
+  const closed = first.map((socket) => new Promise<void>((resolve) => socket.resume().once("close", () => resolve())));
+  for (let sent = 0; sent < 4; sent += 1) await vault.post(operationPath.list_no_dup, { email });
+  const later = [await idle(), await idle(), await idle()];
+  await Promise.all(closed);
+  expect(later.map((socket) => socket.destroyed)).toEqual([false, false, false]);
+  expect(await list()).toBe(200);
+  for (const socket of later) socket.destroy();
 });

@@ -1,33 +1,64 @@
-import type { Server } from "node:net";
-import { BlockList } from "node:net";
+import { BlockList, type Server, type Socket } from "node:net";
 import { clientNetwork } from "../../lib/client-network.ts";
 
 interface ConnectionLimits {
   readonly connections: number;
   readonly connectionsPerNetwork: number;
+  /** Maximum number of connections without valid credentials of a network that keeps sending rejected requests. */
+  readonly strangerConnections: number;
 }
 
-/** Limits the connections of a server, in total and per network; trusted proxies, which carry many clients, in total only. */
-export function limitConnections(server: Server, limits: ConnectionLimits, trustedProxies: readonly string[]): void {
-  server.maxConnections = limits.connections;
+/** Event of a connection that has sent valid credentials. */
+export const IDENTIFIED = "identified";
+
+/** Open connections of one network. */
+interface Network {
+  open: number;
+  /** Those that have not sent valid credentials, the oldest first. */
+  readonly strangers: Set<Socket>;
+}
+
+function proxyList(trustedProxies: readonly string[]): BlockList {
   const proxies = new BlockList();
   for (const entry of trustedProxies) {
     const [address = "", bits] = entry.split("/");
     const family = address.includes(":") ? "ipv6" : "ipv4";
     proxies.addSubnet(address, Number(bits ?? (family === "ipv6" ? 128 : 32)), family);
   }
-  const open = new Map<string, number>();
+  return proxies;
+}
+
+/**
+ * Limits the connections of a server, in total and per network; trusted proxies, which carry many clients, in total only. While a network keeps
+ * sending rejected requests, the oldest of too many connections without valid credentials is closed for a new one, which may belong to another
+ * client behind the same address.
+ */
+export function limitConnections(
+  server: Server,
+  limits: ConnectionLimits,
+  { trustedProxies, isSlowed }: { readonly trustedProxies: readonly string[]; readonly isSlowed: (network: string) => boolean },
+): void {
+  server.maxConnections = limits.connections;
+  const proxies = proxyList(trustedProxies);
+  const networks = new Map<string, Network>();
   server.on("connection", (socket) => {
     const { remoteAddress = "", remoteFamily } = socket;
     if (remoteAddress === "" || proxies.check(remoteAddress, remoteFamily === "IPv6" ? "ipv6" : "ipv4")) return;
-    const network = clientNetwork(remoteAddress);
-    const own = open.get(network) ?? 0;
-    if (own >= limits.connectionsPerNetwork) return void socket.destroy();
-    open.set(network, own + 1);
+    const address = clientNetwork(remoteAddress);
+    const network = networks.get(address) ?? { open: 0, strangers: new Set<Socket>() };
+    if (network.open >= limits.connectionsPerNetwork) return void socket.destroy();
+    if (network.strangers.size >= limits.strangerConnections && isSlowed(address)) {
+      const [oldest] = network.strangers;
+      oldest?.destroy();
+    }
+    networks.set(address, network);
+    network.open += 1;
+    network.strangers.add(socket);
+    socket.once(IDENTIFIED, () => network.strangers.delete(socket));
     socket.once("close", () => {
-      const left = (open.get(network) ?? 1) - 1;
-      if (left === 0) open.delete(network);
-      else open.set(network, left);
+      network.open -= 1;
+      network.strangers.delete(socket);
+      if (network.open === 0) networks.delete(address);
     });
   });
 }

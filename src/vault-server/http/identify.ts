@@ -1,4 +1,5 @@
 import type { FastifyRequest } from "fastify";
+import { IDENTIFIED } from "./connection-limits.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -10,5 +11,6 @@ declare module "fastify" {
 /** Records the authenticated user of a request. */
 export function identify(request: FastifyRequest, email: string): void {
   request.user = email;
+  request.raw.socket.emit(IDENTIFIED);
   request.trail?.identify(email);
 }
