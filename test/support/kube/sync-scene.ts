@@ -99,6 +99,14 @@ export class SyncScene {
     this.#reconciler = this.#start();
   }
 
+  /** Reconciles once in another process of the operator, which has the same watches. */
+  async reconcileElsewhere(): Promise<void> {
+    const own = this.#reconciler;
+    this.#reconciler = this.#start();
+    await this.reconcileOnce();
+    this.#reconciler = own;
+  }
+
   /** Reconciles until nothing is written, and returns the value of the target, if there is one, and the reason of Ready. */
   async reconcile(): Promise<string> {
     for (let before = ""; before !== this.#versions();) {
@@ -109,8 +117,11 @@ export class SyncScene {
     return `${value || "absent"}, ${this.status.conditions?.find(({ type }) => type === "Ready")?.reason}`;
   }
 
-  /** Reconciles once, with what the API server has now; `showsTarget: false` if the watch of targets has not shown it yet. */
-  reconcileOnce({ showsTarget = true } = {}): Promise<ReconcileResult> {
+  /**
+   * Reconciles once, with what the API server has now; `showsTarget: false` if the watch of targets has not shown it yet, `"before"`
+   * if that is silent since the last reconcile.
+   */
+  reconcileOnce({ showsTarget = true }: { showsTarget?: boolean | "before" } = {}): Promise<ReconcileResult> {
     this.#watch(showsTarget);
     return this.reconcileKey(`VaultSecret/${KEY}`);
   }
@@ -206,10 +217,11 @@ export class SyncScene {
   }
 
   /** Shows the stores the current objects, as the watches do. */
-  #watch(showsTarget: boolean): void {
+  #watch(showsTarget: boolean | "before"): void {
     const { resource } = this;
-    const target = showsTarget ? this.target : undefined;
     this.#resources.set(KEY, { ...identityOf(resource), value: resource });
+    if (showsTarget === "before") return;
+    const target = showsTarget ? this.target : undefined;
     if (target !== undefined) this.#targets.Secret.set(KEY, { ...identityOf(target), value: targetMetadata(target) });
     else this.#targets.Secret.delete(KEY, `uid-of-db`);
   }

@@ -15,7 +15,7 @@ export type OwnWrite<T> = { readonly at: number } & ({ readonly wrote: T } | { r
 export const WATCH_LAG_MS = 20_000;
 
 /** Reports whether version `a` precedes `b`. `false` if they are not numbers, so that the watch is trusted then. */
-function isOlder(a: string, b: string): boolean {
+export function isOlder(a: string, b: string): boolean {
   return /^\d+$/.test(a) && /^\d+$/.test(b) && BigInt(a) < BigInt(b);
 }
 

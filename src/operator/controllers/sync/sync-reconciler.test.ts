@@ -1,3 +1,4 @@
+import { findCondition } from "../../api/conditions.ts";
 import { describe, expect, test } from "vitest";
 import { SyncScene } from "../../../../test/support/kube/sync-scene.ts";
 
@@ -157,4 +158,16 @@ describe("SyncReconciler for a source that is no longer listed", () => {
     scene.suspend(false);
     expect(await scene.reconcile()).toBe("vault db@1, SourceMissing");
   });
+});
+
+// The watches are independent. With two leaders, or after a silent watch, the version before was reported again.
+test("a target is read if the status names a later state of it than the watch shows", async () => {
+  const scene = await SyncScene.synced(1);
+  scene.vault.lists({ name: "db", version: 2 });
+  await scene.reconcileElsewhere();
+  expect(scene.status.items).toMatchObject([{ version: 2 }]);
+  scene.vault.lists({ name: "db", version: 1 });
+  await scene.reconcileOnce({ showsTarget: "before" });
+  expect(scene.status.items).toMatchObject([{ version: 2 }]);
+  expect(findCondition(scene.status.conditions, "Ready")?.reason).toBe("VersionRegressed");
 });

@@ -18,7 +18,7 @@ import type { ConnectionRegistry, OpenConnection } from "../connection/connectio
 import { StatusWriter } from "../status/status-writer.ts";
 import type { CurrentTarget } from "./gather-content.ts";
 import { FORCED_LIST_MS, type ForcedSyncs, isForced } from "./forced-syncs.ts";
-import { lookUpTarget } from "./look-up-target.ts";
+import { isOutdated, lookUpTarget } from "./look-up-target.ts";
 import { nextWait } from "./next-wait.ts";
 import { recordEvents } from "./record-events.ts";
 import { type Deadlines, deadlinesOf, type ResolveInput, resolveItems, syncedVersions, withReported } from "./resolve-items.ts";
@@ -245,7 +245,8 @@ export class SyncReconciler {
     if (isMerged(resource)) return lookUpTarget(this.#options, resource, signal);
     const watched = this.#options.targets.metadata(resource);
     const hadConflict = findCondition(before.conditions, "Ready")?.reason === "TargetConflict";
-    if (watched === undefined && hadConflict) return lookUpTarget(this.#options, resource, signal);
+    if ((watched === undefined && hadConflict) || isOutdated(watched, resource, before))
+      return lookUpTarget(this.#options, resource, signal);
     if (watched?.deleting === true && isOwnedBy(resource, watched)) return "deleting";
     return targetState(resource, watched);
   }
