@@ -39,8 +39,8 @@ export interface Faults {
   watchLagMs: number;
 }
 
-/** Returns the network of one process to the API server. */
-export function apiNetwork(faults: Faults, clock: ProcessClock, random: Random): Network {
+/** Returns the network of one process to the API server. `onSend` is called with each request. */
+export function apiNetwork(faults: Faults, clock: ProcessClock, random: Random, onSend: () => void): Network {
   const occurs = (fault: ApiFault): boolean => faults.api.size > 0 && random() < (faults.api.get(fault) ?? 0);
   /** A request whose process is suspended on the way is lost: no fence of the process could stop it. */
   const delay = async (ms: number, operation: string, signal: AbortSignal): Promise<void> => {
@@ -52,6 +52,7 @@ export function apiNetwork(faults: Faults, clock: ProcessClock, random: Random):
     running: () => clock.running(),
     async send({ verb, resource }, signal) {
       const operation = `${verb} ${resource.plural}`;
+      onSend();
       if (occurs("slow")) await delay(1 + random() * 20_000, operation, signal);
       else if (random() < 0.1) await delay(1 + random() * 50, operation, signal);
       if (occurs("refused")) throw new KubeError({ kind: "Unavailable", operation, reason: "ECONNREFUSED" });

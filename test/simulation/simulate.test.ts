@@ -1,12 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import { TargetRecords } from "../../src/operator/controllers/sync/target-records.ts";
 import { SyncController } from "../../src/operator/controllers/sync/sync-controller.ts";
+import { SECRETS } from "../../src/operator/kube/resource.ts";
+import { WorkQueue } from "../../src/operator/runtime/work-queue.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { type Command, perform } from "./commands.ts";
 import { randomCommands } from "./random-commands.ts";
-import { advance, connection, ENTRY, resource } from "./scenes.ts";
+import { settle } from "./convergence.ts";
+import { checkRestart } from "./restart.ts";
+import { advance, connection, ENTRY, resource, SYNCED } from "./scenes.ts";
 import { type Failure, runEpisode, type RunEpisode, shrink, simulate } from "./simulate.ts";
-import { World } from "./world.ts";
+import { SYSTEM_NAMESPACE, World } from "./world.ts";
+import { WriteRules } from "./write-rules.ts";
 
 /** The secret arrives only if a change of the vault wakes up the resource. */
 const needed: readonly Command[] = [connection(), resource("alpha"), advance(300_000), { type: "write-secret", ...ENTRY }];
@@ -45,6 +51,29 @@ describe("simulation", { timeout: 120_000 }, () => {
     const { commands, invariant } = await shrink(failure!, 20_000, () => undefined);
     expect(invariant).toBe("I5");
     expect(commands).toEqual(needed);
+  });
+
+  test("finds a retry without a backoff", async () => {
+    vi.spyOn(WorkQueue.prototype, "retry").mockImplementation(function (this: WorkQueue, key) {
+      this.add(key, "drift");
+    });
+    const fault: Command = { type: "api-fault", fault: "refused", share: 1 };
+    const failure = await runEpisode(1, [...SYNCED, fault, resource("beta"), advance(60_000)]);
+    expect(failure).toMatchObject({ invariant: "I10", message: expect.stringContaining("requests in a minute") });
+  });
+
+  test("finds a target that a restart changes", async () => {
+    const world = new World(1);
+    const rules = new WriteRules(world);
+    world.start(0);
+    for (const command of SYNCED) await perform(world, command);
+    await settle(world, rules);
+    await checkRestart(world, rules);
+    // The restarted process reads the target, and has another key than the one that signed it.
+    world.server.delete(SECRETS, { namespace: SYSTEM_NAMESPACE, name: "vaultsync-content-key" });
+    vi.spyOn(TargetRecords.prototype, "markVerified").mockReturnValue();
+    await expect(checkRestart(world, rules)).rejects.toThrow("I14: a restart changed VaultSecret one/alpha from");
+    world.end();
   });
 
   test("reports the first episode that fails, whichever ends first", async () => {

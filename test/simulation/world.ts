@@ -12,6 +12,7 @@ import { ClusterControllers } from "../support/kube/in-memory/cluster-controller
 import { InMemoryApiServer } from "../support/kube/in-memory/in-memory-api-server.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { InMemoryTransport } from "../support/vault/in-memory/in-memory-transport.ts";
+import { RequestRate } from "./invariants/request-rate.ts";
 import { apiNetwork, type Faults, vaultNetwork } from "./networks.ts";
 import { ProcessClock } from "./replica.ts";
 import { CANARY, SimulatedVaults } from "./simulated-vaults.ts";
@@ -24,6 +25,8 @@ export const PASSWORD = "password-of-the-account";
 
 /** Time after a fault of the API server within which the operator opens its watches again, in milliseconds. */
 const RECONNECT_MS = 300_000;
+/** Requests of one process: with two leaders, whose statuses replace each other for 15 s, up to a third of it was seen. */
+const MAX_PER_MINUTE = { "the API server": 3_000, "the vaults": 500 };
 /** Time after which the operator has replaced a silent watch, in milliseconds. */
 export const SILENCE_MS = 660_000;
 
@@ -56,6 +59,7 @@ export class World {
   readonly vaults: SimulatedVaults;
   readonly faults: Faults = { api: new Map(), vault: new Map(), vaultEndedAt: new Map(), apiEndedAt: -Infinity, watchLagMs: 0 };
   readonly random: Random;
+  readonly seed: number;
   /** Violations found outside of a step, e.g. by a logger. */
   readonly violations: Violation[] = [];
   /** Number of requests to the vaults. */
@@ -66,6 +70,7 @@ export class World {
   #started = 0;
 
   constructor(seed: number) {
+    this.seed = seed;
     this.random = seededRandom(seed);
     this.server = new InMemoryApiServer({ clock: this.clock, random: this.random, history: 200 });
     this.#controllers = new ClusterControllers(this.server);
@@ -203,14 +208,15 @@ export class World {
 
   async #run(user: string, clock: ProcessClock, signal: AbortSignal): Promise<void> {
     const { server, faults, random } = this;
-    const network = apiNetwork(faults, clock, random);
+    const [toApi, toVaults] = [this.#rateOf(user, "the API server"), this.#rateOf(user, "the vaults")];
+    const network = apiNetwork(faults, clock, random, () => toApi.count());
     await runEngine(
       {
         // Without a resync, nothing repairs a missing wake-up.
         config: { ...operatorConfig({ allowHttp: false }), resync: 0 },
         api: new ApiClient(server, { user, network }),
         leaseApi: new ApiClient(server, { user, network }),
-        openTransport: (url) => this.#transport(url, clock),
+        openTransport: (url) => this.#transport(url, clock, toVaults),
         namespace: SYSTEM_NAMESPACE,
         identity: user,
         host: user,
@@ -224,13 +230,20 @@ export class World {
     );
   }
 
-  #transport(url: string, clock: ProcessClock): InMemoryTransport {
+  #rateOf(user: string, to: keyof typeof MAX_PER_MINUTE): RequestRate {
+    const most = MAX_PER_MINUTE[to];
+    const message = `${user} sent more than ${most} requests in a minute to ${to}`;
+    return new RequestRate(this.clock, most, () => void this.violations.push(new Violation("I10", message)));
+  }
+
+  #transport(url: string, clock: ProcessClock, rate: RequestRate): InMemoryTransport {
     const name = VAULTS.find((vault) => urlOf(vault) === url) ?? "a";
     const network = vaultNetwork(this.faults, name, clock, this.random);
     const counted = {
       ...network,
       send: (...args: Parameters<NonNullable<typeof network.send>>) => {
         this.vaultRequests += 1;
+        rate.count();
         return network.send!(...args);
       },
     };

@@ -1,0 +1,52 @@
+import { isDeepStrictEqual } from "node:util";
+import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
+import { converge } from "./convergence.ts";
+import { SYSTEM_NAMESPACE, Violation, type World } from "./world.ts";
+import type { WriteRules } from "./write-rules.ts";
+
+/** Crashes and restarts both replicas of a quiet operator, and throws a `Violation` unless the state is the same afterwards (I14). */
+export async function checkRestart(world: World, rules: WriteRules): Promise<void> {
+  const [before, start] = [stateOf(world), world.clock.now()];
+  for (const replica of [0, 1]) world.crash(replica);
+  for (const replica of [0, 1]) world.start(replica);
+  await converge(world, rules);
+  if (world.vaults.hasDeadlineBetween(start - 60_000, world.clock.now())) return;
+  const after = stateOf(world);
+  for (const [name, state] of after) {
+    if (isDeepStrictEqual(before.get(name), state)) continue;
+    const [was, is] = [before.get(name), state].map((each) => JSON.stringify(each));
+    throw new Violation("I14", `a restart changed ${name} from ${was} to ${is}`);
+  }
+}
+
+/** Returns every target, and what every resource reports. */
+function stateOf({ server }: World): ReadonlyMap<string, unknown> {
+  const reported = [vaultSecretKind, vaultFileKind, vaultConnectionKind].flatMap((kind) =>
+    server.all(kind).map((object) => [object, comparable(object)] as const),
+  );
+  const targets = [SECRETS, CONFIG_MAPS]
+    .flatMap((kind) => server.all(kind))
+    .filter(({ metadata }) => metadata.namespace !== SYSTEM_NAMESPACE)
+    .map((object) => [object, object] as const);
+  return new Map(
+    [...reported, ...targets].map(([{ kind, metadata }, state]) => [`${kind} ${metadata.namespace}/${metadata.name}`, state]),
+  );
+}
+
+interface ConnectionStatus {
+  readonly conditions?: readonly { readonly lastTransitionTime?: string }[];
+  readonly token?: object;
+  readonly secrets?: number;
+  readonly files?: number;
+}
+
+/**
+ * Returns a status without what a restart may change. A restart logs in again, so that a connection is not ready in between. The
+ * numbers of its secrets and files are those of the last write of its status, which names that no resource refers to do not cause.
+ */
+function comparable({ kind, status }: KubeObject): unknown {
+  if (kind !== "VaultConnection") return status;
+  const { conditions = [], token: _token, secrets: _secrets, files: _files, ...rest } = (status ?? {}) as ConnectionStatus;
+  return { ...rest, conditions: conditions.map(({ lastTransitionTime: _time, ...condition }) => condition) };
+}
