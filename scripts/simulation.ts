@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { EpisodeThread } from "../test/simulation/episode-thread.ts";
-import { type Failure, runEpisode, shrink, simulate } from "../test/simulation/simulate.ts";
+import { type Failure, runEpisode, seedOfEpisode, shrink, simulate } from "../test/simulation/simulate.ts";
 
 const USAGE = `Run the whole operator against simulated vaults and a simulated cluster, with random commands and faults, and check after
 every step that no invariant of docs/design/faults.md is violated.
@@ -104,7 +104,10 @@ async function search(steps: number, seed: number, workers: number): Promise<voi
   );
   if (!failure) return void process.stdout.write("no invariant is violated\n");
   const { message, commands } = failure;
-  process.stdout.write(`seed ${seed}: ${message}\nlooking for a shorter sequence than ${commands.length} commands\n`);
+  const episode = failure.seed - seedOfEpisode(seed, 0);
+  process.stdout.write(
+    `seed ${seed}, episode ${episode}: ${message}\nlooking for a shorter sequence than ${commands.length} commands\n`,
+  );
   await report(await shrink(failure, SHRINK_MS, (count) => process.stdout.write(`${count} commands\n`)));
 }
 

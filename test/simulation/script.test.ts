@@ -39,7 +39,7 @@ describe("npm run simulation", { timeout: 180_000 }, () => {
   test("shortens a violation, writes it to a file, and repeats it until it is fixed", async () => {
     const { code, output } = await run(["--steps", "60", "--seed", "1", "--workers", "2"], { bug: true });
     expect(code).toBe(1);
-    expect(output).toMatch(/^seed 1, 60 steps, 2 workers\nseed 1: exception: unhandled rejection: Error: planted\n/);
+    expect(output).toMatch(/^seed 1, 60 steps, 2 workers\nseed 1, episode 0: exception: unhandled rejection: Error: planted\n/);
     const [, replay = ""] = /\nRepeat it with: npm run simulation -- (--replay \S+)\n$/.exec(output) ?? [];
     const [option, file = ""] = replay.split(" ");
     const { seed, commands } = JSON.parse(await readFile(join(directory.path, file), "utf8")) as Failure;

@@ -75,6 +75,9 @@ export type RunEpisode = (seed: number, steps: number) => Promise<Failure | unde
 
 export const randomEpisode: RunEpisode = (seed, steps) => runEpisode(seed, randomCommands(seededRandom(seed), steps));
 
+/** Returns the seed of an episode, counted from 0, of a run with `seed`. */
+export const seedOfEpisode = (seed: number, episode: number): number => seed * 1_000_003 + episode;
+
 /**
  * Runs episodes until `steps` steps are done or one fails; one in each runner at a time. Returns the failure of the first episode
  * that has one, regardless of the number of runners.
@@ -92,7 +95,7 @@ export async function simulate(
     while (started * EPISODE_STEPS < steps && failures.size === 0) {
       const index = started++;
       const count = Math.min(EPISODE_STEPS, steps - index * EPISODE_STEPS);
-      const failure = await run(seed * 1_000_003 + index, count);
+      const failure = await run(seedOfEpisode(seed, index), count);
       if (failure) failures.set(index, failure);
       else onProgress((done += count));
     }
