@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { fileCommand } from "./account/file.ts";
 import { loginCommand, logoutCommand } from "./account/login.ts";
 import { secretCommand } from "./account/secret.ts";
+import { completionCommand } from "./completion/completion.ts";
 import { operatorCommand } from "./operator.ts";
 import { planCommand } from "./plan/plan.ts";
 import { statusCommand } from "./status/status.ts";
@@ -14,7 +15,15 @@ export function program(): Command {
     .description("Sync secrets and files from a vault into Kubernetes Secrets and ConfigMaps.")
     .exitOverride();
   const account = [loginCommand(), logoutCommand(), secretCommand(), fileCommand()];
-  for (const command of [operatorCommand(), statusCommand(), syncCommand(), planCommand(), ...account, vaultCommand()]) {
+  for (const command of [
+    operatorCommand(),
+    statusCommand(),
+    syncCommand(),
+    planCommand(),
+    ...account,
+    vaultCommand(),
+    completionCommand(),
+  ]) {
     root.addCommand(command.copyInheritedSettings(root));
   }
   return root;

@@ -1,0 +1,36 @@
+import { execFileSync } from "node:child_process";
+import { expect, test } from "vitest";
+import { program } from "../../src/cli/program.ts";
+import { runInProcess } from "../support/processes/run-in-process.ts";
+
+/** Returns what bash proposes for the last word of a line. */
+async function completions(...words: string[]): Promise<string[]> {
+  const { stdout: script } = await runInProcess(["completion", "bash"]);
+  const run = `${script}COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _vaultsync; printf '%s\\n' "\${COMPREPLY[@]}"`;
+  return execFileSync("bash", ["--norc", "-c", run, "bash", "vaultsync", ...words], { encoding: "utf8" })
+    .trimEnd()
+    .split("\n");
+}
+
+test("bash completes commands, options and their choices, at the level of the line", async () => {
+  expect(await completions("st")).toEqual(["status"]);
+  expect(await completions("secret", "")).toEqual(["list", "get", "versions", "set", "delete", "share", "unshare", "--help"]);
+  expect(await completions("secret", "list", "--ou")).toEqual(["--output"]);
+  expect(await completions("secret", "list", "--output", "")).toEqual(["table", "json", "yaml"]);
+  expect(await completions("vault", "user", "dis")).toEqual(["disable"]);
+  // A value that is the name of a command does not change the level.
+  expect(await completions("sync", "status", "--time")).toEqual(["--timeout"]);
+});
+
+test.each(["bash", "zsh", "fish"])("%s gets every command", async (shell) => {
+  const { code, stdout } = await runInProcess(["completion", shell]);
+  expect(code).toBe(0);
+  for (const command of program().commands) expect(stdout).toContain(command.name());
+});
+
+test("an unknown shell is wrong usage", async () => {
+  expect(await runInProcess(["completion", "tcsh"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("bash, zsh, fish"),
+  });
+});
