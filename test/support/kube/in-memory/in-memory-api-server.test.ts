@@ -203,3 +203,28 @@ test("an unserved resource responds with a bare 404 and loses its objects", asyn
   server.serve(vaultSecretKind);
   await expect(api.get(vaultSecretKind, { namespace: "shop", name: "a" }, forever)).rejects.toMatchObject({ kind: "NotFound" });
 });
+
+// A write passed its fence, waited for its process, and was carried out when another one had the Lease.
+test("a suspended process checks its fence when it continues, and receives no event until then", async () => {
+  const { server } = scene();
+  const resumed = Promise.withResolvers<void>();
+  const suspension: { ended?: Promise<void> } = {};
+  const client = new ApiClient(server, { network: { running: () => suspension.ended } });
+  const options = { namespace: "shop", resourceVersion: `${server.version}`, timeoutSeconds: 60 };
+  const event = client.watch(SECRETS, options, forever)[Symbol.asyncIterator]().next();
+  await Promise.resolve();
+  suspension.ended = resumed.promise;
+  const fence = { isHeld: true };
+  const fenced = client.fenced({ mayWrite: () => fence.isHeld, writeTimeoutMs: () => 1_000 });
+  const written = fenced.create(SECRETS, secret("a"), forever);
+  const received: unknown[] = [];
+  void event.then(({ value }) => received.push(value));
+  server.create(SECRETS, secret("b"));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(received).toEqual([]);
+  fence.isHeld = false;
+  resumed.resolve();
+  await expect(written).rejects.toMatchObject({ kind: "NotLeader" });
+  expect(await event).toMatchObject({ value: { type: "added", object: { metadata: { name: "b" } } } });
+  expect(server.all(SECRETS)).toHaveLength(1);
+});
