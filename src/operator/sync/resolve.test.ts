@@ -146,6 +146,7 @@ describe("resolveItem for an entry that is not listed", () => {
   ])("the deletion %s", (_, policies, remembered, deletion) => {
     const item = syncItem("db");
     const resolution = resolveItem(syncResource([item], policies), item, [], remembered, NOW);
+    expect(resolution.state).toBe(remembered.deleteAt === undefined ? "missing" : "removed");
     expect("deletion" in resolution ? resolution.deletion : undefined).toBe(deletion);
   });
 
