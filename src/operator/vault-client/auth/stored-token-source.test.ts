@@ -63,14 +63,17 @@ function scene(pause?: LoginPause) {
   const log: string[] = [];
   const store = new MemoryStore(log, "T1");
   const failures: Error[] = [];
+  /** The response of the vault, in addition to an access token. */
+  const response: { refresh: string | undefined; seconds: number | undefined } = { refresh: undefined, seconds: 3_600 };
   let issued = 1;
-  const refresh: TokenOperations["refresh"] = (refreshToken, used) => {
-    log.push(`refresh ${refreshToken.reveal()} ${used.reveal()}`);
+  const refresh: TokenOperations["refresh"] = (before, used) => {
+    log.push(`refresh ${before.reveal()} ${used.reveal()}`);
     const failure = failures.shift();
     if (failure) return Promise.reject(failure);
     issued += 1;
     const accessToken = new Redacted(`T${issued}`);
-    return Promise.resolve({ accessToken, refreshToken: undefined, expiresInSeconds: 3_600 });
+    const refreshToken = response.refresh === undefined ? undefined : new Redacted(response.refresh);
+    return Promise.resolve({ accessToken, refreshToken, expiresInSeconds: response.seconds });
   };
   const logins = new LoginGate(clock).account("https://vault.example.com", "ops@example.com");
   const operations = { refresh } as TokenOperations;
@@ -83,7 +86,7 @@ function scene(pause?: LoginPause) {
     log.push(`used ${token}`);
     return token;
   };
-  return { clock, store, log, failures, tokens, getToken };
+  return { clock, store, log, failures, response, tokens, getToken };
 }
 
 const rejected = (): AuthError => new AuthError("refresh_token", "refresh_token");
@@ -96,6 +99,34 @@ test("a stored token is used without a refresh, and refreshed after 2/3 of the l
   await clock.advance(1);
   await getToken();
   expect(log).toEqual(["used T1", "used T1", "refresh T1-refresh T1", "stored T2", "used T2"]);
+});
+
+test.each([
+  [7_200, 2 * HOUR],
+  [undefined, HOUR],
+])("a refreshed token whose expires_in is %s is refreshed after 2/3 of %d ms", async (seconds, lifetime) => {
+  const { clock, log, response, getToken } = scene();
+  response.seconds = seconds;
+  await getToken();
+  await clock.advance((HOUR * 2) / 3);
+  await getToken();
+  await clock.advance((lifetime * 2) / 3 - 1);
+  await getToken();
+  expect(log.at(-1)).toBe("used T2");
+  await clock.advance(1);
+  await getToken();
+  expect(log.at(-1)).toBe("used T3");
+});
+
+test("the refresh token of a response replaces the stored one, which stays if there is none", async () => {
+  const { clock, log, response, getToken } = scene();
+  await getToken();
+  for (const refresh of ["R2", undefined, undefined]) {
+    response.refresh = refresh;
+    await clock.advance((HOUR * 2) / 3);
+    await getToken();
+  }
+  expect(log.filter((line) => line.startsWith("refresh"))).toEqual(["refresh T1-refresh T1", "refresh R2 T2", "refresh R2 T3"]);
 });
 
 test("a refreshed token is stored before it is used, and not used while that fails", async () => {
