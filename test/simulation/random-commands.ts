@@ -9,6 +9,13 @@ const ENTRIES = ["s1", "s2", "s3"] as const;
 const FILES = ["f1", "f2"] as const;
 const KEYS = ["k1", "k2", "k3"] as const;
 
+/**
+ * Features that only some episodes have, because a check accepts much in their presence. Examples: I5 accepts any state of an entry that
+ * was removed, and I1 any removal of a missing one under `whenMissing: Delete`.
+ */
+const FEATURES = ["removals", "whenMissing", "apiFaults", "silence", "skews"] as const;
+type Feature = (typeof FEATURES)[number];
+
 /** Returns `count` random commands. Equal seeds give equal commands. */
 export function randomCommands(random: Random, count: number): Command[] {
   const make = new CommandMaker(random);
@@ -19,14 +26,43 @@ export function randomCommands(random: Random, count: number): Command[] {
 
 class CommandMaker {
   readonly #random: Random;
+  /** The vaults that have a secret, by its name: one may lack what the other has. */
+  readonly #vaultsOf: ReadonlyMap<string, readonly string[]>;
+  /** The vaults in which secrets get deadlines. */
+  readonly #withDeadlines: readonly string[];
+  readonly #mix: ReadonlySet<Feature>;
 
   constructor(random: Random) {
     this.#random = random;
+    this.#vaultsOf = new Map(ENTRIES.map((name) => [name, this.#some(VAULTS)]));
+    this.#withDeadlines = random() < 0.7 ? [this.#pick(VAULTS)] : [];
+    this.#mix = new Set(FEATURES.filter(() => random() < 0.5));
   }
 
   /** Returns a random command, or several that reach together what single ones rarely do. */
   commands(): Command[] {
-    return this.#random() < 0.01 ? this.#pause() : [this.#command()];
+    const kind = this.#random();
+    if (kind < 0.01) return this.#pause();
+    return kind < 0.03 ? this.#outage() : [this.#command()];
+  }
+
+  /** A vault fails, while specs of a namespace change and deadlines pass, for longer than it takes to prove that an entry is gone. */
+  #outage(): Command[] {
+    const namespace = this.#pick(NAMESPACES);
+    const connection = this.#random() < 0.8 ? "main" : "other";
+    const put = (kind = this.#kind()): Command => this.#put(kind, namespace, connection);
+    const fault = this.#pick(["unreachable", "500", "404", "404", "html", "empty"] as const);
+    return [
+      { type: "end-faults" },
+      put("VaultConnection"),
+      ...Array.from({ length: 2 }, () => put()),
+      ...ENTRIES.map((name) => this.#writeSecret({ owner: accountOf(namespace), name }, { share: 0.8, minutes: 3 })),
+      { type: "advance", ms: Math.floor(this.#random() * 60_000) },
+      ...this.#some(VAULTS).map((vault): Command => ({ type: "vault-fault", vault, fault, share: 1 })),
+      ...Array.from({ length: 3 }, () => put(this.#random() < 0.6 ? "VaultConnection" : this.#kind())),
+      { type: "advance", ms: 60_000 + Math.floor(this.#random() * 240_000) },
+      { type: "end-faults" },
+    ];
   }
 
   /** A replica stands still while it has work to do, until the other one leads; then it continues. */
@@ -52,11 +88,11 @@ class CommandMaker {
       [1, () => ({ type: "advance", ms: Math.floor(this.#random() * 600_000) })],
       [14, () => this.#writeSecret()],
       [3, () => ({ type: "upload-file", ...this.#place(), owner: this.#account(), name: this.#pick(FILES) })],
-      [1, () => ({ type: "remove-entry", ...this.#entry() })],
-      [1, () => ({ type: "remove-version", ...this.#entry() })],
+      [this.#rate("removals", 2), () => ({ type: "remove-entry", ...this.#entry() })],
+      [this.#rate("removals", 2), () => ({ type: "remove-version", ...this.#entry() })],
       [3, () => ({ type: "share", ...this.#place(), name: this.#pick(ENTRIES), to: this.#account() })],
-      [1, () => ({ type: "unshare", ...this.#place(), name: this.#pick(ENTRIES), to: this.#account() })],
-      [0.5, () => ({ type: this.#pick(["back-up", "restore"] as const), ...this.#place() })],
+      [this.#rate("removals", 2), () => ({ type: "unshare", ...this.#place(), name: this.#pick(ENTRIES), to: this.#account() })],
+      [this.#rate("removals", 1), () => ({ type: this.#pick(["back-up", "restore"] as const), ...this.#place() })],
       [1, () => ({ type: "revoke-tokens", ...this.#place(), account: this.#account(), refresh: this.#random() < 0.3 })],
       [
         0.5,
@@ -77,19 +113,21 @@ class CommandMaker {
         }),
       ],
       [
-        4,
+        3,
         () => ({
-          type: this.#pick(["delete-target", "tamper", "add-foreign"] as const),
+          type: this.#pick(["delete-target", "add-foreign"] as const),
           ...this.#target(),
-          how: Math.floor(this.#random() * 6),
+          how: Math.floor(this.#random() * 3),
         }),
       ],
+      [4, () => ({ type: "tamper", ...this.#target(), how: Math.floor(this.#random() * 6) })],
       [0.3, () => ({ type: "delete-lease" })],
-      [2, () => ({ type: "api-fault", fault: this.#pick(apiFaults), share: this.#share() })],
+      [this.#rate("apiFaults", 4), () => ({ type: "api-fault", fault: this.#pick(apiFaults), share: this.#share() })],
       [3, () => ({ type: "vault-fault", ...this.#place(), fault: this.#pick(vaultFaults), share: this.#share() })],
       [4, () => ({ type: "end-faults" })],
       [1, () => ({ type: "watch-lag", ms: Math.floor(this.#random() ** 3 * 30_000) })],
-      [2, () => ({ type: this.#pick(["drop-watches", "drop-watches", "silence-watches", "compact"] as const) })],
+      [1.5, () => ({ type: this.#pick(["drop-watches", "drop-watches", "compact"] as const) })],
+      [this.#rate("silence", 1), () => ({ type: "silence-watches" })],
       [
         2,
         () => ({
@@ -97,7 +135,10 @@ class CommandMaker {
           replica: this.#replica(),
         }),
       ],
-      [0.5, () => ({ type: "skew", replica: this.#replica(), ms: this.#pick([0, 600_000, -600_000, 3_600_000, -3_600_000]) })],
+      [
+        this.#rate("skews", 1),
+        () => ({ type: "skew", replica: this.#replica(), ms: this.#pick([0, 600_000, -600_000, 3_600_000, -3_600_000]) }),
+      ],
       [0.4, () => ({ type: "settle" })],
     ];
     const total = choices.reduce((sum, [weight]) => sum + weight, 0);
@@ -106,20 +147,31 @@ class CommandMaker {
     return make();
   }
 
-  #writeSecret(): Command {
-    const deadline = this.#random() < 0.1 ? { minutes: 1 + Math.floor(this.#random() * 10) } : {};
-    return { type: "write-secret", ...this.#entry(), ...deadline };
+  /** Returns the rate of a command: 0 in episodes without the feature. */
+  #rate(feature: Feature, rate: number): number {
+    return this.#mix.has(feature) ? rate : 0;
   }
 
-  #put(): Command {
-    const kind = this.#kind();
-    const namespace = this.#pick(NAMESPACES);
+  /** @param deadlines share of the writes that set one, at most `minutes` later */
+  #writeSecret(entry: { owner: string; name: string } = this.#entry(), deadlines = { share: 0.1, minutes: 10 }): Command {
+    const { owner, name } = entry;
+    const vault = this.#pick(this.#vaultsOf.get(name)!);
+    const hasDeadline = this.#random() < deadlines.share && this.#withDeadlines.includes(vault);
+    const deadline = hasDeadline ? { minutes: 1 + Math.floor(this.#random() * deadlines.minutes) } : {};
+    return { type: "write-secret", vault, owner, name, ...deadline };
+  }
+
+  #put(
+    kind = this.#kind(),
+    namespace: (typeof NAMESPACES)[number] = this.#pick(NAMESPACES),
+    connection: string = this.#pick(CONNECTIONS),
+  ): Command {
     if (kind === "VaultConnection")
-      return { type: "put", kind, namespace, name: this.#pick(CONNECTIONS), spec: this.#connectionSpec(namespace) };
+      return { type: "put", kind, namespace, name: connection, spec: this.#connectionSpec(namespace) };
     const name = this.#pick(RESOURCES);
     const connectionRef = { name: this.#random() < 0.8 ? "main" : "other" };
     const suspend = this.#random() < 0.05 ? { suspend: true } : {};
-    const target = this.#random() < 0.85 ? {} : { name: this.#pick(["shared-target", ...RESOURCES]) };
+    const target = this.#targetSpec();
     if (kind === "VaultSecret") {
       const data = this.#some(KEYS).map((secretKey) => ({
         secretKey,
@@ -135,6 +187,12 @@ class CommandMaker {
       name,
       spec: { connectionRef, ...suspend, files, target: { kind: this.#pick(["Secret", "ConfigMap"]), ...target } },
     };
+  }
+
+  #targetSpec(): object {
+    const name = this.#random() < 0.85 ? {} : { name: this.#pick(["shared-target", ...RESOURCES]) };
+    const whenMissing = this.#random() < 0.5 || !this.#mix.has("whenMissing") ? {} : { whenMissing: "Delete" };
+    return { ...name, ...whenMissing };
   }
 
   #connectionSpec(namespace: string): object {

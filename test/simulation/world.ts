@@ -64,6 +64,8 @@ export class World {
   readonly violations: Violation[] = [];
   /** Number of requests to the vaults. */
   vaultRequests = 0;
+  /** Greatest error that the wall clock of a replica has had, in milliseconds. */
+  greatestSkewMs = 0;
   #silencedAt = -Infinity;
   readonly #controllers: ClusterControllers;
   readonly #replicas: (Replica | undefined)[] = [undefined, undefined];
@@ -137,6 +139,7 @@ export class World {
   skew(index: number, ms: number): void {
     const replica = this.#replicas[index];
     if (replica) replica.clock.skewMs = ms;
+    this.greatestSkewMs = Math.max(this.greatestSkewMs, Math.abs(ms));
   }
 
   async advance(ms: number): Promise<void> {

@@ -16,6 +16,13 @@ export interface Spec {
   readonly target?: { readonly name?: string; readonly kind?: string; readonly whenMissing?: string };
 }
 
+/** The spec of a VaultConnection, as far as the invariants concern it. */
+export interface ConnectionSpec {
+  readonly url: string;
+  readonly email: string;
+  readonly scope?: object;
+}
+
 export interface Item {
   readonly key: string;
   /** Name of the source in the vault. */
@@ -33,10 +40,12 @@ export interface KnownSpecs {
   isSettled(namespace: string | undefined): boolean;
   /** Returns the specs that the replica may still follow: the current one, and those that were changed a short time ago. */
   recent(namespace: string | undefined, owner: string): readonly Spec[];
+  /** Returns the same of a VaultConnection. */
+  recentConnections(namespace: string | undefined, name: string): readonly ConnectionSpec[];
 }
 
 interface Period {
-  readonly spec: Spec;
+  readonly spec: object;
   /** In monotonic milliseconds; infinite for the current spec. */
   endedAt: number;
 }
@@ -60,11 +69,10 @@ export class SpecHistory {
     const now = this.#world.clock.monotonic();
     if (before && after && before.metadata.generation === metadata.generation && isSameAcceptance(before, after)) return;
     this.#changedAt.set(metadata.namespace ?? "", now);
-    if (kind === "VaultConnection") return;
     const specs = this.#of(metadata.namespace, `${kind}/${metadata.name}`);
     const last = specs.at(-1);
     if (last) last.endedAt = Math.min(last.endedAt, now);
-    if (after) specs.push({ spec: after["spec"] as Spec, endedAt: Infinity });
+    if (after) specs.push({ spec: after["spec"] as object, endedAt: Infinity });
   }
 
   /** Reports whether no spec of the namespace has changed since a time, in monotonic milliseconds. */
@@ -76,9 +84,12 @@ export class SpecHistory {
   knownTo(user: string): KnownSpecs {
     const { clock, watchDelayMs } = this.#world;
     const until = (this.#world.suspendedAt(user, LAG_MS) ?? clock.monotonic()) - LAG_MS - watchDelayMs;
+    const recent = (namespace: string | undefined, owner: string): object[] =>
+      this.#of(namespace, owner).flatMap(({ spec, endedAt }) => (endedAt >= until ? [spec] : []));
     return {
       isSettled: (namespace = "") => (this.#changedAt.get(namespace) ?? 0) < until,
-      recent: (namespace, owner) => this.#of(namespace, owner).flatMap(({ spec, endedAt }) => (endedAt >= until ? [spec] : [])),
+      recent: (namespace, owner) => recent(namespace, owner) as Spec[],
+      recentConnections: (namespace, name) => recent(namespace, `VaultConnection/${name}`) as ConnectionSpec[],
     };
   }
 
