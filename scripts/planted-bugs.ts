@@ -1,8 +1,11 @@
-import { execFile } from "node:child_process";
-import { parseArgs, promisify } from "node:util";
-import { plant, plantedBugs } from "../test/simulation/planted-bugs.ts";
+import { parseArgs } from "node:util";
+import { EpisodeThread } from "../test/simulation/episode-thread.ts";
+import { type Finding, findPlantedBug } from "../test/simulation/find-planted-bug.ts";
+import { plantedBugs } from "../test/simulation/planted-bugs.ts";
+import type { Failure, RunEpisode } from "../test/simulation/simulate.ts";
 
-const USAGE = `Plant known bugs in the operator, one at a time, and print after how many steps the simulation finds each.
+const USAGE = `Plant known bugs in the operator, one at a time, and print after how many random steps the simulation finds each. The control
+runs the same steps without the bug: a violation there is not due to it.
 
 Usage: npm run simulation:bugs -- [--bug NAME] [--steps N] [--seeds S,S…]
 
@@ -10,6 +13,8 @@ Usage: npm run simulation:bugs -- [--bug NAME] [--steps N] [--seeds S,S…]
   --steps N       maximum number of steps of one run; 50000 by default
   --seeds S,S…    seeds of the runs of each bug; 1,2,3,4,5 by default
   --help          show this help
+
+Exit codes: 0 if each seed finds each bug, 1 otherwise.
 `;
 
 const { values } = parseArgs({
@@ -21,35 +26,40 @@ const { values } = parseArgs({
   },
 });
 
-const seeds = values.seeds.split(",").map(Number);
-
-/** Runs the simulation in this process, with the bug, and prints a line for each seed. */
-async function runWith(bug: string): Promise<void> {
-  plant(bug);
-  // After the bug was planted.
-  const { simulate } = await import("../test/simulation/simulate.ts");
-  for (const seed of seeds) {
-    let done = 0;
-    const failure = await simulate(Number(values.steps), seed, (steps) => (done = steps));
-    const steps = failure && done + failure.commands.length;
-    process.stdout.write(`${JSON.stringify({ seed, steps, invariant: failure?.invariant, message: failure?.message })}\n`);
-  }
+/** Returns a runner that runs each episode once, whatever number of bugs asks for it. */
+function once(run: RunEpisode): RunEpisode {
+  const results = new Map<number, Promise<Failure | undefined>>();
+  return (seed, steps) => {
+    const result = results.get(seed) ?? run(seed, steps);
+    results.set(seed, result);
+    return result;
+  };
 }
 
-async function runAll(): Promise<void> {
-  for (const bug of Object.keys(plantedBugs)) {
-    const args = [import.meta.filename, "--bug", bug, "--steps", values.steps, "--seeds", values.seeds];
-    const { stdout } = await promisify(execFile)(process.execPath, args);
-    const found = stdout
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line) as { steps?: number; invariant?: string });
-    const counts = found.map(({ steps = Infinity }) => steps).sort((a, b) => a - b);
-    const list = found.map(({ steps, invariant }) => (steps === undefined ? "not found" : `${steps} (${invariant})`)).join(", ");
-    process.stdout.write(`${bug}: median ${counts[Math.floor(counts.length / 2)]} steps; ${list}\n`);
+function row(bug: string, findings: readonly Finding[]): string {
+  const invariants = new Set(findings.flatMap(({ violation }) => violation?.split(":")[0] ?? []));
+  const steps = findings.map((finding) => finding.steps ?? "not found");
+  const dirty = findings.flatMap(({ control }) => control);
+  return `| ${bug} | ${steps.join(" | ")} | ${[...invariants].join(", ")} | ${dirty.length === 0 ? "clean" : dirty.join("; ")} |\n`;
+}
+
+async function main(): Promise<void> {
+  const seeds = values.seeds.split(",").map(Number);
+  const bugs = values.bug === undefined ? Object.keys(plantedBugs) : [values.bug];
+  process.stdout.write(`| Bug | ${seeds.map((seed) => `Seed ${seed}`).join(" | ")} | Violated | Control |\n`);
+  process.stdout.write(`|---|${"---:|".repeat(seeds.length)}---|---|\n`);
+  await using control = new EpisodeThread();
+  const intact = once(control.run);
+  for (const bug of bugs) {
+    await using thread = new EpisodeThread(bug);
+    const findings: Finding[] = [];
+    for (const seed of seeds) {
+      findings.push(await findPlantedBug(bug, { seed, steps: Number(values.steps) }, { broken: thread.run, intact }));
+    }
+    process.stdout.write(row(bug, findings));
+    if (findings.some(({ steps }) => steps === undefined)) process.exitCode = 1;
   }
 }
 
 if (values.help) process.stdout.write(USAGE);
-else if (values.bug === undefined) await runAll();
-else await runWith(values.bug);
+else await main();

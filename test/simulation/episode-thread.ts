@@ -4,7 +4,12 @@ import type { Failure, RunEpisode } from "./simulate.ts";
 
 /** A thread that runs episodes, one at a time. */
 export class EpisodeThread implements AsyncDisposable {
-  readonly #worker = new Worker(new URL("episode-worker.ts", import.meta.url));
+  readonly #worker: Worker;
+
+  /** @param bug a planted bug of the operator in this thread */
+  constructor(bug?: string) {
+    this.#worker = new Worker(new URL("episode-worker.ts", import.meta.url), { workerData: bug });
+  }
 
   readonly run: RunEpisode = async (seed, steps) => {
     this.#worker.postMessage([seed, steps], []);

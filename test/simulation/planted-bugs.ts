@@ -13,61 +13,84 @@ interface Change {
   readonly to: string;
 }
 
-/** Bugs that the simulation must find, as changes of the source. */
-export const plantedBugs: Readonly<Record<string, readonly Change[]>> = {
-  "writes without a fence": [
-    { file: "engine.ts", from: "fence === undefined ? engine.api : engine.api.fenced(fence)", to: "engine.api" },
-  ],
-  "404 read as an empty list": [
-    {
-      file: "vault-client/vault-api.ts",
-      from: "const response = await transport.request(request);",
-      to: `const received = await transport.request(request);
-           const isGone = received.status === 404 && request.operation.startsWith("list");
-           const empty = request.operation === "list_file" ? '{"files":[]}' : '{"secrets":[]}';
-           const response = isGone ? { ...received, status: 200, body: new TextEncoder().encode(empty) } : received;`,
-    },
-  ],
-  "writes without a check of the owner": [
-    { file: "sync/target.ts", from: "if (!isOwnedBy(resource, metadata) && !isAdopted(resource, metadata))", to: "if (false)" },
-  ],
-  "no wake-up after a change in the vault": [
-    { file: "controllers/sync/sync-controller.ts", from: 'this.queue.add(key, "vault");', to: "" },
-  ],
-  "no wake-up after a change of the connection": [
-    {
-      file: "controllers/sync/sync-controller.ts",
-      from: 'for (const key of this.references.ofConnection(connection)) this.queue.add(key, "background");',
-      to: "",
-    },
-  ],
-  "a deadline of another connection": [
-    {
-      file: "controllers/sync/resolve-items.ts",
-      from: "const isFollowed = before.connection === access.id && ",
-      to: "const isFollowed = ",
-    },
-    {
-      file: "controllers/sync/resolve-items.ts",
-      from: "deadlines?.connection === access.id ? deadlines.byItem.get(deadlineKey(item)) : undefined",
-      to: "deadlines?.byItem.get(deadlineKey(item))",
-    },
-  ],
-  "a digest without the claims": [
-    {
-      file: "sync/content.ts",
-      from: "for (const [name, claim] of [...synced].sort(byKey))",
-      to: "for (const [name, claim] of [] as typeof synced extends ReadonlyMap<infer K, infer V> ? [K, V][] : never)",
-    },
-  ],
+/** A bug of the operator that the simulation must find. */
+interface PlantedBug {
+  /** The invariants that it violates. */
+  readonly invariants: readonly string[];
+  readonly changes: readonly Change[];
+}
+
+export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
+  "writes without a fence": {
+    invariants: ["I7"],
+    changes: [{ file: "engine.ts", from: "fence === undefined ? engine.api : engine.api.fenced(fence)", to: "engine.api" }],
+  },
+  "404 read as an empty list": {
+    invariants: ["I1"],
+    changes: [
+      {
+        file: "vault-client/vault-api.ts",
+        from: "const response = await transport.request(request);",
+        to: `const received = await transport.request(request);
+             const isGone = received.status === 404 && request.operation.startsWith("list");
+             const empty = request.operation === "list_file" ? '{"files":[]}' : '{"secrets":[]}';
+             const response = isGone ? { ...received, status: 200, body: new TextEncoder().encode(empty) } : received;`,
+      },
+    ],
+  },
+  "writes without a check of the owner": {
+    invariants: ["I8"],
+    changes: [
+      { file: "sync/target.ts", from: "if (!isOwnedBy(resource, metadata) && !isAdopted(resource, metadata))", to: "if (false)" },
+    ],
+  },
+  "no wake-up after a change in the vault": {
+    invariants: ["I5", "I9"],
+    changes: [{ file: "controllers/sync/sync-controller.ts", from: 'this.queue.add(key, "vault");', to: "" }],
+  },
+  "no wake-up after a change of the connection": {
+    invariants: ["I5", "I9"],
+    changes: [
+      {
+        file: "controllers/sync/sync-controller.ts",
+        from: 'for (const key of this.references.ofConnection(connection)) this.queue.add(key, "background");',
+        to: "",
+      },
+    ],
+  },
+  "a deadline of another connection": {
+    invariants: ["I1"],
+    changes: [
+      {
+        file: "controllers/sync/resolve-items.ts",
+        from: "const isFollowed = before.connection === access.id && ",
+        to: "const isFollowed = ",
+      },
+      {
+        file: "controllers/sync/resolve-items.ts",
+        from: "deadlines?.connection === access.id ? deadlines.byItem.get(deadlineKey(item)) : undefined",
+        to: "deadlines?.byItem.get(deadlineKey(item))",
+      },
+    ],
+  },
+  "a digest without the claims": {
+    invariants: ["I2", "I5"],
+    changes: [
+      {
+        file: "sync/content.ts",
+        from: "for (const [name, claim] of [...synced].sort(byKey))",
+        to: "for (const [name, claim] of [] as typeof synced extends ReadonlyMap<infer K, infer V> ? [K, V][] : never)",
+      },
+    ],
+  },
 };
 
 /** Returns the changed source files with a bug, by path. @throws when the source has changed */
-export function sourcesWith(bug: string): ReadonlyMap<string, string> {
-  const changes = plantedBugs[bug];
-  if (!changes) throw new Error(`unknown bug: ${bug}; expected one of ${Object.keys(plantedBugs).join("; ")}`);
+function sourcesWith(bug: string): ReadonlyMap<string, string> {
+  const planted = plantedBugs[bug];
+  if (!planted) throw new Error(`unknown bug: ${bug}; expected one of ${Object.keys(plantedBugs).join("; ")}`);
   const changed = new Map<string, string>();
-  for (const { file, from, to } of changes) {
+  for (const { file, from, to } of planted.changes) {
     const path = join(OPERATOR, file);
     const source = changed.get(path) ?? readFileSync(path, "utf8");
     if (source.split(from).length !== 2) throw new Error(`${file}: expected this text once: ${from}`);

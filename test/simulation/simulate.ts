@@ -7,7 +7,7 @@ import { Violation, World } from "./world.ts";
 import { WriteRules } from "./write-rules.ts";
 
 /** Steps of one world. The next episode starts with another one. */
-const EPISODE_STEPS = 400;
+export const EPISODE_STEPS = 400;
 /** One seed in so many ends with a restart: each would take a seventh of the time. */
 const SEEDS_PER_RESTART = 5;
 
