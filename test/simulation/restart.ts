@@ -34,19 +34,16 @@ function stateOf({ server }: World): ReadonlyMap<string, unknown> {
   );
 }
 
-interface ConnectionStatus {
-  readonly conditions?: readonly { readonly lastTransitionTime?: string }[];
-  readonly token?: object;
-  readonly secrets?: number;
-  readonly files?: number;
-}
+/** Fields of a VaultConnection that follow the login, or that neither time nor a name without a resource makes be written. */
+const IGNORED = ["token", "loginPausedUntil", "rejectedCredentials", "secrets", "files"];
 
 /**
- * Returns a status without what a restart may change. A restart logs in again, so that a connection is not ready in between. The
- * numbers of its secrets and files are those of the last write of its status, which names that no resource refers to do not cause.
+ * Returns a status without what a restart may change. A restart logs in again, so that a connection is not ready in between. A
+ * pause of logins remains in the status when it is over, and the numbers of secrets and files are those of the last write.
  */
-function comparable({ kind, status }: KubeObject): unknown {
+function comparable({ kind, status = {} }: KubeObject): unknown {
   if (kind !== "VaultConnection") return status;
-  const { conditions = [], token: _token, secrets: _secrets, files: _files, ...rest } = (status ?? {}) as ConnectionStatus;
-  return { ...rest, conditions: conditions.map(({ lastTransitionTime: _time, ...condition }) => condition) };
+  const { conditions = [] } = status as { readonly conditions?: readonly { readonly lastTransitionTime?: string }[] };
+  const kept = Object.entries(status as object).filter(([field]) => !IGNORED.includes(field));
+  return { ...Object.fromEntries(kept), conditions: conditions.map(({ lastTransitionTime: _time, ...condition }) => condition) };
 }
