@@ -164,3 +164,14 @@ test("a missing source keeps its target while removals are held, also if its del
   list(0);
   expect(await scene.reconcile()).toBe("absent, SourceMissing");
 });
+
+// A former leader whose list was outdated removed a key that its successor had written.
+test("a missing source keeps its target while the list is outdated, also with proof", async () => {
+  const scene = await SyncScene.synced();
+  scene.follow("vault", { password: "db" }, { whenMissing: "Delete" });
+  const removals = { held: 0, untilProven: () => 0 };
+  scene.connect("vault", "*", { removals, staleSince: scene.clock.now() }).lists({ name: "other" });
+  expect(await scene.reconcile()).toBe("vault db@1, SourceMissing");
+  scene.connect("vault", "*", { removals }).lists({ name: "other" });
+  expect(await scene.reconcile()).toBe("absent, SourceMissing");
+});

@@ -61,7 +61,9 @@ function rememberedOf(input: ResolveInput, item: SyncItem, state: TargetState): 
   const deleteAt = isOtherOwner ? undefined : deadlines === undefined ? reported : listed;
   const served = before.connection === access.id ? earlier?.version : undefined;
   const servedOwner = served === undefined ? undefined : lastOwner;
-  const provenInMs = access.removals.untilProven(snapshot, source.entries, item.source);
+  // An outdated list proves nothing: the name may be back, and the target may have it from another leader.
+  const isStale = access.staleSince !== undefined;
+  const provenInMs = isStale ? undefined : access.removals.untilProven(snapshot, source.entries, item.source);
   const held = access.removals.held > 0;
   return {
     synced,
