@@ -90,6 +90,13 @@ describe("resolveItem for a name that several owners share", () => {
     expect(resolve(syncItem("db", { owner: dev.owner }), [candidate(3, dev)], absent).state).toBe("found");
     expect(resolve(syncItem("db"), [candidate(3)], absent).state).toBe("found");
   });
+
+  // A spec that changed from the secret of another owner to the own one waited for a version that this one never had.
+  test("does not compare the version of one owner with that of another", () => {
+    const absent = { ...nothing, served: 7, servedOwner: dba.owner };
+    expect(resolve(syncItem("db"), [candidate(3)], absent)).toMatchObject({ state: "found", version: 3 });
+    expect(resolve(syncItem("db"), [candidate(3, dba)], absent).state).toBe("regressed");
+  });
 });
 
 describe("resolveItem for a resource with a refreshInterval", () => {

@@ -134,7 +134,10 @@ export function resolveItem(
     const exists = chosen.sizes === undefined ? item.version <= chosen.latest : chosen.sizes.has(item.version);
     return { state: exists ? "found" : "no-version", item, candidate: chosen, version: item.version };
   }
-  const syncedVersion = synced === undefined ? remembered.served : synced.source === id ? synced.version : undefined;
+  // The version of another owner's entry says nothing about this one.
+  const isOtherOwner = servedOwner !== undefined && chosen.owner !== undefined && !isServedOwner(chosen);
+  const served = isOtherOwner ? undefined : remembered.served;
+  const syncedVersion = synced === undefined ? served : synced.source === id ? synced.version : undefined;
   if (syncedVersion !== undefined && syncedVersion > chosen.latest && !isAccepted(resource, item, chosen.latest)) {
     return { state: "regressed", item, candidate: chosen, syncedVersion };
   }
