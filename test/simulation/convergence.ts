@@ -1,4 +1,5 @@
 import { findCondition } from "../../src/operator/api/conditions.ts";
+import { MANAGED_BY, MANAGED_BY_LABEL, OWNER_ANNOTATION } from "../../src/operator/api/names.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
 import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import { accountOf, SILENCE_MS, urlOf, VAULTS, Violation, type World } from "./world.ts";
@@ -127,15 +128,20 @@ function expectedOf(world: World, object: KubeObject, all: readonly KubeObject[]
   const isIrregular = resolved.some(({ irregular }) => irregular);
   const { kind, name } = targetOf(object);
   const existing = world.server.find(kind === "Secret" ? SECRETS : CONFIG_MAPS, { namespace, name });
-  const owner = existing?.metadata.annotations?.["vaultsync.dev/owner"];
   const rivals = all.filter(
     (other) => other !== object && other.metadata.namespace === namespace && sameTarget(targetOf(other), { kind, name }),
   );
-  if (existing && owner !== `${object.kind}/${object.metadata.name}`)
-    return { ready: false, reasons: ["TargetConflict", ...MISSING] };
+  if (existing && !belongsTo(object, existing)) return { ready: false, reasons: ["TargetConflict", ...MISSING] };
   if (rivals.length > 0 || isIrregular) return "anything";
   if (resolved.some(({ base64 }) => base64 === undefined)) return { ready: false, reasons: MISSING };
   return { ready: true, content: Object.fromEntries(resolved.map(({ item, base64 }) => [item.key, base64!])) };
+}
+
+/** A tool that removed both the label and the owner reference has taken the target away, whatever its annotation says. */
+function belongsTo({ kind, metadata: { name, uid } }: KubeObject, { metadata }: KubeObject): boolean {
+  const { labels = {}, annotations = {}, ownerReferences = [] } = metadata;
+  const isMarked = labels[MANAGED_BY_LABEL] === MANAGED_BY || ownerReferences.some((owner) => owner.uid === uid);
+  return isMarked && annotations[OWNER_ANNOTATION] === `${kind}/${name}`;
 }
 
 const sameTarget = (a: { kind: string; name: string }, b: { kind: string; name: string }): boolean =>

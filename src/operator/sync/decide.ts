@@ -94,11 +94,14 @@ export const tooLarge = (bytes: number): ReadyCondition =>
     `the content has ${bytes} bytes, a Secret or ConfigMap can store at most ${MAX_TARGET_BYTES}: split it over several targets`,
   );
 
-/** Returns the condition for a target name that another object has; `holder` is its owner, if known. */
+/**
+ * Returns the condition for a target name that another object has; `holder` is its owner, if known. It is this resource if a tool has
+ * removed both the label and the owner reference, which took the object away from it.
+ */
 export function targetConflict(resource: SyncResource, holder: string | undefined): ReadyCondition {
   const { kind, name } = resource.target;
   const why =
-    holder === undefined
+    holder === undefined || holder === ownerName(resource)
       ? `is not managed by this operator: choose another target.name, delete it, or hand it over with the annotation ${ADOPT_ANNOTATION}: ${ownerName(resource)}`
       : `belongs to ${holder}: choose another target.name`;
   return notReady("TargetConflict", `the ${kind} ${name} already exists and ${why}`);
