@@ -1,6 +1,6 @@
 import { type Origin } from "../simulated-vaults.ts";
 import { Violation, type World } from "../world.ts";
-import { itemsOf } from "./spec-history.ts";
+import { type Item, itemsOf } from "./spec-history.ts";
 import { isSameSource, type TargetWrite, versionOf } from "./target-write.ts";
 
 /** Time after a fault of a vault, in milliseconds, during which it may still be too early to read a value again. */
@@ -16,17 +16,24 @@ export function checkWhole(write: TargetWrite): void {
   const changed = Object.entries(is).flatMap(([key, base64]) => (was[key] === base64 ? [] : (world.vaults.origin(base64) ?? [])));
   if (changed.length === 0) return;
   const specs = history.recent(namespace, owner);
-  const isPinned = (key: string): boolean =>
-    specs.some((spec) => itemsOf(spec).some((item) => item.key === key && item.version !== "latest"));
+  // A pinned version stays, and so do the bytes of a former source while the present one is missing.
+  const mayStay = (key: string, kept: Origin): boolean =>
+    specs.some((spec) =>
+      itemsOf(spec).some(
+        (item) => item.key === key && (item.version !== "latest" || item.source !== kept.name || hasOtherOwner(item, kept)),
+      ),
+    );
   for (const [key, base64] of Object.entries(is)) {
     const kept = was[key] === base64 ? world.vaults.origin(base64) : undefined;
-    if (!kept || isPinned(key) || !isReadable(world, kept)) continue;
+    if (!kept || mayStay(key, kept) || !isReadable(world, kept)) continue;
     const newer = world.vaults.latestOf(kept);
     if (!newer || !isSameSource(newer, kept) || versionOf(newer) <= versionOf(kept)) continue;
     const later = changed.find(({ vault, order, kind }) => vault === kept.vault && kind === kept.kind && order > newer.order);
     if (later) throw new Violation("I3", `${name}: key ${key} kept an outdated version when ${later.name} was written`);
   }
 }
+
+const hasOtherOwner = ({ owner }: Item, kept: Origin): boolean => owner !== undefined && owner !== kept.owner;
 
 function isReadable({ vaults, faults, clock }: World, { vault, owner, name }: Origin): boolean {
   if (vaults.irregular.has(`${vault} ${owner} ${name}`)) return false;
