@@ -107,6 +107,7 @@ async function act(world: World, command: Command): Promise<void> {
     case "add-foreign":
       return disturb(world, command);
     case "delete-lease":
+      world.leaseDeletedAt = world.clock.monotonic();
       return server.delete(LEASES, { namespace: SYSTEM_NAMESPACE, name: "vaultsync" });
     case "api-fault":
       faults.api.set(command.fault, command.share);

@@ -84,6 +84,10 @@ const held =
 test.each<[Resolution, string]>([
   [{ state: "missing", item: db, deletion: "due" }, "db is not in the vault's list; its key is removed (whenMissing: Delete)"],
   [
+    { state: "missing", item: db, deletion: "awaited", isAbsent: true },
+    "db is not in the vault's list; its key is removed (whenMissing: Delete)",
+  ],
+  [
     { state: "missing", item: db, deletion: "awaited" },
     "db is not in the vault's list; its key is removed when three lists over two refresh intervals have confirmed that (whenMissing: Delete)",
   ],

@@ -50,7 +50,11 @@ function explain(problem: Problem): string {
     case "untrusted":
       return `${source} is shared by ${problem.owner ?? "an unnamed owner"}, whom spec.trustedOwners of the VaultConnection does not name: add that owner there, or remove the key; existing content is kept`;
     case "missing":
-      if (problem.deletion !== undefined) return `${source} is not in the vault's list; ${deletions[problem.deletion]}`;
+      if (problem.deletion !== undefined) {
+        // A restart ends the proof of a deletion, which must not change the message of one that was made.
+        const deletion = problem.isAbsent === true ? "due" : problem.deletion;
+        return `${source} is not in the vault's list; ${deletions[deletion]}`;
+      }
       return `${source} is not in the vault's list: check its name, its shares and the scope of the VaultConnection; existing content is kept`;
     case "removed":
       return `${source} was removed by the vault at its delete_time (${formatTimestamp(problem.deleteAt) ?? "long ago"})${problem.deletion === "held" ? `; ${deletions.held}` : ""}`;

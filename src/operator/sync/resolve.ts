@@ -78,6 +78,8 @@ export type Resolution =
       readonly deletion?: Deletion;
       /** Time in milliseconds until an awaited deletion may be due. */
       readonly provenInMs?: number | undefined;
+      /** The target has no such key: an awaited deletion would change nothing. */
+      readonly isAbsent?: boolean;
     }
   /** Listed, but only from owners that the connection does not trust. */
   | { readonly state: "untrusted"; readonly item: SyncItem; readonly owner: string | undefined }
@@ -158,6 +160,6 @@ function resolveGone(resource: SyncResource, item: SyncItem, remembered: Remembe
   if (resource.whenMissing === "Retain") return { state: "missing", item };
   if (held) return { state: "missing", item, deletion: "held" };
   return provenInMs > 0
-    ? { state: "missing", item, deletion: "awaited", provenInMs }
+    ? { state: "missing", item, deletion: "awaited", provenInMs, isAbsent: remembered.synced === undefined }
     : { state: "missing", item, deletion: "due" };
 }

@@ -1,6 +1,6 @@
 import { type Origin } from "../simulated-vaults.ts";
 import { Violation, type World } from "../world.ts";
-import { type Item, itemsOf } from "./spec-history.ts";
+import { type Item, itemsOf, type KnownSpecs, type Spec } from "./spec-history.ts";
 import { isSameSource, type TargetWrite, versionOf } from "./target-write.ts";
 
 /** Time after a fault of a vault, in milliseconds, during which it may still be too early to read a value again. */
@@ -16,12 +16,14 @@ export function checkWhole(write: TargetWrite): void {
   const changed = Object.entries(is).flatMap(([key, base64]) => (was[key] === base64 ? [] : (world.vaults.origin(base64) ?? [])));
   if (changed.length === 0) return;
   const specs = history.recent(namespace, owner);
-  // A pinned version stays, and so do the bytes of a former source while the present one is missing.
+  // A pinned version stays, and so do the bytes of a former source while the present one is missing, and of one outside of a scope.
   const mayStay = (key: string, kept: Origin): boolean =>
-    specs.some((spec) =>
-      itemsOf(spec).some(
-        (item) => item.key === key && (item.version !== "latest" || item.source !== kept.name || hasOtherOwner(item, kept)),
-      ),
+    specs.some(
+      (spec) =>
+        hasScope(history, namespace, spec) ||
+        itemsOf(spec).some(
+          (item) => item.key === key && (item.version !== "latest" || item.source !== kept.name || hasOtherOwner(item, kept)),
+        ),
     );
   for (const [key, base64] of Object.entries(is)) {
     const kept = was[key] === base64 ? world.vaults.origin(base64) : undefined;
@@ -32,6 +34,9 @@ export function checkWhole(write: TargetWrite): void {
     if (later) throw new Violation("I3", `${name}: key ${key} kept an outdated version when ${later.name} was written`);
   }
 }
+
+const hasScope = (history: KnownSpecs, namespace: string | undefined, { connectionRef }: Spec): boolean =>
+  history.recentConnections(namespace, connectionRef.name).some(({ scope }) => scope !== undefined);
 
 const hasOtherOwner = ({ owner }: Item, kept: Origin): boolean => owner !== undefined && owner !== kept.owner;
 
