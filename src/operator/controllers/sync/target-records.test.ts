@@ -216,6 +216,14 @@ describe("TargetRecords for a write that the watch does not show", () => {
     expect(clock.pending).toBe(0);
   });
 
+  test("reports the written state that the watch shows later, as another one was seen meanwhile", async () => {
+    const { clock, records, shows, versionSeen } = setUp();
+    records.recordWrite(resource, object("10"), new Map(), false);
+    await clock.advance(WATCH_LAG_MS);
+    expect(versionSeen()).toBeUndefined();
+    expect(shows(object("10"))).toBe(true);
+  });
+
   test("waits for the last of several writes", async () => {
     const { clock, unseen, records, shows } = setUp();
     records.recordWrite(resource, object("10"), new Map(), false);

@@ -176,8 +176,10 @@ export class TargetRecords {
   observe(kind: TargetKind, change: StoreChange<TargetMetadata>): boolean {
     const key = targetKey(kind, change.key);
     if (change.type === "deleted") return this.#observeDeleted(key, change.before.uid);
+    // An own write that is shown after the lag limit is no echo: the target counted as what the watch had shown before.
+    const isAwaited = this.#unseen.has(key);
     const newest = this.#newest(key, change.now);
-    return newest === undefined || !isState(this.#records.get(key)?.verified, newest);
+    return newest === undefined || !isAwaited || !isState(this.#records.get(key)?.verified, newest);
   }
 
   /** Drops the record of a target that no longer exists or that no resource names any more. */
