@@ -14,7 +14,7 @@ import type { Resolution } from "../../sync/resolve.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import { isVerifiedBy, nextStatus, readStatus, type SyncStatus } from "../../sync/sync-status.ts";
 import { isOwnedBy, type TargetState, targetState } from "../../sync/target.ts";
-import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
+import type { ConnectionRegistry } from "../connection/connection-registry.ts";
 import { StatusWriter } from "../status/status-writer.ts";
 import type { CurrentTarget } from "./gather-content.ts";
 import { FORCED_LIST_MS, type ForcedSyncs, isForced } from "./forced-syncs.ts";
@@ -176,14 +176,15 @@ export class SyncReconciler {
       [decision, resolutions] = decideFor(input, state);
     }
     context.memory.deadlines = deadlinesOf(input.access.id, resolutions);
-    return this.#apply(context, input.access, { decision, resolutions, state, current });
+    return this.#apply(context, input, { decision, resolutions, state, current });
   }
 
   async #apply(
     context: SyncContext,
-    access: OpenConnection,
+    input: ResolveInput,
     { decision, resolutions, state, current }: Decided,
   ): Promise<SyncResult> {
+    const { access } = input;
     const { key, source, resource, before, memory, signal } = context;
     const facts = { resolutions, connection: access.id, staleSince: access.staleSince };
     const versions = syncedVersions({ before, access }, resolutions, state);
@@ -202,16 +203,21 @@ export class SyncReconciler {
       const isIdle = next.outcome === "done" && next.wait === undefined;
       return isMerged(resource) && isIdle ? { report, next: waitFor("target") } : result;
     } catch (error) {
-      if (isKubeError(error, "AlreadyExists")) return this.#resolveNameConflict(context, reportOf(undefined, facts));
+      if (isKubeError(error, "AlreadyExists")) return this.#resolveNameConflict(context, input, reportOf(undefined, facts));
       if (isKubeError(error, "NamespaceTerminating")) return { report: undefined, next: waitFor("namespace") };
       throw error;
     }
   }
 
-  /** The watch shows only objects with the operator's label; an object without it is found when creating the target fails. */
-  async #resolveNameConflict({ resource, signal }: SyncContext, report: Report): Promise<SyncResult> {
+  /**
+   * The watch shows only objects with the operator's label; an object without it is found when creating the target fails. One that
+   * belongs to the resource is decided for now: what was found is remembered for less time than a backoff may take.
+   */
+  async #resolveNameConflict(context: SyncContext, input: ResolveInput, report: Report): Promise<SyncResult> {
+    const { resource, signal } = context;
     const state = await lookUpTarget(this.#options, resource, signal);
-    if (state === "deleting" || state.state !== "foreign") return targetChanged("the target was created concurrently");
+    if (state === "deleting" || state.state === "absent") return targetChanged("the target was created concurrently");
+    if (state.state === "owned") return this.#syncFromSnapshot(context, input);
     return { report: { ...report, readyCondition: targetConflict(resource, state.owner) }, next: DONE };
   }
 
