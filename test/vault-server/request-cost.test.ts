@@ -38,3 +38,19 @@ test("a large body counts by its size, also when it is rejected", async () => {
   await clock.advance(100);
   expect((await send(20_000)).outcome()).toBe("400 invalid_request");
 });
+
+test("a long list counts by its length, and the next request waits for it", async () => {
+  const clock = new VirtualClock();
+  await using vault = await TestVault.start({ clock, limits });
+  const ann = await vault.client("ann@example.com");
+  const metadata = { large: "x".repeat(60_000) };
+  for (let version = 0; version < 10; version += 1) {
+    expect((await ann.call("protect", { key_name: "a", key_value: "v", metadata })).status).toBe(200);
+  }
+  await clock.advance(60_000);
+  const list = () => ann.call("version_list", { key_name: "a" });
+  // 600 KB are read twice: for the entity tag and for the response. That is three requests each time.
+  for (let left = 20; left > 0; left -= 5) expect((await list()).status).toBe(200);
+  expect((await list()).outcome()).toBe("429 rate_limited");
+  expect((await list()).headers["retry-after"]).toBe("1");
+});

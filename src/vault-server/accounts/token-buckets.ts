@@ -73,17 +73,43 @@ export function countLargeBody({ requestRate: { perToken } }: VaultContext, { di
   perToken.charge(digest, Math.ceil(bytes / BODY_BYTES_PER_REQUEST) - 1);
 }
 
+/** The caller whose requests are counted. */
+interface CountedCaller {
+  readonly email: string;
+  readonly credential: { readonly digest: string };
+}
+
+/** Counts a request as further ones, which later requests wait for. */
+function charge({ requestRate }: VaultContext, { email, credential }: CountedCaller, further: number): void {
+  if (further < 1) return;
+  requestRate.perToken.charge(credential.digest, further);
+  requestRate.perAccount.charge(email, further);
+}
+
 /** Changes that count as one request. */
 const CHANGES_PER_REQUEST = 20;
 
 /** Counts a request that changes much as several requests, in proportion to the work. */
-export function chargeChanges(
-  { requestRate }: VaultContext,
-  { email, credential }: { readonly email: string; readonly credential: { readonly digest: string } },
-  changes: number,
-): void {
-  const further = Math.ceil(changes / CHANGES_PER_REQUEST) - 1;
-  if (further < 1) return;
-  requestRate.perToken.charge(credential.digest, further);
-  requestRate.perAccount.charge(email, further);
+export function chargeChanges(context: VaultContext, caller: CountedCaller, changes: number): void {
+  charge(context, caller, Math.ceil(changes / CHANGES_PER_REQUEST) - 1);
+}
+
+/** Characters of a list that count as one request. */
+const LENGTH_PER_REQUEST = 256 * 1024;
+
+/** Passes the pieces of a list. Counts the request as several when they end, in proportion to their length. */
+export async function* chargedByLength(
+  context: VaultContext,
+  caller: CountedCaller,
+  pieces: AsyncIterable<string>,
+): AsyncGenerator<string, void> {
+  let length = 0;
+  try {
+    for await (const piece of pieces) {
+      length += piece.length;
+      yield piece;
+    }
+  } finally {
+    charge(context, caller, Math.ceil(length / LENGTH_PER_REQUEST) - 1);
+  }
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply } from "fastify";
 import type { FileRecord, FileVersionRecord } from "../../protocol/responses.ts";
+import { chargedByLength } from "../accounts/token-buckets.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { isKnown } from "../http/etag.ts";
@@ -61,5 +62,5 @@ export async function respondWithFiles(context: VaultContext, caller: Caller, re
   const { tag, sameTag } = await context.waiting.settle({ caller, reply, subject: subjects.files(email), read });
   reply.header("etag", tag);
   if (sameTag !== undefined) return reply.status(304).send();
-  return sendJson(reply, nestedJsonList("files", "versions", filePages(context, email)));
+  return sendJson(reply, chargedByLength(context, caller, nestedJsonList("files", "versions", filePages(context, email))));
 }

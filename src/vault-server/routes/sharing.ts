@@ -1,6 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { canonicalEmail } from "../../protocol/email-address.ts";
 import { operations } from "../../protocol/operations.ts";
+import { chargedByLength } from "../accounts/token-buckets.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { sendJson } from "../http/json-stream.ts";
@@ -32,7 +33,7 @@ export function sharingRoutes(app: FastifyInstance, context: VaultContext): void
   });
 
   authenticatedOperation(app, context, operations.share_list, ({ body, caller, reply }) =>
-    sendJson(reply, sharesAsJson(context, caller, body.key_name)),
+    sendJson(reply, chargedByLength(context, caller, sharesAsJson(context, caller, body.key_name))),
   );
 
   authenticatedOperation(app, context, operations.delete_shared_key_link, async ({ body, caller }) => ({

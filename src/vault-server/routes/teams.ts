@@ -1,5 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { operations } from "../../protocol/operations.ts";
+import { chargedByLength } from "../accounts/token-buckets.ts";
 import type { VaultContext } from "../context.ts";
 import { sendList } from "../http/etag.ts";
 import { authenticatedOperation } from "./operation.ts";
@@ -21,7 +22,7 @@ export function teamRoutes(app: FastifyInstance, context: VaultContext): void {
   }));
 
   authenticatedOperation(app, context, operations.team_list, ({ caller, request, reply }) =>
-    sendList(request, reply, () => teamsAsJson(context, caller)),
+    sendList(request, reply, () => chargedByLength(context, caller, teamsAsJson(context, caller))),
   );
 
   authenticatedOperation(app, context, operations.team_leave, async ({ body, caller }) => {

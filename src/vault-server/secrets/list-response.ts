@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { formatScope } from "../../protocol/format-scope.ts";
+import { chargedByLength } from "../accounts/token-buckets.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import type { VaultContext } from "../context.ts";
 import { isKnown, knownTags } from "../http/etag.ts";
@@ -85,5 +86,5 @@ async function sendWholeList(context: VaultContext, validity: ListValidityCache,
   const pieces = jsonList({}, "secrets", list.pages(), ({ consistent, until }) => {
     if (consistent) validity.remember(email, { revision, from, until });
   });
-  return sendJson(reply, pieces);
+  return sendJson(reply, chargedByLength(context, caller, pieces));
 }

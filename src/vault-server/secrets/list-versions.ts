@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { SecretRecord } from "../../protocol/responses.ts";
 import type { Caller } from "../accounts/authenticate.ts";
+import { chargedByLength } from "../accounts/token-buckets.ts";
 import { requireRead } from "../access/permission.ts";
 import type { VaultContext } from "../context.ts";
 import { sendList } from "../http/etag.ts";
@@ -47,6 +48,10 @@ export async function respondWithVersions(
   const { latest } = await context.store.read((transaction) => findSecret(transaction, caller, address, now));
   const until = { upTo: latest.version, now };
   return sendList(request, reply, () =>
-    jsonList({ key_name: address.name }, "versions", versionPages(context, caller, address, until)),
+    chargedByLength(
+      context,
+      caller,
+      jsonList({ key_name: address.name }, "versions", versionPages(context, caller, address, until)),
+    ),
   );
 }

@@ -179,12 +179,9 @@ export class SyncReconciler {
     return this.#apply(context, input, { decision, resolutions, state, current });
   }
 
-  async #apply(
-    context: SyncContext,
-    input: ResolveInput,
-    { decision, resolutions, state, current }: Decided,
-  ): Promise<SyncResult> {
+  async #apply(context: SyncContext, input: ResolveInput, decided: Decided): Promise<SyncResult> {
     const { access } = input;
+    const { decision, resolutions, state, current } = decided;
     const { key, source, resource, before, memory, signal } = context;
     const facts = { resolutions, connection: access.id, staleSince: access.staleSince };
     const versions = syncedVersions({ before, access }, resolutions, state);
