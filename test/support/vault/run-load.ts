@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { randomBytes, randomInt } from "node:crypto";
 import { Redacted } from "../../../src/lib/redacted.ts";
 import { openStore } from "../../../src/vault-server/store/open-store.ts";
@@ -57,8 +58,9 @@ class LoadUser {
     return response;
   }
 
+  /** Logs in and stores a shared secret. When all clients of a network log in simultaneously, some are rate-limited or disconnected. */
   async start(): Promise<void> {
-    await this.#expectSuccess("generate_access_token", this.client.logIn(this.password));
+    while (!(await this.#isLoggedIn())) await sleep(500);
     await this.#expectSuccess("protect", this.client.call("protect", { key_name: "shared", key_value: "first" }));
     this.shared.add("first");
     const grant = {
@@ -68,6 +70,15 @@ class LoadUser {
       permission: "R",
     };
     await this.#expectSuccess("share", this.client.call("share", grant));
+  }
+
+  async #isLoggedIn(): Promise<boolean> {
+    try {
+      return (await this.#expectSuccess("generate_access_token", this.client.logIn(this.password))) !== undefined;
+    } catch (error) {
+      if (error instanceof Wrong) throw error;
+      return false;
+    }
   }
 
   async #protect(): Promise<void> {
