@@ -36,6 +36,17 @@ const json = (body: object): Body => ({ body: JSON.stringify(body), headers: { "
 
 type Response = Dispatcher.ResponseData;
 
+/** A vault and the connections to it, which its requests share. */
+interface Vault {
+  readonly url: string;
+  readonly dispatcher: Dispatcher;
+}
+
+const connectTo = ({ url, ca }: VaultAddress): Vault => ({
+  url,
+  dispatcher: new Agent({ connect: ca === undefined ? {} : { ca }, allowH2: false }),
+});
+
 /** @throws VaultResponseError for an error response, Error that says what to check without a response */
 async function send(
   { url, ca }: VaultAddress,
@@ -85,7 +96,7 @@ export interface Login {
 /** Logs in. @throws Error */
 export async function logIn(vault: VaultAddress, { email, password, scope, hours }: Login): Promise<Account> {
   const body = { email, password: password.reveal(), scope, expiration_hours: hours };
-  const response = await send(vault, "generate_access_token", json(body), TIMEOUT_MS);
+  const response = await send(connectTo(vault), "generate_access_token", json(body), TIMEOUT_MS);
   const tokens = await parsedBody("generate_access_token", response, tokenResponse);
   return {
     url: vault.url,
@@ -105,10 +116,12 @@ interface JsonOperation<T> {
 /** Runs operations of the vault with the tokens of a login, which it refreshes. Every method throws an Error that says what to do. */
 export class AccountClient {
   readonly #file: AccountFile;
+  #vault: Vault;
   #account: Account;
 
   private constructor(file: AccountFile, account: Account) {
     this.#file = file;
+    this.#vault = connectTo(account);
     this.#account = account;
   }
 
@@ -152,7 +165,7 @@ export class AccountClient {
     const attempt = (): Promise<Response> => {
       const { headers, ...more } = body();
       const authorization = this.#account.accessToken.reveal();
-      return send(this.#account, operation, { ...more, headers: { ...headers, authorization } }, timeoutMs);
+      return send(this.#vault, operation, { ...more, headers: { ...headers, authorization } }, timeoutMs);
     };
     try {
       return await attempt();
@@ -167,10 +180,12 @@ export class AccountClient {
   async #refresh(): Promise<void> {
     const used = this.#account.accessToken.reveal();
     this.#account = await this.#file.read();
+    // Another login may be to another vault, which alone may see its tokens.
+    this.#vault = connectTo(this.#account);
     if (this.#account.accessToken.reveal() !== used) return;
     const body = { refresh_token: this.#account.refreshToken.reveal(), used_access_token: used };
     try {
-      const response = await send(this.#account, "refresh_token", json(body), TIMEOUT_MS);
+      const response = await send(this.#vault, "refresh_token", json(body), TIMEOUT_MS);
       const tokens = await parsedBody("refresh_token", response, tokenResponse);
       const accessToken = new Redacted(tokens.access_token);
       this.#account = { ...this.#account, accessToken, refreshToken: new Redacted(tokens.refresh_token) };

@@ -11,6 +11,7 @@ import {
 import type { KubeClient } from "../../../src/operator/kube/client/kube-client.ts";
 import type { ControlPlane } from "../../control-plane/control-plane.ts";
 import { sharedControlPlane } from "../../support/kube/control-plane.ts";
+import { installCrds } from "../../support/kube/install-crds.ts";
 import { runInProcess } from "../../support/processes/run-in-process.ts";
 import { VaultsyncProcess } from "../../support/processes/vaultsync-process.ts";
 import { connect } from "../kube/connect.ts";
@@ -26,13 +27,7 @@ beforeAll(async () => {
   controlPlane = await sharedControlPlane();
   client = await connect(controlPlane.kubeconfigPath);
   namespace = await controlPlane.createNamespace("cli-status");
-  for (const args of [
-    ["apply", "--kustomize", new URL("../../../crds", import.meta.url).pathname],
-    ["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"],
-  ]) {
-    const { code, stderr } = await controlPlane.kubectl(args);
-    if (code !== 0) throw new Error(stderr);
-  }
+  await installCrds(controlPlane);
 });
 afterAll(() => client[Symbol.asyncDispose]());
 

@@ -5,6 +5,7 @@ import { parse, stringify } from "yaml";
 import { z } from "zod";
 import type { ControlPlane } from "../../control-plane/control-plane.ts";
 import { sharedControlPlane } from "../../support/kube/control-plane.ts";
+import { installCrds } from "../../support/kube/install-crds.ts";
 
 const root = new URL("../../../", import.meta.url);
 const Manifest = z.looseObject({
@@ -34,11 +35,7 @@ let namespace: string;
 beforeAll(async () => {
   controlPlane = await sharedControlPlane();
   namespace = await controlPlane.createNamespace("examples");
-  const applied = await controlPlane.kubectl(["apply", "--kustomize", new URL("crds", root).pathname]);
-  if (applied.code !== 0) throw new Error(applied.stderr);
-  const wait = ["wait", "--for=condition=Established", "crd", "--all", "--timeout=30s"];
-  const established = await controlPlane.kubectl(wait);
-  if (established.code !== 0) throw new Error(established.stderr);
+  await installCrds(controlPlane);
 });
 
 test("the pages contain an example of each kind", () => {
