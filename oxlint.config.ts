@@ -23,7 +23,7 @@ const modules: Record<string, string[]> = {
     "protocol",
     "lib",
   ],
-  "operator/shards": ["operator/kube", "lib"],
+  "operator/shards": ["operator/api", "operator/kube", "lib"],
   "vault-server": ["protocol", "telemetry", "lib"],
   // The vault's web application: runs in the browser, bundled by scripts/build-web.ts.
   web: ["protocol", "lib"],

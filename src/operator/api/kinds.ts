@@ -18,6 +18,6 @@ function namespacedKind(kind: string, shortName: string): Kind {
   return { group: API_GROUP, version: API_VERSION, kind, plural: `${singular}s`, singular, shortName, namespaced: true };
 }
 
-export const vaultConnectionKind = namespacedKind("VaultConnection", "vc");
-export const vaultSecretKind = namespacedKind("VaultSecret", "vs");
-export const vaultFileKind = namespacedKind("VaultFile", "vf");
+export const vaultConnectionKind = namespacedKind("VaultConnection", "vconn");
+export const vaultSecretKind = namespacedKind("VaultSecret", "vsec");
+export const vaultFileKind = namespacedKind("VaultFile", "vfile");

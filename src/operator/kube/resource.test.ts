@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ALL_NAMESPACES, collectionPath, EVENTS, keyOf, NAMESPACES, pathOf, SECRETS } from "./resource.ts";
+import { ALL_NAMESPACES, collectionPath, EVENTS, keyOf, namespaceOf, NAMESPACES, pathOf, SECRETS } from "./resource.ts";
 
 test("paths of core resources start with /api, those of groups with /apis", () => {
   expect(pathOf(SECRETS, { namespace: "a", name: "s" })).toBe("/api/v1/namespaces/a/secrets/s");
@@ -25,4 +25,5 @@ test("a name with slashes or dots cannot change the path", () => {
 test("a key is namespace/name, or the name of a cluster-scoped object", () => {
   expect(keyOf({ namespace: "a", name: "b" })).toBe("a/b");
   expect(keyOf({ name: "c" })).toBe("c");
+  expect(["a/b", "c"].map(namespaceOf)).toEqual(["a", ""]);
 });

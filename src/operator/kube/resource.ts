@@ -91,9 +91,9 @@ export function keyOf(ref: ObjectRef): string {
   return ref.namespace === undefined ? ref.name : `${ref.namespace}/${ref.name}`;
 }
 
-/** Returns the namespace of a key `namespace/name`; the inverse of {@link keyOf}. */
+/** Returns the namespace of a key that {@link keyOf} returned; empty for an object without one. */
 export function namespaceOf(key: string): string {
-  return key.slice(0, key.indexOf("/"));
+  return key.slice(0, Math.max(0, key.indexOf("/")));
 }
 
 /** Rejects dot segments, which encoding would leave unchanged and which would lead to another path. */

@@ -2,6 +2,7 @@ import { filteredView } from "../kube/cache/filtered-view.ts";
 import type { KubeObject } from "../kube/resource.ts";
 import { isObject } from "../../lib/is-object.ts";
 import type { WatchedObjects } from "../controllers.ts";
+import { connectionKey } from "../api/connection-key.ts";
 import { shardOf } from "./shard-of.ts";
 
 /**
@@ -22,6 +23,10 @@ export function viewOfShard(objects: WatchedObjects, shard: number, shards: numb
 /** Returns the key of the connection that a resource refers to; a malformed reference counts as an empty name. */
 function connectionOf({ metadata, spec }: KubeObject): string {
   const reference = isObject(spec) ? spec["connectionRef"] : undefined;
-  const name = isObject(reference) ? reference["name"] : undefined;
-  return `${metadata.namespace}/${typeof name === "string" ? name : ""}`;
+  const { kind, name } = isObject(reference) ? reference : {};
+  const ref = {
+    kind: kind === "ClusterVaultConnection" ? kind : "VaultConnection",
+    name: typeof name === "string" ? name : "",
+  } as const;
+  return connectionKey(ref, metadata.namespace ?? "");
 }

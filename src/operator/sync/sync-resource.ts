@@ -1,3 +1,5 @@
+import type { ConnectionRef } from "../api/connection-key.ts";
+
 /** One key of a target and the source of its bytes. */
 export interface SyncItem {
   readonly targetKey: string;
@@ -25,8 +27,7 @@ export interface SyncResource {
   readonly name: string;
   readonly uid: string;
   readonly generation: number;
-  /** Name of the VaultConnection in the same namespace. */
-  readonly connection: string;
+  readonly connection: ConnectionRef;
   readonly suspend: boolean;
   /** Minimum time in milliseconds between two changes of the content that follow the vault. */
   readonly refreshIntervalMs: number | undefined;

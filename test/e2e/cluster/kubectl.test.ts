@@ -52,7 +52,7 @@ test("kubectl get shows the documented columns", async () => {
     (await kubectl("get", "-n", NAMESPACE, ...args)).split("\n")[0]?.trim().split(/\s+/) ?? [];
   expect(await columns("vaultsecrets")).toEqual(["NAME", "READY", "REASON", "TARGET", "SYNCED", "AGE"]);
   expect(await columns("vaultfiles")).toEqual(["NAME", "READY", "REASON", "TARGET", "SYNCED", "AGE"]);
-  expect(await columns("vs", "-o", "wide")).toEqual([
+  expect(await columns("vsec", "-o", "wide")).toEqual([
     "NAME",
     "READY",
     "REASON",
@@ -62,7 +62,7 @@ test("kubectl get shows the documented columns", async () => {
     "CONNECTION",
     "MESSAGE",
   ]);
-  expect(await columns("vc")).toEqual(["NAME", "READY", "REASON", "URL", "SECRETS", "FILES", "AGE"]);
+  expect(await columns("vconn")).toEqual(["NAME", "READY", "REASON", "URL", "SECRETS", "FILES", "AGE"]);
   const [, row = ""] = (await kubectl("get", "-n", NAMESPACE, "vaultsecret", "shop-db")).split("\n");
   expect(row).toMatch(/^shop-db\s+True\s+Synced\s+shop-db\s+\d+\w+\s+\d+\w+$/);
 });

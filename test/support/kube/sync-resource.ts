@@ -17,7 +17,7 @@ export function syncResource(items: readonly SyncItem[], changes: Partial<SyncRe
     name: "db",
     uid: "uid-of-the-resource",
     generation: 7,
-    connection: "vault",
+    connection: { kind: "VaultConnection", name: "vault" },
     suspend: false,
     refreshIntervalMs: undefined,
     items,

@@ -41,7 +41,7 @@ export interface ConnectionCallbacks {
   readonly onCircuitChange: (open: boolean) => void;
 }
 
-/** The resources that use connections. Keys are those of the connections, `namespace/name`. */
+/** The resources that use connections. Keys are those of the connections; see `connectionKey`. */
 export interface ConnectionUsers {
   /** The list of the vault, which arrived at `listedAt` (monotonic), changed in these names. */
   onSnapshotChange(key: string, change: SnapshotChange, listedAt: number): void;

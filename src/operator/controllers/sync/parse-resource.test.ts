@@ -22,7 +22,7 @@ test("parseResource applies the defaults of a VaultSecret", () => {
       name: "db",
       uid: "u1",
       generation: 4,
-      connection: "vault",
+      connection: { kind: "VaultConnection", name: "vault" },
       suspend: false,
       refreshIntervalMs: undefined,
       items: [{ targetKey: "a", source: "shop-db", owner: undefined, version: "latest" }],

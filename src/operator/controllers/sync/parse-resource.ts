@@ -3,6 +3,7 @@ import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../../api/names.ts";
 import { parseDuration } from "../../../lib/duration.ts";
 import { explainProblems } from "../../api/validation.ts";
 import type { KubeObject } from "../../kube/resource.ts";
+import type { ConnectionKind } from "../../api/connection-key.ts";
 import type { SyncResource, TargetPolicy } from "../../sync/sync-resource.ts";
 import { notReady } from "../../sync/ready-condition.ts";
 import type { ParsedResource } from "./source-kind.ts";
@@ -11,7 +12,7 @@ import type { ParsedResource } from "./source-kind.ts";
 export type DesiredState = Pick<SyncResource, "items" | "target" | "policy" | "whenRemoved" | "whenMissing">;
 
 interface CommonSpec {
-  readonly connectionRef: { readonly name: string };
+  readonly connectionRef: { readonly kind?: ConnectionKind | undefined; readonly name: string };
   readonly suspend?: boolean | undefined;
   readonly refreshInterval?: string | undefined;
 }
@@ -66,7 +67,11 @@ export function parseResource<S extends CommonSpec>(
   if (parsed.success) {
     const { connectionRef, suspend = false, refreshInterval } = parsed.data;
     const refreshIntervalMs = refreshInterval === undefined ? undefined : parseDuration(refreshInterval);
-    const common = { connection: connectionRef.name, suspend, refreshIntervalMs };
+    const common = {
+      connection: { kind: connectionRef.kind ?? "VaultConnection", name: connectionRef.name },
+      suspend,
+      refreshIntervalMs,
+    };
     return {
       ok: true,
       resource: { ...identity, ...common, ...desiredState(parsed.data, metadata.name) },
@@ -77,7 +82,7 @@ export function parseResource<S extends CommonSpec>(
     ok: false,
     resource: {
       ...identity,
-      connection: "",
+      connection: { kind: "VaultConnection", name: "" },
       suspend: false,
       refreshIntervalMs: undefined,
       items: [],

@@ -3,7 +3,7 @@ import type { SyncKind } from "./sync-key.ts";
 /** Everything that one resource refers to. */
 export interface References {
   readonly kind: SyncKind;
-  /** Key of its connection, `namespace/name`. */
+  /** Key of its connection; see `connectionKey`. */
   readonly connection: string;
   /** Names in the vault: of secrets for a VaultSecret, of files for a VaultFile. */
   readonly sources: readonly string[];

@@ -7,6 +7,7 @@ import type { StoreChange } from "../../kube/cache/object-store.ts";
 import { type ControllerObserver, runController } from "../../runtime/controller.ts";
 import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
+import { connectionKey } from "../../api/connection-key.ts";
 import type { TargetKind } from "../../sync/sync-resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 import { readStatus, showsServed } from "../../sync/sync-status.ts";
@@ -167,7 +168,7 @@ export class SyncController implements ConnectionUsers {
     const { namespace, connection, items } = parsed.resource;
     return {
       kind,
-      connection: `${namespace}/${connection}`,
+      connection: connectionKey(connection, namespace),
       sources: items.map((item) => item.source),
       target: keyOfTarget(parsed.resource),
     };

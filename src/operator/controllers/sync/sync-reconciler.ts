@@ -7,6 +7,7 @@ import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
+import { connectionKey } from "../../api/connection-key.ts";
 import { decide, type Decision, targetConflict } from "../../sync/decide.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Report, reportOf, withUnreported } from "../../sync/report.ts";
@@ -127,10 +128,10 @@ export class SyncReconciler {
   async #sync(context: SyncContext): Promise<SyncResult> {
     const { key, source, resource, before } = context;
     if (resource.suspend) return reported(notReady("Suspended", "spec.suspend is true: the target is left unchanged"));
-    const access = this.#options.connections.get(`${resource.namespace}/${resource.connection}`);
+    const access = this.#options.connections.get(connectionKey(resource.connection, resource.namespace));
     if (access.state === "opening") return { report: undefined, next: waitFor("connection") };
     if (access.state === "absent") {
-      const message = `VaultConnection ${resource.connection} not found in namespace ${resource.namespace}: create it, or correct spec.connectionRef.name`;
+      const message = `VaultConnection ${resource.connection.name} not found in namespace ${resource.namespace}: create it, or correct spec.connectionRef.name`;
       return { ...reported(notReady("ConnectionNotFound", message)), next: waitFor("connection") };
     }
     if (access.state === "invalid") return awaitConnection(resource, before, access.message);

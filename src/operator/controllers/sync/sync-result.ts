@@ -62,7 +62,7 @@ export function failed(report: Report, { condition, next }: Failure, hasTarget: 
 
 /** Waits for a connection that cannot be used. A target that was in sync stays Ready. */
 export function awaitConnection(resource: SyncResource, before: SyncStatus, why: string, staleSince?: number): SyncResult {
-  const message = `VaultConnection ${resource.connection} is not ready: ${why}`;
+  const message = `${resource.connection.kind} ${resource.connection.name} is not ready: ${why}`;
   const readyCondition = wasReady(before, resource.generation) ? undefined : notReady("ConnectionNotReady", message);
   return { report: reportOf(readyCondition, { staleSince }), next: waitFor("connection") };
 }
