@@ -21,6 +21,8 @@ export interface ProxiedRequest {
   readonly body: Buffer;
   /** Time of arrival in milliseconds, monotonic. */
   readonly at: number;
+  /** Port of the client, which identifies the connection. */
+  readonly remotePort: number;
 }
 
 /** A request at the proxy, with everything that a fault can do to it. */
@@ -62,6 +64,8 @@ export class FaultProxy implements AsyncDisposable {
   readonly #host: string;
   readonly #server: Server | TlsServer;
   readonly #sockets = new Set<Socket>();
+  /** Remote ports of connections that end with their next response. */
+  readonly #lastResponse = new Set<number>();
   #fault: Fault | undefined;
   #onConnect: ((socket: Socket) => unknown) | undefined;
   #port: number;
@@ -144,9 +148,16 @@ export class FaultProxy implements AsyncDisposable {
 
   /** Serves another certificate to new connections, and resets the existing ones. */
   useCertificate(context: SecureContextOptions): void {
+    this.renewCertificate(context);
+    this.#lastResponse.clear();
+    this.reset();
+  }
+
+  /** Serves another certificate to new connections, and closes each existing one with its next response, as a server that reloads. */
+  renewCertificate(context: SecureContextOptions): void {
     if (!("setSecureContext" in this.#server)) throw new Error("the proxy serves no TLS");
     this.#server.setSecureContext(context);
-    this.reset();
+    for (const socket of this.#sockets) if (socket.remotePort !== undefined) this.#lastResponse.add(socket.remotePort);
   }
 
   async listen(): Promise<void> {
@@ -163,14 +174,15 @@ export class FaultProxy implements AsyncDisposable {
 
   async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on("error", () => undefined);
-    const { remotePort } = incoming.socket;
+    const { remotePort = 0 } = incoming.socket;
+    if (this.#lastResponse.delete(remotePort)) response.shouldKeepAlive = false;
     const reset = (): void => {
       [...this.#sockets].find((socket) => socket.remotePort === remotePort)?.resetAndDestroy();
     };
     try {
       const body = await buffer(incoming);
       const { method = "", url: path = "", headers, socket } = incoming;
-      const request: ProxiedRequest = { method, path, headers, body, at: performance.now() };
+      const request: ProxiedRequest = { method, path, headers, body, at: performance.now(), remotePort };
       this.requests.push(request);
       const forward = (): Promise<IncomingMessage> => forwardTo(this.#upstream, request, response);
       const relay = async (): Promise<void> => relayResponse(await forward(), response);
@@ -200,7 +212,7 @@ function forwardTo(upstream: Upstream, request: ProxiedRequest, response: Server
 }
 
 function relayResponse(from: IncomingMessage, to: ServerResponse): Promise<void> {
-  to.writeHead(from.statusCode ?? 502, from.headers);
+  to.writeHead(from.statusCode ?? 502, to.shouldKeepAlive ? from.headers : { ...from.headers, connection: "close" });
   to.flushHeaders();
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   from.once("error", reject).once("end", resolve).pipe(to);
