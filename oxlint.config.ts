@@ -46,6 +46,7 @@ const inner: Record<string, Record<string, string[]>> = {
     auth: ["http", "readers", "connection", "vault-error"],
     mirror: ["http", "readers", "vault-api", "connection", "vault-error"],
     values: ["vault-api", "connection", "vault-error", "observer"],
+    writes: ["readers", "vault-api", "connection", "vault-error"],
   },
   "vault-server": {
     crypto: [],

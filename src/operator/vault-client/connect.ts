@@ -11,6 +11,7 @@ import { HealthMonitor } from "./mirror/health-monitor.ts";
 import { Mirror } from "./mirror/mirror.ts";
 import { silentObserver, type VaultObserver } from "./observer.ts";
 import { VaultValues } from "./values/vault-values.ts";
+import { VaultWrites } from "./writes/vault-writes.ts";
 import { VaultApi } from "./vault-api.ts";
 import { VaultConnectionClient } from "./vault-connection-client.ts";
 
@@ -58,8 +59,9 @@ export function connect(options: ConnectionOptions): Connection {
     values,
     onChange: options.onChange,
   });
+  const writes = new VaultWrites(api);
   const registration = options.listGate.register(intervalMs);
-  const client = new VaultConnectionClient({ transport, tokens, mirror, values, health, clock, registration });
+  const client = new VaultConnectionClient({ transport, tokens, mirror, values, writes, health, clock, registration });
   return client;
 }
 

@@ -110,6 +110,43 @@ export interface EntryBytes {
 export type EntryReader = (version: number, signal: AbortSignal) => Promise<EntryBytes>;
 
 /**
+ * Limits the writes of one leader, so that none happens after another leader may have started. `WriteFence` of `operator/kube` is one.
+ */
+export interface WriteGuard {
+  /** Reports whether a write may be sent now. */
+  mayWrite(): boolean;
+  /** Returns the time within which a write that is sent now has to end, in milliseconds. */
+  writeTimeoutMs(): number;
+}
+
+/** The next version of a secret or file, which is created if it does not exist. */
+export type EntryWrite = { readonly name: string; readonly guard: WriteGuard | undefined } & (
+  | {
+      readonly kind: "secret";
+      readonly value: Redacted<string>;
+      /** The creator, if the name alone is ambiguous among shared secrets. */
+      readonly owner: string | undefined;
+      /** Another account created the secret, so it is never replaced by one of this account. */
+      readonly received: boolean;
+      /** The secret is written with the `_link` operation, which changes neither metadata nor the removal time. */
+      readonly shared: boolean;
+      readonly metadata: Readonly<Record<string, unknown>> | undefined;
+      /** Minutes until the vault removes the secret. */
+      readonly deleteMinutes: number | undefined;
+    }
+  | { readonly kind: "file"; readonly bytes: Redacted<Uint8Array> }
+);
+
+/** A version that was written. Timestamps are milliseconds since the epoch; `undefined` if the response omits them. */
+export interface WrittenVersion {
+  readonly version: number;
+  readonly createdAt: number | undefined;
+  readonly deleteAt: number | undefined;
+  /** Metadata and removal time of the request were stored. */
+  readonly withMetadata: boolean;
+}
+
+/**
  * A connection to a vault: logs in, refreshes its token, lists once per interval, and fetches values on demand. Concurrent lists,
  * logins and fetches of the same thing share one request.
  */
@@ -134,4 +171,8 @@ export interface Connection extends AsyncDisposable {
   updateCa(ca: string | undefined): void;
   /** Returns the way to read the versions of a listed entry. The bytes of a file have exactly the listed size and digest. */
   reader(record: SecretRecord | FileRecord): EntryReader;
+  /** Creates the next version of an entry. @throws a VaultError, or the reason of `signal`; see `mayHaveHappened` */
+  write(entry: EntryWrite, signal: AbortSignal): Promise<WrittenVersion>;
+  /** Deletes an entry of the account with all its versions. @throws as `write` */
+  remove(kind: EntryKind, name: string, guard: WriteGuard | undefined, signal: AbortSignal): Promise<void>;
 }

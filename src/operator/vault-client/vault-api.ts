@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import { Redacted } from "../../lib/redacted.ts";
 import type { Operation } from "../../protocol/operation-paths.ts";
-import type { EntryBytes, FileRecord, SecretRecord } from "./connection.ts";
+import type { EntryBytes, FileRecord, SecretRecord, WriteGuard } from "./connection.ts";
 import type { CircuitBreaker } from "./http/circuit-breaker.ts";
 import type { ListGate } from "./http/list-gate.ts";
 import { parseJson } from "./http/parse-json.ts";
@@ -73,7 +73,19 @@ export interface VaultApiOptions {
 }
 
 type ApiRequest = Pick<VaultRequest, "body" | "maxBytes" | "signal"> &
-  Partial<Pick<VaultRequest, "deadlineMs" | "ifNoneMatch" | "waitSeconds">>;
+  Partial<Pick<VaultRequest, "deadlineMs" | "ifNoneMatch" | "waitSeconds" | "upload">> & {
+    readonly guard?: WriteGuard | undefined;
+  };
+
+/** A request that changes the vault. */
+export interface WriteRequest {
+  readonly body: object;
+  readonly upload?: VaultRequest["upload"];
+  /** Size of the content in bytes: its time at the slowest rate extends the deadline. */
+  readonly size: number;
+  readonly guard: WriteGuard | undefined;
+  readonly signal: AbortSignal;
+}
 
 interface AuthorizedResponse {
   readonly response: VaultResponse;
@@ -137,11 +149,18 @@ export class VaultApi {
     return { bytes: new Redacted(response.body), version };
   }
 
+  /** Returns the response to a write. It is sent once; after a 401, which stored nothing, once more. */
+  async write(operation: Operation, { size, ...request }: WriteRequest): Promise<unknown> {
+    const deadlineMs = this.#options.timeoutMs + size / SLOWEST_BYTES_PER_MS;
+    const { response } = await this.#authorized(operation, { ...request, maxBytes: MAX_VALUE_BYTES, deadlineMs });
+    return parseJson(response.body);
+  }
+
   /**
    * Returns a successful response: 2xx, or 304 to a request with `ifNoneMatch`. Time spent waiting for the limiter does not count
-   * against the deadline.
+   * against the deadline. A closed guard, which is checked directly before the request is sent, prevents it.
    */
-  async send(request: VaultRequest): Promise<VaultResponse> {
+  async send(request: VaultRequest, guard?: WriteGuard): Promise<VaultResponse> {
     const { transport, breaker, limiter, gate, clock, observer } = this.#options;
     const { operation, signal } = request;
     breaker.admit(operation);
@@ -149,10 +168,12 @@ export class VaultApi {
     await limiter.take(signal);
     // What was learned while this request waited counts too.
     breaker.admit(operation);
+    if (guard?.mayWrite() === false) throw new TransientError(operation, "not_leader");
+    const deadlineMs = Math.min(request.deadlineMs, guard?.writeTimeoutMs() ?? Infinity);
     const start = clock.monotonic();
     const ended = (outcome: RequestOutcome): void => observer.requestEnded(operation, outcome, clock.monotonic() - start);
     try {
-      const response = await transport.request(request);
+      const response = await transport.request({ ...request, deadlineMs });
       const unchanged = response.status === 304 && request.ifNoneMatch !== undefined;
       if (response.status >= 300 && !unchanged) throw responseError(operation, response, clock.now());
       ended(unchanged ? "unchanged" : "ok");
@@ -176,7 +197,7 @@ export class VaultApi {
    * Sends a request with a token; after a 401 once more with another token. Only a list decides whether the vault rejects fresh
    * tokens: a 401 for one value may concern that value only, so it neither counts as a rejected login nor replaces a fresh token.
    */
-  async #authorized(operation: Operation, { signal, ...more }: ApiRequest): Promise<AuthorizedResponse> {
+  async #authorized(operation: Operation, { signal, guard, ...more }: ApiRequest): Promise<AuthorizedResponse> {
     const { breaker, email, timeoutMs } = this.#options;
     const tokens = this.#options.tokens();
     const request = { deadlineMs: timeoutMs, signal, ...more, operation, body: { email, ...more.body } };
@@ -184,13 +205,13 @@ export class VaultApi {
     breaker.admit(operation);
     const token = await tokens.getToken(signal);
     try {
-      return { response: await this.send({ ...request, token: token.access }), token };
+      return { response: await this.send({ ...request, token: token.access }, guard), token };
     } catch (error) {
       if (!isTokenRejection(error) || (!isList(operation) && tokens.isFresh(token))) throw error;
     }
     const fresh = await tokens.refreshAfter401(token, signal);
     try {
-      return { response: await this.send({ ...request, token: fresh.access }), token: fresh };
+      return { response: await this.send({ ...request, token: fresh.access }, guard), token: fresh };
     } catch (error) {
       throw isTokenRejection(error) && isList(operation) ? tokens.markRejected(fresh, error) : error;
     }

@@ -1,16 +1,30 @@
 import type { Clock, Timer } from "../../lib/clock.ts";
 import type { TokenManager } from "./auth/token-manager.ts";
-import type { Connection, EntryReader, FileRecord, Health, References, SecretRecord, Snapshot } from "./connection.ts";
+import type {
+  Connection,
+  EntryKind,
+  EntryReader,
+  EntryWrite,
+  FileRecord,
+  Health,
+  References,
+  SecretRecord,
+  Snapshot,
+  WriteGuard,
+  WrittenVersion,
+} from "./connection.ts";
 import type { VaultTransport } from "./http/vault-transport.ts";
 import type { HealthMonitor } from "./mirror/health-monitor.ts";
 import type { Mirror } from "./mirror/mirror.ts";
 import type { VaultValues } from "./values/vault-values.ts";
+import type { VaultWrites } from "./writes/vault-writes.ts";
 
 export interface VaultConnectionClientOptions {
   readonly transport: VaultTransport;
   readonly tokens: TokenManager;
   readonly mirror: Mirror;
   readonly values: VaultValues;
+  readonly writes: VaultWrites;
   readonly health: HealthMonitor;
   readonly clock: Clock;
   /** Counts the connection at the gate of all lists. */
@@ -23,6 +37,7 @@ export class VaultConnectionClient implements Connection {
   readonly #tokens: TokenManager;
   readonly #mirror: Mirror;
   readonly #values: VaultValues;
+  readonly #writes: VaultWrites;
   readonly #health: HealthMonitor;
   readonly #clock: Clock;
   readonly #registration: Disposable;
@@ -30,13 +45,14 @@ export class VaultConnectionClient implements Connection {
   /** Lists when a login for new names is due. */
   #namesTimer: Timer | undefined;
 
-  constructor({ transport, tokens, mirror, values, health, clock, registration }: VaultConnectionClientOptions) {
+  constructor({ transport, tokens, mirror, values, writes, health, clock, registration }: VaultConnectionClientOptions) {
     this.#clock = clock;
     this.#registration = registration;
     this.#transport = transport;
     this.#tokens = tokens;
     this.#mirror = mirror;
     this.#values = values;
+    this.#writes = writes;
     this.#health = health;
   }
 
@@ -94,6 +110,14 @@ export class VaultConnectionClient implements Connection {
 
   reader(record: SecretRecord | FileRecord): EntryReader {
     return this.#values.reader(record);
+  }
+
+  write(entry: EntryWrite, signal: AbortSignal): Promise<WrittenVersion> {
+    return this.#writes.write(entry, signal);
+  }
+
+  remove(kind: EntryKind, name: string, guard: WriteGuard | undefined, signal: AbortSignal): Promise<void> {
+    return this.#writes.remove(kind, name, guard, signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

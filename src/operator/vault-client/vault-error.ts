@@ -21,7 +21,8 @@ class VaultErrorBase extends Error {
  * `unreachable`: no connection (refused, no route, unknown host, connect timeout). `timeout`: the deadline of the request passed.
  * `reset`: the connection broke before the response was complete. `server_error`: 5xx, 408 or 425. `circuit_open`: not sent,
  * because several requests in a row failed. `size_mismatch`, `digest_mismatch`: a download differs from its listed size or
- * digest. `credentials_not_read`: the store of the credentials failed, so nothing was sent.
+ * digest. `credentials_not_read`: the store of the credentials failed, so nothing was sent. `not_leader`: the write was not sent,
+ * because this process did not renew its Lease in time.
  */
 export type TransientCode =
   | "unreachable"
@@ -31,7 +32,8 @@ export type TransientCode =
   | "circuit_open"
   | "size_mismatch"
   | "digest_mismatch"
-  | "credentials_not_read";
+  | "credentials_not_read"
+  | "not_leader";
 
 export interface TransientDetail {
   readonly status?: number | undefined;
@@ -121,6 +123,7 @@ export type PermanentCode =
   | "forbidden"
   | "secret_expired"
   | "too_large"
+  | "quota_exceeded"
   | "invalid_scope"
   | "invalid_request"
   | "conflict"
@@ -176,6 +179,16 @@ export class RefusedError extends VaultErrorBase {
     this.code = code;
     this.detail = detail;
   }
+}
+
+/** Failures of requests that were not sent. */
+const NOT_SENT: ReadonlySet<TransientCode> = new Set(["circuit_open", "credentials_not_read", "not_leader"]);
+
+/** Reports whether a write that failed with this error may have been stored nevertheless. */
+export function mayHaveHappened(error: unknown): boolean {
+  if (!isVaultError(error)) return true;
+  if (error.kind === "transient") return !NOT_SENT.has(error.code);
+  return error.kind === "unexpected-response";
 }
 
 /** Reports whether `error` is one of the classes of {@link VaultError}. */

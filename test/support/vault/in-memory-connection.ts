@@ -1,6 +1,6 @@
 import type { ConnectionCallbacks } from "../../../src/operator/controllers/connection/connection-registry.ts";
 import type { Clock } from "../../../src/lib/clock.ts";
-import type { Connection, EntryReader, Health, Snapshot } from "../../../src/operator/vault-client/connection.ts";
+import type { Connection, EntryReader, Health, Snapshot, WrittenVersion } from "../../../src/operator/vault-client/connection.ts";
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -60,6 +60,14 @@ export class InMemoryConnection implements Connection {
 
   reader(..._request: readonly unknown[]): EntryReader {
     return () => Promise.reject(new Error("this connection has no vault"));
+  }
+
+  write(..._request: readonly unknown[]): Promise<WrittenVersion> {
+    return Promise.reject(new Error("this connection has no vault"));
+  }
+
+  remove(..._request: readonly unknown[]): Promise<void> {
+    return Promise.reject(new Error("this connection has no vault"));
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -22,6 +22,7 @@ const permanentReason: Readonly<Record<PermanentCode, Reason>> = {
   forbidden: "ScopeDenied",
   secret_expired: "Expired",
   too_large: "TooLarge",
+  quota_exceeded: "QuotaExceeded",
   invalid_scope: "ScopeDenied",
   invalid_request: "UnexpectedResponse",
   conflict: "UnexpectedResponse",

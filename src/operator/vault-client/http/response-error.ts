@@ -27,6 +27,7 @@ const permanentCodes: Partial<Record<ErrorCode, PermanentCode>> = {
   forbidden: "forbidden",
   secret_expired: "secret_expired",
   too_large: "too_large",
+  quota_exceeded: "quota_exceeded",
   invalid_scope: "invalid_scope",
   invalid_request: "invalid_request",
 };

@@ -7,6 +7,7 @@ import { Deadline } from "../../../lib/deadline.ts";
 import { codeOf } from "../../../lib/error-code.ts";
 import { operationPath, type Operation } from "../../../protocol/operation-paths.ts";
 import { PermanentError, RefusedError, TransientError, UnexpectedResponse, type VaultError } from "../vault-error.ts";
+import { jsonContent, uploadContent } from "./request-content.ts";
 import { policyLookup, refusalOf, type HostPolicy } from "./host-policy.ts";
 import type { VaultRequest, VaultResponse, VaultTransport } from "./vault-transport.ts";
 
@@ -117,12 +118,13 @@ function path(base: string, operation: Operation): string {
 }
 
 async function post(pool: Pool, base: string, request: VaultRequest, signal: AbortSignal): Promise<VaultResponse> {
-  const { operation, token, ifNoneMatch, waitSeconds, maxBytes } = request;
+  const { operation, token, ifNoneMatch, waitSeconds, maxBytes, upload } = request;
+  const { headers, body: content } = upload ? uploadContent(upload, request.body) : jsonContent(request.body);
   const response = await pool.request({
     method: "POST",
     path: path(base, operation),
     headers: {
-      "content-type": "application/json",
+      ...headers,
       accept: operation === "download_file" ? "application/octet-stream, application/json" : "application/json",
       "accept-encoding": "identity",
       "user-agent": "vaultsync",
@@ -130,7 +132,7 @@ async function post(pool: Pool, base: string, request: VaultRequest, signal: Abo
       ...(ifNoneMatch && { "if-none-match": ifNoneMatch }),
       ...(waitSeconds && { prefer: `wait=${waitSeconds}` }),
     },
-    body: JSON.stringify(request.body),
+    body: content,
     signal,
   });
   const success = response.statusCode < 300;

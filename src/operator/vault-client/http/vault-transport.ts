@@ -1,10 +1,18 @@
 import type { Redacted } from "../../../lib/redacted.ts";
 import type { Operation } from "../../../protocol/operation-paths.ts";
 
+/** A file to upload. */
+export interface FileUpload {
+  readonly filename: string;
+  readonly bytes: Redacted<Uint8Array>;
+}
+
 /** A request with its limits. */
 export interface VaultRequest {
   readonly operation: Operation;
   readonly body: object;
+  /** Sent instead of the body, as `multipart/form-data`, whose parameters are headers: those of `body`. */
+  readonly upload?: FileUpload | undefined;
   readonly token?: Redacted<string> | undefined;
   readonly ifNoneMatch?: string | undefined;
   /** Seconds for which the vault may hold a conditional request (RFC 7240, `Prefer: wait`). The deadline includes them. */

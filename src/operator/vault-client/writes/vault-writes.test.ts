@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
+import { errorResponse, json, reset, silence, type Script } from "../../../../test/support/vault/scripted-server.ts";
+import { ScriptedVault } from "../../../../test/support/vault/scripted-vault.ts";
+import { Redacted } from "../../../lib/redacted.ts";
+import type { EntryWrite, WriteGuard } from "../connection.ts";
+import { mayHaveHappened } from "../vault-error.ts";
+
+const { signal } = new AbortController();
+const entry = (guard?: WriteGuard): EntryWrite => ({
+  kind: "secret",
+  name: "db",
+  guard,
+  value: new Redacted("canary-value"),
+  owner: undefined,
+  received: false,
+  shared: false,
+  metadata: undefined,
+  deleteMinutes: undefined,
+});
+
+async function world(...scripts: Script[]) {
+  const vault = (await ScriptedVault.start()).on("protect", ...scripts);
+  return { vault, ...(await vault.connected()) };
+}
+
+test("a write by a process that does not lead is not sent", async () => {
+  const { vault, connection } = await world(json({ key_version: 1 }));
+  const closed = { mayWrite: () => false, writeTimeoutMs: () => 0 };
+  const error = await failureOf(connection.write(entry(closed), signal));
+  expect(error).toMatchObject({ kind: "transient", code: "not_leader" });
+  expect([vault.count("protect"), mayHaveHappened(error)]).toEqual([0, false]);
+});
+
+test("a write ends at the time that the guard sets", async () => {
+  const { connection, clock, vault } = await world(silence);
+  const writing = failureOf(connection.write(entry({ mayWrite: () => true, writeTimeoutMs: () => 2_500 }), signal));
+  await expect.poll(() => vault.count("protect")).toBe(1);
+  await clock.advance(2_500);
+  expect(await writing).toMatchObject({ kind: "transient", code: "timeout" });
+});
+
+test.each<[string, Script, boolean]>([
+  ["a reset", reset, true],
+  ["a server error", errorResponse(500, "internal"), true],
+  ["a response without a version", json({ secret: {} }), true],
+  ["an exceeded quota", errorResponse(403, "quota_exceeded"), false],
+  ["too large a value", errorResponse(413, "too_large"), false],
+  ["throttling", errorResponse(429, "rate_limited"), false],
+  ["a value outside the scope", errorResponse(403, "out_of_scope"), false],
+])("%s is sent once, and its error shows whether it may have happened", async (_, script, mayHave) => {
+  const { connection, vault } = await world(script);
+  const error = await failureOf(connection.write(entry(), signal));
+  expect(mayHaveHappened(error)).toBe(mayHave);
+  expect(vault.count("protect")).toBe(1);
+  expect(String(error)).not.toContain("canary");
+});
+
+test("a rejected token is replaced and the write sent again, because the vault stored nothing", async () => {
+  const { connection, vault, clock } = await world(errorResponse(401, "invalid_token"), json({ secret: { key_version: 7 } }));
+  await clock.advance(60_000);
+  expect(await connection.write(entry(), signal)).toMatchObject({ version: 7 });
+  expect(vault.count("protect")).toBe(2);
+});
