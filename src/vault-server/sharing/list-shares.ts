@@ -8,18 +8,21 @@ import { candidates } from "../secrets/find-secret.ts";
 import type { Grant } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
 
-/** Shares read in one transaction: the state of each takes a query. */
+/** Shares read in one transaction: the state of each one with a team takes a query. */
 const PAGE_SIZE = 100;
 
-async function listed({ tokens }: Transaction, caller: Caller, grant: Grant, now: number): Promise<ListedShare> {
-  const { kind, permission } = grant;
+async function listed({ tokens }: Transaction, caller: Caller, grants: readonly Grant[], now: number): Promise<ListedShare[]> {
   const usedAfter = now - REFRESH_IDLE_MS;
-  if (kind === "team") {
-    const active = await tokens.haveLive(grant.groupId, caller.email, usedAfter, now);
-    return { to: grant.groupId, kind, permission, state: active ? "active" : "invited" };
+  const emails = grants.flatMap((grant) => (grant.kind === "team" ? [] : [grant.email]));
+  const live = await tokens.live(emails, usedAfter, now);
+  const shares: ListedShare[] = [];
+  for (const grant of grants) {
+    const { kind, permission } = grant;
+    const isTeam = kind === "team";
+    const active = isTeam ? await tokens.haveLive(grant.groupId, caller.email, usedAfter, now) : live.has(grant.email);
+    shares.push({ to: isTeam ? grant.groupId : grant.email, kind, permission, state: active ? "active" : "invited" });
   }
-  const active = await tokens.hasLive(grant.email, usedAfter, now);
-  return { to: grant.email, kind, permission, state: active ? "active" : "invited" };
+  return shares;
 }
 
 async function* sharePages({ store, clock }: VaultContext, caller: Caller, name: string): AsyncGenerator<ListedShare[], void> {
@@ -30,9 +33,7 @@ async function* sharePages({ store, clock }: VaultContext, caller: Caller, name:
     const { grants, shares } = await store.read(async (transaction) => {
       const { secret } = requireCreator(await candidates(transaction, caller, name, now), caller.scope);
       const page = await transaction.grants.grantees(secret.id, from, PAGE_SIZE);
-      const records: ListedShare[] = [];
-      for (const grant of page) records.push(await listed(transaction, caller, grant, now));
-      return { grants: page, shares: records };
+      return { grants: page, shares: await listed(transaction, caller, page, now) };
     });
     yield shares;
     after = grants.length < PAGE_SIZE ? undefined : grants.at(-1);

@@ -10,11 +10,8 @@ export async function absentOf(
   emails: readonly string[],
   now: number,
 ): Promise<string[]> {
-  const absent: string[] = [];
-  for (const email of emails) {
-    if (email !== caller.email && !(await tokens.hasLive(email, now - REFRESH_IDLE_MS, now))) absent.push(email);
-  }
-  return absent;
+  const live = await tokens.live(emails, now - REFRESH_IDLE_MS, now);
+  return emails.filter((email) => email !== caller.email && !live.has(email));
 }
 
 /** Returns the state of a share; a share with a team is active when no member is absent. */

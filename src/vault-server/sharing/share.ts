@@ -30,15 +30,9 @@ async function recipientsOf(transaction: Transaction, caller: Caller, to: Recipi
     const { groupId, members } = await memberTeam(transaction, caller, to.groupId);
     return [{ grantee: { kind: "team", groupId }, name: groupId, absent: await absentOf(transaction, caller, members, now) }];
   }
-  const recipients: Recipient[] = [];
-  for (const email of new Set(to.emails)) {
-    recipients.push({
-      grantee: { kind: "person", email },
-      name: email,
-      absent: await absentOf(transaction, caller, [email], now),
-    });
-  }
-  return recipients;
+  const emails = [...new Set(to.emails)];
+  const absent = new Set(await absentOf(transaction, caller, emails, now));
+  return emails.map((email) => ({ grantee: { kind: "person", email }, name: email, absent: absent.has(email) ? [email] : [] }));
 }
 
 /** Interval between invitations of one sender to one recipient, in milliseconds. */

@@ -1,3 +1,4 @@
+import { batches, repeated } from "./batches.ts";
 import { permissionColumns, permissionOf } from "./permission-columns.ts";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
@@ -10,6 +11,16 @@ const GRANTEES = `
     SELECT 0 AS kind, email AS name, reads, writes FROM person_grants WHERE secret_id = ?1
     UNION ALL SELECT 1 AS kind, group_id AS name, reads, writes FROM team_grants WHERE secret_id = ?1
   ) AS grants WHERE kind > CAST(?2 AS integer) OR (kind = CAST(?2 AS integer) AND name > ?3) ORDER BY kind, name LIMIT ?4`;
+
+const KINDS = ["person", "team"] as const;
+/** Table of the grants to each kind of grantee, and its column with their names. */
+const tableOf = { person: ["person_grants", "email"], team: ["team_grants", "group_id"] } as const;
+
+/** Returns the names of the grantees of one kind, each once: a statement must not write a row twice. */
+function namesOf(kind: Grantee["kind"], grantees: readonly Grantee[]): string[] {
+  const ofKind = grantees.filter((grantee) => grantee.kind === kind);
+  return [...new Set(ofKind.map((grantee) => (grantee.kind === "team" ? grantee.groupId : grantee.email)))];
+}
 
 /** Returns the place of a grantee in the order of `GRANTEES`. */
 function positionOf(grantee: Grantee): [kind: number, name: string] {
@@ -42,30 +53,42 @@ function grantsTo(db: SqlConnection): Pick<GrantTable, "isInvited" | "removeOf">
 export function sqlGrants(db: SqlConnection): GrantTable {
   const undoDismissals = (secretId: string, groupId: string): Promise<number> =>
     db.run("DELETE FROM hidden_team_grants WHERE secret_id = ? AND group_id = ?", secretId, groupId);
-  const grant = async (secretId: string, grantee: Grantee, permission: Permission): Promise<void> => {
-    const [table, column] = grantee.kind === "person" ? ["person_grants", "email"] : ["team_grants", "group_id"];
-    const name = grantee.kind === "person" ? grantee.email : grantee.groupId;
-    await db.run(
-      `INSERT INTO ${table} (secret_id, ${column}, reads, writes) VALUES (?, ?, ?, ?)
-       ON CONFLICT (secret_id, ${column}) DO UPDATE SET reads = excluded.reads, writes = excluded.writes`,
-      secretId,
-      name,
-      ...permissionColumns(permission),
-    );
-    if (grantee.kind === "team") await undoDismissals(secretId, name);
+  const grant = async (
+    kind: Grantee["kind"],
+    secretId: string,
+    names: readonly string[],
+    permission: Permission,
+  ): Promise<void> => {
+    const [table, column] = tableOf[kind];
+    for (const batch of batches(names)) {
+      await db.run(
+        `INSERT INTO ${table} (secret_id, reads, writes, ${column})
+         VALUES ${repeated(batch.length, (index) => `(?1, CAST(?2 AS integer), CAST(?3 AS integer), ?${index + 4})`)}
+         ON CONFLICT (secret_id, ${column}) DO UPDATE SET reads = excluded.reads, writes = excluded.writes`,
+        secretId,
+        ...permissionColumns(permission),
+        ...batch,
+      );
+    }
+    if (kind === "team") for (const name of names) await undoDismissals(secretId, name);
   };
-  const revoke = (secretId: string, grantee: Grantee): Promise<number> =>
-    grantee.kind === "person"
-      ? db.run("DELETE FROM person_grants WHERE secret_id = ? AND email = ?", secretId, grantee.email)
-      : db.run("DELETE FROM team_grants WHERE secret_id = ? AND group_id = ?", secretId, grantee.groupId);
+  const revoke = async (kind: Grantee["kind"], secretId: string, names: readonly string[]): Promise<number> => {
+    const [table, column] = tableOf[kind];
+    let revoked = 0;
+    for (const batch of batches(names)) {
+      const sql = `DELETE FROM ${table} WHERE secret_id = ? AND ${column} IN (${repeated(batch.length, () => "?")})`;
+      revoked += await db.run(sql, secretId, ...batch);
+    }
+    return revoked;
+  };
   return {
     ...grantsTo(db),
     async grant(secretId, grantees, permission) {
-      for (const grantee of grantees) await grant(secretId, grantee, permission);
+      for (const kind of KINDS) await grant(kind, secretId, namesOf(kind, grantees), permission);
     },
     async revoke(secretId, grantees) {
       let revoked = 0;
-      for (const grantee of grantees) revoked += await revoke(secretId, grantee);
+      for (const kind of KINDS) revoked += await revoke(kind, secretId, namesOf(kind, grantees));
       return revoked;
     },
     async grantees(secretId, after, atMost = Number.MAX_SAFE_INTEGER) {

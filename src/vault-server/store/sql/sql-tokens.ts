@@ -1,3 +1,4 @@
+import { batches, repeated } from "./batches.ts";
 import type { Row } from "./row.ts";
 import type { SqlConnection } from "./sql-connection.ts";
 import type { AccessToken, RefreshToken, TokenPair } from "../records.ts";
@@ -31,6 +32,14 @@ function liveSql(email: string): string {
   return `EXISTS (SELECT 1 FROM access_tokens WHERE email = ${email} AND expires_at > ?3)
            OR EXISTS (SELECT 1 FROM refresh_tokens WHERE email = ${email} AND last_used_at > ?2)
            OR EXISTS (SELECT 1 FROM sessions WHERE email = ${email} AND expires_at > ?3)`;
+}
+
+/** Selects those of `count` users, from ?3, who have a live token or session; ?1 is the last use of a refresh token, ?2 the current time. */
+function liveOfSql(count: number): string {
+  const isOne = `email IN (${repeated(count, (index) => `?${index + 3}`)})`;
+  return `SELECT email FROM access_tokens WHERE expires_at > ?2 AND ${isOne}
+    UNION SELECT email FROM refresh_tokens WHERE last_used_at > ?1 AND ${isOne}
+    UNION SELECT email FROM sessions WHERE expires_at > ?2 AND ${isOne}`;
 }
 
 const EXPIRED = `
@@ -148,9 +157,13 @@ export function sqlTokens(db: SqlConnection, changed: (subject: string) => void)
       await db.run("DELETE FROM access_tokens WHERE email = ?", email);
       changed(subjects.credentials(email));
     },
-    async hasLive(email, lastUsedAfter, now) {
-      const row = await db.get(`SELECT ${liveSql("?1")} AS live`, email, lastUsedAfter, now);
-      return row?.boolean("live") === true;
+    async live(emails, lastUsedAfter, now) {
+      const live = new Set<string>();
+      for (const batch of batches(emails)) {
+        const rows = await db.all(liveOfSql(batch.length), lastUsedAfter, now, ...batch);
+        for (const row of rows) live.add(row.text("email"));
+      }
+      return live;
     },
     async haveLive(groupId, except, lastUsedAfter, now) {
       const row = await db.get(

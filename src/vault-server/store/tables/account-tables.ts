@@ -97,10 +97,10 @@ export interface TokenTable {
   /** Removes all access and refresh tokens of one account. */
   removeOf(email: string): Promise<void>;
   /**
-   * Reports whether the user has a valid access token, a valid web session, or a refresh token last used after `lastUsedAfter`.
+   * Returns those of the users who have a valid access token, a valid web session, or a refresh token last used after `lastUsedAfter`.
    */
-  hasLive(email: string, lastUsedAfter: number, now: number): Promise<boolean>;
-  /** Reports the same of all members of a team but one. */
+  live(emails: readonly string[], lastUsedAfter: number, now: number): Promise<ReadonlySet<string>>;
+  /** Reports whether all members of a team but one have one of these. */
   haveLive(groupId: string, except: string, lastUsedAfter: number, now: number): Promise<boolean>;
 }
 

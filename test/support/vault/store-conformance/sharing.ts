@@ -53,6 +53,21 @@ export function sharingConformance(open: OpenStore): void {
     expect([await accessOf(ANN), await accessOf(BOB)]).toEqual(["RW", undefined]);
   });
 
+  test("hundreds of grants to users and teams are made, replaced and revoked together, each once", async () => {
+    const { id } = await write((transaction) => addSecret(transaction, ANN, "a"));
+    await write(({ teams }) => teams.insert({ groupId: "t", creator: ANN, members: [ANN] }));
+    const users = Array.from({ length: 300 }, (_, index) => toUser(`u${String(index).padStart(3, "0")}@example.com`));
+    const all = [...users, toTeam("t")];
+    await write(({ grants }) => grants.grant(id, [...all, ...users.slice(0, 3)], "R"));
+    expect(await read(({ grants }) => grants.grantees(id))).toEqual(all.map((grantee) => granted(grantee, "R")));
+    await write(({ grants }) => grants.grant(id, all.slice(1), "W"));
+    const grantees = await read(({ grants }) => grants.grantees(id));
+    expect(grantees.map(({ permission }) => permission)).toEqual(["R", ...all.slice(1).map(() => "W")]);
+    expect(await write(({ grants }) => grants.revoke(id, all.slice(0, 200)))).toBe(200);
+    expect(await write(({ grants }) => grants.revoke(id, all))).toBe(101);
+    expect(await read(({ grants }) => grants.grantees(id))).toEqual([]);
+  });
+
   test("a dismissed share is hidden for that user only, until it is shared again", async () => {
     const { id } = await write((transaction) => addSecret(transaction, ANN, "a"));
     await write(async ({ teams, grants }) => {
