@@ -6,7 +6,7 @@ import { vaultFileSpec } from "../../operator/api/vault-file.ts";
 import { vaultSecretSpec } from "../../operator/api/vault-secret.ts";
 import type { Manifest, Problem } from "./manifests.ts";
 
-/** One key of a target, and the entry of the vault that it is read from. */
+/** One key of a target, and the entry of the vault that it is read from; all keys of an extracted object are one item. */
 export interface PlannedItem {
   readonly key: string;
   readonly source: string;
@@ -79,13 +79,22 @@ function plannedSecret(manifest: Manifest, problems: Problem[]): PlannedResource
     manifest,
     connection: spec.connectionRef.name,
     target: { kind: "Secret", name, isMerged: creationPolicy === "Merge" },
-    items: (spec.data ?? []).map(({ secretKey, remoteRef: { key, owner, version } }, index) => ({
-      key: secretKey,
-      source: key,
-      owner,
-      version: versionOf(version),
-      path: ["spec", "data", index, "remoteRef"],
-    })),
+    items: [
+      ...(spec.data ?? []).map(({ secretKey, remoteRef: { key, owner, version } }, index) => ({
+        key: secretKey,
+        source: key,
+        owner,
+        version: versionOf(version),
+        path: ["spec", "data", index, "remoteRef"],
+      })),
+      ...(spec.dataFrom ?? []).map(({ extract: { key, owner, version } }, index) => ({
+        key: `dataFrom[${index}]`,
+        source: key,
+        owner,
+        version: versionOf(version),
+        path: ["spec", "dataFrom", index, "extract"],
+      })),
+    ],
   };
 }
 

@@ -100,6 +100,15 @@ export const suspend = z
   .optional()
   .describe("If true, the operator does not reconcile this resource and leaves the target unchanged. Defaults to false.");
 
+const JSON_POINTER_PATTERN = "^(/([^/~]|~[01])*)+$";
+
+/** A JSON Pointer (RFC 6901) to a part of a value, not to the whole value. */
+export const jsonPointer: z.ZodString = withRule(z.string().min(1).max(256), {
+  cel: `self.matches('${JSON_POINTER_PATTERN}')`,
+  message: "must be a JSON Pointer (RFC 6901) with ~0 for ~ and ~1 for / in names, for example /primary/password",
+  check: (pointer) => new RegExp(JSON_POINTER_PATTERN).test(pointer),
+});
+
 /** Requires at least one entry in a list, if it is present; {@link requireEntries} requires the list itself. */
 export function nonEmpty<T extends z.ZodType<readonly unknown[] | undefined>>(list: T, example: string): T {
   return withRule(list, {
@@ -110,16 +119,17 @@ export function nonEmpty<T extends z.ZodType<readonly unknown[] | undefined>>(li
 }
 
 /**
- * Requires the list `field` of a spec. It is optional in the schema, so that the API server reports this message and not its own.
+ * Requires one of the lists `fields` of a spec. They are optional in the schema, so that the API server reports this message and not
+ * its own.
  */
 export function requireEntries<K extends string, T extends z.ZodType<Readonly<Partial<Record<K, unknown>>>>>(
   spec: T,
-  field: K,
+  fields: readonly K[],
   example: string,
 ): T {
   return withRule(spec, {
-    cel: `has(self.${field})`,
-    message: `spec.${field} must have at least one entry, for example ${example}`,
-    check: (value) => value[field] !== undefined,
+    cel: fields.map((field) => `has(self.${field})`).join(" || "),
+    message: `spec.${fields.join(" or spec.")} must have at least one entry, for example ${example}`,
+    check: (value) => fields.some((field) => value[field] !== undefined),
   });
 }

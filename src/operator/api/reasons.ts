@@ -43,7 +43,12 @@ export const reasons = {
     "The new version is empty and the stored one is not, or the same version has other bytes than before. Create a new version, or accept this one with the annotation vaultsync.dev/accept: <name>@<version>.",
   ),
   InvalidSpec: stalled("Correct the field named in the message."),
-  InvalidKey: stalled("Set files[].key to a key of letters, digits, '-', '_' and '.'."),
+  InvalidKey: stalled(
+    "The names of the sources do not make up the keys of the target: one is not valid, required or already used. Rename the entry or the member that the message names, or set another key.",
+  ),
+  InvalidProperty: stalled(
+    "Correct property or decoding, or the value in the vault: the message says what the value lacks, and never quotes it.",
+  ),
   TooLarge: stalled("A Secret or ConfigMap can store at most 1 MiB. Split the content over several targets."),
   TargetConflict: stalled(
     "Another object has the name of the target. Choose another target.name, delete that object, or hand it over with the annotation vaultsync.dev/adopt: <kind>/<name>.",

@@ -43,7 +43,7 @@ const itemFacts = {
 };
 
 const secretItem = z.object({
-  secretKey: z.string().describe("Key of the target."),
+  secretKey: z.string().describe("Key of the target, or the entry of dataFrom if it makes up several."),
   key: z.string().describe("Name of the secret in the vault."),
   owner: z.string().optional().describe("Creator of the secret, if it is not the account of the connection."),
   ...itemFacts,

@@ -53,7 +53,7 @@ export const vaultFileSpec = requireEntries(
     files: files.describe("Files of the vault to store in the target."),
     target: onlyKeysIfMerged(target, ["labels", "annotations", "immutable"]).describe("The ConfigMap or Secret to keep in sync."),
   }),
-  "files",
+  ["files"],
   EXAMPLE,
 );
 export type VaultFileSpec = z.output<typeof vaultFileSpec>;

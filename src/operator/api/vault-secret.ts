@@ -1,6 +1,7 @@
 import { z } from "zod";
 import {
   connectionRef,
+  jsonPointer,
   nonEmpty,
   objectKey,
   objectName,
@@ -36,21 +37,41 @@ export const secretType = withRule(z.string().max(253), {
 });
 
 const EXAMPLE = "{secretKey: password, remoteRef: {key: shop-db}}";
+const FROM_EXAMPLE = "{extract: {key: shop-config}}";
+
+/** A reference to one secret of the vault. */
+const reference = {
+  key: vaultName.describe("Name of the secret in the vault (key_name)."),
+  version,
+  owner: z
+    .string()
+    .min(1)
+    .max(320)
+    .optional()
+    .describe("Email address of the creator; required only if several creators share a secret of this name."),
+};
 
 const dataEntry = z.object({
   secretKey: objectKey.describe("Key of the target Secret."),
   remoteRef: z
     .object({
-      key: vaultName.describe("Name of the secret in the vault (key_name)."),
-      version,
-      owner: z
-        .string()
-        .min(1)
-        .max(320)
+      ...reference,
+      property: jsonPointer
         .optional()
-        .describe("Email address of the creator; required only if several creators share a secret of this name."),
+        .describe(
+          "JSON Pointer (RFC 6901) to the part of the value that is used, for example /primary/password. A string yields its content, any other " +
+            "JSON value the text that it is written in. Defaults to the whole value, which need not be JSON.",
+        ),
+      decoding: z
+        .enum(["None", "Base64", "Base64URL"])
+        .optional()
+        .describe("How the value, or the part that property selects, is decoded. Defaults to None."),
     })
     .describe("Secret of the vault that feeds the key."),
+});
+
+const dataFromEntry = z.object({
+  extract: z.object(reference).describe("Secret of the vault whose value is a JSON object: each member becomes a key."),
 });
 
 /** The API server needs no rule against duplicate keys, because it treats the list as a map. */
@@ -81,11 +102,14 @@ export const vaultSecretSpec = requireEntries(
     data: nonEmpty(distinctEntries, EXAMPLE).describe(
       "Keys of the target, each with the secret of the vault that it is read from.",
     ),
+    dataFrom: nonEmpty(z.array(dataFromEntry).max(32).optional(), FROM_EXAMPLE).describe(
+      "Secrets of the vault that make up several keys of the target each.",
+    ),
     target: onlyKeysIfMerged(target, ["type", "labels", "annotations", "immutable"])
       .optional()
       .describe("The Secret to keep in sync."),
   }),
-  "data",
+  ["data", "dataFrom"],
   EXAMPLE,
 );
 export type VaultSecretSpec = z.output<typeof vaultSecretSpec>;

@@ -15,7 +15,7 @@ const source = fc.constantFrom("s1", "s2");
 const owner = fc.constantFrom(...OWNERS);
 
 const item: fc.Arbitrary<SyncItem> = fc.record({
-  targetKey: key,
+  id: key,
   source,
   owner: fc.option(owner, { nil: undefined }),
   version: fc.oneof(fc.constant("latest" as const), version),
@@ -65,7 +65,7 @@ interface World {
 /** A resource, the listed entries of its items, their remembered state, and a target. */
 const world: fc.Arbitrary<World> = fc
   .record({
-    items: fc.uniqueArray(item, { selector: ({ targetKey }) => targetKey, maxLength: 4 }),
+    items: fc.uniqueArray(item, { selector: ({ id }) => id, maxLength: 4 }),
     lists: fc.dictionary(source, fc.array(listed, { maxLength: 3 })),
     deadlines: fc.array(fc.constantFrom(undefined, NOW - 1, NOW, NOW + 1), { minLength: 4, maxLength: 4 }),
     whenRemoved: policy,
@@ -83,7 +83,7 @@ const world: fc.Arbitrary<World> = fc
     const synced = state.state === "owned" ? state.synced : new Map<string, SyncedKey>();
     const resolutions = items.map((one, at) => {
       const evidence = { deleteAt: deadlines[at], missingSince: NOW, provenInMs, held };
-      const remembered: Remembered = { synced: synced.get(one.targetKey), ...evidence };
+      const remembered: Remembered = { synced: synced.get(one.id), ...evidence };
       return resolveItem(resource, one, lists[one.source] ?? [], remembered, NOW);
     });
     return { resource, target: state, synced, resolutions, provenInMs, held };
@@ -91,11 +91,11 @@ const world: fc.Arbitrary<World> = fc
 
 const runs = { numRuns: 2_000 };
 
-const isRemoved = ({ resource, resolutions, provenInMs, held }: World, targetKey: string): boolean =>
+const isRemoved = ({ resource, resolutions, provenInMs, held }: World, id: string): boolean =>
   !held &&
   resolutions.some(
-    ({ item: { targetKey: name }, state }) =>
-      name === targetKey &&
+    ({ item: { id: name }, state }) =>
+      name === id &&
       ((state === "removed" && resource.whenRemoved === "Delete") ||
         (state === "missing" && resource.whenMissing === "Delete" && provenInMs === 0)),
   );
@@ -105,9 +105,9 @@ test("decide drops a key only if its source is gone permanently or the spec no l
     fc.property(world, (the) => {
       const { plan } = decide(the.resource, the.resolutions, the.target);
       if (plan.action === "keep") return;
-      const kept = new Set(plan.action === "delete" ? [] : plan.entries.map(({ targetKey }) => targetKey));
+      const kept = new Set(plan.action === "delete" ? [] : plan.entries.map(({ id }) => id));
       const unknown = the.target.state === "owned" && the.target.annotationsCorrupted;
-      const mayBeHeld = the.resource.items.map(({ targetKey }) => targetKey).filter((name) => unknown || the.synced.has(name));
+      const mayBeHeld = the.resource.items.map(({ id }) => id).filter((name) => unknown || the.synced.has(name));
       const lost = mayBeHeld.filter((name) => !kept.has(name));
       expect(lost.filter((name) => !isRemoved(the, name))).toEqual([]);
     }),
@@ -122,7 +122,7 @@ test("decide deletes a target only if it is owned and all its sources are gone p
       if (plan.action !== "delete") return;
       expect(the.target.state).toBe("owned");
       expect(the.resource.items.length).toBeGreaterThan(0);
-      expect(the.resource.items.every(({ targetKey }) => isRemoved(the, targetKey))).toBe(true);
+      expect(the.resource.items.every(({ id }) => isRemoved(the, id))).toBe(true);
     }),
     runs,
   );
@@ -135,7 +135,7 @@ test("decide fetches a lower version of an entry only if it is pinned or accepte
       if (plan.action === "keep" || plan.action === "delete") return;
       const lower = plan.entries.filter((entry) => {
         const fetch = entry.from === "target" ? entry.refetch : entry.fetch;
-        const synced = the.synced.get(entry.targetKey);
+        const synced = the.synced.get(entry.id);
         if (fetch === undefined || synced?.source !== sourceId(VAULT, entry.item.source, fetch.candidate.owner)) return false;
         const asked = entry.item.version !== "latest" || the.resource.accepted.has(`${entry.item.source}@${fetch.version}`);
         return fetch.version < synced.version && !asked;
@@ -153,8 +153,8 @@ test("decide creates a target with all keys except removed ones, or not at all",
       const { plan } = decide(the.resource, the.resolutions, the.target);
       expect(["keep", "write"]).toContain(plan.action);
       if (plan.action !== "write") return;
-      const had = the.resolutions.filter(({ state, item: { targetKey } }) => state !== "removed" && !isRemoved(the, targetKey));
-      expect(plan.entries.map(({ targetKey }) => targetKey)).toEqual(had.map((resolution) => resolution.item.targetKey));
+      const had = the.resolutions.filter(({ state, item: { id } }) => state !== "removed" && !isRemoved(the, id));
+      expect(plan.entries.map(({ id }) => id)).toEqual(had.map((resolution) => resolution.item.id));
       expect(plan.entries.every(({ from }) => from === "vault")).toBe(true);
       expect(had.every(({ state }) => state === "found")).toBe(true);
     }),
@@ -177,8 +177,8 @@ test("decide never plans duplicate keys, keys outside the spec, or an empty writ
     fc.property(world, (the) => {
       const { plan } = decide(the.resource, the.resolutions, the.target);
       if (plan.action === "keep" || plan.action === "delete") return;
-      const keys = plan.entries.map(({ targetKey }) => targetKey);
-      const wanted = new Set(the.resource.items.map(({ targetKey }) => targetKey));
+      const keys = plan.entries.map(({ id }) => id);
+      const wanted = new Set(the.resource.items.map(({ id }) => id));
       expect(keys.length).toBeGreaterThan(0);
       expect(new Set(keys).size).toBe(keys.length);
       expect(keys.every((name) => wanted.has(name))).toBe(true);
@@ -194,7 +194,7 @@ test("decide reuses bytes only of the desired version and entry, or of an unavai
       if (plan.action === "keep" || plan.action === "delete") return;
       for (const entry of plan.entries) {
         if (entry.from !== "target") continue;
-        expect(entry.synced).toEqual(the.synced.get(entry.targetKey));
+        expect(entry.synced).toEqual(the.synced.get(entry.id));
         if (entry.refetch === undefined) continue;
         const { candidate: from, version: meant } = entry.refetch;
         expect(entry.synced).toEqual({ version: meant, source: sourceId(VAULT, entry.item.source, from.owner) });
@@ -223,7 +223,7 @@ test("decide only verifies a target that was just written", () => {
       if (plan.action !== "write") return;
       const synced = new Map(
         plan.entries.map((entry) => [
-          entry.targetKey,
+          entry.id,
           entry.from === "target"
             ? entry.synced
             : { version: entry.fetch.version, source: sourceId(VAULT, entry.item.source, entry.fetch.candidate.owner) },
@@ -237,9 +237,7 @@ test("decide only verifies a target that was just written", () => {
 
 test("decide does not write an unchanged target, whatever the order of the items", () => {
   const items = [syncItem("a"), syncItem("b"), syncItem("c")];
-  const synced = new Map(
-    items.map(({ targetKey }) => [targetKey, { version: 1, source: sourceId(VAULT, targetKey, OWNERS[0]) }]),
-  );
+  const synced = new Map(items.map(({ id }) => [id, { version: 1, source: sourceId(VAULT, id, OWNERS[0]) }]));
   const state = ownedTarget(synced);
   fc.assert(
     fc.property(fc.shuffledSubarray(items, { minLength: 3 }), (order) => {

@@ -5,7 +5,7 @@ import type { Resolution } from "./resolve.ts";
 import { sourceId, type TargetState } from "./target.ts";
 
 /** An entry that is deleted and recreated in the vault starts again at version 1: the same version, other bytes. */
-const item = { targetKey: "password", source: "db", owner: undefined, version: "latest" } as const;
+const item = { id: "password", source: "db", owner: undefined, version: "latest" } as const;
 const resource = syncResource([item]);
 
 function found(createdAt: number | undefined): Resolution {

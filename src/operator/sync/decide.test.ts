@@ -36,9 +36,7 @@ const absent: TargetState = { state: "absent" };
 function summary({ plan }: Decision): string {
   if (plan.action === "keep" || plan.action === "delete") return plan.action;
   const entries = plan.entries.map((entry) =>
-    entry.from === "target"
-      ? `${entry.targetKey}=target@${entry.synced.version}`
-      : `${entry.targetKey}=vault@${entry.fetch.version}`,
+    entry.from === "target" ? `${entry.id}=target@${entry.synced.version}` : `${entry.id}=vault@${entry.fetch.version}`,
   );
   return [plan.action, ...entries].join(" ");
 }
@@ -192,8 +190,8 @@ describe("decide for an owned target", () => {
     const { plan } = decide(both, [found(a, 3), missing(b)], owned({ a: 3, b: 4 }));
     expect(plan).toMatchObject({
       entries: [
-        { targetKey: "a", from: "target", synced: syncedKey("a", 3), refetch: { version: 3 } },
-        { targetKey: "b", from: "target", synced: syncedKey("b", 4), refetch: undefined },
+        { id: "a", from: "target", synced: syncedKey("a", 3), refetch: { version: 3 } },
+        { id: "b", from: "target", synced: syncedKey("b", 4), refetch: undefined },
       ],
     });
   });

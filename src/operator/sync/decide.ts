@@ -1,22 +1,22 @@
 import { ADOPT_ANNOTATION } from "../api/names.ts";
 import type { Candidate, Resolution } from "./resolve.ts";
-import { isMerged, type SyncItem, type SyncResource } from "./sync-resource.ts";
+import { isDerived, isMerged, type SyncItem, type SyncResource } from "./sync-resource.ts";
 import { ownerName, sameCreation, type SyncedKey, sourceId, type TargetState } from "./target.ts";
 import { notReady, type ReadyCondition, readyConditionOf } from "./ready-condition.ts";
 
 /** Maximum size of a Secret or ConfigMap, in bytes of its values. */
 export const MAX_TARGET_BYTES = 1024 * 1024;
 
-/** One key of the desired target. Its bytes come from the existing target or from the vault. */
+/** One source of the desired target. Its bytes come from the existing target or from the vault. */
 export type Entry =
   | {
       readonly from: "target";
-      readonly targetKey: string;
+      readonly id: string;
       readonly synced: SyncedKey;
       readonly item: SyncItem;
       readonly refetch: Fetch | undefined;
     }
-  | { readonly from: "vault"; readonly targetKey: string; readonly item: SyncItem; readonly fetch: Fetch };
+  | { readonly from: "vault"; readonly id: string; readonly item: SyncItem; readonly fetch: Fetch };
 
 /** One version of an entry of the vault to read. */
 export interface Fetch {
@@ -49,33 +49,39 @@ const requiredKeys = new Map([
   ["kubernetes.io/ssh-auth", ["ssh-privatekey"]],
 ]);
 
-function missingKeys(resource: SyncResource, present: readonly { readonly targetKey: string }[]): string[] {
-  const keys = new Set(present.map(({ targetKey }) => targetKey));
+/** Returns the keys that the type of the target requires and that it would not have. */
+export function missingKeys(resource: SyncResource, present: Iterable<string>): string[] {
+  const keys = new Set(present);
   return (requiredKeys.get(resource.target.type ?? "") ?? []).filter((key) => !keys.has(key));
 }
+
+const idsOf = (items: readonly { readonly id: string }[]): string[] => items.map(({ id }) => id);
 
 /** Reports whether the source is gone and the resource requests that its key is removed as well. */
 export const isDropped = (resolution: Resolution): boolean => "deletion" in resolution && resolution.deletion === "due";
 
-/** Reports whether the synced bytes are of the desired entry and version, and not of a deleted entry of the same name. */
-function isCurrent({ version, source, createdAt }: SyncedKey, item: SyncItem, fetch: Fetch): boolean {
+/**
+ * Reports whether the synced bytes are of the desired entry, version and form, and not of a deleted entry of the same name.
+ */
+function isCurrent({ version, source, createdAt, form }: SyncedKey, item: SyncItem, fetch: Fetch): boolean {
   const listed = fetch.candidate.createdAt?.get(fetch.version);
   const { vault, owner } = fetch.candidate;
+  if (form !== item.form) return false;
   return version === fetch.version && source === sourceId(vault, item.source, owner) && sameCreation(createdAt, listed);
 }
 
 function entryOf(resolution: Resolution, synced: ReadonlyMap<string, SyncedKey>): Entry | undefined {
   const { item } = resolution;
-  const { targetKey } = item;
-  const current = synced.get(targetKey);
+  const { id } = item;
+  const current = synced.get(id);
   if (resolution.state === "found") {
     const fetch = { candidate: resolution.candidate, version: resolution.version };
     return current !== undefined && isCurrent(current, item, fetch)
-      ? { from: "target", targetKey, synced: current, item, refetch: fetch }
-      : { from: "vault", targetKey, item, fetch };
+      ? { from: "target", id, synced: current, item, refetch: fetch }
+      : { from: "vault", id, item, fetch };
   }
   if (isDropped(resolution)) return undefined;
-  return current && { from: "target", targetKey, synced: current, item, refetch: undefined };
+  return current && { from: "target", id, synced: current, item, refetch: undefined };
 }
 
 /** Returns the sum of the sizes, as far as listed: those of secrets are not. */
@@ -115,8 +121,8 @@ const targetMissing = ({ target }: SyncResource): ReadyCondition =>
 
 /** Returns the condition that prevents any write of the target, whatever the state of its items. */
 function obstacle(resource: SyncResource, resolutions: readonly Resolution[], target: TargetState): ReadyCondition | undefined {
-  const missing = missingKeys(resource, resource.items);
-  if (missing.length > 0) {
+  const missing = missingKeys(resource, idsOf(resource.items));
+  if (missing.length > 0 && !isDerived(resource)) {
     return notReady(
       "InvalidSpec",
       `spec.data: a Secret of type ${resource.target.type} requires the keys ${missing.join(" and ")}`,
@@ -150,7 +156,8 @@ export function decide(resource: SyncResource, resolutions: readonly Resolution[
   }
   // The API server would reject a Secret without a key that its type requires: keep it until the key is back, or all keys are
   // removed.
-  if (missingKeys(resource, entries).length > 0) return { plan: { action: "keep" }, readyCondition };
+  if (!isDerived(resource) && missingKeys(resource, idsOf(entries)).length > 0)
+    return { plan: { action: "keep" }, readyCondition };
   if (target.state === "absent") {
     const complete = resolutions.every((one) => one.state === "found" || one.state === "removed" || isDropped(one));
     return { plan: complete ? { action: "write", entries } : { action: "keep" }, readyCondition };

@@ -25,15 +25,32 @@ export function mergeManager({ kind, name }: SyncResource): string {
   return readable.length <= MAX_MANAGER_LENGTH ? readable : `${FIELD_MANAGER}:${kind}/${digestOf(name)}`;
 }
 
-const claims = z.object({ content: z.string(), versions: z.string(), sources: z.string() });
+const claims = z.object({
+  content: z.string(),
+  versions: z.string(),
+  sources: z.string(),
+  keys: z.array(z.string()).optional(),
+});
 
-/** Formats the annotations about the content of a target as one annotation of a merged object. */
-export function formatClaims(annotations: Readonly<Record<string, string>>): string {
+/**
+ * Formats the annotations about the content of a target as one annotation of a merged object. `keys` are the merged keys, if they are
+ * not those of the sources.
+ */
+export function formatClaims(annotations: Readonly<Record<string, string>>, keys?: readonly string[]): string {
   return JSON.stringify({
     content: annotations[CONTENT_ANNOTATION],
     versions: annotations[VERSIONS_ANNOTATION],
     sources: annotations[SOURCES_ANNOTATION],
+    keys,
   });
+}
+
+function readClaims(resource: SyncResource, annotations: Readonly<Record<string, string>>): z.output<typeof claims> | undefined {
+  try {
+    return claims.parse(JSON.parse(annotations[mergeAnnotation(resource)] ?? ""));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns the annotations that a resource would have on a target of its own; none if it has not merged anything. */
@@ -41,10 +58,17 @@ export function parseClaims(
   resource: SyncResource,
   annotations: Readonly<Record<string, string>>,
 ): Readonly<Record<string, string>> {
-  try {
-    const { content, versions, sources } = claims.parse(JSON.parse(annotations[mergeAnnotation(resource)] ?? ""));
-    return { [CONTENT_ANNOTATION]: content, [VERSIONS_ANNOTATION]: versions, [SOURCES_ANNOTATION]: sources };
-  } catch {
-    return {};
-  }
+  const read = readClaims(resource, annotations);
+  if (read === undefined) return {};
+  const { content, versions, sources } = read;
+  return { [CONTENT_ANNOTATION]: content, [VERSIONS_ANNOTATION]: versions, [SOURCES_ANNOTATION]: sources };
+}
+
+/** Returns the keys that a resource merged into an object; `undefined` if they are those of its sources. */
+export function mergedKeysOf(
+  resource: SyncResource,
+  annotations: Readonly<Record<string, string>>,
+): ReadonlySet<string> | undefined {
+  const keys = readClaims(resource, annotations)?.keys;
+  return keys && new Set(keys);
 }

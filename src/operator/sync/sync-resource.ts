@@ -1,13 +1,24 @@
 import type { ConnectionRef } from "../api/connection-key.ts";
 
-/** One key of a target and the source of its bytes. */
+/** One source of a target, and what becomes of its bytes. */
 export interface SyncItem {
-  readonly targetKey: string;
+  /**
+   * Identifies the item in the claims of the target and in the status. It is the key of the target, unless the item is extracted:
+   * then it is its place in the spec, which is no valid key.
+   */
+  readonly id: string;
   /** Name of the secret or file in the vault. */
   readonly source: string;
   /** The creator, if the name alone is ambiguous. */
   readonly owner: string | undefined;
   readonly version: "latest" | number;
+  /** JSON Pointer to the part of the source that is used. */
+  readonly property?: string | undefined;
+  readonly decoding?: "Base64" | "Base64URL" | undefined;
+  /** The source is a JSON object, and each of its members makes up a key. */
+  readonly isExtracted?: boolean | undefined;
+  /** Short digest of how the content is made of the source; `undefined` if the target has the bytes of the source itself. */
+  readonly form?: string | undefined;
 }
 
 export type TargetKind = "Secret" | "ConfigMap";
@@ -44,6 +55,13 @@ export interface SyncResource {
 
 /** Reports whether the target belongs to others, and the resource only adds keys to it. */
 export const isMerged = ({ policy }: Pick<SyncResource, "policy">): boolean => policy.creationPolicy === "Merge";
+
+/**
+ * Reports whether the content of the target is computed from all its sources together, instead of one key from each; see
+ * docs/design/engine.md#derived-content.
+ */
+export const isDerived = ({ items }: Pick<SyncResource, "items">): boolean =>
+  items.some(({ isExtracted }) => isExtracted === true);
 
 /** Reports whether a user accepted this version of the source of an item. */
 export function isAccepted(resource: SyncResource, item: SyncItem, version: number): boolean {

@@ -22,7 +22,7 @@ const timestamp = fc.option(fc.oneof(fc.constantFrom(NOW, NOW - 1, NOW + EXPIRY_
 });
 const name = fc.string({ minLength: 1, maxLength: 5 });
 const item = fc.record({
-  targetKey: fc.constantFrom("a", "b", "__proto__"),
+  id: fc.constantFrom("a", "b", "__proto__"),
   source: name,
   owner: fc.constant(undefined),
   version: fc.oneof(fc.constant("latest" as const), fc.integer({ min: 1, max: 3 })),

@@ -38,8 +38,8 @@ export interface EarlierItem {
 /** Returns an item according to an earlier status; `undefined` if that status does not contain it. */
 export function earlierItem(status: SyncStatus, item: SyncItem): EarlierItem | undefined {
   for (const entry of status.items ?? []) {
-    const [targetKey, source] = "filename" in entry ? [entry.key, entry.filename] : [entry.secretKey, entry.key];
-    if (targetKey !== item.targetKey || source !== item.source) continue;
+    const [id, source] = "filename" in entry ? [entry.key, entry.filename] : [entry.secretKey, entry.key];
+    if (id !== item.id || source !== item.source) continue;
     const deleteAt = Date.parse(entry.deleteAt ?? "");
     const owner = "owner" in entry ? entry.owner : undefined;
     return { version: entry.version, owner, deleteAt: Number.isNaN(deleteAt) ? undefined : deleteAt };
@@ -155,7 +155,7 @@ function factsOf(resolution: Resolution, version: number | undefined): ItemFacts
 /** Returns the version in the target; if there is no target, the one that it had last, so that a later one cannot be lower. */
 function lastVersion(before: SyncStatus, { versions, connection }: StatusInput, resolution: Resolution): number | undefined {
   const { state, item } = resolution;
-  const current = versions.get(item.targetKey);
+  const current = versions.get(item.id);
   if (current !== undefined || state === "removed" || isDropped(resolution) || before.connection !== connection) return current;
   const earlier = earlierItem(before, item);
   return earlier?.owner === ownerOf(before, resolution) ? earlier?.version : undefined;
@@ -168,17 +168,17 @@ function ownerOf(before: SyncStatus, resolution: Resolution): string | undefined
 }
 
 function itemStatus(before: SyncStatus, input: StatusInput, resolution: Resolution): SecretItemStatus | FileItemStatus {
-  const { targetKey, source } = resolution.item;
+  const { id, source } = resolution.item;
   const facts = factsOf(resolution, lastVersion(before, input, resolution));
   return input.resource.kind === "VaultSecret"
-    ? { secretKey: targetKey, key: source, ...defined({ owner: ownerOf(before, resolution) }), ...facts }
-    : { key: targetKey, filename: source, ...facts };
+    ? { secretKey: id, key: source, ...defined({ owner: ownerOf(before, resolution) }), ...facts }
+    : { key: id, filename: source, ...facts };
 }
 
 /** Reports whether the target has another version than `before` shows: a write was not reported. */
 function hasOtherVersions(before: SyncStatus, { resource, versions }: StatusInput): boolean {
   return resource.items.some((item) => {
-    const [earlier, now] = [earlierItem(before, item)?.version, versions.get(item.targetKey)];
+    const [earlier, now] = [earlierItem(before, item)?.version, versions.get(item.id)];
     return earlier !== undefined && now !== undefined && earlier !== now;
   });
 }

@@ -9,7 +9,7 @@ import {
   VERSIONS_ANNOTATION,
 } from "../api/names.ts";
 import { hasManagedMetadata } from "./managed-metadata.ts";
-import { parseClaims } from "./merged-claims.ts";
+import { mergedKeysOf, parseClaims } from "./merged-claims.ts";
 import { isMerged, type SyncResource } from "./sync-resource.ts";
 import { isObject } from "../../lib/is-object.ts";
 
@@ -24,13 +24,15 @@ export interface TargetMetadata {
   readonly deleting: boolean;
 }
 
-/** Origin of the bytes under one key of a target. */
+/** Origin of the bytes that a target has of one item. */
 export interface SyncedKey {
   readonly version: number;
   /** {@link sourceId} of the entry the bytes came from. */
   readonly source: string;
   /** Creation time of that version in milliseconds; `undefined` if the vault does not list it. */
   readonly createdAt?: number | undefined;
+  /** The `form` of the item when the bytes were stored. */
+  readonly form?: string | undefined;
 }
 
 /** State of the object that has the name of the target; `foreign` if it does not belong to the resource. */
@@ -43,14 +45,18 @@ export type TargetState =
       readonly resourceVersion: string;
       /** HMAC of the content when it was written; `undefined` if the annotation was removed. */
       readonly content: string | undefined;
+      /** Origins by item. */
       readonly synced: ReadonlyMap<string, SyncedKey>;
+      /** The keys that the resource merged; `undefined`: those of `synced`. */
+      readonly mergedKeys?: ReadonlySet<string> | undefined;
       /** The annotations are malformed or incomplete: the target may have more keys than `synced`. */
       readonly annotationsCorrupted: boolean;
       /** Its owners, labels and annotations are those that the spec requests. */
       readonly hasMetadata: boolean;
     };
 
-const shortDigest = (identity: readonly unknown[]): string =>
+/** Returns a short digest of a JSON value. It is not keyed: do not use it for values of secrets. */
+export const shortDigest = (identity: readonly unknown[]): string =>
   createHash("sha256").update(JSON.stringify(identity)).digest("base64url").slice(0, 16);
 
 /**
@@ -98,16 +104,17 @@ export function sameCreation(one: number | undefined, other: number | undefined)
   return one === undefined || other === undefined || one === other;
 }
 
-/** Formats a source for the annotation: its id, and the creation time of the version if known. */
-export function formatSource({ source, createdAt }: SyncedKey): string {
-  return createdAt === undefined ? source : `${source}@${createdAt}`;
+/** Formats a source for the annotation: its id, and, if there are, the creation time of the version and the form. */
+export function formatSource({ source, createdAt, form }: SyncedKey): string {
+  return `${source}${createdAt === undefined ? "" : `@${createdAt}`}${form === undefined ? "" : `#${form}`}`;
 }
 
-function parseSource(written: string): Pick<SyncedKey, "source" | "createdAt"> {
-  const [source = "", timestamp] = written.split("@");
+function parseSource(written: string): Pick<SyncedKey, "source" | "createdAt" | "form"> {
+  const [origin = "", form] = written.split("#");
+  const [source = "", timestamp] = origin.split("@");
   // The number survives the round trip exactly, including fractions: any difference would mean that the entry was recreated.
   const createdAt = Number(timestamp);
-  return Number.isNaN(createdAt) ? { source } : { source, createdAt };
+  return { source, ...(!Number.isNaN(createdAt) && { createdAt }), ...(form !== undefined && { form }) };
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";
@@ -169,7 +176,7 @@ function hasMetadata(resource: SyncResource, metadata: TargetMetadata): boolean 
  * reported last, so that an edit neither hides a version that went back nor claims one. See
  * docs/design/engine.md#identity-of-target-bytes.
  */
-export function withoutClaims(state: TargetState, reported: (targetKey: string) => number | undefined): TargetState {
+export function withoutClaims(state: TargetState, reported: (id: string) => number | undefined): TargetState {
   if (state.state !== "owned") return state;
   const synced = [...state.synced].flatMap(([key, claim]): [string, SyncedKey][] => {
     const version = reported(key);
@@ -186,7 +193,8 @@ function mergedState(resource: SyncResource, metadata: TargetMetadata): TargetSt
   }
   const claims = parseClaims(resource, annotations);
   const content = claims[CONTENT_ANNOTATION];
-  return { state: "owned", uid, resourceVersion, content, hasMetadata: true, ...syncedKeys(claims) };
+  const mergedKeys = mergedKeysOf(resource, annotations);
+  return { state: "owned", uid, resourceVersion, content, hasMetadata: true, mergedKeys, ...syncedKeys(claims) };
 }
 
 /** Returns the state of a target from its metadata; `undefined` means that no such object exists. */

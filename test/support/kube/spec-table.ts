@@ -30,6 +30,7 @@ const connection = (changes: object): object => ({
 const key = "must consist of letters";
 const name = "must be the name of one";
 const version = "must be latest or a positive integer";
+const property = "must be a JSON Pointer";
 const control = "must not contain control characters";
 const duration = "must be a duration of at least";
 const url = "must be the base URL of the vault";
@@ -45,7 +46,11 @@ const secrets: readonly Case[] = [
       target: { name: "db", type: "kubernetes.io/tls", creationPolicy: "Owner", whenRemoved: "Retain" },
     }),
   ],
-  ["a missing spec.data", { connectionRef: { name: "vault" } }, rejectedByRule("spec.data must have at least one entry")],
+  [
+    "a missing spec.data",
+    { connectionRef: { name: "vault" } },
+    rejectedByRule("spec.data or spec.dataFrom must have at least one entry"),
+  ],
   ["an empty spec.data", secret({ data: [] }), rejectedByRule("must have at least one entry, for example {secretKey")],
   [
     "the same secretKey twice",
@@ -58,6 +63,19 @@ const secrets: readonly Case[] = [
   ["a connectionRef name in upper case", secret({ connectionRef: { name: "Vault" } }), rejectedByRule(name)],
   ["an empty connectionRef name", secret({ connectionRef: { name: "" } }), rejectedByRule(name)],
   ["a string for suspend", secret({ suspend: "true" }), rejectedBySchema("expected boolean")],
+  ...["/a", "/a/0", "/", "/a~1b/m~0n", "/ä/😀"].map((good): Case => [
+    `the property ${good}`,
+    secret({ data: [entry("a", { property: good, decoding: "Base64URL" })] }),
+  ]),
+  ...["", "a", "#/a", "/a~", "/a~2", "$.a"].map((bad): Case => [
+    `the property ${JSON.stringify(bad)}`,
+    secret({ data: [entry("a", { property: bad })] }),
+    bad === "" ? rejectedBySchema(property) : rejectedByRule(property),
+  ]),
+  ["a decoding in lower case", secret({ data: [entry("a", { decoding: "base64" })] }), rejectedBySchema("Base64URL")],
+  ["dataFrom without data", secret({ data: undefined, dataFrom: [{ extract: { key: "config", version: 3 } }] })],
+  ["an empty dataFrom", secret({ dataFrom: [] }), rejectedByRule("must have at least one entry, for example {extract")],
+  ["an entry of dataFrom without extract", secret({ dataFrom: [{}] }), rejectedBySchema("expected object")],
   ["version 0", secret({ data: [entry("a", { version: 0 })] }), rejectedBySchema(version)],
   ["version -1", secret({ data: [entry("a", { version: -1 })] }), rejectedBySchema(version)],
   ["version 1.5", secret({ data: [entry("a", { version: 1.5 })] }), rejectedBySchema(version)],

@@ -5,8 +5,8 @@ import type { SyncedKey, TargetState } from "../../../src/operator/sync/target.t
 type OwnedTarget = Extract<TargetState, { readonly state: "owned" }>;
 
 /** Returns an item that follows the latest version of the secret with the name of its key, with `changes`. */
-export function syncItem(targetKey: string, changes: Partial<SyncItem> = {}): SyncItem {
-  return { targetKey, source: targetKey, owner: undefined, version: "latest", ...changes };
+export function syncItem(id: string, changes: Partial<SyncItem> = {}): SyncItem {
+  return { id, source: id, owner: undefined, version: "latest", ...changes };
 }
 
 /** Returns a VaultSecret `shop/db` with the target Secret `db`, with `changes`. */

@@ -7,7 +7,7 @@ function desiredState(spec: VaultFileSpec, name: string): DesiredState {
   const { kind, creationPolicy } = spec.target;
   return {
     items: (spec.files ?? []).map((file) => ({
-      targetKey: file.key ?? file.filename,
+      id: file.key ?? file.filename,
       source: file.filename,
       owner: undefined,
       version: file.version ?? "latest",

@@ -3,11 +3,12 @@ import type { KubeObject } from "../../kube/resource.ts";
 import { bytesDigest, type Content } from "../../sync/content.ts";
 import type { Entry, Fetch } from "../../sync/decide.ts";
 import { type KeyState, reviewKey } from "../../sync/review-content.ts";
-import type { SyncResource } from "../../sync/sync-resource.ts";
-import { sourceId, type TargetState } from "../../sync/target.ts";
-import { isVaultError } from "../../vault-client/vault-error.ts";
-import { vaultFailure } from "./failures.ts";
-import { DONE, type Failure, lasting, retryable } from "./sync-result.ts";
+import { isDerived, type SyncResource } from "../../sync/sync-resource.ts";
+import type { SyncedKey, TargetState } from "../../sync/target.ts";
+import { transform } from "../../sync/transform.ts";
+import { deriveContent } from "./derive-content.ts";
+import { readEntry } from "./read-entry.ts";
+import { DONE, type Failure, lasting } from "./sync-result.ts";
 
 /** The known content of the existing target. */
 export interface CurrentTarget {
@@ -27,13 +28,22 @@ export interface GatheredKey {
   readonly targetKey: string;
   readonly state: KeyState;
   readonly bytes: Uint8Array | undefined;
-  readonly fetched: boolean;
-  /** Why the key does not have the version that it should have. */
+  readonly isNew: boolean;
+}
+
+/** The content of a new target. */
+export interface Gathered {
+  readonly keys: readonly GatheredKey[];
+  /** Origins by item. */
+  readonly claims: ReadonlyMap<string, SyncedKey>;
+  /** The items whose bytes were read from the vault. */
+  readonly fetched: ReadonlySet<string>;
+  /** Why a key does not have the version that it should have. */
   readonly problem?: Failure | undefined;
 }
 
 /** Sources of the content of a target. */
-interface GatherInput {
+export interface GatherInput {
   readonly resource: SyncResource;
   readonly state: TargetState;
   readonly current: CurrentTarget;
@@ -43,62 +53,72 @@ interface GatherInput {
   readonly signal: AbortSignal;
 }
 
+/** One item with a key of its own. */
+interface GatheredItem {
+  readonly key: GatheredKey;
+  readonly claim: SyncedKey;
+  readonly problem?: Failure | undefined;
+}
+
 /**
  * Assembles the content of a target: synced bytes from the target itself if it can be trusted, all others from the vault. Returns
  * `unavailable` if the bytes of an entry are in neither, or the failure that prevents a complete content.
  */
-export async function gatherContent(
-  entries: readonly Entry[],
-  input: GatherInput,
-): Promise<readonly GatheredKey[] | "unavailable" | Failure> {
-  const keys: GatheredKey[] = [];
-  for (const key of await Promise.all(entries.map((entry) => gatherKey(entry, input)))) {
-    if (key === "unavailable" || "condition" in key) return key;
-    keys.push(key);
+export async function gatherContent(entries: readonly Entry[], input: GatherInput): Promise<Gathered | "unavailable" | Failure> {
+  if (isDerived(input.resource)) return deriveContent(entries, input);
+  const items: GatheredItem[] = [];
+  for (const item of await Promise.all(entries.map((entry) => gatherItem(entry, input)))) {
+    if (item === "unavailable" || "condition" in item) return item;
+    items.push(item);
   }
-  return keys;
+  return {
+    keys: items.map(({ key }) => key),
+    claims: new Map(items.map(({ key, claim }) => [key.targetKey, claim])),
+    fetched: new Set(items.filter(({ key }) => key.isNew).map(({ key }) => key.targetKey)),
+    problem: items.find(({ problem }) => problem !== undefined)?.problem,
+  };
 }
 
-async function gatherKey(entry: Entry, input: GatherInput): Promise<GatheredKey | "unavailable" | Failure> {
-  const kept = keptKey(entry.targetKey, input);
+async function gatherItem(entry: Entry, input: GatherInput): Promise<GatheredItem | "unavailable" | Failure> {
+  const kept = keptItem(entry, input);
   if (entry.from === "target" && kept !== undefined) return kept;
   const fetch = entry.from === "target" ? entry.refetch : entry.fetch;
   if (fetch === undefined) return "unavailable";
-  return fetchKey(entry, fetch, kept, input);
+  return fetchItem(entry, fetch, kept, input);
 }
 
-/** Returns the key with the content that the target has, if that can be trusted. */
-function keptKey(targetKey: string, { current }: GatherInput): GatheredKey | undefined {
-  const state = current.trusted ? current.keys.get(targetKey) : undefined;
-  return state && { targetKey, state, bytes: current.content.get(targetKey), fetched: false };
+/**
+ * Returns the key of an item with the content that the target has, if that can be trusted. What an earlier spec made of the source is
+ * not kept: it would be next to what this spec makes of others.
+ */
+function keptItem({ id, item }: Entry, { state, current }: GatherInput): GatheredItem | undefined {
+  const claim = state.state === "owned" && current.trusted ? state.synced.get(id) : undefined;
+  const known = current.keys.get(id);
+  if (claim === undefined || known === undefined || claim.form !== item.form) return undefined;
+  return { key: { targetKey: id, state: known, bytes: current.content.get(id), isNew: false }, claim };
 }
 
-async function fetchKey(
+async function fetchItem(
   entry: Entry,
   fetch: Fetch,
-  kept: GatheredKey | undefined,
+  kept: GatheredItem | undefined,
   input: GatherInput,
-): Promise<GatheredKey | Failure> {
-  const { targetKey, item } = entry;
-  const { vault, owner, createdAt, read } = fetch.candidate;
-  const source = sourceId(vault, item.source, owner);
-  const fetched = await read(fetch.version, input.signal).catch((error: unknown) => readFailure(error, item.source));
-  if ("condition" in fetched) return fetched;
-  const { version } = fetched;
-  const before = input.state.state === "owned" ? input.state.synced.get(targetKey) : undefined;
-  // The response may be older than the list; it must not take the target back to an earlier version.
-  const wentBack = before?.source === source && version < Math.min(before.version, fetch.version);
-  const message = `${item.source}: the vault returned version ${version} instead of ${fetch.version}`;
-  if ((item.version !== "latest" && version !== item.version) || wentBack) return retryable("UnexpectedResponse", message);
-  const bytes = fetched.bytes.reveal();
-  const synced = { version, source, createdAt: createdAt?.get(version) };
-  const key: GatheredKey = { targetKey, state: { ...bytesDigest(input.contentKey, bytes), synced }, bytes, fetched: true };
-  if (version < fetch.version) {
-    const problem = retryable("Progressing", `${message}, which its list shows: the operator retries`);
-    return { ...(kept !== undefined && version === before?.version ? kept : key), problem };
+): Promise<GatheredItem | Failure> {
+  const { id, item } = entry;
+  const before = input.state.state === "owned" ? input.state.synced.get(id) : undefined;
+  const read = await readEntry(item, fetch, before, input.signal);
+  if ("condition" in read) return read;
+  const { synced, lag } = read;
+  const bytes = transform(item, read.bytes);
+  if ("reason" in bytes) {
+    const problem = lasting(bytes.reason, bytes.message, DONE);
+    return kept === undefined ? problem : { ...kept, problem };
   }
-  const objection = reviewKey(input.resource, item, key.state, comparable(entry, input));
-  if (objection === undefined) return key;
+  const state = { ...bytesDigest(input.contentKey, bytes), origin: [synced] };
+  const fetched: GatheredItem = { key: { targetKey: id, state, bytes, isNew: true }, claim: synced };
+  if (lag !== undefined) return { ...(kept !== undefined && synced.version === before?.version ? kept : fetched), problem: lag };
+  const objection = reviewKey(input.resource, [item], state, comparable(entry, input));
+  if (objection === undefined) return fetched;
   const problem = lasting(objection.reason, objection.message, DONE);
   return kept === undefined ? problem : { ...kept, problem };
 }
@@ -107,12 +127,7 @@ async function fetchKey(
  * Returns what fetched bytes are compared with: the verified content, also if the target was edited since. Of edited content only
  * that is known which a new version would replace.
  */
-function comparable({ targetKey, from }: Entry, { current, verified }: GatherInput): KeyState | undefined {
-  if (current.trusted) return current.keys.get(targetKey);
-  return verified?.get(targetKey) ?? (from === "vault" ? current.keys.get(targetKey) : undefined);
-}
-
-function readFailure(error: unknown, source: string): Failure {
-  if (isVaultError(error)) return vaultFailure(error, source);
-  throw error;
+function comparable({ id, from }: Entry, { current, verified }: GatherInput): KeyState | undefined {
+  if (current.trusted) return current.keys.get(id);
+  return verified?.get(id) ?? (from === "vault" ? current.keys.get(id) : undefined);
 }

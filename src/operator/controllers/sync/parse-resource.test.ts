@@ -25,7 +25,7 @@ test("parseResource applies the defaults of a VaultSecret", () => {
       connection: { kind: "VaultConnection", name: "vault" },
       suspend: false,
       refreshIntervalMs: undefined,
-      items: [{ targetKey: "a", source: "shop-db", owner: undefined, version: "latest" }],
+      items: [{ id: "a", source: "shop-db", owner: undefined, version: "latest" }],
       target: { kind: "Secret", name: "db", type: "Opaque" },
       policy: { creationPolicy: "Owner", labels: {}, annotations: {}, immutable: false },
       whenRemoved: "Delete",
@@ -62,8 +62,8 @@ test("parseResource uses the filename as key of a VaultFile unless a key is set"
     resource: {
       kind: "VaultFile",
       items: [
-        { targetKey: "app.conf", source: "app.conf", version: "latest" },
-        { targetKey: "x", source: "shop/x", version: 2 },
+        { id: "app.conf", source: "app.conf", version: "latest" },
+        { id: "x", source: "shop/x", version: 2 },
       ],
       target: { kind: "ConfigMap", name: "db", type: undefined },
       whenRemoved: "Delete",

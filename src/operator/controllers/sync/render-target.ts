@@ -19,7 +19,7 @@ import {
 import { byKey, type Content, renderContent } from "../../sync/content.ts";
 import { formatManagedNames, managedNames } from "../../sync/managed-metadata.ts";
 import { formatClaims, mergeAnnotation } from "../../sync/merged-claims.ts";
-import type { SyncResource } from "../../sync/sync-resource.ts";
+import { isDerived, type SyncResource } from "../../sync/sync-resource.ts";
 import { type SyncedKey, ownerName, formatSource } from "../../sync/target.ts";
 
 /** Everything that a target is rendered from. */
@@ -44,7 +44,7 @@ function ownerReference({ resource, owner }: Rendering): OwnerReference {
   };
 }
 
-/** Formats one value per key as JSON, in a fixed order. `Object.fromEntries` keeps `__proto__`, a valid key, as a member. */
+/** Formats one value per item as JSON, in a fixed order. `Object.fromEntries` keeps `__proto__`, a valid key, as a member. */
 function perKey(synced: ReadonlyMap<string, SyncedKey>, fact: (value: SyncedKey) => string | number): string {
   return JSON.stringify(Object.fromEntries([...synced].sort(byKey).map(([key, value]) => [key, fact(value)])));
 }
@@ -122,7 +122,9 @@ export function renderMerge(rendering: Rendering, uid: string): KubeObject {
   const { resource, content } = rendering;
   const { kind, name } = resource.target;
   const fields = Object.entries(renderContent(kind, content)).filter(([, values]) => Object.keys(values).length > 0);
-  const own = content.size === 0 ? {} : { annotations: { [mergeAnnotation(resource)]: formatClaims(annotations(rendering)) } };
+  const keys = isDerived(resource) ? [...content.keys()].sort() : undefined;
+  const own =
+    content.size === 0 ? {} : { annotations: { [mergeAnnotation(resource)]: formatClaims(annotations(rendering), keys) } };
   const metadata = { name, namespace: resource.namespace, uid, ...own };
   return { apiVersion: "v1", kind, metadata, ...Object.fromEntries(fields) };
 }

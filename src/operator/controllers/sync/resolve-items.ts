@@ -45,7 +45,7 @@ function refreshInMs({ resource, before, now }: ResolveInput): number {
 
 function rememberedOf(input: ResolveInput, item: SyncItem, state: TargetState): Remembered {
   const { source, before, deadlines, access, snapshot } = input;
-  const synced = state.state === "owned" ? state.synced.get(item.targetKey) : undefined;
+  const synced = state.state === "owned" ? state.synced.get(item.id) : undefined;
   const earlier = earlierItem(before, item);
   const missingSince = snapshot.missingSince(item.source, item.owner);
   const lastOwner = earlier?.owner ?? access.account;
@@ -112,24 +112,24 @@ export function syncedVersions(
   const versions = new Map<string, number>();
   for (const resolution of resolutions) {
     const { item } = resolution;
-    const synced = state.state === "owned" ? state.synced.get(item.targetKey) : undefined;
+    const synced = state.state === "owned" ? state.synced.get(item.id) : undefined;
     if (synced === undefined || !isFromVault(synced, access.vault)) continue;
     const isSource =
       resolution.state === "found"
         ? synced.source === sourceId(access.vault, item.source, resolution.candidate.owner)
         : isOfName({ before, access }, item, synced);
-    if (isSource) versions.set(item.targetKey, synced.version);
+    if (isSource) versions.set(item.id, synced.version);
   }
   return versions;
 }
 
-const deadlineKey = ({ targetKey, source, owner = "" }: SyncItem): string => `${targetKey}\n${source}\n${owner}`;
+const deadlineKey = ({ id, source, owner = "" }: SyncItem): string => `${id}\n${source}\n${owner}`;
 
 /** Returns the state of an edited target with the versions that the last status reported instead of those it claims. */
 export function withReported(resource: SyncResource, before: SyncStatus, state: TargetState): TargetState {
-  const items = new Map(resource.items.map((item) => [item.targetKey, item]));
-  return withoutClaims(state, (targetKey) => {
-    const item = items.get(targetKey);
+  const items = new Map(resource.items.map((item) => [item.id, item]));
+  return withoutClaims(state, (id) => {
+    const item = items.get(id);
     return item && earlierItem(before, item)?.version;
   });
 }

@@ -3,17 +3,31 @@ import { defaultSecretTypes, vaultSecretSpec, type VaultSecretSpec } from "../..
 import type { SecretRecord } from "../../vault-client/connection.ts";
 import { type DesiredState, parseResource, policiesOf } from "./parse-resource.ts";
 import type { KubeObject } from "../../kube/resource.ts";
+import { withForms } from "../../sync/item-form.ts";
 import { notReady } from "../../sync/ready-condition.ts";
+import type { SyncItem } from "../../sync/sync-resource.ts";
 import type { ParsedResource, SourceKind } from "./source-kind.ts";
+
+type DataEntry = NonNullable<VaultSecretSpec["data"]>[number];
+type DataFromEntry = NonNullable<VaultSecretSpec["dataFrom"]>[number];
+
+function dataItem({ secretKey, remoteRef }: DataEntry): SyncItem {
+  const { key, owner, version = "latest", property, decoding = "None" } = remoteRef;
+  const item = { id: secretKey, source: key, owner, version };
+  return { ...item, property, decoding: decoding === "None" ? undefined : decoding };
+}
+
+function extractedItem({ extract: { key, owner, version = "latest" } }: DataFromEntry, index: number): SyncItem {
+  return { id: `dataFrom[${index}]`, source: key, owner, version, isExtracted: true };
+}
+
+function itemsOf({ data = [], dataFrom = [] }: VaultSecretSpec): readonly SyncItem[] {
+  return withForms([...data.map(dataItem), ...dataFrom.map(extractedItem)]);
+}
 
 function desiredState(spec: VaultSecretSpec, name: string): DesiredState {
   return {
-    items: (spec.data ?? []).map(({ secretKey, remoteRef }) => ({
-      targetKey: secretKey,
-      source: remoteRef.key,
-      owner: remoteRef.owner,
-      version: remoteRef.version ?? "latest",
-    })),
+    items: itemsOf(spec),
     target: {
       kind: "Secret",
       name: spec.target?.name ?? name,

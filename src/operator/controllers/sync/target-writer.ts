@@ -6,12 +6,13 @@ import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
 import { bytesDigest, contentDigest, readContent } from "../../sync/content.ts";
 import { type Entry, MAX_TARGET_BYTES, type Plan, tooLarge } from "../../sync/decide.ts";
+import { inputsOf } from "../../sync/derive.ts";
 import type { Report } from "../../sync/report.ts";
 import { mergeManager } from "../../sync/merged-claims.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import { type SyncedKey, type TargetState, targetState } from "../../sync/target.ts";
 import { writeFailure } from "./failures.ts";
-import { type CurrentTarget, gatherContent, type GatheredKey, NO_TARGET } from "./gather-content.ts";
+import { type CurrentTarget, gatherContent, type Gathered, NO_TARGET } from "./gather-content.ts";
 import { renderMerge, renderPatch, renderTarget, type Rendering } from "./render-target.ts";
 import { calmDelay, repairDelay } from "./repairs.ts";
 import { DONE, failed, type Reported, waitFor } from "./sync-result.ts";
@@ -42,7 +43,9 @@ export interface PlanContext {
 
 type OwnedTarget = Extract<TargetState, { readonly state: "owned" }>;
 
-const NO_CLAIM: SyncedKey = { version: 0, source: "" };
+/** Returns the origins of the bytes of one key. */
+const originOf = (resource: SyncResource, { synced }: OwnedTarget, key: string): readonly SyncedKey[] =>
+  inputsOf(resource, key).flatMap(({ id }) => synced.get(id) ?? []);
 
 /** Executes plans: reads, writes and deletes targets; see docs/design/engine.md#target-writes. */
 export class TargetWriter {
@@ -158,22 +161,22 @@ export class TargetWriter {
     const gathered = await gatherContent(entries, { resource, state, current, verified, contentKey, signal });
     if (gathered === "unavailable") return { report, next: DONE };
     if ("condition" in gathered) return failed(report, gathered, state.state === "owned");
-    const size = gathered.reduce((sum, key) => sum + key.state.size, 0);
+    const size = gathered.keys.reduce((sum, key) => sum + key.state.size, 0);
     if (size > MAX_TARGET_BYTES) return { report: { ...report, readyCondition: tooLarge(size) }, next: DONE };
 
-    const keys = new Map(gathered.map((key) => [key.targetKey, key.state]));
+    const keys = new Map(gathered.keys.map((key) => [key.targetKey, key.state]));
     const removed = [...current.keys.keys()].filter((key) => !keys.has(key));
-    const problem = gathered.find((key) => key.problem !== undefined)?.problem;
+    const { problem } = gathered;
     const base = { ...report, versions: versionsOf(gathered, report) };
     const after = (next: Report): Reported =>
       problem === undefined
         ? { report: next, next: DONE }
         : { report: { ...next, readyCondition: problem.condition }, next: problem.next };
     const canPatch = isPatchable(context);
-    if (canPatch && removed.length === 0 && gathered.every(({ fetched }) => !fetched)) return after(base);
+    if (canPatch && removed.length === 0 && gathered.fetched.size === 0) return after(base);
 
     const rendering = this.#rendering(context, gathered);
-    const changes = gathered.filter(({ fetched }) => fetched).map(({ targetKey }) => targetKey);
+    const changes = gathered.keys.filter(({ isNew }) => isNew).map(({ targetKey }) => targetKey);
     const written = await (canPatch ? this.#patch(rendering, changes, removed, context) : this.#send(rendering, context));
     const isAccepted = this.#isAsSent(rendering, context, written);
     const effect = state.state === "absent" ? "created" : context.isNewSpec ? "updated" : wanted;
@@ -190,8 +193,7 @@ export class TargetWriter {
     return after({ ...done, verified: written.metadata.resourceVersion });
   }
 
-  #rendering({ resource, owner }: PlanContext, keys: readonly GatheredKey[]): Rendering {
-    const synced = new Map(keys.map(({ targetKey, state }) => [targetKey, state.synced]));
+  #rendering({ resource, owner }: PlanContext, { keys, claims: synced }: Gathered): Rendering {
     const digests = new Map(keys.map(({ targetKey, state }) => [targetKey, state]));
     const type = isMerged(resource) || resource.target.kind !== "Secret" ? undefined : (resource.target.type ?? "Opaque");
     const digest = contentDigest(this.#options.contentKey, { type, keys: digests, synced });
@@ -229,13 +231,15 @@ export class TargetWriter {
     const { targets, contentKey } = this.#options;
     const merged = isMerged(resource);
     const all = readContent(resource.target.kind, object);
-    const content = merged ? new Map([...all].filter(([key]) => state.synced.has(key))) : all;
+    const own = state.mergedKeys ?? state.synced;
+    const content = merged ? new Map([...all].filter(([key]) => own.has(key))) : all;
     const digests = new Map([...content].map(([key, bytes]) => [key, bytesDigest(contentKey, bytes)]));
     const type = typeof object.type === "string" && !merged ? object.type : undefined;
     const digest = contentDigest(contentKey, { type, keys: digests, synced: state.synced });
     const trusted = digest === state.content && !state.annotationsCorrupted;
-    const claimOf = (key: string): SyncedKey => (trusted ? state.synced.get(key) : undefined) ?? NO_CLAIM;
-    const keys = new Map([...digests].map(([key, one]) => [key, { ...one, synced: claimOf(key) }]));
+    const keys = new Map(
+      [...digests].map(([key, one]) => [key, { ...one, origin: trusted ? originOf(resource, state, key) : [] }]),
+    );
     if (trusted && hasRequiredMetadata(resource, object)) targets.markVerified(resource, object.metadata, keys);
     return { object, content, keys, trusted };
   }
@@ -249,10 +253,10 @@ export class TargetWriter {
   }
 }
 
-/** Returns the versions to report: those of kept keys only if their bytes are of the source that is requested now. */
-function versionsOf(gathered: readonly GatheredKey[], { versions }: Report): Map<string, number> {
-  const shown = gathered.filter(({ targetKey, fetched }) => fetched || versions.has(targetKey));
-  return new Map(shown.map(({ targetKey, state }) => [targetKey, state.synced.version]));
+/** Returns the versions to report: those of kept items only if their bytes are of the source that is requested now. */
+function versionsOf({ claims, fetched }: Gathered, { versions }: Report): Map<string, number> {
+  const shown = [...claims].filter(([id]) => fetched.has(id) || versions.has(id));
+  return new Map(shown.map(([id, { version }]) => [id, version]));
 }
 
 /** Reports whether everything that a patch does not contain is known to be right. */

@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { syncItem, syncResource } from "../../../test/support/kube/sync-resource.ts";
+import { derive, type Input } from "./derive.ts";
+
+const SECRET = "hunter2-of-the-value";
+const input = (id: string, value: string, isExtracted = false): Input => ({
+  item: syncItem(id, { source: `${id}-source`, isExtracted }),
+  bytes: new TextEncoder().encode(value),
+});
+const config = (value: string, index = 0): Input => input(`dataFrom[${index}]`, value, true);
+
+/** Returns the values of a target by key, or the reason and the message. */
+function derived(inputs: readonly Input[], type = "Opaque"): Record<string, string> | string {
+  const resource = syncResource(
+    inputs.map(({ item }) => item),
+    { target: { kind: "Secret", name: "db", type } },
+  );
+  const content = derive(resource, inputs);
+  if ("reason" in content) return `${content.reason}: ${content.message}`;
+  return Object.fromEntries([...content].map(([key, bytes]) => [key, Buffer.from(bytes).toString()]));
+}
+
+test("the keys of items and the members of objects make up the content", () => {
+  expect(derived([input("password", "p"), config('{"user": "u", "port": 5432}')])).toEqual({
+    password: "p",
+    user: "u",
+    port: "5432",
+  });
+});
+
+test("__proto__ is a key like any other", () => {
+  const content = derive(syncResource([]), [config('{"__proto__": "x"}')]);
+  expect("reason" in content ? [] : [...content.keys()]).toEqual(["__proto__"]);
+});
+
+test.each([
+  [
+    "an item and a member",
+    [input("user", "u"), config(`{"${SECRET}": 1, "user": "x"}`)],
+    "the key user and member 2 of dataFrom[0]-source",
+  ],
+  [
+    "members of two objects",
+    [config('{"a": 1}'), config('{"b": 1, "a": 1}', 1)],
+    "member 1 of dataFrom[0]-source and member 2 of dataFrom[1]-source",
+  ],
+  [
+    "two members of one object",
+    [config('{"a": 1, "a": 2}')],
+    "member 1 of dataFrom[0]-source and member 2 of dataFrom[0]-source",
+  ],
+])("%s of one name are InvalidKey", (_, inputs, places) => {
+  expect(derived(inputs)).toBe(
+    `InvalidKey: ${places} make up the same key of the target: rename one of them; the target is left unchanged`,
+  );
+});
+
+test.each(["", "a b", "a/b", "..", ".", "é", "x".repeat(254)])("the member name %j is InvalidKey and is not quoted", (name) => {
+  const message = derived([config(JSON.stringify({ ok: 1, [name]: SECRET }))]);
+  expect(message).toMatch(/^InvalidKey: the name of member 2 of dataFrom\[0\]-source is not a valid key/);
+  expect(message).not.toContain(SECRET);
+});
+
+test("an object without members is InvalidProperty: a target without keys has no content", () => {
+  expect(derived([config("{}")])).toMatch(/^InvalidProperty: the extracted objects have no members/);
+  expect(derived([config("{}"), input("a", "x")])).toEqual({ a: "x" });
+});
+
+test("a key that the type requires and no source has is InvalidKey", () => {
+  expect(derived([config('{"tls.crt": "c"}')], "kubernetes.io/tls")).toBe(
+    "InvalidKey: a Secret of type kubernetes.io/tls requires the keys tls.key, which its sources do not have; the target is left unchanged",
+  );
+  expect(derived([config('{"tls.crt": "c"}'), input("tls.key", "k")], "kubernetes.io/tls")).toEqual({
+    "tls.crt": "c",
+    "tls.key": "k",
+  });
+});
+
+test("an input that is not what its item requests is reported", () => {
+  expect(derived([config("[]")])).toMatch(/^InvalidProperty: dataFrom\[0\]-source: /);
+});

@@ -1,0 +1,77 @@
+import { isObjectKey } from "../api/fields.ts";
+import type { Content } from "./content.ts";
+import { missingKeys } from "./decide.ts";
+import { notReady, type ReadyCondition } from "./ready-condition.ts";
+import type { SyncItem, SyncResource } from "./sync-resource.ts";
+import { extract, transform } from "./transform.ts";
+
+/** The bytes of the source of one item. */
+export interface Input {
+  readonly item: SyncItem;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * Returns the items that a key of the target is made of, as far as the spec shows: the names of members are only known with the value.
+ */
+export function inputsOf({ items }: Pick<SyncResource, "items">, key: string): readonly SyncItem[] {
+  const only = items.find(({ id }) => id === key);
+  return only === undefined ? items.filter(({ isExtracted }) => isExtracted === true) : [only];
+}
+
+/** A value that an input contributes. `place` names it in messages: the names of extracted members are part of a value. */
+interface Part {
+  readonly key: string;
+  readonly bytes: Uint8Array;
+  readonly place: string;
+}
+
+function partsOf({ item, bytes }: Input): readonly Part[] | ReadyCondition {
+  if (item.isExtracted === true) {
+    const members = extract(item, bytes);
+    if ("reason" in members) return members;
+    return members.map(([key, value], index) => ({ key, bytes: value, place: `member ${index + 1} of ${item.source}` }));
+  }
+  const value = transform(item, bytes);
+  return value instanceof Uint8Array ? [{ key: item.id, bytes: value, place: `the key ${item.id}` }] : value;
+}
+
+/** Returns the values of all inputs by name, or the condition for inputs that do not have them or have several of one name. */
+function valuesOf(inputs: readonly Input[]): Content | ReadyCondition {
+  const places = new Map<string, string>();
+  const content = new Map<string, Uint8Array>();
+  for (const input of inputs) {
+    const parts = partsOf(input);
+    if ("reason" in parts) return parts;
+    for (const { key, bytes, place } of parts) {
+      const earlier = places.get(key);
+      if (earlier !== undefined) {
+        const message = `${earlier} and ${place} make up the same key of the target: rename one of them`;
+        return notReady("InvalidKey", `${message}; the target is left unchanged`);
+      }
+      if (!isObjectKey(key)) {
+        const message = `the name of ${place} is not a valid key: a key consists of letters, digits, '-', '_' and '.'`;
+        return notReady("InvalidKey", `${message}; the target is left unchanged`);
+      }
+      places.set(key, place);
+      content.set(key, bytes);
+    }
+  }
+  return content;
+}
+
+/**
+ * Computes the content of a target from the bytes of all its sources, or returns the condition that explains why there is none. Pure
+ * and total. A further step takes the values by name and returns other keys.
+ */
+export function derive(resource: SyncResource, inputs: readonly Input[]): Content | ReadyCondition {
+  const content = valuesOf(inputs);
+  if ("reason" in content) return content;
+  if (content.size === 0) {
+    return notReady("InvalidProperty", "the extracted objects have no members; the target is left unchanged");
+  }
+  const missing = missingKeys(resource, content.keys());
+  if (missing.length === 0) return content;
+  const message = `a Secret of type ${resource.target.type} requires the keys ${missing.join(" and ")}, which its sources do not have`;
+  return notReady("InvalidKey", `${message}; the target is left unchanged`);
+}

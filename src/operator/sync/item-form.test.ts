@@ -1,0 +1,38 @@
+import { expect, test } from "vitest";
+import { syncItem } from "../../../test/support/kube/sync-resource.ts";
+import { withForms } from "./item-form.ts";
+import type { SyncItem } from "./sync-resource.ts";
+
+const formsOf = (items: readonly SyncItem[], ...others: readonly unknown[]) =>
+  withForms(items, ...others).map(({ form }) => form);
+const object = syncItem("dataFrom[0]", { isExtracted: true });
+
+test("an item without property and decoding has no form, as in earlier releases", () => {
+  expect(formsOf([syncItem("a"), syncItem("b", { version: 3, owner: "x@example.com" })])).toEqual([undefined, undefined]);
+});
+
+test("the form of an item changes with property and decoding, and with nothing else", () => {
+  const items = [
+    syncItem("a", { property: "/a" }),
+    syncItem("a", { property: "/b" }),
+    syncItem("a", { decoding: "Base64" }),
+    syncItem("a", { decoding: "Base64URL" }),
+    syncItem("a", { property: "/a", decoding: "Base64" }),
+  ];
+  expect(new Set(formsOf(items)).size).toBe(items.length);
+  expect(formsOf([syncItem("z", { source: "other", version: 2, property: "/a" })])).toEqual(
+    formsOf([syncItem("a", { property: "/a" })]),
+  );
+});
+
+test("all items of a computed content have one form, which changes with each instruction", () => {
+  const [form, same] = formsOf([syncItem("a"), object]);
+  expect([form, same]).toEqual([expect.any(String), form]);
+  const others = [
+    formsOf([syncItem("b"), object])[0],
+    formsOf([syncItem("a", { property: "/a" }), object])[0],
+    formsOf([syncItem("a"), object, { ...object, id: "dataFrom[1]" }])[0],
+    formsOf([syncItem("a"), object], "template")[0],
+  ];
+  expect(new Set([form, ...others]).size).toBe(others.length + 1);
+});
