@@ -23,11 +23,12 @@ const modules: Record<string, string[]> = {
     "protocol",
     "lib",
   ],
+  "operator/doctor": ["operator/controllers", "operator/api", "operator/kube", "operator/vault-client", "lib"],
   "operator/shards": ["operator/api", "operator/kube", "lib"],
   "vault-server": ["protocol", "telemetry", "lib"],
   // The vault's web application: runs in the browser, bundled by scripts/build-web.ts.
   web: ["protocol", "lib"],
-  cli: ["operator", "operator/api", "operator/kube", "vault-server", "telemetry", "protocol", "lib"],
+  cli: ["operator", "operator/doctor", "operator/api", "operator/kube", "vault-server", "telemetry", "protocol", "lib"],
 };
 
 /**

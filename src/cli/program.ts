@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { doctorCommand } from "./doctor/doctor.ts";
 import { fileCommand } from "./account/file.ts";
 import { loginCommand, logoutCommand } from "./account/login.ts";
 import { secretCommand } from "./account/secret.ts";
@@ -20,6 +21,7 @@ export function program(): Command {
     statusCommand(),
     syncCommand(),
     planCommand(),
+    doctorCommand(),
     ...account,
     vaultCommand(),
     completionCommand(),

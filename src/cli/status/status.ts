@@ -1,8 +1,9 @@
 import { Command } from "commander";
 import { systemClock } from "../../lib/clock.ts";
 import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../operator/api/kinds.ts";
-import { ALL_NAMESPACES, type KubeObject, keyOf, type ResourceDescriptor } from "../../operator/kube/resource.ts";
+import { ALL_NAMESPACES } from "../../operator/kube/resource.ts";
 import { addAllNamespacesOption, addClusterOptions, type Cluster, type ClusterFlags, withCluster } from "../cluster/cluster.ts";
+import { listAll } from "../cluster/list-all.ts";
 import { addFormatOption, type FormatFlags, formatObject } from "../output/format-option.ts";
 import { stopSignal } from "../stop-signal.ts";
 import { type ConnectionState, connectionState, type ResourceState, resourceState } from "./resource-state.ts";
@@ -20,14 +21,6 @@ const WATCH_MS = 2_000;
 interface Status {
   readonly connections: readonly ConnectionState[];
   readonly resources: readonly ResourceState[];
-}
-
-async function listAll({ api, namespace }: Cluster, kind: ResourceDescriptor, signal: AbortSignal): Promise<KubeObject[]> {
-  const objects = new Map<string, KubeObject>();
-  for await (const { items } of api.list(kind, { namespace, paged: true }, signal)) {
-    for (const object of items) objects.set(keyOf(object.metadata), object);
-  }
-  return [...objects.values()];
 }
 
 async function readStatus(cluster: Cluster, signal: AbortSignal): Promise<Status> {

@@ -1,3 +1,11 @@
+import {
+  ACCESS_REVIEWS,
+  accessReview,
+  type AccessAttributes,
+  type AccessReviewer,
+  type AccessSubject,
+  isAllowedBy,
+} from "./access-review.ts";
 import { decodeEvent, decodeList, decodeObject } from "./decode-object.ts";
 import type {
   ApplyOptions,
@@ -31,7 +39,7 @@ const AS_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v
 const AS_METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
 /** Implements `KubeApi` on the API server's HTTP interface. */
-export class KubeClient implements FencedKubeApi, AsyncDisposable {
+export class KubeClient implements FencedKubeApi, AccessReviewer, AsyncDisposable {
   readonly #options: KubeClientOptions;
   readonly #requests: RequestSender;
   readonly #fence: WriteFence | undefined;
@@ -161,6 +169,11 @@ export class KubeClient implements FencedKubeApi, AsyncDisposable {
     const body = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Background", preconditions };
     const operation = named("delete", resource, ref);
     await this.#send({ method: "DELETE", path: pathOf(resource, ref), operation, signal, body });
+  }
+
+  async isAllowed(subject: AccessSubject, attributes: AccessAttributes, signal: AbortSignal): Promise<boolean> {
+    const body = accessReview(subject, attributes);
+    return isAllowedBy(await this.#send({ method: "POST", path: ACCESS_REVIEWS, operation: "review access", signal, body }));
   }
 
   async #object(resource: ResourceDescriptor, request: ApiRequest): Promise<KubeObject> {

@@ -1,0 +1,105 @@
+import type { Clock } from "../../lib/clock.ts";
+import { isObject } from "../../lib/is-object.ts";
+import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../api/kinds.ts";
+import type { KubeApi } from "../kube/client/kube-api.ts";
+import type { AccessAttributes, AccessReviewer } from "../kube/client/access-review.ts";
+import { isKubeError } from "../kube/kube-error.ts";
+import { type KubeObject, LEASES } from "../kube/resource.ts";
+import { type Check, checksOf } from "./check.ts";
+import { requiredAccess } from "./permissions.ts";
+
+/** An operator, and the namespace that it is to work in. */
+export interface OperatorPlace {
+  readonly api: KubeApi & AccessReviewer;
+  /** Namespace whose resources are checked. */
+  readonly namespace: string;
+  readonly operatorNamespace: string;
+  readonly serviceAccount: string;
+  readonly clock: Clock;
+}
+
+const KINDS = [vaultConnectionKind, vaultSecretKind, vaultFileKind];
+/** Time without a renewal after which a Lease has expired for certain, in milliseconds. */
+const EXPIRED_MS = 30_000;
+/** Number of permissions that a message names. */
+const NAMED = 5;
+
+const { ok, failed, skipped } = checksOf("operator");
+const cluster = checksOf("cluster");
+
+/** Checks what the whole cluster needs: CRDs, a running operator, and its permissions. @throws KubeError without a usable API server */
+export async function* checkCluster(place: OperatorPlace, signal: AbortSignal): AsyncGenerator<Check> {
+  const served = await checkServed(place, signal);
+  yield served;
+  if (served.result === "failed") return;
+  yield await checkLease(place, signal);
+  yield await checkPermissions(place, signal);
+}
+
+async function checkServed({ api, namespace }: OperatorPlace, signal: AbortSignal): Promise<Check> {
+  const missing: string[] = [];
+  for (const kind of KINDS) {
+    try {
+      for await (const _ of api.list(kind, { namespace, paged: true, metadataOnly: true }, signal)) break;
+    } catch (error) {
+      if (!isKubeError(error, "NotServed")) throw error;
+      missing.push(`${kind.plural}.${kind.group}`);
+    }
+  }
+  if (missing.length === 0) return cluster.ok("CRDs", `the API server serves ${KINDS.map(({ kind }) => kind).join(", ")}`);
+  const message = `the API server does not serve ${missing.join(", ")}`;
+  return cluster.failed("CRDs", message, "install the CRDs: kubectl apply -k deploy/base");
+}
+
+const textOf = (lease: KubeObject, field: string): string => {
+  const spec: unknown = lease["spec"];
+  const value = isObject(spec) ? spec[field] : undefined;
+  return typeof value === "string" ? value : "";
+};
+
+const renewedAt = (lease: KubeObject): number => Date.parse(textOf(lease, "renewTime")) || 0;
+const isOurs = ({ metadata }: KubeObject): boolean => /^vaultsync(-|$)/u.test(metadata.name);
+
+async function checkLease(place: OperatorPlace, signal: AbortSignal): Promise<Check> {
+  const { api, operatorNamespace: namespace, clock } = place;
+  const leases: KubeObject[] = [];
+  try {
+    for await (const { items } of api.list(LEASES, { namespace, paged: true }, signal)) leases.push(...items);
+  } catch (error) {
+    if (!isKubeError(error, "Forbidden")) throw error;
+    return skipped("running", `no permission to list Leases in namespace ${namespace}`);
+  }
+  const [latest] = leases.filter(isOurs).toSorted((one, other) => renewedAt(other) - renewedAt(one));
+  const remedy = `start the operator, for example kubectl -n ${namespace} rollout restart deployment/vaultsync; --operator-namespace names another namespace`;
+  if (latest === undefined) return failed("running", `no Lease of an operator in namespace ${namespace}`, remedy);
+  const ageMs = clock.now() - renewedAt(latest);
+  const holder = textOf(latest, "holderIdentity");
+  const age = `${Math.max(0, Math.round(ageMs / 1000))} s ago`;
+  if (holder !== "" && ageMs < EXPIRED_MS) return ok("running", `${holder.split("_")[0]} leads; it renewed its Lease ${age}`);
+  return failed("running", `no operator leads: the Lease ${latest.metadata.name} was renewed ${age} for the last time`, remedy);
+}
+
+const describe = ({ verb, resource, subresource, namespace }: AccessAttributes): string =>
+  `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`} in ${namespace}`;
+
+async function checkPermissions(place: OperatorPlace, signal: AbortSignal): Promise<Check> {
+  const { api, namespace, operatorNamespace, serviceAccount } = place;
+  const user = `system:serviceaccount:${operatorNamespace}:${serviceAccount}`;
+  const groups = ["system:serviceaccounts", `system:serviceaccounts:${operatorNamespace}`, "system:authenticated"];
+  const required = requiredAccess(namespace, operatorNamespace);
+  let allowed: boolean[];
+  try {
+    allowed = await Promise.all(required.map((attributes) => api.isAllowed({ user, groups }, attributes, signal)));
+  } catch (error) {
+    if (!isKubeError(error, "Forbidden")) throw error;
+    return skipped("permissions", "no permission to create SubjectAccessReviews");
+  }
+  const denied = required.filter((_, index) => allowed[index] !== true).map(describe);
+  if (denied.length === 0) return ok("permissions", `${user} has the ${required.length} permissions that it needs`);
+  const more = denied.length > NAMED ? ` and ${denied.length - NAMED} more` : "";
+  return failed(
+    "permissions",
+    `${user} may not: ${denied.slice(0, NAMED).join(", ")}${more}`,
+    "apply deploy/base/rbac.yaml; --service-account and --operator-namespace name another ServiceAccount",
+  );
+}

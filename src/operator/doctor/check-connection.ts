@@ -1,0 +1,99 @@
+import type { Clock } from "../../lib/clock.ts";
+import type { Random } from "../../lib/random.ts";
+import { vaultConnectionKind } from "../api/kinds.ts";
+import { connectionSpec, type ConnectionSpec, connectionStatus } from "../api/vault-connection.ts";
+import { explainProblems } from "../api/validation.ts";
+import { readCaBundle } from "../controllers/connection/ca-bundle.ts";
+import { settingsOf } from "../controllers/connection/connection-settings.ts";
+import { credentialsName, credentialSource } from "../controllers/connection/credential-source.ts";
+import type { KubeApi } from "../kube/client/kube-api.ts";
+import { isKubeError } from "../kube/kube-error.ts";
+import { type KubeObject, SECRETS } from "../kube/resource.ts";
+import type { CredentialSource } from "../vault-client/auth/credentials.ts";
+import type { References } from "../vault-client/connection.ts";
+import { type HostPolicy, refusalOf } from "../vault-client/http/host-policy.ts";
+import { UndiciTransport } from "../vault-client/http/undici-transport.ts";
+import { isVaultError, RefusedError } from "../vault-client/vault-error.ts";
+import { type Check, type Checks, checksOf } from "./check.ts";
+import { checkVault } from "./check-vault.ts";
+import { connectionProblem } from "./connection-problem.ts";
+
+export interface ConnectionCheckOptions {
+  readonly api: KubeApi;
+  /** The names that the resources of the connection refer to. */
+  readonly references: References;
+  readonly policy: HostPolicy;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/**
+ * Checks one VaultConnection as the operator would use it, from its spec to the names that resources refer to; a failure ends the
+ * checks. Logs in once. Stored tokens are not used, because a refresh would replace them. @throws KubeError
+ */
+export async function* checkConnection(
+  object: KubeObject,
+  options: ConnectionCheckOptions,
+  signal: AbortSignal,
+): AsyncGenerator<Check, void> {
+  const checks = checksOf(`${vaultConnectionKind.singular}/${object.metadata.name}`);
+  const { api, policy, clock } = options;
+  const { namespace = "" } = object.metadata;
+  const parsed = connectionSpec.safeParse(object["spec"]);
+  if (!parsed.success) return yield checks.failed("spec", explainProblems(parsed.error), "correct the spec");
+  const spec = parsed.data;
+  const settings = settingsOf(spec);
+  const address = checkAddress(checks, settings.url, policy);
+  yield address;
+  const credentials = credentialSource(api, namespace, spec);
+  const secret = await checkCredentials(checks, object, spec, credentials, options, signal);
+  yield secret;
+  if (address.result !== "ok" || secret.result !== "ok") return;
+  const bundle = spec.caBundleRef && (await readCaBundle(api, namespace, spec.caBundleRef, signal));
+  if (bundle !== undefined && "problem" in bundle)
+    return yield checks.failed("CA bundle", bundle.problem, "store the certificates of the vault's authority there");
+  if (bundle !== undefined) yield checks.ok("CA bundle", "it has readable certificates");
+  if (credentials.kind === "tokens") return yield checks.skipped("login", "a refresh would replace the stored tokens");
+  const transport = new UndiciTransport({ url: settings.url, policy, clock, ca: bundle?.pem });
+  yield* checkVault(checks, { ...options, settings, credentials, transport }, signal);
+}
+
+function checkAddress({ ok, failed }: Checks, address: string, policy: HostPolicy): Check {
+  const url = new URL(address);
+  const refusal = refusalOf(url, policy);
+  if (refusal === undefined) return ok("spec", address);
+  const { message, remedy } = connectionProblem(new RefusedError("list_no_dup", refusal), url);
+  return failed("spec", `spec.url: ${message}`, remedy);
+}
+
+async function checkCredentials(
+  { ok, failed, skipped }: Checks,
+  object: KubeObject,
+  spec: ConnectionSpec,
+  source: CredentialSource,
+  { api, clock }: ConnectionCheckOptions,
+  signal: AbortSignal,
+): Promise<Check> {
+  const name = credentialsName(spec);
+  try {
+    // The source reports a missing permission as one of the operator.
+    await api.getMetadata(SECRETS, { namespace: object.metadata.namespace, name }, signal);
+  } catch (error) {
+    if (isKubeError(error, "Forbidden")) return skipped("credentials", `no permission to read Secret ${name}`);
+    if (!isKubeError(error, "NotFound")) throw error;
+  }
+  try {
+    const { version } = source.kind === "password" ? await source.read(signal) : await source.store.read(signal);
+    const { loginPausedUntil = "", rejectedCredentials } = connectionStatus.safeParse(object["status"]).data ?? {};
+    if (rejectedCredentials !== version || Date.parse(loginPausedUntil) <= clock.now())
+      return ok("credentials", `Secret ${name} has the required type and key`);
+    return failed(
+      "credentials",
+      `the vault rejected those of Secret ${name}; the operator does not log in before ${loginPausedUntil}`,
+      "store the right password there, which ends the pause, or correct spec.email",
+    );
+  } catch (error) {
+    if (!isVaultError(error)) throw error;
+    return failed("credentials", error.message.replace(/^[a-z_]+: /u, ""), "correct the Secret, or spec.auth");
+  }
+}

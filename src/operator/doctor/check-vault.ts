@@ -1,0 +1,101 @@
+import type { Clock } from "../../lib/clock.ts";
+import { Deadline } from "../../lib/deadline.ts";
+import { silentLogger } from "../../lib/logger.ts";
+import type { Random } from "../../lib/random.ts";
+import type { ConnectionSettings } from "../controllers/connection/connection-settings.ts";
+import type { CredentialSource } from "../vault-client/auth/credentials.ts";
+import { LoginGate } from "../vault-client/auth/login-gate.ts";
+import { connect } from "../vault-client/connect.ts";
+import type { Connection, Health, References } from "../vault-client/connection.ts";
+import { ListGate } from "../vault-client/http/list-gate.ts";
+import type { VaultTransport } from "../vault-client/http/vault-transport.ts";
+import { ValueCache } from "../vault-client/values/value-cache.ts";
+import type { Check, Checks } from "./check.ts";
+import { connectionProblem } from "./connection-problem.ts";
+import { DatedTransport } from "./dated-transport.ts";
+
+export interface VaultCheckOptions {
+  readonly settings: ConnectionSettings;
+  readonly credentials: CredentialSource;
+  /** The names that the resources of the connection refer to. */
+  readonly references: References;
+  readonly transport: VaultTransport;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Difference between the clocks of this machine and of the vault that is reported, in milliseconds. */
+const MAX_SKEW_MS = 60_000;
+/** Time for a login and a list, in addition to the timeout of one request, in milliseconds. */
+const EXTRA_MS = 20_000;
+/** Number of names in a message. */
+const NAMED = 5;
+
+/** Logs in and lists once, with the client of the operator: checks the network, TLS, the clock, the login and the references. */
+export async function* checkVault(checks: Checks, options: VaultCheckOptions, signal: AbortSignal): AsyncGenerator<Check, void> {
+  const { settings, clock, references } = options;
+  using deadline = new Deadline(clock, settings.timeoutMs + EXTRA_MS, signal);
+  const transport = new DatedTransport(options.transport, clock);
+  const { promise, resolve } = Promise.withResolvers<Health | undefined>();
+  deadline.signal.addEventListener("abort", () => resolve(undefined), { once: true });
+  await using connection = open({ ...options, transport }, (health) => {
+    if (health.state !== "starting") resolve(health);
+  });
+  connection.setReferences(references);
+  const health = await promise;
+  signal.throwIfAborted();
+  if (transport.aheadMs !== undefined) yield checkClock(checks, transport.aheadMs);
+  if (health?.state !== "healthy") {
+    const { check, message, remedy } = connectionProblem(health?.error, new URL(settings.url));
+    return yield checks.failed(check, message, remedy);
+  }
+  yield checks.ok("login", `the vault lists ${connection.snapshot?.secretCount ?? 0} secrets`);
+  if (references.files.size > 0 && connection.snapshot?.fileCount === undefined) await connection.listAgain(deadline.signal);
+  yield checkReferences(checks, connection, references);
+}
+
+const ignore = (): void => undefined;
+
+function open(
+  { settings, credentials, transport, clock, random }: VaultCheckOptions,
+  onHealth: (health: Health) => void,
+): Connection {
+  return connect({
+    ...settings,
+    follow: "Interval",
+    credentials,
+    logins: new LoginGate(clock).account(settings.url, settings.email),
+    transport,
+    valueCache: new ValueCache(0),
+    listGate: new ListGate(clock),
+    clock,
+    random,
+    logger: silentLogger,
+    onChange: ignore,
+    onTokenChange: ignore,
+    onHealth,
+  });
+}
+
+function checkClock({ ok, failed, skipped }: Checks, aheadMs: number): Check {
+  if (Number.isNaN(aheadMs)) return skipped("clock", "the vault sends no Date header");
+  if (Math.abs(aheadMs) <= MAX_SKEW_MS) return ok("clock", "the clocks of this machine and of the vault agree");
+  const seconds = Math.round(Math.abs(aheadMs) / 1000);
+  const message = `the clock of the vault is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} that of this machine`;
+  return failed("clock", message, "set both clocks by NTP: removal times and token lifetimes depend on them");
+}
+
+function checkReferences({ ok, failed }: Checks, { snapshot }: Connection, { secrets, files }: References): Check {
+  const missing = [
+    ...[...secrets].filter((name) => snapshot?.secrets(name).length === 0),
+    ...[...files].filter((name) => snapshot?.file(name) === undefined),
+  ];
+  const count = secrets.size + files.size;
+  if (missing.length === 0) return ok("references", `the vault lists all ${count} names that resources refer to`);
+  const more = missing.length > NAMED ? ` and ${missing.length - NAMED} more` : "";
+  return failed(
+    "references",
+    `the vault does not list ${missing.slice(0, NAMED).join(", ")}${more}, of ${count} names that resources refer to`,
+    "create them, have their owner share them with the account, widen spec.scope, or correct the names in the resources",
+  );
+}

@@ -1,0 +1,29 @@
+import type { Clock } from "../../lib/clock.ts";
+import type { VaultRequest, VaultResponse, VaultTransport } from "../vault-client/http/vault-transport.ts";
+
+/** Measures how far the vault's clock is ahead, by the Date header of its responses (RFC 9110). */
+export class DatedTransport implements VaultTransport {
+  readonly #inner: VaultTransport;
+  readonly #clock: Clock;
+  /** Milliseconds by which the vault's clock is ahead; NaN without a Date header, `undefined` without a response. */
+  aheadMs: number | undefined;
+
+  constructor(inner: VaultTransport, clock: Clock) {
+    this.#inner = inner;
+    this.#clock = clock;
+  }
+
+  async request(request: VaultRequest): Promise<VaultResponse> {
+    const response = await this.#inner.request(request);
+    this.aheadMs = Date.parse(response.header("date") ?? "") - this.#clock.now();
+    return response;
+  }
+
+  updateCa(ca: string | undefined): void {
+    this.#inner.updateCa(ca);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#inner[Symbol.asyncDispose]();
+  }
+}

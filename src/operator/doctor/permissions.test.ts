@@ -1,0 +1,28 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { z } from "zod";
+import { requiredAccess } from "./permissions.ts";
+
+const role = z.object({
+  kind: z.enum(["ClusterRole", "Role"]),
+  rules: z.array(z.object({ apiGroups: z.array(z.string()), resources: z.array(z.string()), verbs: z.array(z.string()) })),
+});
+
+test("the permissions that the doctor checks are those of deploy/base", () => {
+  const documents = parseAllDocuments(readFileSync("deploy/base/rbac.yaml", "utf8")).map((document) =>
+    role.safeParse(document.toJS()),
+  );
+  const granted = documents.flatMap(({ data }) =>
+    (data?.rules ?? []).flatMap(({ apiGroups, resources, verbs }) =>
+      apiGroups.flatMap((group) =>
+        resources.flatMap((resource) => verbs.map((verb) => [data?.kind, verb, group, resource].join(" "))),
+      ),
+    ),
+  );
+  const checked = requiredAccess("shop", "vaultsync-system").map(({ namespace, verb, group, resource, subresource }) => {
+    const kind = namespace === "shop" ? "ClusterRole" : "Role";
+    return [kind, verb, group, subresource === undefined ? resource : `${resource}/${subresource}`].join(" ");
+  });
+  expect(checked.toSorted()).toEqual(granted.toSorted());
+});
