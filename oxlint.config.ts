@@ -14,8 +14,10 @@ const modules: Record<string, string[]> = {
   "operator/runtime": ["operator/kube", "lib"],
   "operator/vault-client": ["protocol", "lib"],
   "operator/sync": ["operator/api", "lib"],
+  "operator/template": ["lib"],
   "operator/controllers": [
     "operator/sync",
+    "operator/template",
     "operator/api",
     "operator/runtime",
     "operator/kube",
@@ -28,7 +30,17 @@ const modules: Record<string, string[]> = {
   "vault-server": ["protocol", "telemetry", "lib"],
   // The vault's web application: runs in the browser, bundled by scripts/build-web.ts.
   web: ["protocol", "lib"],
-  cli: ["operator", "operator/doctor", "operator/api", "operator/kube", "vault-server", "telemetry", "protocol", "lib"],
+  cli: [
+    "operator",
+    "operator/doctor",
+    "operator/api",
+    "operator/kube",
+    "operator/template",
+    "vault-server",
+    "telemetry",
+    "protocol",
+    "lib",
+  ],
 };
 
 /**
@@ -106,6 +118,8 @@ const packages: Record<string, string[]> = {
   pino: ["telemetry"],
   "prom-client": ["telemetry"],
   commander: ["cli"],
+  liquidjs: ["operator/template"],
+  bcryptjs: ["operator/template"],
 };
 
 /** The outside world reaches the core through the ports of `lib`, so that it can be simulated. */

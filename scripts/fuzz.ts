@@ -5,6 +5,7 @@ import { fuzz, LIMIT_MS, timeOf, type FuzzTarget, type SlowInput } from "../test
 import { ServerTargets } from "../test/fuzz/server-targets.ts";
 import { render } from "../test/fuzz/shape.ts";
 import { parserTargets } from "../test/fuzz/targets.ts";
+import { templateTargets } from "../test/fuzz/template-targets.ts";
 import { seededRandom } from "../test/support/seeded-random.ts";
 
 const USAGE = `Look for inputs that take the vault server longest, in everything that parses what a stranger sends. Fails when 1 MiB of
@@ -60,7 +61,7 @@ async function search(targets: readonly FuzzTarget[], seconds: number, seed: num
 if (values.help) process.stdout.write(USAGE);
 else {
   await using server = await ServerTargets.start();
-  const targets = [...parserTargets(), ...expressionTargets(), ...server.list];
+  const targets = [...parserTargets(), ...expressionTargets(), ...templateTargets(), ...server.list];
   if (values.replay !== undefined) await replay(targets, values.replay);
   else
     await search(

@@ -9,10 +9,11 @@ import { fuzz, type FuzzTarget, LIMIT_MS, timeOf } from "./search.ts";
 import { ServerTargets } from "./server-targets.ts";
 import { render } from "./shape.ts";
 import { parserTargets } from "./targets.ts";
+import { templateTargets } from "./template-targets.ts";
 
 const SCRIPT = join(import.meta.dirname, "../../scripts/fuzz.ts");
 /** CPU time for each target, in milliseconds; together, less than a minute. */
-const BUDGET_MS = { parser: 400, expression: 60, server: 3_000 };
+const BUDGET_MS = { parser: 400, expression: 60, template: 150, server: 3_000 };
 
 /** Decodes the last string again at every colon, as the parser of JSON bodies once did. */
 function quadraticScan(input: Buffer): void {
@@ -96,6 +97,10 @@ describe("fuzzing with a time oracle", { timeout: 300_000 }, () => {
     const targets = expressionTargets();
     expect(targets.map(({ name }) => name)).toContain("expression /^[^\\s@\\p{C}]+@[^\\s@\\p{C}]+$/u");
     expect(await failures(targets, BUDGET_MS.expression)).toEqual([]);
+  });
+
+  test("finds no template, and no input of its functions, that takes more than 50 ms", async () => {
+    expect(await failures(templateTargets(), BUDGET_MS.template)).toEqual([]);
   });
 
   test("finds no head of a request that takes a server more than 50 ms", async () => {

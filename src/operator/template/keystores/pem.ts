@@ -1,0 +1,89 @@
+import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { TemplateFault } from "../template-fault.ts";
+
+/** Maximum number of PEM blocks in one value, and of characters in one of them: a key of 16,384 bits has some 13,000. */
+const MAX_BLOCKS = 256;
+const MAX_BLOCK_LENGTH = 65_536;
+
+const BEGIN = "-----BEGIN ";
+const DASHES = "-----";
+const LABEL = /^[A-Z0-9 ]{1,64}$/;
+
+/** One block of PEM text. */
+interface PemBlock {
+  readonly label: string;
+  /** The block, with its delimiters and a line end. */
+  readonly text: string;
+}
+
+const toPem = (label: string, der: Uint8Array): string =>
+  `${BEGIN}${label}${DASHES}\n${Buffer.from(der)
+    .toString("base64")
+    .replaceAll(/.{64}(?!$)/g, "$&\n")}\n-----END ${label}${DASHES}\n`;
+
+/** Returns the blocks of a text; other text between them is skipped. Takes linear time. @throws TemplateFault */
+function pemBlocks(text: string): readonly PemBlock[] {
+  const blocks: PemBlock[] = [];
+  for (let from = text.indexOf(BEGIN); from !== -1; from = text.indexOf(BEGIN, from)) {
+    const head = text.slice(from + BEGIN.length, from + BEGIN.length + 80);
+    const label = head.slice(0, Math.max(0, head.indexOf(DASHES)));
+    const end = `-----END ${label}${DASHES}`;
+    const start = from + BEGIN.length + label.length + DASHES.length;
+    const at = LABEL.test(label) ? text.slice(start, start + MAX_BLOCK_LENGTH).indexOf(end) : -1;
+    if (at === -1) throw new TemplateFault("a PEM block has no end, or is too long");
+    from = start + at + end.length;
+    blocks.push({ label, text: `${BEGIN}${label}${DASHES}${text.slice(start, start + at)}${end}\n` });
+    if (blocks.length > MAX_BLOCKS) throw new TemplateFault(`more than ${MAX_BLOCKS} PEM blocks`);
+  }
+  return blocks;
+}
+
+const isCertificate = ({ label }: PemBlock): boolean => label === "CERTIFICATE" || label === "X509 CERTIFICATE";
+
+function parsed({ text }: PemBlock): X509Certificate {
+  try {
+    return new X509Certificate(text);
+  } catch {
+    throw new TemplateFault("a CERTIFICATE block contains no certificate");
+  }
+}
+
+/** Returns the certificates in a text, in their order. @throws TemplateFault if it has none, or one that cannot be parsed */
+export function certificatesIn(text: string): readonly X509Certificate[] {
+  const certificates = pemBlocks(text).filter(isCertificate).map(parsed);
+  if (certificates.length === 0) throw new TemplateFault("there is no PEM block CERTIFICATE");
+  return certificates;
+}
+
+/** Returns the private key in a text. @throws TemplateFault if it has none, or one that cannot be parsed */
+export function privateKeyIn(text: string): KeyObject {
+  const block = pemBlocks(text).find(({ label }) => label.endsWith("PRIVATE KEY"));
+  if (block === undefined) throw new TemplateFault("there is no PEM block PRIVATE KEY");
+  if (block.label.startsWith("ENCRYPTED") || block.text.includes("Proc-Type:")) {
+    throw new TemplateFault("the private key is encrypted: store it without a password");
+  }
+  try {
+    return createPrivateKey(block.text);
+  } catch {
+    throw new TemplateFault("a PRIVATE KEY block contains no private key");
+  }
+}
+
+/** Returns a certificate as PEM. */
+export const certificatePem = (der: Uint8Array): string => toPem("CERTIFICATE", der);
+
+/** Returns a private key in PKCS#8 as PEM. */
+export const privateKeyPem = (der: Uint8Array): string => toPem("PRIVATE KEY", der);
+
+/** Returns a certificate and its key from two texts. @throws TemplateFault, also if they do not belong together */
+export function keyPair(
+  certificates: string,
+  key: string,
+): { readonly chain: readonly X509Certificate[]; readonly key: KeyObject } {
+  const chain = certificatesIn(certificates);
+  const privateKey = privateKeyIn(key);
+  if (chain[0]?.checkPrivateKey(privateKey) !== true) {
+    throw new TemplateFault("the private key does not belong to the first certificate");
+  }
+  return { chain, key: privateKey };
+}

@@ -1,0 +1,56 @@
+import { TemplateFault } from "./template-fault.ts";
+
+/** Keeps a byte order mark, which is part of the content. */
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/**
+ * Bytes that a template handles: those of a variable, of a literal, or the result of a function. They have no property that a
+ * template could read.
+ */
+export class Value {
+  readonly #bytes: Uint8Array;
+  readonly #label: string;
+  #text: string | undefined;
+
+  /** `label` says in messages where the bytes are from. */
+  constructor(bytes: Uint8Array, label: string) {
+    this.#bytes = bytes;
+    this.#label = label;
+  }
+
+  /** Returns a text, which is a literal of the template or the result of a function. */
+  static ofText(text: string, label: string): Value {
+    const value = new Value(Buffer.from(text), label);
+    value.#text = text;
+    return value;
+  }
+
+  get bytes(): Uint8Array {
+    return this.#bytes;
+  }
+
+  get size(): number {
+    return this.#bytes.byteLength;
+  }
+
+  /** Says in messages where the bytes are from. */
+  get label(): string {
+    return this.#label;
+  }
+
+  /** @throws TemplateFault for bytes that are not UTF-8 */
+  get text(): string {
+    this.#text ??= this.#decode();
+    return this.#text;
+  }
+
+  #decode(): string {
+    try {
+      return utf8.decode(this.#bytes);
+    } catch {
+      throw new TemplateFault(
+        `${this.#label} is not UTF-8 text: apply base64 to it, or let it be everything that the template contains`,
+      );
+    }
+  }
+}
