@@ -120,6 +120,7 @@ const packages: Record<string, string[]> = {
   commander: ["cli"],
   liquidjs: ["operator/template"],
   bcryptjs: ["operator/template"],
+  re2js: ["lib"],
 };
 
 /** The outside world reaches the core through the ports of `lib`, so that it can be simulated. */

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { LinearRegExp, linearRegExp, RegExpProblem } from "../../lib/linear-regexp.ts";
+import { replacementOf } from "../../lib/replacement.ts";
 import { DURATION_PATTERN, parseDuration } from "../../lib/duration.ts";
 import { withRule } from "./validation.ts";
 
@@ -117,6 +119,50 @@ export function nonEmpty<T extends z.ZodType<readonly unknown[] | undefined>>(li
     check: (entries) => entries?.length !== 0,
   });
 }
+
+const MAX_REGEXP_LENGTH = 256;
+
+/** A regular expression in the syntax of RE2. The API server cannot check it: one that is invalid gives InvalidSpec. */
+const regexp = z
+  .string()
+  .min(1)
+  .max(MAX_REGEXP_LENGTH)
+  .superRefine((source, context) => {
+    const parsed = linearRegExp(source);
+    if (parsed instanceof LinearRegExp) return;
+    context.addIssue(`${parsed.message}: must be a regular expression in the syntax of RE2, for example ^shop-(.*)$`);
+  });
+
+/** Rules that make keys of names: each replaces what its expression matches in the result of the one before. */
+export const rewrite = nonEmpty(
+  z
+    .array(
+      z.object({
+        regexp: z
+          .object({
+            source: regexp.describe("Regular expression in the syntax of RE2. What it matches is replaced."),
+            target: z
+              .string()
+              .max(MAX_REGEXP_LENGTH)
+              .describe("The replacement. $1 or ${1} is a group by its number, ${name} one by its name, and $$ a dollar sign."),
+          })
+          .superRefine(({ source, target }, context) => {
+            const expression = linearRegExp(source);
+            const parsed = expression instanceof LinearRegExp ? replacementOf(expression, target) : undefined;
+            if (!(parsed instanceof RegExpProblem)) return;
+            context.addIssue({
+              code: "custom",
+              path: ["target"],
+              message: `${parsed.message}: must be a replacement such as $1`,
+            });
+          })
+          .describe("One replacement."),
+      }),
+    )
+    .max(8)
+    .optional(),
+  "{regexp: {source: ^shop-(.*)$, target: $1}}",
+).describe("Replacements that make the keys of the names, in their order. A name that matches no expression is its own key.");
 
 /**
  * Requires one of the lists `fields` of a spec. They are optional in the schema, so that the API server reports this message and not

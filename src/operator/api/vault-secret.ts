@@ -7,6 +7,7 @@ import {
   objectName,
   refreshInterval,
   requireEntries,
+  rewrite,
   suspend,
   vaultName,
   version,
@@ -68,10 +69,18 @@ const dataEntry = z.object({
         .describe("How the value, or the part that property selects, is decoded. Defaults to None."),
     })
     .describe("Secret of the vault that feeds the key."),
+  optional: z
+    .boolean()
+    .optional()
+    .describe(
+      "If true, a secret that the vault does not list is no error: the target has no such key. A key that it has is removed, as with " +
+        "whenRemoved and whenMissing: Delete. Defaults to false.",
+    ),
 });
 
 const dataFromEntry = z.object({
   extract: z.object(reference).describe("Secret of the vault whose value is a JSON object: each member becomes a key."),
+  rewrite,
 });
 
 /** The API server needs no rule against duplicate keys, because it treats the list as a map. */

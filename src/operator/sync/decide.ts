@@ -119,6 +119,13 @@ const targetMissing = ({ target }: SyncResource): ReadyCondition =>
     `the ${target.kind} ${target.name} does not exist, and creationPolicy Merge only adds keys to an object of others: create it, or change spec.target`,
   );
 
+/** Returns the condition for a target that cannot be written, because optional sources are absent. */
+const lacksKeys = ({ target }: SyncResource, keys: readonly string[]): ReadyCondition =>
+  notReady(
+    "SourceMissing",
+    `a Secret of type ${target.type} requires the keys ${keys.join(" and ")}, whose optional sources are absent; the target is left unchanged`,
+  );
+
 /** Returns the condition that prevents any write of the target, whatever the state of its items. */
 function obstacle(resource: SyncResource, resolutions: readonly Resolution[], target: TargetState): ReadyCondition | undefined {
   const missing = missingKeys(resource, idsOf(resource.items));
@@ -156,8 +163,9 @@ export function decide(resource: SyncResource, resolutions: readonly Resolution[
   }
   // The API server would reject a Secret without a key that its type requires: keep it until the key is back, or all keys are
   // removed.
-  if (!isDerived(resource) && missingKeys(resource, idsOf(entries)).length > 0)
-    return { plan: { action: "keep" }, readyCondition };
+  const missing = isDerived(resource) ? [] : missingKeys(resource, idsOf(entries));
+  if (missing.length > 0)
+    return { plan: { action: "keep" }, readyCondition: readyCondition.ready ? lacksKeys(resource, missing) : readyCondition };
   if (target.state === "absent") {
     const complete = resolutions.every((one) => one.state === "found" || one.state === "removed" || isDropped(one));
     return { plan: complete ? { action: "write", entries } : { action: "keep" }, readyCondition };

@@ -51,14 +51,27 @@ test.each([
   ],
 ])("%s of one name are InvalidKey", (_, inputs, places) => {
   expect(derived(inputs)).toBe(
-    `InvalidKey: ${places} make up the same key of the target: rename one of them; the target is left unchanged`,
+    `InvalidKey: ${places} make up the same key of the target: rename one of them, or set rewrite; the target is left unchanged`,
   );
 });
 
 test.each(["", "a b", "a/b", "..", ".", "é", "x".repeat(254)])("the member name %j is InvalidKey and is not quoted", (name) => {
   const message = derived([config(JSON.stringify({ ok: 1, [name]: SECRET }))]);
-  expect(message).toMatch(/^InvalidKey: the name of member 2 of dataFrom\[0\]-source is not a valid key/);
+  expect(message).toMatch(/^InvalidKey: member 2 of dataFrom\[0\]-source does not make up a valid key/);
   expect(message).not.toContain(SECRET);
+});
+
+test("rewrite makes keys of the names of members, one rule after the other", () => {
+  const rewrite = [
+    { source: "[^a-z]+", target: "." },
+    { source: "^db[.](.*)$", target: "$1" },
+  ];
+  const item = syncItem("dataFrom[0]", { source: "config", isExtracted: true, rewrite });
+  const one = (value: string): Input => ({ item, bytes: new TextEncoder().encode(value) });
+  expect(derived([one('{"db/user name": "u", "port": 1}')])).toEqual({ "user.name": "u", port: "1" });
+  expect(derived([one('{"db/a": 1, "db a": 2}')])).toMatch(
+    /^InvalidKey: member 1 of config and member 2 of config make up the same key/,
+  );
 });
 
 test("an object without members is InvalidProperty: a target without keys has no content", () => {

@@ -2,6 +2,7 @@ import { isObjectKey } from "../api/fields.ts";
 import type { Content } from "./content.ts";
 import { missingKeys } from "./decide.ts";
 import { notReady, type ReadyCondition } from "./ready-condition.ts";
+import { rewriteKey } from "./rewrite-key.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";
 import { extract, transform } from "./transform.ts";
 
@@ -30,7 +31,11 @@ function partsOf({ item, bytes }: Input): readonly Part[] | ReadyCondition {
   if (item.isExtracted === true) {
     const members = extract(item, bytes);
     if ("reason" in members) return members;
-    return members.map(([key, value], index) => ({ key, bytes: value, place: `member ${index + 1} of ${item.source}` }));
+    return members.map(([name, value], index) => ({
+      key: rewriteKey(item.rewrite ?? [], name),
+      bytes: value,
+      place: `member ${index + 1} of ${item.source}`,
+    }));
   }
   const value = transform(item, bytes);
   return value instanceof Uint8Array ? [{ key: item.id, bytes: value, place: `the key ${item.id}` }] : value;
@@ -46,11 +51,11 @@ function valuesOf(inputs: readonly Input[]): Content | ReadyCondition {
     for (const { key, bytes, place } of parts) {
       const earlier = places.get(key);
       if (earlier !== undefined) {
-        const message = `${earlier} and ${place} make up the same key of the target: rename one of them`;
+        const message = `${earlier} and ${place} make up the same key of the target: rename one of them, or set rewrite`;
         return notReady("InvalidKey", `${message}; the target is left unchanged`);
       }
       if (!isObjectKey(key)) {
-        const message = `the name of ${place} is not a valid key: a key consists of letters, digits, '-', '_' and '.'`;
+        const message = `${place} does not make up a valid key of letters, digits, '-', '_' and '.': rename it, or set rewrite`;
         return notReady("InvalidKey", `${message}; the target is left unchanged`);
       }
       places.set(key, place);

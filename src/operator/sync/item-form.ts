@@ -11,7 +11,10 @@ const instructionOf = ({ property, decoding }: SyncItem): readonly unknown[] => 
  */
 export function withForms(items: readonly SyncItem[], ...others: readonly unknown[]): readonly SyncItem[] {
   const common = isDerived({ items })
-    ? shortDigest([items.map((item) => [item.id, item.isExtracted === true, ...instructionOf(item)]), ...others])
+    ? shortDigest([
+        items.map((item) => [item.id, item.isExtracted === true, ...instructionOf(item), item.rewrite ?? []]),
+        ...others,
+      ])
     : undefined;
   return items.map((item) => {
     const isPlain = item.property === undefined && item.decoding === undefined;

@@ -61,11 +61,17 @@ function explain(problem: Problem): string {
   }
 }
 
+/** Reports whether the absence of an optional source is no problem: nothing prevents the removal of its key. */
+const isExpected = (resolution: Resolution): boolean =>
+  resolution.item.isOptional === true &&
+  (resolution.state === "missing" || resolution.state === "removed") &&
+  resolution.deletion !== "held";
+
 /**
  * Returns the Ready condition of all items of a resource: the most severe kind of problem, and up to three items that have it.
  */
 export function readyConditionOf(resolutions: readonly Resolution[]): ReadyCondition {
-  const problems = resolutions.filter((resolution) => resolution.state !== "found");
+  const problems = resolutions.filter((one): one is Problem => one.state !== "found" && !isExpected(one));
   const [worst] = problems.sort((a, b) => severity.indexOf(a.state) - severity.indexOf(b.state));
   if (worst === undefined) return { ready: true, reason: "Synced", message: "the target is in sync with the vault" };
   const alike = problems.filter((problem) => problem.state === worst.state);

@@ -150,14 +150,19 @@ export function resolveItem(
   return { state: "found", item, candidate: chosen, version: chosen.latest };
 }
 
-/** Returns whether the vault removed an entry that it does not list, and what becomes of the key. */
+/**
+ * Returns whether the vault removed an entry that it does not list, and what becomes of the key. That of an optional item is removed
+ * on the same evidence as any other; where there is none, nothing is removed.
+ */
 function resolveGone(resource: SyncResource, item: SyncItem, remembered: Remembered, now: number): Resolution {
   const { deleteAt, missingSince, provenInMs = Number.POSITIVE_INFINITY, held = false } = remembered;
   if (deleteAt !== undefined && deleteAt <= missingSince && deleteAt <= now) {
     const deletion = held ? "held" : "due";
-    return { state: "removed", item, deleteAt, deletion: resource.whenRemoved === "Delete" ? deletion : undefined };
+    const isDeleted = resource.whenRemoved === "Delete" || item.isOptional === true;
+    return { state: "removed", item, deleteAt, deletion: isDeleted ? deletion : undefined };
   }
-  if (resource.whenMissing === "Retain") return { state: "missing", item };
+  if (item.isOptional === true && remembered.synced === undefined) return { state: "missing", item, deletion: "due" };
+  if (resource.whenMissing === "Retain" && item.isOptional !== true) return { state: "missing", item };
   if (held) return { state: "missing", item, deletion: "held" };
   return provenInMs > 0
     ? { state: "missing", item, deletion: "awaited", provenInMs, isAbsent: remembered.synced === undefined }

@@ -1,5 +1,11 @@
 import type { ConnectionRef } from "../api/connection-key.ts";
 
+/** Replaces every match of a regular expression in a name. Both texts are valid. */
+export interface Rewrite {
+  readonly source: string;
+  readonly target: string;
+}
+
 /** One source of a target, and what becomes of its bytes. */
 export interface SyncItem {
   /**
@@ -17,6 +23,10 @@ export interface SyncItem {
   readonly decoding?: "Base64" | "Base64URL" | undefined;
   /** The source is a JSON object, and each of its members makes up a key. */
   readonly isExtracted?: boolean | undefined;
+  /** Rules that make the keys of the names of the members of an extracted item. */
+  readonly rewrite?: readonly Rewrite[] | undefined;
+  /** The absence of the source is no error. */
+  readonly isOptional?: boolean | undefined;
   /** Short digest of how the content is made of the source; `undefined` if the target has the bytes of the source itself. */
   readonly form?: string | undefined;
 }

@@ -52,15 +52,16 @@ export function earlierItem(status: SyncStatus, item: SyncItem): EarlierItem | u
  * removed since. A status that does not show all items may.
  */
 export function showsServed(
-  { whenRemoved, whenMissing }: SyncResource,
+  { whenRemoved, whenMissing, items: wanted }: SyncResource,
   { items = [], itemsOmitted }: SyncStatus,
   source: string,
 ): boolean {
+  const isOptional = wanted.some((item) => item.source === source && item.isOptional === true);
   let isShown = false;
   for (const item of items) {
     if (("filename" in item ? item.filename : item.key) !== source) continue;
     isShown = true;
-    const policy = item.deleteAt === undefined ? whenMissing : whenRemoved;
+    const policy = isOptional ? "Delete" : item.deleteAt === undefined ? whenMissing : whenRemoved;
     if (item.version !== undefined && (item.latest !== undefined || policy === "Delete")) return true;
   }
   return !isShown && itemsOmitted !== undefined;

@@ -197,6 +197,14 @@ describe("extract", () => {
     expect(scene.outcome()).toBe("host=h1 port=5432 user=u1, Synced");
   });
 
+  test("rewrites the target when only rewrite changes", async () => {
+    await using scene = await syncedExtract();
+    const rewrite = [{ regexp: { source: "^(.*)$", target: "db-$1" } }];
+    scene.follow({}, { ...EXTRACT, dataFrom: [{ extract: { key: "config" }, rewrite }] });
+    await scene.settle();
+    expect(scene.outcome()).toBe("db-host=h1 db-port=5432 user=u1, Synced");
+  });
+
   test("keeps what it made of a missing object when the spec asks for single keys only", async () => {
     await using scene = await syncedExtract();
     serve(scene, { config: "{}" });

@@ -11,14 +11,15 @@ import type { ParsedResource, SourceKind } from "./source-kind.ts";
 type DataEntry = NonNullable<VaultSecretSpec["data"]>[number];
 type DataFromEntry = NonNullable<VaultSecretSpec["dataFrom"]>[number];
 
-function dataItem({ secretKey, remoteRef }: DataEntry): SyncItem {
+function dataItem({ secretKey, remoteRef, optional }: DataEntry): SyncItem {
   const { key, owner, version = "latest", property, decoding = "None" } = remoteRef;
-  const item = { id: secretKey, source: key, owner, version };
+  const item = { id: secretKey, source: key, owner, version, isOptional: optional };
   return { ...item, property, decoding: decoding === "None" ? undefined : decoding };
 }
 
-function extractedItem({ extract: { key, owner, version = "latest" } }: DataFromEntry, index: number): SyncItem {
-  return { id: `dataFrom[${index}]`, source: key, owner, version, isExtracted: true };
+function extractedItem({ extract: { key, owner, version = "latest" }, rewrite = [] }: DataFromEntry, index: number): SyncItem {
+  const rules = rewrite.map(({ regexp }) => regexp);
+  return { id: `dataFrom[${index}]`, source: key, owner, version, isExtracted: true, rewrite: rules };
 }
 
 function itemsOf({ data = [], dataFrom = [] }: VaultSecretSpec): readonly SyncItem[] {
