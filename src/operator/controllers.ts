@@ -1,3 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
+import { connectionKindOf } from "./api/connection-key.ts";
+import type { Labels } from "./api/namespace-selector.ts";
+import { ClusterAccess } from "./controllers/connection/cluster-access.ts";
 import { ConnectionController } from "./controllers/connection/connection-controller.ts";
 import { ConnectionReconciler, type ConnectionFactory } from "./controllers/connection/connection-reconciler.ts";
 import { ConnectionRegistry } from "./controllers/connection/connection-registry.ts";
@@ -17,6 +21,7 @@ import type { EventRecorder } from "./kube/event-recorder.ts";
 import type { KubeApi } from "./kube/client/kube-api.ts";
 import type { KubeObject } from "./kube/resource.ts";
 import type { Watched } from "./kube/cache/filtered-view.ts";
+import { joinedView } from "./kube/cache/joined-view.ts";
 import type { StoreChange } from "./kube/cache/object-store.ts";
 import type { ControllerObserver } from "./runtime/controller.ts";
 import type { QueueLimits } from "./runtime/queue-limits.ts";
@@ -30,6 +35,10 @@ const REFERENCES_DELAY_MS = 100;
 /** The objects of the API server that the controllers follow. */
 export interface WatchedObjects {
   readonly connections: Watched<KubeObject>;
+  /** `undefined`, like the namespaces, if the operator serves some namespaces only. */
+  readonly clusterConnections?: Watched<KubeObject> | undefined;
+  /** Labels of the namespaces by name. */
+  readonly namespaces?: Watched<Labels> | undefined;
   readonly secrets: Watched<KubeObject>;
   readonly files: Watched<KubeObject>;
   readonly targetSecrets: Watched<TargetMetadata>;
@@ -50,6 +59,8 @@ export interface ControllersOptions {
   readonly events: EventRecorder;
   readonly connectionFactory: ConnectionFactory;
   readonly contentKey: Redacted<Uint8Array>;
+  /** The operator's namespace. */
+  readonly namespace: string;
   /** Types of target Secrets in addition to the default ones. */
   readonly allowedSecretTypes: readonly string[];
   /** Maximum number of resources, and of connections, that are reconciled simultaneously. */
@@ -70,6 +81,8 @@ export interface ControllersOptions {
 export class Controllers implements AsyncDisposable {
   readonly connections: ConnectionRegistry;
   readonly #options: ControllersOptions;
+  /** The connections of both kinds. */
+  readonly #watchedConnections: Watched<KubeObject>;
   readonly #sync: SyncController;
   readonly #connectionReconciler: ConnectionReconciler;
   readonly #connection: ConnectionController;
@@ -78,9 +91,13 @@ export class Controllers implements AsyncDisposable {
 
   constructor(options: ControllersOptions) {
     const { reflectors, clock, api, contentKey } = options;
+    const { connections: namespaced, clusterConnections, namespaces } = reflectors;
     this.#options = options;
+    this.#watchedConnections = clusterConnections ? joinedView(namespaced, clusterConnections) : namespaced;
+    const resources = this.#watchedConnections.store;
+    const access = new ClusterAccess({ connections: resources, namespaces: namespaces?.store });
     const exists = (key: string): boolean => {
-      const object = reflectors.connections.store.get(key);
+      const object = resources.get(key);
       return object !== undefined && object.metadata.deletionTimestamp === undefined;
     };
     const [users, reporter] = [() => this.#sync, () => this.#connection];
@@ -99,14 +116,23 @@ export class Controllers implements AsyncDisposable {
     const writer = new TargetWriter({ api, targets, contentKey, clock });
     const propagations = new Propagations(clock, (ms) => options.observer.changePropagated(ms));
     const forced = new ForcedSyncs(clock, (key) => this.#sync.forcedListEnded(key));
-    const parts = { kinds, connections: this.connections, targets, writer, forced, propagations };
+    const parts = { kinds, connections: this.connections, access, targets, writer, forced, propagations };
     const reconciler = new SyncReconciler({ ...options, ...parts });
     const onReferencesChange = (connection: string): void => this.#onReferencesChange(connection);
     const { sync, connections } = options.limits;
-    this.#sync = new SyncController({ ...options, limits: sync, kinds, reconciler, targets, propagations, onReferencesChange });
+    this.#sync = new SyncController({
+      ...options,
+      limits: sync,
+      kinds,
+      access,
+      reconciler,
+      targets,
+      propagations,
+      onReferencesChange,
+    });
     this.#connectionReconciler = new ConnectionReconciler({
       ...options,
-      resources: reflectors.connections.store,
+      resources,
       connections: this.connections,
       usersOf: (key) => this.usersOf(key),
       referencesOf: (key) => this.#referencesOf(key),
@@ -114,23 +140,26 @@ export class Controllers implements AsyncDisposable {
     this.#connection = new ConnectionController({
       ...options,
       limits: connections,
-      resources: reflectors.connections.store,
+      resources,
       reconciler: this.#connectionReconciler,
     });
   }
 
   /** Passes the current objects and all later changes to the controllers, until the returned handle is disposed. */
   subscribe(): Disposable {
-    const { connections, secrets, files, targetSecrets, targetConfigMaps, credentials } = this.#options.reflectors;
+    const { secrets, files, targetSecrets, targetConfigMaps, credentials, namespaces } = this.#options.reflectors;
     const stack = new DisposableStack();
-    stack.use(replayAndSubscribe(connections, (change) => this.#connection.resourceChanged(change)));
+    stack.use(replayAndSubscribe(this.#watchedConnections, (change) => this.#connection.resourceChanged(change)));
+    stack.use(this.#watchedConnections.onChange((change) => this.#onConnectionChange(change)));
+    if (namespaces !== undefined) stack.use(namespaces.onChange((change) => this.#onNamespaceChange(change)));
     stack.use(replayAndSubscribe(secrets, (change) => this.#sync.resourceChanged("VaultSecret", change)));
     stack.use(replayAndSubscribe(files, (change) => this.#sync.resourceChanged("VaultFile", change)));
     stack.use(targetSecrets.onChange((change) => this.#sync.targetChanged("Secret", change)));
     stack.use(targetConfigMaps.onChange((change) => this.#sync.targetChanged("ConfigMap", change)));
     stack.use(credentials.onChange(({ key }) => this.#connectionReconciler.credentialsChanged(key)));
-    for (const reflector of Object.values(this.#options.reflectors))
-      stack.use(reflector.onReconnect(() => this.#retryApiErrors()));
+    for (const reflector of Object.values({ ...this.#options.reflectors })) {
+      if (reflector !== undefined) stack.use(reflector.onReconnect(() => this.#retryApiErrors()));
+    }
     return stack;
   }
 
@@ -147,6 +176,24 @@ export class Controllers implements AsyncDisposable {
   [Symbol.asyncDispose](): Promise<void> {
     for (const timer of this.#pendingReferences.values()) timer[Symbol.dispose]();
     return this.connections[Symbol.asyncDispose]();
+  }
+
+  /** Checks the access of all namespaces again when the spec of a ClusterVaultConnection changed. */
+  #onConnectionChange({ key, ...change }: StoreChange<KubeObject>): void {
+    if (connectionKindOf(key) === "VaultConnection") return;
+    const isSameSpec =
+      change.type === "updated" &&
+      change.before.metadata.uid === change.now.metadata.uid &&
+      change.before.metadata.generation === change.now.metadata.generation;
+    if (!isSameSpec) this.#sync.accessChanged(key);
+  }
+
+  /** Checks the access of a namespace again when its labels changed. */
+  #onNamespaceChange({ key: namespace, ...change }: StoreChange<Labels>): void {
+    if (change.type === "updated" && isDeepStrictEqual(change.before, change.now)) return;
+    for (const connection of this.#options.reflectors.clusterConnections?.store.keys() ?? []) {
+      this.#sync.accessChanged(connection, namespace);
+    }
   }
 
   /** Requeues what failed while the API server was unavailable. */

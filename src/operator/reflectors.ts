@@ -1,5 +1,6 @@
-import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "./api/kinds.ts";
+import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "./api/kinds.ts";
 import { CREDENTIALS_TYPE, MANAGED_BY, MANAGED_BY_LABEL } from "./api/names.ts";
+import type { Labels } from "./api/namespace-selector.ts";
 import { targetMetadata } from "./controllers/sync/target-metadata.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -7,7 +8,7 @@ import type { Random } from "../lib/random.ts";
 import type { KubeApi } from "./kube/client/kube-api.ts";
 import { ReflectorGroup, type ReflectorGroupOptions } from "./kube/cache/reflector-group.ts";
 import { ReadObjects } from "./kube/cache/read-objects.ts";
-import { CONFIG_MAPS, type KubeObject, SECRETS } from "./kube/resource.ts";
+import { ALL_NAMESPACES, CONFIG_MAPS, type KubeObject, NAMESPACES, SECRETS } from "./kube/resource.ts";
 import type { TargetMetadata } from "./sync/target.ts";
 
 export interface ReflectorsOptions {
@@ -38,7 +39,8 @@ const version = ({ metadata }: KubeObject): string | undefined => metadata.resou
 
 /**
  * Returns the reflectors of everything the operator watches: its own kinds completely; its targets and the credentials Secrets as
- * metadata only, so that no watch brings the value of a Secret into memory, and unrelated Secrets cost nothing.
+ * metadata only, so that no watch brings the value of a Secret into memory, and unrelated Secrets cost nothing. Cluster-scoped objects
+ * are watched only together with all namespaces: an operator with Roles may not read them.
  */
 export function createReflectors(options: ReflectorsOptions) {
   const reflector = <T>(
@@ -49,8 +51,17 @@ export function createReflectors(options: ReflectorsOptions) {
   const read = <T>(project: (object: KubeObject) => T) =>
     new ReadObjects<T>({ api: options.api, resource: SECRETS, includes: isTarget, project });
   const credentials = { resource: SECRETS, fieldSelector: `type=${CREDENTIALS_TYPE}`, metadataOnly: true, project: version };
+  const isForCluster = options.namespaces.includes(ALL_NAMESPACES);
   return {
     connections: reflector({ resource: vaultConnectionKind, project: withoutCopies }),
+    ...(isForCluster && {
+      clusterConnections: reflector({ resource: clusterVaultConnectionKind, project: withoutCopies }),
+      namespaces: reflector<Labels>({
+        resource: NAMESPACES,
+        metadataOnly: true,
+        project: ({ metadata }) => metadata.labels ?? {},
+      }),
+    }),
     secrets: reflector({ resource: vaultSecretKind, project: withoutCopies }),
     files: reflector({ resource: vaultFileKind, project: withoutCopies }),
     targetSecrets: options.watchSecrets ? reflector<TargetMetadata>({ resource: SECRETS, ...target }) : read(targetMetadata),

@@ -40,6 +40,9 @@ describe("deploy/base", () => {
   test.each([
     ["list", "vaultsecrets", "--all-namespaces"],
     ["watch", "secrets", "--all-namespaces"],
+    ["watch", "clustervaultconnections"],
+    ["update", "clustervaultconnections", "--subresource=status"],
+    ["list", "namespaces"],
     ["update", "vaultsecrets", "--subresource=status", "--namespace=default"],
     ["create", "configmaps", "--namespace=default"],
     ["patch", "secrets", "--namespace=default"],
@@ -52,6 +55,8 @@ describe("deploy/base", () => {
   test.each([
     ["update", "vaultsecrets", "--namespace=default"],
     ["delete", "vaultconnections", "--namespace=default"],
+    ["update", "clustervaultconnections"],
+    ["update", "namespaces"],
     ["get", "leases", "--namespace=default"],
     ["create", "leases", "--namespace=default"],
     ["create", "serviceaccounts", "--subresource=token", "--namespace=vaultsync-system"],

@@ -1,5 +1,5 @@
 import type { Manifest, Problem } from "./manifests.ts";
-import { type Plan, problemAt } from "./planned-resource.ts";
+import { keyOfConnection, keyOfReference, type Plan, problemAt } from "./planned-resource.ts";
 
 const placeOf = ({ file, lineOf }: Manifest): string => `${file}:${lineOf("metadata", "name")}`;
 
@@ -26,13 +26,15 @@ export function checkClusterRules(manifests: readonly Manifest[], { connections,
     ({ manifest, target }) =>
       [`${target.kind}/${manifest.namespace}/${target.name}`, manifest, ["spec", "target", "name"]] as const,
   );
-  const known = new Set(connections.map(({ manifest }) => `${manifest.namespace}/${manifest.name}`));
-  const unconnected = resources.filter(({ manifest, connection }) => !known.has(`${manifest.namespace}/${connection}`));
+  const known = new Set(connections.map(keyOfConnection));
+  // The administrator of the cluster creates a ClusterVaultConnection, from other files.
+  const own = resources.filter(({ connection }) => connection.kind === "VaultConnection");
+  const unconnected = own.filter((resource) => !known.has(keyOfReference(resource)));
   return [
     ...repeated(objects, (first) => `metadata.name: ${first} has an object of this kind, namespace and name`),
     ...repeated(targets, (first) => `spec.target.name: the resource at ${first} has this target: choose another name`),
     ...unconnected.map(({ manifest, connection }) => {
-      const message = `no VaultConnection ${connection} in namespace ${manifest.namespace} in these files`;
+      const message = `no VaultConnection ${connection.name} in namespace ${manifest.namespace} in these files`;
       return problemAt(manifest, ["spec", "connectionRef", "name"], `spec.connectionRef.name: ${message}`);
     }),
   ];

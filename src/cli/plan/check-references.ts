@@ -6,7 +6,15 @@ import type { FileRecord, SecretRecord } from "../../protocol/responses.ts";
 import type { AccountClient } from "../account/account-client.ts";
 import { listSecrets } from "../account/find-secret.ts";
 import type { Problem } from "./manifests.ts";
-import { type Plan, type PlannedConnection, type PlannedItem, type PlannedResource, problemAt } from "./planned-resource.ts";
+import {
+  keyOfConnection,
+  keyOfReference,
+  type Plan,
+  type PlannedConnection,
+  type PlannedItem,
+  type PlannedResource,
+  problemAt,
+} from "./planned-resource.ts";
 
 /** Result of the comparison with the vault. */
 export interface CheckedReferences {
@@ -55,8 +63,8 @@ const isOfLogin = (client: AccountClient, { spec }: PlannedConnection): boolean 
 /** Compares the references with the lists of the vault, as the account of the login sees them. Reads no value. */
 export async function checkReferences(client: AccountClient, { connections, resources }: Plan): Promise<CheckedReferences> {
   const checked = connections.filter((connection) => isOfLogin(client, connection));
-  const names = new Set(checked.map(({ manifest }) => `${manifest.namespace}/${manifest.name}`));
-  const included = resources.filter(({ manifest, connection }) => names.has(`${manifest.namespace}/${connection}`));
+  const keys = new Set(checked.map(keyOfConnection));
+  const included = resources.filter((resource) => keys.has(keyOfReference(resource)));
   const secrets = included.some(isSecret) ? await listSecrets(client) : [];
   const files = included.every(isSecret) ? [] : (await client.call(listFile, {})).files;
   const problems: Problem[] = [];

@@ -6,7 +6,7 @@ import { formatTable } from "../output/table.ts";
 import { checkClusterRules } from "./check-cluster-rules.ts";
 import { checkReferences, type CheckedReferences } from "./check-references.ts";
 import { type Problem, readManifests } from "./manifests.ts";
-import { planOf, type Plan } from "./planned-resource.ts";
+import { keyOfConnection, planOf, type Plan } from "./planned-resource.ts";
 
 interface PlanFlags extends AccountFlags, FormatFlags {
   readonly filename: string[];
@@ -63,9 +63,10 @@ async function plan(flags: PlanFlags): Promise<void> {
   found.push(...checked.problems);
   found.sort((a, b) => (a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1));
   print(plannedKeys(planned, checked), found, flags);
-  for (const { manifest, spec } of checked.unchecked) {
+  for (const connection of checked.unchecked) {
+    const { kind, spec } = connection;
     const login = `log in to ${spec.url} as ${spec.email}`;
-    process.stderr.write(`references of VaultConnection ${manifest.namespace}/${manifest.name} are not checked: ${login}\n`);
+    process.stderr.write(`references of ${kind} ${keyOfConnection(connection)} are not checked: ${login}\n`);
   }
   process.exitCode = found.length === 0 ? 0 : HAS_PROBLEMS;
 }

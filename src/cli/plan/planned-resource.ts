@@ -1,9 +1,17 @@
 import type { z } from "zod";
 import { isObject } from "../../lib/is-object.ts";
-import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../operator/api/kinds.ts";
+import { clusterConnectionSpec } from "../../operator/api/cluster-vault-connection.ts";
+import { connectionKey, type ConnectionRef } from "../../operator/api/connection-key.ts";
+import {
+  clusterVaultConnectionKind,
+  type ConnectionKind,
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultSecretKind,
+} from "../../operator/api/kinds.ts";
 import { connectionSpec, type ConnectionSpec } from "../../operator/api/vault-connection.ts";
-import { vaultFileSpec } from "../../operator/api/vault-file.ts";
-import { vaultSecretSpec } from "../../operator/api/vault-secret.ts";
+import { vaultFileSpec, type VaultFileSpec } from "../../operator/api/vault-file.ts";
+import { vaultSecretSpec, type VaultSecretSpec } from "../../operator/api/vault-secret.ts";
 import type { Manifest, Problem } from "./manifests.ts";
 
 /** One key of a target, and the entry of the vault that it is read from; all keys of an extracted object are one item. */
@@ -20,13 +28,14 @@ export interface PlannedItem {
 /** A VaultSecret or VaultFile whose spec is valid. */
 export interface PlannedResource {
   readonly manifest: Manifest;
-  readonly connection: string;
+  readonly connection: ConnectionRef;
   readonly target: { readonly kind: string; readonly name: string; readonly isMerged: boolean };
   readonly items: readonly PlannedItem[];
 }
 
 export interface PlannedConnection {
   readonly manifest: Manifest;
+  readonly kind: ConnectionKind;
   readonly spec: ConnectionSpec;
 }
 
@@ -34,6 +43,21 @@ export interface Plan {
   readonly connections: readonly PlannedConnection[];
   readonly resources: readonly PlannedResource[];
 }
+
+/** Returns the key of a connection, which resources refer to. */
+export const keyOfConnection = ({ manifest, kind }: PlannedConnection): string =>
+  connectionKey({ kind, name: manifest.name }, manifest.namespace);
+
+/** Returns the key of the connection that a resource refers to. */
+export const keyOfReference = ({ manifest, connection }: PlannedResource): string =>
+  connectionKey(connection, manifest.namespace);
+
+const connectionRefOf = ({
+  connectionRef: { kind = "VaultConnection", name },
+}: VaultSecretSpec | VaultFileSpec): ConnectionRef => ({
+  kind,
+  name,
+});
 
 /** Returns a problem of a manifest at the line of a field. */
 export function problemAt({ file, lineOf }: Manifest, path: readonly PropertyKey[], message: string): Problem {
@@ -77,7 +101,7 @@ function plannedSecret(manifest: Manifest, problems: Problem[]): PlannedResource
   const { name = manifest.name, creationPolicy } = spec.target ?? {};
   return {
     manifest,
-    connection: spec.connectionRef.name,
+    connection: connectionRefOf(spec),
     target: { kind: "Secret", name, isMerged: creationPolicy === "Merge" },
     items: [
       ...(spec.data ?? []).map(({ secretKey, remoteRef: { key, owner, version } }, index) => ({
@@ -104,7 +128,7 @@ function plannedFile(manifest: Manifest, problems: Problem[]): PlannedResource |
   const { kind, name = manifest.name, creationPolicy } = spec.target;
   return {
     manifest,
-    connection: spec.connectionRef.name,
+    connection: connectionRefOf(spec),
     target: { kind, name, isMerged: creationPolicy === "Merge" },
     items: (spec.files ?? []).map(({ filename, key = filename, version }, index) => ({
       key,
@@ -122,7 +146,10 @@ export function planOf(manifests: readonly Manifest[], problems: Problem[]): Pla
   for (const manifest of manifests) {
     if (manifest.kind === vaultConnectionKind.kind) {
       const spec = parseSpec(connectionSpec, manifest, problems);
-      if (spec !== undefined) connections.push({ manifest, spec });
+      if (spec !== undefined) connections.push({ manifest, kind: "VaultConnection", spec });
+    } else if (manifest.kind === clusterVaultConnectionKind.kind) {
+      const spec = parseSpec(clusterConnectionSpec, manifest, problems);
+      if (spec !== undefined) connections.push({ manifest, kind: "ClusterVaultConnection", spec });
     } else if (manifest.kind === vaultSecretKind.kind || manifest.kind === vaultFileKind.kind) {
       const parse = manifest.kind === vaultSecretKind.kind ? plannedSecret : plannedFile;
       const resource = parse(manifest, problems);

@@ -1,5 +1,11 @@
 import { findCondition } from "../../operator/api/conditions.ts";
-import { type Kind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../operator/api/kinds.ts";
+import {
+  clusterVaultConnectionKind,
+  type Kind,
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultSecretKind,
+} from "../../operator/api/kinds.ts";
 import { type Condition, fileStatus, secretStatus } from "../../operator/api/status.ts";
 import { connectionStatus } from "../../operator/api/vault-connection.ts";
 import type { KubeObject } from "../../operator/kube/resource.ts";
@@ -27,6 +33,7 @@ export interface ItemState {
 
 interface ObjectState extends Readiness {
   readonly kind: string;
+  /** Empty for a ClusterVaultConnection. */
   readonly namespace: string;
   readonly name: string;
 }
@@ -40,7 +47,7 @@ export interface ResourceState extends ObjectState {
   readonly itemsOmitted: number;
 }
 
-/** State of a VaultConnection according to its status. */
+/** State of a connection of either kind according to its status. */
 export interface ConnectionState extends ObjectState {
   readonly url: string;
   readonly secrets?: number | undefined;
@@ -82,13 +89,13 @@ export function resourceState(object: KubeObject): ResourceState {
   };
 }
 
-/** Returns the state of a VaultConnection. A malformed status counts as none. */
+/** Returns the state of a connection of either kind. A malformed status counts as none. */
 export function connectionState(object: KubeObject): ConnectionState {
   const { data: status = {} } = connectionStatus.safeParse(object["status"] ?? {});
   const spec = object["spec"];
   const url = typeof spec === "object" && spec !== null && "url" in spec ? String(spec.url) : "";
   return {
-    ...identity(object, vaultConnectionKind),
+    ...identity(object, object.kind === clusterVaultConnectionKind.kind ? clusterVaultConnectionKind : vaultConnectionKind),
     ...readiness(status.conditions, object),
     url,
     secrets: status.secrets,

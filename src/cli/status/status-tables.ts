@@ -61,7 +61,8 @@ function versionsText({ items, itemsOmitted }: ResourceState): string {
   return `${current} of ${items.length} latest${more}`;
 }
 
-const namespaceCells = ({ namespace }: Readable, { allNamespaces }: TableOptions): Cell[] => (allNamespaces ? [namespace] : []);
+const namespaceCells = ({ namespace }: Readable, { allNamespaces }: TableOptions): Cell[] =>
+  allNamespaces ? [namespace || NONE] : [];
 const namespaceHeader = ({ allNamespaces }: TableOptions): string[] => (allNamespaces ? ["NAMESPACE"] : []);
 
 /** Formats the connections, one row each. */
@@ -105,6 +106,6 @@ export function resourceTable(resources: readonly ResourceState[], options: Tabl
 export function problemLines(states: readonly Readable[], { allNamespaces }: TableOptions): string {
   return states
     .filter(({ ready }) => ready !== "True")
-    .map((state) => `${allNamespaces ? `${state.namespace}/` : ""}${nameOf(state)}: ${state.message}\n`)
+    .map((state) => `${allNamespaces && state.namespace !== "" ? `${state.namespace}/` : ""}${nameOf(state)}: ${state.message}\n`)
     .join("");
 }

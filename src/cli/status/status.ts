@@ -1,7 +1,9 @@
 import { Command } from "commander";
 import { systemClock } from "../../lib/clock.ts";
-import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../operator/api/kinds.ts";
-import { ALL_NAMESPACES } from "../../operator/kube/resource.ts";
+import { isObject } from "../../lib/is-object.ts";
+import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../operator/api/kinds.ts";
+import { isKubeError } from "../../operator/kube/kube-error.ts";
+import { ALL_NAMESPACES, type KubeObject } from "../../operator/kube/resource.ts";
 import { addAllNamespacesOption, addClusterOptions, type Cluster, type ClusterFlags, withCluster } from "../cluster/cluster.ts";
 import { listAll } from "../cluster/list-all.ts";
 import { addFormatOption, type FormatFlags, formatObject } from "../output/format-option.ts";
@@ -23,10 +25,33 @@ interface Status {
   readonly resources: readonly ResourceState[];
 }
 
+/** Returns the name of the ClusterVaultConnection that a resource refers to. */
+function clusterConnectionOf({ spec }: KubeObject): unknown {
+  const ref = isObject(spec) ? spec["connectionRef"] : undefined;
+  return isObject(ref) && ref["kind"] === clusterVaultConnectionKind.kind ? ref["name"] : undefined;
+}
+
+/**
+ * Lists the cluster-scoped connections: all of them, or those that the resources of one namespace refer to. Their readers need not be
+ * allowed to read them.
+ */
+async function listClusterConnections({ api, namespace }: Cluster, resources: readonly KubeObject[], signal: AbortSignal) {
+  const names = new Set(resources.map(clusterConnectionOf));
+  if (namespace !== ALL_NAMESPACES && names.size === 1 && names.has(undefined)) return [];
+  const all = { api, namespace: ALL_NAMESPACES };
+  const connections = await listAll(all, clusterVaultConnectionKind, signal).catch((error: unknown) => {
+    if (namespace !== ALL_NAMESPACES && isKubeError(error, "Forbidden")) return [];
+    throw error;
+  });
+  return connections.filter(({ metadata }) => namespace === ALL_NAMESPACES || names.has(metadata.name));
+}
+
 async function readStatus(cluster: Cluster, signal: AbortSignal): Promise<Status> {
   const kinds = [vaultConnectionKind, vaultSecretKind, vaultFileKind];
-  const [connections = [], ...resources] = await Promise.all(kinds.map((kind) => listAll(cluster, kind, signal)));
-  return { connections: connections.map(connectionState), resources: resources.flat().map(resourceState) };
+  const [connections = [], ...rest] = await Promise.all(kinds.map((kind) => listAll(cluster, kind, signal)));
+  const resources = rest.flat();
+  connections.push(...(await listClusterConnections(cluster, resources, signal)));
+  return { connections: connections.map(connectionState), resources: resources.map(resourceState) };
 }
 
 /** Returns what to print for a status. */
@@ -55,7 +80,7 @@ async function showStatus(cluster: Cluster, flags: StatusFlags, signal: AbortSig
     if (shown !== last) {
       if (flags.watch === true) clear();
       process.stdout.write(text);
-      if (states.length === 0) process.stderr.write(`no VaultConnection, VaultSecret or VaultFile in ${where(cluster)}\n`);
+      if (states.length === 0) process.stderr.write(`no connection, VaultSecret or VaultFile in ${where(cluster)}\n`);
     }
     last = shown;
     process.exitCode = states.every(isReady) ? 0 : NOT_READY;
@@ -70,7 +95,7 @@ const where = ({ namespace }: Cluster): string => (namespace === ALL_NAMESPACES 
 export function statusCommand(): Command {
   return addFormatOption(addAllNamespacesOption(addClusterOptions(new Command("status"))))
     .description(
-      `Show the connections, VaultSecrets and VaultFiles of a namespace: whether they are ready, and the versions that they have. The exit code is ${NOT_READY} if one is not ready.`,
+      `Show the VaultSecrets and VaultFiles of a namespace and their connections: whether they are ready, and the versions that they have. The exit code is ${NOT_READY} if one is not ready.`,
     )
     .option("--items", "one row per key of a target")
     .option("-w, --watch", "show each change until interrupted")

@@ -1,5 +1,4 @@
-/** The kinds of connections that a resource may refer to. */
-export type ConnectionKind = "VaultConnection" | "ClusterVaultConnection";
+import type { ConnectionKind } from "./kinds.ts";
 
 /** The connection that a resource refers to. */
 export interface ConnectionRef {

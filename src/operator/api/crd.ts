@@ -1,6 +1,14 @@
 import { z } from "zod";
 import { fileStatus, secretStatus } from "./status.ts";
-import { API_GROUP, type Kind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "./kinds.ts";
+import { clusterConnectionSpec } from "./cluster-vault-connection.ts";
+import {
+  API_GROUP,
+  clusterVaultConnectionKind,
+  type Kind,
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultSecretKind,
+} from "./kinds.ts";
 import { connectionSpec, connectionStatus } from "./vault-connection.ts";
 import { vaultFileSpec } from "./vault-file.ts";
 import { vaultSecretSpec } from "./vault-secret.ts";
@@ -80,6 +88,13 @@ const definitions: readonly Definition[] = [
     kind: vaultConnectionKind,
     description: "Connection to a vault: its URL, the account of the operator, and the refresh interval.",
     spec: connectionSpec,
+    status: connectionStatus,
+    columns: connectionColumns,
+  },
+  {
+    kind: clusterVaultConnectionKind,
+    description: "Connection to a vault for several namespaces: a VaultConnection, and what each namespace may read through it.",
+    spec: clusterConnectionSpec,
     status: connectionStatus,
     columns: connectionColumns,
   },

@@ -85,10 +85,15 @@ export const version = z
 
 export const connectionRef = z
   .object({
-    kind: z.enum(["VaultConnection"]).optional().describe("Defaults to VaultConnection."),
-    name: objectName("VaultConnection").describe("Name of a VaultConnection in the same namespace."),
+    kind: z
+      .enum(["VaultConnection", "ClusterVaultConnection"])
+      .optional()
+      .describe(
+        "VaultConnection (the default), in the same namespace, or ClusterVaultConnection, whose access allows this namespace.",
+      ),
+    name: objectName("VaultConnection").describe("Name of that connection."),
   })
-  .describe("The VaultConnection through which the operator reads the vault for this resource.");
+  .describe("The connection through which the operator reads the vault for this resource.");
 
 export const refreshInterval = duration("5s")
   .optional()

@@ -19,5 +19,12 @@ function namespacedKind(kind: string, shortName: string): Kind {
 }
 
 export const vaultConnectionKind = namespacedKind("VaultConnection", "vconn");
+export const clusterVaultConnectionKind: Kind = { ...namespacedKind("ClusterVaultConnection", "cvconn"), namespaced: false };
+/** The kinds of connections that a resource may refer to. */
+export const connectionKinds = {
+  VaultConnection: vaultConnectionKind,
+  ClusterVaultConnection: clusterVaultConnectionKind,
+} as const;
+export type ConnectionKind = keyof typeof connectionKinds;
 export const vaultSecretKind = namespacedKind("VaultSecret", "vsec");
 export const vaultFileKind = namespacedKind("VaultFile", "vfile");

@@ -15,8 +15,13 @@ export const reasons = {
   Synced: transient("No action required: the target is in sync with the vault."),
   Suspended: transient("Set spec.suspend to false to resume synchronization."),
   Progressing: transient("Wait: the operator is reconciling the resource."),
-  ConnectionNotFound: transient("Create the VaultConnection that spec.connectionRef names, in the same namespace."),
+  ConnectionNotFound: transient(
+    "Create the VaultConnection that spec.connectionRef names, in the same namespace, or the ClusterVaultConnection.",
+  ),
   ConnectionNotReady: transient("Check the conditions of the VaultConnection."),
+  NamespaceNotAllowed: stalled(
+    "Extend spec.access of the ClusterVaultConnection for this namespace and name, label the namespace accordingly, or use a VaultConnection.",
+  ),
   AuthFailed: stalled("Fix the credentials Secret of the VaultConnection; the operator retries immediately after a change."),
   ScopeDenied: stalled("Extend spec.scope of the VaultConnection, or ask the creator of the secret for read access."),
   SourceMissing: transient(

@@ -32,32 +32,34 @@ const email = withRule(z.string().max(320), {
   check: (text) => /^[!-?A-~]+@[!-?A-~]+$/.test(text),
 });
 
-const credentialsName = objectName("Secret").describe(
-  "Name of a Secret of type vaultsync.dev/credentials in the same namespace.",
-);
-
-const auth = withRule(
-  z.object({
-    passwordSecretRef: z
-      .object({
-        name: credentialsName,
-        key: objectKey.optional().describe(`Key of the password in that Secret. Defaults to ${connectionDefaults.passwordKey}.`),
-      })
-      .optional()
-      .describe("Logs in with the password of the account and refreshes the token afterwards."),
-    tokenSecretRef: z
-      .object({ name: credentialsName })
-      .optional()
-      .describe(
-        "Uses a pair of tokens instead of a password: the keys access_token and refresh_token of that Secret. Refreshed pairs are written back to it.",
-      ),
-  }),
-  {
-    cel: "has(self.passwordSecretRef) != has(self.tokenSecretRef)",
-    message: "must have exactly one of passwordSecretRef and tokenSecretRef",
-    check: ({ passwordSecretRef, tokenSecretRef }) => (passwordSecretRef === undefined) !== (tokenSecretRef === undefined),
-  },
-);
+/** Returns the schema of the credentials in a namespace: "the same namespace", for example. */
+function authIn(namespace: string) {
+  const name = objectName("Secret").describe(`Name of a Secret of type vaultsync.dev/credentials in ${namespace}.`);
+  return withRule(
+    z.object({
+      passwordSecretRef: z
+        .object({
+          name,
+          key: objectKey
+            .optional()
+            .describe(`Key of the password in that Secret. Defaults to ${connectionDefaults.passwordKey}.`),
+        })
+        .optional()
+        .describe("Logs in with the password of the account and refreshes the token afterwards."),
+      tokenSecretRef: z
+        .object({ name })
+        .optional()
+        .describe(
+          "Uses a pair of tokens instead of a password: the keys access_token and refresh_token of that Secret. Refreshed pairs are written back to it.",
+        ),
+    }),
+    {
+      cel: "has(self.passwordSecretRef) != has(self.tokenSecretRef)",
+      message: "must have exactly one of passwordSecretRef and tokenSecretRef",
+      check: ({ passwordSecretRef, tokenSecretRef }) => (passwordSecretRef === undefined) !== (tokenSecretRef === undefined),
+    },
+  );
+}
 
 const scopeValues = z.array(z.string().min(1).max(256)).min(1).max(256).optional();
 
@@ -82,61 +84,75 @@ const scope = withRule(
   },
 );
 
-const caBundleRef = z.object({
-  kind: z.enum(["ConfigMap", "Secret"]).describe("Kind of the object that contains the certificates."),
-  name: objectName("ConfigMap").describe("Name of that object, in the same namespace. A Secret may have any type."),
-  key: objectKey.optional().describe(`Key of the certificates in that object. Defaults to ${connectionDefaults.caKey}.`),
-});
+const caBundleIn = (namespace: string) =>
+  z.object({
+    kind: z.enum(["ConfigMap", "Secret"]).describe("Kind of the object that contains the certificates."),
+    name: objectName("ConfigMap").describe(`Name of that object, in ${namespace}. A Secret may have any type.`),
+    key: objectKey.optional().describe(`Key of the certificates in that object. Defaults to ${connectionDefaults.caKey}.`),
+  });
 
-const fields = z.object({
-  url: baseUrl.describe("Base URL of the vault, without /v1. Must be https unless the operator runs with --allow-http."),
-  email: email.describe("Email address of the vault account; sent as `email` with every request."),
-  auth: auth.describe("Authentication of the operator at the vault: exactly one of the two."),
-  scope: scope
-    .optional()
-    .describe("Scope to which the token is limited. An omitted attribute allows every value. Requires passwordSecretRef."),
-  tokenLifetime: duration("1h")
-    .optional()
-    .describe(
-      `Lifetime that a login requests for its tokens, rounded up to hours. Defaults to ${connectionDefaults.tokenLifetime}.`,
-    ),
-  refreshInterval: duration("5s")
-    .optional()
-    .describe(
-      `Interval between list requests; one request serves all resources of the connection. At least 5s. Defaults to ${connectionDefaults.refreshInterval}.`,
-    ),
-  timeout: duration("1s").optional().describe(`Timeout of one request to the vault. Defaults to ${connectionDefaults.timeout}.`),
-  requestsPerSecond: z
-    .int()
-    .min(1)
-    .max(1000)
-    .optional()
-    .describe(
-      `Maximum rate of requests to the vault, with bursts of twice that. Reduced while the vault responds with 429. Defaults to ${connectionDefaults.requestsPerSecond}.`,
-    ),
-  follow: z
-    .enum(["Auto", "Interval"])
-    .optional()
-    .describe(
-      "Auto (the default): changes arrive immediately from a vault that supports `Prefer: wait`, and once per refreshInterval from any other. " +
-        "Interval: always once per refreshInterval.",
-    ),
-  trustedOwners: z
-    .array(email)
-    .min(1)
-    .max(256)
-    .optional()
-    .describe("Creators from whom secrets are received. Without it, from any creator. The account's own secrets need no entry."),
-  caBundleRef: caBundleRef
-    .optional()
-    .describe("PEM certificates of the authorities that are trusted for this vault instead of the public ones."),
-});
+/** Returns the schema of the fields that every kind of connection has; its Secrets and certificates are in `namespace`. */
+export const connectionFields = (namespace: string) =>
+  z.object({
+    url: baseUrl.describe("Base URL of the vault, without /v1. Must be https unless the operator runs with --allow-http."),
+    email: email.describe("Email address of the vault account; sent as `email` with every request."),
+    auth: authIn(namespace).describe("Authentication of the operator at the vault: exactly one of the two."),
+    scope: scope
+      .optional()
+      .describe("Scope to which the token is limited. An omitted attribute allows every value. Requires passwordSecretRef."),
+    tokenLifetime: duration("1h")
+      .optional()
+      .describe(
+        `Lifetime that a login requests for its tokens, rounded up to hours. Defaults to ${connectionDefaults.tokenLifetime}.`,
+      ),
+    refreshInterval: duration("5s")
+      .optional()
+      .describe(
+        `Interval between list requests; one request serves all resources of the connection. At least 5s. Defaults to ${connectionDefaults.refreshInterval}.`,
+      ),
+    timeout: duration("1s")
+      .optional()
+      .describe(`Timeout of one request to the vault. Defaults to ${connectionDefaults.timeout}.`),
+    requestsPerSecond: z
+      .int()
+      .min(1)
+      .max(1000)
+      .optional()
+      .describe(
+        `Maximum rate of requests to the vault, with bursts of twice that. Reduced while the vault responds with 429. Defaults to ${connectionDefaults.requestsPerSecond}.`,
+      ),
+    follow: z
+      .enum(["Auto", "Interval"])
+      .optional()
+      .describe(
+        "Auto (the default): changes arrive immediately from a vault that supports `Prefer: wait`, and once per refreshInterval from any other. " +
+          "Interval: always once per refreshInterval.",
+      ),
+    trustedOwners: z
+      .array(email)
+      .min(1)
+      .max(256)
+      .optional()
+      .describe(
+        "Creators from whom secrets are received. Without it, from any creator. The account's own secrets need no entry.",
+      ),
+    caBundleRef: caBundleIn(namespace)
+      .optional()
+      .describe("PEM certificates of the authorities that are trusted for this vault instead of the public ones."),
+  });
 
-export const connectionSpec = withRule(fields, {
-  cel: "!(has(self.scope) && has(self.auth.tokenSecretRef))",
-  message: "spec.scope requires passwordSecretRef: the scope of a stored token was chosen when it was created",
-  check: (spec) => spec.scope === undefined || spec.auth.tokenSecretRef === undefined,
-});
+type ConnectionFields = z.output<ReturnType<typeof connectionFields>>;
+
+/** Adds the rules about several fields of a connection. */
+export function withConnectionRules<T extends z.ZodType<ConnectionFields>>(spec: T): T {
+  return withRule(spec, {
+    cel: "!(has(self.scope) && has(self.auth.tokenSecretRef))",
+    message: "spec.scope requires passwordSecretRef: the scope of a stored token was chosen when it was created",
+    check: ({ scope: limit, auth }) => limit === undefined || auth.tokenSecretRef === undefined,
+  });
+}
+
+export const connectionSpec = withConnectionRules(connectionFields("the same namespace"));
 export type ConnectionSpec = z.output<typeof connectionSpec>;
 
 export const connectionStatus = z.object({

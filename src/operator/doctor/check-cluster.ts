@@ -6,7 +6,7 @@ import type { AccessAttributes, AccessReviewer } from "../kube/client/access-rev
 import { isKubeError } from "../kube/kube-error.ts";
 import { type KubeObject, LEASES } from "../kube/resource.ts";
 import { type Check, checksOf } from "./check.ts";
-import { requiredAccess } from "./permissions.ts";
+import { clusterAccess, requiredAccess } from "./permissions.ts";
 
 /** An operator, and the namespace that it is to work in. */
 export interface OperatorPlace {
@@ -80,15 +80,17 @@ async function checkLease(place: OperatorPlace, signal: AbortSignal): Promise<Ch
 }
 
 const describe = ({ verb, resource, subresource, namespace }: AccessAttributes): string =>
-  `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`} in ${namespace}`;
+  `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`} in ${namespace || "the cluster"}`;
 
 async function checkPermissions(place: OperatorPlace, signal: AbortSignal): Promise<Check> {
   const { api, namespace, operatorNamespace, serviceAccount } = place;
   const user = `system:serviceaccount:${operatorNamespace}:${serviceAccount}`;
   const groups = ["system:serviceaccounts", `system:serviceaccounts:${operatorNamespace}`, "system:authenticated"];
-  const required = requiredAccess(namespace, operatorNamespace);
+  let required: AccessAttributes[];
   let allowed: boolean[];
   try {
+    const isForCluster = await api.isAllowed({ user, groups }, clusterAccess, signal);
+    required = requiredAccess(namespace, operatorNamespace, isForCluster);
     allowed = await Promise.all(required.map((attributes) => api.isAllowed({ user, groups }, attributes, signal)));
   } catch (error) {
     if (!isKubeError(error, "Forbidden")) throw error;

@@ -20,9 +20,14 @@ test("the permissions that the doctor checks are those of deploy/base", () => {
       ),
     ),
   );
-  const checked = requiredAccess("shop", "vaultsync-system").map(({ namespace, verb, group, resource, subresource }) => {
-    const kind = namespace === "shop" ? "ClusterRole" : "Role";
+  const checked = requiredAccess("shop", "vaultsync-system", true).map(({ namespace, verb, group, resource, subresource }) => {
+    const kind = namespace === "vaultsync-system" ? "Role" : "ClusterRole";
     return [kind, verb, group, subresource === undefined ? resource : `${resource}/${subresource}`].join(" ");
   });
   expect(checked.toSorted()).toEqual(granted.toSorted());
+});
+
+test("an operator with Roles only needs no permission for the cluster", () => {
+  const namespaces = requiredAccess("shop", "vaultsync-system", false).map(({ namespace }) => namespace);
+  expect(new Set(namespaces)).toEqual(new Set(["shop", "vaultsync-system"]));
 });

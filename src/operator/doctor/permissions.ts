@@ -5,8 +5,8 @@ interface Permission {
   readonly group: string;
   readonly resource: string;
   readonly verbs: readonly string[];
-  /** Required in the operator's own namespace, or wherever it works. */
-  readonly where: "own" | "everywhere";
+  /** Required in the operator's own namespace, wherever it works, or for the cluster if it works in all namespaces. */
+  readonly where: "own" | "everywhere" | "cluster";
 }
 
 const CUSTOM = ["vaultconnections", "vaultsecrets", "vaultfiles"];
@@ -27,17 +27,28 @@ const permissions: readonly Permission[] = [
   ...["secrets", "configmaps"].map((resource) => grant("", resource, "get list watch create update patch delete")),
   grant("events.k8s.io", "events", "create patch"),
   grant("coordination.k8s.io", "leases", "create get list update delete", "own"),
+  grant("vaultsync.dev", "clustervaultconnections", "list watch patch", "cluster"),
+  grant("vaultsync.dev", "clustervaultconnections/status", "update", "cluster"),
+  grant("", "namespaces", "list watch", "cluster"),
 ];
 
-/** Returns what the operator must be allowed to do in a namespace, or in its own one. */
-export function requiredAccess(namespace: string, ownNamespace: string): AccessAttributes[] {
-  return permissions.flatMap(({ group, resource: path, verbs, where }) => {
+/** The permission that only an operator for all namespaces has. */
+export const clusterAccess: AccessAttributes = { group: "vaultsync.dev", resource: "vaultsecrets", verb: "list", namespace: "" };
+
+/**
+ * Returns what the operator must be allowed to do in a namespace, in its own one, and, if it works in all namespaces, in the cluster:
+ * then the namespace is empty.
+ */
+export function requiredAccess(namespace: string, ownNamespace: string, isForCluster: boolean): AccessAttributes[] {
+  const placeOf = { own: ownNamespace, everywhere: namespace, cluster: "" };
+  const required = permissions.filter(({ where }) => isForCluster || where !== "cluster");
+  return required.flatMap(({ group, resource: path, verbs, where }) => {
     const [resource = "", subresource] = path.split("/");
     return verbs.map((verb) => ({
       group,
       resource,
       verb,
-      namespace: where === "own" ? ownNamespace : namespace,
+      namespace: placeOf[where],
       ...(subresource !== undefined && { subresource }),
     }));
   });

@@ -8,6 +8,7 @@ import { apiVersionOf, EVENTS, microTime, type KubeObject, type ResourceDescript
 /** An event of an object, which its owner reads with `kubectl describe`. */
 export interface EventRecord {
   readonly resource: ResourceDescriptor;
+  /** Namespace of the object; empty for a cluster-scoped one, whose events are in the namespace default. */
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
@@ -60,6 +61,8 @@ const SERIES_WRITE_MS = 60_000;
 /** Limits of client-go's spam filter: 25 events of one object in a burst, then one in five minutes. */
 const BURST = 25;
 const REFILL_MS = 300_000;
+/** Namespace of the events of cluster-scoped objects: the API server rejects any other one. */
+const CLUSTER_EVENTS = "default";
 const MAX_QUEUE_LENGTH = 1_000;
 /** Time after the last event of an object after which its limit is forgotten, in milliseconds. */
 const BUCKET_MS = 600_000;
@@ -167,8 +170,14 @@ export class ApiEventRecorder implements EventRecorder {
     return {
       apiVersion: apiVersionOf(EVENTS),
       kind: EVENTS.kind,
-      metadata: { namespace, name: `${name.slice(0, 200)}.${digest}` },
-      regarding: { apiVersion: apiVersionOf(resource), kind: resource.kind, namespace, name, uid },
+      metadata: { namespace: namespace || CLUSTER_EVENTS, name: `${name.slice(0, 200)}.${digest}` },
+      regarding: {
+        apiVersion: apiVersionOf(resource),
+        kind: resource.kind,
+        ...(namespace !== "" && { namespace }),
+        name,
+        uid,
+      },
       type,
       reason,
       action,

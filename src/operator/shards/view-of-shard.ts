@@ -7,14 +7,16 @@ import { shardOf } from "./shard-of.ts";
 
 /**
  * Returns the part of the watched objects that one shard is responsible for: its connections and the resources that refer to them.
- * Targets and credentials are not divided, because only the resources lead to them.
+ * Targets and credentials are not divided, because only the resources lead to them, nor are namespaces.
  */
 export function viewOfShard(objects: WatchedObjects, shard: number, shards: number): WatchedObjects {
   if (shards === 1) return objects;
   const isResourceOfShard = (_: string, object: KubeObject): boolean => shardOf(connectionOf(object), shards) === shard;
+  const isOfShard = (key: string): boolean => shardOf(key, shards) === shard;
   return {
     ...objects,
-    connections: filteredView(objects.connections, (key) => shardOf(key, shards) === shard),
+    connections: filteredView(objects.connections, isOfShard),
+    clusterConnections: objects.clusterConnections && filteredView(objects.clusterConnections, isOfShard),
     secrets: filteredView(objects.secrets, isResourceOfShard),
     files: filteredView(objects.files, isResourceOfShard),
   };

@@ -234,11 +234,16 @@ export function nextStatus(before: SyncStatus, input: StatusInput): object {
     ],
     target: targetStatus(before, input, generation),
     connection: resolutions === undefined ? before.connection : input.connection,
-    items: items ?? before.items,
+    items: items ?? (readyCondition?.reason === "NamespaceNotAllowed" ? withoutDeadlines(before.items) : before.items),
     itemsOmitted: omitted === 0 ? undefined : omitted,
     lastForceSync: input.forced ?? before.lastForceSync,
     syncedAt: synced ? timestamp : before.syncedAt,
   });
+}
+
+/** Returns the items without the deadlines of their sources, whose lists the resource does not follow any more. */
+function withoutDeadlines(items: SyncStatus["items"]): object[] | undefined {
+  return items?.map((item) => defined({ ...item, deleteAt: undefined }));
 }
 
 /** Reports whether the last reconcile of this generation found the target in sync. */

@@ -68,7 +68,12 @@ async function bindSecondAccount(): Promise<void> {
     kind: "ServiceAccount",
     metadata: { name: SECOND.serviceAccount, namespace: SECOND.namespace },
   };
-  const objects = [account, binding("ClusterRole", "vaultsync"), ...roles.map((role) => binding("Role", role))];
+  const clusterRoles = ["vaultsync", "vaultsync-cluster-connections"];
+  const objects = [
+    account,
+    ...clusterRoles.map((role) => binding("ClusterRole", role)),
+    ...roles.map((role) => binding("Role", role)),
+  ];
   const input = objects.map((object) => JSON.stringify(object)).join("\n---\n");
   const { code, stderr } = await world.plane.kubectl(["apply", "-f", "-"], { input });
   if (code !== 0) throw new Error(`kubectl apply: ${stderr}`);

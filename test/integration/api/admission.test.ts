@@ -16,8 +16,9 @@ let controlPlane: ControlPlane;
 let namespace: string;
 
 /** Validates a resource at the API server without storing it. */
-function dryRun({ kind, plural }: Kind, spec: unknown): Promise<{ readonly status: number; readonly body: string }> {
-  const path = `/apis/${API_GROUP}/${API_VERSION}/namespaces/${namespace}/${plural}?dryRun=All`;
+function dryRun({ kind, plural, namespaced }: Kind, spec: unknown): Promise<{ readonly status: number; readonly body: string }> {
+  const scope = namespaced ? `namespaces/${namespace}/` : "";
+  const path = `/apis/${API_GROUP}/${API_VERSION}/${scope}${plural}?dryRun=All`;
   return controlPlane.request("POST", path, { apiVersion: `${API_GROUP}/${API_VERSION}`, kind, metadata: { name: "r" }, spec });
 }
 

@@ -11,7 +11,7 @@ const root = new URL("../../../", import.meta.url);
 const Manifest = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
-  metadata: z.looseObject({ name: z.string(), namespace: z.string() }),
+  metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
 });
 
 /** Returns every manifest with a namespace in the YAML blocks of a page. */
@@ -40,7 +40,7 @@ beforeAll(async () => {
 
 test("the pages contain an example of each kind", () => {
   expect(new Set(examples.map(({ manifest }) => manifest.kind))).toEqual(
-    new Set(["VaultConnection", "VaultSecret", "VaultFile", "NetworkPolicy"]),
+    new Set(["VaultConnection", "ClusterVaultConnection", "VaultSecret", "VaultFile", "NetworkPolicy"]),
   );
 });
 

@@ -1,11 +1,33 @@
 import { expect, test } from "vitest";
-import { ALL_NAMESPACES, EVENTS, SECRETS, type KubeObject } from "../../../src/operator/kube/resource.ts";
+import { ALL_NAMESPACES, EVENTS, NAMESPACES, SECRETS, type KubeObject } from "../../../src/operator/kube/resource.ts";
 import { startEventRecorder } from "../../support/kube/event-recorder.ts";
 import { sharedControlPlane } from "../../support/kube/control-plane.ts";
 import { VirtualClock } from "../../support/clock/virtual-clock.ts";
 import { connect } from "./connect.ts";
 
 const forever = new AbortController().signal;
+
+test("a real API server accepts events of a cluster-scoped object in the namespace default", async () => {
+  const controlPlane = await sharedControlPlane();
+  const name = await controlPlane.createNamespace("kube-events");
+  await using client = await connect(controlPlane.kubeconfigPath);
+  const { uid = "" } = (await client.get(NAMESPACES, { name }, forever)).metadata;
+  const { recorder, stop, running } = startEventRecorder(client, new VirtualClock(Date.now()));
+  recorder.record({
+    resource: NAMESPACES,
+    namespace: "",
+    name,
+    uid,
+    type: "Normal",
+    reason: "Test",
+    action: "Test",
+    note: "seen",
+  });
+  const shown = () => controlPlane.kubectl(["events", `--for=namespace/${name}`], { namespace: "default" });
+  await expect.poll(async () => (await shown()).stdout).toMatch(/Normal\s+Test\s+Namespace\/\S+\s+seen/);
+  stop.abort();
+  await running;
+});
 
 test("a real API server accepts events, counts a series, and kubectl shows them", async () => {
   const controlPlane = await sharedControlPlane();

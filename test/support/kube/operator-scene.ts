@@ -13,6 +13,7 @@ import { ApiClient, type Network } from "./in-memory/api-client.ts";
 import { InMemoryApiServer } from "./in-memory/in-memory-api-server.ts";
 
 const NAMESPACE = "shop";
+const OPERATOR_NAMESPACE = "vaultsync-system";
 type Spec = Readonly<Record<string, unknown>>;
 /** One key of a VaultSecret and the secret that it follows. */
 type Data = Readonly<Record<string, string | { readonly key: string; readonly version?: number; readonly owner?: string }>>;
@@ -67,6 +68,7 @@ export class OperatorScene implements AsyncDisposable {
       ...deps,
       api,
       reflectors,
+      namespace: OPERATOR_NAMESPACE,
       events: { record: (event) => void this.events.push(event) },
       connectionFactory: ({ settings }, callbacks) =>
         this.vault(new URL(settings.url).hostname.split(".")[0]).connect(clock, callbacks),

@@ -1,13 +1,22 @@
 import type { z } from "zod";
-import { type Kind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
+import {
+  clusterVaultConnectionKind,
+  type Kind,
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultSecretKind,
+} from "../../../src/operator/api/kinds.ts";
+import { clusterConnectionSpec } from "../../../src/operator/api/cluster-vault-connection.ts";
 import { connectionSpec } from "../../../src/operator/api/vault-connection.ts";
 import { vaultFileSpec } from "../../../src/operator/api/vault-file.ts";
 import { vaultSecretSpec } from "../../../src/operator/api/vault-secret.ts";
+import { clusterConnectionCases } from "./cluster-connection-spec-cases.ts";
 import { type Case, rejectedByRule, rejectedBySchema, type SpecRow } from "./spec-row.ts";
 import { targetCases } from "./target-spec-cases.ts";
 
 export const schemaOf = new Map<Kind, z.ZodType>([
   [vaultConnectionKind, connectionSpec],
+  [clusterVaultConnectionKind, clusterConnectionSpec],
   [vaultSecretKind, vaultSecretSpec],
   [vaultFileKind, vaultFileSpec],
 ]);
@@ -37,6 +46,12 @@ const url = "must be the base URL of the vault";
 const email = "must be the email address";
 
 const secrets: readonly Case[] = [
+  ["a ClusterVaultConnection", secret({ connectionRef: { kind: "ClusterVaultConnection", name: "corporate" } })],
+  [
+    "a connection of another kind",
+    secret({ connectionRef: { kind: "Vault", name: "vault" } }),
+    rejectedBySchema("Invalid option"),
+  ],
   ["a minimal spec", secret({})],
   [
     "a complete spec",
@@ -273,4 +288,5 @@ export const specTable: readonly SpecRow[] = [
   ...rows(vaultSecretKind, secrets),
   ...rows(vaultFileKind, files),
   ...rows(vaultConnectionKind, connections),
+  ...rows(clusterVaultConnectionKind, clusterConnectionCases),
 ];

@@ -16,6 +16,7 @@ export function openConnection(connection: Connection, changes: Partial<OpenConn
   return {
     state: "open",
     connection,
+    fingerprint: "",
     id: "vault",
     vault: vaultId("https://vault.example.com", "ops@example.com"),
     account: "ops@example.com",

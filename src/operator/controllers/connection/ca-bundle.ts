@@ -40,7 +40,7 @@ export async function readCaBundle(
     return { problem: `spec.caBundleRef: ${kind} ${name} has no readable PEM certificates under the key ${key}` };
   } catch (error) {
     if (isKubeError(error, "NotFound"))
-      return { problem: `spec.caBundleRef: ${kind} ${name} not found: create it, or correct the name` };
+      return { problem: `spec.caBundleRef: ${kind} ${name} not found in namespace ${namespace}: create it, or correct the name` };
     if (isKubeError(error, "Forbidden"))
       return { problem: `permission denied: ${error.operation}; add it to the RBAC rules of the operator's ServiceAccount` };
     throw error;

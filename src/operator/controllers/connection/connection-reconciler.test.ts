@@ -46,6 +46,7 @@ class Scene {
   });
   readonly reconciler = new ConnectionReconciler({
     resources: this.#resources,
+    namespace: "vaultsync-system",
     connections: this.registry,
     connectionFactory: (request, callbacks) => {
       this.requests.push(request);

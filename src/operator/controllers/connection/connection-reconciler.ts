@@ -1,6 +1,6 @@
-import { explainProblems } from "../../api/validation.ts";
-import { vaultConnectionKind } from "../../api/kinds.ts";
-import { connectionSpec, type ConnectionSpec, connectionStatus, type ConnectionStatus } from "../../api/vault-connection.ts";
+import { connectionKindOf } from "../../api/connection-key.ts";
+import { type ConnectionKind, connectionKinds } from "../../api/kinds.ts";
+import { type ConnectionSpec, connectionStatus, type ConnectionStatus } from "../../api/vault-connection.ts";
 import { CONFIRM_REMOVALS_ANNOTATION } from "../../api/names.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
@@ -16,6 +16,7 @@ import type { ConnectionCallbacks, ConnectionRegistry, WantedConnection } from "
 import { type ConnectionSettings, settingsOf } from "./connection-settings.ts";
 import { nextConnectionStatus } from "./connection-status.ts";
 import { credentialsName, credentialSource } from "./credential-source.ts";
+import { parseConnection } from "./parse-connection.ts";
 
 /** Everything that a client is opened with. */
 export interface ConnectionRequest {
@@ -32,7 +33,10 @@ export interface ConnectionRequest {
 export type ConnectionFactory = (request: ConnectionRequest, callbacks: ConnectionCallbacks) => Connection;
 
 export interface ConnectionReconcilerOptions {
+  /** The connections of both kinds. */
   readonly resources: ReadonlyStore<KubeObject>;
+  /** The operator's namespace, which has the Secrets and certificates of each ClusterVaultConnection. */
+  readonly namespace: string;
   readonly connections: ConnectionRegistry;
   readonly connectionFactory: ConnectionFactory;
   /** Returns the number of resources that refer to a connection. */
@@ -46,17 +50,22 @@ export interface ConnectionReconcilerOptions {
 /** Times in milliseconds after which a CA bundle is read again, while the connection works and while it does not. */
 const CA_RELOAD_MS = { healthy: 300_000, failing: 30_000 };
 
-/** Keeps one client open for each VaultConnection, according to its spec, and writes its status. */
+/** Keeps one client open for each connection of either kind, according to its spec, and writes its status. */
 export class ConnectionReconciler {
   readonly #options: ConnectionReconcilerOptions;
-  readonly #statuses: StatusWriter;
+  readonly #statuses: Readonly<Record<ConnectionKind, StatusWriter>>;
   readonly #credentials = new CredentialsIndex();
   /** CA bundles in use, by connection. */
   readonly #bundles = new Map<string, string>();
 
   constructor(options: ConnectionReconcilerOptions) {
     this.#options = options;
-    this.#statuses = new StatusWriter(options.api, vaultConnectionKind, options.clock);
+    const { api, clock } = options;
+    const { VaultConnection, ClusterVaultConnection } = connectionKinds;
+    this.#statuses = {
+      VaultConnection: new StatusWriter(api, VaultConnection, clock),
+      ClusterVaultConnection: new StatusWriter(api, ClusterVaultConnection, clock),
+    };
   }
 
   /** @throws when the reconcile is to be retried */
@@ -64,7 +73,7 @@ export class ConnectionReconciler {
     const { resources, connections, referencesOf } = this.#options;
     const object = resources.get(key);
     if (object === undefined || object.metadata.deletionTimestamp !== undefined) {
-      this.#statuses.forget(key);
+      this.#statusesOf(key).forget(key);
       this.#credentials.set(key, undefined);
       this.#bundles.delete(key);
       await connections.close(key);
@@ -84,7 +93,7 @@ export class ConnectionReconciler {
 
   /** Reports whether the watch shows another status than this process knew; see StatusWriter. */
   isStatusUnknown(key: string, before: KubeObject, now: KubeObject): boolean {
-    return this.#statuses.isUnknown(key, before, now);
+    return this.#statusesOf(key).isUnknown(key, before, now);
   }
 
   /** Makes the connections whose credentials are in this Secret use them now. */
@@ -103,7 +112,7 @@ export class ConnectionReconciler {
     // First, so that it cannot confirm others later. The version of the object rules out that it was changed meanwhile.
     const { namespace, name, uid, resourceVersion } = metadata;
     const patch = { metadata: { annotations: { [CONFIRM_REMOVALS_ANNOTATION]: null } } };
-    await api.patch(vaultConnectionKind, { namespace, name, uid, resourceVersion }, patch, signal);
+    await api.patch(connectionKinds[connectionKindOf(key)], { namespace, name, uid, resourceVersion }, patch, signal);
     if (removals.held === confirmed) connections.confirmRemovals(key);
     return true;
   }
@@ -111,13 +120,14 @@ export class ConnectionReconciler {
   /** Opens the connection that the spec describes. Returns why that is not possible, in which case an open one is kept. */
   async #open(key: string, object: KubeObject, signal: AbortSignal): Promise<string | undefined> {
     const { connections } = this.#options;
-    const { success, data: spec, error } = connectionSpec.safeParse(object.spec);
-    this.#credentials.set(key, spec && `${namespaceOf(key)}/${credentialsName(spec)}`);
-    if (!success) {
-      await connections.markInvalid(key, explainProblems(error));
+    const parsed = parseConnection(object);
+    this.#credentials.set(key, parsed.ok ? `${this.#namespaceOf(key)}/${credentialsName(parsed.spec)}` : undefined);
+    if (!parsed.ok) {
+      await connections.markInvalid(key, parsed.problem);
       return undefined;
     }
-    const wanted = wantedConnection(object, spec);
+    const { spec, fingerprint } = parsed;
+    const wanted = wantedConnection(object, spec, fingerprint);
     const bundle = await this.#readBundle(key, spec, signal);
     if ("problem" in bundle) {
       if (!connections.isOpen(key, wanted.fingerprint)) await connections.markInvalid(key, bundle.problem);
@@ -134,7 +144,7 @@ export class ConnectionReconciler {
 
   async #readBundle(key: string, { caBundleRef }: ConnectionSpec, signal: AbortSignal): Promise<CaBundle> {
     if (caBundleRef === undefined) return { pem: undefined };
-    return readCaBundle(this.#options.api, namespaceOf(key), caBundleRef, signal);
+    return readCaBundle(this.#options.api, this.#namespaceOf(key), caBundleRef, signal);
   }
 
   #request(key: string, object: KubeObject, spec: ConnectionSpec, ca: string | undefined): ConnectionRequest {
@@ -142,12 +152,21 @@ export class ConnectionReconciler {
     const until = Date.parse(loginPausedUntil ?? "");
     const loginPause =
       Number.isNaN(until) || rejectedCredentials === undefined ? undefined : { until, credentials: rejectedCredentials };
-    const credentials = credentialSource(this.#options.api, namespaceOf(key), spec);
+    const credentials = credentialSource(this.#options.api, this.#namespaceOf(key), spec);
     return { key, settings: settingsOf(spec), credentials, loginPause, ca };
   }
 
+  /** Returns the namespace of the Secrets and certificates of a connection, which no field of it can choose. */
+  #namespaceOf(key: string): string {
+    return connectionKindOf(key) === "ClusterVaultConnection" ? this.#options.namespace : namespaceOf(key);
+  }
+
+  #statusesOf(key: string): StatusWriter {
+    return this.#statuses[connectionKindOf(key)];
+  }
+
   #status(key: string, object: KubeObject): ConnectionStatus {
-    return connectionStatus.safeParse(this.#statuses.current(key, object) ?? {}).data ?? {};
+    return connectionStatus.safeParse(this.#statusesOf(key).current(key, object) ?? {}).data ?? {};
   }
 
   async #writeStatus(key: string, object: KubeObject, problem: string | undefined, signal: AbortSignal): Promise<void> {
@@ -155,16 +174,15 @@ export class ConnectionReconciler {
     const state = connections.get(key);
     if (state.state === "absent" || state.state === "opening") return;
     const facts = { problem, generation: object.metadata.generation ?? 0, users: usersOf(key), now: clock.now() };
-    await this.#statuses.write(key, object, nextConnectionStatus(this.#status(key, object), state, facts), signal);
+    await this.#statusesOf(key).write(key, object, nextConnectionStatus(this.#status(key, object), state, facts), signal);
   }
 }
 
-function wantedConnection({ metadata }: KubeObject, spec: ConnectionSpec): WantedConnection {
+function wantedConnection({ metadata }: KubeObject, spec: ConnectionSpec, fingerprint: string): WantedConnection {
   const { url, refreshIntervalMs } = settingsOf(spec);
   const vault = vaultId(url, spec.email);
   return {
-    // Includes the uid: a connection that was recreated under the same name is another one.
-    fingerprint: JSON.stringify([metadata.uid, spec]),
+    fingerprint,
     id: connectionId(metadata.uid ?? "", vault, spec.scope),
     vault,
     account: spec.email,
@@ -173,7 +191,7 @@ function wantedConnection({ metadata }: KubeObject, spec: ConnectionSpec): Wante
   };
 }
 
-/** Finds the connections whose credentials are in a Secret. Keys are `namespace/name`. */
+/** Finds the connections whose credentials are in a Secret, whose key is `namespace/name`. */
 class CredentialsIndex {
   readonly #secrets = new Map<string, string>();
   readonly #connections = new Map<string, Set<string>>();

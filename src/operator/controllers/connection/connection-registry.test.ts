@@ -21,6 +21,7 @@ describe("ConnectionRegistry.get", () => {
     expect(connections.get(KEY)).toEqual({
       state: "open",
       connection,
+      fingerprint: "1",
       id: "1",
       vault: "vault",
       account: "ops@example.com",

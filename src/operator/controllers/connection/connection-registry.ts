@@ -6,6 +6,8 @@ import { Removals, type RemovalFacts } from "./removals.ts";
 export interface OpenConnection {
   readonly state: "open";
   readonly connection: Connection;
+  /** Identifies what the client was opened with; see `parseConnection`. */
+  readonly fingerprint: string;
   /** Identity of the connection itself: its `connectionId`. */
   readonly id: string;
   /** Identity of the vault and the account: `vaultId` of its URL and email address. */
@@ -23,7 +25,7 @@ export interface OpenConnection {
 }
 
 /**
- * The state of a connection, as far as its resources are concerned. `absent`: there is no VaultConnection of this name, or it is being deleted.
+ * The state of a connection, as far as its resources are concerned. `absent`: there is no connection of this kind and name, or it is being deleted.
  * `opening`: it was created and is opened next. `invalid`: it cannot be opened, `message` says why. Every change of state
  * requeues the resources of the connection.
  */
@@ -60,9 +62,7 @@ export interface ConnectionReporter {
 }
 
 /** The properties of a connection to open; another fingerprint requires another client. */
-export type WantedConnection = Pick<OpenConnection, "id" | "vault" | "account" | "trustedOwners" | "intervalMs"> & {
-  readonly fingerprint: string;
-};
+export type WantedConnection = Pick<OpenConnection, "fingerprint" | "id" | "vault" | "account" | "trustedOwners" | "intervalMs">;
 
 interface Opened extends WantedConnection {
   readonly connection: Connection;
@@ -82,7 +82,7 @@ type Entry = Opened | { readonly message: string };
 
 export interface ConnectionRegistryOptions {
   readonly clock: Clock;
-  /** Reports whether there is a VaultConnection of this key that is not being deleted. */
+  /** Reports whether there is a connection of this key that is not being deleted. */
   readonly exists: (key: string) => boolean;
   /** Return the controllers, which in turn use the registry. */
   readonly users: () => ConnectionUsers;
@@ -122,9 +122,9 @@ export class ConnectionRegistry implements AsyncDisposable {
     const entry = this.#entries.get(key);
     if (entry === undefined) return { state: "opening" };
     if ("message" in entry) return { state: "invalid", message: entry.message };
-    const { connection, id, vault, account, trustedOwners, intervalMs, removals, stale, openedAt } = entry;
+    const { connection, fingerprint, id, vault, account, trustedOwners, intervalMs, removals, stale, openedAt } = entry;
     const staleSince = stale ? (connection.snapshot?.listedAt ?? openedAt) : undefined;
-    return { state: "open", connection, id, vault, account, trustedOwners, intervalMs, removals, staleSince };
+    return { state: "open", connection, fingerprint, id, vault, account, trustedOwners, intervalMs, removals, staleSince };
   }
 
   /** Returns the client of an open connection. */
@@ -190,7 +190,7 @@ export class ConnectionRegistry implements AsyncDisposable {
   }
 
   /**
-   * Closes the connection of a VaultConnection that is absent. Always notifies its resources: they may have seen an earlier state,
+   * Closes a connection whose object is absent. Always notifies its resources: they may have seen an earlier state,
    * also when there is nothing to close.
    */
   async close(key: string): Promise<void> {

@@ -2,6 +2,14 @@ import { expect, test } from "vitest";
 import type { EventRecord } from "../../kube/event-recorder.ts";
 import { recordCircuitEvent } from "./record-circuit-event.ts";
 
+test("an event about a ClusterVaultConnection has no namespace", () => {
+  const recorded: EventRecord[] = [];
+  const metadata = { name: "corporate", uid: "uid-1" };
+  const object = { apiVersion: "vaultsync.dev/v1alpha1", kind: "ClusterVaultConnection", metadata };
+  recordCircuitEvent({ record: (event) => recorded.push(event) }, object, true);
+  expect(recorded).toMatchObject([{ resource: { kind: "ClusterVaultConnection" }, namespace: "", name: "corporate" }]);
+});
+
 test("an open circuit breaker is a warning about the VaultConnection, a closed one is not", () => {
   const recorded: EventRecord[] = [];
   const object = {

@@ -1,13 +1,13 @@
-import { vaultConnectionKind } from "../../api/kinds.ts";
+import { connectionKinds } from "../../api/kinds.ts";
 import { eventReasons } from "../../api/reasons.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 
-/** Records that the operator stopped or resumed sending requests for a VaultConnection. */
-export function recordCircuitEvent(events: EventRecorder, { metadata }: KubeObject, open: boolean): void {
+/** Records that the operator stopped or resumed sending requests for a connection of either kind. */
+export function recordCircuitEvent(events: EventRecorder, { kind, metadata }: KubeObject, open: boolean): void {
   const { namespace = "", name, uid = "" } = metadata;
   events.record({
-    resource: vaultConnectionKind,
+    resource: connectionKinds[kind === "ClusterVaultConnection" ? kind : "VaultConnection"],
     namespace,
     name,
     uid,

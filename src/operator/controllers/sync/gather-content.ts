@@ -50,6 +50,7 @@ export interface GatherInput {
   /** The keys that the target had when its content was verified last. */
   readonly verified: ReadonlyMap<string, KeyState> | undefined;
   readonly contentKey: Redacted<Uint8Array>;
+  /** Ends the reads of the vault. */
   readonly signal: AbortSignal;
 }
 

@@ -3,7 +3,7 @@ import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../../api/names.ts";
 import { parseDuration } from "../../../lib/duration.ts";
 import { explainProblems } from "../../api/validation.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import type { ConnectionKind } from "../../api/connection-key.ts";
+import type { ConnectionKind } from "../../api/kinds.ts";
 import type { SyncResource, TargetPolicy } from "../../sync/sync-resource.ts";
 import { notReady } from "../../sync/ready-condition.ts";
 import type { ParsedResource } from "./source-kind.ts";

@@ -3,7 +3,8 @@ import type { SyncItem } from "../../sync/sync-resource.ts";
 import { sourceId, type SyncedKey } from "../../sync/target.ts";
 import { isVaultError } from "../../vault-client/vault-error.ts";
 import { vaultFailure } from "./failures.ts";
-import { type Failure, retryable } from "./sync-result.ts";
+import { AccessRevoked } from "./revocable-reads.ts";
+import { DONE, type Failure, lasting, retryable } from "./sync-result.ts";
 
 /** The bytes of one source, as the vault returned them. */
 interface ReadEntry {
@@ -37,5 +38,6 @@ export async function readEntry(
 
 function readFailure(error: unknown, source: string): Failure {
   if (isVaultError(error)) return vaultFailure(error, source);
+  if (error instanceof AccessRevoked) return lasting(error.condition.reason, error.condition.message, DONE);
   throw error;
 }

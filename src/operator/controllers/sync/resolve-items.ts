@@ -89,6 +89,9 @@ function isOfName({ before, access }: Pick<ResolveInput, "before" | "access">, i
   return owners.some((owner) => synced.source === sourceId(access.vault, item.source, owner));
 }
 
+/** The deadlines of a resource that did not follow the lists: a name that is gone now need not have been removed at its deadline. */
+export const NO_DEADLINES: Deadlines = { connection: "", byItem: new Map() };
+
 /** Returns the deadlines to remember until the next reconcile. */
 export function deadlinesOf(connection: string, resolutions: readonly Resolution[]): Deadlines {
   const byItem = new Map<string, number>();

@@ -49,9 +49,11 @@ function scene(resyncMs = 0) {
         log.push(key);
         return Promise.resolve({ outcome: "done" });
       },
+      revoke: (key) => void log.push(`revoke ${key}`),
       forget: (key) => void log.push(`forget ${key}`),
       isStatusUnknown: (key, before, now) => key === DB && before["status"] === undefined && now["status"] === UNKNOWN,
     },
+    access: { of: () => () => true },
     targets: {
       observe: (_, change) => !("now" in change && written.has(change.now.resourceVersion)),
       stopReading: () => log.push("stop reading"),

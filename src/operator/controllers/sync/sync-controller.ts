@@ -2,7 +2,7 @@ import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../../api/names.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import type { Random } from "../../../lib/random.ts";
-import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
+import { keyOf, type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import type { StoreChange } from "../../kube/cache/object-store.ts";
 import { type ControllerObserver, runController } from "../../runtime/controller.ts";
 import type { QueueLimits } from "../../runtime/queue-limits.ts";
@@ -12,8 +12,10 @@ import type { TargetKind } from "../../sync/sync-resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 import { readStatus, showsServed } from "../../sync/sync-status.ts";
 import type { EntryKind, SnapshotChange } from "../../vault-client/connection.ts";
+import type { ClusterAccess } from "../connection/cluster-access.ts";
 import type { ConnectionUsers } from "../connection/connection-registry.ts";
 import type { RemovalFacts } from "../connection/removals.ts";
+import { checkAccess } from "./check-access.ts";
 import type { Propagations } from "./propagations.ts";
 import { ReferenceIndex, type References } from "./reference-index.ts";
 import { parseSyncKey, SYNC_KINDS, syncKey, type SyncKind } from "./sync-key.ts";
@@ -22,7 +24,8 @@ import { keyOfTarget, targetKey, type TargetRecords } from "./target-records.ts"
 
 export interface SyncControllerOptions {
   readonly kinds: Readonly<Record<SyncKind, SyncedKind>>;
-  readonly reconciler: Pick<SyncReconciler, "reconcile" | "forget" | "isStatusUnknown">;
+  readonly reconciler: Pick<SyncReconciler, "reconcile" | "forget" | "isStatusUnknown" | "revoke">;
+  readonly access: Pick<ClusterAccess, "of">;
   readonly targets: TargetRecords;
   readonly propagations: Propagations;
   /** Called when the resources that refer to a connection, or the names that they refer to, change. */
@@ -126,6 +129,21 @@ export class SyncController implements ConnectionUsers {
     for (const key of this.references.ofConnection(connection)) this.queue.add(key, "background");
   }
 
+  /**
+   * Checks again what the resources of a connection may read: its access changed, or the labels of `namespace`. Those that may not
+   * read their sources any more do not refer to them.
+   */
+  accessChanged(connection: string, namespace?: string): void {
+    // A copy, because replacing references changes the set.
+    for (const key of new Set(this.references.ofConnection(connection))) {
+      const { kind, objectKey } = parseSyncKey(key);
+      const object = this.#options.kinds[kind].resources.get(objectKey);
+      if (object === undefined || (namespace !== undefined && namespaceOf(objectKey) !== namespace)) continue;
+      this.#setReferences(key, this.#referencesOf(kind, object));
+      this.queue.add(key, "background");
+    }
+  }
+
   /** Returns what the resources of a connection refer to and show. */
   removalFactsOf(connection: string): RemovalFacts {
     const { references } = this;
@@ -161,17 +179,18 @@ export class SyncController implements ConnectionUsers {
     }
   }
 
-  /** Returns `undefined` if the spec is invalid. */
+  /** Returns `undefined` if the spec is invalid. Ends the reads of a resource that may not read its sources. */
   #referencesOf(kind: SyncKind, object: KubeObject): References | undefined {
-    const parsed = this.#options.kinds[kind].source.parse(object);
+    const { kinds, reconciler } = this.#options;
+    const { source } = kinds[kind];
+    const parsed = source.parse(object);
     if (!parsed.ok) return undefined;
-    const { namespace, connection, items } = parsed.resource;
-    return {
-      kind,
-      connection: connectionKey(connection, namespace),
-      sources: items.map((item) => item.source),
-      target: keyOfTarget(parsed.resource),
-    };
+    const { resource } = parsed;
+    const connection = connectionKey(resource.connection, resource.namespace);
+    const verdict = checkAccess(resource, source.entries, this.#options.access.of(connection, resource.namespace));
+    if (typeof verdict === "object") reconciler.revoke(syncKey(kind, keyOf(object.metadata)), verdict);
+    const sources = verdict === "allowed" ? resource.items.map((item) => item.source) : [];
+    return { kind, connection, sources, target: keyOfTarget(resource) };
   }
 
   #wasServed(connection: string, kind: SyncKind, name: string): boolean {

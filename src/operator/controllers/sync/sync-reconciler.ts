@@ -7,7 +7,6 @@ import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
-import { connectionKey } from "../../api/connection-key.ts";
 import { decide, type Decision, targetConflict } from "../../sync/decide.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Report, reportOf, withUnreported } from "../../sync/report.ts";
@@ -15,15 +14,17 @@ import type { Resolution } from "../../sync/resolve.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import { isVerifiedBy, nextStatus, readStatus, type SyncStatus } from "../../sync/sync-status.ts";
 import { isOwnedBy, type TargetState, targetState } from "../../sync/target.ts";
-import type { ConnectionRegistry } from "../connection/connection-registry.ts";
 import { StatusWriter } from "../status/status-writer.ts";
 import type { CurrentTarget } from "./gather-content.ts";
 import { FORCED_LIST_MS, type ForcedSyncs, isForced } from "./forced-syncs.ts";
 import { isOutdated, lookUpTarget } from "./look-up-target.ts";
+import { type ConnectionSources, findConnection } from "./find-connection.ts";
 import { nextWait } from "./next-wait.ts";
 import { recordEvents } from "./record-events.ts";
-import { type Deadlines, deadlinesOf, type ResolveInput, resolveItems, syncedVersions, withReported } from "./resolve-items.ts";
+import { deadlinesOf, NO_DEADLINES, type ResolveInput, resolveItems, syncedVersions, withReported } from "./resolve-items.ts";
 import type { Propagations } from "./propagations.ts";
+import { type Memory, ResourceMemory } from "./resource-memory.ts";
+import { RevocableReads } from "./revocable-reads.ts";
 import type { SourceKind } from "./source-kind.ts";
 import { parseSyncKey, type SyncKind } from "./sync-key.ts";
 import { awaitConnection, DONE, type SyncResult, TARGET_WAIT_MS, targetChanged, waitFor } from "./sync-result.ts";
@@ -36,9 +37,8 @@ export interface SyncedKind {
   readonly resources: ReadonlyStore<KubeObject>;
 }
 
-export interface SyncReconcilerOptions {
+export interface SyncReconcilerOptions extends ConnectionSources {
   readonly kinds: Readonly<Record<SyncKind, SyncedKind>>;
-  readonly connections: Pick<ConnectionRegistry, "get">;
   readonly targets: TargetRecords;
   readonly writer: TargetWriter;
   readonly forced: ForcedSyncs;
@@ -49,14 +49,6 @@ export interface SyncReconcilerOptions {
   readonly logger: Logger;
 }
 
-/** Facts about one resource that are kept between two reconciles, in addition to its status. */
-interface Memory {
-  readonly uid: string;
-  deadlines?: Deadlines;
-  /** Effects of an earlier reconcile that no status shows yet, because writing it failed. */
-  unreported?: Report | undefined;
-}
-
 /** Input of one reconcile. */
 interface SyncContext {
   readonly key: string;
@@ -65,6 +57,8 @@ interface SyncContext {
   readonly before: SyncStatus;
   readonly memory: Memory;
   readonly signal: AbortSignal;
+  /** Ends the reads of the vault, also if the resource may not read it any more. */
+  readonly reads: AbortSignal;
 }
 
 const reported = (readyCondition: ReadyCondition | undefined, changes: Partial<Report> = {}): SyncResult => ({
@@ -80,7 +74,8 @@ const reported = (readyCondition: ReadyCondition | undefined, changes: Partial<R
 export class SyncReconciler {
   readonly #options: SyncReconcilerOptions;
   readonly #statuses: Readonly<Record<SyncKind, StatusWriter>>;
-  readonly #memory = new Map<string, Memory>();
+  readonly #memory = new ResourceMemory();
+  readonly #reads = new RevocableReads();
 
   constructor(options: SyncReconcilerOptions) {
     const { api, kinds, clock } = options;
@@ -96,10 +91,15 @@ export class SyncReconciler {
     return this.#statuses[parseSyncKey(key).kind].isUnknown(key, before, now);
   }
 
+  /** Ends the reads of a resource that may not use its connection any more. */
+  revoke(key: string, condition: ReadyCondition): void {
+    this.#reads.revoke(key, condition);
+  }
+
   /** Drops all state of a deleted resource. The API server garbage-collects its target. */
   forget(key: string): void {
     this.#statuses[parseSyncKey(key).kind].forget(key);
-    this.#memory.delete(key);
+    this.#memory.forget(key);
     this.#options.forced.forget(key);
     this.#options.propagations.forget(key);
   }
@@ -113,7 +113,7 @@ export class SyncReconciler {
     const parsed = source.parse(object);
     const { resource } = parsed;
     const before = readStatus(kind, this.#statuses[kind].current(key, object));
-    const context = { key, source, resource, before, memory: this.#memoryOf(key, resource.uid), signal };
+    const context = { key, source, resource, before, memory: this.#memory.of(key, resource.uid), signal, reads: signal };
     const change = this.#options.propagations.current(key);
     const { report, next } = parsed.ok ? await this.#sync(context) : reported(parsed.readyCondition);
     if (next.outcome === "done") this.#options.propagations.ended(key, change);
@@ -128,25 +128,20 @@ export class SyncReconciler {
   async #sync(context: SyncContext): Promise<SyncResult> {
     const { key, source, resource, before } = context;
     if (resource.suspend) return reported(notReady("Suspended", "spec.suspend is true: the target is left unchanged"));
-    const access = this.#options.connections.get(connectionKey(resource.connection, resource.namespace));
-    if (access.state === "opening") return { report: undefined, next: waitFor("connection") };
-    if (access.state === "absent") {
-      const message = `VaultConnection ${resource.connection.name} not found in namespace ${resource.namespace}: create it, or correct spec.connectionRef.name`;
-      return { ...reported(notReady("ConnectionNotFound", message)), next: waitFor("connection") };
+    const access = findConnection(this.#options, source.entries, resource, before);
+    if ("report" in access) {
+      if (access.report?.readyCondition?.reason === "NamespaceNotAllowed") context.memory.deadlines = NO_DEADLINES;
+      return access;
     }
-    if (access.state === "invalid") return awaitConnection(resource, before, access.message);
     if (isForced(resource, before) && !this.#options.forced.hasListed(key, resource, access.connection)) {
       return { report: undefined, next: waitFor("connection", FORCED_LIST_MS) };
     }
     const { snapshot, health } = access.connection;
     if (snapshot !== undefined && resource.items.every((item) => source.covers(snapshot, item))) {
-      return this.#syncFromSnapshot(context, {
-        ...context,
-        deadlines: context.memory.deadlines,
-        access,
-        snapshot,
-        now: this.#options.clock.now(),
-      });
+      const { deadlines } = context.memory;
+      const input = { ...context, deadlines, access, snapshot, now: this.#options.clock.now() };
+      if (resource.connection.kind === "VaultConnection") return this.#syncFromSnapshot(context, input);
+      return this.#reads.run(key, context.signal, (reads) => this.#syncFromSnapshot({ ...context, reads }, input));
     }
     if (health.state !== "failing" && access.staleSince === undefined) return { report: undefined, next: waitFor("connection") };
     const why = health.error?.message ?? "waiting for the first list of the vault";
@@ -183,12 +178,12 @@ export class SyncReconciler {
   async #apply(context: SyncContext, input: ResolveInput, decided: Decided): Promise<SyncResult> {
     const { access } = input;
     const { decision, resolutions, state, current } = decided;
-    const { key, source, resource, before, memory, signal } = context;
+    const { key, source, resource, before, memory, signal, reads } = context;
     const facts = { resolutions, connection: access.id, staleSince: access.staleSince };
     const versions = syncedVersions({ before, access }, resolutions, state);
     const unchanged = reportOf(decision.readyCondition, { ...facts, versions });
     const isNewSpec = before.observedGeneration !== resource.generation;
-    const plan = { resource, owner: source.descriptor, state, current, isNewSpec, report: unchanged, signal };
+    const plan = { resource, owner: source.descriptor, state, current, isNewSpec, report: unchanged, signal, reads };
     try {
       const result = await this.#options.writer.apply(decision.plan, plan);
       const { report, next } = result;
@@ -266,15 +261,6 @@ export class SyncReconciler {
     if (report.effect === "none") return;
     const { kind, name } = resource.target;
     logger.info({ controller: resource.kind, key, action: report.effect, target: `${kind}/${name}` }, "target written");
-  }
-
-  /** Returns the memory of this very object. A reconcile that outlives the object changes only its own copy. */
-  #memoryOf(key: string, uid: string): Memory {
-    const known = this.#memory.get(key);
-    if (known?.uid === uid) return known;
-    const memory: Memory = { uid };
-    this.#memory.set(key, memory);
-    return memory;
   }
 }
 

@@ -39,6 +39,8 @@ export interface PlanContext {
   /** The report of a plan that changes nothing. */
   readonly report: Report;
   readonly signal: AbortSignal;
+  /** Ends the reads of the vault, also if the resource may not read it any more. */
+  readonly reads: AbortSignal;
 }
 
 type OwnedTarget = Extract<TargetState, { readonly state: "owned" }>;
@@ -155,10 +157,10 @@ export class TargetWriter {
 
   /** Writes the target, unless its content cannot be assembled now or must not replace the current one. */
   async #write(entries: readonly Entry[], wanted: "updated" | "repaired", context: PlanContext): Promise<Reported> {
-    const { resource, state, current, report, signal } = context;
+    const { resource, state, current, report, reads } = context;
     const { targets, contentKey, clock } = this.#options;
     const verified = targets.verifiedKeys(resource);
-    const gathered = await gatherContent(entries, { resource, state, current, verified, contentKey, signal });
+    const gathered = await gatherContent(entries, { resource, state, current, verified, contentKey, signal: reads });
     if (gathered === "unavailable") return { report, next: DONE };
     if ("condition" in gathered) return failed(report, gathered, state.state === "owned");
     const size = gathered.keys.reduce((sum, key) => sum + key.state.size, 0);

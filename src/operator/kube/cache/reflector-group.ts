@@ -1,5 +1,6 @@
 import { namespaceOf } from "../resource.ts";
 import type { ReadonlyStore, StoreChange } from "./object-store.ts";
+import { JoinedStore } from "./joined-store.ts";
 import { Reflector, type ReflectorOptions } from "./reflector.ts";
 
 export interface ReflectorGroupOptions<T> extends Omit<ReflectorOptions<T>, "namespace"> {
@@ -16,7 +17,13 @@ export class ReflectorGroup<T> {
     const reflectors = new Map(namespaces.map((namespace) => [namespace, new Reflector({ ...options, namespace })]));
     this.#reflectors = [...reflectors.values()];
     const [only] = this.#reflectors;
-    this.store = only && reflectors.size === 1 ? only.store : new JoinedStore(reflectors);
+    this.store =
+      only && reflectors.size === 1
+        ? only.store
+        : new JoinedStore(
+            this.#reflectors.map(({ store }) => store),
+            (key) => reflectors.get(namespaceOf(key))?.store,
+          );
   }
 
   /** Resolves once the first list of every namespace is stored; rejects when `run` was stopped before. */
@@ -48,42 +55,5 @@ export class ReflectorGroup<T> {
     const stack = new DisposableStack();
     for (const reflector of this.#reflectors) stack.use(subscribe(reflector));
     return stack;
-  }
-}
-
-/** The stores of several namespaces, read as one. */
-class JoinedStore<T> implements ReadonlyStore<T> {
-  readonly #reflectors: ReadonlyMap<string, Reflector<T>>;
-
-  constructor(reflectors: ReadonlyMap<string, Reflector<T>>) {
-    this.#reflectors = reflectors;
-  }
-
-  get size(): number {
-    return this.#stores().reduce((sum, { size }) => sum + size, 0);
-  }
-
-  get(key: string): T | undefined {
-    return this.#reflectors.get(namespaceOf(key))?.store.get(key);
-  }
-
-  has(key: string): boolean {
-    return this.#reflectors.get(namespaceOf(key))?.store.has(key) ?? false;
-  }
-
-  *keys(): IterableIterator<string> {
-    for (const store of this.#stores()) yield* store.keys();
-  }
-
-  *values(): IterableIterator<T> {
-    for (const store of this.#stores()) yield* store.values();
-  }
-
-  *entries(): IterableIterator<[string, T]> {
-    for (const store of this.#stores()) yield* store.entries();
-  }
-
-  #stores(): ReadonlyStore<T>[] {
-    return [...this.#reflectors.values()].map(({ store }) => store);
   }
 }

@@ -1,0 +1,30 @@
+import { type ClusterConnectionSpec, clusterConnectionSpec } from "../../api/cluster-vault-connection.ts";
+import { clusterVaultConnectionKind } from "../../api/kinds.ts";
+import { explainProblems } from "../../api/validation.ts";
+import { connectionSpec, type ConnectionSpec } from "../../api/vault-connection.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+
+/** One entry of `spec.access` of a ClusterVaultConnection. */
+export type AccessEntry = NonNullable<ClusterConnectionSpec["access"]>[number];
+
+/** A connection of either kind, or the reason why its spec is invalid. */
+export type ParsedConnection =
+  | {
+      readonly ok: true;
+      readonly spec: ConnectionSpec;
+      /** Namespaces that may use a ClusterVaultConnection, with their names; empty for a VaultConnection. */
+      readonly access: readonly AccessEntry[];
+      /** Identifies everything that a client is opened with, so not the access, which may change while it is open. */
+      readonly fingerprint: string;
+    }
+  | { readonly ok: false; readonly problem: string };
+
+/** Parses and validates a connection, because the installed CRD may be older than the operator. Total. */
+export function parseConnection({ kind, metadata, spec }: KubeObject): ParsedConnection {
+  const schema = kind === clusterVaultConnectionKind.kind ? clusterConnectionSpec : connectionSpec;
+  const parsed = schema.safeParse(spec);
+  if (!parsed.success) return { ok: false, problem: explainProblems(parsed.error) };
+  const { access = [], ...common }: ClusterConnectionSpec = parsed.data;
+  // Includes the uid: a connection that was recreated under the same name is another one.
+  return { ok: true, spec: common, access, fingerprint: JSON.stringify([metadata.uid, common]) };
+}

@@ -1,0 +1,163 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { FaultProxy } from "../../faults/support/fault-proxy.ts";
+import { startApiProxy } from "../../faults/support/api-proxy.ts";
+import { waitUntil } from "../../support/clock/wait-until.ts";
+import { TestVault } from "../../support/vault/test-vault.ts";
+import type { VaultClient } from "../../support/vault/vault-client.ts";
+import { manifestsOf, permissionOf, permissionsOf } from "../support/granted.ts";
+import { withoutStreamedLists } from "../support/without-streamed-lists.ts";
+import { ACCOUNT, bytesOf, condition, observedObject, OPERATOR_USER, vaultSecret, World } from "../support/world.ts";
+
+/**
+ * ClusterVaultConnections on a real API server with the permissions of deploy/base. The server does not stream lists, so that every
+ * permission is needed.
+ */
+const PLATFORM = "platform@example.com";
+const OPERATOR_NAMESPACE = "vaultsync-system";
+const PATH = "/apis/vaultsync.dev/v1alpha1/clustervaultconnections";
+
+let proxy: FaultProxy;
+let world: World;
+let platform: VaultClient;
+/** Name of the connection and of its credentials Secret: unique, because they are not in the namespace of the test. */
+let name: string;
+let mark: number;
+
+beforeAll(async () => {
+  const started = await startApiProxy();
+  proxy = started.proxy;
+  withoutStreamedLists(proxy);
+  const vault = await TestVault.start({ emails: [ACCOUNT, PLATFORM] });
+  world = await World.create({ vault, ...started.api });
+  platform = await vault.client(PLATFORM);
+  name = `cluster-${world.namespace}`;
+  mark = await world.plane.auditMark();
+  await kubectl("label", "namespace", world.namespace, "team=shop");
+  const stringData = { password: vault.passwords.get(PLATFORM) ?? "" };
+  const metadata = { name, namespace: OPERATOR_NAMESPACE };
+  const login = { apiVersion: "v1", kind: "Secret", metadata, type: "vaultsync.dev/credentials", stringData };
+  await apply(login, connection(name, {}));
+  await world.startClusterOperator();
+});
+
+afterAll(async () => {
+  await kubectl("delete", "--ignore-not-found", "clustervaultconnections", name, `${name}-foreign`);
+  await kubectl("delete", "--ignore-not-found", "-n", OPERATOR_NAMESPACE, "secret", name);
+  await world[Symbol.asyncDispose]();
+  await proxy[Symbol.asyncDispose]();
+});
+
+const matchLabels = { team: "shop" };
+const connection = (of: string, spec: object): object => ({
+  apiVersion: "vaultsync.dev/v1alpha1",
+  kind: "ClusterVaultConnection",
+  metadata: { name: of },
+  spec: {
+    url: world.vault.url,
+    email: PLATFORM,
+    auth: { passwordSecretRef: { name } },
+    refreshInterval: "5s",
+    access: [{ namespaceSelector: { matchLabels }, secrets: ["shop-*"] }],
+    ...spec,
+  },
+});
+
+async function kubectl(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await world.plane.kubectl(args);
+  expect(code, stderr).toBe(0);
+  return stdout;
+}
+
+async function apply(...objects: object[]): Promise<void> {
+  const input = objects.map((object) => JSON.stringify(object)).join("\n---\n");
+  const { code, stderr } = await world.plane.kubectl(["apply", "-f", "-"], { input });
+  expect(code, stderr).toBe(0);
+}
+
+const protect = (key_name: string, key_value: string) => platform.call("protect", { key_name, key_value });
+
+function through(of: string, resource: string, keys: Readonly<Record<string, string>>, target: object = {}): object {
+  const object = vaultSecret(resource, keys, target);
+  return { ...object, spec: { ...Reflect.get(object, "spec"), connectionRef: { kind: "ClusterVaultConnection", name: of } } };
+}
+
+const untilReason = (resource: string, reason: string) =>
+  world.until("VaultSecret", resource, (one) => condition(one, "Ready")?.reason === reason);
+
+async function untilConnection(of: string, type: string, is: (reason: string | undefined) => boolean): Promise<string> {
+  return waitUntil(`${type} of ${of}`, async () => {
+    const { body } = await world.plane.request("GET", `${PATH}/${of}`);
+    const found = condition(observedObject.parse(JSON.parse(body)), type);
+    return is(found?.reason) ? (found?.message ?? "none") : undefined;
+  });
+}
+
+test("a connection of the cluster and one of the namespace that have the same name serve different accounts", async () => {
+  const [own, shared] = [world.canaries.text("own"), world.canaries.text("shared")];
+  await world.protect("shop-db", own);
+  await protect("shop-db", shared);
+  await world.apply({
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultConnection",
+    metadata: { name },
+    spec: { url: world.vault.url, email: ACCOUNT, auth: { passwordSecretRef: { name: "vault-login" } } },
+  });
+  const object = vaultSecret("own", { password: "shop-db" });
+  await world.apply({ ...object, spec: { ...Reflect.get(object, "spec"), connectionRef: { name } } });
+  await world.apply(through(name, "shared", { password: "shop-db" }));
+  await world.ready("VaultSecret", "own");
+  await world.ready("VaultSecret", "shared");
+  const valueOf = async (target: string) => bytesOf(await world.until("Secret", target, () => true), "password")?.toString();
+  expect([await valueOf("own"), await valueOf("shared")]).toEqual([own, shared]);
+  expect(await kubectl("get", "cvconn", name)).toMatch(new RegExp(`^${name}\\s+True\\s+Synced`, "m"));
+});
+
+test("a namespace that loses its label keeps its Secret, and follows the vault when it has it again", async () => {
+  const before = await world.until("Secret", "shared", () => true);
+  await kubectl("label", "namespace", world.namespace, "team-");
+  const lost = await untilReason("shared", "NamespaceNotAllowed");
+  expect(condition(lost, "Ready")?.message).toContain(`no entry for the namespace ${world.namespace}`);
+  const next = world.canaries.text("next");
+  await protect("shop-db", next);
+  expect((await world.until("Secret", "shared", () => true)).metadata.resourceVersion).toBe(before.metadata.resourceVersion);
+  await kubectl("label", "namespace", world.namespace, "team=shop");
+  await world.until("Secret", "shared", (one) => bytesOf(one, "password")?.toString() === next);
+  await world.ready("VaultSecret", "shared");
+});
+
+test("a name outside the access and credentials in a user's namespace are refused", async () => {
+  await protect("blog-db", world.canaries.text("blog"));
+  await world.apply(through(name, "outside", { password: "blog-db" }));
+  const outside = await untilReason("outside", "NamespaceNotAllowed");
+  expect(condition(outside, "Ready")?.message).toContain("to read blog-db");
+  expect(await world.get("Secret", "outside")).toBeUndefined();
+  await apply(connection(`${name}-foreign`, { auth: { passwordSecretRef: { name: "vault-login" } } }));
+  const message = await untilConnection(`${name}-foreign`, "Ready", (reason) => reason === "AuthFailed");
+  expect(message).toContain(
+    `Secret vault-login not found: create it with kubectl create secret generic vault-login -n vaultsync-system`,
+  );
+});
+
+test("removals of a connection of the cluster are held until the operator deletes the confirmation", async () => {
+  const names = Array.from({ length: 6 }, (_, n) => `shop-many-${n}`);
+  for (const one of names) await protect(one, world.canaries.text(one));
+  await world.apply(...names.map((one) => through(name, one, { password: one }, { whenMissing: "Delete" })));
+  for (const one of names) await world.ready("VaultSecret", one);
+  for (const key_name of names) expect((await platform.call("delete", { key_name })).status).toBe(200);
+  await untilConnection(name, "RemovalsHeld", (reason) => reason !== undefined);
+  await kubectl("annotate", "cvconn", name, "vaultsync.dev/confirm-removals=6");
+  await untilConnection(name, "RemovalsHeld", (reason) => reason === undefined);
+  expect(await kubectl("get", "cvconn", name, "-o", "jsonpath={.metadata.annotations}")).not.toContain("confirm-removals");
+});
+
+test("no request is denied, and every permission for connections of the cluster is used", async () => {
+  await world.operator.stop();
+  const events = (await world.plane.auditEvents({ since: mark })).filter(({ user }) => user.username === OPERATOR_USER);
+  expect(events.filter(({ responseStatus }) => responseStatus?.code === 403).map(permissionOf)).toEqual([]);
+  const used = new Set(events.map(permissionOf));
+  const manifests = await manifestsOf(world.plane, "deploy/base", OPERATOR_NAMESPACE);
+  const granted = manifests.filter(({ metadata }) => metadata.name === "vaultsync-cluster-connections");
+  expect(permissionsOf(granted).size).toBe(6);
+  expect([...permissionsOf(granted)].filter((permission) => !used.has(permission))).toEqual([]);
+  expect(world.canaries.tracesIn(await world.operatorOutput())).toEqual([]);
+});
