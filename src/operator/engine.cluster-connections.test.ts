@@ -80,7 +80,7 @@ test.each<[how: string, lose: (scene: ClusterScene) => void, regain: (scene: Clu
   expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 3: Synced`);
 });
 
-test("a changed access opens no client anew", async () => {
+test("a changed access does not reopen the connection", async () => {
   await using scene = await sceneWith();
   scene.connect(corporate, allow(["*"]));
   await scene.settle();
@@ -106,7 +106,7 @@ test("connections of both kinds that have the same name are different ones", asy
   expect(scene.outcome("shop", "db")).toContain(": Synced");
 });
 
-test("a value that one namespace reads is not in reach of another one, and files have a list of their own", async () => {
+test("a value that one namespace read is not available to others; files have their own names", async () => {
   await using scene = await sceneWith(allow(["shop-*"], ["app/*"]));
   scene.namespace("blog", { team: "blog" });
   scene.vault.upload(account, "app/web.conf", Buffer.from("file"));
@@ -188,7 +188,7 @@ test("a failing watch of namespaces takes nothing away", async () => {
   expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 3: Synced`);
 });
 
-test("a secret that was deleted while its namespace had no access is not taken for one removed by the vault", async () => {
+test("a secret deleted while its namespace had no access is missing, not removed at its deadline", async () => {
   await using scene = await sceneWith();
   scene.write(corporate, ["shop-db"], { delete_time: 1 });
   await scene.settle();

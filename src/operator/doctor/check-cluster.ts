@@ -1,10 +1,10 @@
 import type { Clock } from "../../lib/clock.ts";
 import { isObject } from "../../lib/is-object.ts";
-import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../api/kinds.ts";
+import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../api/kinds.ts";
 import type { KubeApi } from "../kube/client/kube-api.ts";
 import type { AccessAttributes, AccessReviewer } from "../kube/client/access-review.ts";
 import { isKubeError } from "../kube/kube-error.ts";
-import { type KubeObject, LEASES } from "../kube/resource.ts";
+import { ALL_NAMESPACES, type KubeObject, LEASES } from "../kube/resource.ts";
 import { type Check, checksOf } from "./check.ts";
 import { clusterAccess, requiredAccess } from "./permissions.ts";
 
@@ -18,7 +18,7 @@ export interface OperatorPlace {
   readonly clock: Clock;
 }
 
-const KINDS = [vaultConnectionKind, vaultSecretKind, vaultFileKind];
+const KINDS = [vaultConnectionKind, vaultSecretKind, vaultFileKind, clusterVaultConnectionKind];
 /** Time without a renewal after which a Lease has expired for certain, in milliseconds. */
 const EXPIRED_MS = 30_000;
 /** Number of permissions that a message names. */
@@ -40,8 +40,11 @@ async function checkServed({ api, namespace }: OperatorPlace, signal: AbortSigna
   const missing: string[] = [];
   for (const kind of KINDS) {
     try {
-      for await (const _ of api.list(kind, { namespace, paged: true, metadataOnly: true }, signal)) break;
+      const scope = kind.namespaced ? namespace : ALL_NAMESPACES;
+      for await (const _ of api.list(kind, { namespace: scope, paged: true, metadataOnly: true }, signal)) break;
     } catch (error) {
+      // A user of one namespace need not be allowed to list these, and cannot know then whether they are served.
+      if (isKubeError(error, "Forbidden") && !kind.namespaced) continue;
       if (!isKubeError(error, "NotServed")) throw error;
       missing.push(`${kind.plural}.${kind.group}`);
     }

@@ -92,7 +92,7 @@ async function untilConnection(of: string, type: string, is: (reason: string | u
   });
 }
 
-test("a connection of the cluster and one of the namespace that have the same name serve different accounts", async () => {
+test("connections of the cluster and of a namespace with the same name use different accounts", async () => {
   const [own, shared] = [world.canaries.text("own"), world.canaries.text("shared")];
   await world.protect("shop-db", own);
   await protect("shop-db", shared);
@@ -112,7 +112,7 @@ test("a connection of the cluster and one of the namespace that have the same na
   expect(await kubectl("get", "cvconn", name)).toMatch(new RegExp(`^${name}\\s+True\\s+Synced`, "m"));
 });
 
-test("a namespace that loses its label keeps its Secret, and follows the vault when it has it again", async () => {
+test("a namespace that loses its label keeps its Secret, and continues with the label", async () => {
   const before = await world.until("Secret", "shared", () => true);
   await kubectl("label", "namespace", world.namespace, "team-");
   const lost = await untilReason("shared", "NamespaceNotAllowed");
@@ -138,7 +138,7 @@ test("a name outside the access and credentials in a user's namespace are refuse
   );
 });
 
-test("removals of a connection of the cluster are held until the operator deletes the confirmation", async () => {
+test("removals of a connection of the cluster are held until a user confirms them", async () => {
   const names = Array.from({ length: 6 }, (_, n) => `shop-many-${n}`);
   for (const one of names) await protect(one, world.canaries.text(one));
   await world.apply(...names.map((one) => through(name, one, { password: one }, { whenMissing: "Delete" })));
@@ -150,7 +150,7 @@ test("removals of a connection of the cluster are held until the operator delete
   expect(await kubectl("get", "cvconn", name, "-o", "jsonpath={.metadata.annotations}")).not.toContain("confirm-removals");
 });
 
-test("no request is denied, and every permission for connections of the cluster is used", async () => {
+test("no request is denied, and each permission for connections of the cluster is used", async () => {
   await world.operator.stop();
   const events = (await world.plane.auditEvents({ since: mark })).filter(({ user }) => user.username === OPERATOR_USER);
   expect(events.filter(({ responseStatus }) => responseStatus?.code === 403).map(permissionOf)).toEqual([]);
