@@ -4,6 +4,7 @@ import { fileCommand } from "./account/file.ts";
 import { loginCommand, logoutCommand } from "./account/login.ts";
 import { secretCommand } from "./account/secret.ts";
 import { completionCommand } from "./completion/completion.ts";
+import { importCommand } from "./import/import.ts";
 import { operatorCommand } from "./operator.ts";
 import { planCommand } from "./plan/plan.ts";
 import { statusCommand } from "./status/status.ts";
@@ -22,6 +23,7 @@ export function program(): Command {
     syncCommand(),
     planCommand(),
     doctorCommand(),
+    importCommand(),
     ...account,
     vaultCommand(),
     completionCommand(),

@@ -1,5 +1,5 @@
-import type { Manifest, Problem } from "./manifests.ts";
-import { keyOfConnection, keyOfReference, type Plan, problemAt } from "./planned-resource.ts";
+import { type Manifest, type Problem, problemAt } from "../manifests/manifests.ts";
+import { keyOfConnection, keyOfReference, type Plan } from "./planned-resource.ts";
 
 const placeOf = ({ file, lineOf }: Manifest): string => `${file}:${lineOf("metadata", "name")}`;
 

@@ -5,7 +5,7 @@ import { canonicalEmail } from "../../protocol/email-address.ts";
 import type { FileRecord, SecretRecord } from "../../protocol/responses.ts";
 import type { AccountClient } from "../account/account-client.ts";
 import { listSecrets } from "../account/find-secret.ts";
-import type { Problem } from "./manifests.ts";
+import { type Problem, problemAt } from "../manifests/manifests.ts";
 import {
   keyOfConnection,
   keyOfReference,
@@ -13,7 +13,6 @@ import {
   type PlannedConnection,
   type PlannedItem,
   type PlannedResource,
-  problemAt,
 } from "./planned-resource.ts";
 
 /** Result of the comparison with the vault. */

@@ -1,11 +1,12 @@
 import { Command } from "commander";
+import { API_GROUP } from "../../operator/api/kinds.ts";
 import { type AccountFlags, addAccountOption, openAccount } from "../account/account-option.ts";
 import { addFormatOption, type FormatFlags, formatObject } from "../output/format-option.ts";
 import { printable } from "../output/printable.ts";
 import { formatTable } from "../output/table.ts";
 import { checkClusterRules } from "./check-cluster-rules.ts";
 import { checkReferences, type CheckedReferences } from "./check-references.ts";
-import { type Problem, readManifests } from "./manifests.ts";
+import { type Problem, readManifests, sortProblems } from "../manifests/manifests.ts";
 import { keyOfConnection, planOf, type Plan } from "./planned-resource.ts";
 
 interface PlanFlags extends AccountFlags, FormatFlags {
@@ -53,7 +54,7 @@ function print(keys: readonly PlannedKey[], problems: readonly Problem[], { outp
 }
 
 async function plan(flags: PlanFlags): Promise<void> {
-  const { manifests, problems } = await readManifests(flags.filename, flags.namespace);
+  const { manifests, problems } = await readManifests(flags.filename, API_GROUP, flags.namespace);
   if (manifests.length === 0 && problems.length === 0)
     throw new Error(`no vaultsync.dev objects in ${flags.filename.join(", ")}`);
   const found = [...problems];
@@ -61,8 +62,7 @@ async function plan(flags: PlanFlags): Promise<void> {
   found.push(...checkClusterRules(manifests, planned));
   const checked = flags.offline === true ? OFFLINE : await checkReferences(await openAccount(flags), planned);
   found.push(...checked.problems);
-  found.sort((a, b) => (a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1));
-  print(plannedKeys(planned, checked), found, flags);
+  print(plannedKeys(planned, checked), sortProblems(found), flags);
   for (const connection of checked.unchecked) {
     const { kind, spec } = connection;
     const login = `log in to ${spec.url} as ${spec.email}`;

@@ -12,7 +12,7 @@ import {
 import { connectionSpec, type ConnectionSpec } from "../../operator/api/vault-connection.ts";
 import { vaultFileSpec, type VaultFileSpec } from "../../operator/api/vault-file.ts";
 import { vaultSecretSpec, type VaultSecretSpec } from "../../operator/api/vault-secret.ts";
-import type { Manifest, Problem } from "./manifests.ts";
+import { formatPath, type Manifest, type Problem, problemAt } from "../manifests/manifests.ts";
 
 /** One key of a target, and the entry of the vault that it is read from; all keys of an extracted object are one item. */
 export interface PlannedItem {
@@ -59,14 +59,6 @@ const connectionRefOf = ({
   name,
 });
 
-/** Returns a problem of a manifest at the line of a field. */
-export function problemAt({ file, lineOf }: Manifest, path: readonly PropertyKey[], message: string): Problem {
-  return { file, line: lineOf(...path), message };
-}
-
-const formatPath = (path: readonly PropertyKey[]): string =>
-  path.map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`)).join("");
-
 /** Returns the paths of fields that the schema does not know, and that the API server would drop or reject. */
 function unknownFields(given: unknown, parsed: unknown, path: readonly PropertyKey[] = []): PropertyKey[][] {
   if (Array.isArray(given) && Array.isArray(parsed)) {
@@ -82,12 +74,12 @@ function parseSpec<T>(schema: z.ZodType<T>, manifest: Manifest, problems: Proble
   const result = schema.safeParse(manifest.spec);
   if (!result.success) {
     for (const { path, message } of result.error.issues) {
-      problems.push(problemAt(manifest, ["spec", ...path], `spec${formatPath(path)}: ${message}`));
+      problems.push(problemAt(manifest, ["spec", ...path], `${formatPath(["spec", ...path])}: ${message}`));
     }
     return undefined;
   }
   for (const path of unknownFields(manifest.spec, result.data)) {
-    problems.push(problemAt(manifest, ["spec", ...path], `spec${formatPath(path)}: unknown field`));
+    problems.push(problemAt(manifest, ["spec", ...path], `${formatPath(["spec", ...path])}: unknown field`));
   }
   return result.data;
 }

@@ -2,7 +2,6 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { type Document, isNode, LineCounter, parseAllDocuments } from "yaml";
 import { z } from "zod";
-import { API_GROUP } from "../../operator/api/kinds.ts";
 
 /** A place in a file, and what is wrong there. */
 export interface Problem {
@@ -18,16 +17,35 @@ const manifest = z.looseObject({
   spec: z.unknown(),
 });
 
-/** One object of the operator's API group in a file. */
+/** One object in a file. */
 export interface Manifest {
   readonly file: string;
+  readonly apiVersion: string;
   readonly kind: string;
   readonly name: string;
   readonly namespace: string;
+  readonly metadata: Readonly<Record<string, unknown>>;
   readonly spec: unknown;
   /** Returns the line of a field, or of the closest field around it that exists. */
   readonly lineOf: (...path: readonly PropertyKey[]) => number;
 }
+
+/** Returns a problem of a manifest at the line of a field. */
+export function problemAt({ file, lineOf }: Manifest, path: readonly PropertyKey[], message: string): Problem {
+  return { file, line: lineOf(...path), message };
+}
+
+/** Returns the problems in the order of files and lines. */
+export function sortProblems(problems: readonly Problem[]): Problem[] {
+  return problems.toSorted((a, b) => (a.file === b.file ? a.line - b.line : a.file < b.file ? -1 : 1));
+}
+
+/** Formats a path in a manifest, such as `spec.data[0].remoteRef`. */
+export const formatPath = (path: readonly PropertyKey[]): string =>
+  path
+    .map((part) => (typeof part === "number" ? `[${part}]` : `.${String(part)}`))
+    .join("")
+    .replace(/^[.]/u, "");
 
 export interface Manifests {
   readonly manifests: readonly Manifest[];
@@ -68,7 +86,7 @@ function contentOf(document: Document): unknown {
   }
 }
 
-function readText(file: string, text: string, namespace: string): Manifests {
+function readText(file: string, text: string, group: string, namespace: string): Manifests {
   const lines = new LineCounter();
   const manifests: Manifest[] = [];
   const problems: Problem[] = [];
@@ -76,13 +94,13 @@ function readText(file: string, text: string, namespace: string): Manifests {
   for (const document of "empty" in documents ? [] : documents) {
     for (const { pos, message } of document.errors) problems.push({ file, line: lines.linePos(pos[0]).line, message });
     const content = document.errors.length === 0 ? contentOf(document) : undefined;
-    const isOwn = z.looseObject({ apiVersion: z.string().startsWith(`${API_GROUP}/`) }).safeParse(content).success;
-    if (!isOwn) continue;
+    const isOfGroup = z.looseObject({ apiVersion: z.string().startsWith(`${group}/`) }).safeParse(content).success;
+    if (!isOfGroup) continue;
     const lineOf = (...path: readonly PropertyKey[]): number => lineIn(document, lines, path);
     const parsed = manifest.safeParse(content);
     if (parsed.success) {
-      const { kind, metadata, spec } = parsed.data;
-      manifests.push({ file, kind, name: metadata.name, namespace: metadata.namespace ?? namespace, spec, lineOf });
+      const { metadata, ...rest } = parsed.data;
+      manifests.push({ ...rest, file, metadata, name: metadata.name, namespace: metadata.namespace ?? namespace, lineOf });
     } else {
       problems.push(
         ...parsed.error.issues.map(({ path, message }) => ({
@@ -97,15 +115,15 @@ function readText(file: string, text: string, namespace: string): Manifests {
 }
 
 /**
- * Reads the objects of the operator's API group from files and directories. Other objects are skipped. `namespace` is that of objects
- * without one. @throws Error when a path cannot be read
+ * Reads the objects of an API group from files and directories. Other objects are skipped. `namespace` is that of objects without one.
+ * @throws Error when a path cannot be read
  */
-export async function readManifests(paths: readonly string[], namespace: string): Promise<Manifests> {
+export async function readManifests(paths: readonly string[], group: string, namespace: string): Promise<Manifests> {
   const manifests: Manifest[] = [];
   const problems: Problem[] = [];
   for (const path of paths) {
     for (const file of await filesAt(path)) {
-      const read = readText(file, await readFile(file, "utf8"), namespace);
+      const read = readText(file, await readFile(file, "utf8"), group, namespace);
       manifests.push(...read.manifests);
       problems.push(...read.problems);
     }

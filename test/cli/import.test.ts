@@ -1,0 +1,131 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { runInProcess } from "../support/processes/run-in-process.ts";
+import { TestDirectory } from "../support/test-directory.ts";
+
+/** `vaultsync import external-secrets` on manifests as External Secrets Operator documents them. */
+const directory = new TestDirectory();
+
+async function convert(...lines: string[]) {
+  await mkdir(directory.path, { recursive: true });
+  const path = directory.join("external-secrets.yaml");
+  await writeFile(path, `${lines.join("\n")}\n`);
+  const { code, stdout, stderr } = await runInProcess(["import", "external-secrets", "-f", path, "-n", "shop"]);
+  const [first] =
+    "empty" in parseAllDocuments(stdout) ? [] : parseAllDocuments(stdout).map((document): unknown => document.toJS());
+  const [problems = "", adopt = ""] = stderr.replaceAll(`${path}:`, "").split("to take over the existing Secrets:\n");
+  return { code, object: first, problems: problems.split("\n").filter(Boolean), adopt: adopt.trim() };
+}
+
+const header = ["apiVersion: external-secrets.io/v1", "kind: ExternalSecret", "metadata:", "  name: db", "  namespace: shop"];
+const store = ["spec:", "  secretStoreRef: { name: vault, kind: SecretStore }"];
+const entry = ["  data:", "    - secretKey: password", "      remoteRef: { key: shop-db"];
+
+test("an ExternalSecret with all that can be carried over", async () => {
+  const { code, object, problems, adopt } = await convert(
+    ...header,
+    "  labels: { team: shop }",
+    '  annotations: { kubectl.kubernetes.io/last-applied-configuration: "{}", example.com/page: on-call }',
+    "spec:",
+    "  refreshInterval: 1h0m0s",
+    "  refreshPolicy: Periodic",
+    "  secretStoreRef: { name: central }",
+    "  target:",
+    "    name: db-login",
+    "    creationPolicy: Orphan",
+    "    deletionPolicy: Delete",
+    "    immutable: true",
+    "    template: { type: kubernetes.io/basic-auth, metadata: { labels: { tier: data }, annotations: { example.com/a: b } } }",
+    "  data:",
+    "    - secretKey: username",
+    "      remoteRef: { key: shop-db, property: users.0.name, version: '3', decodingStrategy: Base64 }",
+    "    - secretKey: password",
+    "      remoteRef: { key: shop-db, conversionStrategy: Default, decodingStrategy: None, metadataPolicy: None }",
+    "  dataFrom:",
+    "    - extract: { key: shop-config, version: latest }",
+  );
+  expect([code, problems]).toEqual([0, []]);
+  expect(object).toEqual({
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultSecret",
+    metadata: { name: "db", namespace: "shop", labels: { team: "shop" }, annotations: { "example.com/page": "on-call" } },
+    spec: {
+      connectionRef: { name: "central" },
+      refreshInterval: "1h0m0s",
+      data: [
+        { secretKey: "username", remoteRef: { key: "shop-db", version: 3, property: "/users/0/name", decoding: "Base64" } },
+        { secretKey: "password", remoteRef: { key: "shop-db" } },
+      ],
+      dataFrom: [{ extract: { key: "shop-config" } }],
+      target: {
+        name: "db-login",
+        type: "kubernetes.io/basic-auth",
+        labels: { tier: "data" },
+        annotations: { "example.com/a": "b" },
+        creationPolicy: "Orphan",
+        whenRemoved: "Delete",
+        whenMissing: "Delete",
+        immutable: true,
+      },
+    },
+  });
+  expect(adopt).toBe("kubectl annotate secret db-login -n shop vaultsync.dev/adopt=VaultSecret/db");
+});
+
+test("removed entries are retained by default, as before", async () => {
+  const { code, object } = await convert(...header, ...store, `${entry.join("\n")} }`);
+  expect(code).toBe(0);
+  expect(object).toMatchObject({ spec: { connectionRef: { name: "vault" }, target: { whenRemoved: "Retain" } } });
+});
+
+test.each([
+  ["  refreshInterval: 0s", /^7: spec\.refreshInterval: 0 has no counterpart/u],
+  ["  refreshPolicy: OnChange", /^7: spec\.refreshPolicy: only Periodic/u],
+  ["  target: { creationPolicy: None }", /^7: spec\.target\.creationPolicy: None has no counterpart/u],
+  ["  target: { deletionPolicy: Merge }", /^7: spec\.target\.deletionPolicy: Merge becomes Delete/u],
+  ["  target: { template: { templateFrom: [] } }", /^7: spec\.target\.template\.templateFrom: has no counterpart/u],
+  ["  somethingNew: 1", /^7: spec\.somethingNew: has no counterpart/u],
+])("%j is reported with its line", async (line, message) => {
+  const { code, problems } = await convert(...header, store[0] ?? "", line, store[1] ?? "", `${entry.join("\n")} }`);
+  expect([code, problems]).toEqual([3, [expect.stringMatching(message)]]);
+});
+
+test.each([
+  [", property: 'users.#.name'", /^11: spec\.data\[0\]\.remoteRef\.property: .*JSON Pointer/u],
+  [", version: 6c2f", /^11: spec\.data\[0\]\.remoteRef\.version: versions are positive integers/u],
+  [", decodingStrategy: Auto", /^11: spec\.data\[0\]\.remoteRef\.decodingStrategy: None, Base64 and Base64URL/u],
+  [", metadataPolicy: Fetch", /^11: spec\.data\[0\]\.remoteRef\.metadataPolicy: /u],
+])("a reference with %j is reported with its line", async (field, message) => {
+  const { code, problems } = await convert(...header, ...store, "", `${entry.join("\n")}${field} }`);
+  expect([code, problems]).toEqual([3, [expect.stringMatching(message)]]);
+});
+
+test("an ExternalSecret without a source is reported, and a generator is", async () => {
+  const generator = "    - sourceRef: { generatorRef: { kind: Password, name: random } }";
+  const { code, problems } = await convert(...header, ...store, "  dataFrom:", generator);
+  expect(code).toBe(3);
+  expect(problems).toContainEqual(expect.stringMatching(/^9: spec\.dataFrom\[0\]\.sourceRef: has no counterpart/u));
+  expect(problems).toContainEqual(expect.stringMatching(/^7: the VaultSecret is not complete: spec\.dataFrom\[0\]/u));
+});
+
+test("other objects are named with what to create instead; files without any are an error", async () => {
+  const other = (kind: string) => [
+    "---",
+    "apiVersion: external-secrets.io/v1",
+    `kind: ${kind}`,
+    "metadata: { name: one }",
+    "spec: {}",
+  ];
+  const { code, problems } = await convert(...["SecretStore", "ClusterExternalSecret", "PushSecret"].flatMap(other));
+  expect(code).toBe(3);
+  expect(problems).toEqual([
+    expect.stringMatching(/^3: SecretStore one is not converted: create a VaultConnection/u),
+    expect.stringMatching(/^8: ClusterExternalSecret one is not converted/u),
+    expect.stringMatching(/^13: PushSecret one is not converted/u),
+  ]);
+  expect(await convert("apiVersion: v1", "kind: Secret", "metadata: { name: x }")).toMatchObject({
+    code: 1,
+    problems: [expect.stringMatching(/no external-secrets\.io objects in/u)],
+  });
+});
