@@ -10,7 +10,8 @@ import { MetricsRegistry } from "../../../src/telemetry/metrics-registry.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
 import { ApiClient, type Network } from "../kube/in-memory/api-client.ts";
 import { InMemoryApiServer } from "../kube/in-memory/in-memory-api-server.ts";
-import type { VaultTransport } from "../../../src/operator/vault-client/http/vault-transport.ts";
+import type { VaultRequest, VaultTransport } from "../../../src/operator/vault-client/http/vault-transport.ts";
+import { TransientError } from "../../../src/operator/vault-client/vault-error.ts";
 import { InMemoryTransport } from "../vault/in-memory/in-memory-transport.ts";
 import { InMemoryVault } from "../vault/in-memory/in-memory-vault.ts";
 import { SimulatedVault } from "../vault/simulated-vault.ts";
@@ -36,6 +37,7 @@ export class OperatorScene implements AsyncDisposable {
   maxInFlight = 0;
   readonly #vaults = new Map<string, SimulatedVault>();
   readonly #transports = new Map<string, () => VaultTransport>();
+  readonly #vaultOutages = new Set<string>();
   readonly #propagations = new Map<string, number[]>();
   #stop = new AbortController();
   #outage: KubeError | undefined;
@@ -79,7 +81,10 @@ export class OperatorScene implements AsyncDisposable {
     const vault = new InMemoryVault(clock);
     vault.setPassword(ACCOUNT, PASSWORD);
     for (const name of names) vault.upload(ACCOUNT, name, Buffer.from(name));
-    this.#addConnection(namespace, () => new InMemoryTransport({ vault, clock }));
+    const send = async ({ operation }: VaultRequest): Promise<undefined> => {
+      if (this.#vaultOutages.has(namespace)) throw new TransientError(operation, "unreachable");
+    };
+    this.#addConnection(namespace, () => new InMemoryTransport({ vault, clock, network: { send } }));
     for (const name of names) {
       const target = { kind: "ConfigMap", name, ...policies };
       const spec = { connectionRef: { name: "vault" }, target, files: [{ filename: name, key: "value" }] };
@@ -166,6 +171,11 @@ export class OperatorScene implements AsyncDisposable {
   beginOutage(): void {
     this.#outage = new KubeError({ kind: "Unavailable", operation: "any request", reason: "ECONNREFUSED" });
     for (const watch of this.server.watches()) watch.drop();
+  }
+
+  /** Makes the vault of a namespace with files unreachable. */
+  beginVaultOutage(namespace: string): void {
+    this.#vaultOutages.add(namespace);
   }
 
   endOutage(): void {
