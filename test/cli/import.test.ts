@@ -30,7 +30,7 @@ test("an ExternalSecret with all that can be carried over", async () => {
     "spec:",
     "  refreshInterval: 1h0m0s",
     "  refreshPolicy: Periodic",
-    "  secretStoreRef: { name: central }",
+    "  secretStoreRef: { name: central, kind: ClusterSecretStore }",
     "  target:",
     "    name: db-login",
     "    creationPolicy: Orphan",
@@ -51,7 +51,7 @@ test("an ExternalSecret with all that can be carried over", async () => {
     kind: "VaultSecret",
     metadata: { name: "db", namespace: "shop", labels: { team: "shop" }, annotations: { "example.com/page": "on-call" } },
     spec: {
-      connectionRef: { name: "central" },
+      connectionRef: { kind: "ClusterVaultConnection", name: "central" },
       refreshInterval: "1h0m0s",
       data: [
         { secretKey: "username", remoteRef: { key: "shop-db", version: 3, property: "/users/0/name", decoding: "Base64" } },
@@ -109,14 +109,15 @@ test("an ExternalSecret without a source is reported, and a generator is", async
   expect(problems).toContainEqual(expect.stringMatching(/^7: the VaultSecret is not complete: spec\.dataFrom\[0\]/u));
 });
 
+const other = (kind: string) => [
+  "---",
+  "apiVersion: external-secrets.io/v1",
+  `kind: ${kind}`,
+  "metadata: { name: one }",
+  "spec: {}",
+];
+
 test("other objects are named with what to create instead; files without any are an error", async () => {
-  const other = (kind: string) => [
-    "---",
-    "apiVersion: external-secrets.io/v1",
-    `kind: ${kind}`,
-    "metadata: { name: one }",
-    "spec: {}",
-  ];
   const { code, problems } = await convert(...["SecretStore", "ClusterExternalSecret", "PushSecret"].flatMap(other));
   expect(code).toBe(3);
   expect(problems).toEqual([
