@@ -15,9 +15,11 @@ const modules: Record<string, string[]> = {
   "operator/vault-client": ["protocol", "lib"],
   "operator/sync": ["operator/api", "lib"],
   "operator/template": ["lib"],
+  "operator/restart": ["operator/api", "lib"],
   "operator/controllers": [
     "operator/sync",
     "operator/template",
+    "operator/restart",
     "operator/api",
     "operator/runtime",
     "operator/kube",

@@ -32,6 +32,23 @@ function option(flags: string, description: string): Option {
   return new Option(flags, description).env(`VAULTSYNC_${name.replaceAll("-", "_").toUpperCase()}`);
 }
 
+function restartOptions(): Option[] {
+  return [
+    option(
+      "--restart-window <duration>",
+      "quiet window: a workload is restarted once, this long after the first change of a Secret or ConfigMap that it uses",
+    )
+      .argParser(parseInterval)
+      .default(30_000, "30s"),
+    option(
+      "--auto-restart <mode>",
+      "off: the annotation vaultsync.dev/restart of workloads is ignored, and they are not watched for it",
+    )
+      .choices(["on", "off"])
+      .default("on"),
+  ];
+}
+
 function operatorOptions(): Option[] {
   return [
     option("--kubeconfig <path>", "kubeconfig file (default: KUBECONFIG, the pod's ServiceAccount, then ~/.kube/config)"),
@@ -74,6 +91,7 @@ function operatorOptions(): Option[] {
     option("--concurrency <number>", "maximum number of resources that are reconciled in parallel, and of writes in flight")
       .argParser(parseWholeNumber)
       .default(16),
+    ...restartOptions(),
     option(
       "--resync <duration>",
       "interval in which every resource is listed again and reconciled once, changed or not; 0 turns it off",

@@ -27,6 +27,11 @@ const schema = z
       .min(0)
       .default(16 * 1024 * 1024),
     concurrency: z.int().min(1).max(256).default(16),
+    restartWindow: z
+      .int()
+      .refine((ms) => ms >= 1_000 && ms <= 3_600_000, "expected 1s to 1h")
+      .default(30_000),
+    autoRestart: z.enum(["on", "off"]).default("on"),
     resync: z
       .int()
       .refine((ms) => ms === 0 || ms >= 60_000, "expected 0 or at least 1m")

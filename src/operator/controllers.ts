@@ -5,6 +5,9 @@ import { ClusterAccess } from "./controllers/connection/cluster-access.ts";
 import { ConnectionController } from "./controllers/connection/connection-controller.ts";
 import { ConnectionReconciler, type ConnectionFactory } from "./controllers/connection/connection-reconciler.ts";
 import { ConnectionRegistry } from "./controllers/connection/connection-registry.ts";
+import { RestartController } from "./controllers/restart/restart-controller.ts";
+import type { RestartObserver } from "./controllers/restart/restart-reconciler.ts";
+import type { WorkloadWatch } from "./controllers/restart/workload-watch.ts";
 import { fileSource } from "./controllers/sync/file-source.ts";
 import { secretSource } from "./controllers/sync/secret-source.ts";
 import { ForcedSyncs } from "./controllers/sync/forced-syncs.ts";
@@ -26,6 +29,7 @@ import type { StoreChange } from "./kube/cache/object-store.ts";
 import type { ControllerObserver } from "./runtime/controller.ts";
 import type { QueueLimits } from "./runtime/queue-limits.ts";
 import type { WorkQueue } from "./runtime/work-queue.ts";
+import type { WorkloadKind } from "./api/rollout-restart.ts";
 import type { TargetMetadata } from "./sync/target.ts";
 import type { References } from "./vault-client/connection.ts";
 
@@ -48,14 +52,27 @@ export interface WatchedObjects {
 }
 
 /** Observes the reconciliations and what they achieve; implemented by the metrics. Must not throw. */
-export interface SyncObserver extends ControllerObserver {
+export interface SyncObserver extends ControllerObserver, RestartObserver {
   /** Called when a target was written because of a change in the vault, with the time since the list that showed the change. */
   changePropagated(durationMs: number): void;
+}
+
+/** Options of the restarts of workloads. The resources are those of all shards: a workload may use targets of several. */
+export interface RestartOptions {
+  readonly secrets: Watched<KubeObject>;
+  readonly files: Watched<KubeObject>;
+  readonly workloads: Readonly<Record<WorkloadKind, WorkloadWatch>>;
+  /** Reports whether this shard is responsible for the workload with this key. */
+  readonly isResponsible: (workload: string) => boolean;
+  /** Duration of the quiet window in milliseconds. */
+  readonly windowMs: number;
+  readonly auto: boolean;
 }
 
 export interface ControllersOptions {
   readonly api: KubeApi;
   readonly reflectors: WatchedObjects;
+  readonly restarts: RestartOptions;
   readonly events: EventRecorder;
   readonly connectionFactory: ConnectionFactory;
   readonly contentKey: Redacted<Uint8Array>;
@@ -77,7 +94,7 @@ export interface ControllersOptions {
   readonly logger: Logger;
 }
 
-/** The two controllers and what they share. Passes the changes of each reflector to the controllers that it concerns. */
+/** The controllers and what they share. Passes the changes of each reflector to the controllers that it concerns. */
 export class Controllers implements AsyncDisposable {
   readonly connections: ConnectionRegistry;
   readonly #options: ControllersOptions;
@@ -86,6 +103,7 @@ export class Controllers implements AsyncDisposable {
   readonly #sync: SyncController;
   readonly #connectionReconciler: ConnectionReconciler;
   readonly #connection: ConnectionController;
+  readonly #restart: RestartController;
   /** Connections whose references changed, until these are passed on. */
   readonly #pendingReferences = new Map<string, Timer>();
 
@@ -143,6 +161,9 @@ export class Controllers implements AsyncDisposable {
       resources,
       reconciler: this.#connectionReconciler,
     });
+    const { secrets, files, workloads, ...restarts } = options.restarts;
+    const allResources = { VaultSecret: secrets, VaultFile: files };
+    this.#restart = new RestartController({ ...options, ...restarts, resources: allResources, watches: workloads });
   }
 
   /** Passes the current objects and all later changes to the controllers, until the returned handle is disposed. */
@@ -157,6 +178,7 @@ export class Controllers implements AsyncDisposable {
     stack.use(targetSecrets.onChange((change) => this.#sync.targetChanged("Secret", change)));
     stack.use(targetConfigMaps.onChange((change) => this.#sync.targetChanged("ConfigMap", change)));
     stack.use(credentials.onChange(({ key }) => this.#connectionReconciler.credentialsChanged(key)));
+    stack.use(this.#restart.subscribe());
     for (const reflector of Object.values({ ...this.#options.reflectors })) {
       if (reflector !== undefined) stack.use(reflector.onReconnect(() => this.#retryApiErrors()));
     }
@@ -165,12 +187,12 @@ export class Controllers implements AsyncDisposable {
 
   /** Returns the work queues, by the names of their controllers. */
   get queues(): Readonly<Record<string, WorkQueue>> {
-    return { VaultConnection: this.#connection.queue, sync: this.#sync.queue };
+    return { VaultConnection: this.#connection.queue, sync: this.#sync.queue, restart: this.#restart.queue };
   }
 
   /** Runs until the signal is aborted and all running reconciles have ended. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#connection.run(signal), this.#sync.run(signal)]);
+    await Promise.all([this.#connection.run(signal), this.#sync.run(signal), this.#restart.run(signal)]);
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -5,17 +5,18 @@ import type { MetricsRegistry } from "../telemetry/metrics-registry.ts";
 import { type OperatorMetrics, operatorMetrics } from "../telemetry/operator-metrics.ts";
 import type { OperatorConfig } from "./config.ts";
 import { contentKey } from "./content-key.ts";
-import { Controllers, type ControllersOptions } from "./controllers.ts";
+import { Controllers, type ControllersOptions, type RestartOptions } from "./controllers.ts";
 import type { ConnectionCallbacks } from "./controllers/connection/connection-registry.ts";
 import type { ConnectionFactory } from "./controllers/connection/connection-reconciler.ts";
 import type { FencedKubeApi, KubeApi, WriteFence } from "./kube/client/kube-api.ts";
 import { ApiEventRecorder } from "./kube/event-recorder.ts";
 import { ALL_NAMESPACES } from "./kube/resource.ts";
 import { syncObserver, vaultObserver } from "./observers.ts";
-import { createReflectors, type Reflectors } from "./reflectors.ts";
+import { createReflectors, createWorkloadWatches, type Reflectors } from "./reflectors.ts";
 import { operatorSamples } from "./samples.ts";
 import { QueueLimits } from "./runtime/queue-limits.ts";
 import { runShards } from "./shards/run-shards.ts";
+import { shardOf } from "./shards/shard-of.ts";
 import { viewOfShard } from "./shards/view-of-shard.ts";
 import { LoginGate } from "./vault-client/auth/login-gate.ts";
 import { connect } from "./vault-client/connect.ts";
@@ -57,12 +58,15 @@ export async function runEngine(options: EngineOptions, signal: AbortSignal): Pr
   const namespaces = config.namespaces ?? [ALL_NAMESPACES];
   const watchSecrets = config.targetWatch === "on";
   const relistMs = config.resync;
-  const reflectors = createReflectors({ api, namespaces, watchSecrets, relistMs, clock, random, logger });
+  const watchOptions = { api, namespaces, watchSecrets, relistMs, clock, random, logger };
+  const reflectors = createReflectors(watchOptions);
+  const workloads = createWorkloadWatches(watchOptions);
   const running = new Set<Controllers>();
   const openCircuitBreakers = new Set<string>();
   const metrics = operatorMetrics(options.metrics, () => operatorSamples({ reflectors, running, openCircuitBreakers }));
   await using background = new Background();
-  for (const reflector of Object.values(reflectors)) background.run((ended) => reflector.run(ended));
+  const watches = [...Object.values(reflectors), ...Object.values(workloads)];
+  for (const watch of watches) background.run((ended) => watch.run(ended));
   if (!(await waitForInitialLists(reflectors, options, signal))) return;
   options.onReady();
   const limitsOf = (): QueueLimits => new QueueLimits(clock, config.concurrency);
@@ -70,6 +74,7 @@ export async function runEngine(options: EngineOptions, signal: AbortSignal): Pr
     ...options,
     limits: { sync: limitsOf(), connections: limitsOf() },
     reflectors,
+    workloads,
     running,
     metrics,
     connectionFactory: connectionFactory(options, (key) => vaultObserver(metrics, key, openCircuitBreakers)),
@@ -83,6 +88,7 @@ export async function runEngine(options: EngineOptions, signal: AbortSignal): Pr
 
 interface Engine extends Omit<EngineOptions, "metrics"> {
   readonly reflectors: Reflectors;
+  readonly workloads: RestartOptions["workloads"];
   readonly connectionFactory: ConnectionFactory;
   readonly metrics: OperatorMetrics;
   readonly limits: ControllersOptions["limits"];
@@ -103,6 +109,7 @@ async function runShard(engine: Engine, shard: number, fence: WriteFence | undef
       api,
       events,
       reflectors: viewOfShard(engine.reflectors, shard, config.shards),
+      restarts: restartOptions(engine, shard),
       contentKey: await contentKey(api, namespace, signal),
       allowedSecretTypes: config.allowedSecretTypes,
       concurrency: config.concurrency,
@@ -122,6 +129,19 @@ async function runShard(engine: Engine, shard: number, fence: WriteFence | undef
   } finally {
     metrics.leader.set(running.size === 0 ? 0 : 1);
   }
+}
+
+/** Returns what the restarts of one shard are decided for: its part of the workloads, and the resources of all shards. */
+function restartOptions({ config, reflectors, workloads }: Engine, shard: number): RestartOptions {
+  const { secrets, files } = reflectors;
+  return {
+    secrets,
+    files,
+    workloads,
+    isResponsible: (workload) => shardOf(workload, config.shards) === shard,
+    windowMs: config.restartWindow,
+    auto: config.autoRestart === "on",
+  };
 }
 
 /** Returns an observer that also reports changes of the circuit breaker to the connection. */

@@ -2,6 +2,8 @@ import type { OperatorMetrics } from "../telemetry/operator-metrics.ts";
 import type { SyncObserver } from "./controllers.ts";
 import type { VaultObserver } from "./vault-client/observer.ts";
 
+const restartOutcomes = { RolledOut: "rolled_out", Failed: "failed", TimedOut: "timed_out" } as const;
+
 /** Returns an observer that counts and times reconciliations, and times changes from the vault to the target. */
 export function syncObserver(metrics: OperatorMetrics): SyncObserver {
   return {
@@ -11,6 +13,9 @@ export function syncObserver(metrics: OperatorMetrics): SyncObserver {
     },
     changePropagated(durationMs) {
       metrics.propagation.observe(durationMs / 1000);
+    },
+    restartEnded(kind, result) {
+      metrics.restarts.inc({ kind, outcome: restartOutcomes[result] });
     },
   };
 }

@@ -1,6 +1,8 @@
 import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "./api/kinds.ts";
 import { CREDENTIALS_TYPE, MANAGED_BY, MANAGED_BY_LABEL } from "./api/names.ts";
 import type { Labels } from "./api/namespace-selector.ts";
+import { WorkloadWatch } from "./controllers/restart/workload-watch.ts";
+import type { WorkloadKind } from "./api/rollout-restart.ts";
 import { targetMetadata } from "./controllers/sync/target-metadata.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
@@ -68,6 +70,17 @@ export function createReflectors(options: ReflectorsOptions) {
     targetConfigMaps: reflector<TargetMetadata>({ resource: CONFIG_MAPS, ...target }),
     // Never read: the version matters only for a change that a watch shows.
     credentials: options.watchSecrets ? reflector(credentials) : read(version),
+  };
+}
+
+/** Returns the watches of the workloads, which do not start before a resource refers to their kind. */
+export function createWorkloadWatches(options: ReflectorsOptions): Readonly<Record<WorkloadKind, WorkloadWatch>> {
+  const watch = (kind: WorkloadKind): WorkloadWatch => new WorkloadWatch({ ...options, kind });
+  return {
+    Deployment: watch("Deployment"),
+    StatefulSet: watch("StatefulSet"),
+    DaemonSet: watch("DaemonSet"),
+    Rollout: watch("Rollout"),
   };
 }
 

@@ -89,6 +89,11 @@ export function operatorMetrics(registry: MetricsRegistry, read: () => OperatorS
       help: "Total number of value cache lookups per result (hit, miss).",
       labels: ["result"],
     }),
+    restarts: registry.counter({
+      name: "vaultsync_restarts_total",
+      help: "Total number of restarts of workloads that ended, per kind and outcome (rolled_out, failed, timed_out).",
+      labels: ["kind", "outcome"],
+    }),
     leader: registry.gauge({ name: "vaultsync_leader", help: "1 while this process is the leader, 0 otherwise." }),
   };
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
 import { vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import { CONFIG_MAPS, SECRETS } from "../../src/operator/kube/resource.ts";
 import type { AuditEvent } from "../control-plane/audit.ts";
@@ -12,6 +13,7 @@ import { sharedControlPlane } from "../support/kube/control-plane.ts";
 import { startEventRecorder } from "../support/kube/event-recorder.ts";
 import { withoutStreamedLists } from "./support/without-streamed-lists.ts";
 import { type Manifest, manifestsOf, permissionOf, permissionsOf } from "./support/granted.ts";
+import { workload, installRollouts } from "./support/workloads.ts";
 import { bytesOf, condition, vaultFile, vaultSecret, World } from "./support/world.ts";
 
 /**
@@ -43,7 +45,8 @@ beforeAll(async () => {
   const account = { serviceAccount: "vaultsync", namespace: operatorNamespace };
   world = await World.create({ account, ...started.api });
   await apply(tenant, world.namespace);
-  await world.startClusterOperator(["--namespaces", world.namespace, "--shards", "2"]);
+  await installRollouts(plane);
+  await world.startClusterOperator(["--namespaces", world.namespace, "--shards", "2", "--restart-window", "1s"]);
 });
 
 afterAll(async () => {
@@ -103,6 +106,25 @@ test("with Roles only, targets are created, repaired, changed and removed", asyn
   await world.gone("Secret", "db");
   await world.gone("ConfigMap", "web");
   expect(world.canaries.tracesIn(await world.operatorOutput())).toEqual([]);
+});
+
+test("workloads of each kind are restarted", async () => {
+  const kinds = ["Deployment", "StatefulSet", "DaemonSet", "Rollout"];
+  await world.protect("restarts", world.canaries.text("restarts"));
+  await world.apply(...kinds.map((kind) => workload(kind, "app")));
+  const rolloutRestart = kinds.map((kind) => ({ kind, name: "app" }));
+  const { spec, ...resource } = z
+    .looseObject({ spec: z.looseObject({}) })
+    .parse(vaultSecret("restarts", { password: "restarts" }));
+  await world.apply({ ...resource, spec: { ...spec, rolloutRestart } });
+  const isOwn = (annotation: string) => async (): Promise<boolean> => {
+    const types = kinds.map((kind) => (kind === "Rollout" ? "rollouts.argoproj.io" : `${kind.toLowerCase()}s.apps`));
+    const { stdout } = await plane.kubectl(["get", types.join(","), "-o", "json"], { namespace: world.namespace });
+    return stdout.split(annotation).length - 1 === kinds.length;
+  };
+  await expect.poll(isOwn('"vaultsync.dev/restart-state"'), { timeout: 20_000, interval: 200 }).toBe(true);
+  await world.protect("restarts", world.canaries.text("restarts again"));
+  await expect.poll(isOwn('"vaultsync.dev/content"'), { timeout: 20_000, interval: 200 }).toBe(true);
 });
 
 test("many removals wait for a confirmation, which the operator deletes, and are made", async () => {

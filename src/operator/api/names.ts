@@ -6,7 +6,7 @@ export const MANAGED_BY = "vaultsync";
 
 /** On a target: the resource that owns it, `<kind>/<name>`. */
 export const OWNER_ANNOTATION = "vaultsync.dev/owner";
-/** On a target: the HMAC of its content under the installation's key. */
+/** On a target: the HMAC of its content under the installation's key. On a pod template: a digest of all content at the last restart. */
 export const CONTENT_ANNOTATION = "vaultsync.dev/content";
 /** On a target: JSON of its keys, each with the version of its bytes. */
 export const VERSIONS_ANNOTATION = "vaultsync.dev/versions";
@@ -31,10 +31,15 @@ export const FORCE_SYNC_ANNOTATION = "vaultsync.dev/force-sync";
 /** On a VaultConnection: the number of removals that a user confirms. The operator deletes the annotation when it makes them. */
 export const CONFIRM_REMOVALS_ANNOTATION = "vaultsync.dev/confirm-removals";
 
+/** On a workload: `auto` restarts it when the content of a Secret or ConfigMap changes that its pods use and the operator writes. */
+export const RESTART_ANNOTATION = "vaultsync.dev/restart";
+/** On a workload: JSON of the content that its pods have, and of its last restart. Set by the operator. */
+export const RESTART_STATE_ANNOTATION = "vaultsync.dev/restart-state";
+
 /** On a credentials Secret: comma-separated hosts that may receive it; see docs/design/security.md#host-policy. */
 export const HOSTS_ANNOTATION = "vaultsync.dev/hosts";
 /** Required type of a credentials Secret; a target must not have it. */
 export const CREDENTIALS_TYPE = "vaultsync.dev/credentials";
 
-/** Field manager of all writes of the operator; for merged keys, followed by `:<kind>/<name>` of the resource. */
+/** Field manager of all writes of the operator; for merged keys and restarts, followed by `:` and more. */
 export const FIELD_MANAGER = "vaultsync";

@@ -77,7 +77,7 @@ export function isStalled(reason: Reason): boolean {
   return reasons[reason].stalled;
 }
 
-/** Reasons of the events about a target or the circuit breaker of a connection; with {@link reasons} the complete list of event reasons, and part of the API. */
+/** Reasons of the events about a target, a restart or the circuit breaker of a connection; with {@link reasons} the complete list of event reasons, and part of the API. */
 export const eventReasons = {
   created: "TargetRecreated",
   updated: "TargetUpdated",
@@ -85,4 +85,8 @@ export const eventReasons = {
   deleted: "TargetRemoved",
   circuitOpened: "CircuitBreakerOpened",
   circuitClosed: "CircuitBreakerClosed",
+  restarted: "WorkloadRestarted",
+  rolledOut: "RestartRolledOut",
+  restartFailed: "RestartFailed",
+  restartTimedOut: "RestartTimedOut",
 } as const;

@@ -55,6 +55,26 @@ const fileItem = z.object({
   ...itemFacts,
 });
 
+/** Maximum number of workloads listed in a status: those that were restarted last. */
+export const MAX_STATUS_RESTARTS = 32;
+
+const restarts = z
+  .array(
+    z.object({
+      kind: z.string().describe("Kind of the workload."),
+      name: z.string().describe("Name of the workload."),
+      result: z
+        .enum(["Progressing", "RolledOut", "Failed", "TimedOut", "NotFound"])
+        .describe("Result of the last restart. NotFound: spec.rolloutRestart names a workload that does not exist."),
+      time: timestamp.optional().describe("Time of the last restart."),
+      message: z.string().optional().describe("Details of a restart that failed, or that waits for something."),
+    }),
+  )
+  .max(MAX_STATUS_RESTARTS)
+  .optional()
+  .describe("The last restart of each workload that uses the target.");
+export type RestartStatus = NonNullable<z.output<typeof restarts>>[number];
+
 function syncStatus<T extends z.ZodType>(item: T) {
   return z.object({
     observedGeneration: z
@@ -70,6 +90,12 @@ function syncStatus<T extends z.ZodType>(item: T) {
           .string()
           .optional()
           .describe("resourceVersion of the target after the last write; while it is unchanged, the target is not read again."),
+        digest: z
+          .string()
+          .optional()
+          .describe(
+            "Keyed digest (HMAC) of the bytes of the target; a change of it restarts the workloads of spec.rolloutRestart.",
+          ),
       })
       .optional()
       .describe("Target that was last in sync; before the first sync, the one that the spec names."),
@@ -81,6 +107,7 @@ function syncStatus<T extends z.ZodType>(item: T) {
     itemsOmitted: z.int().optional().describe("Number of items that are not listed here."),
     lastForceSync: z.string().optional().describe("Value of the annotation vaultsync.dev/force-sync at the last forced sync."),
     syncedAt: timestamp.optional().describe("Time of the last change to the content of the target."),
+    restarts,
   });
 }
 

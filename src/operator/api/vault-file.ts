@@ -13,6 +13,7 @@ import {
   vaultName,
   version,
 } from "./fields.ts";
+import { rolloutRestart } from "./rollout-restart.ts";
 import { onlyKeysIfMerged, targetPolicies } from "./target-policies.ts";
 import { withRule } from "./validation.ts";
 
@@ -52,6 +53,7 @@ export const vaultFileSpec = requireEntries(
     suspend,
     files: files.describe("Files of the vault to store in the target."),
     target: onlyKeysIfMerged(target, ["labels", "annotations", "immutable"]).describe("The ConfigMap or Secret to keep in sync."),
+    rolloutRestart,
   }),
   ["files"],
   EXAMPLE,

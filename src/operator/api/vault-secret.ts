@@ -13,6 +13,7 @@ import {
   version,
 } from "./fields.ts";
 import { onlyKeysIfMerged, targetPolicies } from "./target-policies.ts";
+import { rolloutRestart } from "./rollout-restart.ts";
 import { withRule } from "./validation.ts";
 
 /** Types of a target Secret that every operator allows; a flag adds others. See docs/design/security.md#secret-types. */
@@ -117,6 +118,7 @@ export const vaultSecretSpec = requireEntries(
     target: onlyKeysIfMerged(target, ["type", "labels", "annotations", "immutable"])
       .optional()
       .describe("The Secret to keep in sync."),
+    rolloutRestart,
   }),
   ["data", "dataFrom"],
   EXAMPLE,

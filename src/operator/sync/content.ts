@@ -24,6 +24,20 @@ export function bytesDigest(key: Redacted<Uint8Array>, bytes: Uint8Array): Bytes
   };
 }
 
+/**
+ * Returns a digest of the bytes of a target, without the versions and sources that {@link contentDigest} covers: `<id of the
+ * key>.<HMAC>`. Two digests with different ids cannot be compared.
+ */
+export function keysDigest(key: Redacted<Uint8Array>, keys: ReadonlyMap<string, BytesDigest>): string {
+  const hmac = (...texts: readonly string[]): string => {
+    const sum = createHmac("sha256", key.reveal());
+    for (const text of texts) sum.update(`${Buffer.byteLength(text)}:${text}`);
+    return sum.digest("base64url");
+  };
+  const bytes = [...keys].sort(byKey).flatMap(([name, { digest }]) => [name, digest]);
+  return `${hmac("key id").slice(0, 6)}.${hmac("keys", ...bytes).slice(0, 22)}`;
+}
+
 /** Everything that the digest of a target covers. */
 export interface DigestInput {
   /** Type of a Secret; `undefined` for a ConfigMap. */

@@ -19,6 +19,8 @@ export interface Report {
   readonly changed: boolean;
   /** resourceVersion of the target, if this reconcile left it with the content that its annotations claim. */
   readonly verified: string | undefined;
+  /** Digest of the bytes of the verified target; `undefined` if it was not read, so that it is the one that the status shows. */
+  readonly digest: string | undefined;
   /** Version by key of the target, as far as known. */
   readonly versions: ReadonlyMap<string, number>;
   /** `undefined`: the items stay unchanged. */
@@ -39,6 +41,7 @@ export function reportOf(readyCondition: ReadyCondition | undefined, changes: Pa
     effect: "none",
     changed: false,
     verified: undefined,
+    digest: undefined,
     versions: new Map(),
     resolutions: undefined,
     connection: undefined,

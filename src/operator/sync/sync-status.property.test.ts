@@ -49,6 +49,7 @@ const anyReport: fc.Arbitrary<StatusInput> = fc.record({
   versions: fc.constantFrom(new Map([["a", 3]]), new Map<string, number>()),
   effect: fc.constantFrom("none" as const, "updated" as const),
   verified: fc.constantFrom(undefined, "1", "2"),
+  digest: fc.constantFrom(undefined, "key.1", "key.2"),
   changed: fc.boolean(),
   connection: fc.constantFrom(undefined, "one", "another"),
   forced: fc.constantFrom(undefined, "1", "2"),

@@ -70,14 +70,14 @@ describe("nextStatus target", () => {
   });
 
   test("loses its resourceVersion with the generation for which it was verified", () => {
-    const verified = next({}, { verified: "5" });
+    const verified = next({}, { verified: "5", digest: "key.1" });
     const changed = syncResource([a], { generation: 8 });
     expect(isVerifiedBy(verified, resource, "5")).toBe(true);
     expect(isVerifiedBy(verified, resource, "6")).toBe(false);
     expect(isVerifiedBy(verified, changed, "5")).toBe(false);
     expect(isVerifiedBy(verified, elsewhere, "5")).toBe(false);
     const rejected = next(verified, { resource: changed, readyCondition: notReady("TargetImmutable", "x") });
-    expect(rejected.target).toEqual({ kind: "Secret", name: "db" });
+    expect(rejected.target).toEqual({ kind: "Secret", name: "db", digest: "key.1" });
     const failing = next(verified, { resource: changed, readyCondition: undefined, resolutions: undefined });
     expect(failing.target?.resourceVersion).toBe("5");
   });

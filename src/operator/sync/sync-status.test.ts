@@ -34,6 +34,7 @@ function report(changes: Partial<StatusInput> = {}): StatusInput {
     reconciling: undefined,
     effect: "none",
     verified: undefined,
+    digest: undefined,
     staleSince: undefined,
     connection: "connection",
     forced: undefined,

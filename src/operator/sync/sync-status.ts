@@ -184,6 +184,12 @@ function hasOtherVersions(before: SyncStatus, { resource, versions }: StatusInpu
   });
 }
 
+/** Reports whether the bytes are not those of the last status: a process changed them that ended before it wrote the status. */
+function hasOtherBytes(before: SyncStatus, { digest, verified }: StatusInput): boolean {
+  const shown = before.target?.digest;
+  return verified !== undefined && digest !== undefined && shown !== undefined && digest !== shown;
+}
+
 /**
  * Returns the target that was in sync last, until another one is: it exists, and has to be removed then. Its resourceVersion is
  * that of the last write, or of the last verified state if there was none, for this generation of the spec. A process whose watch
@@ -195,9 +201,11 @@ function targetStatus(before: SyncStatus, input: StatusInput, generation: number
   const isSame = before.target?.kind === kind && before.target.name === name && before.observedGeneration === generation;
   const isKnown = isSame && effect === "none" && !hasOtherVersions(before, input);
   const known = isKnown ? before.target?.resourceVersion : undefined;
-  if (verified !== undefined) return { kind, name, resourceVersion: known ?? verified };
+  const shown = before.target?.digest;
+  if (verified !== undefined)
+    return { kind, name, resourceVersion: known ?? verified, ...defined({ digest: input.digest ?? shown }) };
   if (before.target === undefined) return { kind, name };
-  return { kind: before.target.kind, name: before.target.name, ...(known !== undefined && { resourceVersion: known }) };
+  return { kind: before.target.kind, name: before.target.name, ...defined({ resourceVersion: known, digest: shown }) };
 }
 
 /**
@@ -210,7 +218,8 @@ export function isVerifiedBy(
   resourceVersion: string,
 ): boolean {
   const isTarget = target?.kind === resource.target.kind && target.name === resource.target.name;
-  return isTarget && observedGeneration === resource.generation && target.resourceVersion === resourceVersion;
+  const isCurrent = isTarget && observedGeneration === resource.generation && target.resourceVersion === resourceVersion;
+  return isCurrent && target.digest !== undefined;
 }
 
 /**
@@ -225,7 +234,8 @@ export function nextStatus(before: SyncStatus, input: StatusInput): object {
   const keep: readonly string[] = untouched(input);
   const items = resolutions?.slice(0, MAX_STATUS_ITEMS).map((one) => itemStatus(before, input, one));
   const omitted = resolutions === undefined ? before.itemsOmitted : resolutions.length - (items?.length ?? 0);
-  const synced = changed || (readyCondition?.ready === true && before.syncedAt === undefined);
+  const isFirst = readyCondition?.ready === true && before.syncedAt === undefined;
+  const synced = changed || isFirst || hasOtherBytes(before, input);
   return defined({
     observedGeneration: generation,
     conditions: [
@@ -238,6 +248,7 @@ export function nextStatus(before: SyncStatus, input: StatusInput): object {
     itemsOmitted: omitted === 0 ? undefined : omitted,
     lastForceSync: input.forced ?? before.lastForceSync,
     syncedAt: synced ? timestamp : before.syncedAt,
+    restarts: before.restarts,
   });
 }
 

@@ -39,9 +39,12 @@ function comparable(world: World, object: KubeObject, names: ReadonlyMap<string,
   return JSON.parse(JSON.stringify(shown, withoutIdentities).replaceAll(MERGED_CONTENT, '$1\\"').replaceAll(TIMESTAMP, "TIME"));
 }
 
-/** `status.connection` is a digest with the uid of the connection; `status.target.resourceVersion` only saves a read after a restart. */
+/**
+ * `status.connection` is a digest with the uid of the connection, `status.target.digest` one with the content key, which is random;
+ * `status.target.resourceVersion` only saves a read after a restart.
+ */
 const withoutIdentities = (name: string, value: unknown): unknown =>
-  name === "resourceVersion" ? undefined : name === "connection" ? "ID" : value;
+  name === "resourceVersion" ? undefined : ["connection", "digest"].includes(name) ? "ID" : value;
 
 function secretContent(world: World, object: KubeObject): Record<string, string> {
   const texts = [...textsOf(object)].map(([key, text]): [string, string] => {

@@ -1,6 +1,6 @@
 import { vaultConnectionKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import { Controllers } from "../../../src/operator/controllers.ts";
-import { createReflectors } from "../../../src/operator/reflectors.ts";
+import { createReflectors, createWorkloadWatches } from "../../../src/operator/reflectors.ts";
 import { ALL_NAMESPACES, type KubeObject, type ResourceDescriptor, SECRETS } from "../../../src/operator/kube/resource.ts";
 import type { EventRecord } from "../../../src/operator/kube/event-recorder.ts";
 import { QueueLimits } from "../../../src/operator/runtime/queue-limits.ts";
@@ -27,6 +27,10 @@ export class OperatorScene implements AsyncDisposable {
   readonly events: EventRecord[] = [];
   /** Measured times from a list that showed a change to the write of the target, in milliseconds. */
   readonly propagated: number[] = [];
+  /** Restarts that ended, each as `<kind> <result>`. */
+  readonly restarts: string[] = [];
+  /** The operator follows the annotation of workloads. */
+  autoRestart = true;
   /** The network between the operator and the API server. */
   network: Network = {};
   readonly #vaults = new Map<string, ListedVault>();
@@ -61,13 +65,16 @@ export class OperatorScene implements AsyncDisposable {
         watchLagMs: (request) => this.network.watchLagMs?.(request) ?? 0,
       },
     });
-    const reflectors = createReflectors({ ...deps, api, namespaces: [ALL_NAMESPACES], watchSecrets: true, relistMs: 0 });
-    const watching = Object.values(reflectors).map((reflector) => reflector.run(signal));
+    const watchOptions = { ...deps, api, namespaces: [ALL_NAMESPACES], watchSecrets: true, relistMs: 0 };
+    const reflectors = createReflectors(watchOptions);
+    const workloads = createWorkloadWatches(watchOptions);
+    const watching = [...Object.values(reflectors), ...Object.values(workloads)].map((watch) => watch.run(signal));
     await clock.advance(10);
     const controllers = new Controllers({
       ...deps,
       api,
       reflectors,
+      restarts: { ...reflectors, workloads, isResponsible: () => true, windowMs: 30_000, auto: this.autoRestart },
       namespace: OPERATOR_NAMESPACE,
       events: { record: (event) => void this.events.push(event) },
       connectionFactory: ({ settings }, callbacks) =>
@@ -77,7 +84,11 @@ export class OperatorScene implements AsyncDisposable {
       concurrency: 16,
       limits: { sync: new QueueLimits(clock), connections: new QueueLimits(clock) },
       resyncMs: 0,
-      observer: { reconciled: () => undefined, changePropagated: (ms) => void this.propagated.push(ms) },
+      observer: {
+        reconciled: () => undefined,
+        changePropagated: (ms) => void this.propagated.push(ms),
+        restartEnded: (kind, result) => void this.restarts.push(`${kind} ${result}`),
+      },
       signal,
     });
     const subscribed = controllers.subscribe();

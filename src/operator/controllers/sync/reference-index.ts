@@ -1,3 +1,4 @@
+import { Groups } from "../../../lib/groups.ts";
 import type { SyncKind } from "./sync-key.ts";
 
 /** Everything that one resource refers to. */
@@ -9,27 +10,6 @@ export interface References {
   readonly sources: readonly string[];
   /** `<kind>/<namespace>/<name>`. */
   readonly target: string;
-}
-
-/** Sets by name. Empty sets are removed. */
-class Groups {
-  readonly #members = new Map<string, Set<string>>();
-
-  add(name: string, member: string): void {
-    const members = this.#members.get(name);
-    if (members) members.add(member);
-    else this.#members.set(name, new Set([member]));
-  }
-
-  remove(name: string, member: string): void {
-    const members = this.#members.get(name);
-    members?.delete(member);
-    if (members?.size === 0) this.#members.delete(name);
-  }
-
-  get(name: string): ReadonlySet<string> {
-    return this.#members.get(name) ?? new Set();
-  }
 }
 
 const ofKind = (connection: string, kind: SyncKind): string => `${connection}\n${kind}`;

@@ -4,7 +4,7 @@ import type { Redacted } from "../../../lib/redacted.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
-import { bytesDigest, contentDigest, readContent } from "../../sync/content.ts";
+import { bytesDigest, contentDigest, keysDigest, readContent } from "../../sync/content.ts";
 import { type Entry, MAX_TARGET_BYTES, type Plan, tooLarge } from "../../sync/decide.ts";
 import { inputsOf } from "../../sync/derive.ts";
 import type { Report } from "../../sync/report.ts";
@@ -150,7 +150,8 @@ export class TargetWriter {
     const { targets, clock } = this.#options;
     const repairs = targets.repairs(resource);
     const delay = calmDelay(repairs, clock.monotonic());
-    const verified = { ...report, verified: resourceVersion };
+    const digest = current.keys.size > 0 ? keysDigest(this.#options.contentKey, current.keys) : undefined;
+    const verified = { ...report, verified: resourceVersion, digest };
     if (repairs === undefined || delay === 0) return { report: verified, next: DONE };
     return { report: { ...verified, readyCondition: repairs.condition }, next: waitFor("target", delay) };
   }
@@ -192,7 +193,7 @@ export class TargetWriter {
     if (repairs !== undefined && delay > 0) {
       return { report: { ...done, readyCondition: repairs.condition }, next: waitFor("target", delay) };
     }
-    return after({ ...done, verified: written.metadata.resourceVersion });
+    return after({ ...done, verified: written.metadata.resourceVersion, digest: keysDigest(contentKey, keys) });
   }
 
   #rendering({ resource, owner }: PlanContext, { keys, claims: synced }: Gathered): Rendering {

@@ -49,6 +49,8 @@ export interface MergePatch {
 export interface ApplyOptions {
   /** Owner of the fields, at most 128 characters; by default the manager of all writes of the client. */
   readonly fieldManager?: string | undefined;
+  /** Takes the fields over from other managers: for fields that belong to the caller alone. `false` by default. */
+  readonly force?: boolean | undefined;
 }
 
 /**
@@ -84,7 +86,7 @@ export interface KubeApi {
   patch(resource: ResourceDescriptor, ref: StateRef, patch: MergePatch, signal: AbortSignal): Promise<KubeObject>;
   /**
    * Applies exactly the fields in `object` on the server; creates the object if it does not exist, unless it has a uid. A field of
-   * another manager is a `Conflict` whose causes name it, never taken over.
+   * another manager is a `Conflict` whose causes name it, unless `force` takes it over.
    */
   apply(resource: ResourceDescriptor, object: KubeObject, options: ApplyOptions, signal: AbortSignal): Promise<KubeObject>;
   /**

@@ -145,11 +145,11 @@ export class KubeClient implements FencedKubeApi, AccessReviewer, AsyncDisposabl
   apply(
     resource: ResourceDescriptor,
     object: KubeObject,
-    { fieldManager }: ApplyOptions,
+    { fieldManager, force = false }: ApplyOptions,
     signal: AbortSignal,
   ): Promise<KubeObject> {
     const manager = fieldManager === undefined ? this.#fieldManager : managerParameter(fieldManager);
-    const path = `${pathOf(resource, object.metadata)}?${manager}&force=false`;
+    const path = `${pathOf(resource, object.metadata)}?${manager}&force=${force}`;
     const operation = named("apply", resource, object.metadata);
     const contentType = "application/apply-patch+yaml";
     return this.#object(resource, { method: "PATCH", path, operation, signal, body: object, contentType });

@@ -127,12 +127,12 @@ export class ApiClient implements FencedKubeApi {
   apply(
     resource: ResourceDescriptor,
     object: KubeObject,
-    { fieldManager = this.#caller.fieldManager }: ApplyOptions,
+    { fieldManager = this.#caller.fieldManager, force = false }: ApplyOptions,
     signal: AbortSignal,
   ): Promise<KubeObject> {
     const { metadata } = object;
     return this.#write("apply", "patch", resource, metadata, signal, () =>
-      this.#server.apply(resource, object, { force: false }, { ...this.#caller, fieldManager }),
+      this.#server.apply(resource, object, { force }, { ...this.#caller, fieldManager }),
     );
   }
 
@@ -186,7 +186,7 @@ export class ApiClient implements FencedKubeApi {
 
   #failure(error: unknown, operation: string): unknown {
     if (!(error instanceof StatusError)) return error;
-    return responseError({ operation, status: error.code, body: error.body, now: this.#server.clock.now() });
+    return responseError({ operation, status: error.code, body: error.body, auditId: "audit-id", now: this.#server.clock.now() });
   }
 }
 

@@ -199,7 +199,7 @@ test("an unserved resource responds with a bare 404 and loses its objects", asyn
   server.create(vaultSecretKind, custom("a", {}));
   server.unserve(vaultSecretKind);
   controllers.run();
-  await expect(api.get(vaultSecretKind, { namespace: "shop", name: "a" }, forever)).rejects.toMatchObject({ kind: "Unexpected" });
+  await expect(api.get(vaultSecretKind, { namespace: "shop", name: "a" }, forever)).rejects.toMatchObject({ kind: "NotServed" });
   server.serve(vaultSecretKind);
   await expect(api.get(vaultSecretKind, { namespace: "shop", name: "a" }, forever)).rejects.toMatchObject({ kind: "NotFound" });
 });

@@ -12,8 +12,9 @@ export const typeOf = (resource: ResourceDescriptor): Pick<KubeObject, "apiVersi
   kind: resource.kind,
 });
 
-/** Reports whether a resource is a custom one: it has a generation and a status subresource. */
-export const isCustom = ({ group }: ResourceDescriptor): boolean => group.includes(".") && !group.endsWith("k8s.io");
+/** Reports whether a resource is a custom one, or a workload: it has a generation and a status subresource. */
+export const isCustom = ({ group }: ResourceDescriptor): boolean =>
+  group === "apps" || (group.includes(".") && !group.endsWith("k8s.io"));
 
 /** Reports whether replacing an object that does not exist creates it. */
 export const mayCreateByUpdate = ({ kind }: ResourceDescriptor): boolean => kind === "Lease" || kind === "Event";

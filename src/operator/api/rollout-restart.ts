@@ -1,0 +1,45 @@
+import { z } from "zod";
+import { objectName } from "./fields.ts";
+import { withRule } from "./validation.ts";
+
+/** Kinds of workloads that can be restarted; `Rollout` is that of Argo Rollouts. */
+export const workloadKinds = ["Deployment", "StatefulSet", "DaemonSet", "Rollout"] as const;
+export type WorkloadKind = (typeof workloadKinds)[number];
+
+const MAX_REFERENCES = 16;
+const MAX_LABELS = 16;
+const MAX_LABEL_LENGTH = 63;
+const EXAMPLE = "{kind: Deployment, name: web}";
+
+const matchLabels = z
+  .record(z.string(), z.string().max(MAX_LABEL_LENGTH))
+  .refine((labels) => {
+    const { length } = Object.keys(labels);
+    return length > 0 && length <= MAX_LABELS;
+  }, `must have 1 to ${MAX_LABELS} labels, for example app: web`)
+  .meta({ minProperties: 1, maxProperties: MAX_LABELS })
+  .describe("Labels that a workload must have, all of them.");
+
+const reference = withRule(
+  z.object({
+    kind: z.enum(workloadKinds).describe("Kind of the workload; Rollout is that of Argo Rollouts."),
+    name: objectName("workload").optional().describe("Name of the workload, in the same namespace."),
+    selector: z.object({ matchLabels }).optional().describe("Selects the workloads by their labels, in the same namespace."),
+  }),
+  {
+    cel: "has(self.name) != has(self.selector)",
+    message: `must have either name or selector, for example ${EXAMPLE}`,
+    check: ({ name, selector }) => (name === undefined) !== (selector === undefined),
+  },
+);
+
+/** Workloads of the same namespace; none by default. */
+export const rolloutRestart = z
+  .array(reference)
+  .max(MAX_REFERENCES)
+  .optional()
+  .describe(
+    "Workloads of the same namespace that are restarted when the bytes of the target change: once for all changes within the quiet window, " +
+      "and never on the first sync. Defaults to none.",
+  );
+export type RestartReference = z.output<typeof reference>;

@@ -1,0 +1,170 @@
+import type { Clock } from "../../../lib/clock.ts";
+import type { Logger } from "../../../lib/logger.ts";
+import type { Random } from "../../../lib/random.ts";
+import { type WorkloadKind, workloadKinds } from "../../api/rollout-restart.ts";
+import type { Watched } from "../../kube/cache/filtered-view.ts";
+import type { StoreChange } from "../../kube/cache/object-store.ts";
+import type { KubeApi } from "../../kube/client/kube-api.ts";
+import type { EventRecorder } from "../../kube/event-recorder.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import { type ControllerObserver, runController } from "../../runtime/controller.ts";
+import { WorkQueue } from "../../runtime/work-queue.ts";
+import { type SyncKind, SYNC_KINDS, syncKey } from "../sync/sync-key.ts";
+import { RestartEvents } from "./restart-events.ts";
+import { RestartIndex, restartSource, type RestartSource } from "./restart-index.ts";
+import { type RestartObserver, RestartReconciler } from "./restart-reconciler.ts";
+import { RestartStatuses } from "./restart-statuses.ts";
+import { parseWorkloadKey, workloadKey, type WorkloadMetadata } from "./workload.ts";
+import type { WorkloadWatch } from "./workload-watch.ts";
+
+export interface RestartControllerOptions {
+  readonly api: KubeApi;
+  /** All resources, of every shard: a workload may use the content of several. */
+  readonly resources: Readonly<Record<SyncKind, Watched<KubeObject>>>;
+  readonly watches: Readonly<Record<WorkloadKind, WorkloadWatch>>;
+  /** Reports whether the shard of this controller is responsible for the workload. */
+  readonly isResponsible: (workload: string) => boolean;
+  /** Duration of the quiet window in milliseconds. */
+  readonly windowMs: number;
+  /** Restarts workloads that have the annotation `auto`. */
+  readonly auto: boolean;
+  readonly events: EventRecorder;
+  readonly observer: ControllerObserver & RestartObserver;
+  /** Interval in milliseconds in which every workload is reconciled once; 0 turns it off. */
+  readonly resyncMs: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** Delay in milliseconds after a change of a resource: changes of several resources share one reconcile. */
+const CHANGES_DELAY_MS = 500;
+/** Namespaces whose workloads are reconciled simultaneously. */
+const CONCURRENCY = 4;
+
+const turnOf = (key: string): string => parseWorkloadKey(key).namespace;
+
+/** Maps changes of resources and workloads to workloads, which are the keys of its work queue. */
+export class RestartController {
+  readonly queue: WorkQueue;
+  readonly #options: RestartControllerOptions;
+  readonly #index = new RestartIndex();
+  readonly #statuses: RestartStatuses;
+  readonly #reconciler: RestartReconciler;
+
+  constructor(options: RestartControllerOptions) {
+    const { clock, random, resources } = options;
+    this.#options = options;
+    // One workload of a namespace at a time: several of them may show themselves in the status of one resource.
+    this.queue = new WorkQueue({ clock, random, turnOf, capOf: turnOf, maxInFlight: 1 });
+    const stores = { VaultSecret: resources.VaultSecret.store, VaultFile: resources.VaultFile.store };
+    this.#statuses = new RestartStatuses({ ...options, resources: stores, index: this.#index });
+    const events = new RestartEvents({ ...options, resources: stores });
+    this.#reconciler = new RestartReconciler({ ...options, index: this.#index, statuses: this.#statuses, events });
+  }
+
+  /** Follows the current objects and all later changes, until the returned handle is disposed. */
+  subscribe(): Disposable {
+    const { resources, watches, auto } = this.#options;
+    const stack = new DisposableStack();
+    for (const kind of workloadKinds) {
+      const watch = watches[kind];
+      if (auto) watch.demand();
+      stack.use(watch.onChange((change) => this.#workloadChanged(kind, change)));
+      stack.use(watch.onStateChange(() => this.#addAll(kind)));
+      stack.use(watch.onReconnect(() => this.queue.forgive("api")));
+    }
+    for (const kind of SYNC_KINDS) {
+      const watched = resources[kind];
+      for (const [key, now] of watched.store.entries()) this.#resourceChanged(kind, { type: "added", key, now });
+      stack.use(watched.onChange((change) => this.#resourceChanged(kind, change)));
+    }
+    for (const kind of workloadKinds) this.#addAll(kind);
+    return stack;
+  }
+
+  /** Runs until the signal is aborted and all running reconciles have ended. */
+  run(signal: AbortSignal): Promise<void> {
+    const { resyncMs, clock, logger, observer } = this.#options;
+    return runController({
+      name: "restart",
+      queue: this.queue,
+      reconcile: this.#reconciler.reconcile.bind(this.#reconciler),
+      resync: { everyMs: resyncMs, keys: () => this.#keys() },
+      concurrency: CONCURRENCY,
+      clock,
+      logger,
+      observer,
+      signal,
+    });
+  }
+
+  #resourceChanged(kind: SyncKind, change: StoreChange<KubeObject>): void {
+    const key = syncKey(kind, change.key);
+    const before = this.#index.get(key);
+    const now = change.type === "deleted" ? undefined : restartSource(kind, change.now);
+    if (JSON.stringify(before) === JSON.stringify(now)) return;
+    const affected = new Set(before === undefined ? [] : this.#workloadsOf(before));
+    if (now === undefined) {
+      this.#index.remove(key);
+      this.#statuses.forget(key);
+    } else {
+      this.#index.set(now);
+      for (const reference of now.references) this.#options.watches[reference.kind].demand();
+      for (const workload of this.#workloadsOf(now)) affected.add(workload);
+    }
+    for (const workload of affected) this.#add(workload, CHANGES_DELAY_MS);
+  }
+
+  #workloadChanged(kind: WorkloadKind, change: StoreChange<WorkloadMetadata>): void {
+    const key = workloadKey(kind, change.key);
+    const metadata = change.type === "deleted" ? undefined : change.now;
+    if (this.#concerns(key, metadata)) this.#add(key);
+  }
+
+  /** Reports whether there may be something to do about a workload. */
+  #concerns(key: string, metadata: WorkloadMetadata | undefined): boolean {
+    const { auto } = this.#options;
+    if (this.#index.naming(key).size > 0 || this.#index.showing(key).size > 0) return true;
+    if (metadata === undefined) return false;
+    if (this.#index.selecting(parseWorkloadKey(key)).size > 0) return true;
+    return (auto && metadata.auto) || metadata.state !== undefined;
+  }
+
+  #workloadsOf({ namespace, references, target, shown }: RestartSource): string[] {
+    const { watches } = this.#options;
+    const workloads = [...shown, ...(target === undefined ? [] : this.#reconciler.pods.usersOf(target))];
+    for (const { kind, name, selector } of references) {
+      if (name !== undefined) workloads.push(workloadKey(kind, `${namespace}/${name}`));
+      if (selector === undefined) continue;
+      const wanted = Object.entries(selector.matchLabels);
+      for (const [objectKey, { labels }] of watches[kind].store.entries()) {
+        const isSelected = objectKey.startsWith(`${namespace}/`) && wanted.every(([label, value]) => labels[label] === value);
+        if (isSelected) workloads.push(workloadKey(kind, objectKey));
+      }
+    }
+    return workloads;
+  }
+
+  /** Queues all workloads of a kind that concern a resource. */
+  #addAll(kind: WorkloadKind): void {
+    for (const key of this.#keys()) if (key.startsWith(`${kind}/`)) this.#add(key);
+  }
+
+  #add(key: string, delayMs = 0): void {
+    if (this.#options.isResponsible(key)) this.queue.addAfter(key, delayMs, "drift");
+  }
+
+  /** Returns the workloads that concern a resource, existing or not. */
+  *#keys(): Generator<string> {
+    const { watches, isResponsible } = this.#options;
+    const keys = new Set<string>(this.#index.named());
+    for (const kind of workloadKinds) {
+      for (const [objectKey, metadata] of watches[kind].store.entries()) {
+        const key = workloadKey(kind, objectKey);
+        if (this.#concerns(key, metadata)) keys.add(key);
+      }
+    }
+    for (const key of keys) if (isResponsible(key)) yield key;
+  }
+}

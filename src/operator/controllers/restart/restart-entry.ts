@@ -1,0 +1,19 @@
+import type { RestartStatus } from "../../api/status.ts";
+import { defined } from "../../../lib/defined.ts";
+import type { Restart } from "../../restart/restart-state.ts";
+import type { RestartMemory } from "./restart-memory.ts";
+
+/** Entry of a workload in the status of a resource, without its name. */
+export type Entry = Omit<RestartStatus, "kind" | "name">;
+
+/** Returns what is to be shown about the last restart; nothing if there was none and none failed. */
+export function restartEntry(
+  restart: Restart | undefined,
+  { failure, progress }: Pick<RestartMemory, "failure" | "progress">,
+): Entry | undefined {
+  const time = restart && new Date(restart.at).toISOString();
+  if (failure !== undefined) return { result: "Failed", ...defined({ time, message: failure }) };
+  if (restart === undefined) return undefined;
+  const { result = "Progressing", message = result === "Progressing" ? progress : undefined } = restart;
+  return { result, ...defined({ time, message }) };
+}

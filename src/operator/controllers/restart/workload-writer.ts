@@ -1,0 +1,66 @@
+import { CONTENT_ANNOTATION, FIELD_MANAGER, RESTART_STATE_ANNOTATION } from "../../api/names.ts";
+import { defined } from "../../../lib/defined.ts";
+import { isObject } from "../../../lib/is-object.ts";
+import type { KubeApi } from "../../kube/client/kube-api.ts";
+import { apiVersionOf, type KubeObject } from "../../kube/resource.ts";
+import { formatRestartState, type RestartState } from "../../restart/restart-state.ts";
+import { workloadDescriptor, type WorkloadRef } from "./workload.ts";
+
+/** Field manager of the two annotations: an apply contains exactly these. */
+const MANAGER = `${FIELD_MANAGER}:restart`;
+
+/** Returns the annotation of the pod template, if it has one. */
+function templateContent({ spec }: KubeObject): string | undefined {
+  const template = isObject(spec) ? spec["template"] : undefined;
+  const metadata = isObject(template) ? template["metadata"] : undefined;
+  const annotations = isObject(metadata) ? metadata["annotations"] : undefined;
+  const content = isObject(annotations) ? annotations[CONTENT_ANNOTATION] : undefined;
+  return typeof content === "string" ? content : undefined;
+}
+
+/**
+ * Writes the annotations of workloads by server-side apply: the state of the restarts in the metadata, and the digest of the content
+ * in the pod template, both in one request. No other field is sent. Each is the operator's own, so that a value of another manager,
+ * as `kubectl rollout undo` leaves it, is taken over.
+ */
+export class WorkloadWriter {
+  readonly #api: KubeApi;
+
+  constructor(api: KubeApi) {
+    this.#api = api;
+  }
+
+  /**
+   * Stores the state of the restarts without a restart. Without the annotation of the pod template the apply would remove it, which
+   * is a rollout: it is repeated, and the version of the workload is the precondition.
+   * @throws KubeError
+   */
+  record(ref: WorkloadRef, object: KubeObject, state: RestartState, signal: AbortSignal): Promise<KubeObject> {
+    const { uid, resourceVersion } = object.metadata;
+    return this.#apply(ref, defined({ uid, resourceVersion }), state, templateContent(object), signal);
+  }
+
+  /** Changes the pod template and stores the state. A repetition with the same state changes nothing. @throws KubeError */
+  restart(ref: WorkloadRef, object: KubeObject, state: RestartState, content: string, signal: AbortSignal): Promise<KubeObject> {
+    return this.#apply(ref, defined({ uid: object.metadata.uid }), state, content, signal);
+  }
+
+  #apply(
+    { kind, namespace, name }: WorkloadRef,
+    precondition: { readonly uid?: string; readonly resourceVersion?: string },
+    state: RestartState,
+    content: string | undefined,
+    signal: AbortSignal,
+  ): Promise<KubeObject> {
+    const resource = workloadDescriptor[kind];
+    const annotations = { [RESTART_STATE_ANNOTATION]: formatRestartState(state) };
+    const template = { metadata: { annotations: { [CONTENT_ANNOTATION]: content } } };
+    const object = {
+      apiVersion: apiVersionOf(resource),
+      kind,
+      metadata: { namespace, name, ...precondition, annotations },
+      ...(content !== undefined && { spec: { template } }),
+    };
+    return this.#api.apply(resource, object, { fieldManager: MANAGER, force: true }, signal);
+  }
+}

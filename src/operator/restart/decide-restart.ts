@@ -1,0 +1,85 @@
+import { contentOf, type RestartState } from "./restart-state.ts";
+
+/** The content of a target that the pods of a workload use. */
+export interface SourceContent {
+  /** `<id of the key>.<digest>`; digests under different keys cannot be compared. */
+  readonly digest: string;
+  /** Time of the last change in milliseconds since the epoch. */
+  readonly changedAt: number;
+}
+
+export interface RestartInput {
+  /** The content of all targets that the workload uses, by source; `undefined` if the source was not synced yet. */
+  readonly sources: ReadonlyMap<string, SourceContent | undefined>;
+  readonly state: RestartState;
+  /** Time at which the first change was seen that no restart has followed, in milliseconds since the epoch. */
+  readonly pendingSince: number | undefined;
+  /** Content that this process has restarted this workload for last. */
+  readonly restartedFor: string | undefined;
+  /** Duration of the quiet window in milliseconds. */
+  readonly windowMs: number;
+  readonly now: number;
+}
+
+export type RestartDecision =
+  /** The pods have the current content. */
+  | { readonly action: "none" }
+  /** Store the content of the sources without a restart. */
+  | { readonly action: "record"; readonly sources: ReadonlyMap<string, string> }
+  /** The quiet window ends in `ms`. It began at `since`. */
+  | { readonly action: "wait"; readonly ms: number; readonly since: number }
+  | {
+      readonly action: "restart";
+      readonly sources: ReadonlyMap<string, string>;
+      readonly content: string;
+      /** The sources that changed. */
+      readonly changed: readonly string[];
+    };
+
+/** Returns the digests of the sources: of one that is not synced, because it was recreated, the recorded one. */
+function currentContent({ sources, state }: RestartInput): Map<string, string> {
+  const current = new Map<string, string>();
+  for (const [source, content] of sources) {
+    const digest = content?.digest ?? state.sources.get(source);
+    if (digest !== undefined) current.set(source, digest);
+  }
+  return current;
+}
+
+const keyOf = (digest: string): string => digest.slice(0, digest.indexOf("."));
+
+/**
+ * Decides what to do about a workload; see docs/design/restarts.md#decision. Level-triggered: it compares the current content of the
+ * sources with the content that the workload records.
+ *
+ * - A source without a record is recorded: its first sync is no reason for a restart. So is one whose record is under another key.
+ * - The quiet window begins with the first change, and at the end of the window of the last restart at the earliest. Further changes
+ *   do not extend it.
+ * - A record that another writer reverted leads to no second restart for the same content.
+ */
+export function decideRestart(input: RestartInput): RestartDecision {
+  const { sources, state, restartedFor, windowMs, now } = input;
+  const recorded = new Map(state.sources);
+  const changed: string[] = [];
+  let isNew = false;
+  for (const [source, content] of sources) {
+    const before = recorded.get(source);
+    if (content === undefined || before === content.digest) continue;
+    const { digest } = content;
+    if (before !== undefined && keyOf(before) === keyOf(digest)) changed.push(source);
+    else {
+      recorded.set(source, digest);
+      isNew = true;
+    }
+  }
+  if (isNew) return { action: "record", sources: recorded };
+  if (changed.length === 0) return { action: "none" };
+  const current = currentContent(input);
+  const content = contentOf(current);
+  if (content === restartedFor) return { action: "record", sources: current };
+  const since = Math.min(input.pendingSince ?? Infinity, ...changed.map((source) => sources.get(source)?.changedAt ?? now));
+  const dueAt = Math.max(since, state.restart?.at ?? 0) + windowMs;
+  // A time in the future, of a clock that is ahead, delays a restart by one window at most.
+  const ms = Math.min(dueAt - now, windowMs);
+  return ms > 0 ? { action: "wait", ms, since } : { action: "restart", sources: current, content, changed };
+}

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import { waitUntil } from "../support/clock/wait-until.ts";
+import { installRollouts, workload, Workloads } from "./support/workloads.ts";
+import { type ObservedObject, vaultFile, vaultSecret, World } from "./support/world.ts";
+
+/** Restarts of workloads that the controllers of a real cluster run. No kubelet runs: the test makes pods ready. */
+let world: World;
+let workloads: Workloads;
+let pods: AsyncDisposable;
+const CONTENT = "vaultsync.dev/content";
+const WINDOW_MS = 6_000;
+
+beforeAll(async () => {
+  world = await World.create();
+  await installRollouts(world.plane);
+  workloads = new Workloads(world.plane, world.namespace);
+  pods = workloads.runPods();
+  const args = ["--namespaces", world.namespace, "--no-leader-elect", "--restart-window", `${WINDOW_MS}ms`];
+  await world.startClusterOperator(args);
+});
+afterAll(async () => {
+  await pods[Symbol.asyncDispose]();
+  await world[Symbol.asyncDispose]();
+});
+
+const restarts = z.array(z.object({ kind: z.string(), name: z.string(), result: z.string() })).default([]);
+const shown = ({ status }: ObservedObject): string[] =>
+  restarts.parse(status?.["restarts"]).map(({ kind, name, result }) => `${kind} ${name} ${result}`);
+
+/** Returns a VaultSecret that restarts these workloads. */
+function restarting(name: string, ...rolloutRestart: readonly object[]): object {
+  const { spec, ...rest } = z.looseObject({ spec: z.looseObject({}) }).parse(vaultSecret(name, { password: name }));
+  return { ...rest, spec: { ...spec, rolloutRestart } };
+}
+
+const contentOf = async (kind: string, name: string): Promise<string | undefined> =>
+  (await workloads.get(kind, name)).spec.template.metadata.annotations[CONTENT];
+const recorded = async (kind: string, name: string): Promise<number> => {
+  const state = (await workloads.get(kind, name)).metadata.annotations["vaultsync.dev/restart-state"] ?? "{}";
+  return Object.keys(z.object({ sources: z.record(z.string(), z.string()).default({}) }).parse(JSON.parse(state)).sources).length;
+};
+
+test("20 resources of one Deployment change: it restarts once and keeps its replicas", async () => {
+  const names = Array.from({ length: 20 }, (_, n) => `many-${n}`);
+  await world.apply(workload("Deployment", "web"));
+  await Promise.all(names.map((name) => world.protect(name, world.canaries.text(name))));
+  await world.apply(...names.map((name) => restarting(name, { kind: "Deployment", name: "web" })));
+  await waitUntil("all sources are recorded", async () => (await recorded("Deployment", "web")) === names.length);
+  expect(await contentOf("Deployment", "web")).toBeUndefined();
+  expect(await workloads.templates("web")).toBe(1);
+
+  let replicas = 1;
+  const scaling = (async () => {
+    for (; replicas < 8; replicas += 1) {
+      await workloads.scale("web", replicas + 1);
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+    }
+  })();
+  for (const name of names) await world.protect(name, world.canaries.text(`${name} changed`));
+  await waitUntil("the Deployment restarts", () => contentOf("Deployment", "web"));
+  await scaling;
+  for (const name of names) {
+    await world.until("VaultSecret", name, (one) => shown(one).includes("Deployment web RolledOut"), 60_000);
+  }
+  await new Promise((resolve) => setTimeout(resolve, WINDOW_MS + 2_000));
+  expect(await workloads.templates("web")).toBe(2);
+  expect((await workloads.get("Deployment", "web")).spec.replicas).toBe(8);
+  const { stdout } = await world.plane.kubectl(["get", "events", "-o", "json"], { namespace: world.namespace });
+  expect(stdout).toContain("RestartRolledOut");
+  expect(await world.operator.page("/metrics").then(({ body }) => body)).toContain(
+    'vaultsync_restarts_total{kind="Deployment",outcome="rolled_out"} 1',
+  );
+  expect(world.canaries.tracesIn(await world.operatorOutput())).toEqual([]);
+});
+
+test("each kind restarts, by name, by labels or by its annotation, and its rollout is observed", async () => {
+  const secrets = ["stateful", "daemon", "argo", "auto"];
+  await Promise.all(secrets.map((name) => world.protect(name, world.canaries.text(name))));
+  await world.upload("conf", Buffer.from("one"));
+  const annotations = { "vaultsync.dev/restart": "auto" };
+  await world.apply(
+    workload("StatefulSet", "stateful"),
+    workload("DaemonSet", "daemon"),
+    workload("Rollout", "argo"),
+    workload("Deployment", "auto", { annotations, secrets: ["auto", "conf"] }),
+  );
+  await world.apply(
+    restarting("stateful", { kind: "StatefulSet", name: "stateful" }),
+    restarting("daemon", { kind: "DaemonSet", selector: { matchLabels: { app: "daemon" } } }),
+    restarting("argo", { kind: "Rollout", name: "argo" }),
+    restarting("auto"),
+    vaultFile("conf", [{ filename: "conf" }], { kind: "Secret" }),
+  );
+  const kinds = [
+    ["StatefulSet", "stateful", 1],
+    ["DaemonSet", "daemon", 1],
+    ["Rollout", "argo", 1],
+    ["Deployment", "auto", 2],
+  ] as const;
+  for (const [kind, name, sources] of kinds) {
+    await waitUntil(`${kind} is recorded`, async () => (await recorded(kind, name)) === sources);
+  }
+  for (const name of secrets) await world.protect(name, world.canaries.text(`${name} changed`));
+  await world.upload("conf", Buffer.from("two"));
+  for (const [kind, name] of kinds) await waitUntil(`${kind} restarts`, () => contentOf(kind, name));
+  const { generation } = (await workloads.get("Rollout", "argo")).metadata;
+  await workloads.report("argo", { observedGeneration: String(generation), phase: "Healthy" });
+  for (const [kind, name] of kinds) {
+    await world.until("VaultSecret", name, (one) => shown(one).includes(`${kind} ${name} RolledOut`), 60_000);
+  }
+  await world.until("VaultFile", "conf", (one) => shown(one).includes("Deployment auto RolledOut"));
+});
+
+test("a wrong reference is rejected by the API server", async () => {
+  for (const reference of [
+    { kind: "Deployment" },
+    { kind: "Deployment", name: "web", selector: { matchLabels: { app: "web" } } },
+  ]) {
+    const { code, stderr } = await world.tryApply(restarting("wrong", reference));
+    expect(code).not.toBe(0);
+    expect(stderr).toContain("must have either name or selector, for example {kind: Deployment, name: web}");
+  }
+  const { stderr } = await world.tryApply(restarting("wrong", { kind: "Deployment", selector: { matchLabels: {} } }));
+  expect(stderr).toContain("spec.rolloutRestart[0].selector.matchLabels");
+});
