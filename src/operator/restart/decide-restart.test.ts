@@ -45,6 +45,13 @@ describe("decideRestart", () => {
     ],
     ["the first change that was seen", { a: content("k.2") }, undefined, NOW - 25_000, 5_000],
     ["the last restart", { a: content("k.2", NOW - 100_000) }, NOW - 10_000, undefined, 20_000],
+    [
+      "the first change, if the last restart was in the future",
+      { a: content("k.2", NOW - 5_000) },
+      NOW + 60_000,
+      undefined,
+      25_000,
+    ],
     ["a time in the future", { a: content("k.2", NOW + 1_000_000) }, undefined, undefined, WINDOW],
   ] as const)("waits for a window after %s", (_, sources, at, pendingSince, ms) => {
     expect(decide(sources, recorded({ a: "k.1", b: "k.1" }, at), { pendingSince })).toMatchObject({ action: "wait", ms });

@@ -77,9 +77,9 @@ export function decideRestart(input: RestartInput): RestartDecision {
   const current = currentContent(input);
   const content = contentOf(current);
   if (content === restartedFor) return { action: "record", sources: current };
-  const since = Math.min(input.pendingSince ?? Infinity, ...changed.map((source) => sources.get(source)?.changedAt ?? now));
-  const dueAt = Math.max(since, state.restart?.at ?? 0) + windowMs;
-  // A time in the future, of a clock that is ahead, delays a restart by one window at most.
-  const ms = Math.min(dueAt - now, windowMs);
+  // A time in the future, of a clock that was ahead, is unknown.
+  const since = Math.min(input.pendingSince ?? now, ...changed.map((source) => sources.get(source)?.changedAt ?? now));
+  const { at = 0 } = state.restart ?? {};
+  const ms = Math.max(since, at > now ? since : at) + windowMs - now;
   return ms > 0 ? { action: "wait", ms, since } : { action: "restart", sources: current, content, changed };
 }

@@ -27,8 +27,13 @@ const isOf =
   (one: RestartStatus): boolean =>
     one.kind === kind && one.name === name;
 
-/** Newest first; workloads that were never restarted last. */
-const byTime = (a: RestartStatus, b: RestartStatus): number => ((a.time ?? "") < (b.time ?? "") ? 1 : -1);
+/** Newest first; workloads that were never restarted last. Equal times in a fixed order, so that the list does not change by itself. */
+function byTime(a: RestartStatus, b: RestartStatus): number {
+  const [one, other] = [a, b].map(({ time = "", kind, name }) => ({ time, key: `${kind}/${name}` }));
+  if (one === undefined || other === undefined) return 0;
+  if (one.time !== other.time) return one.time < other.time ? 1 : -1;
+  return one.key < other.key ? -1 : 1;
+}
 
 /**
  * Writes `status.restarts` of the resources, each only if it changes, and leaves the rest of the status unchanged. The reconciler of

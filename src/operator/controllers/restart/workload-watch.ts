@@ -79,6 +79,7 @@ export class WorkloadWatch {
   /** Waits for a demand, then lists and watches until the signal is aborted. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
+    if (signal.aborted) return;
     const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     await Promise.race([this.#demanded.promise, aborted]);
     while (!signal.aborted && (await this.#isUnavailable(signal))) await clock.sleep(RETRY_MS, signal).catch(() => undefined);
