@@ -221,7 +221,7 @@ export class World {
     await runEngine(
       {
         // Without a resync, nothing repairs a missing wake-up.
-        config: { ...operatorConfig({ allowHttp: false }), resync: 0 },
+        config: { ...operatorConfig({ allowHttp: false, autoRestart: "off" }), resync: 0 },
         api: new ApiClient(server, { user, network }),
         leaseApi: new ApiClient(server, { user, network }),
         openTransport: (url) => this.#transport(url, clock, toVaults),

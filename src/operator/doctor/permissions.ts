@@ -26,6 +26,8 @@ const permissions: readonly Permission[] = [
   grant("vaultsync.dev", "vaultfiles/finalizers", "update"),
   ...["secrets", "configmaps"].map((resource) => grant("", resource, "get list watch create update patch delete")),
   grant("events.k8s.io", "events", "create patch"),
+  ...["deployments", "statefulsets", "daemonsets"].map((resource) => grant("apps", resource, "get list watch patch")),
+  grant("argoproj.io", "rollouts", "get list watch patch"),
   grant("coordination.k8s.io", "leases", "create get list update delete", "own"),
   grant("vaultsync.dev", "clustervaultconnections", "list watch patch", "cluster"),
   grant("vaultsync.dev", "clustervaultconnections/status", "update", "cluster"),

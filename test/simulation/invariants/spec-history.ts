@@ -1,7 +1,7 @@
+import { API_GROUP } from "../../../src/operator/api/kinds.ts";
 import { ACCEPT_ANNOTATION } from "../../../src/operator/api/names.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import type { Change } from "../../support/kube/in-memory/collection.ts";
-import { isCustom } from "../../support/kube/in-memory/resource-rules.ts";
 import type { World } from "../world.ts";
 
 /** The spec of a VaultSecret or VaultFile, as far as the invariants concern it. */
@@ -64,7 +64,7 @@ export class SpecHistory {
 
   /** Takes in a change of any object. */
   remember({ resource, before, after }: Change): void {
-    if (!isCustom(resource)) return;
+    if (resource.group !== API_GROUP) return;
     const { metadata, kind } = (after ?? before)!;
     const now = this.#world.clock.monotonic();
     if (before && after && before.metadata.generation === metadata.generation && isSameAcceptance(before, after)) return;
