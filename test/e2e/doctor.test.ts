@@ -162,6 +162,34 @@ test("names that the vault does not list, and a scope that excludes a name", asy
   expect(await broken("names", { scope: { secretName: ["other"] } })).toEqual([["references", like(/list db, no-such-secret/u)]]);
 });
 
+test("a connection of the cluster that does not select the namespace, or not a name", async () => {
+  const { namespace } = world;
+  const data = ["db", "no-such-secret"].map((key) => ({ secretKey: key, remoteRef: { key } }));
+  const name = `doctor-${namespace}`;
+  const connectionRef = { kind: "ClusterVaultConnection", name };
+  const kinds = { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", metadata: { name: "through-cluster" } };
+  await world.apply({ ...kinds, spec: { connectionRef, data } });
+  const use = async (access: object[]) => {
+    const auth = { passwordSecretRef: { name: "vault-login" } };
+    const spec = { url: world.vault.url, email: ACCOUNT, auth, access };
+    await world.apply({ ...kinds, kind: "ClusterVaultConnection", metadata: { name }, spec });
+    return (await checks(`clustervaultconnection/${name}`, name, "--operator-namespace", namespace)).slice(1);
+  };
+  const failed = { check: "access", result: "failed" };
+  const [none] = await use([]);
+  expect(none).toMatchObject({ ...failed, message: like(/no entry of spec\.access selects/u) });
+  const selected = { namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": namespace } }, secrets: ["d*"] };
+  const [access, ...rest] = await use([selected]);
+  expect(access).toMatchObject({ ...failed, message: like(/may not read no-such-secret$/u) });
+  expect(rest.map(({ check, result }) => `${check} ${result}`)).toEqual([
+    "credentials ok",
+    "clock ok",
+    "login ok",
+    "references failed",
+  ]);
+  await world.plane.request("DELETE", `/apis/vaultsync.dev/v1alpha1/clustervaultconnections/${name}`);
+});
+
 test("a user who may not read Secrets learns what was not checked", async () => {
   const { namespace } = world;
   const rules = [{ apiGroups: ["vaultsync.dev"], resources: ["*"], verbs: ["list", "get"] }];

@@ -7,6 +7,7 @@ import { checkCluster } from "../../operator/doctor/check-cluster.ts";
 import { checkConnection } from "../../operator/doctor/check-connection.ts";
 import { referencesOf } from "../../operator/doctor/references-of.ts";
 import { addClusterOptions, type Cluster, type ClusterFlags, withCluster } from "../cluster/cluster.ts";
+import { listClusterConnections } from "../cluster/list-cluster-connections.ts";
 import { listAll } from "../cluster/list-all.ts";
 import { addFormatOption, type FormatFlags, formatObject } from "../output/format-option.ts";
 import { printable } from "../output/printable.ts";
@@ -35,18 +36,19 @@ async function* allChecks(
     if (check.check === "CRDs" && check.result === "failed") return;
   }
   const cluster = { api, namespace };
-  const connections = await listAll(cluster, vaultConnectionKind, signal);
   const secrets = await listAll(cluster, vaultSecretKind, signal);
   const files = await listAll(cluster, vaultFileKind, signal);
+  const own = await listAll(cluster, vaultConnectionKind, signal);
+  const connections = [...own, ...(await listClusterConnections(cluster, [...secrets, ...files], signal))];
   const unknown = names.filter((name) => !connections.some(({ metadata }) => metadata.name === name));
-  if (unknown.length > 0) throw new Error(`no VaultConnection ${unknown.join(", ")} in namespace ${namespace}`);
+  if (unknown.length > 0) throw new Error(`no connection ${unknown.join(", ")} in use in namespace ${namespace}`);
   const policy = { allowHttp, allowedHosts: vaultHosts };
   for (const connection of connections) {
     if (names.length > 0 && !names.includes(connection.metadata.name)) continue;
     const references = referencesOf(connection, secrets, files);
-    yield* checkConnection(connection, { api, references, policy, clock, random }, signal);
+    yield* checkConnection(connection, { api, references, namespace, operatorNamespace, policy, clock, random }, signal);
   }
-  if (connections.length === 0) process.stderr.write(`no VaultConnection in namespace ${namespace}\n`);
+  if (connections.length === 0) process.stderr.write(`no connection in use in namespace ${namespace}\n`);
 }
 
 const COLORS = { ok: "green", failed: "red", skipped: "yellow" } as const;
@@ -87,7 +89,10 @@ export function doctorCommand(): Command {
     .description(
       `Check a set-up step by step, and say how to resolve each failure: CRDs, the operator and its permissions, and the connections of a namespace with credentials, network, TLS, clock, login and references. Network and TLS are those of this machine. The exit code is ${NOT_READY} if a check failed.`,
     )
-    .argument("[connection...]", "names of VaultConnections (default: all of the namespace)")
+    .argument(
+      "[connection...]",
+      "names of connections (default: those of the namespace, and the ClusterVaultConnections that its resources use)",
+    )
     .option("--operator-namespace <name>", "namespace of the operator", "vaultsync-system")
     .option("--service-account <name>", "ServiceAccount of the operator", "vaultsync")
     .option("--allow-http", "the operator runs with --allow-http")

@@ -1,10 +1,9 @@
 import { Command } from "commander";
 import { systemClock } from "../../lib/clock.ts";
-import { isObject } from "../../lib/is-object.ts";
-import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../operator/api/kinds.ts";
-import { isKubeError } from "../../operator/kube/kube-error.ts";
-import { ALL_NAMESPACES, type KubeObject } from "../../operator/kube/resource.ts";
+import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../operator/api/kinds.ts";
+import { ALL_NAMESPACES } from "../../operator/kube/resource.ts";
 import { addAllNamespacesOption, addClusterOptions, type Cluster, type ClusterFlags, withCluster } from "../cluster/cluster.ts";
+import { listClusterConnections } from "../cluster/list-cluster-connections.ts";
 import { listAll } from "../cluster/list-all.ts";
 import { addFormatOption, type FormatFlags, formatObject } from "../output/format-option.ts";
 import { stopSignal } from "../stop-signal.ts";
@@ -23,27 +22,6 @@ const WATCH_MS = 2_000;
 interface Status {
   readonly connections: readonly ConnectionState[];
   readonly resources: readonly ResourceState[];
-}
-
-/** Returns the name of the ClusterVaultConnection that a resource refers to. */
-function clusterConnectionOf({ spec }: KubeObject): unknown {
-  const ref = isObject(spec) ? spec["connectionRef"] : undefined;
-  return isObject(ref) && ref["kind"] === clusterVaultConnectionKind.kind ? ref["name"] : undefined;
-}
-
-/**
- * Lists the cluster-scoped connections: all of them, or those that the resources of one namespace refer to. Their readers need not be
- * allowed to read them.
- */
-async function listClusterConnections({ api, namespace }: Cluster, resources: readonly KubeObject[], signal: AbortSignal) {
-  const names = new Set(resources.map(clusterConnectionOf));
-  if (namespace !== ALL_NAMESPACES && names.size === 1 && names.has(undefined)) return [];
-  const all = { api, namespace: ALL_NAMESPACES };
-  const connections = await listAll(all, clusterVaultConnectionKind, signal).catch((error: unknown) => {
-    if (namespace !== ALL_NAMESPACES && isKubeError(error, "Forbidden")) return [];
-    throw error;
-  });
-  return connections.filter(({ metadata }) => namespace === ALL_NAMESPACES || names.has(metadata.name));
 }
 
 async function readStatus(cluster: Cluster, signal: AbortSignal): Promise<Status> {

@@ -1,9 +1,9 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Random } from "../../lib/random.ts";
-import { vaultConnectionKind } from "../api/kinds.ts";
-import { connectionSpec, type ConnectionSpec, connectionStatus } from "../api/vault-connection.ts";
-import { explainProblems } from "../api/validation.ts";
+import { clusterVaultConnectionKind } from "../api/kinds.ts";
+import { type ConnectionSpec, connectionStatus } from "../api/vault-connection.ts";
 import { readCaBundle } from "../controllers/connection/ca-bundle.ts";
+import { parseConnection } from "../controllers/connection/parse-connection.ts";
 import { settingsOf } from "../controllers/connection/connection-settings.ts";
 import { credentialsName, credentialSource } from "../controllers/connection/credential-source.ts";
 import type { KubeApi } from "../kube/client/kube-api.ts";
@@ -15,6 +15,7 @@ import { type HostPolicy, refusalOf } from "../vault-client/http/host-policy.ts"
 import { UndiciTransport } from "../vault-client/http/undici-transport.ts";
 import { isVaultError, RefusedError } from "../vault-client/vault-error.ts";
 import { type Check, type Checks, checksOf } from "./check.ts";
+import { checkAccess } from "./check-access.ts";
 import { checkVault } from "./check-vault.ts";
 import { connectionProblem } from "./connection-problem.ts";
 
@@ -22,13 +23,17 @@ export interface ConnectionCheckOptions {
   readonly api: KubeApi;
   /** The names that the resources of the connection refer to. */
   readonly references: References;
+  /** Namespace of these resources. */
+  readonly namespace: string;
+  /** Namespace of the credentials of a ClusterVaultConnection. */
+  readonly operatorNamespace: string;
   readonly policy: HostPolicy;
   readonly clock: Clock;
   readonly random: Random;
 }
 
 /**
- * Checks one VaultConnection as the operator would use it, from its spec to the names that resources refer to; a failure ends the
+ * Checks one connection as the operator would use it, from its spec to the names that resources refer to; a failure ends the
  * checks. Logs in once. Stored tokens are not used, because a refresh would replace them. @throws KubeError
  */
 export async function* checkConnection(
@@ -36,17 +41,18 @@ export async function* checkConnection(
   options: ConnectionCheckOptions,
   signal: AbortSignal,
 ): AsyncGenerator<Check, void> {
-  const checks = checksOf(`${vaultConnectionKind.singular}/${object.metadata.name}`);
+  const checks = checksOf(`${object.kind.toLowerCase()}/${object.metadata.name}`);
   const { api, policy, clock } = options;
-  const { namespace = "" } = object.metadata;
-  const parsed = connectionSpec.safeParse(object["spec"]);
-  if (!parsed.success) return yield checks.failed("spec", explainProblems(parsed.error), "correct the spec");
-  const spec = parsed.data;
+  const { namespace = options.operatorNamespace } = object.metadata;
+  const parsed = parseConnection(object);
+  if (!parsed.ok) return yield checks.failed("spec", parsed.problem, "correct the spec");
+  const { spec } = parsed;
   const settings = settingsOf(spec);
   const address = checkAddress(checks, settings.url, policy);
   yield address;
+  if (object.kind === clusterVaultConnectionKind.kind) yield await checkAccess(checks, object, options, signal);
   const credentials = credentialSource(api, namespace, spec);
-  const secret = await checkCredentials(checks, object, spec, credentials, options, signal);
+  const secret = await checkCredentials(checks, object, { spec, namespace, source: credentials }, options, signal);
   yield secret;
   if (address.result !== "ok" || secret.result !== "ok") return;
   const bundle = spec.caBundleRef && (await readCaBundle(api, namespace, spec.caBundleRef, signal));
@@ -69,15 +75,14 @@ function checkAddress({ ok, failed }: Checks, address: string, policy: HostPolic
 async function checkCredentials(
   { ok, failed, skipped }: Checks,
   object: KubeObject,
-  spec: ConnectionSpec,
-  source: CredentialSource,
+  { spec, namespace, source }: { readonly spec: ConnectionSpec; readonly namespace: string; readonly source: CredentialSource },
   { api, clock }: ConnectionCheckOptions,
   signal: AbortSignal,
 ): Promise<Check> {
   const name = credentialsName(spec);
   try {
     // The source reports a missing permission as one of the operator.
-    await api.getMetadata(SECRETS, { namespace: object.metadata.namespace, name }, signal);
+    await api.getMetadata(SECRETS, { namespace, name }, signal);
   } catch (error) {
     if (isKubeError(error, "Forbidden")) return skipped("credentials", `no permission to read Secret ${name}`);
     if (!isKubeError(error, "NotFound")) throw error;
