@@ -1,11 +1,14 @@
 import { CONTENT_ANNOTATION, CREDENTIALS_TYPE } from "../../../src/operator/api/names.ts";
 import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
+import { workloadDescriptor } from "../../../src/operator/controllers/restart/workload.ts";
 import { CONFIG_MAPS, EVENTS, type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
 import { textsOf } from "./target-history.ts";
 import { ACCOUNT, SYSTEM, type World } from "./world.ts";
 
-/** The digest in the annotation of a merged target. */
-const MERGED_CONTENT = /(\\"content\\":\\")[\w-]{43}\\"/g;
+/** The digest in the annotation of a merged target, or of a workload. */
+const INNER_CONTENT = /(\\"content\\":\\")[\w-]{22,43}\\"/g;
+/** The digest of the bytes of a target, in the annotation of a workload. */
+const BYTES = /\\"[\w-]{6}\.[\w-]{22}\\"/g;
 const TIMESTAMP = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g;
 
 /**
@@ -13,7 +16,7 @@ const TIMESTAMP = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g;
  * of objects and identifiers, which differ. Tokens are replaced by whether the vault accepts them.
  */
 export function finalState(world: World): Record<string, unknown> {
-  const kinds = [SECRETS, CONFIG_MAPS, vaultConnectionKind, vaultSecretKind, vaultFileKind];
+  const kinds = [SECRETS, CONFIG_MAPS, vaultConnectionKind, vaultSecretKind, vaultFileKind, workloadDescriptor.Deployment];
   const objects = kinds.flatMap((kind) => world.server.all(kind));
   const names = new Map(objects.map(({ kind, metadata }) => [metadata.uid ?? "", `${kind}/${metadata.name}`]));
   const state = objects.map((object): [string, unknown] => [
@@ -33,18 +36,27 @@ function comparable(world: World, object: KubeObject, names: ReadonlyMap<string,
       ...metadata,
       annotations: { ...annotations, ...(content !== undefined && { [CONTENT_ANNOTATION]: "present" }) },
       owners,
+      ...(object.kind === "Deployment" && { generation: undefined }),
     },
     ...(object.kind === "Secret" && { data: secretContent(world, object) }),
+    // Each change of the annotation counts as a generation, of which a fault may add one.
+    ...(object.kind === "Deployment" && { status: undefined }),
   };
-  return JSON.parse(JSON.stringify(shown, withoutIdentities).replaceAll(MERGED_CONTENT, '$1\\"').replaceAll(TIMESTAMP, "TIME"));
+  return JSON.parse(
+    JSON.stringify(shown, withoutIdentities)
+      .replaceAll(INNER_CONTENT, '$1\\"')
+      .replaceAll(BYTES, "DIGEST")
+      .replaceAll(TIMESTAMP, "TIME"),
+  );
 }
 
 /**
- * `status.connection` is a digest with the uid of the connection, `status.target.digest` one with the content key, which is random;
+ * `status.connection` is a digest with the uid of the connection; `status.target.digest` and that of a pod template are digests with
+ * the content key, which is random;
  * `status.target.resourceVersion` only saves a read after a restart.
  */
 const withoutIdentities = (name: string, value: unknown): unknown =>
-  name === "resourceVersion" ? undefined : ["connection", "digest"].includes(name) ? "ID" : value;
+  name === "resourceVersion" ? undefined : ["connection", "digest", CONTENT_ANNOTATION].includes(name) ? "ID" : value;
 
 function secretContent(world: World, object: KubeObject): Record<string, string> {
   const texts = [...textsOf(object)].map(([key, text]): [string, string] => {

@@ -11,7 +11,7 @@ import { type ControllerObserver, runController } from "../../runtime/controller
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type SyncKind, SYNC_KINDS, syncKey } from "../sync/sync-key.ts";
 import { RestartEvents } from "./restart-events.ts";
-import { RestartIndex, restartSource, type RestartSource } from "./restart-index.ts";
+import { RestartIndex, restartSource, type RestartSource, shownBy } from "./restart-index.ts";
 import { type RestartObserver, RestartReconciler } from "./restart-reconciler.ts";
 import { RestartStatuses } from "./restart-statuses.ts";
 import { parseWorkloadKey, workloadKey, type WorkloadMetadata } from "./workload.ts";
@@ -131,9 +131,10 @@ export class RestartController {
     return (auto && metadata.auto) || metadata.state !== undefined;
   }
 
-  #workloadsOf({ namespace, references, target, shown }: RestartSource): string[] {
+  #workloadsOf(source: RestartSource): string[] {
+    const { namespace, references, target } = source;
     const { watches } = this.#options;
-    const workloads = [...shown, ...(target === undefined ? [] : this.#reconciler.pods.usersOf(target))];
+    const workloads = [...shownBy(source), ...(target === undefined ? [] : this.#reconciler.pods.usersOf(target))];
     for (const { kind, name, selector } of references) {
       if (name !== undefined) workloads.push(workloadKey(kind, `${namespace}/${name}`));
       if (selector === undefined) continue;

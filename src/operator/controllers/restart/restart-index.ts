@@ -1,5 +1,6 @@
 import { Groups } from "../../../lib/groups.ts";
 import { type RestartReference, rolloutRestart, type WorkloadKind } from "../../api/rollout-restart.ts";
+import type { RestartStatus } from "../../api/status.ts";
 import { isObject } from "../../../lib/is-object.ts";
 import { keyOf, type KubeObject } from "../../kube/resource.ts";
 import type { SourceContent } from "../../restart/decide-restart.ts";
@@ -17,8 +18,8 @@ export interface RestartSource {
   readonly target: string | undefined;
   /** `undefined` before the first sync. */
   readonly content: SourceContent | undefined;
-  /** Keys of the workloads that its status shows. */
-  readonly shown: readonly string[];
+  /** Entries of its status. */
+  readonly restarts: readonly RestartStatus[];
 }
 
 /** Parses a resource. References that are not valid count as none: such a resource is not synced. */
@@ -34,12 +35,17 @@ export function restartSource(kind: SyncKind, object: KubeObject): RestartSource
     references: rolloutRestart.safeParse(spec).data ?? [],
     target: target && `${target.kind}/${namespace}/${target.name}`,
     content: digest === undefined ? undefined : { digest, changedAt: Date.parse(syncedAt) || 0 },
-    shown: restarts.map((one) => `${one.kind}/${namespace}/${one.name}`),
+    restarts,
   };
 }
 
 /** Name of a source in the state of a workload, whose namespace is the same. */
 export const sourceName = ({ kind, name }: RestartSource): string => `${kind}/${name}`;
+
+/** Returns the keys of the workloads that the status of a resource shows. */
+export function shownBy({ namespace, restarts }: RestartSource): string[] {
+  return restarts.map(({ kind, name }) => `${kind}/${namespace}/${name}`);
+}
 
 const kindIn = (kind: WorkloadKind, namespace: string): string => `${kind}/${namespace}`;
 
@@ -81,7 +87,7 @@ export class RestartIndex {
 
   /** Returns the keys of all workloads that resources name or show. */
   *named(): Generator<string> {
-    for (const source of this.#sources.values()) yield* [...namedBy(source), ...source.shown];
+    for (const source of this.#sources.values()) yield* [...namedBy(source), ...shownBy(source)];
   }
 
   /** Returns the resources that name the workload. */
@@ -123,7 +129,7 @@ export class RestartIndex {
       ...namedBy(source).map((name) => [this.#byName, name] as const),
       ...selectedKinds(source).map((name) => [this.#bySelector, name] as const),
       ...(source.target === undefined ? [] : [[this.#byTarget, source.target] as const]),
-      ...source.shown.map((name) => [this.#byShown, name] as const),
+      ...shownBy(source).map((name) => [this.#byShown, name] as const),
     ];
   }
 }

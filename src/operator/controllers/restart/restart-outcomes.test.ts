@@ -1,7 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { at, RestartScene } from "../../../../test/support/kube/restart-scene.ts";
+import { simulateWorkloads } from "../../../../test/support/kube/in-memory/simulate-workloads.ts";
 import { forbidden } from "../../../../test/support/kube/in-memory/status-error.ts";
 import type { WorkloadKind } from "../../api/rollout-restart.ts";
+import { vaultSecretKind } from "../../api/kinds.ts";
+import { readStatus } from "../../sync/sync-status.ts";
 import { RESTART_STATE_ANNOTATION } from "../../api/names.ts";
 import { workloadDescriptor } from "./workload.ts";
 
@@ -17,11 +20,6 @@ async function restarted(kind: WorkloadKind = "Deployment", spec: object = {}): 
   await scene.settle(35_000);
   expect(scene.count(kind, "web")).toBe(1);
   return scene;
-}
-
-/** A `spec` whose pods read this Secret. */
-function envFrom(name: string): object {
-  return { template: { spec: { containers: [{ name: "app", envFrom: [{ secretRef: { name } }] }] } } };
 }
 
 const resultOf = (scene: RestartScene): unknown => scene.shown("db")[0]?.result;
@@ -52,6 +50,38 @@ describe("the outcome of a restart", () => {
     expect(scene.operator.restarts).toEqual(["Deployment RolledOut"]);
     expect(scene.operator.takeRequests()).toEqual([]);
     expect(scene.count("Deployment", "web")).toBe(1);
+  });
+
+  test("is never shown as an older one while the watch is behind", async () => {
+    await using scene = await RestartScene.start("db");
+    const { server } = scene.operator;
+    simulateWorkloads(server, 2_000);
+    scene.operator.network = { watchLagMs: () => 3_000 };
+    await scene.operator.restart();
+    const results: unknown[] = [];
+    server.onCommit(({ resource, after }) => {
+      const [entry] = readStatus("VaultSecret", after?.["status"]).restarts ?? [];
+      if (resource.kind === "VaultSecret" && entry !== undefined && results.at(-1) !== entry.result) results.push(entry.result);
+    });
+    scene.workload("Deployment", "web");
+    scene.follow("db", WEB);
+    await scene.settle(20_000);
+    results.length = 0;
+    scene.lists({ db: 2 });
+    await scene.settle(60_000);
+    expect(results).toEqual(["Progressing", "RolledOut"]);
+  });
+
+  test("is shown again after another writer of the status showed an older one", async () => {
+    await using scene = await restarted();
+    scene.rollOut("web");
+    await scene.settle();
+    const { metadata, status } = scene.operator.resource();
+    const [entry] = scene.shown("db");
+    const outdated = { ...Object(status), restarts: [{ ...entry, result: "Progressing" }] };
+    scene.operator.server.replaceStatus(vaultSecretKind, metadata, outdated);
+    await scene.settle();
+    expect(resultOf(scene)).toBe("RolledOut");
   });
 
   test("is observed by the next operator if this one dies", async () => {
@@ -243,58 +273,5 @@ describe("missing permissions", () => {
     scene.lists({ db: 2 });
     await scene.settle(40_000);
     expect(scene.count("Rollout", "web")).toBe(1);
-  });
-});
-
-describe("the annotation auto", () => {
-  const auto = { metadata: { annotations: { "vaultsync.dev/restart": "auto" } } };
-
-  test("restarts a workload for the targets that its pods use, once together with a reference", async () => {
-    await using scene = await RestartScene.start("db", "api", "other");
-    for (const name of ["db", "other"]) scene.follow(name);
-    scene.follow("api", WEB);
-    scene.workload("Deployment", "web", { ...auto, spec: envFrom("db") });
-    await scene.settle();
-    scene.lists({ db: 1, api: 1, other: 2 });
-    await scene.settle(60_000);
-    expect(scene.count("Deployment", "web")).toBe(0);
-    scene.lists({ db: 2, api: 2, other: 2 });
-    await scene.settle(60_000);
-    expect(scene.count("Deployment", "web")).toBe(1);
-    expect(scene.shown("db")).toMatchObject([{ ...WEB, result: "Progressing" }]);
-    expect(scene.shown("other")).toEqual([]);
-  });
-
-  test("follows a changed pod template, and a removed annotation", async () => {
-    await using scene = await RestartScene.start("db", "api");
-    for (const name of ["db", "api"]) scene.follow(name);
-    scene.workload("Deployment", "web", { ...auto, spec: envFrom("db") });
-    await scene.settle();
-    scene.patch("Deployment", "web", { spec: envFrom("api") });
-    await scene.settle();
-    scene.lists({ db: 2, api: 1 });
-    await scene.settle(60_000);
-    expect(scene.count("Deployment", "web")).toBe(0);
-    scene.lists({ db: 2, api: 2 });
-    await scene.settle(60_000);
-    expect(scene.count("Deployment", "web")).toBe(1);
-    scene.patch("Deployment", "web", { metadata: { annotations: { "vaultsync.dev/restart": null } } });
-    await scene.settle();
-    scene.lists({ db: 2, api: 3 });
-    await scene.settle(60_000);
-    expect(scene.count("Deployment", "web")).toBe(1);
-  });
-
-  test("is ignored with another value, and with --auto-restart off", async () => {
-    await using scene = await RestartScene.start("db");
-    scene.follow("db");
-    scene.workload("Deployment", "other", { metadata: { annotations: { "vaultsync.dev/restart": "yes" } }, spec: envFrom("db") });
-    scene.workload("Deployment", "web", { ...auto, spec: envFrom("db") });
-    scene.operator.autoRestart = false;
-    await scene.operator.restart();
-    await scene.settle();
-    scene.lists({ db: 2 });
-    await scene.settle(60_000);
-    expect([scene.count("Deployment", "web"), scene.count("Deployment", "other")]).toEqual([0, 0]);
   });
 });

@@ -9,13 +9,14 @@ import { decideRestart, type RestartDecision, type SourceContent } from "../../r
 import { formatRestartState, parseRestartState, type Restart, type RestartState } from "../../restart/restart-state.ts";
 import { rolloutProgress } from "../../restart/rollout-progress.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
+import { OwnWrites } from "../status/own-writes.ts";
 import { PodSources } from "./pod-sources.ts";
 import type { RestartEvents } from "./restart-events.ts";
 import { type RestartIndex, sourceName } from "./restart-index.ts";
 import { type Entry, restartEntry } from "./restart-entry.ts";
 import type { RestartMemory } from "./restart-memory.ts";
 import type { RestartStatuses } from "./restart-statuses.ts";
-import { parseWorkloadKey, workloadDescriptor, type WorkloadMetadata, type WorkloadRef } from "./workload.ts";
+import { parseWorkloadKey, workloadDescriptor, type WorkloadMetadata, workloadMetadata, type WorkloadRef } from "./workload.ts";
 import type { WorkloadWatch } from "./workload-watch.ts";
 import { WorkloadWriter } from "./workload-writer.ts";
 
@@ -69,12 +70,14 @@ export class RestartReconciler {
   readonly #options: RestartReconcilerOptions;
   readonly #writer: WorkloadWriter;
   readonly pods: PodSources;
+  readonly #ownWrites: OwnWrites<WorkloadMetadata>;
   readonly #memory = new Map<string, RestartMemory>();
 
   constructor(options: RestartReconcilerOptions) {
     this.#options = options;
     this.#writer = new WorkloadWriter(options.api);
     this.pods = new PodSources(options.api);
+    this.#ownWrites = new OwnWrites(options.clock);
   }
 
   /** @throws when the reconcile is to be retried */
@@ -83,12 +86,14 @@ export class RestartReconciler {
     const { store, isComplete, problem } = this.#options.watches[ref.kind];
     if (problem !== undefined) return this.#showNames(key, { result: "Failed", message: problem }, signal);
     if (!isComplete) return DONE;
-    const metadata = store.get(ref.objectKey);
-    if (metadata === undefined || metadata.deleting) {
+    const watched = store.get(ref.objectKey);
+    if (watched === undefined || watched.deleting) {
+      this.#ownWrites.forget(key);
       this.#memory.delete(key);
       this.pods.forget(key);
       return this.#showNames(key, { result: "NotFound" }, signal);
     }
+    const metadata = this.#ownWrites.newest(key, watched);
     const users = await this.#usersOf(key, ref, metadata, signal);
     const context = { key, ref, users, signal, memory: this.#memoryOf(key, metadata.uid), sources: this.#contentOf(users) };
     try {
@@ -154,7 +159,7 @@ export class RestartReconciler {
     const { key, ref, memory, signal } = context;
     const { clock, logger, events } = this.#options;
     const state: RestartState = { sources, restart: { at: clock.now(), content } };
-    await this.#writer.restart(ref, object, state, content, signal);
+    this.#ownWrites.recordWrite(key, workloadMetadata(await this.#writer.restart(ref, object, state, content, signal)));
     memory.restartedFor = content;
     memory.pendingSince = undefined;
     memory.failure = undefined;
@@ -166,19 +171,19 @@ export class RestartReconciler {
   }
 
   async #record(context: Context, object: KubeObject, state: RestartState): Promise<ReconcileResult> {
-    const { ref, memory, signal } = context;
+    const { key, ref, memory, signal } = context;
     const now = this.#options.clock.monotonic();
     const text = formatRestartState(state);
     const { recorded } = memory;
     if (recorded?.text === text && now - recorded.at < REVERTED_MS) return wait(REVERTED_MS - (now - recorded.at));
-    await this.#writer.record(ref, object, state, signal);
+    this.#ownWrites.recordWrite(key, workloadMetadata(await this.#writer.record(ref, object, state, signal)));
     memory.recorded = { text, at: now };
     // What else there is to do is decided with the recorded state.
     return wait(1);
   }
 
   /** Returns the state with the result of the rollout, once it has one, after storing it. */
-  async #observe({ ref, users, memory, signal }: Context, object: KubeObject, state: RestartState): Promise<RestartState> {
+  async #observe({ key, ref, users, memory, signal }: Context, object: KubeObject, state: RestartState): Promise<RestartState> {
     const { clock, events, observer } = this.#options;
     const { restart } = state;
     if (restart === undefined || restart.result !== undefined) return state;
@@ -190,7 +195,7 @@ export class RestartReconciler {
     if (result === undefined) return state;
     const message = progress.result === "Failed" ? progress.message : undefined;
     const ended: RestartState = { ...state, restart: { ...restart, result, message } };
-    await this.#writer.record(ref, object, ended, signal);
+    this.#ownWrites.recordWrite(key, workloadMetadata(await this.#writer.record(ref, object, ended, signal)));
     observer.restartEnded(ref.kind, result);
     events.ended(ref, object.metadata.uid ?? "", result, message, users);
     return ended;

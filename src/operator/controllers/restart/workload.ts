@@ -16,6 +16,7 @@ export const workloadDescriptor: Readonly<Record<WorkloadKind, ResourceDescripto
 /** The metadata of a workload that is kept in memory. */
 export interface WorkloadMetadata {
   readonly uid: string;
+  readonly resourceVersion: string;
   readonly generation: number;
   readonly labels: Readonly<Record<string, string>>;
   /** It asks to be restarted for everything that its pods use. */
@@ -26,9 +27,10 @@ export interface WorkloadMetadata {
 }
 
 export function workloadMetadata({ metadata }: KubeObject): WorkloadMetadata {
-  const { uid = "", generation = 0, labels = {}, annotations = {}, deletionTimestamp } = metadata;
+  const { uid = "", resourceVersion = "", generation = 0, labels = {}, annotations = {}, deletionTimestamp } = metadata;
   return {
     uid,
+    resourceVersion,
     generation,
     labels,
     auto: annotations[RESTART_ANNOTATION] === "auto",
