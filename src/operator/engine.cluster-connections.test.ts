@@ -111,11 +111,11 @@ test("a value that one namespace read is not available to others; files have the
   scene.namespace("blog", { team: "blog" });
   scene.vault.upload(account, "app/web.conf", Buffer.from("file"));
   scene.follow({ namespace: "blog", name: "db" }, corporate, { password: "shop-db" });
-  scene.followFile({ namespace: "shop", name: "web" }, corporate, "app/web.conf");
-  scene.followFile({ namespace: "shop", name: "secret" }, corporate, "shop-db");
+  scene.followFiles({ namespace: "shop", name: "web" }, corporate, ["app/web.conf"]);
+  scene.followFiles({ namespace: "shop", name: "secret" }, corporate, ["shop-db"]);
   await scene.settle();
   expect(scene.outcome("blog", "db")).toBe("absent: NamespaceNotAllowed");
-  expect(scene.outcome("shop", "web", vaultFileKind)).toBe("value=file: Synced");
+  expect(scene.outcome("shop", "web", vaultFileKind)).toBe("key-0=file: Synced");
   expect(scene.outcome("shop", "secret", vaultFileKind)).toBe("absent: NamespaceNotAllowed");
   expect(scene.condition(vaultFileKind, { namespace: "shop", name: "secret" })?.message).toContain("spec.access[].files");
 });

@@ -7,7 +7,7 @@ const PROPAGATION_BUCKETS = [0.01, 0.05, 0.1, 0.2, 0.5, 1, 2.5, 5, 10, 30, 60, 3
 
 /** The state of an open connection. Times are in milliseconds since the epoch. */
 export interface ConnectionSample {
-  /** `namespace/name` of the VaultConnection. */
+  /** `namespace/name` of a VaultConnection, `name` of a ClusterVaultConnection. */
   readonly connection: string;
   /** Arrival of the last list. */
   readonly listedAt: number | undefined;
@@ -37,7 +37,7 @@ export interface OperatorSamples {
 
 /**
  * Registers every metric of the operator. Names and labels are API: dashboards and alerts read them. The values of each label are
- * a small closed set, or the VaultConnections.
+ * a small closed set, or the connections.
  *
  * @param read returns the current state; series of objects that it does not contain are removed
  */

@@ -18,14 +18,14 @@ export const reasons = {
   ConnectionNotFound: transient(
     "Create the VaultConnection that spec.connectionRef names, in the same namespace, or the ClusterVaultConnection.",
   ),
-  ConnectionNotReady: transient("Check the conditions of the VaultConnection."),
+  ConnectionNotReady: transient("Check the conditions of the connection."),
   NamespaceNotAllowed: stalled(
     "Extend spec.access of the ClusterVaultConnection for this namespace and name, label the namespace accordingly, or use a VaultConnection.",
   ),
-  AuthFailed: stalled("Fix the credentials Secret of the VaultConnection; the operator retries immediately after a change."),
-  ScopeDenied: stalled("Extend spec.scope of the VaultConnection, or ask the creator of the secret for read access."),
+  AuthFailed: stalled("Fix the credentials Secret of the connection; the operator retries immediately after a change."),
+  ScopeDenied: stalled("Extend spec.scope of the connection, or ask the creator of the secret for read access."),
   SourceMissing: transient(
-    "Create the entry in the vault, share it with the account of the VaultConnection, or remove it from the resource.",
+    "Create the entry in the vault, share it with the account of the connection, or remove it from the resource.",
   ),
   SourceRemoved: transient("The vault removed the entry at its delete_time. Create it again, or delete the resource."),
   RemovalsHeld: transient(
@@ -38,11 +38,11 @@ export const reasons = {
   Expired: stalled("The vault does not serve expired secrets. Create a new version."),
   AmbiguousName: stalled("Several creators share a secret of this name with the account. Set remoteRef.owner."),
   RateLimited: transient(
-    "The vault throttles the operator, which retries after the delay that the vault requested. If it persists, lower spec.requestsPerSecond of the VaultConnection.",
+    "The vault throttles the operator, which retries after the delay that the vault requested. If it persists, lower spec.requestsPerSecond of the connection.",
   ),
   VaultUnreachable: transient("Check the vault and the network path to it; the operator retries with backoff."),
   UnexpectedResponse: transient(
-    "Check that spec.url of the VaultConnection leads to the vault, not to a proxy or a login page, and that this release supports the version of the vault.",
+    "Check that spec.url of the connection leads to the vault, not to a proxy or a login page, and that this release supports the version of the vault.",
   ),
   SourceSuspicious: stalled(
     "The new version is empty and the stored one is not, or the same version has other bytes than before. Create a new version, or accept this one with the annotation vaultsync.dev/accept: <name>@<version>.",

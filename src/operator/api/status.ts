@@ -102,7 +102,7 @@ function syncStatus<T extends z.ZodType>(item: T) {
     connection: z
       .string()
       .optional()
-      .describe("Digest of the VaultConnection whose list the items are from: its uid, URL, account and scope."),
+      .describe("Digest of the connection whose list the items are from: its uid, URL, account and scope."),
     items: z.array(item).max(MAX_STATUS_ITEMS).optional().describe("State of each key of the target."),
     itemsOmitted: z.int().optional().describe("Number of items that are not listed here."),
     lastForceSync: z.string().optional().describe("Value of the annotation vaultsync.dev/force-sync at the last forced sync."),

@@ -57,12 +57,12 @@ test.each<[Resolution["state"], string, string]>([
   [
     "missing",
     "SourceMissing",
-    "db is not in the vault's list: check its name, its shares and the scope of the VaultConnection; existing content is kept",
+    "db is not in the vault's list: check its name, its shares and the scope of the connection; existing content is kept",
   ],
   [
     "untrusted",
     "SourceMissing",
-    "db is shared by eve@example.com, whom spec.trustedOwners of the VaultConnection does not name: add that owner there, or remove the key; existing content is kept",
+    "db is shared by eve@example.com, whom spec.trustedOwners of the connection does not name: add that owner there, or remove the key; existing content is kept",
   ],
   ["removed", "SourceRemoved", "db was removed by the vault at its delete_time (2026-11-20T08:30:00.000Z)"],
 ])("readyConditionOf reports %s as %s with a remedy", (state, reason, message) => {
@@ -78,8 +78,7 @@ test("readyConditionOf reports entries whose owner the vault does not list", () 
   );
 });
 
-const held =
-  "its key is kept, because too many names disappeared together: see the condition RemovalsHeld of the VaultConnection";
+const held = "its key is kept, because too many names disappeared together: see the condition RemovalsHeld of the connection";
 
 test.each<[Resolution, string]>([
   [{ state: "missing", item: db, deletion: "due" }, "db is not in the vault's list; its key is removed (whenMissing: Delete)"],

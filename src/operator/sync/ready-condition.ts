@@ -30,7 +30,7 @@ const severity = Object.keys(reasonOf);
 const deletions = {
   due: "its key is removed (whenMissing: Delete)",
   awaited: "its key is removed when three lists over two refresh intervals have confirmed that (whenMissing: Delete)",
-  held: "its key is kept, because too many names disappeared together: see the condition RemovalsHeld of the VaultConnection",
+  held: "its key is kept, because too many names disappeared together: see the condition RemovalsHeld of the connection",
 } as const;
 
 function explain(problem: Problem): string {
@@ -48,14 +48,14 @@ function explain(problem: Problem): string {
         `To accept version ${problem.candidate.latest}, set the annotation vaultsync.dev/accept=${source}@${problem.candidate.latest}`
       );
     case "untrusted":
-      return `${source} is shared by ${problem.owner ?? "an unnamed owner"}, whom spec.trustedOwners of the VaultConnection does not name: add that owner there, or remove the key; existing content is kept`;
+      return `${source} is shared by ${problem.owner ?? "an unnamed owner"}, whom spec.trustedOwners of the connection does not name: add that owner there, or remove the key; existing content is kept`;
     case "missing":
       if (problem.deletion !== undefined) {
         // A restart ends the proof of a deletion, which must not change the message of one that was made.
         const deletion = problem.isAbsent === true ? "due" : problem.deletion;
         return `${source} is not in the vault's list; ${deletions[deletion]}`;
       }
-      return `${source} is not in the vault's list: check its name, its shares and the scope of the VaultConnection; existing content is kept`;
+      return `${source} is not in the vault's list: check its name, its shares and the scope of the connection; existing content is kept`;
     case "removed":
       return `${source} was removed by the vault at its delete_time (${formatTimestamp(problem.deleteAt) ?? "long ago"})${problem.deletion === "held" ? `; ${deletions.held}` : ""}`;
   }

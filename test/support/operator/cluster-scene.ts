@@ -105,8 +105,8 @@ export class ClusterScene implements AsyncDisposable {
   }
 
   /** Creates or changes a VaultFile, whose target is a Secret. */
-  followFile(ref: Required<SceneConnection>, connection: SceneConnection, filename: string): void {
-    const files = [{ filename, key: "value" }];
+  followFiles(ref: Required<SceneConnection>, connection: SceneConnection, names: readonly string[]): void {
+    const files = names.map((filename, n) => ({ filename, key: `key-${n}` }));
     this.put(vaultFileKind, ref, { connectionRef: refTo(connection), files, target: { kind: "Secret" } });
   }
 
@@ -119,11 +119,12 @@ export class ClusterScene implements AsyncDisposable {
 
   /** Writes a new version of secrets of an account, or creates them. */
   write(connection: SceneConnection, names: readonly string[], more: object = {}): void {
-    const email = accountOf(connection);
-    for (const key_name of names) {
-      this.#written += 1;
-      this.vault.act(email, "protect", { key_name, key_value: `${email} ${key_name} ${this.#written}`, ...more });
-    }
+    for (const name of names) this.writeAs(accountOf(connection), name, more);
+  }
+
+  writeAs(email: string, key_name: string, more: object = {}): void {
+    this.#written += 1;
+    this.vault.act(email, "protect", { key_name, key_value: `${email} ${key_name} ${this.#written}`, ...more });
   }
 
   start(flags: OperatorFlags = {}): void {
