@@ -13,7 +13,7 @@ const modules: Record<string, string[]> = {
   "operator/kube": ["lib"],
   "operator/runtime": ["operator/kube", "lib"],
   "operator/vault-client": ["protocol", "lib"],
-  "operator/sync": ["operator/api", "lib"],
+  "operator/sync": ["operator/api", "operator/template", "lib"],
   "operator/template": ["lib"],
   "operator/restart": ["operator/api", "lib"],
   "operator/controllers": [

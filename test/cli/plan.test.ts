@@ -143,6 +143,32 @@ test("each mistake of a repository is named with its file and line, and the exit
   ]);
 });
 
+test("a template that does not parse, and a name that no source has, are problems", async () => {
+  await write("vault.yaml", ...connection());
+  const template = [
+    "  target:",
+    "    template:",
+    "      data:",
+    "        good: \"{{ vars['key-0'] | upper }}\"",
+    '        bad: "{{ key-1 }}"',
+    "        worse: |",
+    "          first",
+    "          {{ vars['key-0'] | upper",
+  ];
+  await write("db.yaml", ...secret("db", "key: shop/db"), ...template);
+  const { code, stdout, stderr } = await plan();
+  expect([code, stderr.trimEnd().split("\n")]).toEqual([
+    3,
+    [
+      "db.yaml:12: spec.target.template.data[bad]: the variable key-1 does not exist",
+      expect.stringMatching(
+        /^db\.yaml:13: spec\.target\.template\.data\[worse\], line 2, column 1: output "\{\{ vars.* not closed/u,
+      ),
+    ],
+  ]);
+  expect(stdout).toContain("{{ key-0 }}");
+});
+
 test("a field that the API does not know is a problem", async () => {
   await write("vault.yaml", ...connection());
   await write("typo.yaml", ...secret("typo", "key: shop/db, verison: 1"), "  refreshIntervall: 5m");

@@ -70,12 +70,12 @@ test("values of more than 1 MiB in total are rejected with both sizes, and the t
   expect(Object.keys(secret.data)).toEqual(["one"]);
 });
 
-test("a Secret that the API server rejects is reported without its content", async () => {
+test("a Secret whose type does not allow its content is reported without its content", async () => {
   await world.protect("not-a-certificate", world.canaries.text("certificate"));
   await world.protect("not-a-key", world.canaries.text("key"));
   const target = { type: "kubernetes.io/dockerconfigjson" };
   await world.apply(vaultSecret("registry", { ".dockerconfigjson": "not-a-key" }, target));
-  const rejected = await world.until("VaultSecret", "registry", (one) => condition(one, "Ready")?.reason === "TargetRejected");
+  const rejected = await world.until("VaultSecret", "registry", (one) => condition(one, "Ready")?.reason === "InvalidContent");
   expect(condition(rejected, "Stalled")?.status).toBe("True");
   expect(await world.get("Secret", "registry")).toBeUndefined();
 

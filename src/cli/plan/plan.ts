@@ -5,6 +5,7 @@ import { addFormatOption, type FormatFlags, formatObject } from "../output/forma
 import { printable } from "../output/printable.ts";
 import { formatTable } from "../output/table.ts";
 import { checkClusterRules } from "./check-cluster-rules.ts";
+import { checkTemplates } from "./check-templates.ts";
 import { checkReferences, type CheckedReferences } from "./check-references.ts";
 import { type Problem, readManifests, sortProblems } from "../manifests/manifests.ts";
 import { keyOfConnection, planOf, type Plan } from "./planned-resource.ts";
@@ -19,7 +20,7 @@ interface PlanFlags extends AccountFlags, FormatFlags {
 const HAS_PROBLEMS = 3;
 const OFFLINE: CheckedReferences = { problems: [], versions: new Map(), unchecked: [] };
 
-/** One key of a target that would be written. */
+/** One key of a target that would be written, or one variable of its template, as `{{ name }}`. */
 interface PlannedKey {
   readonly resource: string;
   readonly namespace: string;
@@ -31,12 +32,12 @@ interface PlannedKey {
 }
 
 function plannedKeys({ resources }: Plan, { versions }: CheckedReferences): PlannedKey[] {
-  return resources.flatMap(({ manifest, target, items }) =>
+  return resources.flatMap(({ manifest, target, items, template }) =>
     items.map((item) => ({
       resource: `${manifest.kind.toLowerCase()}/${manifest.name}`,
       namespace: manifest.namespace,
       target: `${target.kind}/${target.name}`,
-      key: item.key,
+      key: template === undefined ? item.key : `{{ ${item.key} }}`,
       source: item.source,
       version: versions.get(item),
     })),
@@ -59,7 +60,7 @@ async function plan(flags: PlanFlags): Promise<void> {
     throw new Error(`no vaultsync.dev objects in ${flags.filename.join(", ")}`);
   const found = [...problems];
   const planned = planOf(manifests, found);
-  found.push(...checkClusterRules(manifests, planned));
+  found.push(...checkClusterRules(manifests, planned), ...checkTemplates(planned.resources));
   const checked = flags.offline === true ? OFFLINE : await checkReferences(await openAccount(flags), planned);
   found.push(...checked.problems);
   print(plannedKeys(planned, checked), sortProblems(found), flags);

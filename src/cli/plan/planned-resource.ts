@@ -31,6 +31,10 @@ export interface PlannedResource {
   readonly connection: ConnectionRef;
   readonly target: { readonly kind: string; readonly name: string; readonly isMerged: boolean };
   readonly items: readonly PlannedItem[];
+  /** Makes the content of the target of the items, whose keys are then the names of its variables. */
+  readonly template?: { readonly data: Readonly<Record<string, string>> } | undefined;
+  /** The keys of all items are known without the vault. */
+  readonly hasKnownKeys: boolean;
 }
 
 export interface PlannedConnection {
@@ -95,6 +99,8 @@ function plannedSecret(manifest: Manifest, problems: Problem[]): PlannedResource
     manifest,
     connection: connectionRefOf(spec),
     target: { kind: "Secret", name, isMerged: creationPolicy === "Merge" },
+    template: spec.target?.template,
+    hasKnownKeys: spec.dataFrom === undefined,
     items: [
       ...(spec.data ?? []).map(({ secretKey, remoteRef: { key, owner, version } }, index) => ({
         key: secretKey,
@@ -122,6 +128,8 @@ function plannedFile(manifest: Manifest, problems: Problem[]): PlannedResource |
     manifest,
     connection: connectionRefOf(spec),
     target: { kind, name, isMerged: creationPolicy === "Merge" },
+    template: spec.target.template,
+    hasKnownKeys: true,
     items: (spec.files ?? []).map(({ filename, key = filename, version }, index) => ({
       key,
       source: filename,

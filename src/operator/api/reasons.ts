@@ -54,6 +54,12 @@ export const reasons = {
   InvalidProperty: stalled(
     "Correct property or decoding, or the value in the vault: the message says what the value lacks, and never quotes it.",
   ),
+  TemplateError: stalled(
+    "Correct spec.target.template, or add what it uses to the sources: the message names the key, the line and what is wrong there, and never quotes a value.",
+  ),
+  InvalidContent: stalled(
+    "The type of the Secret requires other content, for example a certificate with its private key. Correct the value in the vault, or target.type.",
+  ),
   TooLarge: stalled("A Secret or ConfigMap can store at most 1 MiB. Split the content over several targets."),
   TargetConflict: stalled(
     "Another object has the name of the target. Choose another target.name, delete that object, or hand it over with the annotation vaultsync.dev/adopt: <kind>/<name>.",

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { targetTemplate } from "./target-template.ts";
 import { withRule } from "./validation.ts";
 
 /** Maximum number of labels, and of annotations, of a target. */
@@ -100,7 +101,7 @@ export function onlyKeysIfMerged<T extends z.ZodType<{ readonly creationPolicy?:
   });
 }
 
-/** Policies of the target, which every kind with a target has. */
+/** Policies and templates of the target, which every kind with a target has. */
 export const targetPolicies = {
   labels: metadataOf(labelValue).describe("Labels of the target. Those of this resource are never copied."),
   annotations: metadataOf(z.string().max(MAX_ANNOTATION_LENGTH)).describe(
@@ -110,4 +111,5 @@ export const targetPolicies = {
   immutable,
   whenRemoved,
   whenMissing,
+  template: targetTemplate,
 };

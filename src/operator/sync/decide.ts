@@ -128,11 +128,12 @@ const lacksKeys = ({ target }: SyncResource, keys: readonly string[]): ReadyCond
 
 /** Returns the condition that prevents any write of the target, whatever the state of its items. */
 function obstacle(resource: SyncResource, resolutions: readonly Resolution[], target: TargetState): ReadyCondition | undefined {
-  const missing = missingKeys(resource, idsOf(resource.items));
-  if (missing.length > 0 && !isDerived(resource)) {
+  const { items, template } = resource;
+  const missing = missingKeys(resource, template === undefined ? idsOf(items) : Object.keys(template.data));
+  if (missing.length > 0 && (template !== undefined || !isDerived(resource))) {
     return notReady(
       "InvalidSpec",
-      `spec.data: a Secret of type ${resource.target.type} requires the keys ${missing.join(" and ")}`,
+      `${template === undefined ? "spec.data" : "spec.target.template.data"}: a Secret of type ${resource.target.type} requires the keys ${missing.join(" and ")}`,
     );
   }
   if (target.state === "foreign") return targetConflict(resource, target.owner);

@@ -13,9 +13,11 @@ export interface Input {
 }
 
 /**
- * Returns the items that a key of the target is made of, as far as the spec shows: the names of members are only known with the value.
+ * Returns the items that a key of the target is made of, as far as the spec shows: the names of members are only known with the value,
+ * and a template may use every item.
  */
-export function inputsOf({ items }: Pick<SyncResource, "items">, key: string): readonly SyncItem[] {
+export function inputsOf({ items, template }: Pick<SyncResource, "items" | "template">, key: string): readonly SyncItem[] {
+  if (template !== undefined) return items;
   const only = items.find(({ id }) => id === key);
   return only === undefined ? items.filter(({ isExtracted }) => isExtracted === true) : [only];
 }
@@ -67,11 +69,11 @@ function valuesOf(inputs: readonly Input[]): Content | ReadyCondition {
 
 /**
  * Computes the content of a target from the bytes of all its sources, or returns the condition that explains why there is none. Pure
- * and total. A further step takes the values by name and returns other keys.
+ * and total. With a template, the result is the variables.
  */
 export function derive(resource: SyncResource, inputs: readonly Input[]): Content | ReadyCondition {
   const content = valuesOf(inputs);
-  if ("reason" in content) return content;
+  if ("reason" in content || resource.template !== undefined) return content;
   if (content.size === 0) {
     return notReady("InvalidProperty", "the extracted objects have no members; the target is left unchanged");
   }

@@ -1,10 +1,9 @@
 import { expect, test } from "vitest";
 import { syncItem } from "../../../test/support/kube/sync-resource.ts";
 import { withForms } from "./item-form.ts";
-import type { SyncItem } from "./sync-resource.ts";
+import type { SyncItem, TargetTemplate } from "./sync-resource.ts";
 
-const formsOf = (items: readonly SyncItem[], ...others: readonly unknown[]) =>
-  withForms(items, ...others).map(({ form }) => form);
+const formsOf = (items: readonly SyncItem[], template?: TargetTemplate) => withForms(items, template).map(({ form }) => form);
 const object = syncItem("dataFrom[0]", { isExtracted: true });
 
 test("an item without property and decoding has no form, as in earlier releases", () => {
@@ -32,7 +31,9 @@ test("all items of a computed content have one form, which changes with each ins
     formsOf([syncItem("b"), object])[0],
     formsOf([syncItem("a", { property: "/a" }), object])[0],
     formsOf([syncItem("a"), object, { ...object, id: "dataFrom[1]" }])[0],
-    formsOf([syncItem("a"), object], "template")[0],
+    formsOf([syncItem("a"), object], { data: { a: "{{ a }}" } })[0],
+    formsOf([syncItem("a"), object], { data: { b: "{{ a }}" } })[0],
+    formsOf([syncItem("a")], { data: { a: "{{ a }}" } })[0],
   ];
   expect(new Set([form, ...others]).size).toBe(others.length + 1);
 });

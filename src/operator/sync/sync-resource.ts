@@ -31,6 +31,11 @@ export interface SyncItem {
   readonly form?: string | undefined;
 }
 
+/** Templates of the keys of a target. Their variables are the values of the items by id, and the members of extracted objects. */
+export interface TargetTemplate {
+  readonly data: Readonly<Record<string, string>>;
+}
+
 export type TargetKind = "Secret" | "ConfigMap";
 
 /** Properties of a target in addition to its content. */
@@ -53,6 +58,8 @@ export interface SyncResource {
   /** Minimum time in milliseconds between two changes of the content that follow the vault. */
   readonly refreshIntervalMs: number | undefined;
   readonly items: readonly SyncItem[];
+  /** `undefined` if the target has the values themselves. */
+  readonly template?: TargetTemplate | undefined;
   readonly target: { readonly kind: TargetKind; readonly name: string; readonly type: string | undefined };
   readonly policy: TargetPolicy;
   readonly whenRemoved: "Delete" | "Retain";
@@ -70,8 +77,8 @@ export const isMerged = ({ policy }: Pick<SyncResource, "policy">): boolean => p
  * Reports whether the content of the target is computed from all its sources together, instead of one key from each; see
  * docs/design/engine.md#derived-content.
  */
-export const isDerived = ({ items }: Pick<SyncResource, "items">): boolean =>
-  items.some(({ isExtracted }) => isExtracted === true);
+export const isDerived = ({ items, template }: Pick<SyncResource, "items" | "template">): boolean =>
+  template !== undefined || items.some(({ isExtracted }) => isExtracted === true);
 
 /** Reports whether a user accepted this version of the source of an item. */
 export function isAccepted(resource: SyncResource, item: SyncItem, version: number): boolean {

@@ -1,8 +1,12 @@
-import { bytesDigest } from "../../sync/content.ts";
+import { createHmac } from "node:crypto";
+import { Redacted } from "../../../lib/redacted.ts";
+import { bytesDigest, type Content } from "../../sync/content.ts";
 import type { Entry } from "../../sync/decide.ts";
 import { derive, type Input, inputsOf } from "../../sync/derive.ts";
+import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { type KeyState, reviewKey } from "../../sync/review-content.ts";
 import type { SyncedKey } from "../../sync/target.ts";
+import { renderAside } from "../../template/render-aside.ts";
 import type { Gathered, GatheredKey, GatherInput } from "./gather-content.ts";
 import { readEntry } from "./read-entry.ts";
 import { DONE, type Failure, lasting } from "./sync-result.ts";
@@ -21,7 +25,7 @@ export async function deriveContent(entries: readonly Entry[], input: GatherInpu
   if (kept !== undefined) return kept;
   const inputs = await readAll(entries, input);
   if (inputs === "unavailable" || "condition" in inputs) return inputs;
-  const content = derive(input.resource, inputs);
+  const content = await contentOf(inputs, input);
   if ("reason" in content) return lasting(content.reason, content.message, DONE);
   const claims = new Map(inputs.map(({ item, synced }) => [item.id, synced]));
   const keys: GatheredKey[] = [];
@@ -35,6 +39,17 @@ export async function deriveContent(entries: readonly Entry[], input: GatherInpu
     keys.push({ targetKey, state, bytes, isNew: !isSame });
   }
   return { keys, claims, fetched: new Set(claims.keys()) };
+}
+
+/** Computes the content from the bytes of all items, by the template if there is one. */
+async function contentOf(inputs: readonly Input[], { resource, contentKey }: GatherInput): Promise<Content | ReadyCondition> {
+  const values = derive(resource, inputs);
+  const { template, kind, namespace, name } = resource;
+  if (template === undefined || "reason" in values) return values;
+  const seed = createHmac("sha256", contentKey.reveal()).update(`template:${kind}/${namespace}/${name}`).digest();
+  const rendering = await renderAside({ template, variables: values, seed: new Redacted(seed) });
+  if (rendering.ok) return rendering.content;
+  return notReady("TemplateError", `${rendering.message}; the target is left unchanged`);
 }
 
 /** Returns the content that the target has, if only its metadata is to be written. */

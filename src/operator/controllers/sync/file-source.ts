@@ -1,17 +1,18 @@
 import { vaultFileKind } from "../../api/kinds.ts";
 import { vaultFileSpec, type VaultFileSpec } from "../../api/vault-file.ts";
 import { type DesiredState, parseResource, policiesOf } from "./parse-resource.ts";
+import { withForms } from "../../sync/item-form.ts";
+import type { SyncItem } from "../../sync/sync-resource.ts";
 import type { SourceKind } from "./source-kind.ts";
 
 function desiredState(spec: VaultFileSpec, name: string): DesiredState {
   const { kind, creationPolicy } = spec.target;
+  const items = (spec.files ?? []).map(({ filename, key = filename, version = "latest" }): SyncItem => {
+    return { id: key, source: filename, owner: undefined, version };
+  });
   return {
-    items: (spec.files ?? []).map((file) => ({
-      id: file.key ?? file.filename,
-      source: file.filename,
-      owner: undefined,
-      version: file.version ?? "latest",
-    })),
+    items: withForms(items, spec.target.template),
+    template: spec.target.template,
     target: {
       kind,
       name: spec.target.name ?? name,

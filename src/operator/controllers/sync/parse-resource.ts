@@ -9,7 +9,7 @@ import { notReady } from "../../sync/ready-condition.ts";
 import type { ParsedResource } from "./source-kind.ts";
 
 /** The items and the target that a spec requests. */
-export type DesiredState = Pick<SyncResource, "items" | "target" | "policy" | "whenRemoved" | "whenMissing">;
+export type DesiredState = Pick<SyncResource, "items" | "template" | "target" | "policy" | "whenRemoved" | "whenMissing">;
 
 interface CommonSpec {
   readonly connectionRef: { readonly kind?: ConnectionKind | undefined; readonly name: string };

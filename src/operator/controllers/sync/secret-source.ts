@@ -22,13 +22,14 @@ function extractedItem({ extract: { key, owner, version = "latest" }, rewrite = 
   return { id: `dataFrom[${index}]`, source: key, owner, version, isExtracted: true, rewrite: rules };
 }
 
-function itemsOf({ data = [], dataFrom = [] }: VaultSecretSpec): readonly SyncItem[] {
-  return withForms([...data.map(dataItem), ...dataFrom.map(extractedItem)]);
+function itemsOf({ data = [], dataFrom = [], target }: VaultSecretSpec): readonly SyncItem[] {
+  return withForms([...data.map(dataItem), ...dataFrom.map(extractedItem)], target?.template);
 }
 
 function desiredState(spec: VaultSecretSpec, name: string): DesiredState {
   return {
     items: itemsOf(spec),
+    template: spec.target?.template,
     target: {
       kind: "Secret",
       name: spec.target?.name ?? name,

@@ -45,9 +45,9 @@ describe("a resource in sync", () => {
   });
 
   test("has the type that its spec requests, also if a restart interrupted the change", async () => {
-    await using scene = await synced({ "tls.crt": "crt", "tls.key": "key" });
+    await using scene = await synced({ username: "user", password: "db" });
     await scene.stop();
-    scene.follow({ "tls.crt": "crt", "tls.key": "key" }, { target: { type: "kubernetes.io/tls" } });
+    scene.follow({ username: "user", password: "db" }, { target: { type: "kubernetes.io/basic-auth" } });
     await scene.restart();
     await scene.settle();
     expect(scene.condition("Ready")?.reason).toBe("TargetImmutable");

@@ -7,6 +7,8 @@ import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
 import { bytesDigest, contentDigest, keysDigest, readContent } from "../../sync/content.ts";
 import { type Entry, MAX_TARGET_BYTES, type Plan, tooLarge } from "../../sync/decide.ts";
 import { inputsOf } from "../../sync/derive.ts";
+import type { ReadyCondition } from "../../sync/ready-condition.ts";
+import { hasShape, shapeProblem } from "../../sync/secret-shape.ts";
 import type { Report } from "../../sync/report.ts";
 import { mergeManager } from "../../sync/merged-claims.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
@@ -70,7 +72,7 @@ export class TargetWriter {
     const { api, targets } = this.#options;
     if (state.state !== "owned" || action === "keep" || action === "delete") return NO_TARGET;
     const keys = targets.verifiedKeys(resource);
-    const isPatched = action === "write" && state.hasMetadata && keys !== undefined && !isMerged(resource);
+    const isPatched = action === "write" && state.hasMetadata && keys !== undefined && !isMerged(resource) && !hasShape(resource);
     const isKnown = action === "verify" || isPatched;
     if (isKnown && targets.isVerified(resource, state)) return { ...NO_TARGET, keys: keys ?? NO_TARGET.keys, trusted: true };
     const { kind, name } = resource.target;
@@ -165,7 +167,8 @@ export class TargetWriter {
     if (gathered === "unavailable") return { report, next: DONE };
     if ("condition" in gathered) return failed(report, gathered, state.state === "owned");
     const size = gathered.keys.reduce((sum, key) => sum + key.state.size, 0);
-    if (size > MAX_TARGET_BYTES) return { report: { ...report, readyCondition: tooLarge(size) }, next: DONE };
+    const objection = size > MAX_TARGET_BYTES ? tooLarge(size) : shapeOf(resource, gathered);
+    if (objection !== undefined) return { report: { ...report, readyCondition: objection }, next: DONE };
 
     const keys = new Map(gathered.keys.map((key) => [key.targetKey, key.state]));
     const removed = [...current.keys.keys()].filter((key) => !keys.has(key));
@@ -254,6 +257,12 @@ export class TargetWriter {
     if (state.state !== "owned" || state.content !== rendering.digest || !state.hasMetadata) return false;
     return this.#read(resource, state, written).trusted && hasRequiredMetadata(resource, written);
   }
+}
+
+/** Returns the condition for content that the type of the target does not allow. Only a repair of metadata does not have all bytes. */
+function shapeOf(resource: SyncResource, { keys }: Gathered): ReadyCondition | undefined {
+  const content = keys.flatMap(({ targetKey, bytes }) => (bytes === undefined ? [] : [[targetKey, bytes] as const]));
+  return content.length === keys.length ? shapeProblem(resource, new Map(content)) : undefined;
 }
 
 /** Returns the versions to report: those of kept items only if their bytes are of the source that is requested now. */

@@ -1,5 +1,6 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { type KeyObject, X509Certificate } from "node:crypto";
 import { certificatePem, certificatesIn, keyPair, privateKeyPem } from "../keystores/pem.ts";
+import { parsePrivateKey } from "../keystores/private-key.ts";
 import { type Pkcs12, readPkcs12 } from "../keystores/read-pkcs12.ts";
 import { writeJks } from "../keystores/write-jks.ts";
 import { type Entries, writePkcs12 } from "../keystores/write-pkcs12.ts";
@@ -61,24 +62,24 @@ function read(keystore: Value, password: Value | undefined, tools: Tools): Pkcs1
 function keyOf({ keys }: Pkcs12): KeyObject {
   const [key] = keys;
   if (key === undefined) throw new TemplateFault("the keystore contains no private key");
+  return parsePrivateKey(key, "pkcs8");
+}
+
+function parsed(certificate: Uint8Array): X509Certificate {
   try {
-    return createPrivateKey({ key: Buffer.from(key), format: "der", type: "pkcs8" });
+    return new X509Certificate(certificate);
   } catch {
-    throw new TemplateFault("the keystore contains a private key that cannot be read");
+    throw new TemplateFault("the keystore contains a certificate that cannot be read");
   }
 }
 
 /** Returns the certificates of a keystore: that of the key first, then the others in their order. */
 function chainOf(keystore: Pkcs12): readonly X509Certificate[] {
   if (keystore.certificates.length === 0) throw new TemplateFault("the keystore contains no certificate");
-  try {
-    const certificates = keystore.certificates.map((certificate) => new X509Certificate(certificate));
-    const key = keystore.keys.length > 0 ? keyOf(keystore) : undefined;
-    const isLeaf = (certificate: X509Certificate): boolean => key !== undefined && certificate.checkPrivateKey(key);
-    return [...certificates.filter(isLeaf), ...certificates.filter((certificate) => !isLeaf(certificate))];
-  } catch {
-    throw new TemplateFault("the keystore contains a certificate that cannot be read");
-  }
+  const certificates = keystore.certificates.map(parsed);
+  const key = keystore.keys.length > 0 ? keyOf(keystore) : undefined;
+  const isLeaf = (certificate: X509Certificate): boolean => key !== undefined && certificate.checkPrivateKey(key);
+  return [...certificates.filter(isLeaf), ...certificates.filter((certificate) => !isLeaf(certificate))];
 }
 
 const reader = (run: (keystore: Pkcs12) => string): TemplateFunction => ({

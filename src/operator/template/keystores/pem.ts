@@ -1,5 +1,6 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
+import { type KeyObject, X509Certificate } from "node:crypto";
 import { TemplateFault } from "../template-fault.ts";
+import { parsePrivateKey } from "./private-key.ts";
 
 /** Maximum number of PEM blocks in one value, and of characters in one of them: a key of 16,384 bits has some 13,000. */
 const MAX_BLOCKS = 256;
@@ -12,6 +13,8 @@ const LABEL = /^[A-Z0-9 ]{1,64}$/;
 /** One block of PEM text. */
 interface PemBlock {
   readonly label: string;
+  /** Text between the delimiters. */
+  readonly body: string;
   /** The block, with its delimiters and a line end. */
   readonly text: string;
 }
@@ -22,7 +25,7 @@ const toPem = (label: string, der: Uint8Array): string =>
     .replaceAll(/.{64}(?!$)/g, "$&\n")}\n-----END ${label}${DASHES}\n`;
 
 /** Returns the blocks of a text; other text between them is skipped. Takes linear time. @throws TemplateFault */
-function pemBlocks(text: string): readonly PemBlock[] {
+export function pemBlocks(text: string): readonly PemBlock[] {
   const blocks: PemBlock[] = [];
   for (let from = text.indexOf(BEGIN); from !== -1; from = text.indexOf(BEGIN, from)) {
     const head = text.slice(from + BEGIN.length, from + BEGIN.length + 80);
@@ -32,7 +35,8 @@ function pemBlocks(text: string): readonly PemBlock[] {
     const at = LABEL.test(label) ? text.slice(start, start + MAX_BLOCK_LENGTH).indexOf(end) : -1;
     if (at === -1) throw new TemplateFault("a PEM block has no end, or is too long");
     from = start + at + end.length;
-    blocks.push({ label, text: `${BEGIN}${label}${DASHES}${text.slice(start, start + at)}${end}\n` });
+    const body = text.slice(start, start + at);
+    blocks.push({ label, body, text: `${BEGIN}${label}${DASHES}${body}${end}\n` });
     if (blocks.length > MAX_BLOCKS) throw new TemplateFault(`more than ${MAX_BLOCKS} PEM blocks`);
   }
   return blocks;
@@ -55,18 +59,25 @@ export function certificatesIn(text: string): readonly X509Certificate[] {
   return certificates;
 }
 
-/** Returns the private key in a text. @throws TemplateFault if it has none, or one that cannot be parsed */
+const keyTypes = new Map<string, "pkcs8" | "pkcs1" | "sec1">([
+  ["PRIVATE KEY", "pkcs8"],
+  ["RSA PRIVATE KEY", "pkcs1"],
+  ["EC PRIVATE KEY", "sec1"],
+]);
+
+/** Returns the private key in a text. @throws TemplateFault if it has none, or one that cannot be read */
 export function privateKeyIn(text: string): KeyObject {
   const block = pemBlocks(text).find(({ label }) => label.endsWith("PRIVATE KEY"));
   if (block === undefined) throw new TemplateFault("there is no PEM block PRIVATE KEY");
-  if (block.label.startsWith("ENCRYPTED") || block.text.includes("Proc-Type:")) {
+  const { label, body } = block;
+  if (label.startsWith("ENCRYPTED") || body.includes("Proc-Type:")) {
     throw new TemplateFault("the private key is encrypted: store it without a password");
   }
-  try {
-    return createPrivateKey(block.text);
-  } catch {
-    throw new TemplateFault("a PRIVATE KEY block contains no private key");
+  const type = keyTypes.get(label);
+  if (type === undefined) {
+    throw new TemplateFault(`the PEM block is ${label}: expected PRIVATE KEY, RSA PRIVATE KEY or EC PRIVATE KEY`);
   }
+  return parsePrivateKey(Buffer.from(body, "base64"), type);
 }
 
 /** Returns a certificate as PEM. */
