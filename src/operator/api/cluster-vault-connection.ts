@@ -11,7 +11,7 @@ const accessEntry = z.object({
     "Names of the secrets that they may read; * stands for any characters, also /. Defaults to none. For example: shop-*",
   ),
   files: globs.describe(
-    "Names of the files that they may read; * stands for any characters, also /. Defaults to none. For example: shop/*",
+    "Names of the files that they may read; * stands for any characters, also none. Defaults to none. For example: shop-*",
   ),
 });
 

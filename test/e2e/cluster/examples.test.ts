@@ -1,0 +1,164 @@
+import { readdirSync } from "node:fs";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { ControlPlane } from "../../control-plane/control-plane.ts";
+import { Canaries } from "../../support/assertions/canary.ts";
+import { certificate } from "../../support/certificates.ts";
+import { waitUntil } from "../../support/clock/wait-until.ts";
+import { sharedControlPlane } from "../../support/kube/control-plane.ts";
+import { OperatorProcess } from "../../support/processes/operator-process.ts";
+import { TestVault } from "../../support/vault/test-vault.ts";
+import type { VaultClient } from "../../support/vault/vault-client.ts";
+import { collection, condition, type ObservedObject, observedObject, SERVICE_ACCOUNT } from "../support/world.ts";
+
+/** Applies each directory of examples/ without a change, except the URL of the vault, and checks what the operator makes of it. */
+const SHOP = "shop@example.com";
+const PLATFORM = "platform@example.com";
+const canaries = new Canaries();
+let plane: ControlPlane;
+let vault: TestVault;
+let shop: VaultClient;
+let platform: VaultClient;
+let operator: OperatorProcess;
+const tested = new Set(["demo"]);
+
+beforeAll(async () => {
+  plane = await sharedControlPlane();
+  vault = await TestVault.start({ emails: [SHOP, PLATFORM] });
+  [shop, platform] = [await vault.client(SHOP), await vault.client(PLATFORM)];
+  operator = await OperatorProcess.start(await plane.kubeconfigFor(SERVICE_ACCOUNT), ["--restart-window", "1s"]);
+  await apply("connection");
+  await createLogin("vault-login", "shop", SHOP);
+});
+afterAll(async () => {
+  await operator.stop();
+  await vault[Symbol.asyncDispose]();
+  for (const name of ["shop", "team-blue", "team-green"]) await plane.request("DELETE", `/api/v1/namespaces/${name}`);
+  await plane.request("DELETE", "/apis/vaultsync.dev/v1alpha1/clustervaultconnections/corporate");
+  await plane.request("DELETE", `/api/v1/namespaces/${SERVICE_ACCOUNT.namespace}/secrets/corporate-login`);
+});
+
+/** Applies a directory, or a kustomization in it. */
+async function apply(directory: string, kustomization?: string): Promise<void> {
+  tested.add(directory);
+  const path = `examples/${directory}`;
+  const build =
+    kustomization === undefined
+      ? ["create", "--dry-run=client", "-o", "yaml", "-f", path]
+      : ["kustomize", `${path}/${kustomization}`];
+  const { stdout } = await plane.kubectl(build);
+  const input = stdout.replaceAll("https://vault.example.com", vault.url);
+  const { code, stderr } = await plane.kubectl(["apply", "-f", "-"], { input });
+  expect(code, stderr).toBe(0);
+}
+
+async function createLogin(name: string, namespace: string, email: string): Promise<void> {
+  const type = "vaultsync.dev/credentials";
+  const object = { apiVersion: "v1", kind: "Secret", metadata: { name, namespace }, type };
+  const input = JSON.stringify({ ...object, stringData: { password: vault.passwords.get(email) } });
+  expect((await plane.kubectl(["apply", "-f", "-"], { input })).code).toBe(0);
+}
+
+const protect = async (client: VaultClient, key_name: string, key_value: string): Promise<string> => {
+  expect((await client.call("protect", { key_name, key_value })).status).toBe(200);
+  return key_value;
+};
+
+async function upload(files: Readonly<Record<string, string>>): Promise<void> {
+  const parts = Object.entries(files).map(([filename, text]) => ({ filename, bytes: Buffer.from(text) }));
+  const response = await shop.upload(parts);
+  expect(response.status, response.bytes.toString()).toBe(200);
+}
+
+async function get(kind: string, name: string, namespace = "shop"): Promise<ObservedObject | undefined> {
+  const { status, body } = await plane.request("GET", `${collection(kind, namespace)}/${name}`);
+  return status === 200 ? observedObject.parse(JSON.parse(body)) : undefined;
+}
+
+const reason = async (kind: string, name: string, namespace?: string): Promise<string | undefined> => {
+  const object = await get(kind, name, namespace);
+  return object && condition(object, "Ready")?.reason;
+};
+
+/** Waits until a resource is ready and returns its target, decoded. */
+async function synced(kind: "VaultSecret" | "VaultFile", name: string, namespace?: string): Promise<Record<string, string>> {
+  await waitUntil(`${kind} ${name} is synced`, async () => {
+    const object = await get(kind, name, namespace);
+    const ready = object && condition(object, "Ready");
+    if (ready?.reason !== "Synced") throw new Error(`${ready?.reason}: ${ready?.message}`);
+    return true;
+  });
+  const target = await get(kind === "VaultSecret" ? "Secret" : "ConfigMap", name, namespace);
+  const isSecret = kind === "VaultSecret";
+  return Object.fromEntries(
+    Object.entries(target?.data ?? {}).map(([key, value]) => [key, isSecret ? Buffer.from(value, "base64").toString() : value]),
+  );
+}
+
+async function restarts(name: string): Promise<number> {
+  const { stdout } = await plane.kubectl(["get", "deployment", name, "-n", "shop", "-o", "jsonpath={.metadata.generation}"]);
+  return Number(stdout);
+}
+
+test("database-password", async () => {
+  const password = canaries.text("password");
+  const key = await protect(shop, "shop-encryption-key", canaries.text("key"));
+  await protect(shop, "shop-encryption-key", canaries.text("newer"));
+  await protect(shop, "shop-db", JSON.stringify({ username: "shop", password }));
+  await apply("database-password");
+  expect(await synced("VaultSecret", "shop-db")).toEqual({ username: "shop", password, "encryption-key": key });
+});
+
+test("tls-certificate", async () => {
+  const { cert, keyPem } = certificate("shop", { hosts: ["shop.example.com"] });
+  await protect(shop, "shop.example.com/certificate", cert);
+  await protect(shop, "shop.example.com/key", keyPem);
+  await apply("tls-certificate");
+  expect(await synced("VaultSecret", "shop-tls")).toEqual({ "tls.crt": cert, "tls.key": keyPem });
+});
+
+test("config-from-files", async () => {
+  const [conf, pem] = [canaries.text("conf"), canaries.text("pem")];
+  await upload({ "nginx.conf": conf, "client ca.pem": pem });
+  await apply("config-from-files");
+  expect(await synced("VaultFile", "proxy-conf")).toEqual({ "nginx.conf": conf, "client-ca.pem": pem });
+  const before = await restarts("proxy");
+  await upload({ "nginx.conf": canaries.text("next") });
+  expect(await waitUntil("the proxy restarts", async () => (await restarts("proxy")) > before)).toBe(true);
+});
+
+test("rotation-with-restart", async () => {
+  await protect(shop, "queue-password", canaries.text("old"));
+  await apply("rotation-with-restart");
+  await synced("VaultSecret", "queue");
+  const before = await restarts("worker");
+  await protect(shop, "queue-password", canaries.text("new"));
+  expect(await waitUntil("the worker restarts", async () => (await restarts("worker")) > before)).toBe(true);
+});
+
+test("gitops-repository", async () => {
+  const first = await protect(shop, "api-token", canaries.text("first"));
+  const second = await protect(shop, "api-token", canaries.text("second"));
+  await apply("gitops-repository", "stage");
+  await apply("gitops-repository", "prod");
+  expect(await synced("VaultSecret", "api-stage")).toEqual({ token: second });
+  expect(await synced("VaultSecret", "api-prod")).toEqual({ token: first });
+});
+
+test("multi-tenant", async () => {
+  const [token, registry] = [canaries.text("token"), canaries.text("registry")];
+  await protect(platform, "blue/api", token);
+  await protect(platform, "registry", registry);
+  await createLogin("corporate-login", SERVICE_ACCOUNT.namespace, PLATFORM);
+  await apply("multi-tenant");
+  expect(await synced("VaultSecret", "api", "team-blue")).toEqual({ token, registry });
+  await waitUntil("the other team is refused", async () => {
+    return (await reason("VaultSecret", "not-ours", "team-green")) === "NamespaceNotAllowed";
+  });
+  expect(await get("Secret", "not-ours", "team-green")).toBeUndefined();
+});
+
+test("every directory is tested, and no value is in the log", () => {
+  const directories = readdirSync("examples", { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  expect(new Set(directories.map(({ name }) => name))).toEqual(tested);
+  expect(canaries.tracesIn({ log: operator.log })).toEqual([]);
+});
