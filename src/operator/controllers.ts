@@ -4,14 +4,18 @@ import type { Labels } from "./api/namespace-selector.ts";
 import { ClusterAccess } from "./controllers/connection/cluster-access.ts";
 import { ConnectionController } from "./controllers/connection/connection-controller.ts";
 import { ConnectionReconciler, type ConnectionFactory } from "./controllers/connection/connection-reconciler.ts";
-import { ConnectionRegistry } from "./controllers/connection/connection-registry.ts";
+import { ConnectionRegistry, type ConnectionUsers } from "./controllers/connection/connection-registry.ts";
 import { RestartController } from "./controllers/restart/restart-controller.ts";
 import type { RestartObserver } from "./controllers/restart/restart-reconciler.ts";
 import type { WorkloadWatch } from "./controllers/restart/workload-watch.ts";
+import type { ClusterResources } from "./controllers/push/push-rivals.ts";
+import { Pushes } from "./controllers/push/pushes.ts";
 import { fileSource } from "./controllers/sync/file-source.ts";
 import { secretSource } from "./controllers/sync/secret-source.ts";
 import { ForcedSyncs } from "./controllers/sync/forced-syncs.ts";
 import { Propagations } from "./controllers/sync/propagations.ts";
+import type { SourceKind } from "./controllers/sync/source-kind.ts";
+import type { SyncKind } from "./controllers/sync/sync-key.ts";
 import { SyncReconciler } from "./controllers/sync/sync-reconciler.ts";
 import { SyncController } from "./controllers/sync/sync-controller.ts";
 import { TargetRecords } from "./controllers/sync/target-records.ts";
@@ -21,9 +25,10 @@ import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
 import type { Redacted } from "../lib/redacted.ts";
 import type { EventRecorder } from "./kube/event-recorder.ts";
-import type { KubeApi } from "./kube/client/kube-api.ts";
+import type { KubeApi, WriteFence } from "./kube/client/kube-api.ts";
 import type { KubeObject } from "./kube/resource.ts";
 import type { Watched } from "./kube/cache/filtered-view.ts";
+import { replayAndSubscribe } from "./kube/cache/replay-and-subscribe.ts";
 import { joinedView } from "./kube/cache/joined-view.ts";
 import type { StoreChange } from "./kube/cache/object-store.ts";
 import type { ControllerObserver } from "./runtime/controller.ts";
@@ -45,6 +50,7 @@ export interface WatchedObjects {
   readonly namespaces?: Watched<Labels> | undefined;
   readonly secrets: Watched<KubeObject>;
   readonly files: Watched<KubeObject>;
+  readonly pushes: Watched<KubeObject>;
   readonly targetSecrets: Watched<TargetMetadata>;
   readonly targetConfigMaps: Watched<TargetMetadata>;
   /** Versions of the credentials Secrets. */
@@ -73,6 +79,10 @@ export interface ControllersOptions {
   readonly api: KubeApi;
   readonly reflectors: WatchedObjects;
   readonly restarts: RestartOptions;
+  /** The custom resources of all shards. */
+  readonly cluster: ClusterResources;
+  /** Limits writes to the vaults to the time in which this process leads; `undefined` without leader election. */
+  readonly fence: WriteFence | undefined;
   readonly events: EventRecorder;
   readonly connectionFactory: ConnectionFactory;
   readonly contentKey: Redacted<Uint8Array>;
@@ -101,6 +111,7 @@ export class Controllers implements AsyncDisposable {
   /** The connections of both kinds. */
   readonly #watchedConnections: Watched<KubeObject>;
   readonly #sync: SyncController;
+  readonly #push: Pushes;
   readonly #connectionReconciler: ConnectionReconciler;
   readonly #connection: ConnectionController;
   readonly #restart: RestartController;
@@ -118,7 +129,7 @@ export class Controllers implements AsyncDisposable {
       const object = resources.get(key);
       return object !== undefined && object.metadata.deletionTimestamp === undefined;
     };
-    const [users, reporter] = [() => this.#sync, () => this.#connection];
+    const [users, reporter] = [() => this.#users, () => this.#connection];
     this.connections = new ConnectionRegistry({ clock, exists, users, reporter });
     const kinds = {
       VaultSecret: { source: secretSource(options.allowedSecretTypes), resources: reflectors.secrets.store },
@@ -148,6 +159,8 @@ export class Controllers implements AsyncDisposable {
       propagations,
       onReferencesChange,
     });
+    const sources = { VaultSecret: kinds.VaultSecret.source, VaultFile: kinds.VaultFile.source };
+    this.#push = this.#openPushes(sources, onReferencesChange);
     this.#connectionReconciler = new ConnectionReconciler({
       ...options,
       resources,
@@ -166,6 +179,12 @@ export class Controllers implements AsyncDisposable {
     this.#restart = new RestartController({ ...options, ...restarts, resources: allResources, watches: workloads });
   }
 
+  #openPushes(sources: Readonly<Record<SyncKind, SourceKind>>, onReferencesChange: (connection: string) => void): Pushes {
+    const { fence: guard, limits, reflectors } = this.#options;
+    const { connections } = this;
+    return new Pushes({ ...this.#options, ...reflectors, connections, sources, guard, limits: limits.sync, onReferencesChange });
+  }
+
   /** Passes the current objects and all later changes to the controllers, until the returned handle is disposed. */
   subscribe(): Disposable {
     const { secrets, files, targetSecrets, targetConfigMaps, credentials, namespaces } = this.#options.reflectors;
@@ -178,6 +197,7 @@ export class Controllers implements AsyncDisposable {
     stack.use(targetSecrets.onChange((change) => this.#sync.targetChanged("Secret", change)));
     stack.use(targetConfigMaps.onChange((change) => this.#sync.targetChanged("ConfigMap", change)));
     stack.use(credentials.onChange(({ key }) => this.#connectionReconciler.credentialsChanged(key)));
+    stack.use(this.#push.subscribe());
     stack.use(this.#restart.subscribe());
     for (const reflector of Object.values({ ...this.#options.reflectors })) {
       if (reflector !== undefined) stack.use(reflector.onReconnect(() => this.#retryApiErrors()));
@@ -187,12 +207,22 @@ export class Controllers implements AsyncDisposable {
 
   /** Returns the work queues, by the names of their controllers. */
   get queues(): Readonly<Record<string, WorkQueue>> {
-    return { VaultConnection: this.#connection.queue, sync: this.#sync.queue, restart: this.#restart.queue };
+    return {
+      VaultConnection: this.#connection.queue,
+      sync: this.#sync.queue,
+      VaultPush: this.#push.controller.queue,
+      restart: this.#restart.queue,
+    };
   }
 
   /** Runs until the signal is aborted and all running reconciles have ended. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#connection.run(signal), this.#sync.run(signal), this.#restart.run(signal)]);
+    await Promise.all([
+      this.#connection.run(signal),
+      this.#sync.run(signal),
+      this.#push.controller.run(signal),
+      this.#restart.run(signal),
+    ]);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -225,14 +255,31 @@ export class Controllers implements AsyncDisposable {
 
   /** Returns the number of resources that refer to a connection. */
   usersOf(connection: string): number {
-    return this.#sync.references.ofConnection(connection).size;
+    return this.#sync.references.ofConnection(connection).size + this.#push.controller.usersOf(connection);
   }
 
   #referencesOf(connection: string): References {
     const { references } = this.#sync;
+    const push = this.#push.controller;
     return {
-      secrets: new Set(references.sourcesOf(connection, "VaultSecret")),
-      files: new Set(references.sourcesOf(connection, "VaultFile")),
+      secrets: new Set([...references.sourcesOf(connection, "VaultSecret"), ...push.namesOf(connection, "secret")]),
+      files: new Set([...references.sourcesOf(connection, "VaultFile"), ...push.namesOf(connection, "file")]),
+    };
+  }
+
+  /** The controllers of the resources that use connections. */
+  get #users(): ConnectionUsers {
+    const [sync, push] = [this.#sync, this.#push.controller];
+    return {
+      onSnapshotChange: (key, change, listedAt) => {
+        sync.onSnapshotChange(key, change, listedAt);
+        push.onSnapshotChange(key, change);
+      },
+      onConnectionStateChange: (key) => {
+        sync.onConnectionStateChange(key);
+        push.onConnectionStateChange(key);
+      },
+      removalFactsOf: (key) => sync.removalFactsOf(key),
     };
   }
 
@@ -246,10 +293,4 @@ export class Controllers implements AsyncDisposable {
     };
     this.#pendingReferences.set(connection, this.#options.clock.timer(REFERENCES_DELAY_MS, pass));
   }
-}
-
-/** Calls the handler for every current object, as added, and for every later change. */
-function replayAndSubscribe<T>(watched: Watched<T>, handler: (change: StoreChange<T>) => void): Disposable {
-  for (const [key, now] of watched.store.entries()) handler({ type: "added", key, now });
-  return watched.onChange(handler);
 }

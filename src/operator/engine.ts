@@ -110,6 +110,8 @@ async function runShard(engine: Engine, shard: number, fence: WriteFence | undef
       events,
       reflectors: viewOfShard(engine.reflectors, shard, config.shards),
       restarts: restartOptions(engine, shard),
+      cluster: engine.reflectors,
+      fence,
       contentKey: await contentKey(api, namespace, signal),
       allowedSecretTypes: config.allowedSecretTypes,
       concurrency: config.concurrency,

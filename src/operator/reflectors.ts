@@ -1,4 +1,4 @@
-import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "./api/kinds.ts";
+import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultPushKind, vaultSecretKind } from "./api/kinds.ts";
 import { CREDENTIALS_TYPE, MANAGED_BY, MANAGED_BY_LABEL } from "./api/names.ts";
 import type { Labels } from "./api/namespace-selector.ts";
 import { WorkloadWatch } from "./controllers/restart/workload-watch.ts";
@@ -66,6 +66,7 @@ export function createReflectors(options: ReflectorsOptions) {
     }),
     secrets: reflector({ resource: vaultSecretKind, project: withoutCopies }),
     files: reflector({ resource: vaultFileKind, project: withoutCopies }),
+    pushes: reflector({ resource: vaultPushKind, project: withoutCopies }),
     targetSecrets: options.watchSecrets ? reflector<TargetMetadata>({ resource: SECRETS, ...target }) : read(targetMetadata),
     targetConfigMaps: reflector<TargetMetadata>({ resource: CONFIG_MAPS, ...target }),
     // Never read: the version matters only for a change that a watch shows.

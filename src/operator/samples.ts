@@ -12,13 +12,14 @@ export interface SampleSources {
 
 /** Returns the current values of the gauges. */
 export function operatorSamples({ reflectors, running, openCircuitBreakers }: SampleSources): OperatorSamples {
-  const { connections, clusterConnections, secrets, files } = reflectors;
+  const { connections, clusterConnections, secrets, files, pushes } = reflectors;
   return {
     resources: {
       VaultConnection: connections.store.size,
       ...(clusterConnections && { ClusterVaultConnection: clusterConnections.store.size }),
       VaultSecret: secrets.store.size,
       VaultFile: files.store.size,
+      VaultPush: pushes.store.size,
     },
     queues: queueSamples(running),
     connections: [...running].flatMap((controllers) => connectionSamples(controllers, openCircuitBreakers)),

@@ -194,3 +194,35 @@ test("a directory without manifests, and one that does not exist, are failures",
   expect(await plan()).toMatchObject({ code: 1, stderr: expect.stringContaining("no vaultsync.dev objects in") });
   expect(await run("plan", "-f", directory.join("absent"))).toMatchObject({ code: 1, stderr: expect.stringContaining("ENOENT") });
 });
+
+const push = (name: string, from: string, ...entries: string[]): string[] => [
+  ...header("VaultPush", name),
+  "  connectionRef: { name: vault }",
+  `  secret: { name: ${from} }`,
+  "  data:",
+  ...entries.map((entry) => `    - { secretKey: password, ${entry} }`),
+];
+
+test("pushes are printed with the entry that they write, and their conflicts and loops are named", async () => {
+  await write("1-vault.yaml", ...connection());
+  await write("2-push.yaml", ...push("one", "source", "remoteRef: { key: new }", "file: { filename: new.txt }"));
+  const correct = await plan("--offline");
+  expect([correct.code, correct.stderr]).toEqual([0, ""]);
+  expect(correct.stdout.split("\n").map((line) => line.split(/ {2,}/u))).toEqual([
+    ["NAMESPACE", "RESOURCE", "TARGET", "KEY", "SOURCE", "VERSION"],
+    ["shop", "vaultpush/one", "vault secret/new", "password", "Secret/source", "-"],
+    ["shop", "vaultpush/one", "vault file/new.txt", "password", "Secret/source", "-"],
+    [""],
+  ]);
+  await write("3-push.yaml", ...push("two", "other", "file: { filename: new.txt }"));
+  await write("4-push.yaml", ...push("three", "db", "remoteRef: { key: shop/db }"));
+  await write("5-secret.yaml", ...secret("db", "key: shop/db"));
+  await write("6-push.yaml", ...push("four", "x", "remoteRef: { key: a }, file: { filename: b }"));
+  const { code, stderr } = await plan("--offline");
+  expect(code).toBe(3);
+  expect(stderr.trimEnd().split("\n")).toEqual([
+    "3-push.yaml:8: the VaultPush at 2-push.yaml:3 pushes to this entry: choose another one",
+    "4-push.yaml:8: the resource at 5-secret.yaml:3 reads secret/shop/db into the Secret db, which is pushed to it",
+    expect.stringMatching(/^6-push\.yaml:8: spec\.data\[0\]: exactly one of remoteRef and file/u),
+  ]);
+});

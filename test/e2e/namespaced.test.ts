@@ -14,7 +14,7 @@ import { startEventRecorder } from "../support/kube/event-recorder.ts";
 import { withoutStreamedLists } from "./support/without-streamed-lists.ts";
 import { type Manifest, manifestsOf, permissionOf, permissionsOf } from "./support/granted.ts";
 import { workload, installRollouts } from "./support/workloads.ts";
-import { bytesOf, condition, vaultFile, vaultSecret, World } from "./support/world.ts";
+import { bytesOf, condition, vaultFile, vaultPush, vaultSecret, World } from "./support/world.ts";
 
 /**
  * An operator with deploy/namespaced only, on an API server that does not stream lists: it needs `list`, where others need `watch`
@@ -125,6 +125,18 @@ test("workloads of each kind are restarted", async () => {
   await expect.poll(isOwn('"vaultsync.dev/restart-state"'), { timeout: 20_000, interval: 200 }).toBe(true);
   await world.protect("restarts", world.canaries.text("restarts again"));
   await expect.poll(isOwn('"vaultsync.dev/content"'), { timeout: 20_000, interval: 200 }).toBe(true);
+});
+
+test("with Roles only, a Secret is pushed, and its entry deleted with the VaultPush", async () => {
+  const value = world.canaries.text("pushed");
+  const source = { apiVersion: "v1", kind: "Secret", metadata: { name: "pushed" }, stringData: { password: value } };
+  const data = [{ secretKey: "password", remoteRef: { key: "pushed" } }];
+  await world.apply(source, vaultPush("pushed", data, { deletionPolicy: "Delete" }));
+  await world.ready("VaultPush", "pushed");
+  expect((await world.caller.call("expose", { key_name: "pushed" })).json().key_value).toBe(value);
+  await plane.kubectl(["delete", "vaultpush/pushed"], { namespace: world.namespace });
+  expect((await world.caller.call("expose", { key_name: "pushed" })).status).toBe(404);
+  expect(world.canaries.tracesIn(await world.operatorOutput())).toEqual([]);
 });
 
 test("many removals wait for a confirmation, which the operator deletes, and are made", async () => {

@@ -1,5 +1,5 @@
 import { type Manifest, type Problem, problemAt } from "../manifests/manifests.ts";
-import { keyOfConnection, keyOfReference, type Plan } from "./planned-resource.ts";
+import { keyOfConnection, keyOfReference, type Plan, type PlannedPush, type PlannedResource } from "./planned-resource.ts";
 
 const placeOf = ({ file, lineOf }: Manifest): string => `${file}:${lineOf("metadata", "name")}`;
 
@@ -18,8 +18,37 @@ function repeated(
   return problems;
 }
 
+/** Returns the conflicts of VaultPushes with each other, and with resources that read the entry into the same Secret. */
+function checkPushes({ connections, resources, pushes }: Plan): Problem[] {
+  const vaultOf = (resource: PlannedPush | PlannedResource): string | undefined =>
+    connections.find((connection) => keyOfConnection(connection) === keyOfReference(resource))?.spec.url;
+  const entries = pushes.flatMap((push) => {
+    const account = connections.find(({ spec }) => spec.url === vaultOf(push))?.spec.email;
+    return push.items.map(({ entry, path }) => [`${vaultOf(push)} ${account} ${entry}`, push.manifest, path] as const);
+  });
+  const loops = pushes.flatMap((push) =>
+    push.items.flatMap(({ entry, path }) => {
+      const reader = resources.find(
+        (resource) =>
+          resource.manifest.namespace === push.manifest.namespace &&
+          resource.target.kind === "Secret" &&
+          resource.target.name === push.secret &&
+          vaultOf(resource) === vaultOf(push) &&
+          resource.items.some(
+            ({ source }) => `${resource.manifest.kind === "VaultSecret" ? "secret" : "file"}/${source}` === entry,
+          ),
+      );
+      if (reader === undefined) return [];
+      const message = `the resource at ${placeOf(reader.manifest)} reads ${entry} into the Secret ${push.secret}, which is pushed to it`;
+      return [problemAt(push.manifest, path, message)];
+    }),
+  );
+  return [...repeated(entries, (first) => `the VaultPush at ${first} pushes to this entry: choose another one`), ...loops];
+}
+
 /** Returns what would fail in the cluster for reasons that several manifests show together. */
-export function checkClusterRules(manifests: readonly Manifest[], { connections, resources }: Plan): Problem[] {
+export function checkClusterRules(manifests: readonly Manifest[], plan: Plan): Problem[] {
+  const { connections, resources, pushes } = plan;
   const objects = manifests.map((one) => [`${one.kind}/${one.namespace}/${one.name}`, one, ["metadata", "name"]] as const);
   const owned = resources.filter(({ target }) => !target.isMerged);
   const targets = owned.map(
@@ -28,11 +57,12 @@ export function checkClusterRules(manifests: readonly Manifest[], { connections,
   );
   const known = new Set(connections.map(keyOfConnection));
   // The administrator of the cluster creates a ClusterVaultConnection, from other files.
-  const own = resources.filter(({ connection }) => connection.kind === "VaultConnection");
+  const own = [...resources, ...pushes].filter(({ connection }) => connection.kind === "VaultConnection");
   const unconnected = own.filter((resource) => !known.has(keyOfReference(resource)));
   return [
     ...repeated(objects, (first) => `metadata.name: ${first} has an object of this kind, namespace and name`),
     ...repeated(targets, (first) => `spec.target.name: the resource at ${first} has this target: choose another name`),
+    ...checkPushes(plan),
     ...unconnected.map(({ manifest, connection }) => {
       const message = `no VaultConnection ${connection.name} in namespace ${manifest.namespace} in these files`;
       return problemAt(manifest, ["spec", "connectionRef", "name"], `spec.connectionRef.name: ${message}`);

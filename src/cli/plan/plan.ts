@@ -20,7 +20,7 @@ interface PlanFlags extends AccountFlags, FormatFlags {
 const HAS_PROBLEMS = 3;
 const OFFLINE: CheckedReferences = { problems: [], versions: new Map(), unchecked: [] };
 
-/** One key of a target that would be written, or one variable of its template, as `{{ name }}`. */
+/** One key of a target or one entry of the vault that would be written, or one variable of its template, as `{{ name }}`. */
 interface PlannedKey {
   readonly resource: string;
   readonly namespace: string;
@@ -31,8 +31,17 @@ interface PlannedKey {
   readonly version?: number | undefined;
 }
 
-function plannedKeys({ resources }: Plan, { versions }: CheckedReferences): PlannedKey[] {
-  return resources.flatMap(({ manifest, target, items, template }) =>
+function plannedKeys({ resources, pushes }: Plan, { versions }: CheckedReferences): PlannedKey[] {
+  const pushed = pushes.flatMap(({ manifest, secret, items }) =>
+    items.map(({ key, entry }) => ({
+      resource: `vaultpush/${manifest.name}`,
+      namespace: manifest.namespace,
+      target: `vault ${entry}`,
+      key,
+      source: `Secret/${secret}`,
+    })),
+  );
+  const written = resources.flatMap(({ manifest, target, items, template }) =>
     items.map((item) => ({
       resource: `${manifest.kind.toLowerCase()}/${manifest.name}`,
       namespace: manifest.namespace,
@@ -42,6 +51,7 @@ function plannedKeys({ resources }: Plan, { versions }: CheckedReferences): Plan
       version: versions.get(item),
     })),
   );
+  return [...written, ...pushed];
 }
 
 function print(keys: readonly PlannedKey[], problems: readonly Problem[], { output }: PlanFlags): void {

@@ -7,10 +7,12 @@ import {
   type ConnectionKind,
   vaultConnectionKind,
   vaultFileKind,
+  vaultPushKind,
   vaultSecretKind,
 } from "../../operator/api/kinds.ts";
 import { connectionSpec, type ConnectionSpec } from "../../operator/api/vault-connection.ts";
 import { vaultFileSpec, type VaultFileSpec } from "../../operator/api/vault-file.ts";
+import { vaultPushSpec } from "../../operator/api/vault-push.ts";
 import { vaultSecretSpec, type VaultSecretSpec } from "../../operator/api/vault-secret.ts";
 import { formatPath, type Manifest, type Problem, problemAt } from "../manifests/manifests.ts";
 
@@ -37,6 +39,22 @@ export interface PlannedResource {
   readonly hasKnownKeys: boolean;
 }
 
+/** One key of a Secret that is pushed. */
+interface PushedItem {
+  readonly key: string;
+  /** `secret/<name>` or `file/<name>`. */
+  readonly entry: string;
+  readonly path: readonly PropertyKey[];
+}
+
+/** A VaultPush whose spec is valid. */
+export interface PlannedPush {
+  readonly manifest: Manifest;
+  readonly connection: ConnectionRef;
+  readonly secret: string;
+  readonly items: readonly PushedItem[];
+}
+
 export interface PlannedConnection {
   readonly manifest: Manifest;
   readonly kind: ConnectionKind;
@@ -46,6 +64,7 @@ export interface PlannedConnection {
 export interface Plan {
   readonly connections: readonly PlannedConnection[];
   readonly resources: readonly PlannedResource[];
+  readonly pushes: readonly PlannedPush[];
 }
 
 /** Returns the key of a connection, which resources refer to. */
@@ -53,7 +72,7 @@ export const keyOfConnection = ({ manifest, kind }: PlannedConnection): string =
   connectionKey({ kind, name: manifest.name }, manifest.namespace);
 
 /** Returns the key of the connection that a resource refers to. */
-export const keyOfReference = ({ manifest, connection }: PlannedResource): string =>
+export const keyOfReference = ({ manifest, connection }: Pick<PlannedResource, "manifest" | "connection">): string =>
   connectionKey(connection, manifest.namespace);
 
 const connectionRefOf = ({
@@ -139,10 +158,26 @@ function plannedFile(manifest: Manifest, problems: Problem[]): PlannedResource |
   };
 }
 
+function plannedPush(manifest: Manifest, problems: Problem[]): PlannedPush | undefined {
+  const spec = parseSpec(vaultPushSpec, manifest, problems);
+  if (spec === undefined) return undefined;
+  return {
+    manifest,
+    connection: { kind: "VaultConnection", name: spec.connectionRef.name },
+    secret: spec.secret.name,
+    items: (spec.data ?? []).map(({ secretKey, remoteRef, file }, index) => ({
+      key: secretKey,
+      entry: remoteRef === undefined ? `file/${file?.filename}` : `secret/${remoteRef.key}`,
+      path: ["spec", "data", index],
+    })),
+  };
+}
+
 /** Parses the specs. What is not valid becomes a problem and is not part of the plan. */
 export function planOf(manifests: readonly Manifest[], problems: Problem[]): Plan {
   const connections: PlannedConnection[] = [];
   const resources: PlannedResource[] = [];
+  const pushes: PlannedPush[] = [];
   for (const manifest of manifests) {
     if (manifest.kind === vaultConnectionKind.kind) {
       const spec = parseSpec(connectionSpec, manifest, problems);
@@ -154,9 +189,12 @@ export function planOf(manifests: readonly Manifest[], problems: Problem[]): Pla
       const parse = manifest.kind === vaultSecretKind.kind ? plannedSecret : plannedFile;
       const resource = parse(manifest, problems);
       if (resource !== undefined) resources.push(resource);
+    } else if (manifest.kind === vaultPushKind.kind) {
+      const push = plannedPush(manifest, problems);
+      if (push !== undefined) pushes.push(push);
     } else {
       problems.push(problemAt(manifest, ["kind"], `kind: ${manifest.kind} is not a kind of vaultsync.dev`));
     }
   }
-  return { connections, resources };
+  return { connections, resources, pushes };
 }

@@ -4,9 +4,11 @@ import {
   type Kind,
   vaultConnectionKind,
   vaultFileKind,
+  vaultPushKind,
   vaultSecretKind,
 } from "../../operator/api/kinds.ts";
 import { type Condition, fileStatus, secretStatus } from "../../operator/api/status.ts";
+import { pushStatus } from "../../operator/api/vault-push.ts";
 import { connectionStatus } from "../../operator/api/vault-connection.ts";
 import type { KubeObject } from "../../operator/kube/resource.ts";
 
@@ -38,7 +40,7 @@ interface ObjectState extends Readiness {
   readonly name: string;
 }
 
-/** State of a VaultSecret or VaultFile according to its status. */
+/** State of a VaultSecret, VaultFile or VaultPush according to its status. */
 export interface ResourceState extends ObjectState {
   readonly target?: string | undefined;
   readonly syncedAt?: string | undefined;
@@ -70,8 +72,29 @@ function identity({ metadata }: KubeObject, { singular }: Kind) {
   return { kind: singular, namespace: metadata.namespace ?? "", name: metadata.name };
 }
 
-/** Returns the state of a VaultSecret or VaultFile. A malformed status counts as none. */
+/** Returns the state of a VaultPush, whose target is the vault. */
+function pushState(object: KubeObject): ResourceState {
+  const { data: status = {} } = pushStatus.safeParse(object["status"] ?? {});
+  const items = (status.items ?? []).map(({ secretKey, key, filename, version, deleteAt }) => ({
+    key: secretKey,
+    source: key ?? filename ?? "",
+    version,
+    latest: version,
+    deleteAt,
+  }));
+  return {
+    ...identity(object, vaultPushKind),
+    ...readiness(status.conditions, object),
+    target: "vault",
+    syncedAt: status.syncedAt,
+    items,
+    itemsOmitted: 0,
+  };
+}
+
+/** Returns the state of a VaultSecret, VaultFile or VaultPush. A malformed status counts as none. */
 export function resourceState(object: KubeObject): ResourceState {
+  if (object.kind === vaultPushKind.kind) return pushState(object);
   const isFile = object.kind === vaultFileKind.kind;
   const { data: status = {} } = (isFile ? fileStatus : secretStatus).safeParse(object["status"] ?? {});
   const items = (status.items ?? []).map((item): ItemState => {

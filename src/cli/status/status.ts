@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { systemClock } from "../../lib/clock.ts";
-import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../operator/api/kinds.ts";
+import { vaultConnectionKind, vaultFileKind, vaultPushKind, vaultSecretKind } from "../../operator/api/kinds.ts";
 import { ALL_NAMESPACES } from "../../operator/kube/resource.ts";
 import { addAllNamespacesOption, addClusterOptions, type Cluster, type ClusterFlags, withCluster } from "../cluster/cluster.ts";
 import { listClusterConnections } from "../cluster/list-cluster-connections.ts";
@@ -25,7 +25,7 @@ interface Status {
 }
 
 async function readStatus(cluster: Cluster, signal: AbortSignal): Promise<Status> {
-  const kinds = [vaultConnectionKind, vaultSecretKind, vaultFileKind];
+  const kinds = [vaultConnectionKind, vaultSecretKind, vaultFileKind, vaultPushKind];
   const [connections = [], ...rest] = await Promise.all(kinds.map((kind) => listAll(cluster, kind, signal)));
   const resources = rest.flat();
   connections.push(...(await listClusterConnections(cluster, resources, signal)));
@@ -58,7 +58,7 @@ async function showStatus(cluster: Cluster, flags: StatusFlags, signal: AbortSig
     if (shown !== last) {
       if (flags.watch === true) clear();
       process.stdout.write(text);
-      if (states.length === 0) process.stderr.write(`no connection, VaultSecret or VaultFile in ${where(cluster)}\n`);
+      if (states.length === 0) process.stderr.write(`no connection, VaultSecret, VaultFile or VaultPush in ${where(cluster)}\n`);
     }
     last = shown;
     process.exitCode = states.every(isReady) ? 0 : NOT_READY;
@@ -73,7 +73,7 @@ const where = ({ namespace }: Cluster): string => (namespace === ALL_NAMESPACES 
 export function statusCommand(): Command {
   return addFormatOption(addAllNamespacesOption(addClusterOptions(new Command("status"))))
     .description(
-      `Show the VaultSecrets and VaultFiles of a namespace and their connections: whether they are ready, and the versions that they have. The exit code is ${NOT_READY} if one is not ready.`,
+      `Show the VaultSecrets, VaultFiles and VaultPushes of a namespace and their connections: whether they are ready, and the versions that they have. The exit code is ${NOT_READY} if one is not ready.`,
     )
     .option("--items", "one row per key of a target")
     .option("-w, --watch", "show each change until interrupted")

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Command, InvalidArgumentError } from "commander";
 import { systemClock } from "../../lib/clock.ts";
 import { isObject } from "../../lib/is-object.ts";
-import { type Kind, vaultFileKind, vaultSecretKind } from "../../operator/api/kinds.ts";
+import { type Kind, vaultFileKind, vaultPushKind, vaultSecretKind } from "../../operator/api/kinds.ts";
 import { FORCE_SYNC_ANNOTATION } from "../../operator/api/names.ts";
 import { isKubeError } from "../../operator/kube/kube-error.ts";
 import type { KubeApi } from "../../operator/kube/client/kube-api.ts";
@@ -30,10 +30,10 @@ function parseName(text: string, before: readonly ResourceName[] = []): Resource
   const [first = "", second, ...more] = text.split("/");
   const kindName = second === undefined ? vaultSecretKind.singular : first.toLowerCase();
   const isOf = ({ singular, plural, shortName }: Kind): boolean => [singular, plural, shortName].includes(kindName);
-  const kind = [vaultSecretKind, vaultFileKind].find(isOf);
+  const kind = [vaultSecretKind, vaultFileKind, vaultPushKind].find(isOf);
   const name = second ?? first;
   if (kind === undefined || name === "" || more.length > 0)
-    throw new InvalidArgumentError("expected NAME, vaultsecret/NAME or vaultfile/NAME.");
+    throw new InvalidArgumentError("expected NAME, vaultsecret/NAME, vaultfile/NAME or vaultpush/NAME.");
   return [...before, { kind, name }];
 }
 
@@ -99,7 +99,7 @@ export function syncCommand(): Command {
     .description(
       `Sync resources now instead of at the next list of the vault, and wait for the result. The target is read and compared as well. The exit code is ${NOT_READY} if one is not ready.`,
     )
-    .argument("<name...>", "NAME or vaultsecret/NAME, or vaultfile/NAME", parseName)
+    .argument("<name...>", "NAME or vaultsecret/NAME, vaultfile/NAME or vaultpush/NAME", parseName)
     .option("--timeout <seconds>", "time to wait for the operator", parseSeconds, 60)
     .action(async (names: ResourceName[], flags: SyncFlags) => {
       const signal = stopSignal();

@@ -7,10 +7,12 @@ import {
   type Kind,
   vaultConnectionKind,
   vaultFileKind,
+  vaultPushKind,
   vaultSecretKind,
 } from "./kinds.ts";
 import { connectionSpec, connectionStatus } from "./vault-connection.ts";
 import { vaultFileSpec } from "./vault-file.ts";
+import { pushStatus, vaultPushSpec } from "./vault-push.ts";
 import { vaultSecretSpec } from "./vault-secret.ts";
 
 /** A column of `kubectl get`; priority 1 shows with `-o wide` only. */
@@ -35,6 +37,16 @@ const syncColumns: Column[] = [
   readyColumn,
   reasonColumn,
   { name: "Target", type: "string", jsonPath: ".status.target.name" },
+  { name: "Synced", type: "date", jsonPath: ".status.syncedAt" },
+  ageColumn,
+  { name: "Connection", type: "string", jsonPath: ".spec.connectionRef.name", priority: 1 },
+  messageColumn,
+];
+
+const pushColumns: Column[] = [
+  readyColumn,
+  reasonColumn,
+  { name: "Secret", type: "string", jsonPath: ".spec.secret.name" },
   { name: "Synced", type: "date", jsonPath: ".status.syncedAt" },
   ageColumn,
   { name: "Connection", type: "string", jsonPath: ".spec.connectionRef.name", priority: 1 },
@@ -111,6 +123,13 @@ const definitions: readonly Definition[] = [
     spec: vaultFileSpec,
     status: fileStatus,
     columns: syncColumns,
+  },
+  {
+    kind: vaultPushKind,
+    description: "Pushes keys of a Secret to secrets and files of a vault.",
+    spec: vaultPushSpec,
+    status: pushStatus,
+    columns: pushColumns,
   },
 ];
 

@@ -15,7 +15,15 @@ export interface Kind {
 
 function namespacedKind(kind: string, shortName: string): Kind {
   const singular = kind.toLowerCase();
-  return { group: API_GROUP, version: API_VERSION, kind, plural: `${singular}s`, singular, shortName, namespaced: true };
+  return {
+    group: API_GROUP,
+    version: API_VERSION,
+    kind,
+    plural: singular.endsWith("sh") ? `${singular}es` : `${singular}s`,
+    singular,
+    shortName,
+    namespaced: true,
+  };
 }
 
 export const vaultConnectionKind = namespacedKind("VaultConnection", "vconn");
@@ -27,4 +35,5 @@ export const connectionKinds = {
 } as const;
 export type ConnectionKind = keyof typeof connectionKinds;
 export const vaultSecretKind = namespacedKind("VaultSecret", "vsec");
+export const vaultPushKind = namespacedKind("VaultPush", "vpush");
 export const vaultFileKind = namespacedKind("VaultFile", "vfile");

@@ -28,6 +28,9 @@ export const ACCEPT_ANNOTATION = "vaultsync.dev/accept";
 /** On a resource: any text; another one requests an immediate sync, and `status.lastForceSync` echoes it when that is done. */
 export const FORCE_SYNC_ANNOTATION = "vaultsync.dev/force-sync";
 
+/** Finalizer of a VaultPush with the deletion policy `Delete`: its entries are deleted in the vault before it is. */
+export const PUSH_FINALIZER = "vaultsync.dev/push";
+
 /** On a VaultConnection: the number of removals that a user confirms. The operator deletes the annotation when it makes them. */
 export const CONFIRM_REMOVALS_ANNOTATION = "vaultsync.dev/confirm-removals";
 

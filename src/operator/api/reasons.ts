@@ -25,7 +25,7 @@ export const reasons = {
   AuthFailed: stalled("Fix the credentials Secret of the connection; the operator retries immediately after a change."),
   ScopeDenied: stalled("Extend spec.scope of the connection, or ask the creator of the secret for read access."),
   SourceMissing: transient(
-    "Create the entry in the vault, share it with the account of the connection, or remove it from the resource.",
+    "Create the entry in the vault, share it with the account of the connection, or remove it from the resource. For a VaultPush: create the Secret, or its key.",
   ),
   SourceRemoved: transient("The vault removed the entry at its delete_time. Create it again, or delete the resource."),
   RemovalsHeld: transient(
@@ -45,7 +45,7 @@ export const reasons = {
     "Check that spec.url of the connection leads to the vault, not to a proxy or a login page, and that this release supports the version of the vault.",
   ),
   SourceSuspicious: stalled(
-    "The new version is empty and the stored one is not, or the same version has other bytes than before. Create a new version, or accept this one with the annotation vaultsync.dev/accept: <name>@<version>.",
+    "The new version is empty and the stored one is not, or the same version has other bytes than before. Create a new version, or accept this one with the annotation vaultsync.dev/accept: <name>@<version>. An empty key of a Secret is never pushed.",
   ),
   InvalidSpec: stalled("Correct the field named in the message."),
   InvalidKey: stalled(
@@ -58,7 +58,7 @@ export const reasons = {
     "Correct spec.target.template, or add what it uses to the sources: the message names the key, the line and what is wrong there, and never quotes a value.",
   ),
   InvalidContent: stalled(
-    "The type of the Secret requires other content, for example a certificate with its private key. Correct the value in the vault, or target.type.",
+    "The type of the Secret requires other content, for example a certificate with its private key. Correct the value in the vault, or target.type. A VaultPush can push bytes that are not UTF-8 to a file only.",
   ),
   TooLarge: stalled("A Secret or ConfigMap can store at most 1 MiB. Split the content over several targets."),
   TargetConflict: stalled(
@@ -71,9 +71,13 @@ export const reasons = {
   TargetImmutable: stalled("The target is immutable or has another type. Delete it; the operator recreates it."),
   TargetRejected: stalled("The API server or an admission policy rejected or changed the target. See the message."),
   TargetContested: stalled(
-    "Another writer changes the target each time the operator repairs it. Stop it, or choose another target.name.",
+    "Another writer changes the target, or the entry that is pushed to, each time the operator repairs it. Stop it, or choose another name.",
   ),
-  QuotaExceeded: transient("Raise the quota of the namespace, or free some of it."),
+  QuotaExceeded: transient("Raise the quota of the namespace, or that of the account in the vault, or free some of it."),
+  PushLoop: stalled(
+    "A VaultSecret or VaultFile reads the entry into the same Secret that is pushed to it. Remove one of the two, or choose another entry.",
+  ),
+  PushConflict: stalled("Another VaultPush, which is older, pushes to the same entry of the vault. Remove one of the two."),
 } as const satisfies Record<string, ReasonInfo>;
 
 export type Reason = keyof typeof reasons;
@@ -83,12 +87,16 @@ export function isStalled(reason: Reason): boolean {
   return reasons[reason].stalled;
 }
 
-/** Reasons of the events about a target, a restart or the circuit breaker of a connection; with {@link reasons} the complete list of event reasons, and part of the API. */
+/** Reasons of the events about a target, a pushed entry, a restart or the circuit breaker of a connection; with {@link reasons} the complete list of event reasons, and part of the API. */
 export const eventReasons = {
   created: "TargetRecreated",
   updated: "TargetUpdated",
   repaired: "TargetRepaired",
   deleted: "TargetRemoved",
+  pushed: "EntryPushed",
+  restored: "EntryRestored",
+  removed: "EntryDeleted",
+  kept: "EntryKept",
   circuitOpened: "CircuitBreakerOpened",
   circuitClosed: "CircuitBreakerClosed",
   restarted: "WorkloadRestarted",

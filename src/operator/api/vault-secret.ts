@@ -30,12 +30,15 @@ const TYPE = "^[A-Za-z0-9]([-._/A-Za-z0-9]*[A-Za-z0-9])?$";
 /** Types that Kubernetes or its tools act on (tokens, Helm releases), and credentials of the operator: no flag can allow them. */
 const RESERVED_TYPE = "^(vaultsync[.]dev|helm[.]sh|bootstrap[.]kubernetes[.]io)/|^kubernetes[.]io/service-account-token$";
 
+/** Reports whether no resource may write or push a Secret of this type. */
+export const reservedSecretType = (type: string): boolean => new RegExp(RESERVED_TYPE).test(type);
+
 /** The type of a target Secret that an operator may allow. */
 export const secretType = withRule(z.string().max(253), {
   cel: `self.matches('${TYPE}') && !self.matches('${RESERVED_TYPE}')`,
   message:
     "must be the type of a Secret, for example Opaque; tokens of Kubernetes, Helm releases and credentials of the operator are never allowed",
-  check: (type) => new RegExp(TYPE).test(type) && !new RegExp(RESERVED_TYPE).test(type),
+  check: (type) => new RegExp(TYPE).test(type) && !reservedSecretType(type),
 });
 
 const EXAMPLE = "{secretKey: password, remoteRef: {key: shop-db}}";

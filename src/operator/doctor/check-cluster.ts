@@ -1,6 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import { isObject } from "../../lib/is-object.ts";
-import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../api/kinds.ts";
+import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultPushKind, vaultSecretKind } from "../api/kinds.ts";
 import type { KubeApi } from "../kube/client/kube-api.ts";
 import type { AccessAttributes, AccessReviewer } from "../kube/client/access-review.ts";
 import { isKubeError } from "../kube/kube-error.ts";
@@ -18,7 +18,7 @@ export interface OperatorPlace {
   readonly clock: Clock;
 }
 
-const KINDS = [vaultConnectionKind, vaultSecretKind, vaultFileKind, clusterVaultConnectionKind];
+const KINDS = [vaultConnectionKind, vaultSecretKind, vaultFileKind, vaultPushKind, clusterVaultConnectionKind];
 /** Time without a renewal after which a Lease has expired for certain, in milliseconds. */
 const EXPIRED_MS = 30_000;
 /** Number of permissions that a message names. */

@@ -9,7 +9,7 @@ interface Permission {
   readonly where: "own" | "everywhere" | "cluster";
 }
 
-const CUSTOM = ["vaultconnections", "vaultsecrets", "vaultfiles"];
+const CUSTOM = ["vaultconnections", "vaultsecrets", "vaultfiles", "vaultpushes"];
 const grant = (group: string, resource: string, verbs: string, where: Permission["where"] = "everywhere"): Permission => ({
   group,
   resource,
@@ -21,6 +21,7 @@ const grant = (group: string, resource: string, verbs: string, where: Permission
 const permissions: readonly Permission[] = [
   ...CUSTOM.map((resource) => grant("vaultsync.dev", resource, "list watch")),
   grant("vaultsync.dev", "vaultconnections", "patch"),
+  grant("vaultsync.dev", "vaultpushes", "patch"),
   ...CUSTOM.map((resource) => grant("vaultsync.dev", `${resource}/status`, "update")),
   grant("vaultsync.dev", "vaultsecrets/finalizers", "update"),
   grant("vaultsync.dev", "vaultfiles/finalizers", "update"),

@@ -19,6 +19,7 @@ export function viewOfShard(objects: WatchedObjects, shard: number, shards: numb
     clusterConnections: objects.clusterConnections && filteredView(objects.clusterConnections, isOfShard),
     secrets: filteredView(objects.secrets, isResourceOfShard),
     files: filteredView(objects.files, isResourceOfShard),
+    pushes: filteredView(objects.pushes, isResourceOfShard),
   };
 }
 

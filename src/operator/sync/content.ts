@@ -75,7 +75,8 @@ export function contentDigest(key: Redacted<Uint8Array>, { type = "", keys, sync
 /** Keeps a byte order mark, which is part of the content. */
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-function asText(bytes: Uint8Array): string | undefined {
+/** Returns the text that the bytes encode; `undefined` if they are not UTF-8. */
+export function utf8Text(bytes: Uint8Array): string | undefined {
   try {
     return utf8.decode(bytes);
   } catch {
@@ -93,7 +94,7 @@ export function renderContent(kind: TargetKind, content: Content): Record<string
   const data = bare<string>();
   const binaryData = bare<string>();
   for (const [key, bytes] of [...content].sort(byKey)) {
-    const text = kind === "ConfigMap" ? asText(bytes) : undefined;
+    const text = kind === "ConfigMap" ? utf8Text(bytes) : undefined;
     if (text !== undefined) data[key] = text;
     else (kind === "Secret" ? data : binaryData)[key] = base64(bytes);
   }

@@ -40,11 +40,11 @@ export function bytesOf(object: ObservedObject, key: string): Buffer | undefined
   return encoded === undefined ? undefined : Buffer.from(encoded, "base64");
 }
 
-const ownKinds = ["VaultConnection", "VaultSecret", "VaultFile"];
+const ownKinds = ["VaultConnection", "VaultSecret", "VaultFile", "VaultPush"];
 
 /** Returns the path of the objects of a kind in a namespace. */
 export function collection(kind: string, namespace: string): string {
-  const plural = `${kind.toLowerCase()}s`;
+  const plural = kind === "VaultPush" ? "vaultpushes" : `${kind.toLowerCase()}s`;
   return ownKinds.includes(kind)
     ? `/apis/vaultsync.dev/v1alpha1/namespaces/${namespace}/${plural}`
     : `/api/v1/namespaces/${namespace}/${plural}`;
@@ -242,6 +242,16 @@ export function vaultSecret(name: string, keys: Readonly<Record<string, string |
       })),
       ...(target && { target }),
     },
+  };
+}
+
+/** A VaultPush named `name` of the Secret of that name, whose keys are pushed as `data` says. */
+export function vaultPush(name: string, data: readonly object[], more: object = {}): object {
+  return {
+    apiVersion: "vaultsync.dev/v1alpha1",
+    kind: "VaultPush",
+    metadata: { name },
+    spec: { connectionRef: { name: "vault" }, secret: { name }, refreshInterval: "5s", data, ...more },
   };
 }
 

@@ -76,6 +76,8 @@ export class OperatorScene implements AsyncDisposable {
       reflectors,
       restarts: { ...reflectors, workloads, isResponsible: () => true, windowMs: 30_000, auto: this.autoRestart },
       namespace: OPERATOR_NAMESPACE,
+      cluster: reflectors,
+      fence: undefined,
       events: { record: (event) => void this.events.push(event) },
       connectionFactory: ({ settings }, callbacks) =>
         this.vault(new URL(settings.url).hostname.split(".")[0]).connect(clock, callbacks),

@@ -4,13 +4,16 @@ import {
   type Kind,
   vaultConnectionKind,
   vaultFileKind,
+  vaultPushKind,
   vaultSecretKind,
 } from "../../../src/operator/api/kinds.ts";
 import { clusterConnectionSpec } from "../../../src/operator/api/cluster-vault-connection.ts";
 import { connectionSpec } from "../../../src/operator/api/vault-connection.ts";
 import { vaultFileSpec } from "../../../src/operator/api/vault-file.ts";
+import { vaultPushSpec } from "../../../src/operator/api/vault-push.ts";
 import { vaultSecretSpec } from "../../../src/operator/api/vault-secret.ts";
 import { clusterConnectionCases } from "./cluster-connection-spec-cases.ts";
+import { pushCases } from "./push-spec-cases.ts";
 import { type Case, rejectedByRule, rejectedBySchema, type SpecRow } from "./spec-row.ts";
 import { targetCases } from "./target-spec-cases.ts";
 
@@ -19,6 +22,7 @@ export const schemaOf = new Map<Kind, z.ZodType>([
   [clusterVaultConnectionKind, clusterConnectionSpec],
   [vaultSecretKind, vaultSecretSpec],
   [vaultFileKind, vaultFileSpec],
+  [vaultPushKind, vaultPushSpec],
 ]);
 
 const entry = (secretKey: string, remoteRef: object = {}): object => ({ secretKey, remoteRef: { key: "shop-db", ...remoteRef } });
@@ -287,6 +291,7 @@ function rows(kind: Kind, cases: readonly Case[]): SpecRow[] {
 export const specTable: readonly SpecRow[] = [
   ...rows(vaultSecretKind, secrets),
   ...rows(vaultFileKind, files),
+  ...rows(vaultPushKind, pushCases),
   ...rows(vaultConnectionKind, connections),
   ...rows(clusterVaultConnectionKind, clusterConnectionCases),
 ];

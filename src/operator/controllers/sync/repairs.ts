@@ -29,16 +29,24 @@ const rejected = ({ target }: SyncResource): ReadyCondition =>
     `an admission webhook changed the ${target.kind} ${target.name} while it was written: exclude it from the webhook`,
   );
 
-/** Counts a repair. One that admission changed is followed by a delay also if it is the first. */
-export function afterRepair(resource: SyncResource, before: Repairs | undefined, now: number, accepted: boolean): Repairs {
+/** The repairs without the condition, which depends on what is repaired. */
+export type RepairCount = Pick<Repairs, "count" | "lastAt">;
+
+/** Counts a repair. */
+export function countRepair(before: RepairCount | undefined, now: number): RepairCount {
   const isRecent = before !== undefined && now - before.lastAt < (before.count <= IMMEDIATE ? WINDOW_MS : FORGET_MS);
-  const count = (isRecent ? before.count : 0) + 1;
+  return { count: (isRecent ? before.count : 0) + 1, lastAt: now };
+}
+
+/** Counts a repair of a target. One that admission changed is followed by a delay also if it is the first. */
+export function afterRepair(resource: SyncResource, before: Repairs | undefined, now: number, accepted: boolean): Repairs {
+  const { count } = countRepair(before, now);
   if (!accepted) return { count: Math.max(count, IMMEDIATE), lastAt: now, condition: rejected(resource) };
   return { count, lastAt: now, condition: contested(resource) };
 }
 
 /** Returns the time in milliseconds until the next repair may be made: 0 for the first ones, then 5 s … 5 min. */
-export function repairDelay(repairs: Repairs | undefined, now: number): number {
+export function repairDelay(repairs: RepairCount | undefined, now: number): number {
   if (repairs === undefined || repairs.count < IMMEDIATE) return 0;
   const delay = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (repairs.count - IMMEDIATE));
   return Math.max(0, repairs.lastAt + delay - now);

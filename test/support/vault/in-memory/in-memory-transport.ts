@@ -69,7 +69,9 @@ export class InMemoryTransport implements VaultTransport {
   async #held(request: VaultRequest, signal: AbortSignal): Promise<InMemoryResponse> {
     const { vault, clock, holdsLists = true } = this.#options;
     const { operation, body, token, ifNoneMatch, waitSeconds = 0 } = request;
-    const respond = (): InMemoryResponse => vault.respond({ operation, body: { ...body }, token: token?.reveal(), ifNoneMatch });
+    const upload = request.upload && { filename: request.upload.filename, bytes: request.upload.bytes.reveal() };
+    const respond = (): InMemoryResponse =>
+      vault.respond({ operation, body: { ...body }, token: token?.reveal(), ifNoneMatch, upload });
     if (waitSeconds === 0 || ifNoneMatch === undefined || !holdsLists) return respond();
     const end = clock.monotonic() + waitSeconds * 1_000;
     for (;;) {

@@ -75,8 +75,8 @@ async function realSender(run: number): Promise<Send> {
     const client = clients.get(`${email} ${limited}`)!;
     if (operation === "protect_file") {
       const { filename, text } = body as { filename: string; text: string };
-      await client.upload([{ filename, bytes: Buffer.from(text) }]);
-      return "uploaded";
+      const response = await client.upload([{ filename, bytes: Buffer.from(text) }]);
+      return comparable(response.status, response.json());
     }
     const response = await client.call(operation, body);
     return operation === "download_file" && response.status === 200
@@ -101,8 +101,10 @@ function modelSender(run: number): Send {
   return (email, limited, operation, body) => {
     if (operation === "protect_file") {
       const { filename, text } = body as { filename: string; text: string };
-      vault.upload(email, filename, Buffer.from(text));
-      return Promise.resolve("uploaded");
+      const upload = { filename, bytes: Buffer.from(text) };
+      const token = tokens.get(`${email} ${limited}`);
+      const { status, body: uploaded } = vault.respond({ operation, body: { email }, token, upload });
+      return Promise.resolve(comparable(status, JSON.parse(Buffer.from(uploaded).toString())));
     }
     const response = vault.respond({ operation, body: { ...body, email }, token: tokens.get(`${email} ${limited}`) });
     const bytes = Buffer.from(response.body);

@@ -13,6 +13,7 @@ export interface InMemoryRequest {
   readonly body: Readonly<Record<string, unknown>>;
   readonly token?: string | undefined;
   readonly ifNoneMatch?: string | undefined;
+  readonly upload?: { readonly filename: string; readonly bytes: Uint8Array } | undefined;
 }
 
 export interface InMemoryResponse {
@@ -100,7 +101,7 @@ export class InMemoryVault {
     }
   }
 
-  #respond({ operation, body, token, ifNoneMatch }: InMemoryRequest): InMemoryResponse {
+  #respond({ operation, body, token, ifNoneMatch, upload }: InMemoryRequest): InMemoryResponse {
     if (operation === "generate_access_token") return json(this.#accounts.logIn(body));
     if (operation === "refresh_token") return json(this.#accounts.refresh(body));
     const caller = this.#accounts.authenticate(token, body["email"]);
@@ -112,6 +113,12 @@ export class InMemoryVault {
     if (operation === "download_file") {
       const { bytes, version } = this.#content.download(caller, body);
       return { status: 200, headers: { "x-file-version": `${version}` }, body: bytes };
+    }
+    if (operation === "protect_file") {
+      if (upload === undefined) throw rejected("invalid_request");
+      const uploaded = this.#content.upload(caller, upload.filename, upload.bytes);
+      this.#changed();
+      return json(uploaded);
     }
     return json(this.#perform(caller, operation, body));
   }

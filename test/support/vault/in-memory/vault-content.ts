@@ -160,12 +160,15 @@ export class VaultContent {
     return { files: files.sort((a, b) => compare(a.filename!, b.filename!)) };
   }
 
-  upload({ email }: Caller, filename: string, bytes: Uint8Array): void {
+  upload({ email }: Caller, filename: string, bytes: Uint8Array): object {
     const id = idOf(email, filename);
     const file = this.#files.get(id) ?? { versions: [], lastVersion: 0 };
     this.#files.set(id, file);
     file.lastVersion += 1;
-    file.versions.push({ version: file.lastVersion, bytes, createdAt: this.#clock.now() });
+    const version = { version: file.lastVersion, bytes, createdAt: this.#clock.now() };
+    file.versions.push(version);
+    const { size, sha256 } = fileRecord(version);
+    return { files: [{ filename, version: version.version, size, sha256 }] };
   }
 
   download({ email }: Caller, body: Body): FileVersion {

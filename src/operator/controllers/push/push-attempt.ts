@@ -1,0 +1,232 @@
+import type { PushItemStatus } from "../../api/vault-push.ts";
+import { defined } from "../../../lib/defined.ts";
+import { Redacted } from "../../../lib/redacted.ts";
+import { utf8Text } from "../../sync/content.ts";
+import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
+import { formatTimestamp } from "../../sync/timestamp.ts";
+import type { EntryWrite, WrittenVersion } from "../../vault-client/connection.ts";
+import { mayHaveHappened } from "../../vault-client/vault-error.ts";
+import { countRepair, repairDelay } from "../sync/repairs.ts";
+import { retryable } from "../sync/sync-result.ts";
+import { decidePush } from "./decide-push.ts";
+import { isSameVersion, type ListedVersion, listedVersion, type WritableEntry } from "./listed-entry.ts";
+import type { ItemPusherOptions, PushContext, PushOutcome } from "./push-context.ts";
+import { entryContent, type KeyFacts, keyFacts } from "./push-content.ts";
+import { concernsConnection, pushFailure } from "./push-failure.ts";
+import { entryOf, itemId, type PushItem } from "./push-resource.ts";
+
+/** A vault rejects the same push again, until something changes. */
+const REJECTED_MS = 10 * 60_000;
+
+/** One attempt to push one key. */
+export class PushAttempt {
+  readonly #options: ItemPusherOptions;
+  readonly #context: PushContext;
+  readonly #item: PushItem;
+  readonly #entry: WritableEntry;
+  readonly #id: string;
+  /** HMAC of the entry and the bytes of the key. */
+  readonly #content: string;
+  readonly #sha256: string;
+
+  constructor(options: ItemPusherOptions, context: PushContext, item: PushItem, entry: WritableEntry, facts: KeyFacts) {
+    this.#options = options;
+    this.#context = context;
+    this.#item = item;
+    this.#entry = entry;
+    this.#id = itemId(item);
+    this.#content = this.#contentOf(facts.digest);
+    this.#sha256 = facts.sha256;
+  }
+
+  async run(): Promise<PushOutcome> {
+    const { memory } = this.#context;
+    const [item, record, listed] = [this.#item, this.#record, this.#listed];
+    const facts = { content: this.#content, record, now: this.#options.clock.now() };
+    let decision = decidePush({ ...facts, listed: listed && { content: this.#listedContent(listed) } });
+    if (decision.action === "compare" && listed !== undefined) {
+      const failed = await this.#compare(listed);
+      if (failed !== undefined) return failed;
+      decision = decidePush({ ...facts, listed: { content: this.#listedContent(listed) } });
+    }
+    switch (decision.action) {
+      case "keep":
+        if (listed !== undefined) this.#keep(listed);
+        memory.uncertain.delete(this.#id);
+        return { item };
+      case "removed":
+        return { item, problem: this.#removed() };
+      case "push":
+        return this.#limited(listed, decision.restored);
+      case "compare":
+        return { item, failure: retryable("Progressing", `${entryOf(item)}: comparing its bytes`) };
+    }
+  }
+
+  /** The last push, if it was to this very entry. */
+  get #record(): PushItemStatus | undefined {
+    const record = this.#context.memory.records.get(this.#id);
+    return record?.owner?.toLowerCase() === this.#entry.owner?.toLowerCase() ? record : undefined;
+  }
+
+  /** The latest version: as listed, or as pushed if the list may be older than the push. */
+  get #listed(): ListedVersion | undefined {
+    const { memory, snapshot } = this.#context;
+    const record = this.#record;
+    const listed = this.#entry.record && listedVersion(this.#entry.record);
+    const pushedAfter = memory.pushedAfterList.get(this.#id);
+    if (record === undefined || pushedAfter === undefined) return listed;
+    // The first list after a push may have been requested before it.
+    const isCertain = (snapshot.progress(this.#item.kind)?.lists ?? 0) >= pushedAfter + 2;
+    if (isCertain || (listed !== undefined && listed.version >= record.version)) return listed;
+    return { version: record.version, createdAt: record.createdAt, deleteAt: record.deleteAt };
+  }
+
+  /** Returns the HMAC of the listed version, as far as its bytes are known. */
+  #listedContent(listed: ListedVersion): string | undefined {
+    const { memory, verify } = this.#context;
+    const record = this.#record;
+    if (!verify && record !== undefined && isSameVersion(record, listed)) return record.content;
+    const file = this.#entry.record;
+    if (file !== undefined && "sha256" in file && file.sha256 !== undefined && file.version === listed.version) {
+      return file.sha256 === this.#sha256 ? this.#content : "";
+    }
+    const compared = memory.compared.get(this.#id);
+    return compared !== undefined && isSameVersion(compared, listed) ? this.#contentOf(compared.digest) : undefined;
+  }
+
+  #contentOf(digest: string): string {
+    const identity = { vault: this.#context.access.vault, owner: this.#entry.owner };
+    return entryContent(this.#options.contentKey, this.#item, identity, digest);
+  }
+
+  /** Reads the bytes of the listed version. Returns the outcome if that fails. */
+  async #compare({ version, createdAt }: ListedVersion): Promise<PushOutcome | undefined> {
+    const { access, memory, signal } = this.#context;
+    const [item, entry] = [this.#item, this.#entry];
+    if (entry.record === undefined) return undefined;
+    try {
+      const read = await access.connection.reader(entry.record)(version, signal);
+      if (read.version !== version) {
+        const message = `${entryOf(item)}: the vault returned version ${read.version} instead of ${version}, which its list shows`;
+        return { item, failure: retryable("UnexpectedResponse", message) };
+      }
+      const { digest } = keyFacts(this.#options.contentKey, read.bytes.reveal());
+      memory.compared.set(this.#id, { version, createdAt, digest });
+      return undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      return { item, failure: pushFailure(error, item, entry), ends: concernsConnection(error) };
+    }
+  }
+
+  /** Records the version that has the bytes of the key. */
+  #keep(listed: ListedVersion): void {
+    const record = this.#record;
+    const isKnown = record !== undefined && isSameVersion(record, listed) && record.content === this.#content;
+    const pushedAt = isKnown ? record.pushedAt : undefined;
+    this.#store({ ...listed, pushedAt, created: this.#created(listed) });
+  }
+
+  /** Reports whether this resource created the entry: it did before, or by a push whose response was lost. */
+  #created({ version }: Pick<ListedVersion, "version">): boolean {
+    const record = this.#record;
+    if (version === 1 && this.#context.memory.uncertain.get(this.#id) === true) return true;
+    return record?.created === true && record.version <= version;
+  }
+
+  #store({
+    version,
+    createdAt,
+    deleteAt,
+    pushedAt,
+    created,
+  }: ListedVersion & { pushedAt: string | undefined; created: boolean }): void {
+    const { secretKey, kind, name } = this.#item;
+    this.#context.memory.records.set(this.#id, {
+      secretKey,
+      ...(kind === "file" ? { filename: name } : { key: name }),
+      version,
+      content: this.#content,
+      ...defined({ owner: this.#entry.owner, createdAt, deleteAt, pushedAt, created: created ? true : undefined }),
+    });
+  }
+
+  #removed(): ReadyCondition {
+    const { name, secretKey } = this.#item;
+    const message = `the vault removed the secret ${name} at its deleteTime (${this.#record?.deleteAt}); it is pushed again when the key ${secretKey} changes`;
+    return notReady("SourceRemoved", message);
+  }
+
+  /** Pushes, unless the vault rejected the same push before, or another writer changes the entry each time it is pushed. */
+  async #limited(listed: ListedVersion | undefined, restored: boolean): Promise<PushOutcome> {
+    const { memory, object } = this.#context;
+    const item = this.#item;
+    const now = this.#options.clock.monotonic();
+    const rejected = memory.rejected.get(this.#id);
+    const isSame = rejected?.content === this.#content && rejected.generation === (object.metadata.generation ?? 0);
+    if (isSame && rejected.version === listed?.version && rejected.until > now) {
+      return { item, failure: rejected.failure, waitMs: rejected.until - now };
+    }
+    const repairs = memory.repairs.get(this.#id);
+    const waitMs = restored ? repairDelay(repairs, now) : 0;
+    if (waitMs > 0) {
+      const message = `another writer changes the ${entryOf(item)} each time it is pushed (its version is ${listed?.version ?? "gone"}, not ${this.#record?.version}): stop it, or choose another entry`;
+      return { item, problem: notReady("TargetContested", message), waitMs };
+    }
+    const outcome = await this.#write(listed, restored);
+    if (outcome.effect !== undefined && restored) memory.repairs.set(this.#id, countRepair(repairs, now));
+    return outcome;
+  }
+
+  async #write(listed: ListedVersion | undefined, restored: boolean): Promise<PushOutcome> {
+    const { access, memory, source, object, signal } = this.#context;
+    const { clock } = this.#options;
+    const item = this.#item;
+    const bytes = await source.bytes(item.secretKey);
+    try {
+      const written = await access.connection.write(this.#request(bytes), signal);
+      this.#written(written, listed);
+      memory.pushedAfterList.set(this.#id, access.connection.snapshot?.progress(item.kind)?.lists ?? 0);
+      return { item, effect: { restored, version: written.version } };
+    } catch (error) {
+      signal.throwIfAborted();
+      const failure = pushFailure(error, item, this.#entry);
+      if (mayHaveHappened(error)) memory.uncertain.set(this.#id, listed === undefined);
+      if (failure.next.outcome === "done") {
+        const { generation = 0 } = object.metadata;
+        const until = clock.monotonic() + REJECTED_MS;
+        memory.rejected.set(this.#id, { content: this.#content, generation, version: listed?.version, until, failure });
+      }
+      return { item, failure, ends: concernsConnection(error) };
+    }
+  }
+
+  #written({ version, createdAt, deleteAt }: WrittenVersion, listed: ListedVersion | undefined): void {
+    const { memory } = this.#context;
+    const times = { createdAt: formatTimestamp(createdAt), deleteAt: formatTimestamp(deleteAt) ?? listed?.deleteAt };
+    const created = listed === undefined ? version === 1 : this.#created({ version });
+    this.#store({ version, ...times, created, pushedAt: new Date(this.#options.clock.now()).toISOString() });
+    memory.uncertain.delete(this.#id);
+    memory.rejected.delete(this.#id);
+  }
+
+  #request(bytes: Uint8Array): EntryWrite {
+    const { kind, name, metadata, deleteMinutes } = this.#item;
+    const { guard } = this.#options;
+    if (kind === "file") return { kind, name, bytes: new Redacted(bytes), guard };
+    const { owner, shared, ambiguous } = this.#entry;
+    return {
+      kind,
+      name,
+      guard,
+      value: new Redacted(utf8Text(bytes) ?? ""),
+      // The account's own shared secret is ambiguous too, if others share one of its name.
+      owner: ambiguous ? (owner ?? this.#context.access.account) : owner,
+      received: owner !== undefined,
+      shared,
+      metadata,
+      deleteMinutes,
+    };
+  }
+}

@@ -1,0 +1,174 @@
+import { connectionKey } from "../../api/connection-key.ts";
+import { FORCE_SYNC_ANNOTATION } from "../../api/names.ts";
+import type { Clock } from "../../../lib/clock.ts";
+import type { Logger } from "../../../lib/logger.ts";
+import type { Random } from "../../../lib/random.ts";
+import type { ReadonlyStore, StoreChange } from "../../kube/cache/object-store.ts";
+import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
+import { type ControllerObserver, runController } from "../../runtime/controller.ts";
+import type { QueueLimits } from "../../runtime/queue-limits.ts";
+import { WorkQueue } from "../../runtime/work-queue.ts";
+import type { EntryKind, SnapshotChange } from "../../vault-client/connection.ts";
+import type { SyncKind } from "../sync/sync-key.ts";
+import { NamedKeys } from "./named-keys.ts";
+import { parsePush } from "./push-resource.ts";
+import type { PushReconciler } from "./push-reconciler.ts";
+import type { PushRivals } from "./push-rivals.ts";
+
+export interface PushControllerOptions {
+  readonly reconciler: Pick<PushReconciler, "reconcile" | "forget" | "isStatusUnknown">;
+  readonly rivals: PushRivals;
+  /** The VaultPushes of this shard. */
+  readonly resources: ReadonlyStore<KubeObject>;
+  /** Called when the resources that refer to a connection, or the names that they refer to, change. */
+  readonly onReferencesChange: (connection: string) => void;
+  /** Number of resources reconciled simultaneously. */
+  readonly concurrency: number;
+  readonly limits?: QueueLimits | undefined;
+  /** Interval in milliseconds in which every resource is reconciled once; 0 turns it off. */
+  readonly resyncMs: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly observer: ControllerObserver;
+}
+
+/** Maximum number of VaultPushes of one connection that are reconciled simultaneously: reads of the connection go on meanwhile. */
+const MAX_IN_FLIGHT = 2;
+
+const entryName = (connection: string, kind: EntryKind, name: string): string => `${connection}\n${kind}\n${name}`;
+
+/** Maps changes of VaultPushes, of their rivals, their Secrets and the vault to keys of the work queue. It decides nothing. */
+export class PushController {
+  readonly #options: PushControllerOptions;
+  /** Keys of the resources by connection, and by connection and entry. */
+  readonly #byConnection = new NamedKeys();
+  readonly #byEntry = new NamedKeys();
+  readonly queue: WorkQueue;
+
+  constructor(options: PushControllerOptions) {
+    this.#options = options;
+    const { clock, random, limits } = options;
+    this.queue = new WorkQueue({
+      clock,
+      random,
+      turnOf: namespaceOf,
+      capOf: (key) => this.#byConnection.namesOf(key)[0],
+      maxInFlight: MAX_IN_FLIGHT,
+      limits,
+    });
+  }
+
+  /** Queues a resource of this shard whose desired state or unknown status changed, and updates its references. */
+  resourceChanged(change: StoreChange<KubeObject>): void {
+    const { key } = change;
+    if (change.type === "deleted") {
+      this.#options.reconciler.forget(key);
+      this.#setReferences(key, undefined);
+      return;
+    }
+    if (change.type === "updated" && !desiredStateChanged(change.before, change.now)) {
+      if (this.#options.reconciler.isStatusUnknown(key, change.before, change.now)) this.queue.add(key, "drift");
+      return;
+    }
+    this.#setReferences(key, change.now);
+    this.queue.add(key, "spec");
+  }
+
+  /** Queues the resources that push to the same entries as a changed one of any shard. */
+  rivalChanged(change: StoreChange<KubeObject>): void {
+    this.#addOwn(this.#options.rivals.pushChanged(change));
+  }
+
+  /** Queues the resources whose Secret is the target of a changed VaultSecret or VaultFile of any shard. */
+  readerChanged(kind: SyncKind, change: StoreChange<KubeObject>): void {
+    this.#addOwn(this.#options.rivals.readerChanged(kind, change));
+  }
+
+  /** Queues the resources of a Secret that a watch shows: one that is the target of another resource. */
+  secretChanged(secret: string): void {
+    this.#addOwn(this.#options.rivals.ofSecret(secret));
+  }
+
+  /** Requeues a resource that waited for a list. */
+  listEnded(key: string): void {
+    this.queue.add(key, "vault");
+  }
+
+  /** Requeues the resources that push to a changed entry of the vault. */
+  onSnapshotChange(connection: string, { secrets, files }: SnapshotChange): void {
+    for (const name of secrets) this.#add(this.#byEntry.get(entryName(connection, "secret", name)), "vault");
+    for (const name of files) this.#add(this.#byEntry.get(entryName(connection, "file", name)), "vault");
+  }
+
+  /** Requeues all resources of a connection. */
+  onConnectionStateChange(connection: string): void {
+    this.#add(this.#byConnection.get(connection), "background");
+  }
+
+  /** Returns the number of resources that refer to a connection. */
+  usersOf(connection: string): number {
+    return this.#byConnection.get(connection).size;
+  }
+
+  /** Returns the names that the resources of a connection push to. */
+  *namesOf(connection: string, kind: EntryKind): Generator<string> {
+    for (const key of this.#byConnection.get(connection)) {
+      for (const entry of this.#byEntry.namesOf(key)) {
+        const [, of, name = ""] = entry.split("\n");
+        if (of === kind) yield name;
+      }
+    }
+  }
+
+  /** Runs until the signal is aborted and all running reconciles have ended. */
+  run(signal: AbortSignal): Promise<void> {
+    const { reconciler, resources, concurrency, resyncMs, clock, logger, observer } = this.#options;
+    return runController({
+      name: "VaultPush",
+      queue: this.queue,
+      reconcile: reconciler.reconcile.bind(reconciler),
+      resync: { everyMs: resyncMs, keys: () => resources.keys() },
+      concurrency,
+      clock,
+      logger,
+      observer,
+      signal,
+    });
+  }
+
+  #addOwn(keys: Iterable<string>): void {
+    for (const key of keys) if (this.#options.resources.has(key)) this.queue.add(key, "drift");
+  }
+
+  #add(keys: Iterable<string>, priority: "vault" | "background"): void {
+    for (const key of keys) this.queue.add(key, priority);
+  }
+
+  #setReferences(key: string, object: KubeObject | undefined): void {
+    const parsed = object && parsePush(object);
+    const before = [this.#byConnection.namesOf(key), this.#byEntry.namesOf(key)];
+    const resource = parsed?.ok === true ? parsed.resource : undefined;
+    const connection = resource && connectionKey(resource.connection, resource.namespace);
+    this.#byConnection.set(key, connection === undefined ? [] : [connection]);
+    this.#byEntry.set(
+      key,
+      (resource?.items ?? []).map(({ kind, name }) => entryName(connection ?? "", kind, name)),
+    );
+    if (JSON.stringify(before) === JSON.stringify([this.#byConnection.namesOf(key), this.#byEntry.namesOf(key)])) return;
+    for (const changed of new Set([...(before[0] ?? []), ...this.#byConnection.namesOf(key)])) {
+      this.#options.onReferencesChange(changed);
+    }
+  }
+}
+
+/** Reports whether two states of a resource differ in anything but the status. */
+function desiredStateChanged({ metadata: before }: KubeObject, { metadata: now }: KubeObject): boolean {
+  return (
+    before.uid !== now.uid ||
+    before.generation !== now.generation ||
+    before.deletionTimestamp !== now.deletionTimestamp ||
+    (before.finalizers ?? []).join() !== (now.finalizers ?? []).join() ||
+    before.annotations?.[FORCE_SYNC_ANNOTATION] !== now.annotations?.[FORCE_SYNC_ANNOTATION]
+  );
+}

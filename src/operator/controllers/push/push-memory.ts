@@ -1,0 +1,80 @@
+import type { PushItemStatus, PushStatus } from "../../api/vault-push.ts";
+import type { RepairCount } from "../sync/repairs.ts";
+import type { Failure } from "../sync/sync-result.ts";
+import type { KeyFacts } from "./push-content.ts";
+import { itemId } from "./push-resource.ts";
+
+/** Bytes of the vault that were read to compare them. */
+interface ComparedVersion {
+  readonly version: number;
+  readonly createdAt: string | undefined;
+  /** HMAC of the bytes under the key of the installation. */
+  readonly digest: string;
+}
+
+/** A push that the vault rejected. It is not repeated for the same bytes and spec before this time. */
+interface RejectedPush {
+  readonly content: string;
+  readonly generation: number;
+  readonly version: number | undefined;
+  /** Monotonic, in milliseconds. */
+  readonly until: number;
+  readonly failure: Failure;
+}
+
+/** Knowledge of one process about a VaultPush, in addition to its status. Items are named by {@link itemId}. */
+export interface PushMemory {
+  readonly uid: string;
+  /** The vault that the records are about. */
+  vault: string | undefined;
+  /** The last push of each item. More recent than the status while that cannot be written. */
+  readonly records: Map<string, PushItemStatus>;
+  /** The state of the Secret that was read last. */
+  source:
+    | { readonly resourceVersion: string; readonly keys: ReadonlySet<string>; readonly facts: ReadonlyMap<string, KeyFacts> }
+    | undefined;
+  readonly compared: Map<string, ComparedVersion>;
+  /** Number of lists that had arrived when the push ended: the next one may have been requested before. */
+  readonly pushedAfterList: Map<string, number>;
+  /** Pushes whose result is unknown, each with whether it would have created the entry. */
+  readonly uncertain: Map<string, boolean>;
+  readonly repairs: Map<string, RepairCount>;
+  readonly rejected: Map<string, RejectedPush>;
+  /** The value of vaultsync.dev/force-sync that is being handled. */
+  forcing: string | undefined;
+}
+
+/** Returns the memory of a resource that this process has not reconciled before. */
+export function newMemory(uid: string, { vault, items = [] }: PushStatus): PushMemory {
+  return {
+    uid,
+    vault,
+    records: new Map(items.map((item) => [idOf(item), item])),
+    source: undefined,
+    compared: new Map(),
+    pushedAfterList: new Map(),
+    uncertain: new Map(),
+    repairs: new Map(),
+    rejected: new Map(),
+    forcing: undefined,
+  };
+}
+
+/** Forgets everything about the entries of another vault or account. */
+export function followVault(memory: PushMemory, vault: string): void {
+  if (memory.vault === vault) return;
+  const { records, compared, pushedAfterList, uncertain, repairs, rejected } = memory;
+  for (const each of [records, compared, pushedAfterList, uncertain, repairs, rejected]) each.clear();
+  memory.vault = vault;
+}
+
+/** Forgets doubts about keys that the spec no longer has. */
+export function forgetOthers({ uncertain }: PushMemory, ids: readonly string[]): void {
+  for (const id of uncertain.keys()) if (!ids.includes(id)) uncertain.delete(id);
+}
+
+function idOf({ secretKey, key, filename }: PushItemStatus): string {
+  const entry =
+    filename === undefined ? ({ kind: "secret", name: key ?? "" } as const) : ({ kind: "file", name: filename } as const);
+  return itemId({ secretKey, ...entry });
+}

@@ -1,0 +1,219 @@
+import { connectionKey } from "../../api/connection-key.ts";
+import { vaultPushKind } from "../../api/kinds.ts";
+import type { PushStatus } from "../../api/vault-push.ts";
+import type { Logger } from "../../../lib/logger.ts";
+import type { EventRecorder } from "../../kube/event-recorder.ts";
+import type { KubeApi } from "../../kube/client/kube-api.ts";
+import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import type { ReconcileResult } from "../../runtime/controller.ts";
+import { notReady } from "../../sync/ready-condition.ts";
+import type { Snapshot } from "../../vault-client/connection.ts";
+import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
+import { StatusWriter } from "../status/status-writer.ts";
+import { DONE, waitFor } from "../sync/sync-result.ts";
+import { hasFinalizer, setFinalizer } from "./finalizer.ts";
+import { FRESH_LIST_MS, type FreshLists } from "./fresh-lists.ts";
+import type { ItemPusherOptions, PushContext, PushOutcome } from "./push-context.ts";
+import { ItemPusher } from "./push-item.ts";
+import { followVault, forgetOthers, newMemory, type PushMemory } from "./push-memory.ts";
+import type { PushRemoval } from "./push-removal.ts";
+import { itemId, parsePush, type PushResource } from "./push-resource.ts";
+import type { PushRivals } from "./push-rivals.ts";
+import { PushSource, SourceChangedError } from "./push-source.ts";
+import { nextPushStatus, type PushReport, readPushStatus } from "./push-status.ts";
+import { recordPushEvents } from "./record-push-events.ts";
+import { summarize } from "./summarize.ts";
+
+export interface PushReconcilerOptions extends ItemPusherOptions {
+  readonly resources: ReadonlyStore<KubeObject>;
+  readonly connections: Pick<ConnectionRegistry, "get">;
+  readonly rivals: PushRivals;
+  readonly lists: FreshLists;
+  readonly removal: PushRemoval;
+  readonly api: KubeApi;
+  readonly events: EventRecorder;
+  readonly logger: Logger;
+}
+
+/** Input of one reconcile. */
+interface Context {
+  readonly key: string;
+  readonly object: KubeObject;
+  readonly before: PushStatus;
+  readonly memory: PushMemory;
+  readonly signal: AbortSignal;
+}
+
+/** Result of one reconcile. `undefined` reports nothing. */
+interface Result {
+  readonly report: PushReport | undefined;
+  readonly outcomes?: readonly PushOutcome[];
+  readonly next: ReconcileResult;
+}
+
+const nothing = (next: ReconcileResult): Result => ({ report: undefined, next });
+
+/**
+ * Reconciles VaultPushes, level-triggered: reads what the Secret has, compares it with what the vault has, and writes the entries that
+ * differ; see docs/design/engine.md#pushes.
+ */
+export class PushReconciler {
+  readonly #options: PushReconcilerOptions;
+  readonly #statuses: StatusWriter;
+  readonly #pusher: ItemPusher;
+  readonly #memory = new Map<string, PushMemory>();
+
+  constructor(options: PushReconcilerOptions) {
+    this.#options = options;
+    this.#statuses = new StatusWriter(options.api, vaultPushKind, options.clock);
+    this.#pusher = new ItemPusher(options);
+  }
+
+  /** Reports whether the watch shows another status than this process knew; see StatusWriter. */
+  isStatusUnknown(key: string, before: KubeObject, now: KubeObject): boolean {
+    return this.#statuses.isUnknown(key, before, now);
+  }
+
+  /** Drops all state of a deleted resource. */
+  forget(key: string): void {
+    this.#statuses.forget(key);
+    this.#memory.delete(key);
+    this.#options.lists.forget(key);
+  }
+
+  /** @throws when the reconcile is to be retried */
+  async reconcile(key: string, signal: AbortSignal): Promise<ReconcileResult> {
+    const object = this.#options.resources.get(key);
+    if (object === undefined) return DONE;
+    const before = readPushStatus(this.#statuses.current(key, object));
+    const context: Context = { key, object, before, memory: this.#memoryOf(key, object, before), signal };
+    const { report, outcomes, next } = await this.#reconcile(context);
+    if (report === undefined) return next;
+    const status = nextPushStatus(before, report, object.metadata.generation ?? 0, this.#options.clock.now());
+    await this.#statuses.write(key, object, status, signal);
+    const { events } = this.#options;
+    recordPushEvents(events, object, before, report.readyCondition, outcomes);
+    return next;
+  }
+
+  async #reconcile(context: Context): Promise<Result> {
+    const { object, signal } = context;
+    const { api, removal } = this.#options;
+    const parsed = parsePush(object);
+    if (object.metadata.deletionTimestamp !== undefined) {
+      if (!hasFinalizer(object)) return nothing(DONE);
+      return removal.run(context, parsed);
+    }
+    if (!parsed.ok) return { report: { readyCondition: parsed.readyCondition }, next: DONE };
+    const { resource } = parsed;
+    const isWanted = resource.deletionPolicy === "Delete";
+    if (isWanted !== hasFinalizer(object)) {
+      // Before the first push, so that no entry remains. The object changes, which requeues the resource.
+      await setFinalizer(api, object, isWanted, signal);
+      return nothing(DONE);
+    }
+    if (resource.suspend) {
+      return { report: { readyCondition: notReady("Suspended", "spec.suspend is true: nothing is pushed") }, next: DONE };
+    }
+    return this.#connected(context, resource);
+  }
+
+  /** Continues with a list of the vault that covers all names, and that is not older than a push whose result is unknown. */
+  #connected(context: Context, resource: PushResource): Promise<Result> | Result {
+    const { key, memory, before } = context;
+    const access = this.#options.connections.get(connectionKey(resource.connection, resource.namespace));
+    const forced = resource.forceSync === before.lastForceSync ? undefined : resource.forceSync;
+    if (forced !== undefined && memory.forcing !== forced) {
+      memory.forcing = forced;
+      this.#options.lists.forget(key);
+    }
+    if (access.state === "opening") return nothing(waitFor("connection"));
+    if (access.state === "absent") {
+      const { kind, name } = resource.connection;
+      const message = `${kind} ${name} not found: create it, or correct spec.connectionRef`;
+      return { report: { readyCondition: notReady("ConnectionNotFound", message) }, next: waitFor("connection") };
+    }
+    if (access.state === "invalid") return this.#awaitConnection(context, access.message, {});
+    const { connection, staleSince } = access;
+    const { snapshot, health } = connection;
+    const isCovered = snapshot !== undefined && resource.items.every(({ kind, name }) => snapshot.covers(kind, name));
+    const isFailing = health.state === "failing";
+    if (!isCovered || staleSince !== undefined) {
+      if (!isFailing && staleSince === undefined) return nothing(waitFor("connection"));
+      const why = health.error?.message ?? "waiting for a list of the vault";
+      return this.#awaitConnection(context, why, { staleSince, forced });
+    }
+    followVault(memory, access.vault);
+    forgetOthers(memory, resource.items.map(itemId));
+    if ((memory.uncertain.size > 0 || forced !== undefined) && !this.#options.lists.hasListed(key, connection)) {
+      const why = health.error?.message ?? "waiting for a list of the vault";
+      return isFailing ? this.#awaitConnection(context, why, { forced }) : nothing(waitFor("connection", FRESH_LIST_MS));
+    }
+    return this.#push(context, resource, access, snapshot, forced);
+  }
+
+  /** Waits for a connection that cannot be used. What was pushed stays Ready, because no difference is known. */
+  #awaitConnection({ before, object }: Context, why: string, facts: Pick<PushReport, "staleSince" | "forced">): Result {
+    const ready = before.conditions?.find(({ type }) => type === "Ready");
+    const wasReady = ready?.status === "True" && ready.observedGeneration === object.metadata.generation;
+    const message = `the connection is not ready: ${why}`;
+    const reconciling = { reason: "ConnectionNotReady", message } as const;
+    const readyCondition = wasReady ? undefined : notReady("ConnectionNotReady", message);
+    return { report: { readyCondition, reconciling, ...facts }, next: waitFor("connection", 60_000) };
+  }
+
+  async #push(
+    context: Context,
+    resource: PushResource,
+    access: OpenConnection,
+    snapshot: Snapshot,
+    forced: string | undefined,
+  ): Promise<Result> {
+    const { key, object, memory, signal } = context;
+    const { lists, logger } = this.#options;
+    // The list that follows the next doubt has to be requested then.
+    lists.forget(key);
+    if (forced !== undefined) memory.source = undefined;
+    const source = new PushSource(this.#options, { resource, memory, signal });
+    try {
+      const facts = await source.facts();
+      if ("reason" in facts)
+        return { report: { readyCondition: facts, forced }, next: waitFor("time", resource.refreshIntervalMs) };
+      const verify = forced !== undefined;
+      const outcomes = await this.#pushAll({ object, resource, memory, access, snapshot, source, facts, verify, signal });
+      for (const { effect } of outcomes) {
+        if (effect !== undefined) logger.info({ controller: "VaultPush", key, action: "pushed" }, "entry written");
+      }
+      const items = resource.items.flatMap((item) => memory.records.get(itemId(item)) ?? []);
+      const { report, next } = summarize(outcomes, resource.refreshIntervalMs);
+      return { report: { ...report, forced, pushed: { vault: access.vault, items } }, outcomes, next };
+    } catch (error) {
+      if (!(error instanceof SourceChangedError)) throw error;
+      memory.source = undefined;
+      return nothing({ outcome: "retry", cause: "target", reason: "the Secret was changed concurrently" });
+    }
+  }
+
+  /** Pushes one key after the other, until one fails for a reason that concerns all of them. */
+  async #pushAll(context: PushContext): Promise<readonly PushOutcome[]> {
+    const outcomes: PushOutcome[] = [];
+    for (const item of context.resource.items) {
+      const problem = this.#options.rivals.problemOf(context.resource, context.object, item);
+      const outcome = problem === undefined ? await this.#pusher.push(context, item) : { item, problem };
+      outcomes.push(outcome);
+      if (outcome.ends === true) break;
+    }
+    return outcomes;
+  }
+
+  /** Returns the memory of this very object. */
+  #memoryOf(key: string, { metadata }: KubeObject, before: PushStatus): PushMemory {
+    const uid = metadata.uid ?? "";
+    const known = this.#memory.get(key);
+    if (known?.uid === uid) return known;
+    const memory = newMemory(uid, before);
+    this.#memory.set(key, memory);
+    return memory;
+  }
+}

@@ -1,0 +1,169 @@
+import { connectionKey } from "../../api/connection-key.ts";
+import type { PushItemStatus } from "../../api/vault-push.ts";
+import type { EventRecorder } from "../../kube/event-recorder.ts";
+import type { KubeApi } from "../../kube/client/kube-api.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import type { ReconcileResult } from "../../runtime/controller.ts";
+import { notReady } from "../../sync/ready-condition.ts";
+import type { Snapshot } from "../../vault-client/connection.ts";
+import { isVaultError } from "../../vault-client/vault-error.ts";
+import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
+import { DONE, waitFor } from "../sync/sync-result.ts";
+import { setFinalizer } from "./finalizer.ts";
+import { FRESH_LIST_MS, type FreshLists } from "./fresh-lists.ts";
+import { isSameVersion, listedEntry, listedVersion } from "./listed-entry.ts";
+import type { ItemPusherOptions } from "./push-context.ts";
+import { pushFailure } from "./push-failure.ts";
+import type { PushMemory } from "./push-memory.ts";
+import { entryOf, itemId, type ParsedPush, type PushItem, type PushResource } from "./push-resource.ts";
+import type { PushRivals } from "./push-rivals.ts";
+import type { PushReport } from "./push-status.ts";
+import { recordRemoval } from "./record-push-events.ts";
+
+export interface PushRemovalOptions extends Pick<ItemPusherOptions, "guard" | "clock"> {
+  readonly connections: Pick<ConnectionRegistry, "get">;
+  readonly rivals: PushRivals;
+  readonly lists: FreshLists;
+  readonly api: KubeApi;
+  readonly events: EventRecorder;
+}
+
+interface Context {
+  readonly key: string;
+  readonly object: KubeObject;
+  readonly memory: PushMemory;
+  readonly signal: AbortSignal;
+}
+
+interface Result {
+  readonly report: PushReport | undefined;
+  readonly next: ReconcileResult;
+}
+
+/** Time in milliseconds after which a deletion no longer waits for a VaultConnection that does not exist: that of a whole namespace removes both. */
+const ABSENT_CONNECTION_MS = 5 * 60_000;
+const CHECK_MS = 60_000;
+
+const NOT_CREATED = "the status does not show that this resource created it";
+const WAY_OUT = "To delete the resource and keep the entries, set spec.deletionPolicy to Retain";
+
+/**
+ * Deletes the entries of a VaultPush that is being deleted, then removes its finalizer. An entry is deleted only if the status proves
+ * that this resource created it and pushed its latest version.
+ */
+export class PushRemoval {
+  readonly #options: PushRemovalOptions;
+
+  constructor(options: PushRemovalOptions) {
+    this.#options = options;
+  }
+
+  /** @throws KubeError */
+  async run(context: Context, parsed: ParsedPush): Promise<Result> {
+    if (!parsed.ok) return this.#wait(parsed.readyCondition.reason, `${parsed.readyCondition.message}. ${WAY_OUT}`);
+    const { resource } = parsed;
+    if (resource.deletionPolicy === "Retain" || resource.suspend) return this.#finish(context);
+    const owned = resource.items.filter((item) => isCreated(context, item));
+    if (owned.length === 0) return this.#finish(context, resource);
+    const access = this.#options.connections.get(connectionKey(resource.connection, resource.namespace));
+    if (access.state === "opening") return { report: undefined, next: waitFor("connection", CHECK_MS) };
+    if (access.state === "absent") return this.#withoutConnection(context, resource);
+    if (access.state === "invalid")
+      return this.#wait("ConnectionNotReady", `the entries are not deleted yet: ${access.message}. ${WAY_OUT}`);
+    if (access.vault !== context.memory.vault) {
+      this.#record(
+        context,
+        false,
+        "the VaultConnection now leads to another vault or account: the entries of the former one are kept",
+      );
+      return this.#finish(context);
+    }
+    return this.#remove(context, resource, owned, access);
+  }
+
+  async #remove(context: Context, resource: PushResource, owned: readonly PushItem[], access: OpenConnection): Promise<Result> {
+    const { connection } = access;
+    const { snapshot, health } = connection;
+    const isCovered = snapshot !== undefined && owned.every(({ kind, name }) => snapshot.covers(kind, name));
+    if (!isCovered || !this.#options.lists.hasListed(context.key, connection)) {
+      if (health.state !== "failing") return { report: undefined, next: waitFor("connection", FRESH_LIST_MS) };
+      const why = health.error?.message ?? "the vault cannot be listed";
+      return this.#wait("VaultUnreachable", `the entries are not deleted yet: ${why}. ${WAY_OUT}`);
+    }
+    for (const item of owned) {
+      const failure = await this.#removeEntry(context, resource, item, access, snapshot);
+      if (failure !== undefined) return failure;
+    }
+    return this.#finish(context, resource);
+  }
+
+  /** Deletes one entry. Returns the result if that has to be tried again. */
+  async #removeEntry(
+    context: Context,
+    resource: PushResource,
+    item: PushItem,
+    access: OpenConnection,
+    snapshot: Snapshot,
+  ): Promise<Result | undefined> {
+    const { object, memory, signal } = context;
+    const { rivals, guard } = this.#options;
+    const entry = listedEntry(item, snapshot, access);
+    const record = memory.records.get(itemId(item));
+    if ("reason" in entry || entry.record === undefined || record === undefined) return undefined;
+    const keep = (why: string): undefined => {
+      this.#record(context, false, `kept the ${entryOf(item)}: ${why}`);
+    };
+    if (!isProven(record, listedVersion(entry.record))) return keep("its latest version is not the one that was pushed");
+    if (rivals.isShared(resource, object, item)) return keep("another VaultPush pushes to it");
+    try {
+      await access.connection.remove(item.kind, item.name, guard, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const isGone = isVaultError(error) && error.kind === "permanent" && /^(secret|file)_not_found$/.test(error.code);
+      if (!isGone) {
+        this.#options.lists.forget(context.key);
+        const { condition, next } = pushFailure(error, item, entry);
+        const result = this.#wait(condition.reason, `${condition.message}. ${WAY_OUT}`);
+        return next.outcome === "retry" ? { ...result, next } : result;
+      }
+    }
+    this.#record(context, true, `deleted the ${entryOf(item)} in the vault`);
+    return undefined;
+  }
+
+  #withoutConnection(context: Context, { connection }: PushResource): Promise<Result> | Result {
+    const since = Date.parse(context.object.metadata.deletionTimestamp ?? "");
+    const left = since + ABSENT_CONNECTION_MS - this.#options.clock.now();
+    const gone = `${connection.kind} ${connection.name} does not exist`;
+    if (left > 0) {
+      const message = `the entries are not deleted yet: ${gone}. Without it they are kept in five minutes. ${WAY_OUT}`;
+      return { ...this.#wait("ConnectionNotFound", message), next: waitFor("connection", Math.min(left, CHECK_MS)) };
+    }
+    this.#record(context, false, `kept the entries in the vault: ${gone}`);
+    return this.#finish(context);
+  }
+
+  #wait(reason: Parameters<typeof notReady>[0], message: string): Result {
+    return { report: { readyCondition: notReady(reason, message) }, next: waitFor("connection", CHECK_MS) };
+  }
+
+  #record({ object }: Context, deleted: boolean, note: string): void {
+    recordRemoval(this.#options.events, object, deleted, note);
+  }
+
+  /** Removes the finalizer, and reports the entries of `resource` that were not to be deleted. */
+  async #finish(context: Context, resource?: PushResource): Promise<Result> {
+    await setFinalizer(this.#options.api, context.object, false, context.signal);
+    for (const item of resource?.items ?? []) {
+      if (!isCreated(context, item)) this.#record(context, false, `kept the ${entryOf(item)}: ${NOT_CREATED}`);
+    }
+    return { report: undefined, next: DONE };
+  }
+}
+
+const isCreated = ({ memory }: Context, item: PushItem): boolean => memory.records.get(itemId(item))?.created === true;
+
+/** Reports whether the listed version is certainly the one that was pushed. Without a creation time nothing is certain. */
+function isProven(record: PushItemStatus, listed: { readonly version: number; readonly createdAt: string | undefined }): boolean {
+  return record.createdAt !== undefined && listed.createdAt !== undefined && isSameVersion(record, listed);
+}

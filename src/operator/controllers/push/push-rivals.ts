@@ -1,0 +1,158 @@
+import { type ConnectionRef, connectionKey } from "../../api/connection-key.ts";
+import type { StoreChange } from "../../kube/cache/object-store.ts";
+import type { Watched } from "../../kube/cache/filtered-view.ts";
+import { keyOf, type KubeObject } from "../../kube/resource.ts";
+import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
+import type { EntryKind } from "../../vault-client/connection.ts";
+import { settingsOf } from "../connection/connection-settings.ts";
+import { parseConnection } from "../connection/parse-connection.ts";
+import type { SourceKind } from "../sync/source-kind.ts";
+import type { SyncKind } from "../sync/sync-key.ts";
+import { entryOf, parsePush, type PushItem, type PushResource } from "./push-resource.ts";
+import { NamedKeys } from "./named-keys.ts";
+
+/** The custom resources of the whole cluster: a rival may belong to another shard. */
+export interface ClusterResources {
+  readonly connections: Watched<KubeObject>;
+  /** `undefined` if the operator serves some namespaces only. */
+  readonly clusterConnections?: Watched<KubeObject> | undefined;
+  readonly secrets: Watched<KubeObject>;
+  readonly files: Watched<KubeObject>;
+  readonly pushes: Watched<KubeObject>;
+}
+
+/** A vault and an account, as a connection names them. */
+interface VaultAccount {
+  readonly url: string;
+  readonly account: string;
+}
+
+const entryName = ({ kind, name }: Pick<PushItem, "kind" | "name">): string => `${kind}\n${name}`;
+const kindOf: Readonly<Record<SyncKind, EntryKind>> = { VaultSecret: "secret", VaultFile: "file" };
+
+/**
+ * Finds the resources of the cluster that contradict a VaultPush: those that read what it pushes into the same Secret, which would
+ * never come to rest, and older ones that push to the same entry.
+ */
+export class PushRivals {
+  readonly #cluster: ClusterResources;
+  readonly #sources: Readonly<Record<SyncKind, SourceKind>>;
+  /** Keys of the VaultPushes by entry and by Secret, and of the readers by target, each `<kind>/<namespace>/<name>`. */
+  readonly #byEntry = new NamedKeys();
+  readonly #bySecret = new NamedKeys();
+  readonly #byTarget = new NamedKeys();
+
+  constructor(cluster: ClusterResources, sources: Readonly<Record<SyncKind, SourceKind>>) {
+    this.#cluster = cluster;
+    this.#sources = sources;
+  }
+
+  /** Updates the index. Returns the keys of the VaultPushes that share an entry with the changed one, before or after. */
+  pushChanged({ key, ...change }: StoreChange<KubeObject>): ReadonlySet<string> {
+    const affected = this.#sharing(key);
+    const parsed = "now" in change ? parsePush(change.now) : undefined;
+    const resource = parsed?.ok === true ? parsed.resource : undefined;
+    this.#byEntry.set(key, resource?.items.map(entryName) ?? []);
+    this.#bySecret.set(key, resource === undefined ? [] : [`${resource.namespace}/${resource.secret}`]);
+    return new Set([...affected, ...this.#sharing(key)]);
+  }
+
+  /** Updates the index. Returns the keys of the VaultPushes whose Secret is the target of the changed resource, before or after. */
+  readerChanged(kind: SyncKind, { key, ...change }: StoreChange<KubeObject>): ReadonlySet<string> {
+    const reader = `${kind}/${key}`;
+    const parsed = "now" in change ? this.#sources[kind].parse(change.now) : undefined;
+    const { namespace, target } = parsed?.resource ?? {};
+    const isRead = parsed?.ok === true && target?.kind === "Secret";
+    const targets = [...this.#byTarget.namesOf(reader), ...(isRead ? [`${namespace}/${target.name}`] : [])];
+    this.#byTarget.set(reader, isRead ? [`${namespace}/${target.name}`] : []);
+    return new Set(targets.flatMap((one) => [...this.#bySecret.get(one)]));
+  }
+
+  /** Returns the keys of the VaultPushes of a Secret `namespace/name`. */
+  ofSecret(secret: string): ReadonlySet<string> {
+    return this.#bySecret.get(secret);
+  }
+
+  /** Returns why this key must not be pushed; `undefined` if no other resource contradicts it. */
+  problemOf(resource: PushResource, object: KubeObject, item: PushItem): ReadyCondition | undefined {
+    const vault = this.#vaultOf(resource.connection, resource.namespace);
+    if (vault === undefined) return undefined;
+    const reader = this.#readerOf(resource, item, vault);
+    if (reader !== undefined) {
+      const message = `${reader} reads the ${entryOf(item)} into the Secret ${resource.secret}, which is pushed to it: remove one of the two`;
+      return notReady("PushLoop", message);
+    }
+    const older = this.#olderThan(object, item, vault);
+    if (older === undefined) return undefined;
+    const isNear = older.metadata.namespace === resource.namespace;
+    // A user of one namespace must not learn names of another one.
+    const name = isNear ? `the VaultPush ${older.metadata.name}` : "a VaultPush of another namespace";
+    return notReady("PushConflict", `${name} is older and pushes to the ${entryOf(item)} of this vault: remove one of the two`);
+  }
+
+  /** Reports whether another VaultPush, older or not, pushes to the entry of this item. */
+  isShared(resource: PushResource, object: KubeObject, item: PushItem): boolean {
+    const vault = this.#vaultOf(resource.connection, resource.namespace);
+    if (vault === undefined) return false;
+    return [...this.#rivalsOf(object, item, vault)].some(({ metadata }) => metadata.deletionTimestamp === undefined);
+  }
+
+  #sharing(key: string): Set<string> {
+    return new Set(this.#byEntry.namesOf(key).flatMap((entry) => [...this.#byEntry.get(entry)].filter((other) => other !== key)));
+  }
+
+  /** Any account of the vault counts: it may have received the secret, which then is the same entry. */
+  #readerOf({ namespace, secret }: PushResource, item: PushItem, { url }: VaultAccount): string | undefined {
+    for (const reader of this.#byTarget.get(`${namespace}/${secret}`)) {
+      const [kind, key] = readerKey(reader);
+      const object = this.#cluster[kind === "VaultFile" ? "files" : "secrets"].store.get(key);
+      if (object === undefined || kindOf[kind] !== item.kind) continue;
+      const { resource } = this.#sources[kind].parse(object);
+      const reads = resource.items.some(({ source }) => source === item.name);
+      if (reads && this.#vaultOf(resource.connection, namespace)?.url === url) return `${kind} ${resource.name}`;
+    }
+    return undefined;
+  }
+
+  #olderThan(object: KubeObject, item: PushItem, vault: VaultAccount): KubeObject | undefined {
+    for (const rival of this.#rivalsOf(object, item, vault)) if (isOlder(rival, object)) return rival;
+    return undefined;
+  }
+
+  /** Returns the other VaultPushes to the same entry. One that is being deleted counts: it may still push or delete. */
+  *#rivalsOf({ metadata }: KubeObject, item: PushItem, vault: VaultAccount): Generator<KubeObject> {
+    for (const key of this.#byEntry.get(entryName(item))) {
+      if (key === keyOf(metadata)) continue;
+      const other = this.#cluster.pushes.store.get(key);
+      const parsed = other && parsePush(other);
+      if (parsed?.ok !== true || other === undefined) continue;
+      const { connection, namespace, items } = parsed.resource;
+      const theirs = this.#vaultOf(connection, namespace);
+      const rival = items.find((each) => entryName(each) === entryName(item));
+      if (theirs?.url === vault.url && rival !== undefined && ownerOf(rival, theirs) === ownerOf(item, vault)) yield other;
+    }
+  }
+
+  #vaultOf(connection: ConnectionRef, namespace: string): VaultAccount | undefined {
+    const { connections, clusterConnections } = this.#cluster;
+    const watched = connection.kind === "VaultConnection" ? connections : clusterConnections;
+    const object = watched?.store.get(connectionKey(connection, namespace));
+    const parsed = object && parseConnection(object);
+    if (parsed?.ok !== true) return undefined;
+    const { url } = settingsOf(parsed.spec);
+    return { url: new URL(url).href.replace(/\/+$/, ""), account: parsed.spec.email.toLowerCase() };
+  }
+}
+
+const ownerOf = ({ owner }: PushItem, { account }: VaultAccount): string => owner ?? account;
+
+function readerKey(reader: string): [SyncKind, string] {
+  const slash = reader.indexOf("/");
+  return [reader.slice(0, slash) === "VaultFile" ? "VaultFile" : "VaultSecret", reader.slice(slash + 1)];
+}
+
+/** Orders resources by their age, and those of the same second by their keys, so that every process sees the same order. */
+function isOlder({ metadata: one }: KubeObject, { metadata: other }: KubeObject): boolean {
+  const [a, b] = [one.creationTimestamp ?? "", other.creationTimestamp ?? ""];
+  return a === b ? keyOf(one) < keyOf(other) : a < b;
+}

@@ -1,0 +1,56 @@
+import type { EventRecorder } from "../../kube/event-recorder.ts";
+import type { KubeApi } from "../../kube/client/kube-api.ts";
+import type { Watched } from "../../kube/cache/filtered-view.ts";
+import { replayAndSubscribe } from "../../kube/cache/replay-and-subscribe.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import type { SourceKind } from "../sync/source-kind.ts";
+import type { SyncKind } from "../sync/sync-key.ts";
+import type { ConnectionRegistry } from "../connection/connection-registry.ts";
+import { FreshLists } from "./fresh-lists.ts";
+import type { ItemPusherOptions } from "./push-context.ts";
+import { PushController, type PushControllerOptions } from "./push-controller.ts";
+import { PushReconciler } from "./push-reconciler.ts";
+import { PushRemoval } from "./push-removal.ts";
+import { type ClusterResources, PushRivals } from "./push-rivals.ts";
+
+export interface PushesOptions extends Omit<PushControllerOptions, "reconciler" | "rivals" | "resources">, ItemPusherOptions {
+  readonly api: KubeApi;
+  readonly events: EventRecorder;
+  readonly connections: Pick<ConnectionRegistry, "get">;
+  /** The VaultPushes of this shard, and the Secrets that the operator watches: its targets. */
+  readonly pushes: Watched<KubeObject>;
+  readonly targetSecrets: Pick<Watched<unknown>, "onChange">;
+  /** The custom resources of all shards. */
+  readonly cluster: ClusterResources;
+  readonly sources: Readonly<Record<SyncKind, SourceKind>>;
+}
+
+/** The controller of the VaultPushes and its parts. */
+export class Pushes {
+  readonly controller: PushController;
+  readonly #options: PushesOptions;
+
+  constructor(options: PushesOptions) {
+    this.#options = options;
+    const { cluster, sources, clock, pushes } = options;
+    const rivals = new PushRivals(cluster, sources);
+    const lists = new FreshLists(clock, (key) => this.controller.listEnded(key));
+    const parts = { ...options, rivals, lists, resources: pushes.store };
+    const reconciler = new PushReconciler({ ...parts, removal: new PushRemoval(parts) });
+    this.controller = new PushController({ ...parts, reconciler });
+  }
+
+  /** Passes the current objects and all later changes to the controller, until the returned handle is disposed. */
+  subscribe(): Disposable {
+    const { controller } = this;
+    const { cluster, pushes, targetSecrets } = this.#options;
+    const stack = new DisposableStack();
+    // First, so that no VaultPush is reconciled before its rivals are known.
+    stack.use(replayAndSubscribe(cluster.pushes, (change) => controller.rivalChanged(change)));
+    stack.use(replayAndSubscribe(cluster.secrets, (change) => controller.readerChanged("VaultSecret", change)));
+    stack.use(replayAndSubscribe(cluster.files, (change) => controller.readerChanged("VaultFile", change)));
+    stack.use(replayAndSubscribe(pushes, (change) => controller.resourceChanged(change)));
+    stack.use(targetSecrets.onChange(({ key }) => controller.secretChanged(key)));
+    return stack;
+  }
+}
