@@ -36,7 +36,7 @@ test("an ExternalSecret with all that can be carried over", async () => {
     "    creationPolicy: Orphan",
     "    deletionPolicy: Delete",
     "    immutable: true",
-    "    template: { type: kubernetes.io/basic-auth, metadata: { labels: { tier: data }, annotations: { example.com/a: b } } }",
+    "    template: { type: kubernetes.io/basic-auth, metadata: { labels: { tier: data }, annotations: { example.com/a: b } }, engineVersion: v2, data: { url: 'db://{{ .username }}:{{ .password | toJson }}' } }",
     "  data:",
     "    - secretKey: username",
     "      remoteRef: { key: shop-db, property: users.0.name, version: '3', decodingStrategy: Base64 }",
@@ -67,6 +67,7 @@ test("an ExternalSecret with all that can be carried over", async () => {
         whenRemoved: "Delete",
         whenMissing: "Delete",
         immutable: true,
+        template: { data: { url: "db://{{ username }}:{{ password | json }}" } },
       },
     },
   });
@@ -85,6 +86,8 @@ test.each([
   ["  target: { creationPolicy: None }", /^7: spec\.target\.creationPolicy: None has no counterpart/u],
   ["  target: { deletionPolicy: Merge }", /^7: spec\.target\.deletionPolicy: Merge becomes Delete/u],
   ["  target: { template: { templateFrom: [] } }", /^7: spec\.target\.template\.templateFrom: has no counterpart/u],
+  ["  target: { template: { data: { url: '{{ range . }}' } } }", /^7: spec\.target\.template\.data\.url: write the template/u],
+  ["  target: { template: { mergePolicy: Merge } }", /^7: spec\.target\.template\.mergePolicy: has no counterpart/u],
   ["  somethingNew: 1", /^7: spec\.somethingNew: has no counterpart/u],
 ])("%j is reported with its line", async (line, message) => {
   const { code, problems } = await convert(...header, store[0] ?? "", line, store[1] ?? "", `${entry.join("\n")} }`);

@@ -4,6 +4,7 @@ import { vaultSecretKind } from "../../operator/api/kinds.ts";
 import { vaultSecretSpec } from "../../operator/api/vault-secret.ts";
 import { formatPath, type Manifest } from "../manifests/manifests.ts";
 import { FieldReader, type ReportField } from "./field-reader.ts";
+import { liquidTemplateOf } from "./liquid-template-of.ts";
 import { jsonPointerOf } from "./json-pointer-of.ts";
 
 /** A VaultSecret that does what an ExternalSecret did, as far as it can be carried over. */
@@ -106,18 +107,34 @@ function removalPolicies(target: FieldReader | undefined): object {
   return { whenRemoved: "Delete", whenMissing: "Delete" };
 }
 
-function targetOf(target: FieldReader | undefined, type: string | undefined, metadata: FieldReader | undefined): object {
+/** Returns the templates, if all of them can be carried over. */
+function templatesOf(template: FieldReader): object | undefined {
+  template.oneOf("engineVersion", ["v2"], "only v2 can be carried over");
+  template.oneOf("mergePolicy", ["Replace"], "has no counterpart: the target has the keys of the template only");
+  const data = template.object("data");
+  const texts = template.texts("data") ?? {};
+  const converted: Record<string, string> = {};
+  for (const [key, text] of Object.entries(texts)) {
+    const liquid = liquidTemplateOf(text);
+    if (liquid === undefined) data?.problem(key, "write the template in the syntax of docs/resources.md#templates");
+    else converted[key] = liquid;
+  }
+  return Object.keys(converted).length === 0 ? undefined : { data: converted };
+}
+
+function targetOf(target: FieldReader | undefined, template: FieldReader | undefined, metadata: FieldReader | undefined): object {
   const message = "None has no counterpart: the target is created";
   const creationPolicy = target?.oneOf("creationPolicy", ["Owner", "Orphan", "Merge"], message);
   const immutable = target?.flag("immutable") === true ? true : undefined;
   return defined({
     name: target?.text("name"),
-    type,
+    type: template?.text("type"),
     labels: metadata?.texts("labels"),
     annotations: metadata?.texts("annotations"),
     creationPolicy: creationPolicy === "Owner" ? undefined : creationPolicy,
     ...removalPolicies(target),
     immutable,
+    template: template && templatesOf(template),
   });
 }
 
@@ -132,7 +149,7 @@ function specOf(spec: FieldReader): object {
   const target = spec.object("target");
   const template = target?.object("template");
   const metadata = template?.object("metadata");
-  const wanted = targetOf(target, template?.text("type"), metadata);
+  const wanted = targetOf(target, template, metadata);
   for (const reader of [metadata, template, target, spec]) reader?.end();
   return defined({
     connectionRef,

@@ -116,6 +116,15 @@ test("tls-certificate", async () => {
   expect(await synced("VaultSecret", "shop-tls")).toEqual({ "tls.crt": cert, "tls.key": keyPem });
 });
 
+test("registry-login", async () => {
+  const [user, password] = ["shop", await protect(shop, "registry-password", canaries.text("registry"))];
+  await protect(shop, "registry-user", user);
+  await apply("registry-login");
+  const { ".dockerconfigjson": text = "{}" } = await synced("VaultSecret", "registry");
+  const auth = Buffer.from(`${user}:${password}`).toString("base64");
+  expect(JSON.parse(text)).toMatchObject({ auths: { "registry.example.com": { auth } } });
+});
+
 test("config-from-files", async () => {
   const [conf, pem] = [canaries.text("conf"), canaries.text("pem")];
   await upload({ "nginx.conf": conf, "client ca.pem": pem });

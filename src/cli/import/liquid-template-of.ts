@@ -1,0 +1,39 @@
+/** Functions of Go templates that have the same result here, by their names there. */
+const functions: ReadonlyMap<string, string> = new Map([
+  ["toString", ""],
+  ["b64enc", "base64"],
+  ["b64dec", "base64decode"],
+  ["toJson", "json"],
+  ["upper", "upper"],
+  ["lower", "lower"],
+  ["trim", "trim"],
+]);
+
+const VARIABLE = /^\.([A-Za-z_]\w*)$/u;
+const INDEXED = /^index \. "([^"\\{}]+)"$/u;
+
+/** Returns an expression with its functions; `undefined` for anything but a variable and functions without arguments. */
+function expressionOf(pipeline: string): string | undefined {
+  const [first = "", ...applied] = pipeline.split("|").map((part) => part.trim());
+  const [, plain] = VARIABLE.exec(first) ?? [];
+  const [, indexed] = INDEXED.exec(first) ?? [];
+  const variable = plain ?? (indexed === undefined ? undefined : `vars["${indexed}"]`);
+  const names = applied.map((name) => functions.get(name));
+  if (variable === undefined || names.includes(undefined)) return undefined;
+  return [variable, ...names.filter((name) => name !== "")].join(" | ");
+}
+
+/**
+ * Returns the template of a VaultSecret that has the result of a Go template of External Secrets Operator; `undefined` if it has more
+ * than variables and simple functions.
+ */
+export function liquidTemplateOf(template: string): string | undefined {
+  if (template.includes("{%")) return undefined;
+  let isKnown = true;
+  const converted = template.replaceAll(/\{\{(-?)([^{}]*?)(-?)\}\}/gu, (_, before: string, pipeline: string, after: string) => {
+    const expression = expressionOf(pipeline.trim());
+    if (expression === undefined) isKnown = false;
+    return `{{${before} ${expression} ${after}}}`;
+  });
+  return isKnown && !/\{\{|\}\}/u.test(template.replaceAll(/\{\{[^{}]*\}\}/gu, "")) ? converted : undefined;
+}
