@@ -58,8 +58,8 @@ const inner: Record<string, Record<string, string[]>> = {
   "operator/vault-client": {
     http: ["vault-error", "observer"],
     readers: ["connection", "vault-error"],
-    auth: ["http", "readers", "connection", "vault-error"],
-    mirror: ["http", "readers", "vault-api", "connection", "vault-error"],
+    auth: ["http", "readers", "connection", "pattern", "vault-error"],
+    mirror: ["http", "readers", "vault-api", "connection", "pattern", "vault-error"],
     values: ["vault-api", "connection", "vault-error", "observer"],
     writes: ["readers", "vault-api", "connection", "vault-error"],
   },

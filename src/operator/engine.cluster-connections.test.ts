@@ -80,6 +80,25 @@ test.each<[how: string, lose: (scene: ClusterScene) => void, regain: (scene: Clu
   expect(scene.outcome("shop", "db")).toBe(`password=${account} shop-db 3: Synced`);
 });
 
+test("find finds what the namespace may read, and the target is kept when that changes", async () => {
+  await using scene = await sceneWith(allow(["shop-*", "blog"]));
+  scene.write(corporate, ["shop-db", "blog", "other"]);
+  scene.put(vaultSecretKind, db, {
+    connectionRef: { kind: "ClusterVaultConnection", ...corporate },
+    dataFrom: [{ find: { name: { regexp: "o" } } }],
+  });
+  await scene.settle();
+  const found = `blog=${account} blog 4, shop-db=${account} shop-db 3`;
+  expect(scene.outcome("shop", "db")).toBe(`${found}: Synced`);
+  expect(scene.takeReads().filter((read) => read.includes("other"))).toEqual([]);
+  scene.connect(corporate, allow(["shop-*"]));
+  await scene.settle(1_000);
+  scene.write(corporate, ["shop-db", "blog"]);
+  await scene.settle();
+  expect(scene.outcome("shop", "db")).toBe(`${found}: NamespaceNotAllowed`);
+  expect(scene.takeReads()).toEqual([]);
+});
+
 test("a changed access does not reopen the connection", async () => {
   await using scene = await sceneWith();
   scene.connect(corporate, allow(["*"]));

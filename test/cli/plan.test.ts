@@ -137,7 +137,7 @@ test("each mistake of a repository is named with its file and line, and the exit
     "5-connection.yaml:5: spec.connectionRef.name: no VaultConnection vlt in namespace shop in these files",
     expect.stringMatching(/^6-syntax\.yaml:3: /u),
     "7-kind.yaml:2: kind: VaultSecrets is not a kind of vaultsync.dev",
-    expect.stringMatching(/^8-file\.yaml:5: spec: spec\.files must have at least one entry/u),
+    expect.stringMatching(/^8-file\.yaml:5: spec: spec\.files or spec\.filesFrom must have at least one entry/u),
     '9-file.yaml:8: no file "absent.conf"',
     '9-file.yaml:9: file "nginx.conf" has no version 2: the latest is 1',
   ]);
@@ -167,6 +167,50 @@ test("a template that does not parse, and a name that no source has, are problem
     ],
   ]);
   expect(stdout).toContain("{{ key-0 }}");
+});
+
+const rules = (name: string, ...dataFrom: string[]): string[] => [
+  ...header("VaultSecret", name),
+  "  connectionRef: { name: vault }",
+  "  dataFrom:",
+  ...dataFrom.map((rule) => `    - ${rule}`),
+];
+
+test("sources that are found by rules are printed with the keys that they would have", async () => {
+  await write("1-vault.yaml", ...connection());
+  const slash = "rewrite: [{ regexp: { source: /, target: . } }]";
+  await write("2-found.yaml", ...rules("found", `{ find: { name: { regexp: ^shop/ } }, ${slash} }`, "extract: { key: shop/db }"));
+  await write("3-optional.yaml", ...secret("optional"), "    - { secretKey: key-0, optional: true, remoteRef: { key: absent } }");
+  const offline = await plan("--offline");
+  expect(offline.stdout).toMatch(/dataFrom\[0\] +\^shop\/ +-/u);
+  const { code, stdout, stderr } = await plan();
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(stdout.split("\n").map((line) => line.split(/ {2,}/u).slice(3))).toEqual([
+    ["KEY", "SOURCE", "VERSION"],
+    ["dataFrom[1]", "shop/db", "2"],
+    ["shop.db", "shop/db", "2"],
+    ["key-0", "absent", "-"],
+    [],
+  ]);
+  await write(
+    "4-wrong.yaml",
+    ...rules(
+      "wrong",
+      "find: { name: { regexp: ^none } }",
+      "find: { name: { regexp: ^shop/ } }",
+      "find: { name: { regexp: a( } }",
+    ),
+  );
+  expect((await plan()).stderr.split("\n")).toEqual([
+    "4-wrong.yaml:9: spec.dataFrom[2].find.name.regexp: missing closing ) at position 2: must be a regular expression in the syntax of RE2, for example ^shop-(.*)$",
+    "",
+  ]);
+  await write("4-wrong.yaml", ...rules("wrong", "find: { name: { regexp: ^none } }", "find: { name: { regexp: ^shop/ } }"));
+  expect((await plan()).stderr.split("\n")).toEqual([
+    "4-wrong.yaml:7: find matches no entry",
+    '4-wrong.yaml:8: "shop/db" makes up no valid key: set rewrite',
+    "",
+  ]);
 });
 
 test("a field that the API does not know is a problem", async () => {

@@ -6,6 +6,7 @@ import type { FileRecord, SecretRecord } from "../../protocol/responses.ts";
 import type { AccountClient } from "../account/account-client.ts";
 import { listSecrets } from "../account/find-secret.ts";
 import { type Problem, problemAt } from "../manifests/manifests.ts";
+import { findEntries } from "./find-entries.ts";
 import {
   keyOfConnection,
   keyOfReference,
@@ -18,6 +19,8 @@ import {
 /** Result of the comparison with the vault. */
 export interface CheckedReferences {
   readonly problems: readonly Problem[];
+  /** The entries that the rules of each resource find; `undefined` if the vault was not asked. */
+  readonly found: ReadonlyMap<PlannedResource, readonly PlannedItem[]>;
   /** The version that each item would have now. */
   readonly versions: ReadonlyMap<PlannedItem, number>;
   /** Connections whose references were not compared, because the login is for another vault or account. */
@@ -25,7 +28,7 @@ export interface CheckedReferences {
 }
 
 /** The version of an item, or what is wrong with its reference. */
-type Found = { readonly version: number } | { readonly problem: string };
+type Found = { readonly version: number } | { readonly problem: string; readonly isAbsent?: boolean };
 
 const quoted = (name: string): string => JSON.stringify(name);
 
@@ -34,7 +37,7 @@ async function findSecretVersion(client: AccountClient, secrets: readonly Secret
   const own = named.filter(({ owner }) => owner === canonicalEmail(item.owner ?? client.email));
   const [record, other] = own.length > 0 || item.owner !== undefined ? own : named;
   if (record === undefined)
-    return { problem: `no secret ${quoted(item.source)}${item.owner === undefined ? "" : ` of ${item.owner}`}` };
+    return { problem: `no secret ${quoted(item.source)}${item.owner === undefined ? "" : ` of ${item.owner}`}`, isAbsent: true };
   if (other !== undefined)
     return {
       problem: `several users share a secret ${quoted(item.source)}: set owner (${named.map(({ owner }) => owner).join(", ")})`,
@@ -68,14 +71,19 @@ export async function checkReferences(client: AccountClient, { connections, reso
   const files = included.every(isSecret) ? [] : (await client.call(listFile, {})).files;
   const problems: Problem[] = [];
   const versions = new Map<PlannedItem, number>();
+  const found = new Map<PlannedResource, readonly PlannedItem[]>();
   for (const resource of included) {
-    for (const item of resource.items) {
-      const found = isSecret(resource) ? await findSecretVersion(client, secrets, item) : findFileVersion(files, item);
-      if ("version" in found) versions.set(item, found.version);
-      else problems.push(problemAt(resource.manifest, item.path, found.problem));
+    const entries = findEntries(resource, isSecret(resource) ? secrets : files);
+    found.set(resource, entries.items);
+    for (const { path, problem } of entries.problems) problems.push(problemAt(resource.manifest, path, problem));
+    for (const item of [...resource.items, ...entries.items]) {
+      const version = isSecret(resource) ? await findSecretVersion(client, secrets, item) : findFileVersion(files, item);
+      if ("version" in version) versions.set(item, version.version);
+      else if (item.isOptional !== true || !version.isAbsent)
+        problems.push(problemAt(resource.manifest, item.path, version.problem));
     }
   }
-  return { problems, versions, unchecked: connections.filter((connection) => !checked.includes(connection)) };
+  return { problems, found, versions, unchecked: connections.filter((connection) => !checked.includes(connection)) };
 }
 
 const isSecret = ({ manifest }: PlannedResource): boolean => manifest.kind === "VaultSecret";

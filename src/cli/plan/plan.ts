@@ -8,7 +8,7 @@ import { checkClusterRules } from "./check-cluster-rules.ts";
 import { checkTemplates } from "./check-templates.ts";
 import { checkReferences, type CheckedReferences } from "./check-references.ts";
 import { type Problem, readManifests, sortProblems } from "../manifests/manifests.ts";
-import { keyOfConnection, planOf, type Plan } from "./planned-resource.ts";
+import { keyOfConnection, planOf, type Plan, type PlannedItem } from "./planned-resource.ts";
 
 interface PlanFlags extends AccountFlags, FormatFlags {
   readonly filename: string[];
@@ -18,7 +18,7 @@ interface PlanFlags extends AccountFlags, FormatFlags {
 
 /** Exit code if the manifests have a problem; 1 and 2 are a failure and wrong usage. */
 const HAS_PROBLEMS = 3;
-const OFFLINE: CheckedReferences = { problems: [], versions: new Map(), unchecked: [] };
+const OFFLINE: CheckedReferences = { problems: [], found: new Map(), versions: new Map(), unchecked: [] };
 
 /** One key of a target or one entry of the vault that would be written, or one variable of its template, as `{{ name }}`. */
 interface PlannedKey {
@@ -31,7 +31,7 @@ interface PlannedKey {
   readonly version?: number | undefined;
 }
 
-function plannedKeys({ resources, pushes }: Plan, { versions }: CheckedReferences): PlannedKey[] {
+function plannedKeys({ resources, pushes }: Plan, { found, versions }: CheckedReferences): PlannedKey[] {
   const pushed = pushes.flatMap(({ manifest, secret, items }) =>
     items.map(({ key, entry }) => ({
       resource: `vaultpush/${manifest.name}`,
@@ -41,16 +41,18 @@ function plannedKeys({ resources, pushes }: Plan, { versions }: CheckedReference
       source: `Secret/${secret}`,
     })),
   );
-  const written = resources.flatMap(({ manifest, target, items, template }) =>
-    items.map((item) => ({
+  const written = resources.flatMap((resource) => {
+    const { manifest, target, items, finds, template } = resource;
+    const rules = finds.map(({ id, pattern, path }): PlannedItem => ({ key: id, source: pattern, path }));
+    return [...items, ...(found.get(resource) ?? rules)].map((item) => ({
       resource: `${manifest.kind.toLowerCase()}/${manifest.name}`,
       namespace: manifest.namespace,
       target: `${target.kind}/${target.name}`,
       key: template === undefined ? item.key : `{{ ${item.key} }}`,
       source: item.source,
       version: versions.get(item),
-    })),
-  );
+    }));
+  });
   return [...written, ...pushed];
 }
 

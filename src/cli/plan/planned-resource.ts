@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { Rewrite } from "../../lib/rewrite-key.ts";
 import { isObject } from "../../lib/is-object.ts";
 import { clusterConnectionSpec } from "../../operator/api/cluster-vault-connection.ts";
 import { connectionKey, type ConnectionRef } from "../../operator/api/connection-key.ts";
@@ -23,7 +24,21 @@ export interface PlannedItem {
   readonly owner?: string | undefined;
   /** `latest` if undefined. */
   readonly version?: number | undefined;
+  /** Its absence is no problem. */
+  readonly isOptional?: boolean | undefined;
   /** Path of the reference in the manifest. */
+  readonly path: readonly PropertyKey[];
+}
+
+/** A rule that selects entries of the vault. */
+export interface PlannedFind {
+  /** Its place in the spec. */
+  readonly id: string;
+  /** Regular expression of the names. */
+  readonly pattern: string;
+  readonly metadata: Readonly<Record<string, string | undefined>>;
+  readonly rewrite: readonly Rewrite[];
+  /** Path of the rule in the manifest. */
   readonly path: readonly PropertyKey[];
 }
 
@@ -33,6 +48,7 @@ export interface PlannedResource {
   readonly connection: ConnectionRef;
   readonly target: { readonly kind: string; readonly name: string; readonly isMerged: boolean };
   readonly items: readonly PlannedItem[];
+  readonly finds: readonly PlannedFind[];
   /** Makes the content of the target of the items, whose keys are then the names of its variables. */
   readonly template?: { readonly data: Readonly<Record<string, string>> } | undefined;
   /** The keys of all items are known without the vault. */
@@ -121,21 +137,31 @@ function plannedSecret(manifest: Manifest, problems: Problem[]): PlannedResource
     template: spec.target?.template,
     hasKnownKeys: spec.dataFrom === undefined,
     items: [
-      ...(spec.data ?? []).map(({ secretKey, remoteRef: { key, owner, version } }, index) => ({
+      ...(spec.data ?? []).map(({ secretKey, remoteRef: { key, owner, version }, optional }, index) => ({
         key: secretKey,
         source: key,
         owner,
+        isOptional: optional,
         version: versionOf(version),
         path: ["spec", "data", index, "remoteRef"],
       })),
-      ...(spec.dataFrom ?? []).map(({ extract: { key, owner, version } }, index) => ({
-        key: `dataFrom[${index}]`,
-        source: key,
-        owner,
-        version: versionOf(version),
-        path: ["spec", "dataFrom", index, "extract"],
-      })),
+      ...(spec.dataFrom ?? []).flatMap(({ extract }, index) => {
+        if (extract === undefined) return [];
+        const { key: source, owner, version } = extract;
+        const path = ["spec", "dataFrom", index, "extract"];
+        return [{ key: `dataFrom[${index}]`, source, owner, version: versionOf(version), path }];
+      }),
     ],
+    finds: (spec.dataFrom ?? []).flatMap(({ find, rewrite = [] }, index) => {
+      if (find === undefined) return [];
+      const path = ["spec", "dataFrom", index, "find"];
+      const rule = {
+        pattern: find.name?.regexp ?? "",
+        metadata: find.metadata ?? {},
+        rewrite: rewrite.map(({ regexp }) => regexp),
+      };
+      return [{ id: `dataFrom[${index}]`, ...rule, path }];
+    }),
   };
 }
 
@@ -148,12 +174,19 @@ function plannedFile(manifest: Manifest, problems: Problem[]): PlannedResource |
     connection: connectionRefOf(spec),
     target: { kind, name, isMerged: creationPolicy === "Merge" },
     template: spec.target.template,
-    hasKnownKeys: true,
+    hasKnownKeys: spec.filesFrom === undefined,
     items: (spec.files ?? []).map(({ filename, key = filename, version }, index) => ({
       key,
       source: filename,
       version: versionOf(version),
       path: ["spec", "files", index],
+    })),
+    finds: (spec.filesFrom ?? []).map(({ find, rewrite = [] }, index) => ({
+      id: `filesFrom[${index}]`,
+      pattern: find.filename.regexp,
+      metadata: {},
+      rewrite: rewrite.map(({ regexp }) => regexp),
+      path: ["spec", "filesFrom", index, "find"],
     })),
   };
 }

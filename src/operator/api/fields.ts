@@ -128,7 +128,7 @@ export function nonEmpty<T extends z.ZodType<readonly unknown[] | undefined>>(li
 const MAX_REGEXP_LENGTH = 256;
 
 /** A regular expression in the syntax of RE2. The API server cannot check it: one that is invalid gives InvalidSpec. */
-const regexp = z
+export const regexp = z
   .string()
   .min(1)
   .max(MAX_REGEXP_LENGTH)

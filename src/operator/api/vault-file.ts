@@ -8,7 +8,9 @@ import {
   objectKey,
   objectName,
   refreshInterval,
+  regexp,
   requireEntries,
+  rewrite,
   suspend,
   vaultName,
   version,
@@ -40,6 +42,21 @@ const files = withRule(nonEmpty(z.array(fileEntry).max(128).optional(), EXAMPLE)
   check: (entries) => new Set(entries?.map(keyOf)).size === (entries?.length ?? 0),
 });
 
+const FROM_EXAMPLE = "{find: {filename: {regexp: ^conf/}}}";
+
+const filesFromEntry = z.object({
+  find: z
+    .object({
+      filename: z
+        .object({
+          regexp: regexp.describe("Regular expression in the syntax of RE2. It matches a part of a name unless it is anchored."),
+        })
+        .describe("Files with a name that matches."),
+    })
+    .describe("Files of the vault that the list shows with these names: each becomes a key. Archives are not unpacked."),
+  rewrite,
+});
+
 const target = z.object({
   kind: z.enum(["ConfigMap", "Secret"]).describe("Kind of the target. Required, because it decides who may read the content."),
   name: objectName("ConfigMap").optional().describe("Name of the target. Defaults to the name of this resource."),
@@ -52,10 +69,13 @@ export const vaultFileSpec = requireEntries(
     refreshInterval,
     suspend,
     files: files.describe("Files of the vault to store in the target."),
+    filesFrom: nonEmpty(z.array(filesFromEntry).max(32).optional(), FROM_EXAMPLE).describe(
+      "Rules that select files of the vault to store in the target.",
+    ),
     target: onlyKeysIfMerged(target, ["labels", "annotations", "immutable"]).describe("The ConfigMap or Secret to keep in sync."),
     rolloutRestart,
   }),
-  ["files"],
+  ["files", "filesFrom"],
   EXAMPLE,
 );
 export type VaultFileSpec = z.output<typeof vaultFileSpec>;

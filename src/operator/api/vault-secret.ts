@@ -6,6 +6,7 @@ import {
   objectKey,
   objectName,
   refreshInterval,
+  regexp,
   requireEntries,
   rewrite,
   suspend,
@@ -82,10 +83,48 @@ const dataEntry = z.object({
     ),
 });
 
-const dataFromEntry = z.object({
-  extract: z.object(reference).describe("Secret of the vault whose value is a JSON object: each member becomes a key."),
-  rewrite,
-});
+const attribute = z.string().min(1).max(256).optional();
+
+const find = withRule(
+  z.object({
+    name: z
+      .object({
+        regexp: regexp.describe("Regular expression in the syntax of RE2. It matches a part of a name unless it is anchored."),
+      })
+      .optional()
+      .describe("Secrets with a name that matches. Defaults to every name."),
+    metadata: z
+      .object({
+        cloud_type: attribute.describe("Value of cloud_type."),
+        environment_type: attribute.describe("Value of environment_type."),
+        application_type: attribute.describe("Value of application_type."),
+        classification: attribute.describe("Value of classification."),
+      })
+      .optional()
+      .describe("Secrets whose metadata has all of these values."),
+  }),
+  {
+    cel: "has(self.name) || has(self.metadata)",
+    message: "must have name or metadata, for example name: {regexp: ^shop-}",
+    check: ({ name, metadata }) => name !== undefined || metadata !== undefined,
+  },
+);
+
+const dataFromEntry = withRule(
+  z.object({
+    extract: z
+      .object(reference)
+      .optional()
+      .describe("Secret of the vault whose value is a JSON object: each member becomes a key."),
+    find: find.optional().describe("Secrets of the vault that the list shows with these names and metadata: each becomes a key."),
+    rewrite,
+  }),
+  {
+    cel: "has(self.extract) != has(self.find)",
+    message: "must have either extract or find, for example extract: {key: shop-config}",
+    check: (entry) => (entry.extract === undefined) !== (entry.find === undefined),
+  },
+);
 
 /** The API server needs no rule against duplicate keys, because it treats the list as a map. */
 const distinctEntries = z

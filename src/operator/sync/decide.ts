@@ -2,6 +2,7 @@ import { ADOPT_ANNOTATION } from "../api/names.ts";
 import type { Candidate, Resolution } from "./resolve.ts";
 import { isDerived, isMerged, type SyncItem, type SyncResource } from "./sync-resource.ts";
 import { ownerName, sameCreation, type SyncedKey, sourceId, type TargetState } from "./target.ts";
+import { foundText } from "./find-items.ts";
 import { notReady, type ReadyCondition, readyConditionOf } from "./ready-condition.ts";
 
 /** Maximum size of a Secret or ConfigMap, in bytes of its values. */
@@ -63,10 +64,10 @@ export const isDropped = (resolution: Resolution): boolean => "deletion" in reso
 /**
  * Reports whether the synced bytes are of the desired entry, version and form, and not of a deleted entry of the same name.
  */
-function isCurrent({ version, source, createdAt, form }: SyncedKey, item: SyncItem, fetch: Fetch): boolean {
+function isCurrent({ version, source, createdAt, form, found }: SyncedKey, item: SyncItem, fetch: Fetch): boolean {
   const listed = fetch.candidate.createdAt?.get(fetch.version);
   const { vault, owner } = fetch.candidate;
-  if (form !== item.form) return false;
+  if (form !== item.form || found !== foundText(item)) return false;
   return version === fetch.version && source === sourceId(vault, item.source, owner) && sameCreation(createdAt, listed);
 }
 
@@ -119,18 +120,18 @@ const targetMissing = ({ target }: SyncResource): ReadyCondition =>
     `the ${target.kind} ${target.name} does not exist, and creationPolicy Merge only adds keys to an object of others: create it, or change spec.target`,
   );
 
-/** Returns the condition for a target that cannot be written, because optional sources are absent. */
+/** Returns the condition for a target that cannot be written, because optional sources are absent or a rule does not find them. */
 const lacksKeys = ({ target }: SyncResource, keys: readonly string[]): ReadyCondition =>
   notReady(
     "SourceMissing",
-    `a Secret of type ${target.type} requires the keys ${keys.join(" and ")}, whose optional sources are absent; the target is left unchanged`,
+    `a Secret of type ${target.type} requires the keys ${keys.join(" and ")}, whose sources are absent; the target is left unchanged`,
   );
 
 /** Returns the condition that prevents any write of the target, whatever the state of its items. */
 function obstacle(resource: SyncResource, resolutions: readonly Resolution[], target: TargetState): ReadyCondition | undefined {
-  const { items, template } = resource;
+  const { items, finds, template } = resource;
   const missing = missingKeys(resource, template === undefined ? idsOf(items) : Object.keys(template.data));
-  if (missing.length > 0 && (template !== undefined || !isDerived(resource))) {
+  if (missing.length > 0 && (template !== undefined || (!isDerived(resource) && finds.length === 0))) {
     return notReady(
       "InvalidSpec",
       `${template === undefined ? "spec.data" : "spec.target.template.data"}: a Secret of type ${resource.target.type} requires the keys ${missing.join(" and ")}`,

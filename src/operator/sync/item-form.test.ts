@@ -3,7 +3,8 @@ import { syncItem } from "../../../test/support/kube/sync-resource.ts";
 import { withForms } from "./item-form.ts";
 import type { SyncItem, TargetTemplate } from "./sync-resource.ts";
 
-const formsOf = (items: readonly SyncItem[], template?: TargetTemplate) => withForms(items, template).map(({ form }) => form);
+const formsOf = (items: readonly SyncItem[], template?: TargetTemplate) =>
+  withForms({ items, finds: [] }, template).items.map(({ form }) => form);
 const object = syncItem("dataFrom[0]", { isExtracted: true });
 
 test("an item without property and decoding has no form, as in earlier releases", () => {

@@ -15,6 +15,7 @@ function problem(state: Resolution["state"], name = "db"): Resolution {
     case "removed":
       return { state, item, deleteAt: DEADLINE };
     case "missing":
+    case "unmatched":
       return { state, item };
     case "untrusted":
       return { state, item, owner: "eve@example.com" };
@@ -38,6 +39,11 @@ test("readyConditionOf returns Ready if every item was found", () => {
 });
 
 test.each<[Resolution["state"], string, string]>([
+  [
+    "unmatched",
+    "SourceMissing",
+    "db finds no entry in the vault's list: check find, the shares and the scope of the connection; existing content is kept",
+  ],
   [
     "ambiguous",
     "AmbiguousName",

@@ -19,6 +19,7 @@ const reasonOf = {
   "no-version": "VersionNotFound",
   regressed: "VersionRegressed",
   untrusted: "SourceMissing",
+  unmatched: "SourceMissing",
   missing: "SourceMissing",
   removed: "SourceRemoved",
 } as const satisfies Record<Problem["state"], Reason>;
@@ -49,13 +50,20 @@ function explain(problem: Problem): string {
       );
     case "untrusted":
       return `${source} is shared by ${problem.owner ?? "an unnamed owner"}, whom spec.trustedOwners of the connection does not name: add that owner there, or remove the key; existing content is kept`;
-    case "missing":
+    case "unmatched":
+      return `${problem.item.id} finds no entry in the vault's list: check find, the shares and the scope of the connection; existing content is kept`;
+    case "missing": {
+      const isnt =
+        problem.isListed === true
+          ? `no longer has the metadata that ${problem.item.foundBy?.id} requests`
+          : "is not in the vault's list";
       if (problem.deletion !== undefined) {
         // A restart ends the proof of a deletion, which must not change the message of one that was made.
         const deletion = problem.isAbsent === true ? "due" : problem.deletion;
-        return `${source} is not in the vault's list; ${deletions[deletion]}`;
+        return `${source} ${isnt}; ${deletions[deletion]}`;
       }
-      return `${source} is not in the vault's list: check its name, its shares and the scope of the connection; existing content is kept`;
+      return `${source} ${isnt}: check its name, its shares and the scope of the connection; existing content is kept`;
+    }
     case "removed":
       return `${source} was removed by the vault at its delete_time (${formatTimestamp(problem.deleteAt) ?? "long ago"})${problem.deletion === "held" ? `; ${deletions.held}` : ""}`;
   }

@@ -51,6 +51,8 @@ export interface Remembered {
   readonly missingSince: number;
   /** Time in milliseconds for which the name must still be missing, so that its deletion is proven. */
   readonly provenInMs?: number | undefined;
+  /** The list has an entry of the name that the rule which found it does not match any more. */
+  readonly isListed?: boolean | undefined;
   /** All removals of the connection are held. */
   readonly held?: boolean | undefined;
 }
@@ -78,11 +80,15 @@ export type Resolution =
       readonly deletion?: Deletion;
       /** Time in milliseconds until an awaited deletion may be due. */
       readonly provenInMs?: number | undefined;
+      /** Listed, but without the metadata that the rule which found it requests. */
+      readonly isListed?: boolean | undefined;
       /** The target has no such key: an awaited deletion would change nothing. */
       readonly isAbsent?: boolean;
     }
   /** Listed, but only from owners that the connection does not trust. */
   | { readonly state: "untrusted"; readonly item: SyncItem; readonly owner: string | undefined }
+  /** Not an entry, but a rule that finds none. */
+  | { readonly state: "unmatched"; readonly item: SyncItem }
   | { readonly state: "ambiguous"; readonly item: SyncItem; readonly owners: readonly string[] }
   | { readonly state: "other-owner"; readonly item: SyncItem; readonly candidate: Candidate }
   | { readonly state: "no-version"; readonly item: SyncItem; readonly candidate: Candidate; readonly version: number }
@@ -155,16 +161,16 @@ export function resolveItem(
  * on the same evidence as any other; where there is none, nothing is removed.
  */
 function resolveGone(resource: SyncResource, item: SyncItem, remembered: Remembered, now: number): Resolution {
-  const { deleteAt, missingSince, provenInMs = Number.POSITIVE_INFINITY, held = false } = remembered;
+  const { deleteAt, missingSince, provenInMs = Number.POSITIVE_INFINITY, held = false, isListed } = remembered;
   if (deleteAt !== undefined && deleteAt <= missingSince && deleteAt <= now) {
     const deletion = held ? "held" : "due";
     const isDeleted = resource.whenRemoved === "Delete" || item.isOptional === true;
     return { state: "removed", item, deleteAt, deletion: isDeleted ? deletion : undefined };
   }
   if (item.isOptional === true && remembered.synced === undefined) return { state: "missing", item, deletion: "due" };
-  if (resource.whenMissing === "Retain" && item.isOptional !== true) return { state: "missing", item };
-  if (held) return { state: "missing", item, deletion: "held" };
+  if (resource.whenMissing === "Retain" && item.isOptional !== true) return { state: "missing", item, isListed };
+  if (held) return { state: "missing", item, deletion: "held", isListed };
   return provenInMs > 0
     ? { state: "missing", item, deletion: "awaited", provenInMs, isAbsent: remembered.synced === undefined }
-    : { state: "missing", item, deletion: "due" };
+    : { state: "missing", item, deletion: "due", isListed };
 }

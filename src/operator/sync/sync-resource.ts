@@ -1,9 +1,20 @@
+import type { Rewrite } from "../../lib/rewrite-key.ts";
 import type { ConnectionRef } from "../api/connection-key.ts";
 
-/** Replaces every match of a regular expression in a name. Both texts are valid. */
-export interface Rewrite {
-  readonly source: string;
-  readonly target: string;
+/** A rule that selects sources among the entries that the vault lists. */
+export interface Find {
+  /** Its place in the spec. */
+  readonly id: string;
+  /** Regular expression of the names; the empty one matches all. */
+  readonly pattern: string;
+  /** Attributes that the metadata of an entry must have. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Rules that make the keys of the names. */
+  readonly rewrite: readonly Rewrite[];
+  /** Short digest of all of this but the place. */
+  readonly digest: string;
+  /** The `form` of the items that it finds. */
+  readonly form?: string | undefined;
 }
 
 /** One source of a target, and what becomes of its bytes. */
@@ -25,6 +36,8 @@ export interface SyncItem {
   readonly isExtracted?: boolean | undefined;
   /** Rules that make the keys of the names of the members of an extracted item. */
   readonly rewrite?: readonly Rewrite[] | undefined;
+  /** The rule that found the source, if the spec does not name it. */
+  readonly foundBy?: Find | undefined;
   /** The absence of the source is no error. */
   readonly isOptional?: boolean | undefined;
   /** Short digest of how the content is made of the source; `undefined` if the target has the bytes of the source itself. */
@@ -57,7 +70,9 @@ export interface SyncResource {
   readonly suspend: boolean;
   /** Minimum time in milliseconds between two changes of the content that follow the vault. */
   readonly refreshIntervalMs: number | undefined;
+  /** The items that the spec names and, as soon as the list is known, those that `finds` find. */
   readonly items: readonly SyncItem[];
+  readonly finds: readonly Find[];
   /** `undefined` if the target has the values themselves. */
   readonly template?: TargetTemplate | undefined;
   readonly target: { readonly kind: TargetKind; readonly name: string; readonly type: string | undefined };

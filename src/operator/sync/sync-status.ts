@@ -25,6 +25,11 @@ export function readStatus(kind: SyncResource["kind"], status: unknown): SyncSta
   return (kind === "VaultSecret" ? secretStatus : fileStatus).safeParse(status ?? {}).data ?? {};
 }
 
+/** Returns the names of the sources that a status shows. */
+export function reportedNames({ items = [] }: SyncStatus): string[] {
+  return items.map((item) => ("filename" in item ? item.filename : item.key));
+}
+
 /** An item according to an earlier status. */
 export interface EarlierItem {
   /** Version in the target. */
@@ -176,9 +181,17 @@ function itemStatus(before: SyncStatus, input: StatusInput, resolution: Resoluti
     : { key: id, filename: source, ...facts };
 }
 
+/** Returns the items that a status can show. Those with a problem come first if it cannot show all: a restart needs to know them. */
+function shownItems(resolutions: readonly Resolution[]): readonly Resolution[] {
+  const items = resolutions.filter(({ state }) => state !== "unmatched");
+  if (items.length <= MAX_STATUS_ITEMS) return items;
+  return [...items.filter(({ state }) => state !== "found"), ...items.filter(({ state }) => state === "found")];
+}
+
 /** Reports whether the target has another version than `before` shows: a write was not reported. */
-function hasOtherVersions(before: SyncStatus, { resource, versions }: StatusInput): boolean {
-  return resource.items.some((item) => {
+function hasOtherVersions(before: SyncStatus, { resource, resolutions, versions }: StatusInput): boolean {
+  const items = resolutions?.map(({ item }) => item) ?? resource.items;
+  return items.some((item) => {
     const [earlier, now] = [earlierItem(before, item)?.version, versions.get(item.id)];
     return earlier !== undefined && now !== undefined && earlier !== now;
   });
@@ -232,8 +245,9 @@ export function nextStatus(before: SyncStatus, input: StatusInput): object {
   const isAttempt = readyCondition !== undefined || reconciling !== undefined;
   const generation = isAttempt ? resource.generation : (before.observedGeneration ?? resource.generation);
   const keep: readonly string[] = untouched(input);
-  const items = resolutions?.slice(0, MAX_STATUS_ITEMS).map((one) => itemStatus(before, input, one));
-  const omitted = resolutions === undefined ? before.itemsOmitted : resolutions.length - (items?.length ?? 0);
+  const shown = resolutions && shownItems(resolutions);
+  const items = shown?.slice(0, MAX_STATUS_ITEMS).map((one) => itemStatus(before, input, one));
+  const omitted = shown === undefined ? before.itemsOmitted : shown.length - (items?.length ?? 0);
   const isFirst = readyCondition?.ready === true && before.syncedAt === undefined;
   const synced = changed || isFirst || hasOtherBytes(before, input);
   return defined({

@@ -11,6 +11,7 @@ import {
 import { hasManagedMetadata } from "./managed-metadata.ts";
 import { mergedKeysOf, parseClaims } from "./merged-claims.ts";
 import { isMerged, type SyncResource } from "./sync-resource.ts";
+import { defined } from "../../lib/defined.ts";
 import { isObject } from "../../lib/is-object.ts";
 
 /** The metadata of an existing object that has the name of the target, as far as it concerns ownership and content. */
@@ -33,6 +34,8 @@ export interface SyncedKey {
   readonly createdAt?: number | undefined;
   /** The `form` of the item when the bytes were stored. */
   readonly form?: string | undefined;
+  /** The rule and the name of a source that the spec does not name: see `foundText`. */
+  readonly found?: string | undefined;
 }
 
 /** State of the object that has the name of the target; `foreign` if it does not belong to the resource. */
@@ -104,17 +107,25 @@ export function sameCreation(one: number | undefined, other: number | undefined)
   return one === undefined || other === undefined || one === other;
 }
 
-/** Formats a source for the annotation: its id, and, if there are, the creation time of the version and the form. */
-export function formatSource({ source, createdAt, form }: SyncedKey): string {
-  return `${source}${createdAt === undefined ? "" : `@${createdAt}`}${form === undefined ? "" : `#${form}`}`;
+const marked = (mark: string, part: string | number | undefined): string => (part === undefined ? "" : `${mark}${part}`);
+
+/**
+ * Formats a source for the annotation: its id, and, if there are, the creation time of the version, the form, and what found it. The
+ * latter ends with a name, which may contain any character.
+ */
+export function formatSource({ source, createdAt, form, found }: SyncedKey): string {
+  return `${source}${marked("@", createdAt)}${marked("#", form)}${marked("=", found)}`;
 }
 
-function parseSource(written: string): Pick<SyncedKey, "source" | "createdAt" | "form"> {
-  const [origin = "", form] = written.split("#");
+function parseSource(written: string): Omit<SyncedKey, "version"> {
+  // Neither ids nor digests nor numbers contain the marks.
+  const mark = written.indexOf("=");
+  const found = mark < 0 ? undefined : written.slice(mark + 1);
+  const [origin = "", form] = (mark < 0 ? written : written.slice(0, mark)).split("#");
   const [source = "", timestamp] = origin.split("@");
   // The number survives the round trip exactly, including fractions: any difference would mean that the entry was recreated.
   const createdAt = Number(timestamp);
-  return { source, ...(!Number.isNaN(createdAt) && { createdAt }), ...(form !== undefined && { form }) };
+  return { source, ...(!Number.isNaN(createdAt) && { createdAt }), ...defined({ form, found }) };
 }
 
 const isText = (value: unknown): value is string => typeof value === "string";

@@ -35,7 +35,7 @@ export interface FileRecord extends FileVersion {
 
 export type EntryKind = "secret" | "file";
 
-/** The names that resources refer to. The sets must not change afterwards. */
+/** The names, and the patterns of names (`patternReference`), that resources refer to. The sets must not change afterwards. */
 export interface References {
   readonly secrets: ReadonlySet<string>;
   /** Files are listed only while there is one. */
@@ -57,8 +57,10 @@ export interface Snapshot {
   readonly listedAt: number;
   /** Arrival time of the response on the monotonic clock. */
   readonly listedAtMonotonic: number;
-  /** Reports whether the name was referenced when the list was made. Nothing is known about any other name. */
-  covers(kind: EntryKind, name: string): boolean;
+  /** Reports whether the name or pattern was referenced when the list was made. Nothing is known about any other name. */
+  covers(kind: EntryKind, reference: string): boolean;
+  /** Returns the listed names that match a pattern that the snapshot covers. */
+  matching(kind: EntryKind, pattern: string): ReadonlySet<string>;
   /** Returns all records of one name: usually one, several if several creators share a secret of that name. */
   secrets(name: string): readonly SecretRecord[];
   readonly secretCount: number;
@@ -75,7 +77,10 @@ export interface Snapshot {
   readonly fileCount: number | undefined;
 }
 
-/** The referenced names that differ between two snapshots, or that the earlier one does not cover. */
+/**
+ * The referenced names that differ between two snapshots, or that the earlier one does not cover, and the patterns that match one of
+ * them or that the earlier one does not cover.
+ */
 export interface SnapshotChange {
   readonly secrets: ReadonlySet<string>;
   readonly files: ReadonlySet<string>;

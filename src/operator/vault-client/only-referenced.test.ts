@@ -8,6 +8,7 @@ import {
   tokenResponse,
   valueResponse,
 } from "../../../test/support/vault/scripted-vault.ts";
+import { patternReference } from "./pattern.ts";
 import { referencesTo, type ObservedConnection } from "../../../test/support/vault/vault-connection.ts";
 
 const prefix = "cloud_type:*,environment_type:*,application_type:*,classification:*,";
@@ -39,6 +40,15 @@ test("the scope of the token names exactly the referenced secrets", async () => 
   const { vault, observed } = await start(referencesTo(["b", "a"], ["nginx.conf"]));
   expect(scopes(vault)).toEqual(["secret_name:a,secret_name:b"]);
   expect(names(observed, "a", "b", "c")).toEqual(["a", "b"]);
+});
+
+test("with a pattern the scope admits every name", async () => {
+  const { vault, observed } = await start();
+  observed.connection.setReferences(referencesTo(["a", patternReference("^shop-")]));
+  observed.connection.pollSoon();
+  await observed.clock.advance(3_000);
+  await expect.poll(() => scopes(vault)).toEqual(["secret_name:a", "secret_name:*"]);
+  await expect.poll(() => names(observed, "a", "shop-x", "other")).toEqual(["a", "shop-x"]);
 });
 
 test("without a reference the scope admits no secret", async () => {

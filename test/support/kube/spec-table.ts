@@ -15,6 +15,7 @@ import { vaultSecretSpec } from "../../../src/operator/api/vault-secret.ts";
 import { clusterConnectionCases } from "./cluster-connection-spec-cases.ts";
 import { pushCases } from "./push-spec-cases.ts";
 import { type Case, rejectedByRule, rejectedBySchema, type SpecRow } from "./spec-row.ts";
+import { sourceCases } from "./source-spec-cases.ts";
 import { targetCases } from "./target-spec-cases.ts";
 
 export const schemaOf = new Map<Kind, z.ZodType>([
@@ -43,7 +44,6 @@ const connection = (changes: object): object => ({
 const key = "must consist of letters";
 const name = "must be the name of one";
 const version = "must be latest or a positive integer";
-const property = "must be a JSON Pointer";
 const control = "must not contain control characters";
 const duration = "must be a duration of at least";
 const url = "must be the base URL of the vault";
@@ -82,19 +82,7 @@ const secrets: readonly Case[] = [
   ["a connectionRef name in upper case", secret({ connectionRef: { name: "Vault" } }), rejectedByRule(name)],
   ["an empty connectionRef name", secret({ connectionRef: { name: "" } }), rejectedByRule(name)],
   ["a string for suspend", secret({ suspend: "true" }), rejectedBySchema("expected boolean")],
-  ...["/a", "/a/0", "/", "/a~1b/m~0n", "/ä/😀"].map((good): Case => [
-    `the property ${good}`,
-    secret({ data: [entry("a", { property: good, decoding: "Base64URL" })] }),
-  ]),
-  ...["", "a", "#/a", "/a~", "/a~2", "$.a"].map((bad): Case => [
-    `the property ${JSON.stringify(bad)}`,
-    secret({ data: [entry("a", { property: bad })] }),
-    bad === "" ? rejectedBySchema(property) : rejectedByRule(property),
-  ]),
-  ["a decoding in lower case", secret({ data: [entry("a", { decoding: "base64" })] }), rejectedBySchema("Base64URL")],
-  ["dataFrom without data", secret({ data: undefined, dataFrom: [{ extract: { key: "config", version: 3 } }] })],
-  ["an empty dataFrom", secret({ dataFrom: [] }), rejectedByRule("must have at least one entry, for example {extract")],
-  ["an entry of dataFrom without extract", secret({ dataFrom: [{}] }), rejectedBySchema("expected object")],
+  ...sourceCases(secret, entry),
   ["version 0", secret({ data: [entry("a", { version: 0 })] }), rejectedBySchema(version)],
   ["version -1", secret({ data: [entry("a", { version: -1 })] }), rejectedBySchema(version)],
   ["version 1.5", secret({ data: [entry("a", { version: 1.5 })] }), rejectedBySchema(version)],
@@ -157,7 +145,7 @@ const files: readonly Case[] = [
   [
     "a missing spec.files",
     { connectionRef: { name: "vault" }, target: { kind: "Secret" } },
-    rejectedByRule("spec.files must have at least one entry"),
+    rejectedByRule("spec.files or spec.filesFrom must have at least one entry"),
   ],
   ["an empty spec.files", file({ files: [] }), rejectedByRule("must have at least one entry, for example {filename")],
   ["129 files", file({ files: Array.from({ length: 129 }, (_, at) => ({ filename: `f${at}` })) }), rejectedBySchema("128")],

@@ -21,6 +21,7 @@ export function syncResource(items: readonly SyncItem[], changes: Partial<SyncRe
     suspend: false,
     refreshIntervalMs: undefined,
     items,
+    finds: [],
     target: { kind: "Secret", name: "db", type: "Opaque" },
     policy: { creationPolicy: "Owner", labels: {}, annotations: {}, immutable: false },
     whenRemoved: "Delete",

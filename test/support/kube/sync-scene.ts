@@ -14,7 +14,7 @@ import { type TargetMetadata, vaultId } from "../../../src/operator/sync/target.
 import type { EntryReader, SecretRecord } from "../../../src/operator/vault-client/connection.ts";
 import { readStatus } from "../../../src/operator/sync/sync-status.ts";
 import { ListSnapshot } from "../../../src/operator/vault-client/mirror/list-snapshot.ts";
-import { byName } from "../../../src/operator/vault-client/mirror/read-list.ts";
+import { trackRecords } from "../../../src/operator/vault-client/mirror/read-list.ts";
 import { silentLogger } from "../../../src/lib/logger.ts";
 import { Redacted } from "../../../src/lib/redacted.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
@@ -44,7 +44,7 @@ export class SceneVault extends InMemoryConnection {
     const now = this.#now();
     const progress = { lists, at: now.listedAtMonotonic };
     const origin = { ...now, progress: { secret: progress, file: progress } };
-    const list = { records: byName(records), tracked: new Set(["db", "other"]), count: records.length };
+    const list = trackRecords(records, new Set(["db", "other"]));
     this.#last = new ListSnapshot(origin, list, undefined, this.#last);
     this.snapshot = this.#last;
   }

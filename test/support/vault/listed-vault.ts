@@ -8,7 +8,7 @@ import type {
   SecretRecord,
 } from "../../../src/operator/vault-client/connection.ts";
 import { ListSnapshot } from "../../../src/operator/vault-client/mirror/list-snapshot.ts";
-import { byName } from "../../../src/operator/vault-client/mirror/read-list.ts";
+import { trackRecords } from "../../../src/operator/vault-client/mirror/read-list.ts";
 import type { VirtualClock } from "../clock/virtual-clock.ts";
 import { InMemoryConnection } from "./in-memory-connection.ts";
 import { secretRecord } from "./secret-record.ts";
@@ -46,16 +46,22 @@ class ListedConnection extends InMemoryConnection {
     const origin = { ...timestamps, progress: { secret: progress, file: progress } };
     const { secrets, files } = this.#vault;
     const tracked = this.#tracked;
-    const list = { records: byName(secrets), tracked: tracked.secrets, count: secrets.length };
-    const fileList = { records: byName(files), tracked: tracked.files, count: files.length };
+    const list = trackRecords(secrets, tracked.secrets);
+    const fileList = trackRecords(files, tracked.files);
     this.#last = new ListSnapshot(origin, list, tracked.files.size === 0 ? undefined : fileList, this.#last);
     this.snapshot = this.#last;
   }
 
   relist(): void {
     if (this.closed) return;
+    const before = this.#last;
     this.#refresh();
-    this.#takeIn(this.#tracked);
+    const found = [before, this.#last].flatMap((one) => [...(one?.secretList.records.keys() ?? [])]);
+    const { secrets, files } = this.#tracked;
+    this.#takeIn({
+      secrets: new Set([...secrets, ...found]),
+      files: new Set([...files, ...(this.#last?.fileList?.records.keys() ?? [])]),
+    });
     this.setHealth("healthy");
   }
 

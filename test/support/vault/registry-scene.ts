@@ -25,7 +25,7 @@ export function registryScene(exists: () => boolean = () => true) {
     statusChanged: () => void calls.push("status"),
     circuitChanged: (_: string, open: boolean) => void calls.push(open ? "opened" : "closed"),
   };
-  const facts = { isReferenced: () => true, referenceCount: 1, wasServed: () => false };
+  const facts = { isReferenced: () => true, isNamed: () => true, referenceCount: 1, wasServed: () => false };
   const connections = new ConnectionRegistry({ clock, exists, users: () => listener, reporter: () => listener });
   const opened: InMemoryConnection[] = [];
   const open = async (changes: Partial<typeof wanted> = {}): Promise<InMemoryConnection> => {

@@ -40,7 +40,7 @@ class Scene {
     users: () => ({
       onSnapshotChange: () => undefined,
       onConnectionStateChange: () => undefined,
-      removalFactsOf: () => ({ isReferenced: () => true, referenceCount: 1, wasServed: () => false }),
+      removalFactsOf: () => ({ isReferenced: () => true, isNamed: () => true, referenceCount: 1, wasServed: () => false }),
     }),
     reporter: () => ({ statusChanged: () => undefined, circuitChanged: () => undefined }),
   });

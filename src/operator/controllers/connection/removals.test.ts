@@ -11,6 +11,7 @@ function scene(references = 20) {
   let lists = 0;
   let at = 0;
   const removals = new Removals(INTERVAL, {
+    isNamed: () => true,
     isReferenced: (_, name) => !facts.unreferenced.has(name),
     get referenceCount() {
       return facts.references;

@@ -1,13 +1,18 @@
 import type { EntryKind, Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
+import { isPattern } from "../../vault-client/pattern.ts";
 
 /** Knowledge about the names that resources refer to, apart from the lists. */
 export interface RemovalFacts {
   isReferenced(kind: EntryKind, name: string): boolean;
-  /** Number of referenced names of both kinds. */
+  /** Reports whether a resource names the entry itself. Other entries are referenced by patterns. */
+  isNamed(kind: EntryKind, name: string): boolean;
+  /** Number of names of both kinds that resources name. */
   readonly referenceCount: number;
   /** Reports whether a resource shows that it has the bytes of this entry, which was listed before this connection was opened. */
   wasServed(kind: EntryKind, name: string): boolean;
 }
+
+const kinds = ["secret", "file"] as const;
 
 /** Number of lists in a row, and of intervals, for which a name must be absent before its keys are removed. */
 const PROOF_LISTS = 3;
@@ -78,7 +83,7 @@ export class Removals {
 
   /** Forgets names that no resource refers to any more. */
   prune(): void {
-    for (const kind of ["secret", "file"] as const) {
+    for (const kind of kinds) {
       const names = this.#names[kind];
       for (const name of names.listed) if (!this.#facts.isReferenced(kind, name)) names.listed.delete(name);
       for (const name of names.absences.keys()) if (!this.#facts.isReferenced(kind, name)) names.forget(name);
@@ -108,8 +113,18 @@ export class Removals {
     if (progress === undefined) return;
     const absence = { list: progress.lists, at: progress.at };
     for (const name of changed) {
+      if (isPattern(name)) continue;
       this.#names[kind].observe(name, isListed(name), absence, () => this.#facts.wasServed(kind, name));
     }
+  }
+
+  /** Returns the number of referenced names: those that resources name, and those that their patterns matched. */
+  #referenceCount(): number {
+    const matched = kinds.flatMap((kind) => {
+      const { listed, absences } = this.#names[kind];
+      return [...listed, ...absences.keys()].filter((name) => !this.#facts.isNamed(kind, name));
+    });
+    return this.#facts.referenceCount + matched.length;
   }
 
   /** Starts or extends the hold if too many names disappeared within the last interval. */
@@ -121,7 +136,7 @@ export class Removals {
       }
       recent += gone.size;
     }
-    const isTooMany = recent >= MIN_HELD && recent > MAX_SHARE * this.#facts.referenceCount;
+    const isTooMany = recent >= MIN_HELD && recent > MAX_SHARE * this.#referenceCount();
     if (this.held === 0 && !isTooMany) return;
     for (const { gone, held } of Object.values(this.#names)) {
       for (const name of gone) held.add(name);

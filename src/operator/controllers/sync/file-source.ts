@@ -1,9 +1,15 @@
 import { vaultFileKind } from "../../api/kinds.ts";
 import { vaultFileSpec, type VaultFileSpec } from "../../api/vault-file.ts";
 import { type DesiredState, parseResource, policiesOf } from "./parse-resource.ts";
-import { withForms } from "../../sync/item-form.ts";
-import type { SyncItem } from "../../sync/sync-resource.ts";
+import { findDigest, withForms } from "../../sync/item-form.ts";
+import type { Find, SyncItem } from "../../sync/sync-resource.ts";
+import { patternReference } from "../../vault-client/pattern.ts";
 import type { SourceKind } from "./source-kind.ts";
+
+function findOf({ find, rewrite = [] }: NonNullable<VaultFileSpec["filesFrom"]>[number], index: number): Find {
+  const rule = { pattern: find.filename.regexp, metadata: {}, rewrite: rewrite.map((one) => one.regexp) };
+  return { id: `filesFrom[${index}]`, ...rule, digest: findDigest(rule) };
+}
 
 function desiredState(spec: VaultFileSpec, name: string): DesiredState {
   const { kind, creationPolicy } = spec.target;
@@ -11,7 +17,7 @@ function desiredState(spec: VaultFileSpec, name: string): DesiredState {
     return { id: key, source: filename, owner: undefined, version };
   });
   return {
-    items: withForms(items, spec.target.template),
+    ...withForms({ items, finds: (spec.filesFrom ?? []).map(findOf) }, spec.target.template),
     template: spec.target.template,
     target: {
       kind,
@@ -28,6 +34,8 @@ export const fileSource: SourceKind = {
   entries: "file",
   parse: (object) => parseResource("VaultFile", vaultFileSpec, object, desiredState),
   covers: (snapshot, item) => snapshot.covers("file", item.source),
+  names: (snapshot, find) => snapshot.matching("file", patternReference(find.pattern)),
+  isListed: (snapshot, name) => snapshot.file(name) !== undefined,
   changed: ({ files }) => files,
   candidates: (snapshot, item, { connection, vault }) => {
     const record = snapshot.file(item.source);

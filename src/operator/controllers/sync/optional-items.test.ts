@@ -80,7 +80,7 @@ test("an absent optional secret that the type requires is reported", async () =>
   ];
   await using scene = await synced(["db"], { data, target: { type: "kubernetes.io/tls" } });
   expect(scene.outcome()).toBe("absent, SourceMissing");
-  expect(scene.condition("Ready")?.message).toContain("requires the keys tls.key, whose optional sources are absent");
+  expect(scene.condition("Ready")?.message).toContain("requires the keys tls.key, whose sources are absent");
 });
 
 test("any other problem of an optional secret is an error", async () => {

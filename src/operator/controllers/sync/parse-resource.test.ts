@@ -26,6 +26,7 @@ test("parseResource applies the defaults of a VaultSecret", () => {
       suspend: false,
       refreshIntervalMs: undefined,
       items: [{ id: "a", source: "shop-db", owner: undefined, version: "latest" }],
+      finds: [],
       target: { kind: "Secret", name: "db", type: "Opaque" },
       policy: { creationPolicy: "Owner", labels: {}, annotations: {}, immutable: false },
       whenRemoved: "Delete",

@@ -9,7 +9,10 @@ import { notReady } from "../../sync/ready-condition.ts";
 import type { ParsedResource } from "./source-kind.ts";
 
 /** The items and the target that a spec requests. */
-export type DesiredState = Pick<SyncResource, "items" | "template" | "target" | "policy" | "whenRemoved" | "whenMissing">;
+export type DesiredState = Pick<
+  SyncResource,
+  "items" | "finds" | "template" | "target" | "policy" | "whenRemoved" | "whenMissing"
+>;
 
 interface CommonSpec {
   readonly connectionRef: { readonly kind?: ConnectionKind | undefined; readonly name: string };
@@ -86,6 +89,7 @@ export function parseResource<S extends CommonSpec>(
       suspend: false,
       refreshIntervalMs: undefined,
       items: [],
+      finds: [],
       target,
       ...policiesOf({ whenRemoved: "Retain" }),
     },

@@ -1,4 +1,5 @@
 import type { Fetch } from "../../sync/decide.ts";
+import { foundText } from "../../sync/find-items.ts";
 import type { SyncItem } from "../../sync/sync-resource.ts";
 import { sourceId, type SyncedKey } from "../../sync/target.ts";
 import { isVaultError } from "../../vault-client/vault-error.ts";
@@ -32,7 +33,7 @@ export async function readEntry(
   if ((item.version !== "latest" && version !== item.version) || wentBack) return retryable("UnexpectedResponse", message);
   const isLagging = version < fetch.version;
   const lag = isLagging ? retryable("Progressing", `${message}, which its list shows: the operator retries`) : undefined;
-  const synced = { version, source, createdAt: createdAt?.get(version), form: item.form };
+  const synced = { version, source, createdAt: createdAt?.get(version), form: item.form, found: foundText(item) };
   return { bytes: fetched.bytes.reveal(), synced, lag };
 }
 

@@ -1,4 +1,5 @@
 import { Groups } from "../../../lib/groups.ts";
+import { matchesPattern, patternsIn } from "../../vault-client/pattern.ts";
 import type { SyncKind } from "./sync-key.ts";
 
 /** Everything that one resource refers to. */
@@ -6,7 +7,7 @@ export interface References {
   readonly kind: SyncKind;
   /** Key of its connection; see `connectionKey`. */
   readonly connection: string;
-  /** Names in the vault: of secrets for a VaultSecret, of files for a VaultFile. */
+  /** Names in the vault, and patterns of names: of secrets for a VaultSecret, of files for a VaultFile. */
   readonly sources: readonly string[];
   /** `<kind>/<namespace>/<name>`. */
   readonly target: string;
@@ -63,11 +64,19 @@ export class ReferenceIndex {
     return this.#bySource.get(sourceKey(connection, kind, source));
   }
 
+  /** Returns the resources that refer to a name, by itself or by a pattern. */
+  ofName(connection: string, kind: SyncKind, name: string): ReadonlySet<string> {
+    const patterns = patternsIn(this.sourcesOf(connection, kind)).filter((pattern) => matchesPattern(pattern, name));
+    const named = this.ofSource(connection, kind, name);
+    if (patterns.length === 0) return named;
+    return new Set([...named, ...patterns.flatMap((pattern) => [...this.ofSource(connection, kind, pattern)])]);
+  }
+
   ofTarget(target: string): ReadonlySet<string> {
     return this.#byTarget.get(target);
   }
 
-  /** Returns the names that the resources of one kind refer to. */
+  /** Returns the names and patterns that the resources of one kind refer to. */
   sourcesOf(connection: string, kind: SyncKind): ReadonlySet<string> {
     return this.#sources.get(ofKind(connection, kind));
   }

@@ -1,9 +1,10 @@
 import { findCondition } from "../../api/conditions.ts";
 import { type Remembered, type Resolution, resolveItem } from "../../sync/resolve.ts";
-import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
+import type { Find, SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import { earlierItem, type SyncStatus } from "../../sync/sync-status.ts";
 import { isFromVault, type SyncedKey, sourceId, type TargetState, withoutClaims } from "../../sync/target.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
+import type { NamespaceAccess } from "../connection/cluster-access.ts";
 import type { OpenConnection } from "../connection/connection-registry.ts";
 import { isForced } from "./forced-syncs.ts";
 import type { SourceKind } from "./source-kind.ts";
@@ -18,22 +19,32 @@ export interface Deadlines {
 export interface ResolveInput {
   readonly source: SourceKind;
   readonly resource: SyncResource;
+  /** The rules of the resource that find no entry. */
+  readonly unmatched?: readonly Find[];
   readonly before: SyncStatus;
   /** The result of {@link deadlinesOf} after the last reconcile in this process. */
   readonly deadlines: Deadlines | undefined;
   readonly access: OpenConnection;
+  /** The names that the namespace of the resource may read. */
+  readonly grant: NamespaceAccess;
   readonly snapshot: Snapshot;
   readonly now: number;
 }
 
 /** Returns which entry and version of the vault each item refers to, given what this target has and what was listed before. */
 export function resolveItems(input: ResolveInput, state: TargetState): Resolution[] {
-  const { source, resource, access, snapshot, now } = input;
-  return resource.items.map((item) => {
+  const { source, resource, access, snapshot, now, unmatched = [] } = input;
+  const resolutions = resource.items.map((item) => {
     const candidates = source.candidates(snapshot, item, access);
     return resolveItem(resource, item, candidates, rememberedOf(input, item, state), now);
   });
+  return [...resolutions, ...unmatched.map(unmatchedOf)];
 }
+
+const unmatchedOf = ({ id, pattern }: Find): Resolution => ({
+  state: "unmatched",
+  item: { id, source: pattern, owner: undefined, version: "latest" },
+});
 
 /** Returns for how many milliseconds the resource does not follow newer versions. A changed spec and a forced sync do not wait. */
 function refreshInMs({ resource, before, now }: ResolveInput): number {
@@ -63,7 +74,10 @@ function rememberedOf(input: ResolveInput, item: SyncItem, state: TargetState): 
   const servedOwner = served === undefined ? undefined : lastOwner;
   // An outdated list proves nothing: the name may be back, and the target may have it from another leader.
   const isStale = access.staleSince !== undefined;
-  const provenInMs = isStale ? undefined : access.removals.untilProven(snapshot, source.entries, item.source);
+  // The list shows the entry, and that the rule does not find it any more.
+  const isListed = item.foundBy !== undefined && source.isListed(snapshot, item.source);
+  const untilProven = isListed ? 0 : access.removals.untilProven(snapshot, source.entries, item.source);
+  const provenInMs = isStale ? undefined : untilProven;
   const held = access.removals.held > 0;
   return {
     synced,
@@ -71,8 +85,9 @@ function rememberedOf(input: ResolveInput, item: SyncItem, state: TargetState): 
     servedOwner,
     refreshInMs: refreshInMs(input),
     sameName: synced !== undefined && isOfName(input, item, synced),
-    deleteAt,
+    deleteAt: isListed ? undefined : deleteAt,
     missingSince,
+    isListed,
     provenInMs,
     held,
   };

@@ -1,11 +1,15 @@
+import type { Rewrite } from "../../../lib/rewrite-key.ts";
+import { defined } from "../../../lib/defined.ts";
 import { vaultSecretKind } from "../../api/kinds.ts";
 import { defaultSecretTypes, vaultSecretSpec, type VaultSecretSpec } from "../../api/vault-secret.ts";
 import type { SecretRecord } from "../../vault-client/connection.ts";
 import { type DesiredState, parseResource, policiesOf } from "./parse-resource.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import { withForms } from "../../sync/item-form.ts";
+import { findDigest, withForms } from "../../sync/item-form.ts";
 import { notReady } from "../../sync/ready-condition.ts";
-import type { SyncItem } from "../../sync/sync-resource.ts";
+import type { Find, SyncItem } from "../../sync/sync-resource.ts";
+import { patternReference } from "../../vault-client/pattern.ts";
+import type { OpenConnection } from "../connection/connection-registry.ts";
 import type { ParsedResource, SourceKind } from "./source-kind.ts";
 
 type DataEntry = NonNullable<VaultSecretSpec["data"]>[number];
@@ -17,18 +21,29 @@ function dataItem({ secretKey, remoteRef, optional }: DataEntry): SyncItem {
   return { ...item, property, decoding: decoding === "None" ? undefined : decoding };
 }
 
-function extractedItem({ extract: { key, owner, version = "latest" }, rewrite = [] }: DataFromEntry, index: number): SyncItem {
-  const rules = rewrite.map(({ regexp }) => regexp);
-  return { id: `dataFrom[${index}]`, source: key, owner, version, isExtracted: true, rewrite: rules };
+const rulesOf = ({ rewrite = [] }: DataFromEntry): readonly Rewrite[] => rewrite.map(({ regexp }) => regexp);
+
+function extractedItem(entry: DataFromEntry, index: number): readonly SyncItem[] {
+  if (entry.extract === undefined) return [];
+  const { key, owner, version = "latest" } = entry.extract;
+  return [{ id: `dataFrom[${index}]`, source: key, owner, version, isExtracted: true, rewrite: rulesOf(entry) }];
 }
 
-function itemsOf({ data = [], dataFrom = [], target }: VaultSecretSpec): readonly SyncItem[] {
-  return withForms([...data.map(dataItem), ...dataFrom.map(extractedItem)], target?.template);
+function findOf(entry: DataFromEntry, index: number): readonly Find[] {
+  if (entry.find === undefined) return [];
+  const { name, metadata = {} } = entry.find;
+  const rule = { pattern: name?.regexp ?? "", metadata: defined(metadata), rewrite: rulesOf(entry) };
+  return [{ id: `dataFrom[${index}]`, ...rule, digest: findDigest(rule) }];
+}
+
+function sourcesOf({ data = [], dataFrom = [], target }: VaultSecretSpec): Pick<DesiredState, "items" | "finds"> {
+  const items = [...data.map(dataItem), ...dataFrom.flatMap(extractedItem)];
+  return withForms({ items, finds: dataFrom.flatMap(findOf) }, target?.template);
 }
 
 function desiredState(spec: VaultSecretSpec, name: string): DesiredState {
   return {
-    items: itemsOf(spec),
+    ...sourcesOf(spec),
     template: spec.target?.template,
     target: {
       kind: "Secret",
@@ -44,6 +59,16 @@ const isOwn = ({ owner }: SecretRecord, account: string): boolean =>
 
 /** Reports whether another account shares the secret; a list may omit its owner. */
 const isReceived = (record: SecretRecord, account: string): boolean => record.shared === true || !isOwn(record, account);
+
+/** Reports whether the connection does not trust the creator of a shared secret. */
+function isUntrusted(record: SecretRecord, { account, trustedOwners }: OpenConnection): boolean {
+  return trustedOwners !== undefined && isReceived(record, account) && !trustedOwners.has(record.owner?.toLowerCase() ?? "");
+}
+
+/** Reports whether a secret has the metadata that a rule requests. */
+function isOf({ metadata }: SecretRecord, find: Find | undefined): boolean {
+  return Object.entries(find?.metadata ?? {}).every(([name, value]) => metadata[name] === value);
+}
 
 /** Parses a VaultSecret whose target has one of these types. */
 function parse(object: KubeObject, types: readonly string[]): ParsedResource {
@@ -63,19 +88,26 @@ export const secretSource = (moreTypes: readonly string[] = []): SourceKind => (
   entries: "secret",
   parse: (object) => parse(object, [...defaultSecretTypes, ...moreTypes]),
   covers: (snapshot, item) => snapshot.covers("secret", item.source),
+  names: (snapshot, find, access) =>
+    [...snapshot.matching("secret", patternReference(find.pattern))].filter((name) =>
+      snapshot.secrets(name).some((record) => isOf(record, find) && !isUntrusted(record, access)),
+    ),
+  isListed: (snapshot, name) => snapshot.secrets(name).length > 0,
   changed: ({ secrets }) => secrets,
-  candidates: (snapshot, item, { connection, vault, account, trustedOwners }) =>
-    snapshot.secrets(item.source).map((record) => ({
+  candidates: (snapshot, item, access) => {
+    const { connection, vault, account } = access;
+    const records = snapshot.secrets(item.source).filter((record) => isOf(record, item.foundBy));
+    return records.map((record) => ({
       vault,
       owner: record.owner,
       own: isOwn(record, account),
-      untrusted:
-        trustedOwners !== undefined && isReceived(record, account) && !trustedOwners.has(record.owner?.toLowerCase() ?? ""),
+      untrusted: isUntrusted(record, access),
       latest: record.version,
       sizes: undefined,
       createdAt: record.createdAt === undefined ? undefined : new Map([[record.version, record.createdAt]]),
       expiresAt: record.expiresAt,
       deleteAt: record.deleteAt,
       read: connection.reader(record),
-    })),
+    }));
+  },
 });

@@ -1,6 +1,6 @@
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
 import type { Candidate } from "../../sync/resolve.ts";
-import type { SyncItem, SyncResource } from "../../sync/sync-resource.ts";
+import type { Find, SyncItem, SyncResource } from "../../sync/sync-resource.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import type { EntryKind, Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
 import type { OpenConnection } from "../connection/connection-registry.ts";
@@ -19,6 +19,10 @@ export interface SourceKind {
   parse(object: KubeObject): ParsedResource;
   /** Reports whether the snapshot says if the source of this item exists. */
   covers(snapshot: Snapshot, item: SyncItem): boolean;
+  /** Returns the listed names that a rule of a resource finds. */
+  names(snapshot: Snapshot, find: Find, access: OpenConnection): Iterable<string>;
+  /** Reports whether the list has an entry of this name, whatever a rule requests of it. */
+  isListed(snapshot: Snapshot, name: string): boolean;
   /** Returns the changed names of this kind. */
   changed(change: SnapshotChange): ReadonlySet<string>;
   /** Returns the listed entries that have the name of the item, each with the way to read it. */

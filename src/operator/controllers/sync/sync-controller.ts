@@ -8,9 +8,10 @@ import { type ControllerObserver, runController } from "../../runtime/controller
 import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { connectionKey } from "../../api/connection-key.ts";
-import type { TargetKind } from "../../sync/sync-resource.ts";
+import { matchesName } from "../../sync/find-items.ts";
+import type { SyncResource, TargetKind } from "../../sync/sync-resource.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
-import { readStatus, showsServed } from "../../sync/sync-status.ts";
+import { readStatus, reportedNames, showsServed } from "../../sync/sync-status.ts";
 import type { EntryKind, SnapshotChange } from "../../vault-client/connection.ts";
 import type { ClusterAccess } from "../connection/cluster-access.ts";
 import type { ConnectionUsers } from "../connection/connection-registry.ts";
@@ -18,6 +19,7 @@ import type { RemovalFacts } from "../connection/removals.ts";
 import { checkAccess } from "./check-access.ts";
 import type { Propagations } from "./propagations.ts";
 import { ReferenceIndex, type References } from "./reference-index.ts";
+import { isPattern, patternReference } from "../../vault-client/pattern.ts";
 import { parseSyncKey, SYNC_KINDS, syncKey, type SyncKind } from "./sync-key.ts";
 import type { SyncedKind, SyncReconciler } from "./sync-reconciler.ts";
 import { keyOfTarget, targetKey, type TargetRecords } from "./target-records.ts";
@@ -148,9 +150,11 @@ export class SyncController implements ConnectionUsers {
   removalFactsOf(connection: string): RemovalFacts {
     const { references } = this;
     return {
-      isReferenced: (kind, name) => references.ofSource(connection, syncKindOf[kind], name).size > 0,
+      isReferenced: (kind, name) => references.ofName(connection, syncKindOf[kind], name).size > 0,
+      isNamed: (kind, name) => references.ofSource(connection, syncKindOf[kind], name).size > 0,
       get referenceCount() {
-        return SYNC_KINDS.reduce((total, kind) => total + references.sourcesOf(connection, kind).size, 0);
+        const all = SYNC_KINDS.flatMap((kind) => [...references.sourcesOf(connection, kind)]);
+        return all.filter((reference) => !isPattern(reference)).length;
       },
       wasServed: (kind, name) => this.#wasServed(connection, syncKindOf[kind], name),
     };
@@ -187,15 +191,18 @@ export class SyncController implements ConnectionUsers {
     if (!parsed.ok) return undefined;
     const { resource } = parsed;
     const connection = connectionKey(resource.connection, resource.namespace);
-    const verdict = checkAccess(resource, source.entries, this.#options.access.of(connection, resource.namespace));
-    if (typeof verdict === "object") reconciler.revoke(syncKey(kind, keyOf(object.metadata)), verdict);
-    const sources = verdict === "allowed" ? resource.items.map((item) => item.source) : [];
-    return { kind, connection, sources, target: keyOfTarget(resource) };
+    const grant = this.#options.access.of(connection, resource.namespace);
+    const found = foundNames(kind, resource, object);
+    const revoked = checkAccess(resource, source.entries, grant, found);
+    if (typeof revoked === "object") reconciler.revoke(syncKey(kind, keyOf(object.metadata)), revoked);
+    const isAllowed = checkAccess(resource, source.entries, grant) === "allowed";
+    const sources = [...resource.items.map((item) => item.source), ...patternsOf(resource), ...found];
+    return { kind, connection, sources: isAllowed ? sources : [], target: keyOfTarget(resource) };
   }
 
   #wasServed(connection: string, kind: SyncKind, name: string): boolean {
     const { source, resources } = this.#options.kinds[kind];
-    for (const key of this.references.ofSource(connection, kind, name)) {
+    for (const key of this.references.ofName(connection, kind, name)) {
       const object = resources.get(parseSyncKey(key).objectKey);
       if (object === undefined) continue;
       if (showsServed(source.parse(object).resource, readStatus(kind, object["status"]), name)) return true;
@@ -213,6 +220,18 @@ export class SyncController implements ConnectionUsers {
       if (connection !== undefined) onReferencesChange(connection);
     }
   }
+}
+
+const patternsOf = ({ finds }: SyncResource): string[] => finds.map(({ pattern }) => patternReference(pattern));
+
+/**
+ * Returns the names that the rules of a resource found, according to its status. After a restart, nothing else shows that one of them
+ * is gone.
+ */
+function foundNames(kind: SyncKind, { finds }: SyncResource, object: KubeObject): string[] {
+  if (finds.length === 0) return [];
+  const names = reportedNames(readStatus(kind, object["status"]));
+  return names.filter((name) => finds.some((find) => matchesName(find, name)));
 }
 
 /** Reports whether two states of a resource differ in anything but its status. */

@@ -7,6 +7,7 @@ import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
+import { connectionKey } from "../../api/connection-key.ts";
 import { decide, type Decision, targetConflict } from "../../sync/decide.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Report, reportOf, withUnreported } from "../../sync/report.ts";
@@ -16,6 +17,7 @@ import { isVerifiedBy, nextStatus, readStatus, type SyncStatus } from "../../syn
 import { isOwnedBy, type TargetState, targetState } from "../../sync/target.ts";
 import { StatusWriter } from "../status/status-writer.ts";
 import type { CurrentTarget } from "./gather-content.ts";
+import { findSources, isCovered } from "./find-sources.ts";
 import { FORCED_LIST_MS, type ForcedSyncs, isForced } from "./forced-syncs.ts";
 import { isOutdated, lookUpTarget } from "./look-up-target.ts";
 import { type ConnectionSources, findConnection } from "./find-connection.ts";
@@ -26,6 +28,7 @@ import type { Propagations } from "./propagations.ts";
 import { type Memory, ResourceMemory } from "./resource-memory.ts";
 import { RevocableReads } from "./revocable-reads.ts";
 import type { SourceKind } from "./source-kind.ts";
+import { showsOutdatedList } from "./shows-outdated-list.ts";
 import { parseSyncKey, type SyncKind } from "./sync-key.ts";
 import { awaitConnection, DONE, type SyncResult, TARGET_WAIT_MS, targetChanged, waitFor } from "./sync-result.ts";
 import type { TargetRecords } from "./target-records.ts";
@@ -137,9 +140,10 @@ export class SyncReconciler {
       return { report: undefined, next: waitFor("connection", FORCED_LIST_MS) };
     }
     const { snapshot, health } = access.connection;
-    if (snapshot !== undefined && resource.items.every((item) => source.covers(snapshot, item))) {
+    if (snapshot !== undefined && isCovered({ source, resource, snapshot })) {
       const { deadlines } = context.memory;
-      const input = { ...context, deadlines, access, snapshot, now: this.#options.clock.now() };
+      const grant = this.#options.access.of(connectionKey(resource.connection, resource.namespace), resource.namespace);
+      const input = { ...context, deadlines, access, grant, snapshot, now: this.#options.clock.now() };
       if (resource.connection.kind === "VaultConnection") return this.#syncFromSnapshot(context, input);
       return this.#reads.run(key, context.signal, (reads) => this.#syncFromSnapshot({ ...context, reads }, input));
     }
@@ -150,9 +154,16 @@ export class SyncReconciler {
 
   /** Gathers, decides and applies. A target that was edited is decided for again, without relying on its annotations. */
   async #syncFromSnapshot(context: SyncContext, input: ResolveInput): Promise<SyncResult> {
-    const { resource, before, signal } = context;
-    let state = await this.#targetState(context);
+    const state = await this.#targetState(context);
     if (state === "deleting") return { report: undefined, next: waitFor("target", TARGET_WAIT_MS) };
+    const found = findSources(input, state);
+    if ("reason" in found) return reported(found, { staleSince: input.access.staleSince });
+    return this.#syncFound({ ...context, resource: found.resource }, found, state);
+  }
+
+  async #syncFound(context: SyncContext, input: ResolveInput, found: TargetState): Promise<SyncResult> {
+    const { resource, before, signal } = context;
+    let state = found;
     const corrupted = state.state === "owned" && state.annotationsCorrupted;
     if (corrupted) state = withReported(resource, before, state);
     this.#trustStatus(context, state);
@@ -275,11 +286,4 @@ interface Decided {
 function decideFor(input: ResolveInput, state: TargetState): [Decision, Resolution[]] {
   const resolutions = resolveItems(input, state);
   return [decide(input.resource, resolutions, state), resolutions];
-}
-
-/** Reports whether the vault, for the first time, lacked an entry or version that its list shows. */
-function showsOutdatedList({ readyCondition }: Report, decision: Decision, before: SyncStatus): boolean {
-  if (readyCondition === undefined || readyCondition === decision.readyCondition) return false;
-  const isLacking = readyCondition.reason === "SourceMissing" || readyCondition.reason === "VersionNotFound";
-  return isLacking && findCondition(before.conditions, "Ready")?.reason !== readyCondition.reason;
 }

@@ -1,3 +1,4 @@
+import { patternsIn } from "../pattern.ts";
 import { formatScope } from "../../../protocol/format-scope.ts";
 import type { Scope } from "../../../protocol/scope.ts";
 import type { Clock } from "../../../lib/clock.ts";
@@ -32,7 +33,8 @@ export class RequestedScope {
   /** Returns the scope to request now. */
   current(): TokenScope {
     const names = this.#names;
-    if (names === undefined) return { text: formatScope(this.#scope), names };
+    // Which names a pattern will match is not known.
+    if (names === undefined || patternsIn(names).length > 0) return { text: formatScope(this.#scope), names: undefined };
     return { text: formatScope({ ...this.#scope, secret_name: names.size === 0 ? new Set([NO_NAME]) : names }), names };
   }
 

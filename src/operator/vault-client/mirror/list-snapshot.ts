@@ -1,3 +1,4 @@
+import { isPattern, refersTo } from "../pattern.ts";
 import type { EntryKind, FileRecord, ListProgress, SecretRecord, Snapshot } from "../connection.ts";
 
 type SecretsByName = ReadonlyMap<string, readonly SecretRecord[]>;
@@ -6,8 +7,10 @@ type SecretsByName = ReadonlyMap<string, readonly SecretRecord[]>;
 export interface TrackedList<T> {
   /** Entries by name; those of one name are sorted by owner. */
   readonly records: ReadonlyMap<string, readonly T[]>;
-  /** The names that were referenced when the list was read. */
+  /** The names and patterns that were referenced when the list was read. */
   readonly tracked: ReadonlySet<string>;
+  /** The listed names that match each of the patterns. */
+  readonly found: ReadonlyMap<string, ReadonlySet<string>>;
   /** Number of entries, referenced or not. */
   readonly count: number;
 }
@@ -50,7 +53,7 @@ function absencesAfter(
   if (previous === records) return before.absences;
   const absences = new Map([...before.absences].filter(([, { name, owner }]) => !isListed(records, name, owner)));
   for (const [name, earlier] of previous) {
-    if (!tracked.has(name) || isSameOwner(earlier, records.get(name))) continue;
+    if (isSameOwner(earlier, records.get(name)) || !refersTo(tracked, name)) continue;
     for (const owner of [undefined, ...earlier.flatMap((record) => record.owner ?? [])]) {
       if (!isListed(records, name, owner)) absences.set(absenceKey(name, owner), { name, owner, since });
     }
@@ -86,9 +89,15 @@ export class ListSnapshot implements Snapshot {
     this.firstListedAt = before?.firstListedAt ?? origin.listedAt;
   }
 
-  covers(kind: EntryKind, name: string): boolean {
+  covers(kind: EntryKind, reference: string): boolean {
     const list = kind === "secret" ? this.secretList : this.fileList;
-    return list?.tracked.has(name) ?? false;
+    if (list === undefined) return false;
+    return list.tracked.has(reference) || (!isPattern(reference) && refersTo(list.tracked, reference));
+  }
+
+  matching(kind: EntryKind, pattern: string): ReadonlySet<string> {
+    const list = kind === "secret" ? this.secretList : this.fileList;
+    return list?.found.get(pattern) ?? new Set();
   }
 
   progress(kind: EntryKind): ListProgress | undefined {

@@ -2,6 +2,7 @@ import { isObject } from "../../../lib/is-object.ts";
 import type { FileRecord, SecretRecord } from "../connection.ts";
 import { parseJson } from "../http/parse-json.ts";
 import { readFiles } from "../readers/read-files.ts";
+import { matchesPattern, patternsIn } from "../pattern.ts";
 import { readSecrets } from "../readers/read-secrets.ts";
 import type { TrackedList } from "./list-snapshot.ts";
 
@@ -19,7 +20,7 @@ export interface EntryOf {
 
 export type ListKind = keyof EntryOf;
 
-/** Body of a response, and the names whose records are kept. */
+/** Body of a response, and the names and patterns whose records are kept. */
 export interface ListSource {
   readonly body: Uint8Array;
   readonly tracked: ReadonlySet<string>;
@@ -34,17 +35,35 @@ const names: Readonly<Record<ListKind, string>> = { list_no_dup: "secrets", list
 const nameOf = (record: SecretRecord | FileRecord): string => ("filename" in record ? record.filename : record.name);
 const ownerOf = (record: SecretRecord | FileRecord): string => ("owner" in record ? (record.owner ?? "") : "");
 
+/** Returns the records of tracked names, and of names that match a tracked pattern. */
+export function trackRecords<T extends SecretRecord | FileRecord>(
+  all: readonly T[],
+  tracked: ReadonlySet<string>,
+): TrackedList<T> {
+  const found = new Map(patternsIn(tracked).map((pattern) => [pattern, new Set<string>()]));
+  const kept = all.filter((record) => {
+    const name = nameOf(record);
+    let isFound = false;
+    for (const [pattern, matching] of found) {
+      if (!matchesPattern(pattern, name)) continue;
+      matching.add(name);
+      isFound = true;
+    }
+    return isFound || tracked.has(name);
+  });
+  return { records: byName(kept), tracked, found, count: all.length };
+}
+
 /** Parses a whole list and keeps the records of tracked names. @throws UnexpectedResponse */
 export function readList<K extends ListKind>(kind: K, { body, tracked }: ListSource): ReadList<EntryOf[K]> {
   const root = parseJson(body);
   const all = readers[kind](root);
-  const records = byName(all.filter((record) => tracked.has(nameOf(record))));
   const doubtful = all.length === 0 && !(isObject(root) && Object.hasOwn(root, names[kind]));
-  return { records, tracked, count: all.length, doubtful };
+  return { ...trackRecords(all, tracked), doubtful };
 }
 
 /** Groups records by name; those of one name are sorted by owner. */
-export function byName<T extends SecretRecord | FileRecord>(records: readonly T[]): ReadonlyMap<string, readonly T[]> {
+function byName<T extends SecretRecord | FileRecord>(records: readonly T[]): ReadonlyMap<string, readonly T[]> {
   const groups = new Map<string, T[]>();
   for (const record of records) {
     const same = groups.get(nameOf(record));

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { FileRecord, SecretRecord } from "../connection.ts";
 import { type ListOrigin, ListSnapshot, type TrackedList } from "./list-snapshot.ts";
-import { byName } from "./read-list.ts";
+import { trackRecords } from "./read-list.ts";
 import { changeBetween, recreatedNames } from "./snapshot-change.ts";
 
 function secret(more: Partial<SecretRecord> = {}): SecretRecord {
@@ -21,7 +21,7 @@ function originAt(at: number): ListOrigin {
 
 /** Returns a list that covers these names. */
 function list<T extends SecretRecord | FileRecord>(records: readonly T[], ...tracked: string[]): TrackedList<T> {
-  return { records: byName(records), tracked: new Set(tracked), count: records.length };
+  return trackRecords(records, new Set(tracked));
 }
 
 const secretNames = ["a", "b"];

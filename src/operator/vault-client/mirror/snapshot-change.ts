@@ -16,10 +16,16 @@ export function changeBetween(before: ListSnapshot | undefined, after: ListSnaps
 function differing<T>(before: TrackedList<T> | undefined, after: TrackedList<T>): ReadonlySet<string> {
   // The vault responded with 304, so the parsed list is the same object.
   if (before === after) return new Set();
-  if (!before) return after.tracked;
+  if (!before) return new Set([...after.tracked, ...after.records.keys()]);
+  const differs = (name: string): boolean => !same(before.records.get(name), after.records.get(name));
   const names = new Set<string>();
-  for (const name of after.tracked) {
-    if (!before.tracked.has(name) || !same(before.records.get(name), after.records.get(name))) names.add(name);
+  for (const reference of after.tracked) {
+    if (!before.tracked.has(reference) || differs(reference)) names.add(reference);
+  }
+  for (const [pattern, found] of after.found) {
+    for (const name of [...found, ...(before.found.get(pattern) ?? [])]) {
+      if (differs(name)) names.add(name).add(pattern);
+    }
   }
   return names;
 }

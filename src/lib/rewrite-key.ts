@@ -1,6 +1,11 @@
-import { LinearRegExp, linearRegExp } from "../../lib/linear-regexp.ts";
-import { replacementOf } from "../../lib/replacement.ts";
-import type { Rewrite } from "./sync-resource.ts";
+import { LinearRegExp, linearRegExp } from "./linear-regexp.ts";
+import { replacementOf } from "./replacement.ts";
+
+/** Replaces every match of a regular expression in a name. Both texts are valid. */
+export interface Rewrite {
+  readonly source: string;
+  readonly target: string;
+}
 
 function replace(name: string, { source, target }: Rewrite): string {
   const expression = linearRegExp(source);

@@ -1,0 +1,40 @@
+import { claimedNames, findItems } from "../../sync/find-items.ts";
+import type { ReadyCondition } from "../../sync/ready-condition.ts";
+import type { Find } from "../../sync/sync-resource.ts";
+import { reportedNames } from "../../sync/sync-status.ts";
+import type { TargetState } from "../../sync/target.ts";
+import { patternReference } from "../../vault-client/pattern.ts";
+import { checkAccess } from "./check-access.ts";
+import type { ResolveInput } from "./resolve-items.ts";
+
+/** Reports whether the snapshot says which entries each rule finds and whether each source exists. */
+export function isCovered({ source, resource, snapshot }: Pick<ResolveInput, "source" | "resource" | "snapshot">): boolean {
+  const { items, finds } = resource;
+  return (
+    items.every((item) => source.covers(snapshot, item)) &&
+    finds.every(({ pattern }) => snapshot.covers(source.entries, patternReference(pattern)))
+  );
+}
+
+/**
+ * Adds the entries that rules find to the items of a resource, among those that its namespace may read. Returns the condition instead
+ * if one of them has no key of its own, or may not be read any more.
+ */
+export function findSources(input: ResolveInput, state: TargetState): ResolveInput | ReadyCondition {
+  const { source, resource, before, access, grant, snapshot } = input;
+  if (resource.finds.length === 0) return input;
+  const isLost = state.state === "owned" && state.annotationsCorrupted;
+  const found = findItems(resource, {
+    now: (find) =>
+      [...source.names(snapshot, find, access)].filter((name) => typeof grant === "function" && grant(source.entries, name)),
+    earlier: (find: Find) => [
+      ...(state.state === "owned" ? claimedNames(find, state.synced.values()) : []),
+      // A status is all that is known if the annotations of the target are lost.
+      ...(isLost ? reportedNames(before) : []),
+    ],
+  });
+  if ("reason" in found) return found;
+  const expanded = { ...resource, items: found.items };
+  const verdict = checkAccess(expanded, source.entries, grant);
+  return typeof verdict === "object" ? verdict : { ...input, resource: expanded, unmatched: found.unmatched };
+}
