@@ -166,6 +166,17 @@ test("multi-tenant", async () => {
   expect(await get("Secret", "not-ours", "team-green")).toBeUndefined();
 });
 
+test("push", async () => {
+  const password = canaries.text("generated");
+  const stringData = { password };
+  const generated = { apiVersion: "v1", kind: "Secret", metadata: { name: "generated-db", namespace: "shop" }, stringData };
+  expect((await plane.kubectl(["apply", "-f", "-"], { input: JSON.stringify(generated) })).code).toBe(0);
+  await apply("push");
+  await waitUntil("the password is pushed", async () => (await reason("VaultPush", "generated-db")) === "Synced");
+  const response = await shop.call("expose", { key_name: "generated-db-password" });
+  expect(response.json()).toMatchObject({ key_value: password });
+});
+
 test("every directory is tested, and no value is in the log", () => {
   const directories = readdirSync("examples", { withFileTypes: true }).filter((entry) => entry.isDirectory());
   expect(new Set(directories.map(({ name }) => name))).toEqual(tested);
