@@ -61,7 +61,7 @@ const inner: Record<string, Record<string, string[]>> = {
     auth: ["http", "readers", "connection", "pattern", "vault-error"],
     mirror: ["http", "readers", "vault-api", "connection", "pattern", "vault-error"],
     values: ["vault-api", "connection", "vault-error", "observer"],
-    writes: ["readers", "vault-api", "connection", "vault-error"],
+    writes: ["http", "readers", "vault-api", "connection", "vault-error"],
   },
   "vault-server": {
     crypto: [],

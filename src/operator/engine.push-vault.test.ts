@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { InMemoryResponse } from "../../test/support/vault/in-memory/in-memory-vault.ts";
 import { ACCOUNT, OTHER, PushScene } from "../../test/support/operator/push-scene.ts";
 
 const writes = (requests: readonly string[]): string[] => requests.filter((one) => /^(protect|delete)/.test(one));
@@ -51,6 +52,22 @@ test.each(["timeout", "error"])("a push whose response is lost (%s) is not repea
   await scene.settle(60_000);
   expect([lost, scene.versions(), scene.reason()]).toEqual([1, ["one"], "Synced"]);
   expect(scene.status().items).toMatchObject([{ version: 1, created: true }]);
+});
+
+test("an old list after a push causes no second version, and nothing but reads", async () => {
+  await using scene = await pushed();
+  const lists: InMemoryResponse[] = [];
+  scene.vaultNetwork = {
+    respond: ({ operation }, response) => {
+      if (operation === "list_no_dup" && response.status === 200) lists.push(response);
+      return Promise.resolve(operation === "list_no_dup" ? (lists[0] ?? response) : response);
+    },
+  };
+  await scene.settle();
+  scene.source({ password: "two" });
+  await scene.settle(120_000);
+  expect([scene.versions(), scene.reason()]).toEqual([["one", "two"], "Synced"]);
+  expect(writes(scene.takeVaultRequests())).toEqual(["protect"]);
 });
 
 test("a push that the vault did not store is repeated", async () => {
@@ -138,6 +155,21 @@ test("a received secret is written only if the spec names its creator", async ()
     ["one"],
     "Synced",
   ]);
+});
+
+test("a secret of a trusted owner is not replaced by an own one when its share ends", async () => {
+  await using scene = await PushScene.start();
+  scene.connection("vault", { trustedOwners: [OTHER] });
+  scene.vault.act(OTHER, "protect", { key_name: "db", key_value: "theirs" });
+  scene.vault.act(OTHER, "share", { key_name: "db", permission: "RW", usr_id_from: OTHER, usr_id_to: ACCOUNT });
+  scene.source({ password: "one" });
+  scene.push();
+  await scene.settle();
+  expect([scene.versions("db", "secret", OTHER), scene.reason()]).toEqual([["theirs", "one"], "Synced"]);
+  scene.vault.act(OTHER, "unshare", { key_name: "db", usr_id_from: OTHER });
+  scene.source({ password: "two" });
+  await scene.settle();
+  expect([scene.versions(), scene.reason()]).toEqual([[], "SourceMissing"]);
 });
 
 test("a secret that is shared without permission to write is ScopeDenied, with the remedy", async () => {

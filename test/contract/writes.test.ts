@@ -98,6 +98,31 @@ test.each(["conf", 'qu"ote\\%22.txt', "naïve 😀.bin", "it's (1)*.txt"])("the 
   expect(downloaded.bytes.equals(bytes)).toBe(true);
 });
 
+test("the latest version is read without a list, also if a share began since", async () => {
+  const { vault, connection, own, ann } = await start();
+  await using _vault = vault;
+  const address = { kind: "secret", name: "db", owner: undefined, received: false, shared: false } as const;
+  const file = { ...address, kind: "file", name: "conf" } as const;
+  expect([await connection.latest(address, signal), await connection.latest(file, signal)]).toEqual([undefined, undefined]);
+  await own.call("protect", { key_name: "db", key_value: "one" });
+  await own.call("protect", { key_name: "db", key_value: "two" });
+  await own.upload([{ filename: "conf", bytes: Buffer.from([0, 255]) }]);
+  const texts = async (...addresses: (typeof address | typeof file)[]) =>
+    Promise.all(
+      addresses.map(async (each) => {
+        const latest = await connection.latest(each, signal);
+        return [Buffer.from(latest?.bytes.reveal() ?? []).toString("hex"), latest?.version];
+      }),
+    );
+  const hex = Buffer.from("two").toString("hex");
+  expect(await texts(address, file)).toEqual([
+    [hex, 2],
+    ["00ff", 1],
+  ]);
+  await own.call("share", { key_name: "db", permission: "R", usr_id_from: operator, usr_id_to: ann.email });
+  expect(await texts(address)).toEqual([[hex, 2]]);
+});
+
 test("an entry is removed with all its versions", async () => {
   const { vault, connection, own } = await start();
   await using _vault = vault;

@@ -129,7 +129,7 @@ export type EntryWrite = { readonly name: string; readonly guard: WriteGuard | u
   | {
       readonly kind: "secret";
       readonly value: Redacted<string>;
-      /** The creator, if the name alone is ambiguous among shared secrets. */
+      /** The creator, which the `_link` operation is to name. */
       readonly owner: string | undefined;
       /** Another account created the secret, so it is never replaced by one of this account. */
       readonly received: boolean;
@@ -141,6 +141,22 @@ export type EntryWrite = { readonly name: string; readonly guard: WriteGuard | u
     }
   | { readonly kind: "file"; readonly bytes: Redacted<Uint8Array> }
 );
+
+/** An entry whose latest version is read; see {@link EntryWrite}. */
+export interface EntryAddress {
+  readonly kind: EntryKind;
+  readonly name: string;
+  readonly owner: string | undefined;
+  readonly received: boolean;
+  readonly shared: boolean;
+}
+
+/** The latest version of an entry, as the vault has it now. */
+export interface LatestVersion {
+  readonly bytes: Redacted<Uint8Array>;
+  /** `undefined` if the response does not name it. */
+  readonly version: number | undefined;
+}
 
 /** A version that was written. Timestamps are milliseconds since the epoch; `undefined` if the response omits them. */
 export interface WrittenVersion {
@@ -176,6 +192,12 @@ export interface Connection extends AsyncDisposable {
   updateCa(ca: string | undefined): void;
   /** Returns the way to read the versions of a listed entry. The bytes of a file have exactly the listed size and digest. */
   reader(record: SecretRecord | FileRecord): EntryReader;
+  /**
+   * Reads the latest version, neither from a list nor from the cache. Returns `undefined` if there is no such entry, or if its bytes cannot
+   * be read: it has expired, or is longer than a value.
+   * @throws as `write`
+   */
+  latest(entry: EntryAddress, signal: AbortSignal): Promise<LatestVersion | undefined>;
   /** Creates the next version of an entry. @throws a VaultError, or the reason of `signal`; see `mayHaveHappened` */
   write(entry: EntryWrite, signal: AbortSignal): Promise<WrittenVersion>;
   /** Deletes an entry of the account with all its versions. @throws as `write` */

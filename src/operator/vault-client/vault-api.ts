@@ -149,6 +149,11 @@ export class VaultApi {
     return { bytes: new Redacted(response.body), version };
   }
 
+  /** Returns the response to a request for the latest version of an entry. */
+  async latest(operation: Operation, body: object, signal: AbortSignal): Promise<VaultResponse> {
+    return (await this.#authorized(operation, { body, maxBytes: MAX_VALUE_BYTES, signal })).response;
+  }
+
   /** Returns the response to a write. It is sent once; after a 401, which stored nothing, once more. */
   async write(operation: Operation, { size, ...request }: WriteRequest): Promise<unknown> {
     const deadlineMs = this.#options.timeoutMs + size / SLOWEST_BYTES_PER_MS;

@@ -2,11 +2,13 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import type { TokenManager } from "./auth/token-manager.ts";
 import type {
   Connection,
+  EntryAddress,
   EntryKind,
   EntryReader,
   EntryWrite,
   FileRecord,
   Health,
+  LatestVersion,
   References,
   SecretRecord,
   Snapshot,
@@ -110,6 +112,10 @@ export class VaultConnectionClient implements Connection {
 
   reader(record: SecretRecord | FileRecord): EntryReader {
     return this.#values.reader(record);
+  }
+
+  latest(entry: EntryAddress, signal: AbortSignal): Promise<LatestVersion | undefined> {
+    return this.#writes.latest(entry, signal);
   }
 
   write(entry: EntryWrite, signal: AbortSignal): Promise<WrittenVersion> {

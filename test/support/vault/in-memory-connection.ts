@@ -62,6 +62,10 @@ export class InMemoryConnection implements Connection {
     return () => Promise.reject(new Error("this connection has no vault"));
   }
 
+  latest(..._request: readonly unknown[]): Promise<undefined> {
+    return Promise.reject(new Error("this connection has no vault"));
+  }
+
   write(..._request: readonly unknown[]): Promise<WrittenVersion> {
     return Promise.reject(new Error("this connection has no vault"));
   }

@@ -9,10 +9,7 @@ interface FreshList {
   state: "listing" | "listed" | "failed";
 }
 
-/**
- * The lists that resources wait for because the last one may be older than a write whose result is unknown. No worker waits for a
- * list: its end requeues the resource.
- */
+/** The lists that forced syncs and removals wait for. No worker waits for a list: its end requeues the resource. */
 export class FreshLists {
   readonly #clock: Clock;
   readonly #requeue: (key: string) => void;

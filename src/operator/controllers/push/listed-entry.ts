@@ -33,19 +33,12 @@ export interface WritableEntry {
   /** The creator, if it is another account. */
   readonly owner: string | undefined;
   readonly shared: boolean;
-  /** Several listed secrets have the name. */
-  readonly ambiguous: boolean;
 }
 
 const ofOwner = (records: readonly SecretRecord[], owner: string): SecretRecord[] =>
   records.filter((record) => record.owner?.toLowerCase() === owner);
 
-const received = (record: SecretRecord, ambiguous: boolean): WritableEntry => ({
-  record,
-  owner: record.owner,
-  shared: true,
-  ambiguous,
-});
+const received = (record: SecretRecord): WritableEntry => ({ record, owner: record.owner, shared: true });
 
 /**
  * Returns the entry that a key is pushed to, or the reason why it must not be pushed. A secret of another account is written only if
@@ -58,26 +51,25 @@ export function listedEntry(
   access: Pick<OpenConnection, "account" | "trustedOwners">,
 ): WritableEntry | ReadyCondition {
   const { name, owner: wanted } = item;
-  if (item.kind === "file") return { record: snapshot.file(name), owner: undefined, shared: false, ambiguous: false };
+  if (item.kind === "file") return { record: snapshot.file(name), owner: undefined, shared: false };
   const account = access.account.toLowerCase();
   const records = snapshot.secrets(name);
-  const ambiguous = records.length > 1;
   if (wanted !== undefined && wanted !== account) {
     const [record] = ofOwner(records, wanted);
-    if (record !== undefined) return received(record, ambiguous);
+    if (record !== undefined) return received(record);
     const message = `${entryOf(item)} of ${wanted} is not in the vault's list: ask its creator to share it with ${account} with permission RW`;
     return notReady("SourceMissing", message);
   }
   const own = records.find((record) => (record.owner === undefined ? record.shared !== true : isOwner(record, account)));
   if (own !== undefined || wanted === account || records.length === 0) {
-    return { record: own, owner: undefined, shared: own?.shared === true, ambiguous };
+    return { record: own, owner: undefined, shared: own?.shared === true };
   }
   const trusted = records.filter((record) => access.trustedOwners?.has(record.owner?.toLowerCase() ?? "") === true);
   const [first, ...others] = trusted;
-  if (first !== undefined && others.length === 0) return received(first, ambiguous);
+  if (first !== undefined && others.length === 0) return received(first);
   // Like a read, a push ignores secrets of creators that are not trusted.
   if (first === undefined && access.trustedOwners !== undefined) {
-    return { record: undefined, owner: undefined, shared: false, ambiguous };
+    return { record: undefined, owner: undefined, shared: false };
   }
   const owners = records.map(({ owner }) => owner ?? "an unnamed owner").join(", ");
   const message = `${entryOf(item)} is shared by ${owners}, and ${account} has none of this name: set remoteRef.owner to the one to push to`;

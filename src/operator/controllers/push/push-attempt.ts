@@ -183,9 +183,10 @@ export class PushAttempt {
     const { access, memory, source, object, signal } = this.#context;
     const { clock } = this.#options;
     const item = this.#item;
-    const bytes = await source.bytes(item.secretKey);
+    const request = this.#request(await source.bytes(item.secretKey));
     try {
-      const written = await access.connection.write(this.#request(bytes), signal);
+      if (await this.#isStored(request)) return { item };
+      const written = await access.connection.write(request, signal);
       this.#written(written, listed);
       memory.pushedAfterList.set(this.#id, access.connection.snapshot?.progress(item.kind)?.lists ?? 0);
       return { item, effect: { restored, version: written.version } };
@@ -202,6 +203,27 @@ export class PushAttempt {
     }
   }
 
+  /**
+   * Reports whether the vault has the bytes already, whatever its list shows: the response to an earlier push may have been lost, its
+   * status not been written, or the list may be an old one.
+   */
+  async #isStored(request: EntryWrite): Promise<boolean> {
+    const { access, memory, signal } = this.#context;
+    const address = request.kind === "file" ? { ...request, owner: undefined, received: false, shared: false } : request;
+    const latest = await access.connection.latest(address, signal);
+    if (latest === undefined) return false;
+    const { digest } = keyFacts(this.#options.contentKey, latest.bytes.reveal());
+    if (this.#contentOf(digest) !== this.#content) return false;
+    const record = this.#entry.record && listedVersion(this.#entry.record);
+    const version = latest.version ?? record?.version;
+    const isListed = record !== undefined && record.version === version;
+    // Without its number the version is compared again in the next reconcile.
+    if (version !== undefined) this.#keep(isListed ? record : { version, createdAt: undefined, deleteAt: undefined });
+    memory.uncertain.delete(this.#id);
+    memory.pushedAfterList.set(this.#id, access.connection.snapshot?.progress(this.#item.kind)?.lists ?? 0);
+    return true;
+  }
+
   #written({ version, createdAt, deleteAt }: WrittenVersion, listed: ListedVersion | undefined): void {
     const { memory } = this.#context;
     const times = { createdAt: formatTimestamp(createdAt), deleteAt: formatTimestamp(deleteAt) ?? listed?.deleteAt };
@@ -215,14 +237,14 @@ export class PushAttempt {
     const { kind, name, metadata, deleteMinutes } = this.#item;
     const { guard } = this.#options;
     if (kind === "file") return { kind, name, bytes: new Redacted(bytes), guard };
-    const { owner, shared, ambiguous } = this.#entry;
+    const { owner, shared } = this.#entry;
     return {
       kind,
       name,
       guard,
       value: new Redacted(utf8Text(bytes) ?? ""),
-      // The account's own shared secret is ambiguous too, if others share one of its name.
-      owner: ambiguous ? (owner ?? this.#context.access.account) : owner,
+      // Without it, the secret of another account could be taken for the account's own one of that name.
+      owner: owner ?? this.#context.access.account,
       received: owner !== undefined,
       shared,
       metadata,

@@ -3,7 +3,7 @@ import { listedEntry } from "./listed-entry.ts";
 import { PushAttempt } from "./push-attempt.ts";
 import type { ItemPusherOptions, PushContext, PushOutcome } from "./push-context.ts";
 import type { KeyFacts } from "./push-content.ts";
-import { entryOf, type PushItem, type PushResource } from "./push-resource.ts";
+import { entryOf, itemId, type PushItem, type PushResource } from "./push-resource.ts";
 
 /** Brings one entry of the vault to the bytes of its key: compares, decides, and writes at most once. */
 export class ItemPusher {
@@ -19,6 +19,11 @@ export class ItemPusher {
     const facts = all.get(item.secretKey);
     const entry = listedEntry(item, snapshot, access);
     if ("reason" in entry) return { item, problem: entry };
+    const formerOwner = context.memory.records.get(itemId(item))?.owner;
+    if (formerOwner !== undefined && item.owner === undefined && entry.record === undefined) {
+      const message = `${entryOf(item)} of ${formerOwner}, which was pushed to before, is not shared any more: set remoteRef.owner to create one of the account`;
+      return { item, problem: notReady("SourceMissing", message) };
+    }
     const problem = sourceProblem(resource, item, facts);
     if (problem !== undefined || facts === undefined) return { item, ...(problem && { problem }) };
     const attempt = new PushAttempt(this.#options, context, item, entry, facts);

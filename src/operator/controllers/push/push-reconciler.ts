@@ -119,7 +119,7 @@ export class PushReconciler {
     return this.#connected(context, resource);
   }
 
-  /** Continues with a list of the vault that covers all names, and that is not older than a push whose result is unknown. */
+  /** Continues with a list of the vault that covers all names, and that a forced sync has requested. */
   #connected(context: Context, resource: PushResource): Promise<Result> | Result {
     const { key, memory, before } = context;
     const access = this.#options.connections.get(connectionKey(resource.connection, resource.namespace));
@@ -146,7 +146,7 @@ export class PushReconciler {
     }
     followVault(memory, access.vault);
     forgetOthers(memory, resource.items.map(itemId));
-    if ((memory.uncertain.size > 0 || forced !== undefined) && !this.#options.lists.hasListed(key, connection)) {
+    if (forced !== undefined && !this.#options.lists.hasListed(key, connection)) {
       const why = health.error?.message ?? "waiting for a list of the vault";
       return isFailing ? this.#awaitConnection(context, why, { forced }) : nothing(waitFor("connection", FRESH_LIST_MS));
     }
@@ -171,9 +171,7 @@ export class PushReconciler {
     forced: string | undefined,
   ): Promise<Result> {
     const { key, object, memory, signal } = context;
-    const { lists, logger } = this.#options;
-    // The list that follows the next doubt has to be requested then.
-    lists.forget(key);
+    const { logger } = this.#options;
     if (forced !== undefined) memory.source = undefined;
     const source = new PushSource(this.#options, { resource, memory, signal });
     try {

@@ -1,6 +1,6 @@
 import { Redacted } from "../../../lib/redacted.ts";
 import type { Operation } from "../../../protocol/operation-paths.ts";
-import type { EntryBytes, SecretRecord } from "../connection.ts";
+import type { EntryAddress, EntryBytes, LatestVersion, SecretRecord } from "../connection.ts";
 import { UnexpectedResponse } from "../vault-error.ts";
 import { isObject, type JsonObject } from "../../../lib/is-object.ts";
 import { field, readCount } from "./field.ts";
@@ -18,13 +18,24 @@ function valueObject(response: unknown): JsonObject | undefined {
   return below.length === 1 && isObject(below[0]) ? below[0] : undefined;
 }
 
+/** Returns the value of an expose operation, with the version that the response names. @throws as {@link readValue} */
+export function readExposed(operation: Operation, response: unknown, entry: Pick<EntryAddress, "name" | "owner">): LatestVersion {
+  const { bytes, version, labeled } = readValue(operation, response, entry, 0);
+  return { bytes, version: labeled ? version : undefined };
+}
+
 /**
  * Returns the value of an expose operation as UTF-8 bytes; it may be empty. Rejects a response for another name or owner than
  * requested; a response for another version is labeled with that version.
  * @param version requested version, assumed if the response names none
  * @throws UnexpectedResponse that names the field
  */
-export function readValue(operation: Operation, response: unknown, record: SecretRecord, version: number): ReadValue {
+export function readValue(
+  operation: Operation,
+  response: unknown,
+  record: Pick<SecretRecord, "name" | "owner">,
+  version: number,
+): ReadValue {
   const from = valueObject(response);
   const value = from?.key_value;
   // Text that UTF-8 cannot express would be changed by the encoding.

@@ -1,17 +1,33 @@
-import type { EntryKind, EntryWrite, WriteGuard, WrittenVersion } from "../connection.ts";
+import { Redacted } from "../../../lib/redacted.ts";
+import type { EntryAddress, EntryKind, EntryWrite, LatestVersion, WriteGuard, WrittenVersion } from "../connection.ts";
+import { parseJson } from "../http/parse-json.ts";
+import { readCount } from "../readers/field.ts";
+import { readExposed } from "../readers/read-value.ts";
 import { readWritten } from "../readers/read-written.ts";
 import type { VaultApi } from "../vault-api.ts";
-import { PermanentError } from "../vault-error.ts";
+import { PermanentError, type PermanentCode } from "../vault-error.ts";
 
 type SecretWrite = EntryWrite & { readonly kind: "secret" };
 type FileWrite = EntryWrite & { readonly kind: "file" };
 
+/** Errors that mean that there is no version whose bytes can be read. */
+const UNREADABLE: ReadonlySet<PermanentCode> = new Set(["secret_not_found", "file_not_found", "secret_expired", "too_large"]);
+
 /** Writes entries to the vault. Nothing is repeated here after a failure: the caller first finds out what is stored. */
 export class VaultWrites {
-  readonly #api: Pick<VaultApi, "write">;
+  readonly #api: Pick<VaultApi, "write" | "latest">;
 
-  constructor(api: Pick<VaultApi, "write">) {
+  constructor(api: Pick<VaultApi, "write" | "latest">) {
     this.#api = api;
+  }
+
+  async latest(entry: EntryAddress, signal: AbortSignal): Promise<LatestVersion | undefined> {
+    try {
+      return entry.kind === "file" ? await this.#download(entry.name, signal) : await this.#expose(entry, signal);
+    } catch (error) {
+      if (error instanceof PermanentError && UNREADABLE.has(error.code)) return undefined;
+      throw error;
+    }
   }
 
   write(entry: EntryWrite, signal: AbortSignal): Promise<WrittenVersion> {
@@ -23,6 +39,19 @@ export class VaultWrites {
     await this.#api.write(kind === "file" ? "delete_file" : "delete", { body, size: 0, guard, signal });
   }
 
+  async #download(filename: string, signal: AbortSignal): Promise<LatestVersion> {
+    const response = await this.#api.latest("download_file", { filename }, signal);
+    return { bytes: new Redacted(response.body), version: readCount(response.header("x-file-version")) };
+  }
+
+  #expose(entry: EntryAddress, signal: AbortSignal): Promise<LatestVersion> {
+    return byFamily(entry, async (shared) => {
+      const operation = shared ? "expose_link" : "expose";
+      const body = { key_name: entry.name, ...(shared && entry.owner !== undefined && { owner: entry.owner }) };
+      return readExposed(operation, parseJson((await this.#api.latest(operation, body, signal)).body), entry);
+    });
+  }
+
   async #upload({ name, bytes, guard }: FileWrite, signal: AbortSignal): Promise<WrittenVersion> {
     const upload = { filename: name, bytes };
     const size = bytes.reveal().byteLength;
@@ -30,27 +59,34 @@ export class VaultWrites {
     return { ...readWritten("protect_file", response), withMetadata: false };
   }
 
-  /** Tries the other family once if the vault rejects the listed one: a share began or ended meanwhile, so nothing was stored. */
-  async #protect(entry: SecretWrite, signal: AbortSignal): Promise<WrittenVersion> {
-    try {
-      return await this.#protectBy(entry, signal);
-    } catch (error) {
-      if (!(error instanceof PermanentError)) throw error;
-      const isOther = error.code === (entry.shared ? "use_unshared_operation" : "use_link_operation");
-      if (!isOther || entry.received) throw error;
-      return this.#protectBy({ ...entry, shared: !entry.shared }, signal);
-    }
+  #protect(entry: SecretWrite, signal: AbortSignal): Promise<WrittenVersion> {
+    const { name, value, owner, metadata, deleteMinutes, guard } = entry;
+    return byFamily(entry, async (shared) => {
+      const operation = shared ? "protect_link" : "protect";
+      const key_value = value.reveal();
+      const family = shared
+        ? { without_list: 1, ...(owner !== undefined && { owner }) }
+        : { ...(metadata && { metadata }), ...(deleteMinutes !== undefined && { delete_time: deleteMinutes }) };
+      const body = { key_name: name, key_value, ...family };
+      const response = await this.#api.write(operation, { body, size: key_value.length, guard, signal });
+      return { ...readWritten(operation, response), withMetadata: !shared };
+    });
   }
+}
 
-  async #protectBy(entry: SecretWrite, signal: AbortSignal): Promise<WrittenVersion> {
-    const { name, value, owner, shared, metadata, deleteMinutes, guard } = entry;
-    const operation = shared ? "protect_link" : "protect";
-    const key_value = value.reveal();
-    const family = shared
-      ? { without_list: 1, ...(owner !== undefined && { owner }) }
-      : { ...(metadata && { metadata }), ...(deleteMinutes !== undefined && { delete_time: deleteMinutes }) };
-    const body = { key_name: name, key_value, ...family };
-    const response = await this.#api.write(operation, { body, size: key_value.length, guard, signal });
-    return { ...readWritten(operation, response), withMetadata: !shared };
+/**
+ * Tries the other family of operations once if the vault rejects the listed one: a share began or ended meanwhile, so nothing was stored.
+ * A received secret is never replaced by one of the account.
+ */
+async function byFamily<T>(
+  { shared, received }: Pick<EntryAddress, "shared" | "received">,
+  send: (shared: boolean) => Promise<T>,
+): Promise<T> {
+  try {
+    return await send(shared);
+  } catch (error) {
+    const isOther = error instanceof PermanentError && error.code === (shared ? "use_unshared_operation" : "use_link_operation");
+    if (!isOther || received) throw error;
+    return send(!shared);
   }
 }
