@@ -1,6 +1,13 @@
 import type { MergePatch } from "../../src/operator/kube/client/kube-api.ts";
-import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
-import { CONFIG_MAPS, type KubeObject, LEASES, type ResourceDescriptor, SECRETS } from "../../src/operator/kube/resource.ts";
+import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import {
+  CONFIG_MAPS,
+  type KubeObject,
+  LEASES,
+  NAMESPACES,
+  type ResourceDescriptor,
+  SECRETS,
+} from "../../src/operator/kube/resource.ts";
 import { StatusError } from "../support/kube/in-memory/status-error.ts";
 import type { ApiFault, VaultFault } from "./networks.ts";
 import { accountOf, CREATOR, PASSWORD, SYSTEM_NAMESPACE, type World } from "./world.ts";
@@ -41,6 +48,9 @@ export type Command =
       readonly name: string;
       readonly how: number;
     }
+  | { readonly type: "put-cluster-connection"; readonly name: string; readonly spec: object }
+  | { readonly type: "delete-cluster-connection"; readonly name: string }
+  | { readonly type: "label"; readonly namespace: string; readonly labels: Readonly<Record<string, string>> }
   | { readonly type: "delete-lease" }
   | { readonly type: "api-fault"; readonly fault: ApiFault; readonly share: number }
   | { readonly type: "vault-fault"; readonly vault: string; readonly fault: VaultFault; readonly share: number }
@@ -55,6 +65,7 @@ const kinds: Readonly<Record<string, ResourceDescriptor>> = {
   VaultSecret: vaultSecretKind,
   VaultFile: vaultFileKind,
   VaultConnection: vaultConnectionKind,
+  ClusterVaultConnection: clusterVaultConnectionKind,
   Secret: SECRETS,
   ConfigMap: CONFIG_MAPS,
 };
@@ -102,6 +113,12 @@ async function act(world: World, command: Command): Promise<void> {
       return put(world, command);
     case "delete":
       return server.delete(kinds[command.kind]!, { namespace: command.namespace, name: command.name });
+    case "put-cluster-connection":
+      return put(world, { ...command, kind: "ClusterVaultConnection" });
+    case "delete-cluster-connection":
+      return server.delete(clusterVaultConnectionKind, { name: command.name });
+    case "label":
+      return relabel(world, command);
     case "delete-target":
     case "tamper":
     case "add-foreign":
@@ -136,13 +153,26 @@ async function act(world: World, command: Command): Promise<void> {
   }
 }
 
-function put({ server }: World, { kind, namespace, name, spec }: Extract<Command, { type: "put" }>): void {
+function relabel({ server }: World, { namespace, labels }: Extract<Command, { type: "label" }>): void {
+  const before = server.get(NAMESPACES, { name: namespace });
+  server.replace(NAMESPACES, { ...before, metadata: { ...before.metadata, labels } });
+}
+
+interface Put {
+  readonly kind: string;
+  /** Absent for a ClusterVaultConnection. */
+  readonly namespace?: string;
+  readonly name: string;
+  readonly spec: object;
+}
+
+function put({ server }: World, { kind, namespace, name, spec }: Put): void {
   const resource = kinds[kind]!;
   const before = server.find(resource, { namespace, name });
   const object: KubeObject = {
     apiVersion: "vaultsync.dev/v1alpha1",
     kind,
-    metadata: before?.metadata ?? { namespace, name },
+    metadata: before?.metadata ?? { ...(namespace !== undefined && { namespace }), name },
     spec,
   };
   if (before) server.replace(resource, { ...object, status: before["status"] });

@@ -1,9 +1,10 @@
 import { findCondition } from "../../src/operator/api/conditions.ts";
 import { MANAGED_BY, MANAGED_BY_LABEL, OWNER_ANNOTATION } from "../../src/operator/api/names.ts";
-import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
-import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
-import { accountOf, SILENCE_MS, urlOf, VAULTS, Violation, type World } from "./world.ts";
-import { type Item, itemsOf, type Spec } from "./invariants/spec-history.ts";
+import { CONFIG_MAPS, type KubeObject, NAMESPACES, SECRETS } from "../../src/operator/kube/resource.ts";
+import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import { SILENCE_MS, urlOf, VAULTS, Violation, type World } from "./world.ts";
+import { isAllowed } from "./invariants/access.ts";
+import { type ConnectionSpec, type Item, itemsOf, type Spec } from "./invariants/spec-history.ts";
 import { contentOf } from "./invariants/target-write.ts";
 import type { WriteRules } from "./write-rules.ts";
 
@@ -40,7 +41,7 @@ export async function settle(world: World, rules: WriteRules): Promise<void> {
   await world.advance(quietMs);
   const deadlines = world.vaults.hasDeadlineBetween(start - STEP_MS, world.clock.now());
   if (rules.writes > writes && !deadlines) throw new Violation("I9", `${rules.writes - writes} writes although nothing changed`);
-  const connections = world.server.all(vaultConnectionKind).length;
+  const connections = connectionsOf(world).length;
   const most = connections * 2 * (quietMs / 5_000 + 4) * 1.3;
   if (world.vaultRequests - requests > most)
     throw new Violation("I9", `${world.vaultRequests - requests} requests to the vaults of ${connections} connections`);
@@ -58,9 +59,14 @@ export async function converge(world: World, rules: WriteRules): Promise<void> {
   }
 }
 
+const connectionsOf = ({ server }: World): KubeObject[] => [
+  ...server.all(vaultConnectionKind),
+  ...server.all(clusterVaultConnectionKind),
+];
+
 /** Returns what is not as expected; `undefined` if everything is. */
 function difference(world: World): string | undefined {
-  const connections = world.server.all(vaultConnectionKind);
+  const connections = connectionsOf(world);
   const failing = connections.find(
     ({ status }) => findCondition((status as ConnectionState)?.conditions, "Ready")?.status !== "True",
   );
@@ -113,17 +119,25 @@ function targetOf({ kind, metadata, spec }: KubeObject): { readonly kind: string
 
 function expectedOf(world: World, object: KubeObject, all: readonly KubeObject[]): Expected {
   const { namespace = "" } = object.metadata;
-  const spec = object["spec"] as { suspend?: boolean; connectionRef: { name: string } };
+  const spec = object["spec"] as Spec & { suspend?: boolean };
   if (spec.suspend) return { ready: false, reasons: ["Suspended"] };
-  const connection = world.server.find(vaultConnectionKind, { namespace, name: spec.connectionRef.name });
+  const { kind: connectionKind, name: connectionName } = spec.connectionRef;
+  const connection =
+    connectionKind === undefined
+      ? world.server.find(vaultConnectionKind, { namespace, name: connectionName })
+      : world.server.find(clusterVaultConnectionKind, { name: connectionName });
   if (!connection) return { ready: false, reasons: ["ConnectionNotFound"] };
-  const { url, scope } = connection["spec"] as { url: string; scope?: object };
+  const connectionSpec = connection["spec"] as ConnectionSpec;
+  const { url, email, scope } = connectionSpec;
+  const { labels = {} } = world.server.get(NAMESPACES, { name: namespace }).metadata;
+  if (connectionKind !== undefined && !isAllowed(object.kind, spec, connectionSpec, labels))
+    return { ready: false, reasons: ["NamespaceNotAllowed"] };
   // A scope hides names.
   if (scope && !("onlyReferenced" in scope)) return "anything";
   const vault = VAULTS.find((name) => urlOf(name) === url)!;
-  const resolved = itemsOf(object["spec"] as Spec).map((item) => ({
+  const resolved = itemsOf(spec).map((item) => ({
     item,
-    ...resolve(world, vault, accountOf(namespace), object.kind, item),
+    ...resolve(world, vault, email, object.kind, item),
   }));
   const isIrregular = resolved.some(({ irregular }) => irregular);
   const { kind, name } = targetOf(object);

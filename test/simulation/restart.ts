@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../src/operator/api/kinds.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../src/operator/kube/resource.ts";
 import { converge } from "./convergence.ts";
 import { SYSTEM_NAMESPACE, Violation, type World } from "./world.ts";
@@ -22,7 +22,7 @@ export async function checkRestart(world: World, rules: WriteRules): Promise<voi
 
 /** Returns every target, and what every resource reports. */
 function stateOf({ server }: World): ReadonlyMap<string, unknown> {
-  const reported = [vaultSecretKind, vaultFileKind, vaultConnectionKind].flatMap((kind) =>
+  const reported = [vaultSecretKind, vaultFileKind, vaultConnectionKind, clusterVaultConnectionKind].flatMap((kind) =>
     server.all(kind).map((object) => [object, comparable(object)] as const),
   );
   const targets = [SECRETS, CONFIG_MAPS]
@@ -34,7 +34,7 @@ function stateOf({ server }: World): ReadonlyMap<string, unknown> {
   );
 }
 
-/** Fields of a VaultConnection that follow the login, or that neither time nor a name without a resource makes be written. */
+/** Fields of a connection that follow the login, or that neither time nor a name without a resource makes be written. */
 const IGNORED = ["token", "loginPausedUntil", "rejectedCredentials", "secrets", "files"];
 
 /**
@@ -42,7 +42,7 @@ const IGNORED = ["token", "loginPausedUntil", "rejectedCredentials", "secrets", 
  * pause of logins remains in the status when it is over, and the numbers of secrets and files are those of the last write.
  */
 function comparable({ kind, status = {} }: KubeObject): unknown {
-  if (kind !== "VaultConnection") return status;
+  if (!kind.endsWith("VaultConnection")) return status;
   const { conditions = [] } = status as { readonly conditions?: readonly { readonly lastTransitionTime?: string }[] };
   const kept = Object.entries(status as object).filter(([field]) => !IGNORED.includes(field));
   return { ...Object.fromEntries(kept), conditions: conditions.map(({ lastTransitionTime: _time, ...condition }) => condition) };

@@ -1,5 +1,6 @@
 import { seededRandom } from "../support/seeded-random.ts";
 import { type Command, perform } from "./commands.ts";
+import { hasClusterConnections, withClusterConnections } from "./cluster-connections.ts";
 import { randomCommands } from "./random-commands.ts";
 import { settle } from "./convergence.ts";
 import { checkRestart } from "./restart.ts";
@@ -73,7 +74,10 @@ export async function shrink(failure: Failure, limitMs: number, onProgress: (com
 /** Runs an episode of random commands. Equal seeds give equal episodes. */
 export type RunEpisode = (seed: number, steps: number) => Promise<Failure | undefined>;
 
-export const randomEpisode: RunEpisode = (seed, steps) => runEpisode(seed, randomCommands(seededRandom(seed), steps));
+export const randomEpisode: RunEpisode = (seed, steps) => {
+  const commands = randomCommands(seededRandom(seed), steps);
+  return runEpisode(seed, hasClusterConnections(seed) ? withClusterConnections(commands, seededRandom(-seed)) : commands);
+};
 
 /** Returns the seed of an episode, counted from 0, of a run with `seed`. */
 export const seedOfEpisode = (seed: number, episode: number): number => seed * 1_000_003 + episode;

@@ -33,6 +33,9 @@ const MAX_PER_MINUTE = { "the API server": 3_000, "the vaults": 500 };
 /** Time after which the operator has replaced a silent watch, in milliseconds. */
 export const SILENCE_MS = 660_000;
 
+/** The vault account of the ClusterVaultConnection. */
+export const CLUSTER_ACCOUNT = "ops-cluster@example.com";
+
 /** Returns the vault account of a namespace. */
 export const accountOf = (namespace: string): string => `ops-${namespace}@example.com`;
 export const urlOf = (vault: string): string => `https://vault-${vault}.example.com`;
@@ -67,6 +70,8 @@ export class World {
   readonly violations: Violation[] = [];
   /** Time at which a user deleted the Lease last, in monotonic milliseconds. */
   leaseDeletedAt = Number.NEGATIVE_INFINITY;
+  /** Called with each read of a value by the account of the cluster: the replica, and the name. */
+  onClusterRead: (user: string, entry: string) => void = () => undefined;
   /** Number of requests to the vaults. */
   vaultRequests = 0;
   /** Greatest error that the wall clock of a replica has had, in milliseconds. */
@@ -86,10 +91,11 @@ export class World {
       const isNewDependent = !before && after?.metadata.ownerReferences !== undefined;
       if (!after || after.metadata.deletionTimestamp || isNewDependent) this.#controllers.wake();
     });
-    for (const namespace of [SYSTEM_NAMESPACE, ...NAMESPACES]) this.server.createNamespace(namespace);
-    for (const namespace of NAMESPACES) this.setPassword(namespace, PASSWORD);
+    // Events of cluster-scoped objects are in the namespace default.
+    for (const namespace of ["default", SYSTEM_NAMESPACE, ...NAMESPACES]) this.server.createNamespace(namespace);
+    for (const namespace of [SYSTEM_NAMESPACE, ...NAMESPACES]) this.setPassword(namespace, PASSWORD);
     for (const vault of VAULTS) {
-      this.vaults.vault(vault).setPassword(CREATOR, PASSWORD);
+      for (const account of [CREATOR, CLUSTER_ACCOUNT]) this.vaults.vault(vault).setPassword(account, PASSWORD);
       for (const namespace of NAMESPACES) this.vaults.vault(vault).setPassword(accountOf(namespace), PASSWORD);
     }
   }
@@ -224,7 +230,7 @@ export class World {
         config: { ...operatorConfig({ allowHttp: false, autoRestart: "off" }), resync: 0 },
         api: new ApiClient(server, { user, network }),
         leaseApi: new ApiClient(server, { user, network }),
-        openTransport: (url) => this.#transport(url, clock, toVaults),
+        openTransport: (url) => this.#transport(url, user, clock, toVaults),
         namespace: SYSTEM_NAMESPACE,
         identity: user,
         host: user,
@@ -248,7 +254,7 @@ export class World {
     });
   }
 
-  #transport(url: string, clock: ProcessClock, rate: RequestRate): InMemoryTransport {
+  #transport(url: string, user: string, clock: ProcessClock, rate: RequestRate): InMemoryTransport {
     const name = VAULTS.find((vault) => urlOf(vault) === url) ?? "a";
     const network = vaultNetwork(this.faults, name, clock, this.random);
     const counted = {
@@ -256,6 +262,9 @@ export class World {
       send: (...args: Parameters<NonNullable<typeof network.send>>) => {
         this.vaultRequests += 1;
         rate.count();
+        const { email, key_name, filename } = args[0].body as { email?: string; key_name?: string; filename?: string };
+        const entry = key_name ?? filename;
+        if (email === CLUSTER_ACCOUNT && entry !== undefined) this.onClusterRead(user, entry);
         return network.send!(...args);
       },
     };

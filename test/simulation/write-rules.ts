@@ -1,5 +1,6 @@
-import { CONFIG_MAPS, EVENTS, type KubeObject, LEASES, SECRETS } from "../../src/operator/kube/resource.ts";
+import { CONFIG_MAPS, EVENTS, type KubeObject, LEASES, NAMESPACES, SECRETS } from "../../src/operator/kube/resource.ts";
 import type { Change } from "../support/kube/in-memory/collection.ts";
+import { checkAccess, checkRead } from "./invariants/access.ts";
 import { checkComplete, checkContent, checkVersions } from "./invariants/content.ts";
 import { Leadership } from "./invariants/leadership.ts";
 import { checkOwnership, checkPlace } from "./invariants/ownership.ts";
@@ -25,11 +26,23 @@ export class WriteRules {
     this.#world = world;
     this.#history = new SpecHistory(world);
     this.#leadership = new Leadership(world);
+    for (const namespace of world.server.all(NAMESPACES)) this.#history.rememberLabels(namespace);
+    world.onClusterRead = (user, entry) => this.#checkRead(user, entry);
     world.server.onCommit((change) => {
       this.#history.remember(change);
       this.#leadership.remember(change);
       if (change.user.startsWith("operator-")) this.#report(change);
     });
+  }
+
+  /** Checks a read of a value with the account of the cluster. */
+  #checkRead(user: string, entry: string): void {
+    try {
+      checkRead(this.#history.knownTo(user), user, entry);
+    } catch (error) {
+      if (!(error instanceof Violation)) throw error;
+      this.#world.violations.push(error);
+    }
   }
 
   /** Collects violations: a thrown one would be the response to the operator, which retries. */
@@ -72,6 +85,7 @@ export class WriteRules {
     checkVersions(write);
     checkWhole(write);
     checkRemovals(write);
+    checkAccess(write);
   }
 
   /** Returns what the operator wrote last, unless a spec was changed afterwards. */

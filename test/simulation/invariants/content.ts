@@ -1,5 +1,5 @@
 import { VERSIONS_ANNOTATION } from "../../../src/operator/api/names.ts";
-import { accountOf, CREATOR, Violation } from "../world.ts";
+import { accountOf, CLUSTER_ACCOUNT, CREATOR, Violation } from "../world.ts";
 import { itemsOf } from "./spec-history.ts";
 import { isSameSource, type TargetWrite, versionOf } from "./target-write.ts";
 
@@ -21,7 +21,7 @@ export function checkContent(write: TargetWrite): void {
     }
     const isRequested = specs.some((spec) => itemsOf(spec).some((item) => item.key === key && item.source === origin.name));
     if (!isRequested && was[key] !== base64) throw new Violation("I2", `${name}: key ${key} has bytes of ${origin.name}`);
-    if (origin.owner !== accountOf(namespace) && origin.owner !== CREATOR)
+    if (![accountOf(namespace), CREATOR, CLUSTER_ACCOUNT].includes(origin.owner))
       throw new Violation("I12", `${name}: key ${key} has bytes of another namespace's account`);
   }
 }

@@ -13,7 +13,8 @@ export function checkPlace({ resource, before, after, user }: Change, name: stri
   const isOwnNamespace = metadata.namespace === SYSTEM_NAMESPACE;
   const problem = ((): string | undefined => {
     if (resource.kind === LEASES.kind) return isOwnNamespace ? undefined : "outside of its own namespace";
-    if (resource.kind === EVENTS.kind) return regarded(after) === metadata.namespace ? undefined : "about an object elsewhere";
+    if (resource.kind === EVENTS.kind)
+      return (regarded(after) ?? "default") === metadata.namespace ? undefined : "about an object elsewhere";
     if (isCustom(resource)) return before && after ? changedByOther(before, after) : "created or deleted a resource";
     const isTargetKind = resource.kind === SECRETS.kind || resource.kind === CONFIG_MAPS.kind;
     if (!isTargetKind) return "which is never a target";

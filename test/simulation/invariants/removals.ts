@@ -28,7 +28,7 @@ export function checkRemovals({ world, history, name, namespace, before, after, 
     if (specs.some((each) => !itemsOf(each).some((other) => other.key === key && other.source === source))) continue;
     // The operator may not know the last specs yet.
     const known = specs.flatMap((each) =>
-      history.recentConnections(namespace, each.connectionRef.name).map((connection) => ({ spec: each, connection })),
+      history.recentConnections(namespace, each).map((connection) => ({ spec: each, connection })),
     );
     if (known.length === 0 || known.some((each) => isGone(world, kind, item, each.spec, each.connection))) continue;
     const urls = new Set(known.map(({ connection }) => connection.url));

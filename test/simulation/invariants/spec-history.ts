@@ -1,12 +1,13 @@
 import { API_GROUP } from "../../../src/operator/api/kinds.ts";
 import { ACCEPT_ANNOTATION } from "../../../src/operator/api/names.ts";
-import type { KubeObject } from "../../../src/operator/kube/resource.ts";
+import { type KubeObject, NAMESPACES } from "../../../src/operator/kube/resource.ts";
 import type { Change } from "../../support/kube/in-memory/collection.ts";
 import type { World } from "../world.ts";
 
 /** The spec of a VaultSecret or VaultFile, as far as the invariants concern it. */
 export interface Spec {
-  readonly connectionRef: { readonly name: string };
+  /** With a kind, a ClusterVaultConnection. */
+  readonly connectionRef: { readonly kind?: string; readonly name: string };
   readonly refreshInterval?: string;
   readonly data?: readonly {
     readonly secretKey: string;
@@ -16,11 +17,23 @@ export interface Spec {
   readonly target?: { readonly name?: string; readonly kind?: string; readonly whenMissing?: string };
 }
 
-/** The spec of a VaultConnection, as far as the invariants concern it. */
+/** The spec of a connection, as far as the invariants concern it. */
 export interface ConnectionSpec {
   readonly url: string;
   readonly email: string;
   readonly scope?: object;
+  readonly access?: readonly {
+    readonly namespaceSelector: { readonly matchLabels: Readonly<Record<string, string>> };
+    readonly secrets: readonly string[];
+    readonly files: readonly string[];
+  }[];
+}
+
+/** A VaultSecret or VaultFile, and the specs that a replica may still follow. */
+interface KnownResource {
+  readonly namespace: string;
+  readonly kind: string;
+  readonly specs: readonly Spec[];
 }
 
 export interface Item {
@@ -40,8 +53,11 @@ export interface KnownSpecs {
   isSettled(namespace: string | undefined): boolean;
   /** Returns the specs that the replica may still follow: the current one, and those that were changed a short time ago. */
   recent(namespace: string | undefined, owner: string): readonly Spec[];
-  /** Returns the same of a VaultConnection. */
-  recentConnections(namespace: string | undefined, name: string): readonly ConnectionSpec[];
+  /** Returns the same of the connection that a spec refers to. */
+  recentConnections(namespace: string | undefined, spec: Spec): readonly ConnectionSpec[];
+  /** Returns the same of the labels of a namespace. */
+  recentLabels(namespace: string): readonly Readonly<Record<string, string>>[];
+  resources(): readonly KnownResource[];
 }
 
 interface Period {
@@ -63,21 +79,38 @@ export class SpecHistory {
   }
 
   /** Takes in a change of any object. */
-  remember({ resource, before, after }: Change): void {
+  remember(change: Change): void {
+    const { resource, before, after } = change;
+    if (resource.kind === NAMESPACES.kind && after) return this.rememberLabels(after);
     if (resource.group !== API_GROUP) return;
     const { metadata, kind } = (after ?? before)!;
     const now = this.#world.clock.monotonic();
     if (before && after && before.metadata.generation === metadata.generation && isSameAcceptance(before, after)) return;
     this.#changedAt.set(metadata.namespace ?? "", now);
-    const specs = this.#of(metadata.namespace, `${kind}/${metadata.name}`);
-    const last = specs.at(-1);
+    this.#replace(this.#of(metadata.namespace, `${kind}/${metadata.name}`), after && (after["spec"] as object));
+  }
+
+  /** Takes in the labels of a namespace. */
+  rememberLabels({ metadata: { name, labels = {} } }: KubeObject): void {
+    this.#changedAt.set("", this.#world.clock.monotonic());
+    this.#replace(this.#of(name, "labels"), labels);
+  }
+
+  #replace(periods: Period[], spec: object | undefined): void {
+    const now = this.#world.clock.monotonic();
+    const last = periods.at(-1);
     if (last) last.endedAt = Math.min(last.endedAt, now);
-    if (after) specs.push({ spec: after["spec"] as object, endedAt: Infinity });
+    if (spec) periods.push({ spec, endedAt: Infinity });
+  }
+
+  /** Returns the time of the last change of a spec in the namespace, or of one that concerns all namespaces. */
+  #lastChange(namespace = ""): number {
+    return Math.max(this.#changedAt.get(namespace) ?? 0, this.#changedAt.get("") ?? 0);
   }
 
   /** Reports whether no spec of the namespace has changed since a time, in monotonic milliseconds. */
   isUnchangedSince(namespace: string, time: number): boolean {
-    return (this.#changedAt.get(namespace) ?? 0) < time;
+    return this.#lastChange(namespace) < time;
   }
 
   /** Returns what a replica knows now. One that was suspended until a short time ago knows nothing of what changed meanwhile. */
@@ -87,9 +120,21 @@ export class SpecHistory {
     const recent = (namespace: string | undefined, owner: string): object[] =>
       this.#of(namespace, owner).flatMap(({ spec, endedAt }) => (endedAt >= until ? [spec] : []));
     return {
-      isSettled: (namespace = "") => (this.#changedAt.get(namespace) ?? 0) < until,
+      isSettled: (namespace) => this.#lastChange(namespace) < until,
       recent: (namespace, owner) => recent(namespace, owner) as Spec[],
-      recentConnections: (namespace, name) => recent(namespace, `VaultConnection/${name}`) as ConnectionSpec[],
+      recentConnections: (namespace, { connectionRef: { kind, name } }) =>
+        (kind === undefined
+          ? recent(namespace, `VaultConnection/${name}`)
+          : recent(undefined, `${kind}/${name}`)) as ConnectionSpec[],
+      recentLabels: (namespace) => recent(namespace, "labels") as Readonly<Record<string, string>>[],
+      resources: () =>
+        [...this.#specs.keys()].flatMap((id) => {
+          const [namespace = "", owner = ""] = id.split(" ");
+          const [kind = ""] = owner.split("/");
+          return kind === "VaultSecret" || kind === "VaultFile"
+            ? [{ namespace, kind, specs: recent(namespace, owner) as Spec[] }]
+            : [];
+        }),
     };
   }
 

@@ -35,8 +35,8 @@ export function checkWhole(write: TargetWrite): void {
   }
 }
 
-const hasScope = (history: KnownSpecs, namespace: string | undefined, { connectionRef }: Spec): boolean =>
-  history.recentConnections(namespace, connectionRef.name).some(({ scope }) => scope !== undefined);
+const hasScope = (history: KnownSpecs, namespace: string | undefined, spec: Spec): boolean =>
+  history.recentConnections(namespace, spec).some(({ scope }) => scope !== undefined);
 
 const hasOtherOwner = ({ owner }: Item, kept: Origin): boolean => owner !== undefined && owner !== kept.owner;
 
