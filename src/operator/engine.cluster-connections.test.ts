@@ -163,6 +163,29 @@ test("a read that is in progress is aborted when its namespace loses the access"
   expect([aborted, scene.outcome("shop", "db")]).toEqual([1, "absent: NamespaceNotAllowed"]);
 });
 
+test("what a rule finds is read only as far as the access allows, also if it changes meanwhile", async () => {
+  const scene = new ClusterScene();
+  await using _ = scene;
+  scene.vaultNetwork = {
+    send: async ({ operation }, signal) => {
+      if (operation.includes("expose")) await scene.clock.sleep(4_000, signal);
+      return undefined;
+    },
+  };
+  scene.namespace("shop", team);
+  scene.connect(corporate, allow(["shop-*"]));
+  scene.write(corporate, ["shop-db", "shop-api", "blog-db"]);
+  const spec = { data: undefined, dataFrom: [{ find: { name: { regexp: "-" } } }] };
+  scene.follow(db, corporate, {}, spec);
+  scene.start();
+  await scene.settle(3_000);
+  expect(scene.takeReads().sort()).toEqual([`${account} shop-api`, `${account} shop-db`]);
+  scene.connect(corporate, allow(["shop-api"]));
+  await scene.settle();
+  expect(scene.takeReads()).toEqual([`${account} shop-api`]);
+  expect(scene.outcome("shop", "db")).toBe(`shop-api=${account} shop-api 2: Synced`);
+});
+
 test("the access of a new spec does not count for the account of the one before", async () => {
   await using scene = await sceneWith({});
   scene.network = {

@@ -39,6 +39,9 @@ export async function readEntry(
 
 function readFailure(error: unknown, source: string): Failure {
   if (isVaultError(error)) return vaultFailure(error, source);
-  if (error instanceof AccessRevoked) return lasting(error.condition.reason, error.condition.message, DONE);
+  if (error instanceof AccessRevoked) {
+    const { reason, message } = error.condition;
+    return reason === "Progressing" ? retryable(reason, message) : lasting(reason, message, DONE);
+  }
   throw error;
 }

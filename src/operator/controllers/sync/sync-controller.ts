@@ -10,6 +10,7 @@ import { WorkQueue } from "../../runtime/work-queue.ts";
 import { connectionKey } from "../../api/connection-key.ts";
 import { matchesName } from "../../sync/find-items.ts";
 import type { SyncResource, TargetKind } from "../../sync/sync-resource.ts";
+import { notReady } from "../../sync/ready-condition.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 import { readStatus, reportedNames, showsServed } from "../../sync/sync-status.ts";
 import type { EntryKind, SnapshotChange } from "../../vault-client/connection.ts";
@@ -44,6 +45,8 @@ export interface SyncControllerOptions {
 }
 
 const syncKindOf: Readonly<Record<EntryKind, SyncKind>> = { secret: "VaultSecret", file: "VaultFile" };
+
+const ACCESS_CHANGED = notReady("Progressing", "the access of the namespace changed meanwhile: the operator retries");
 
 /** Maximum number of resources of one connection that are reconciled simultaneously; see docs/design/engine.md#fairness. */
 const MAX_IN_FLIGHT = 4;
@@ -141,7 +144,10 @@ export class SyncController implements ConnectionUsers {
       const { kind, objectKey } = parseSyncKey(key);
       const object = this.#options.kinds[kind].resources.get(objectKey);
       if (object === undefined || (namespace !== undefined && namespaceOf(objectKey) !== namespace)) continue;
-      this.#setReferences(key, this.#referencesOf(kind, object));
+      const references = this.#referencesOf(kind, object);
+      // Only the reconcile in progress knows what a rule has found: another one finds it among what is allowed now.
+      if (references?.sources.some(isPattern) === true) this.#options.reconciler.revoke(key, ACCESS_CHANGED);
+      this.#setReferences(key, references);
       this.queue.add(key, "background");
     }
   }
