@@ -44,6 +44,8 @@ test("an ExternalSecret with all that can be carried over", async () => {
     "      remoteRef: { key: shop-db, conversionStrategy: Default, decodingStrategy: None, metadataPolicy: None }",
     "  dataFrom:",
     "    - extract: { key: shop-config, version: latest }",
+    "    - find: { name: { regexp: ^env/ }, tags: { environment_type: prod } }",
+    "      rewrite: [{ regexp: { source: '^env/(.*)$', target: $1 } }]",
   );
   expect([code, problems]).toEqual([0, []]);
   expect(object).toEqual({
@@ -57,7 +59,13 @@ test("an ExternalSecret with all that can be carried over", async () => {
         { secretKey: "username", remoteRef: { key: "shop-db", version: 3, property: "/users/0/name", decoding: "Base64" } },
         { secretKey: "password", remoteRef: { key: "shop-db" } },
       ],
-      dataFrom: [{ extract: { key: "shop-config" } }],
+      dataFrom: [
+        { extract: { key: "shop-config" } },
+        {
+          find: { name: { regexp: "^env/" }, metadata: { environment_type: "prod" } },
+          rewrite: [{ regexp: { source: "^env/(.*)$", target: "$1" } }],
+        },
+      ],
       target: {
         name: "db-login",
         type: "kubernetes.io/basic-auth",

@@ -59,7 +59,8 @@ async function createLogin(name: string, namespace: string, email: string): Prom
 }
 
 const protect = async (client: VaultClient, key_name: string, key_value: string): Promise<string> => {
-  expect((await client.call("protect", { key_name, key_value })).status).toBe(200);
+  const metadata = { environment_type: "prod" };
+  expect((await client.call("protect", { key_name, key_value, metadata })).status).toBe(200);
   return key_value;
 };
 
@@ -133,6 +134,18 @@ test("config-from-files", async () => {
   const before = await restarts("proxy");
   await upload({ "nginx.conf": canaries.text("next") });
   expect(await waitUntil("the proxy restarts", async () => (await restarts("proxy")) > before)).toBe(true);
+});
+
+test("one-secret-from-many", async () => {
+  const [url, token, more] = [canaries.text("url"), canaries.text("token"), canaries.text("more")];
+  await protect(shop, "env/shop/DB_URL", url);
+  await protect(shop, "shop-settings", JSON.stringify({ TOKEN: token, PORT: 8080 }));
+  await apply("one-secret-from-many");
+  expect(await synced("VaultSecret", "shop-env")).toEqual({ DB_URL: url, TOKEN: token, PORT: "8080" });
+  await protect(shop, "env/shop/MORE", more);
+  await protect(shop, "shop-feature-flags", "a,b");
+  const all = { DB_URL: url, MORE: more, TOKEN: token, PORT: "8080", FEATURE_FLAGS: "a,b" };
+  await expect.poll(() => synced("VaultSecret", "shop-env"), { timeout: 20_000 }).toEqual(all);
 });
 
 test("rotation-with-restart", async () => {
