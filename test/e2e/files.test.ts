@@ -88,6 +88,68 @@ test("1 MiB is accepted, and one byte more is rejected with both sizes before an
   expect(await world.get("ConfigMap", "over")).toBeUndefined();
 });
 
+test("two files of 1 MiB less a byte are accepted, of a byte more rejected before a download", async () => {
+  const half = 512 * 1024;
+  await world.upload("first.bin", randomBytes(half - 1));
+  await world.upload("second.bin", randomBytes(half));
+  const both = [{ filename: "first.bin" }, { filename: "second.bin" }];
+  await world.apply(vaultFile("halves", both, { kind: "Secret" }));
+  await world.ready("VaultFile", "halves");
+  const before = await downloads();
+  await world.upload("first.bin", randomBytes(half + 1));
+  const resource = await world.until("VaultFile", "halves", (one) => condition(one, "Ready")?.reason === "TooLarge");
+  expect(condition(resource, "Ready")?.message).toMatch(/1048577 bytes.*1048576/);
+  expect(await downloads()).toBe(before);
+  expect(bytesOf((await world.get("Secret", "halves"))!, "first.bin")).toHaveLength(half - 1);
+});
+
+const everyByte = Uint8Array.from({ length: 256 }, (_, byte) => byte);
+const LONG = `${"n".repeat(250)}.txt`;
+
+/** Files by key, and whether a ConfigMap has them as text. */
+const FILES: Readonly<Record<string, { filename: string; bytes: Uint8Array; isText: boolean }>> = {
+  empty: { filename: "empty", bytes: new Uint8Array(), isText: true },
+  "one-byte": { filename: "one", bytes: new Uint8Array([0xff]), isText: false },
+  "every-byte": { filename: "every", bytes: everyByte, isText: false },
+  "byte-order-mark": { filename: "mark", bytes: Buffer.from("\ufefftext"), isText: true },
+  "only-a-mark": { filename: "only-mark", bytes: Buffer.from("\ufeff"), isText: true },
+  crlf: { filename: "crlf", bytes: Buffer.from("a\r\n\r\nb"), isText: true },
+  nul: { filename: "nul", bytes: Buffer.from("a\0b"), isText: true },
+  spaces: { filename: " a name  with spaces ", bytes: Buffer.from("spaces"), isText: true },
+  emoji: { filename: "\u{1f680} gr\u00fc\u00df.txt", bytes: Buffer.from("emoji"), isText: true },
+  "long-name": { filename: LONG, bytes: Buffer.from("long"), isText: true },
+  archive: { filename: "archive.tar.gz", bytes: Buffer.from("H4sIAAAAAAAAA0tMBAAAAP//", "base64"), isText: false },
+};
+
+test("files with unusual bytes and names are stored byte for byte, and archives are not unpacked", async () => {
+  for (const { filename, bytes } of Object.values(FILES)) await world.upload(filename, bytes);
+  const files = Object.entries(FILES).map(([key, { filename }]) => ({ filename, key }));
+  await world.apply(vaultFile("bytes", files, { kind: "ConfigMap" }), vaultFile("bytes-secret", files, { kind: "Secret" }));
+  await world.ready("VaultFile", "bytes");
+  await world.ready("VaultFile", "bytes-secret");
+  const config = (await world.get("ConfigMap", "bytes"))!;
+  const secret = (await world.get("Secret", "bytes-secret"))!;
+  const texts = Object.keys(FILES).filter((key) => FILES[key]?.isText);
+  expect(Object.keys(config.data).sort()).toEqual(texts.sort());
+  expect(Object.keys(config.binaryData)).toHaveLength(files.length - texts.length);
+  expect(Object.keys(secret.data)).toHaveLength(files.length);
+  for (const [key, { bytes }] of Object.entries(FILES)) {
+    expect(Buffer.compare(inConfigMap(config, key)!, bytes), key).toBe(0);
+    expect(Buffer.compare(bytesOf(secret, key)!, bytes), key).toBe(0);
+  }
+});
+
+test("a name with slashes is its last part at this vault, and requires a key", async () => {
+  await world.upload("folder/inner.txt", Buffer.from("inner"));
+  expect([...(await listed()).keys()]).toContain("inner.txt");
+  const { code, stderr } = await world.tryApply(vaultFile("slashes", [{ filename: "folder/inner.txt" }], { kind: "ConfigMap" }));
+  expect([code, stderr]).toEqual([1, expect.stringContaining("the filename is not a valid key: set key")]);
+  const long = await world.tryApply(vaultFile("long", [{ filename: LONG }], { kind: "ConfigMap" }));
+  expect([long.code, long.stderr]).toEqual([1, expect.stringContaining("the filename is not a valid key: set key")]);
+  await world.apply(vaultFile("slashes", [{ filename: "folder/inner.txt", key: "inner" }], { kind: "ConfigMap" }));
+  await world.until("VaultFile", "slashes", (one) => condition(one, "Ready")?.reason === "SourceMissing");
+});
+
 test("a missing file is reported and synced once it exists", async () => {
   await world.apply(vaultFile("later", [{ filename: "later.txt" }], { kind: "ConfigMap" }));
   await world.until("VaultFile", "later", (one) => condition(one, "Ready")?.reason === "SourceMissing");

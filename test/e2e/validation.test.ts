@@ -20,7 +20,7 @@ const connection = (more: object): object => ({
 });
 
 const cases: [what: string, object: object, message: RegExp][] = [
-  ["a spec without data", spec({ data: undefined }), /spec\.data must have at least one entry, for example/],
+  ["a spec without data", spec({ data: undefined }), /spec\.data or spec\.dataFrom must have at least one entry, for example/],
   ["an empty data list", spec({ data: [] }), /spec\.data.*must have at least one entry, for example/],
   ["version 0", vaultSecret("wrong", { a: { key: "a", version: 0 } }), /version in body should be greater than or equal to 1/],
   [

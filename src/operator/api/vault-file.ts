@@ -42,7 +42,7 @@ const files = withRule(nonEmpty(z.array(fileEntry).max(128).optional(), EXAMPLE)
   check: (entries) => new Set(entries?.map(keyOf)).size === (entries?.length ?? 0),
 });
 
-const FROM_EXAMPLE = "{find: {filename: {regexp: ^conf/}}}";
+const FROM_EXAMPLE = "{find: {filename: {regexp: ^nginx-}}}";
 
 const filesFromEntry = z.object({
   find: z
