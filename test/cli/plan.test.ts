@@ -96,6 +96,30 @@ test("a correct repository is printed with the versions that would be written, w
   });
 });
 
+const through = (...lines: string[]): string[] =>
+  lines.map((line) => line.replace("{ name: vault }", "{ kind: ClusterVaultConnection, name: vault }"));
+
+test("references through a connection of the cluster are not those of one of the namespace", async () => {
+  await write("1-namespace.yaml", ...connection("https://other.example.com"));
+  const cluster = connection().map((line) => line.replace("kind: Vault", "kind: ClusterVault").replace(", namespace: shop", ""));
+  await write("2-cluster.yaml", ...cluster, "  access:", "    - namespaceSelector: { matchLables: {} }");
+  await write("3-secrets.yaml", ...secret("own", "key: shop/dv"), "---", ...through(...secret("shared", "key: shop/dv")));
+  const { code, stderr } = await plan();
+  expect(code).toBe(3);
+  expect(stderr.split("\n")).toEqual([
+    expect.stringMatching(/^2-cluster.yaml:9: spec.access\[0\].namespaceSelector: must have matchLabels or matchExpressions/u),
+    "references of VaultConnection shop/vault are not checked: log in to https://other.example.com as ann@example.com",
+    "",
+  ]);
+  await write("2-cluster.yaml", ...cluster, "  access:", "    - namespaceSelector: { matchLabels: {} }");
+  expect((await plan()).stderr).toContain('3-secrets.yaml:15: no secret "shop/dv"\n');
+});
+
+test("a connection of the cluster may be in other files", async () => {
+  await write("secret.yaml", ...through(...secret("shared", "key: shop/db")));
+  expect(await plan("--offline")).toMatchObject({ code: 0, stderr: "" });
+});
+
 test("each mistake of a repository is named with its file and line, and the exit code is 3", async () => {
   await write("1-vault.yaml", ...connection());
   await write("2-missing.yaml", ...secret("missing", "key: shop/db", "key: shop/dv", "key: shop/db, version: 7"));

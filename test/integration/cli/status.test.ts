@@ -3,6 +3,7 @@ import { parse } from "yaml";
 import {
   API_GROUP,
   API_VERSION,
+  clusterVaultConnectionKind,
   type Kind,
   vaultConnectionKind,
   vaultFileKind,
@@ -148,6 +149,23 @@ test("a condition of an earlier generation is shown as outdated, and is not read
   await client.replace(vaultSecretKind, { ...before, spec: { connectionRef, data, suspend: true } }, forever);
   const { stdout } = await status();
   expect(stdout).toMatch(/^vaultsecret\/db +True +Synced \(outdated\) /mu);
+});
+
+test("a connection of the cluster is shown in the namespaces whose resources refer to it", async () => {
+  const auth = { passwordSecretRef: { name: "login" } };
+  const name = `cluster-${namespace}`;
+  const metadata = { name };
+  const spec = { url: "https://vault.example.com", email: "ops@example.com", auth };
+  const kind = clusterVaultConnectionKind;
+  await client.create(kind, { apiVersion: `${API_GROUP}/${API_VERSION}`, kind: kind.kind, metadata, spec }, forever);
+  const row = new RegExp(`^clustervaultconnection/${name} +Unknown +Pending `, "mu");
+  expect((await status()).stdout).not.toMatch(row);
+  await create(vaultSecretKind, "shared", { connectionRef: { kind: kind.kind, name }, data });
+  expect((await status()).stdout).toMatch(row);
+  const all = await runInProcess(["status", "--kubeconfig", controlPlane.kubeconfigPath, "-A"]);
+  expect(all.stdout).toMatch(new RegExp(`^- +clustervaultconnection/${name} +Unknown`, "mu"));
+  await client.delete(vaultSecretKind, { namespace, name: "shared" }, forever);
+  await client.delete(kind, metadata, forever);
 });
 
 test("--watch shows a change, and ends with the state of the last one when it is interrupted", async () => {
