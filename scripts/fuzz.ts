@@ -5,11 +5,11 @@ import { fuzz, LIMIT_MS, timeOf, type FuzzTarget, type SlowInput } from "../test
 import { ServerTargets } from "../test/fuzz/server-targets.ts";
 import { render } from "../test/fuzz/shape.ts";
 import { parserTargets } from "../test/fuzz/targets.ts";
-import { templateTargets } from "../test/fuzz/template-targets.ts";
+import { shapeTargets, templateTargets } from "../test/fuzz/template-targets.ts";
 import { seededRandom } from "../test/support/seeded-random.ts";
 
-const USAGE = `Look for inputs that take the vault server longest, in everything that parses what a stranger sends. Fails when 1 MiB of
-input, or the limit of its field, takes more than ${LIMIT_MS} ms of CPU time.
+const USAGE = `Look for inputs that take longest, in everything of the vault server that parses what a stranger sends, and in the
+templates and typed Secrets of the operator. Fails when 1 MiB of input, or the limit of its field, takes more than ${LIMIT_MS} ms of CPU time.
 
 Usage: npm run fuzz -- [--seconds N] [--seed S] [--target TEXT] [--replay FILE]
 
@@ -61,7 +61,7 @@ async function search(targets: readonly FuzzTarget[], seconds: number, seed: num
 if (values.help) process.stdout.write(USAGE);
 else {
   await using server = await ServerTargets.start();
-  const targets = [...parserTargets(), ...expressionTargets(), ...templateTargets(), ...server.list];
+  const targets = [...parserTargets(), ...expressionTargets(), ...templateTargets(), ...shapeTargets(), ...server.list];
   if (values.replay !== undefined) await replay(targets, values.replay);
   else
     await search(

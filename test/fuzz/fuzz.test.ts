@@ -9,7 +9,7 @@ import { fuzz, type FuzzTarget, LIMIT_MS, timeOf } from "./search.ts";
 import { ServerTargets } from "./server-targets.ts";
 import { render } from "./shape.ts";
 import { parserTargets } from "./targets.ts";
-import { templateTargets } from "./template-targets.ts";
+import { shapeTargets, templateTargets } from "./template-targets.ts";
 
 const SCRIPT = join(import.meta.dirname, "../../scripts/fuzz.ts");
 /** CPU time for each target, in milliseconds; together, less than a minute. */
@@ -101,6 +101,10 @@ describe("fuzzing with a time oracle", { timeout: 300_000 }, () => {
 
   test("finds no template, and no input of its functions, that takes more than 50 ms", async () => {
     expect(await failures(templateTargets(), BUDGET_MS.template)).toEqual([]);
+  });
+
+  test("finds no content of a typed Secret that takes more than 50 ms", async () => {
+    expect(await failures(shapeTargets(), BUDGET_MS.template)).toEqual([]);
   });
 
   test("finds no head of a request that takes a server more than 50 ms", async () => {

@@ -1,5 +1,6 @@
 import { createHook } from "node:async_hooks";
 import fs from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { Redacted } from "../../src/lib/redacted.ts";
@@ -10,6 +11,7 @@ import { Canaries } from "../support/assertions/canary.ts";
 import { chainPem, keyPem, keystores } from "../support/template/keystores.ts";
 import { TEMPLATE_TEXTS } from "./template-targets.ts";
 
+/** Number of random templates; a variable of the environment can increase it. */
 const RUNS = Number(process.env.VAULTSYNC_TEMPLATE_RUNS ?? 3_000);
 
 const canaries = new Canaries();
@@ -69,6 +71,9 @@ const messageOf = (template: string): string => {
   return rendering.ok ? "" : rendering.message;
 };
 
+/** The members before the first template was rendered. */
+const before = members();
+
 test("no message about a template contains a value", () => {
   const traces = fc.sample(any, RUNS / 10).flatMap((template) => canaries.tracesIn({ [template]: messageOf(template) }));
   expect(traces).toEqual([]);
@@ -76,11 +81,11 @@ test("no message about a template contains a value", () => {
 
 test("no template reaches a file, the network, the environment, the output or a prototype", () => {
   const reached: string[] = [];
-  const before = members();
   const env = process.env;
   const spies = (
     ["openSync", "readFileSync", "statSync", "existsSync", "readdirSync", "realpathSync", "readFile", "stat"] as const
   ).map((name) => vi.spyOn(fs, name));
+  syncBuiltinESMExports();
   const output = [vi.spyOn(process.stdout, "write"), vi.spyOn(process.stderr, "write")];
   const hook = createHook({ init: (_, type) => void reached.push(type) });
   try {
@@ -96,6 +101,7 @@ test("no template reaches a file, the network, the environment, the output or a 
   }
   const called = [...spies, ...output].filter(({ mock }) => mock.calls.length > 0).map((spy) => spy.getMockName());
   vi.restoreAllMocks();
+  syncBuiltinESMExports();
   expect(reached).toEqual([]);
   expect(called).toEqual([]);
   const after = members();

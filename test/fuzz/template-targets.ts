@@ -1,6 +1,7 @@
 import { Redacted } from "../../src/lib/redacted.ts";
 import { INLINE_UNITS } from "../../src/operator/template/budget.ts";
 import { renderTemplate } from "../../src/operator/template/render-template.ts";
+import { shapeProblem } from "../../src/operator/sync/secret-shape.ts";
 import { chainPem, keyPem, keystores } from "../support/template/keystores.ts";
 import type { FuzzTarget } from "./search.ts";
 
@@ -127,6 +128,32 @@ const CALLS: readonly { readonly calls: readonly string[]; readonly fragments: r
   { calls: ["pkcs12: key, pw", "jks: key, pw", "pkcs12_truststore: pw", "jks_truststore: pw"], fragments: PEM },
   { calls: ["pkcs12_key: pw", "pkcs12_certificates: pw"], fragments: BER },
 ];
+
+const JSON_TEXTS = ["{", "}", "[", "]", ":", ",", '"', '"auths":', "{}", "1", "\\u0000", " ", '{"auths":{"r":{}}}'];
+const SSH_TEXTS = [...PEM, "-----BEGIN OPENSSH PRIVATE KEY-----", "-----END OPENSSH PRIVATE KEY-----", "b3BlbnNzaC1rZXktdjEA"];
+
+/** Types of Secrets, the key that is fuzzed, and the texts that its value is made of. */
+const SHAPES: readonly (readonly [type: string, key: string, fragments: readonly string[]])[] = [
+  ["kubernetes.io/tls", "tls.crt", PEM],
+  ["kubernetes.io/tls", "tls.key", PEM],
+  ["kubernetes.io/dockerconfigjson", ".dockerconfigjson", JSON_TEXTS],
+  ["kubernetes.io/dockercfg", ".dockercfg", JSON_TEXTS],
+  ["kubernetes.io/basic-auth", "username", CHARACTERS],
+  ["kubernetes.io/ssh-auth", "ssh-privatekey", SSH_TEXTS],
+];
+
+/** Values of typed Secrets, which the operator checks before it writes them. */
+export function shapeTargets(): readonly FuzzTarget[] {
+  const pair = [
+    ["tls.crt", Buffer.from(chainPem)],
+    ["tls.key", Buffer.from(keyPem)],
+  ] as const;
+  return SHAPES.map(([type, key, fragments]): FuzzTarget => {
+    const target = { kind: "Secret", name: "s", type } as const;
+    const parse = (input: Buffer) => shapeProblem({ target }, new Map([...pair, [key, input]]));
+    return { name: `shape of ${key}`, maxBytes: MAX_VALUE_BYTES, fragments, parse };
+  });
+}
 
 /** Templates, and the input of each of their functions, as the operator renders them in the thread of its event loop. */
 export function templateTargets(): readonly FuzzTarget[] {

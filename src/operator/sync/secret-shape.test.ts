@@ -59,6 +59,7 @@ describe("shapeProblem", () => {
       { ".dockerconfigjson": auth({ r: SECRET }) },
       ".dockerconfigjson: auths: expected a JSON object with an object for each registry",
     ],
+    ["dockercfg", { ".dockercfg": " ".repeat(262_145) }, ".dockercfg: expected at most 262144 characters"],
     ["dockercfg", { ".dockercfg": '{"r": 1}' }, ".dockercfg: expected a JSON object with an object for each registry"],
     ["basic-auth", { user: "ann" }, "the key username or password is required"],
     ["basic-auth", { username: "ann\n" }, "username: must not contain control characters such as a line end"],

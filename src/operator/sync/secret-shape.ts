@@ -31,7 +31,11 @@ function checkTls(text: TextOf): void {
   }
 }
 
+/** Maximum length of a configuration of Docker: a parser takes some 10 ms for it. */
+const MAX_JSON_LENGTH = 256 * 1024;
+
 function jsonObject(key: string, text: string): Record<string, unknown> {
+  if (text.length > MAX_JSON_LENGTH) throw new ShapeError(`${key}: expected at most ${MAX_JSON_LENGTH} characters`);
   let value: unknown;
   try {
     value = JSON.parse(text);
