@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { OperatorScene } from "../../test/support/operator/operator-scene.ts";
-import { vaultConnectionKind } from "./api/kinds.ts";
+import { vaultConnectionKind, vaultSecretKind } from "./api/kinds.ts";
 
 const MINUTE = 60_000;
 
@@ -61,4 +61,27 @@ test("a connection has series of its freshness and circuit breaker until it is d
     expect([...(await samplesOf(scene, `vaultsync_${name}`)).keys()]).toEqual([other]);
   }
   expect(await samplesOf(scene, "vaultsync_connections")).toEqual(new Map([["", 1]]));
+});
+
+test("resources are counted by their condition, without reasons that others invented", async () => {
+  await using scene = new OperatorScene();
+  const vault = scene.addVault("shop", ["a", "b", "c"]);
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  vault.remove("a");
+  await scene.clock.advance(2 * MINUTE);
+  const secret = { namespace: "shop", name: "d" };
+  const invented = { conditions: [{ type: "Ready", status: "False", reason: "Invented", message: "" }] };
+  const spec = { connectionRef: { name: "none" }, suspend: true, data: [{ secretKey: "k", remoteRef: { key: "a" } }] };
+  scene.server.create(vaultSecretKind, { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", metadata: secret, spec });
+  await scene.restart(() => {
+    const { resourceVersion } = scene.server.get(vaultSecretKind, secret).metadata;
+    scene.server.replaceStatus(vaultSecretKind, { ...secret, resourceVersion }, invented);
+  });
+  await scene.clock.advance(6);
+  const samples = await samplesOf(scene, "vaultsync_resources");
+  expect(samples.get('{kind="VaultSecret",ready="true",reason="Synced"}')).toBe(2);
+  expect(samples.get('{kind="VaultSecret",ready="false",reason="SourceMissing"}')).toBe(1);
+  expect(samples.get('{kind="VaultConnection",ready="true",reason="Synced"}')).toBe(1);
+  expect([...samples.keys()].join("")).not.toMatch(/Invented/u);
 });

@@ -1,5 +1,9 @@
-import type { ConnectionSample, OperatorSamples, QueueSample } from "../telemetry/operator-metrics.ts";
+import type { ConnectionSample, OperatorSamples, QueueSample, ResourceSample } from "../telemetry/operator-metrics.ts";
+import { readyIn } from "./api/conditions.ts";
+import { reasons } from "./api/reasons.ts";
 import type { Controllers } from "./controllers.ts";
+import type { ReadonlyStore } from "./kube/cache/object-store.ts";
+import type { KubeObject } from "./kube/resource.ts";
 import type { Reflectors } from "./reflectors.ts";
 
 export interface SampleSources {
@@ -14,16 +18,26 @@ export interface SampleSources {
 export function operatorSamples({ reflectors, running, openCircuitBreakers }: SampleSources): OperatorSamples {
   const { connections, clusterConnections, secrets, files, pushes } = reflectors;
   return {
-    resources: {
-      VaultConnection: connections.store.size,
-      ...(clusterConnections && { ClusterVaultConnection: clusterConnections.store.size }),
-      VaultSecret: secrets.store.size,
-      VaultFile: files.store.size,
-      VaultPush: pushes.store.size,
-    },
+    resources: [connections, clusterConnections, secrets, files, pushes].flatMap((each) => resourceSamples(each?.store)),
     queues: queueSamples(running),
     connections: [...running].flatMap((controllers) => connectionSamples(controllers, openCircuitBreakers)),
   };
+}
+
+const readyLabels = { True: "true", False: "false", Unknown: "unknown" } as const;
+
+/** Counts the resources of one kind by their condition Ready. */
+function resourceSamples(store: ReadonlyStore<KubeObject> | undefined): ResourceSample[] {
+  const samples = new Map<string, ResourceSample>();
+  for (const { kind, status } of store?.values() ?? []) {
+    const condition = readyIn(status);
+    // Anyone who may write a status can invent a reason; each would be a series.
+    const reason = condition !== undefined && Object.hasOwn(reasons, condition.reason) ? condition.reason : "";
+    const ready = readyLabels[condition?.status ?? "Unknown"];
+    const key = `${ready} ${reason}`;
+    samples.set(key, { kind, ready, reason, count: (samples.get(key)?.count ?? 0) + 1 });
+  }
+  return [...samples.values()];
 }
 
 /** Sums up the queues of all shards by controller. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { MetricsRegistry } from "./metrics-registry.ts";
-import { operatorMetrics, type ConnectionSample } from "./operator-metrics.ts";
+import { operatorMetrics, type ConnectionSample, type ResourceSample } from "./operator-metrics.ts";
 
 const sample: ConnectionSample = {
   connection: "shop/vault",
@@ -17,7 +17,7 @@ async function samplesOf(registry: MetricsRegistry): Promise<string[]> {
 test("a connection has series until it is deleted, and none for what is unknown", async () => {
   const registry = new MetricsRegistry();
   let connections: ConnectionSample[] = [sample, { ...sample, connection: "shop/other", tokenExpiresAt: 1_800_000_100_000 }];
-  operatorMetrics(registry, () => ({ connections, queues: [], resources: {} }));
+  operatorMetrics(registry, () => ({ connections, queues: [], resources: [] }));
   expect(await samplesOf(registry)).toEqual([
     "vaultsync_connections 2",
     'vaultsync_connection_last_success_timestamp_seconds{connection="shop/vault"} 1800000000.5',
@@ -36,10 +36,26 @@ test("a connection has series until it is deleted, and none for what is unknown"
   ]);
 });
 
+test("resources are counted by kind and condition", async () => {
+  const registry = new MetricsRegistry();
+  let resources: ResourceSample[] = [
+    { kind: "VaultSecret", ready: "false", reason: "SourceMissing", count: 2 },
+    { kind: "VaultSecret", ready: "true", reason: "Synced", count: 7 },
+  ];
+  operatorMetrics(registry, () => ({ connections: [], queues: [], resources }));
+  const lines = async () => (await registry.text()).split("\n").filter((line) => line.startsWith("vaultsync_resources{"));
+  expect(await lines()).toEqual([
+    'vaultsync_resources{kind="VaultSecret",ready="false",reason="SourceMissing"} 2',
+    'vaultsync_resources{kind="VaultSecret",ready="true",reason="Synced"} 7',
+  ]);
+  resources = [{ kind: "VaultSecret", ready: "true", reason: "Synced", count: 9 }];
+  expect(await lines()).toEqual(['vaultsync_resources{kind="VaultSecret",ready="true",reason="Synced"} 9']);
+});
+
 test("a work queue shows its depth, the age of its oldest key and its retries", async () => {
   const registry = new MetricsRegistry();
   const queues = [{ controller: "sync", depth: 2, oldestAgeMs: 1_500, retrying: 1 }];
-  operatorMetrics(registry, () => ({ connections: [], queues, resources: {} }));
+  operatorMetrics(registry, () => ({ connections: [], queues, resources: [] }));
   expect(await samplesOf(registry)).toEqual([
     'vaultsync_workqueue_depth{controller="sync"} 2',
     'vaultsync_workqueue_oldest_age_seconds{controller="sync"} 1.5',

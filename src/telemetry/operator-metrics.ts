@@ -27,12 +27,21 @@ export interface QueueSample {
   readonly retrying: number;
 }
 
+/** Number of resources of a kind whose condition Ready is the same. */
+export interface ResourceSample {
+  readonly kind: string;
+  /** Status of the condition; `unknown` without one. */
+  readonly ready: "true" | "false" | "unknown";
+  /** Reason of the condition; empty without one. */
+  readonly reason: string;
+  readonly count: number;
+}
+
 /** Current values of the gauges. */
 export interface OperatorSamples {
   readonly connections: readonly ConnectionSample[];
   readonly queues: readonly QueueSample[];
-  /** Number of resources in the cache, by kind. */
-  readonly resources: Readonly<Record<string, number>>;
+  readonly resources: readonly ResourceSample[];
 }
 
 /**
@@ -45,9 +54,13 @@ export function operatorMetrics(registry: MetricsRegistry, read: () => OperatorS
   queueGauges(registry, () => read().queues);
   connectionGauges(registry, () => read().connections);
   registry.gauge(
-    { name: "vaultsync_resources", help: "Number of resources in the cache, per kind.", labels: ["kind"] },
+    {
+      name: "vaultsync_resources",
+      help: "Number of resources per kind, and status and reason of their condition Ready.",
+      labels: ["kind", "ready", "reason"],
+    },
     (gauge) => {
-      for (const [kind, size] of Object.entries(read().resources)) gauge.set({ kind }, size);
+      for (const { count, ...labels } of read().resources) gauge.set(labels, count);
     },
   );
   return {

@@ -1,3 +1,4 @@
+import { silentLogger } from "../../../lib/logger.ts";
 import { expect, test } from "vitest";
 import { certificate } from "../../../../test/support/certificates.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
@@ -58,6 +59,7 @@ class Scene {
     referencesOf: () => ({ secrets: new Set(), files: new Set() }),
     api: this.api,
     clock: this.clock,
+    logger: silentLogger,
   });
 
   constructor(spec: object = {}, status?: ConnectionStatus) {

@@ -3,6 +3,7 @@ import { type ConnectionKind, connectionKinds } from "../../api/kinds.ts";
 import { type ConnectionSpec, connectionStatus, type ConnectionStatus } from "../../api/vault-connection.ts";
 import { CONFIRM_REMOVALS_ANNOTATION } from "../../api/names.ts";
 import type { Clock } from "../../../lib/clock.ts";
+import type { Logger } from "../../../lib/logger.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
@@ -45,6 +46,7 @@ export interface ConnectionReconcilerOptions {
   readonly referencesOf: (key: string) => References;
   readonly api: KubeApi;
   readonly clock: Clock;
+  readonly logger: Logger;
 }
 
 /** Times in milliseconds after which a CA bundle is read again, while the connection works and while it does not. */
@@ -60,11 +62,11 @@ export class ConnectionReconciler {
 
   constructor(options: ConnectionReconcilerOptions) {
     this.#options = options;
-    const { api, clock } = options;
+    const { api, clock, logger } = options;
     const { VaultConnection, ClusterVaultConnection } = connectionKinds;
     this.#statuses = {
-      VaultConnection: new StatusWriter(api, VaultConnection, clock),
-      ClusterVaultConnection: new StatusWriter(api, ClusterVaultConnection, clock),
+      VaultConnection: new StatusWriter(api, VaultConnection, clock, logger),
+      ClusterVaultConnection: new StatusWriter(api, ClusterVaultConnection, clock, logger),
     };
   }
 

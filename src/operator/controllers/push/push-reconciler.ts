@@ -66,7 +66,7 @@ export class PushReconciler {
 
   constructor(options: PushReconcilerOptions) {
     this.#options = options;
-    this.#statuses = new StatusWriter(options.api, vaultPushKind, options.clock);
+    this.#statuses = new StatusWriter(options.api, vaultPushKind, options.clock, options.logger);
     this.#pusher = new ItemPusher(options);
   }
 

@@ -1,8 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../../lib/clock.ts";
+import { type Logger, silentLogger } from "../../../lib/logger.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
+import { logReadyChange } from "./log-ready-change.ts";
 import { OwnWrites } from "./own-writes.ts";
 
 interface StoredStatus {
@@ -11,17 +13,19 @@ interface StoredStatus {
   readonly status: unknown;
 }
 
-/** Writes the statuses of one kind of resource, each only if it changed; see docs/design/status.md#status-writes. */
+/** Writes the statuses of one kind of resource, each only if it changed, and logs each change of the condition Ready; see docs/design/status.md#status-writes. */
 export class StatusWriter {
   readonly #api: KubeApi;
   readonly #descriptor: ResourceDescriptor;
+  readonly #logger: Logger;
   readonly #ownWrites: OwnWrites<StoredStatus>;
   /** Statuses whose write has no response yet: the watch may show them before. */
   readonly #inFlight = new Map<string, object>();
 
-  constructor(api: KubeApi, descriptor: ResourceDescriptor, clock: Clock) {
+  constructor(api: KubeApi, descriptor: ResourceDescriptor, clock: Clock, logger: Logger = silentLogger) {
     this.#api = api;
     this.#descriptor = descriptor;
+    this.#logger = logger;
     this.#ownWrites = new OwnWrites(clock);
   }
 
@@ -40,6 +44,7 @@ export class StatusWriter {
     try {
       const written = await this.#api.replaceStatus(this.#descriptor, { namespace, name, uid, resourceVersion }, status, signal);
       this.#ownWrites.recordWrite(key, stateOf(written));
+      logReadyChange(this.#logger, { controller: this.#descriptor.kind, key }, stored.status, status);
     } catch (error) {
       // A deleted resource needs no status.
       if (!isKubeError(error, "NotFound")) throw error;

@@ -81,11 +81,11 @@ export class SyncReconciler {
   readonly #reads = new RevocableReads();
 
   constructor(options: SyncReconcilerOptions) {
-    const { api, kinds, clock } = options;
+    const { api, kinds, clock, logger } = options;
     this.#options = options;
     this.#statuses = {
-      VaultSecret: new StatusWriter(api, kinds.VaultSecret.source.descriptor, clock),
-      VaultFile: new StatusWriter(api, kinds.VaultFile.source.descriptor, clock),
+      VaultSecret: new StatusWriter(api, kinds.VaultSecret.source.descriptor, clock, logger),
+      VaultFile: new StatusWriter(api, kinds.VaultFile.source.descriptor, clock, logger),
     };
   }
 
