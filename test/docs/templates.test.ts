@@ -44,5 +44,5 @@ test("the resource in the section about templates yields an address and two file
   const values = { user: "ann", password: "p@ss" };
   expect(rendered(url, values)).toBe("postgres://ann:p%40ss@db/shop");
   expect(rendered(htpasswd, values)).toMatch(/^ann:\$2y\$10\$/u);
-  expect(rendered(settings, values)).toBe('USER="ann"\nPASSWORD="p@ss"\n');
+  expect(rendered(settings, values)).toBe('PASSWORD="p@ss"\nUSER="ann"\n');
 });

@@ -29,9 +29,9 @@ describe("renderTemplate", () => {
     expect(rendered(template, variables)).toBe(expected);
   });
 
-  test("renders a loop over all variables in their order", () => {
+  test("renders a loop over all variables in the order of their names", () => {
     const template = "{% for item in vars %}{{ item.name }}={{ item.value | quote }}\n{% endfor %}";
-    expect(rendered(template, { B: "1", A: "$x", __proto__x: "3" })).toBe('B="1"\nA="\\$x"\n__proto__x="3"\n');
+    expect(rendered(template, { B: "1", A: "$x", __proto__x: "3" })).toBe('A="\\$x"\nB="1"\n__proto__x="3"\n');
   });
 
   test("treats names of prototypes as names of variables", () => {

@@ -44,11 +44,13 @@ function salts(key: string, seed: Redacted<Uint8Array>): Tools["salt"] {
 }
 
 /**
- * Returns the variables with what messages call them. A name may be a part of a value, that of a member of an object: messages contain
+ * Returns the variables in the order of their names, with what messages call them. A name may be a part of a value, that of a member of an object: messages contain
  * it only if the template does.
  */
 function namedVariables(variables: RenderInput["variables"], text: string): readonly NamedVariable[] {
-  return [...variables].map(([name, bytes]) => {
+  // The order in which the vault lists entries must not change a target.
+  const sorted = [...variables].sort(([one], [other]) => (one < other ? -1 : 1));
+  return sorted.map(([name, bytes]) => {
     const label = text.includes(name) ? `the variable ${name}` : "a variable";
     return { name, value: new Value(bytes, label) };
   });
