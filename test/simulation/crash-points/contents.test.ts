@@ -9,6 +9,12 @@ const tampered = (name: string, act: (world: World) => void): Scenario => ({
   acts: [{ act }],
 });
 
+/** Makes the VaultSecret `db` of a user and a password, with a template for each of these keys. */
+function template(world: World, ...keys: readonly string[]): void {
+  const data = Object.fromEntries(keys.map((key) => [key, `{{ ${key} | trim }}`]));
+  sync(world, ["user", "password"], { template: { data } });
+}
+
 const contents: readonly Scenario[] = [
   {
     name: "a new resource",
@@ -49,6 +55,12 @@ const contents: readonly Scenario[] = [
     name: "another key of the target",
     setUp: synced("user", "password"),
     acts: [{ act: (world) => sync(world, ["password", "host"]) }, { atMs: 3_000, act: (world) => world.write("host") }],
+    losses: ["Secret/db user"],
+  },
+  {
+    name: "new versions of the variables of a template, and another template",
+    setUp: (world) => (world.write("user", "password"), connect(world), template(world, "user", "password")),
+    acts: [{ act: (world) => world.write("user", "password") }, { atMs: 5_000, act: (world) => template(world, "password") }],
     losses: ["Secret/db user"],
   },
 ];
