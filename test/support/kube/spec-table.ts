@@ -16,6 +16,7 @@ import { clusterConnectionCases } from "./cluster-connection-spec-cases.ts";
 import { pushCases } from "./push-spec-cases.ts";
 import { type Case, rejectedByRule, rejectedBySchema, type SpecRow } from "./spec-row.ts";
 import { sourceCases } from "./source-spec-cases.ts";
+import { restartCases } from "./restart-spec-cases.ts";
 import { targetCases } from "./target-spec-cases.ts";
 
 export const schemaOf = new Map<Kind, z.ZodType>([
@@ -128,6 +129,7 @@ const secrets: readonly Case[] = [
   ]),
   ["an unknown creationPolicy", secret({ target: { creationPolicy: "None" } }), rejectedBySchema("Owner")],
   ...targetCases(secret),
+  ...restartCases(secret),
   ["an unknown whenRemoved", secret({ target: { whenRemoved: "delete" } }), rejectedBySchema("Retain")],
 ];
 
