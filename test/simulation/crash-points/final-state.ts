@@ -1,10 +1,14 @@
 import { CONTENT_ANNOTATION, CREDENTIALS_TYPE } from "../../../src/operator/api/names.ts";
-import { vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
+import { vaultConnectionKind, vaultFileKind, vaultPushKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
 import { workloadDescriptor } from "../../../src/operator/controllers/restart/workload.ts";
 import { CONFIG_MAPS, EVENTS, type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
 import { textsOf } from "./target-history.ts";
 import { ACCOUNT, SYSTEM, type World } from "./world.ts";
 
+/** The names of the entries that the scenarios push to. */
+export const PUSHED = ["pushed", "pushed.txt"] as const;
+/** What a status says about a push that only the process that sent it knows. */
+const PUSH_FACTS = new Set(["pushedAt", "created", "syncedAt"]);
 /** The digest in the annotation of a merged target, or of a workload. */
 const INNER_CONTENT = /(\\"content\\":\\")[\w-]{22,43}\\"/g;
 /** The digest of the bytes of a target, in the annotation of a workload. */
@@ -16,14 +20,33 @@ const TIMESTAMP = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g;
  * of objects and identifiers, which differ. Tokens are replaced by whether the vault accepts them.
  */
 export function finalState(world: World): Record<string, unknown> {
-  const kinds = [SECRETS, CONFIG_MAPS, vaultConnectionKind, vaultSecretKind, vaultFileKind, workloadDescriptor.Deployment];
+  const kinds = [
+    SECRETS,
+    CONFIG_MAPS,
+    vaultConnectionKind,
+    vaultSecretKind,
+    vaultFileKind,
+    vaultPushKind,
+    workloadDescriptor.Deployment,
+  ];
   const objects = kinds.flatMap((kind) => world.server.all(kind));
   const names = new Map(objects.map(({ kind, metadata }) => [metadata.uid ?? "", `${kind}/${metadata.name}`]));
   const state = objects.map((object): [string, unknown] => [
     `${object.kind}/${object.metadata.name}`,
     comparable(world, object, names),
   ]);
+  for (const name of PUSHED) {
+    for (const kind of ["secret", "file"] as const) state.push([`${kind} ${name}`, versionsOf(world, kind, name)]);
+  }
   return Object.fromEntries(state.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Returns the values of all versions of an entry. */
+function versionsOf({ vault }: World, kind: "secret" | "file", name: string): string[] {
+  const numbers = Array.from({ length: 10 }, (_, at) => at + 1);
+  return numbers
+    .flatMap((version) => vault.bytesOf(kind, ACCOUNT, name, version) ?? [])
+    .map((bytes) => Buffer.from(bytes).toString());
 }
 
 function comparable(world: World, object: KubeObject, names: ReadonlyMap<string, string>): unknown {
@@ -39,6 +62,8 @@ function comparable(world: World, object: KubeObject, names: ReadonlyMap<string,
       ...(object.kind === "Deployment" && { generation: undefined }),
     },
     ...(object.kind === "Secret" && { data: secretContent(world, object) }),
+    ...(object.kind === "VaultConnection" && { status: withoutCounts(object["status"]) }),
+    ...(object.kind === "VaultPush" && { status: withoutPushFacts(object["status"]) }),
     // Each change of the annotation counts as a generation, of which a fault may add one.
     ...(object.kind === "Deployment" && { status: undefined }),
   };
@@ -57,6 +82,16 @@ function comparable(world: World, object: KubeObject, names: ReadonlyMap<string,
  */
 const withoutIdentities = (name: string, value: unknown): unknown =>
   name === "resourceVersion" ? undefined : ["connection", "digest", CONTENT_ANNOTATION].includes(name) ? "ID" : value;
+
+/** The numbers of entries are those of the last list that concerned a resource. */
+const withoutCounts = (status: unknown): object => ({ ...(status as object), secrets: undefined, files: undefined });
+
+const withoutPushFacts = (status: unknown): unknown =>
+  JSON.parse(
+    JSON.stringify(status ?? {}, (name, value: unknown) =>
+      PUSH_FACTS.has(name) ? undefined : name === "content" ? "ID" : value,
+    ),
+  );
 
 function secretContent(world: World, object: KubeObject): Record<string, string> {
   const texts = [...textsOf(object)].map(([key, text]): [string, string] => {

@@ -2,7 +2,14 @@ import { lineLogger } from "../../support/assertions/line-logger.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { Logger } from "../../../src/lib/logger.ts";
 import { CREDENTIALS_TYPE } from "../../../src/operator/api/names.ts";
-import { API_GROUP, API_VERSION, vaultConnectionKind, vaultFileKind, vaultSecretKind } from "../../../src/operator/api/kinds.ts";
+import {
+  API_GROUP,
+  API_VERSION,
+  vaultConnectionKind,
+  vaultFileKind,
+  vaultPushKind,
+  vaultSecretKind,
+} from "../../../src/operator/api/kinds.ts";
 import { operatorConfig } from "../../../src/operator/config.ts";
 import { runEngine } from "../../../src/operator/engine.ts";
 import {
@@ -35,6 +42,13 @@ export const VAULT_URL = "https://vault.example.com";
 const RESTART_MS = 1_000;
 /** The content of an object that a user took over. */
 const TAKEN_OVER = { theirs: "dGhlaXJz", password: "dGhlaXJz", username: "dGhlaXJz" };
+const kinds = {
+  VaultConnection: vaultConnectionKind,
+  VaultSecret: vaultSecretKind,
+  VaultFile: vaultFileKind,
+  VaultPush: vaultPushKind,
+};
+
 interface Running {
   readonly user: string;
   readonly clock: MortalClock;
@@ -88,8 +102,8 @@ export class World {
   }
 
   /** Creates an object of a custom kind in the team's namespace, or changes its spec. */
-  put(kind: "VaultConnection" | "VaultSecret" | "VaultFile", name: string, spec: object, annotations = {}): void {
-    const resource = { VaultConnection: vaultConnectionKind, VaultSecret: vaultSecretKind, VaultFile: vaultFileKind }[kind];
+  put(kind: keyof typeof kinds, name: string, spec: object, annotations = {}): void {
+    const resource = kinds[kind];
     const before = this.server.find(resource, { namespace: TEAM, name });
     const metadata = { ...(before?.metadata ?? { namespace: TEAM, name }), annotations };
     const object = { ...before, apiVersion: `${API_GROUP}/${API_VERSION}`, kind, metadata, spec };

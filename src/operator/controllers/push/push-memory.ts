@@ -1,6 +1,7 @@
 import type { PushItemStatus, PushStatus } from "../../api/vault-push.ts";
 import type { RepairCount } from "../sync/repairs.ts";
 import type { Failure } from "../sync/sync-result.ts";
+import type { PushOutcome } from "./push-context.ts";
 import type { KeyFacts } from "./push-content.ts";
 import { itemId } from "./push-resource.ts";
 
@@ -40,6 +41,8 @@ export interface PushMemory {
   readonly uncertain: Map<string, boolean>;
   readonly repairs: Map<string, RepairCount>;
   readonly rejected: Map<string, RejectedPush>;
+  /** Pushes that no event reports yet, because writing the status failed. */
+  readonly unreported: PushOutcome[];
   /** The value of vaultsync.dev/force-sync that is being handled. */
   forcing: string | undefined;
 }
@@ -56,6 +59,7 @@ export function newMemory(uid: string, { vault, items = [] }: PushStatus): PushM
     uncertain: new Map(),
     repairs: new Map(),
     rejected: new Map(),
+    unreported: [],
     forcing: undefined,
   };
 }

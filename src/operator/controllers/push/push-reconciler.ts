@@ -88,12 +88,14 @@ export class PushReconciler {
     if (object === undefined) return DONE;
     const before = readPushStatus(this.#statuses.current(key, object));
     const context: Context = { key, object, before, memory: this.#memoryOf(key, object, before), signal };
-    const { report, outcomes, next } = await this.#reconcile(context);
+    const { report, outcomes = [], next } = await this.#reconcile(context);
+    const { unreported } = context.memory;
+    unreported.push(...outcomes.filter(({ effect }) => effect !== undefined));
     if (report === undefined) return next;
     const status = nextPushStatus(before, report, object.metadata.generation ?? 0, this.#options.clock.now());
     await this.#statuses.write(key, object, status, signal);
     const { events } = this.#options;
-    recordPushEvents(events, object, before, report.readyCondition, outcomes);
+    recordPushEvents(events, object, before, report.readyCondition, unreported.splice(0));
     return next;
   }
 
