@@ -72,6 +72,8 @@ export class World {
   leaseDeletedAt = Number.NEGATIVE_INFINITY;
   /** Called with each read of a value by the account of the cluster: the replica, and the name. */
   onClusterRead: (user: string, entry: string) => void = () => undefined;
+  /** Called when a vault carries out a write of a replica. */
+  onVaultWrite: (user: string, operation: string) => void = () => undefined;
   /** Number of requests to the vaults. */
   vaultRequests = 0;
   /** Greatest error that the wall clock of a replica has had, in milliseconds. */
@@ -257,8 +259,13 @@ export class World {
   #transport(url: string, user: string, clock: ProcessClock, rate: RequestRate): InMemoryTransport {
     const name = VAULTS.find((vault) => urlOf(vault) === url) ?? "a";
     const network = vaultNetwork(this.faults, name, clock, this.random);
+    const writes = /^(protect|delete)/;
     const counted = {
       ...network,
+      respond: (...args: Parameters<NonNullable<typeof network.respond>>) => {
+        if (writes.test(args[0].operation)) this.onVaultWrite(user, args[0].operation);
+        return network.respond!(...args);
+      },
       send: (...args: Parameters<NonNullable<typeof network.send>>) => {
         this.vaultRequests += 1;
         rate.count();

@@ -6,8 +6,8 @@ import { textsOf } from "./target-history.ts";
 import { ACCOUNT, SYSTEM, type World } from "./world.ts";
 
 /** The names of the entries that the scenarios push to. */
-export const PUSHED = ["pushed", "pushed.txt"] as const;
-/** What a status says about a push that only the process that sent it knows. */
+const PUSHED = ["pushed", "pushed.txt"] as const;
+/** Facts in a status that only the process that sent a push knows. */
 const PUSH_FACTS = new Set(["pushedAt", "created", "syncedAt"]);
 /** The digest in the annotation of a merged target, or of a workload. */
 const INNER_CONTENT = /(\\"content\\":\\")[\w-]{22,43}\\"/g;

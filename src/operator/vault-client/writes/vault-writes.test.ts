@@ -1,6 +1,7 @@
+import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
 import { failureOf } from "../../../../test/support/assertions/failure-of.ts";
-import { errorResponse, json, reset, silence, type Script } from "../../../../test/support/vault/scripted-server.ts";
+import { errorResponse, json, raw, reset, silence, type Script } from "../../../../test/support/vault/scripted-server.ts";
 import { ScriptedVault } from "../../../../test/support/vault/scripted-vault.ts";
 import { Redacted } from "../../../lib/redacted.ts";
 import type { EntryWrite, WriteGuard } from "../connection.ts";
@@ -54,6 +55,29 @@ test.each<[string, Script, boolean]>([
   expect(mayHaveHappened(error)).toBe(mayHave);
   expect(vault.count("protect")).toBe(1);
   expect(String(error)).not.toContain("canary");
+});
+
+const file = { kind: "file", name: "conf", owner: undefined, received: false, shared: false } as const;
+const digest = createHash("sha256").update("bytes").digest("hex");
+
+test.each<[string, Script, object]>([
+  ["the page of a proxy", raw("<html>", 200, { "content-type": "text/html" }), { field: "content-type" }],
+  ["an empty response", raw("", 200), { field: "content-type" }],
+  ["bytes with another digest", raw("byte", 200, { "x-file-version": "2", etag: `"${digest}"` }), { code: "digest_mismatch" }],
+])("%s is not taken for the latest version of a file", async (_, script, error) => {
+  const vault = (await ScriptedVault.start()).on("download_file", script);
+  const { connection } = await vault.connected();
+  expect(await failureOf(connection.latest(file, signal))).toMatchObject(error);
+});
+
+test("the bytes of a file count without a version and a digest", async () => {
+  const vault = (await ScriptedVault.start()).on(
+    "download_file",
+    raw("bytes", 200, { "content-type": "application/octet-stream" }),
+  );
+  const { connection } = await vault.connected();
+  const latest = await connection.latest(file, signal);
+  expect([Buffer.from(latest?.bytes.reveal() ?? []).toString(), latest?.version]).toEqual(["bytes", undefined]);
 });
 
 test("a rejected token is replaced and the write sent again, because the vault stored nothing", async () => {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { Redacted } from "../../../lib/redacted.ts";
 import type { EntryAddress, EntryKind, EntryWrite, LatestVersion, WriteGuard, WrittenVersion } from "../connection.ts";
 import { parseJson } from "../http/parse-json.ts";
@@ -5,13 +6,16 @@ import { readCount } from "../readers/field.ts";
 import { readExposed } from "../readers/read-value.ts";
 import { readWritten } from "../readers/read-written.ts";
 import type { VaultApi } from "../vault-api.ts";
-import { PermanentError, type PermanentCode } from "../vault-error.ts";
+import { PermanentError, type PermanentCode, TransientError, UnexpectedResponse } from "../vault-error.ts";
 
 type SecretWrite = EntryWrite & { readonly kind: "secret" };
 type FileWrite = EntryWrite & { readonly kind: "file" };
 
 /** Errors that mean that there is no version whose bytes can be read. */
 const UNREADABLE: ReadonlySet<PermanentCode> = new Set(["secret_not_found", "file_not_found", "secret_expired", "too_large"]);
+
+/** An entity tag that is the digest of a file. */
+const SHA256_TAG = /^"?([0-9a-f]{64})"?$/;
 
 /** Writes entries to the vault. Nothing is repeated here after a failure: the caller first finds out what is stored. */
 export class VaultWrites {
@@ -40,8 +44,17 @@ export class VaultWrites {
   }
 
   async #download(filename: string, signal: AbortSignal): Promise<LatestVersion> {
-    const response = await this.#api.latest("download_file", { filename }, signal);
-    return { bytes: new Redacted(response.body), version: readCount(response.header("x-file-version")) };
+    const operation = "download_file";
+    const response = await this.#api.latest(operation, { filename }, signal);
+    const version = readCount(response.header("x-file-version"));
+    // A file may have any bytes, so the page of a proxy can only be recognized by its headers.
+    const isFile = response.header("content-type")?.startsWith("application/octet-stream") === true;
+    if (version === undefined && !isFile) throw new UnexpectedResponse(operation, "content-type");
+    const [, digest] = SHA256_TAG.exec(response.header("etag") ?? "") ?? [];
+    if (digest !== undefined && digest !== createHash("sha256").update(response.body).digest("hex")) {
+      throw new TransientError(operation, "digest_mismatch");
+    }
+    return { bytes: new Redacted(response.body), version };
   }
 
   #expose(entry: EntryAddress, signal: AbortSignal): Promise<LatestVersion> {

@@ -112,7 +112,8 @@ export class InMemoryVault {
     }
     if (operation === "download_file") {
       const { bytes, version } = this.#content.download(caller, body);
-      return { status: 200, headers: { "x-file-version": `${version}` }, body: bytes };
+      const etag = `"${createHash("sha256").update(bytes).digest("hex")}"`;
+      return { status: 200, headers: { "x-file-version": `${version}`, etag }, body: bytes };
     }
     if (operation === "protect_file") {
       if (upload === undefined) throw rejected("invalid_request");
