@@ -23,6 +23,11 @@ const readers: readonly [string, object, (scene: PushScene) => void][] = [
     (scene) => scene.read("VaultSecret", { target: { name: "source", creationPolicy: "Merge" } }),
   ],
   [
+    "a VaultSecret that finds it",
+    {},
+    (scene) => scene.read("VaultSecret", { data: undefined, dataFrom: [{ find: { name: { regexp: "^d" } } }] }),
+  ],
+  [
     "a VaultSecret with another connection to the same vault",
     {},
     (scene) => {

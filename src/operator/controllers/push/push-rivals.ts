@@ -3,7 +3,9 @@ import type { StoreChange } from "../../kube/cache/object-store.ts";
 import type { Watched } from "../../kube/cache/filtered-view.ts";
 import { keyOf, type KubeObject } from "../../kube/resource.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
+import type { SyncResource } from "../../sync/sync-resource.ts";
 import type { EntryKind } from "../../vault-client/connection.ts";
+import { matchesPattern, patternReference } from "../../vault-client/pattern.ts";
 import { settingsOf } from "../connection/connection-settings.ts";
 import { parseConnection } from "../connection/parse-connection.ts";
 import type { SourceKind } from "../sync/source-kind.ts";
@@ -108,7 +110,7 @@ export class PushRivals {
       const object = this.#cluster[kind === "VaultFile" ? "files" : "secrets"].store.get(key);
       if (object === undefined || kindOf[kind] !== item.kind) continue;
       const { resource } = this.#sources[kind].parse(object);
-      const reads = resource.items.some(({ source }) => source === item.name);
+      const reads = resource.items.some(({ source }) => source === item.name) || findsName(resource, item.name);
       if (reads && this.#vaultOf(resource.connection, namespace)?.url === url) return `${kind} ${resource.name}`;
     }
     return undefined;
@@ -143,6 +145,10 @@ export class PushRivals {
     return { url: new URL(url).href.replace(/\/+$/, ""), account: parsed.spec.email.toLowerCase() };
   }
 }
+
+/** Reports whether a rule may find the name. Its metadata, which can change at any time, does not count. */
+const findsName = ({ finds }: SyncResource, name: string): boolean =>
+  finds.some(({ pattern }) => matchesPattern(patternReference(pattern), name));
 
 const ownerOf = ({ owner }: PushItem, { account }: VaultAccount): string => owner ?? account;
 
