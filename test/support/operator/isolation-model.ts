@@ -17,6 +17,8 @@ export interface ModelResource {
   readonly name: string;
   readonly connection: SceneConnection;
   readonly names: readonly string[];
+  /** The names are found by a rule, so that those without access are not found instead of not allowed. */
+  readonly isFound?: boolean;
 }
 
 export interface ModelConnection {
@@ -57,8 +59,12 @@ export function connectionOf({ connections }: ModelState, { connection: { namesp
   return connections.find(({ connection: one }) => one.namespace === namespace && one.name === name);
 }
 
-/** Returns the account with which the operator may read everything that a resource names; `undefined` if it may not. */
-export function rightOf(state: ModelState, resource: ModelResource): string | undefined {
+/** Returns the account with which the operator may read `names` for a resource; `undefined` if it may not. */
+export function rightOf(
+  state: ModelState,
+  resource: ModelResource,
+  names: readonly string[] = resource.names,
+): string | undefined {
   const found = connectionOf(state, resource);
   if (found === undefined) return undefined;
   if (resource.connection.namespace !== undefined) return accountFor(found);
@@ -67,7 +73,7 @@ export function rightOf(state: ModelState, resource: ModelResource): string | un
     .filter((entry) => selects(entry, labels))
     .flatMap((entry) => (resource.kind === "file" ? entry.files : entry.secrets) ?? []);
   const mayRead = (name: string): boolean => globs.some((glob) => matches(glob, name));
-  return resource.names.every(mayRead) ? accountFor(found) : undefined;
+  return names.every(mayRead) ? accountFor(found) : undefined;
 }
 
 /** Reports whether any resource has a right to read this name as this account; in `namespace`, if given. */
@@ -76,7 +82,7 @@ export function hasRight(state: ModelState, account: string, name: string, names
     (resource) =>
       (namespace === undefined || resource.namespace === namespace) &&
       resource.names.includes(name) &&
-      rightOf(state, resource) === account,
+      rightOf(state, resource, resource.isFound === true ? [name] : resource.names) === account,
   );
 }
 

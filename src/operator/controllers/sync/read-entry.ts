@@ -4,8 +4,8 @@ import type { SyncItem } from "../../sync/sync-resource.ts";
 import { sourceId, type SyncedKey } from "../../sync/target.ts";
 import { isVaultError } from "../../vault-client/vault-error.ts";
 import { vaultFailure } from "./failures.ts";
-import { AccessRevoked } from "./revocable-reads.ts";
-import { DONE, type Failure, lasting, retryable } from "./sync-result.ts";
+import { AccessChanged } from "./revocable-reads.ts";
+import { type Failure, retryable } from "./sync-result.ts";
 
 /** The bytes of one source, as the vault returned them. */
 interface ReadEntry {
@@ -39,9 +39,6 @@ export async function readEntry(
 
 function readFailure(error: unknown, source: string): Failure {
   if (isVaultError(error)) return vaultFailure(error, source);
-  if (error instanceof AccessRevoked) {
-    const { reason, message } = error.condition;
-    return reason === "Progressing" ? retryable(reason, message) : lasting(reason, message, DONE);
-  }
+  if (error instanceof AccessChanged) return retryable("Progressing", `${error.message}: the operator retries`);
   throw error;
 }

@@ -1,32 +1,45 @@
-import type { ReadyCondition } from "../../sync/ready-condition.ts";
+import { connectionKey } from "../../api/connection-key.ts";
+import type { SyncResource } from "../../sync/sync-resource.ts";
 
-/** The reason of aborted reads: the resource lost its access to the connection. */
-export class AccessRevoked extends Error {
-  override readonly name = "AccessRevoked";
-  readonly condition: ReadyCondition;
+/** The reason of aborted reads: they were allowed by an access that has changed. */
+export class AccessChanged extends Error {
+  override readonly name = "AccessChanged";
 
-  constructor(condition: ReadyCondition) {
-    super("the access to the connection was revoked");
-    this.condition = condition;
+  constructor() {
+    super("the access of the namespace changed while values were read");
   }
 }
 
-/** The reads of the vault that are in progress, by resource. They may take long, and end when the resource loses its access. */
-export class RevocableReads {
-  readonly #reads = new Map<string, AbortController>();
+interface Reads {
+  readonly connection: string;
+  readonly namespace: string;
+  readonly ended: AbortController;
+}
 
-  /** Calls `work` with a signal that is aborted with `signal`, and when the access of the resource is revoked. */
-  async run<T>(key: string, signal: AbortSignal, work: (reads: AbortSignal) => Promise<T>): Promise<T> {
-    const revoked = new AbortController();
-    this.#reads.set(key, revoked);
+/**
+ * The reads of the vault that are in progress through connections of the cluster. They may take long, and end when the access that
+ * allowed them changes: only the reconcile itself knows what it reads, such as the names of an earlier spec.
+ */
+export class RevocableReads {
+  readonly #reads = new Set<Reads>();
+
+  /** Calls `work` with a signal that is aborted with `signal`, and when the access changes. */
+  async run<T>(resource: SyncResource, signal: AbortSignal, work: (reads: AbortSignal) => Promise<T>): Promise<T> {
+    const { connection, namespace } = resource;
+    const reads = { connection: connectionKey(connection, namespace), namespace, ended: new AbortController() };
+    this.#reads.add(reads);
     try {
-      return await work(AbortSignal.any([signal, revoked.signal]));
+      return await work(AbortSignal.any([signal, reads.ended.signal]));
     } finally {
-      this.#reads.delete(key);
+      this.#reads.delete(reads);
     }
   }
 
-  revoke(key: string, condition: ReadyCondition): void {
-    this.#reads.get(key)?.abort(new AccessRevoked(condition));
+  /** Ends the reads through a connection: those of one namespace, or all. */
+  end(connection: string, namespace: string | undefined): void {
+    for (const reads of this.#reads) {
+      const isOfNamespace = namespace === undefined || reads.namespace === namespace;
+      if (reads.connection === connection && isOfNamespace) reads.ended.abort(new AccessChanged());
+    }
   }
 }

@@ -49,7 +49,7 @@ function scene(resyncMs = 0) {
         log.push(key);
         return Promise.resolve({ outcome: "done" });
       },
-      revoke: (key) => void log.push(`revoke ${key}`),
+      endReads: (connection) => void log.push(`end reads of ${connection}`),
       forget: (key) => void log.push(`forget ${key}`),
       isStatusUnknown: (key, before, now) => key === DB && before["status"] === undefined && now["status"] === UNKNOWN,
     },

@@ -2,7 +2,7 @@ import { ACCEPT_ANNOTATION, FORCE_SYNC_ANNOTATION } from "../../api/names.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import type { Random } from "../../../lib/random.ts";
-import { keyOf, type KubeObject, namespaceOf } from "../../kube/resource.ts";
+import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import type { StoreChange } from "../../kube/cache/object-store.ts";
 import { type ControllerObserver, runController } from "../../runtime/controller.ts";
 import type { QueueLimits } from "../../runtime/queue-limits.ts";
@@ -10,7 +10,6 @@ import { WorkQueue } from "../../runtime/work-queue.ts";
 import { connectionKey } from "../../api/connection-key.ts";
 import { matchesName } from "../../sync/find-items.ts";
 import type { SyncResource, TargetKind } from "../../sync/sync-resource.ts";
-import { notReady } from "../../sync/ready-condition.ts";
 import type { TargetMetadata } from "../../sync/target.ts";
 import { readStatus, reportedNames, showsServed } from "../../sync/sync-status.ts";
 import type { EntryKind, SnapshotChange } from "../../vault-client/connection.ts";
@@ -27,7 +26,7 @@ import { keyOfTarget, targetKey, type TargetRecords } from "./target-records.ts"
 
 export interface SyncControllerOptions {
   readonly kinds: Readonly<Record<SyncKind, SyncedKind>>;
-  readonly reconciler: Pick<SyncReconciler, "reconcile" | "forget" | "isStatusUnknown" | "revoke">;
+  readonly reconciler: Pick<SyncReconciler, "reconcile" | "forget" | "isStatusUnknown" | "endReads">;
   readonly access: Pick<ClusterAccess, "of">;
   readonly targets: TargetRecords;
   readonly propagations: Propagations;
@@ -45,8 +44,6 @@ export interface SyncControllerOptions {
 }
 
 const syncKindOf: Readonly<Record<EntryKind, SyncKind>> = { secret: "VaultSecret", file: "VaultFile" };
-
-const ACCESS_CHANGED = notReady("Progressing", "the access of the namespace changed meanwhile: the operator retries");
 
 /** Maximum number of resources of one connection that are reconciled simultaneously; see docs/design/engine.md#fairness. */
 const MAX_IN_FLIGHT = 4;
@@ -139,15 +136,13 @@ export class SyncController implements ConnectionUsers {
    * read their sources any more do not refer to them.
    */
   accessChanged(connection: string, namespace?: string): void {
+    this.#options.reconciler.endReads(connection, namespace);
     // A copy, because replacing references changes the set.
     for (const key of new Set(this.references.ofConnection(connection))) {
       const { kind, objectKey } = parseSyncKey(key);
       const object = this.#options.kinds[kind].resources.get(objectKey);
       if (object === undefined || (namespace !== undefined && namespaceOf(objectKey) !== namespace)) continue;
-      const references = this.#referencesOf(kind, object);
-      // Only the reconcile in progress knows what a rule has found: another one finds it among what is allowed now.
-      if (references?.sources.some(isPattern) === true) this.#options.reconciler.revoke(key, ACCESS_CHANGED);
-      this.#setReferences(key, references);
+      this.#setReferences(key, this.#referencesOf(kind, object));
       this.queue.add(key, "background");
     }
   }
@@ -189,18 +184,15 @@ export class SyncController implements ConnectionUsers {
     }
   }
 
-  /** Returns `undefined` if the spec is invalid. Ends the reads of a resource that may not read its sources. */
+  /** Returns `undefined` if the spec is invalid. */
   #referencesOf(kind: SyncKind, object: KubeObject): References | undefined {
-    const { kinds, reconciler } = this.#options;
-    const { source } = kinds[kind];
+    const { source } = this.#options.kinds[kind];
     const parsed = source.parse(object);
     if (!parsed.ok) return undefined;
     const { resource } = parsed;
     const connection = connectionKey(resource.connection, resource.namespace);
     const grant = this.#options.access.of(connection, resource.namespace);
     const found = foundNames(kind, resource, object);
-    const revoked = checkAccess(resource, source.entries, grant, found);
-    if (typeof revoked === "object") reconciler.revoke(syncKey(kind, keyOf(object.metadata)), revoked);
     const isAllowed = checkAccess(resource, source.entries, grant) === "allowed";
     const sources = [...resource.items.map((item) => item.source), ...patternsOf(resource), ...found];
     return { kind, connection, sources: isAllowed ? sources : [], target: keyOfTarget(resource) };

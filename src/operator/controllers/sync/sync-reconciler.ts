@@ -60,7 +60,7 @@ interface SyncContext {
   readonly before: SyncStatus;
   readonly memory: Memory;
   readonly signal: AbortSignal;
-  /** Ends the reads of the vault, also if the resource may not read it any more. */
+  /** Ends the reads of the vault, also when the access of the resource changes. */
   readonly reads: AbortSignal;
 }
 
@@ -94,9 +94,9 @@ export class SyncReconciler {
     return this.#statuses[parseSyncKey(key).kind].isUnknown(key, before, now);
   }
 
-  /** Ends the reads of a resource that may not use its connection any more. */
-  revoke(key: string, condition: ReadyCondition): void {
-    this.#reads.revoke(key, condition);
+  /** Ends the reads through a connection whose access has changed, of one namespace or all. Their resources are reconciled again. */
+  endReads(connection: string, namespace: string | undefined): void {
+    this.#reads.end(connection, namespace);
   }
 
   /** Drops all state of a deleted resource. The API server garbage-collects its target. */
@@ -145,7 +145,7 @@ export class SyncReconciler {
       const grant = this.#options.access.of(connectionKey(resource.connection, resource.namespace), resource.namespace);
       const input = { ...context, deadlines, access, grant, snapshot, now: this.#options.clock.now() };
       if (resource.connection.kind === "VaultConnection") return this.#syncFromSnapshot(context, input);
-      return this.#reads.run(key, context.signal, (reads) => this.#syncFromSnapshot({ ...context, reads }, input));
+      return this.#reads.run(resource, context.signal, (reads) => this.#syncFromSnapshot({ ...context, reads }, input));
     }
     if (health.state !== "failing" && access.staleSince === undefined) return { report: undefined, next: waitFor("connection") };
     const why = health.error?.message ?? "waiting for the first list of the vault";

@@ -41,7 +41,7 @@ export interface PlanContext {
   /** The report of a plan that changes nothing. */
   readonly report: Report;
   readonly signal: AbortSignal;
-  /** Ends the reads of the vault, also if the resource may not read it any more. */
+  /** Ends the reads of the vault, also when the access of the resource changes. */
   readonly reads: AbortSignal;
 }
 
