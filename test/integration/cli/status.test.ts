@@ -7,6 +7,7 @@ import {
   type Kind,
   vaultConnectionKind,
   vaultFileKind,
+  vaultPushKind,
   vaultSecretKind,
 } from "../../../src/operator/api/kinds.ts";
 import type { KubeClient } from "../../../src/operator/kube/client/kube-client.ts";
@@ -117,6 +118,17 @@ test("the status of a namespace has a row per object, and the message of each th
     "vaultfile/web: b.conf is not listed",
     "",
   ]);
+});
+
+test("a VaultPush has the vault as its target, and the versions that were pushed", async () => {
+  const spec = { connectionRef, secret: { name: "generated" }, data: [{ secretKey: "password", remoteRef: { key: "shop-db" } }] };
+  const items = [{ secretKey: "password", key: "shop-db", version: 7, content: "HMAC" }];
+  const conditions = [condition("Ready", "Synced", true)];
+  await create(vaultPushKind, "generated", spec, { conditions, items, syncedAt: fromNow(-2.5 * HOUR_MS) });
+  const { stdout } = await status();
+  const [row = ""] = stdout.split("\n").filter((line) => line.startsWith("vaultpush/"));
+  expect(row.split(/ {2,}/u)).toEqual(["vaultpush/generated", "True", "Synced", "vault", "7", "2h", "-", "-"]);
+  await client.delete(vaultPushKind, { namespace, name: "generated" }, forever);
 });
 
 test("--items has a row per key", async () => {
