@@ -57,7 +57,7 @@ test("an empty namespace prints nothing on standard output and exits with 0", as
   expect({ code, stdout, stderr }).toEqual({
     code: 0,
     stdout: "",
-    stderr: `no VaultConnection, VaultSecret, VaultFile or VaultPush in namespace ${namespace}\n`,
+    stderr: `no connection, VaultSecret, VaultFile or VaultPush in namespace ${namespace}\n`,
   });
 });
 
