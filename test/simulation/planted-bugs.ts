@@ -30,8 +30,8 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     changes: [
       {
         file: "vault-client/vault-api.ts",
-        from: "const response = await transport.request(request);",
-        to: `const received = await transport.request(request);
+        from: "const response = await transport.request({ ...request, deadlineMs });",
+        to: `const received = await transport.request({ ...request, deadlineMs });
              const isGone = received.status === 404 && request.operation.startsWith("list");
              const empty = request.operation === "list_file" ? '{"files":[]}' : '{"secrets":[]}';
              const response = isGone ? { ...received, status: 200, body: new TextEncoder().encode(empty) } : received;`,

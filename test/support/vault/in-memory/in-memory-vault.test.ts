@@ -140,7 +140,7 @@ test("the in-memory vault responds to random requests like the reference server"
       ]);
     }
   }
-});
+}, 120_000);
 
 test("a held list responds at a change, at a deadline of the vault, or when the time is over", async () => {
   const clock = new VirtualClock();
