@@ -174,7 +174,11 @@ export class PushReconciler {
   ): Promise<Result> {
     const { key, object, memory, signal } = context;
     const { logger } = this.#options;
-    if (forced !== undefined) memory.source = undefined;
+    if (forced !== undefined) {
+      memory.source = undefined;
+      // A later forced sync or removal needs a list of its own.
+      this.#options.lists.forget(context.key);
+    }
     const source = new PushSource(this.#options, { resource, memory, signal });
     try {
       const facts = await source.facts();

@@ -11,8 +11,9 @@ import type { ConnectionRegistry, OpenConnection } from "../connection/connectio
 import { DONE, waitFor } from "../sync/sync-result.ts";
 import { setFinalizer } from "./finalizer.ts";
 import { FRESH_LIST_MS, type FreshLists } from "./fresh-lists.ts";
-import { isSameVersion, listedEntry, listedVersion } from "./listed-entry.ts";
+import { isSameVersion, listedEntry, listedVersion, type WritableEntry } from "./listed-entry.ts";
 import type { ItemPusherOptions } from "./push-context.ts";
+import { entryContent, keyFacts } from "./push-content.ts";
 import { pushFailure } from "./push-failure.ts";
 import type { PushMemory } from "./push-memory.ts";
 import { entryOf, itemId, type ParsedPush, type PushItem, type PushResource } from "./push-resource.ts";
@@ -20,7 +21,7 @@ import type { PushRivals } from "./push-rivals.ts";
 import type { PushReport } from "./push-status.ts";
 import { recordRemoval } from "./record-push-events.ts";
 
-export interface PushRemovalOptions extends Pick<ItemPusherOptions, "guard" | "clock"> {
+export interface PushRemovalOptions extends ItemPusherOptions {
   readonly connections: Pick<ConnectionRegistry, "get">;
   readonly rivals: PushRivals;
   readonly lists: FreshLists;
@@ -44,6 +45,7 @@ interface Result {
 const ABSENT_CONNECTION_MS = 5 * 60_000;
 const CHECK_MS = 60_000;
 
+const NOT_LATEST = "its latest version is not the one that was pushed";
 const NOT_CREATED = "the status does not show that this resource created it";
 const WAY_OUT = "To delete the resource and keep the entries, set spec.deletionPolicy to Retain";
 
@@ -113,9 +115,10 @@ export class PushRemoval {
     const keep = (why: string): undefined => {
       this.#record(context, false, `kept the ${entryOf(item)}: ${why}`);
     };
-    if (!isProven(record, listedVersion(entry.record))) return keep("its latest version is not the one that was pushed");
+    if (!isProven(record, listedVersion(entry.record))) return keep(NOT_LATEST);
     if (rivals.isShared(resource, object, item)) return keep("another VaultPush pushes to it");
     try {
+      if (!(await this.#isPushed(item, record, entry, access, signal))) return keep(NOT_LATEST);
       await access.connection.remove(item.kind, item.name, guard, signal);
     } catch (error) {
       signal.throwIfAborted();
@@ -129,6 +132,22 @@ export class PushRemoval {
     }
     this.#record(context, true, `deleted the ${entryOf(item)} in the vault`);
     return undefined;
+  }
+
+  /** Reports whether the vault has the bytes that were pushed, whatever its list shows: it may be an old one. */
+  async #isPushed(
+    item: PushItem,
+    { content, version }: PushItemStatus,
+    { shared }: WritableEntry,
+    { connection, vault, account }: OpenConnection,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const address = { kind: item.kind, name: item.name, owner: account, received: false, shared };
+    const latest = await connection.latest(address, signal);
+    if (latest === undefined || (latest.version ?? version) !== version) return false;
+    const { contentKey } = this.#options;
+    const { digest } = keyFacts(contentKey, latest.bytes.reveal());
+    return entryContent(contentKey, item, { vault, owner: undefined }, digest) === content;
   }
 
   #withoutConnection(context: Context, { connection }: PushResource): Promise<Result> | Result {
