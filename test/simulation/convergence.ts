@@ -99,7 +99,7 @@ function differenceOf(world: World, object: KubeObject, expected: Exclude<Expect
     namespace: object.metadata.namespace,
     name: targetOf(object).name,
   });
-  if (!target) return "Ready=True, but there is no target";
+  if (!target) return Object.keys(expected.content).length === 0 ? undefined : "Ready=True, but there is no target";
   const content = contentOf(target);
   const wrong = [...new Set([...Object.keys(content), ...Object.keys(expected.content)])].filter(
     (key) => content[key] !== expected.content[key],
@@ -147,8 +147,21 @@ function expectedOf(world: World, object: KubeObject, all: readonly KubeObject[]
   );
   if (existing && !belongsTo(object, existing)) return { ready: false, reasons: ["TargetConflict", ...MISSING] };
   if (rivals.length > 0 || isIrregular) return "anything";
-  if (resolved.some(({ base64 }) => base64 === undefined)) return { ready: false, reasons: MISSING };
-  return { ready: true, content: Object.fromEntries(resolved.map(({ item, base64 }) => [item.key, base64!])) };
+  const isFound = ({ item }: { item: Item }): boolean => item.absence === "found";
+  // A namespace finds what it may read, and what it found earlier may not be allowed any more.
+  if (connectionKind !== undefined && resolved.some(isFound)) return "anything";
+  // A rule that finds nothing, and a name that it found at another vault.
+  if (resolved.some(isFound) && resolved.every((one) => !isFound(one) || one.base64 === undefined)) return "anything";
+  if (resolved.some((one) => isFound(one) && one.base64 === undefined)) return "anything";
+  const present = resolved.filter(
+    ({ item, base64, isListed }) => base64 !== undefined || isListed || item.absence !== "optional",
+  );
+  if (present.some(({ base64 }) => base64 === undefined)) return { ready: false, reasons: MISSING };
+  const content = present.flatMap(({ item, base64 }): [string, string][] => {
+    const bytes = item.member === undefined ? base64 : world.vaults.origin(base64!)?.members.get(item.member);
+    return bytes === undefined ? [] : [[item.key, bytes]];
+  });
+  return { ready: true, content: Object.fromEntries(content) };
 }
 
 /** A tool that removed both the label and the owner reference has taken the target away, whatever its annotation says. */
@@ -161,14 +174,14 @@ function belongsTo({ kind, metadata: { name, uid } }: KubeObject, { metadata }: 
 const sameTarget = (a: { kind: string; name: string }, b: { kind: string; name: string }): boolean =>
   a.kind === b.kind && a.name === b.name;
 
-/** Returns the bytes that an item must have; none if its source is missing or ambiguous. */
-function resolve(
-  world: World,
-  vault: string,
-  account: string,
-  kind: string,
-  item: Item,
-): { base64?: string; irregular: boolean } {
+interface Resolved {
+  readonly base64?: string;
+  readonly irregular: boolean;
+  readonly isListed?: boolean;
+}
+
+/** Returns the value that an item must have; none if its source is missing or ambiguous. */
+function resolve(world: World, vault: string, account: string, kind: string, item: Item): Resolved {
   const { vaults } = world;
   // Whatever was deleted, unshared or restored may have been served before.
   const irregular = vaults.hasDeadline(item.source) || [...vaults.irregular].some((id) => id.endsWith(` ${item.source}`));
@@ -179,8 +192,9 @@ function resolve(
   const entries = vaults
     .list(vault, account)
     .filter(({ key_name, owner }) => key_name === item.source && (item.owner ?? owner) === owner);
+  const isListed = entries.length > 0;
   const entry = entries.find(({ owner }) => owner === account) ?? (entries.length === 1 ? entries[0] : undefined);
-  return bytesOf(world, vault, "secret", entry?.owner ?? "", item, entry?.key_version, irregular);
+  return { ...bytesOf(world, vault, "secret", entry?.owner ?? "", item, entry?.key_version, irregular), isListed };
 }
 
 function bytesOf(
@@ -191,7 +205,7 @@ function bytesOf(
   { source, version }: Item,
   latest: number | undefined,
   irregular: boolean,
-): { base64?: string; irregular: boolean } {
+): Resolved {
   const number = version === "latest" ? latest : version;
   const bytes =
     latest === undefined || number === undefined ? undefined : world.vaults.vault(vault).bytesOf(kind, owner, source, number);

@@ -1,11 +1,13 @@
 import type { Random } from "../../src/lib/random.ts";
 import type { Command } from "./commands.ts";
+import { SECRET_NAMES } from "./invariants/spec-history.ts";
+import { membersOf } from "./simulated-vaults.ts";
 import { apiFaults, vaultFaults } from "./networks.ts";
 import { accountOf, CREATOR, NAMESPACES, urlOf, VAULTS } from "./world.ts";
 
 const RESOURCES = ["alpha", "beta", "gamma"] as const;
 const CONNECTIONS = ["main", "other"] as const;
-const ENTRIES = ["s1", "s2", "s3"] as const;
+const ENTRIES = SECRET_NAMES;
 const FILES = ["f1", "f2"] as const;
 const KEYS = ["k1", "k2", "k3"] as const;
 
@@ -173,11 +175,9 @@ class CommandMaker {
     const suspend = this.#random() < 0.05 ? { suspend: true } : {};
     const target = this.#targetSpec();
     if (kind === "VaultSecret") {
-      const data = this.#some(KEYS).map((secretKey) => ({
-        secretKey,
-        remoteRef: { key: this.#pick(ENTRIES), ...this.#version(), ...this.#owner() },
-      }));
-      return { type: "put", kind, namespace, name, spec: { connectionRef, ...suspend, data, target } };
+      const data = this.#some(KEYS).map((secretKey) => this.#dataEntry(secretKey));
+      const dataFrom = this.#dataFrom();
+      return { type: "put", kind, namespace, name, spec: { connectionRef, ...suspend, data, ...dataFrom, target } };
     }
     const files = this.#some(FILES).map((filename) => ({ filename, ...this.#version() }));
     return {
@@ -187,6 +187,20 @@ class CommandMaker {
       name,
       spec: { connectionRef, ...suspend, files, target: { kind: this.#pick(["Secret", "ConfigMap"]), ...target } },
     };
+  }
+
+  #dataEntry(secretKey: string): object {
+    const key = this.#pick(ENTRIES);
+    const property = this.#random() < 0.3 ? { property: `/${membersOf(key).always}` } : {};
+    const optional = this.#random() < 0.15 ? { optional: true } : {};
+    return { secretKey, remoteRef: { key, ...this.#version(), ...this.#owner(), ...property }, ...optional };
+  }
+
+  /** Returns a rule that makes several keys of sources, or none. */
+  #dataFrom(): object {
+    const kind = this.#random();
+    if (kind < 0.15) return { dataFrom: [{ extract: { key: this.#pick(ENTRIES) } }] };
+    return kind < 0.3 ? { dataFrom: [{ find: { name: { regexp: this.#pick(["^s[12]$", "^s"]) } } }] } : {};
   }
 
   #targetSpec(): object {

@@ -17,7 +17,17 @@ export interface Origin {
   readonly at: number;
   /** Number of values that were written before: several may be written within one millisecond. */
   readonly order: number;
+  /** The bytes in base64 of the members of a value that is an object, by name. */
+  readonly members: ReadonlyMap<string, string>;
 }
+
+/** The members of the secrets `name`: one that every version has, and one that every other version lacks. */
+export const membersOf = (name: string): { readonly always: string; readonly sometimes: string } => ({
+  always: `${name}-a`,
+  sometimes: `${name}-b`,
+});
+
+const toBase64 = (text: string): string => Buffer.from(text).toString("base64");
 
 export interface VaultEntry {
   readonly key_name: string;
@@ -59,6 +69,11 @@ export class SimulatedVaults {
     return this.#origins.get(base64);
   }
 
+  /** Returns the member that these bytes are of their value; `undefined` if they are the value itself. */
+  memberOf(base64: string): string | undefined {
+    return [...(this.origin(base64)?.members ?? [])].find(([, bytes]) => bytes === base64)?.[0];
+  }
+
   /** Returns the value that a vault now holds as the latest version of a source. */
   latestOf({ kind, vault, owner, name }: Origin): Origin | undefined {
     const version =
@@ -92,7 +107,10 @@ export class SimulatedVaults {
   /** Stores the next version of a secret. */
   write(vault: string, owner: string, name: string, deleteMinutes: number | undefined): void {
     this.#written += 1;
-    const value = `${CANARY}-${this.#written}-${name}`;
+    const { always, sometimes } = membersOf(name);
+    const names = this.#written % 2 === 0 ? [always, sometimes] : [always];
+    const members = new Map(names.map((member) => [member, `${CANARY}-${this.#written}-${member}`]));
+    const value = JSON.stringify(Object.fromEntries(members));
     const body = { key_name: name, key_value: value, metadata: { expiration_time: 36_500 }, delete_time: deleteMinutes };
     const isShared = this.list(vault, owner).some((entry) => entry.key_name === name && entry.owner === owner && entry.shared);
     this.#attempt(() => {
@@ -106,6 +124,7 @@ export class SimulatedVaults {
         versions: new Set([secret.key_version]),
         at: this.#clock.monotonic(),
         order: this.#written,
+        members: new Map([...members].map(([member, text]) => [member, toBase64(text)])),
       });
       if (deleteMinutes === undefined || isShared) return;
       const deadline = this.#clock.now() + deleteMinutes * 60_000;
@@ -119,7 +138,7 @@ export class SimulatedVaults {
     this.vault(vault).upload(owner, name, Buffer.from(value));
     const { version } = this.files(vault, owner).find(({ filename }) => filename === name)!;
     const [at, order] = [this.#clock.monotonic(), this.#written];
-    this.#record(value, { kind: "file", vault, owner, name, versions: new Set([version]), at, order });
+    this.#record(value, { kind: "file", vault, owner, name, versions: new Set([version]), at, order, members: new Map() });
   }
 
   remove(vault: string, owner: string, name: string): void {
@@ -170,7 +189,7 @@ export class SimulatedVaults {
 
   #record(value: string, origin: Origin): void {
     this.#changedAt.set(`${origin.vault} ${origin.name}`, origin.at);
-    this.#origins.set(Buffer.from(value).toString("base64"), origin);
+    for (const base64 of [toBase64(value), ...origin.members.values()]) this.#origins.set(base64, origin);
   }
 
   #attempt(act: () => void): void {

@@ -6,23 +6,30 @@ type Labels = Readonly<Record<string, string>>;
 
 const matches = (glob: string, name: string): boolean => new RegExp(`^${glob.replaceAll("*", ".*")}$`).test(name);
 
-/** Reports whether an access allows a namespace with these labels to read all sources of a resource. */
-export function isAllowed(kind: string, spec: Spec, { access = [] }: ConnectionSpec, labels: Labels): boolean {
+/** Reports whether an access allows a namespace with these labels to read all sources that a resource names, and `entry`. */
+export function isAllowed(
+  kind: string,
+  spec: Spec,
+  { access = [] }: ConnectionSpec,
+  labels: Labels,
+  ...entry: readonly string[]
+): boolean {
   const globs = access
     .filter(({ namespaceSelector: { matchLabels } }) =>
       Object.entries(matchLabels).every(([key, value]) => labels[key] === value),
     )
     .flatMap(({ secrets, files }) => (kind === "VaultFile" ? files : secrets));
-  return itemsOf(spec).every(({ source }) => globs.some((glob) => matches(glob, source)));
+  const named = itemsOf(spec).flatMap(({ absence, source }) => (absence === "found" ? [] : [source]));
+  return [...named, ...entry].every((source) => globs.some((glob) => matches(glob, source)));
 }
 
 /** Reports whether a replica may take a resource with this spec for one that may read its sources. */
-function mayHaveAccess(history: KnownSpecs, namespace: string, kind: string, spec: Spec): boolean {
+function mayHaveAccess(history: KnownSpecs, namespace: string, kind: string, spec: Spec, ...entry: readonly string[]): boolean {
   if (spec.connectionRef.kind === undefined) return true;
   const labels = history.recentLabels(namespace);
   return history
     .recentConnections(namespace, spec)
-    .some((connection) => labels.some((of) => isAllowed(kind, spec, connection, of)));
+    .some((connection) => labels.some((of) => isAllowed(kind, spec, connection, of, ...entry)));
 }
 
 /** A target is written only for a resource that may read its sources, if it refers to a connection of the cluster (I12). */
@@ -49,7 +56,7 @@ export function checkRead(history: KnownSpecs, user: string, entry: string): voi
         (spec) =>
           spec.connectionRef.kind !== undefined &&
           itemsOf(spec).some(({ source }) => source === entry) &&
-          mayHaveAccess(history, namespace, kind, spec),
+          mayHaveAccess(history, namespace, kind, spec, entry),
       ),
     );
   if (!isReferenced) throw new Violation("I12", `${user} read ${entry} as ${CLUSTER_ACCOUNT} for no resource with access`);

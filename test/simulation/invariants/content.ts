@@ -15,12 +15,16 @@ export function checkContent(write: TargetWrite): void {
       if (was[key] === base64) continue;
       throw new Violation("I2", `${name}: key ${key} has bytes that no vault has ever held`);
     }
-    if (!origin.versions.has(versions[key] ?? -1)) {
-      const labeled = `labeled version ${versions[key]}, but has the bytes of ${[...origin.versions].join()}`;
+    const items = specs.flatMap((spec) => itemsOf(spec)).filter((item) => item.key === key && item.source === origin.name);
+    const labels = [key, ...items.map(({ id }) => id)].map((id) => versions[id] ?? -1);
+    if (!labels.some((version) => origin.versions.has(version))) {
+      const labeled = `labeled version ${labels.join(" or ")}, but has the bytes of ${[...origin.versions].join()}`;
       throw new Violation("I2", `${name}: key ${key} is ${labeled}`);
     }
-    const isRequested = specs.some((spec) => itemsOf(spec).some((item) => item.key === key && item.source === origin.name));
-    if (!isRequested && was[key] !== base64) throw new Violation("I2", `${name}: key ${key} has bytes of ${origin.name}`);
+    const member = world.vaults.memberOf(base64);
+    const isRequested = items.some((item) => item.member === member);
+    if (!isRequested && was[key] !== base64)
+      throw new Violation("I2", `${name}: key ${key} has bytes of ${member ?? "the value"} of ${origin.name}`);
     if (![accountOf(namespace), CREATOR, CLUSTER_ACCOUNT].includes(origin.owner))
       throw new Violation("I12", `${name}: key ${key} has bytes of another namespace's account`);
   }
@@ -47,7 +51,9 @@ export function checkComplete({ world, history, name, namespace, before, owner, 
     const other = Object.keys(is).find((key) => !items.some((item) => item.key === key));
     if (other !== undefined) return `has the key ${other}, which the spec lacks`;
     if (before || spec.target?.whenMissing === "Delete") return undefined;
-    const lacking = items.find(({ key, source }) => !(key in is) && !world.vaults.hasDeadline(source));
+    const lacking = items.find(
+      ({ key, source, absence }) => absence === "never" && !(key in is) && !world.vaults.hasDeadline(source),
+    );
     return lacking && `was created without the key ${lacking.key}`;
   });
   if (problems.length > 0 && problems.every((problem) => problem !== undefined))

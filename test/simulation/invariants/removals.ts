@@ -1,5 +1,6 @@
 import { urlOf, VAULTS, Violation, type World } from "../world.ts";
 import { type ConnectionSpec, type Item, itemsOf, type Spec, targetOf } from "./spec-history.ts";
+import { membersOf } from "../simulated-vaults.ts";
 import type { TargetWrite } from "./target-write.ts";
 
 /** Time for which a name must be absent from the vault before its key is removed: two of the shortest intervals, less 10 % each. */
@@ -25,6 +26,7 @@ export function checkRemovals({ world, history, name, namespace, before, after, 
     const { key, source } = item;
     const origin = world.vaults.origin(was[key] ?? "");
     if (!origin || key in is || origin.name !== source) continue;
+    if (item.absence === "member" && !isMember(world, item, is)) continue;
     if (specs.some((each) => !itemsOf(each).some((other) => other.key === key && other.source === source))) continue;
     // The operator may not know the last specs yet.
     const known = specs.flatMap((each) =>
@@ -36,13 +38,19 @@ export function checkRemovals({ world, history, name, namespace, before, after, 
   }
 }
 
+/** Reports whether the version of an object that a target has now has this member. */
+function isMember({ vaults }: World, { key, source }: Item, is: TargetWrite["is"]): boolean {
+  return vaults.origin(is[membersOf(source).always] ?? "")?.members.has(key) ?? true;
+}
+
 /** Reports whether the vault has removed an entry at its deadline or, as far as the policy counts it, at all. */
 function isGone(world: World, kind: string, item: Item, spec: Spec, { url, email, scope }: ConnectionSpec): boolean {
   const { vaults, clock } = world;
   const { owner: from } = itemsOf(spec).find((each) => each.key === item.key && each.source === item.source) ?? item;
   const vault = VAULTS.find((each) => urlOf(each) === url)!;
   if (vaults.deadlinesOf(vault, item.source).some((deadline) => deadline <= clock.now() + world.greatestSkewMs)) return true;
-  if (spec.target?.whenMissing !== "Delete") return false;
+  const isOptional = itemsOf(spec).some((each) => each.key === item.key && each.absence === "optional");
+  if (spec.target?.whenMissing !== "Delete" && !isOptional) return false;
   if (scope && !("onlyReferenced" in scope)) return true;
   const isListed =
     kind === "VaultFile"

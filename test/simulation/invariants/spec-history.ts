@@ -2,6 +2,7 @@ import { API_GROUP } from "../../../src/operator/api/kinds.ts";
 import { ACCEPT_ANNOTATION } from "../../../src/operator/api/names.ts";
 import { type KubeObject, NAMESPACES } from "../../../src/operator/kube/resource.ts";
 import type { Change } from "../../support/kube/in-memory/collection.ts";
+import { membersOf } from "../simulated-vaults.ts";
 import type { World } from "../world.ts";
 
 /** The spec of a VaultSecret or VaultFile, as far as the invariants concern it. */
@@ -11,7 +12,12 @@ export interface Spec {
   readonly refreshInterval?: string;
   readonly data?: readonly {
     readonly secretKey: string;
-    readonly remoteRef: { readonly key: string; readonly owner?: string; readonly version?: number };
+    readonly remoteRef: { readonly key: string; readonly owner?: string; readonly version?: number; readonly property?: string };
+    readonly optional?: boolean;
+  }[];
+  readonly dataFrom?: readonly {
+    readonly extract?: { readonly key: string };
+    readonly find?: { readonly name: { readonly regexp: string } };
   }[];
   readonly files?: readonly { readonly filename: string; readonly key?: string; readonly version?: number }[];
   readonly target?: { readonly name?: string; readonly kind?: string; readonly whenMissing?: string };
@@ -36,8 +42,15 @@ interface KnownResource {
   readonly specs: readonly Spec[];
 }
 
+/** One key that a target may have. */
 export interface Item {
   readonly key: string;
+  /** Name under which the operator reports the source. */
+  readonly id: string;
+  /** Member of the source; `undefined`: its whole value. */
+  readonly member: string | undefined;
+  /** The target may lack the key: its source is optional or found by its name, or some versions lack the member. */
+  readonly absence: "never" | "optional" | "found" | "member";
   /** Name of the source in the vault. */
   readonly source: string;
   readonly owner: string | undefined;
@@ -149,17 +162,44 @@ export class SpecHistory {
 const isSameAcceptance = (before: KubeObject, after: KubeObject): boolean =>
   before.metadata.annotations?.[ACCEPT_ANNOTATION] === after.metadata.annotations?.[ACCEPT_ANNOTATION];
 
-/** Returns the items of a spec. */
-export function itemsOf({ data = [], files = [] }: Spec): Item[] {
+/** The names of all secrets that a simulation has. */
+export const SECRET_NAMES = ["s1", "s2", "s3"] as const;
+
+const latestOf = (source: string) => ({ source, owner: undefined, version: "latest" }) as const;
+
+/** Returns the items of an entry of `dataFrom`: both members of an object, or every name that a rule may find. */
+function derivedItems({ extract, find }: NonNullable<Spec["dataFrom"]>[number], index: number): Item[] {
+  if (find) {
+    const names = SECRET_NAMES.filter((name) => new RegExp(find.name.regexp).test(name));
+    return names.map((name) => ({ key: name, id: name, member: undefined, absence: "found", ...latestOf(name) }));
+  }
+  if (!extract) return [];
+  const { always, sometimes } = membersOf(extract.key);
+  const object = { id: `dataFrom[${index}]`, ...latestOf(extract.key) };
   return [
-    ...data.map(({ secretKey, remoteRef: { key, owner, version = "latest" as const } }) => ({
+    { key: always, member: always, absence: "never", ...object },
+    { key: sometimes, member: sometimes, absence: "member", ...object },
+  ];
+}
+
+/** Returns the items of a spec. */
+export function itemsOf({ data = [], dataFrom = [], files = [] }: Spec): Item[] {
+  return [
+    ...data.map(({ secretKey, remoteRef: { key, owner, version = "latest" as const, property }, optional = false }): Item => ({
       key: secretKey,
+      id: secretKey,
+      member: property?.slice(1),
+      absence: optional ? "optional" : "never",
       source: key,
       owner,
       version,
     })),
-    ...files.map(({ filename, key = filename, version = "latest" as const }) => ({
+    ...dataFrom.flatMap(derivedItems),
+    ...files.map(({ filename, key = filename, version = "latest" as const }): Item => ({
       key,
+      id: key,
+      member: undefined,
+      absence: "never",
       source: filename,
       owner: undefined,
       version,

@@ -38,8 +38,9 @@ function checkReady(world: World, name: string, { items = [], target }: Status, 
   const object = findTarget(world, target, namespace);
   const isCurrent = object !== undefined && object.metadata.resourceVersion === target?.resourceVersion;
   const content = isCurrent ? contentOf(object) : undefined;
-  for (const { key, source, version } of itemsOf(spec)) {
-    const item = items.find((each) => (each.secretKey ?? each.key) === key);
+  for (const { key, id, source, version, absence } of itemsOf(spec)) {
+    const item = items.find((each) => (each.secretKey ?? each.key) === id);
+    if (absence !== "never" && (item?.version === undefined || (content && !(key in content)))) continue;
     if (item?.version === undefined) throw new Violation("I13", `${name} is ready, but reports no version of ${key}`);
     const isOutdated = version === "latest" && spec.refreshInterval === undefined && item.version < (item.latest ?? 0);
     if (isOutdated) throw new Violation("I3", `${name} is ready with version ${item.version} of ${source}, not ${item.latest}`);
@@ -62,7 +63,7 @@ function checkReportedVersions(
 ): void {
   if (before.connection !== now.connection || before.observedGeneration !== now.observedGeneration) return;
   const accepted = world.acceptedBy(metadata.namespace, `${kind}/${metadata.name}`);
-  const pinned = new Set(itemsOf(spec as Spec).flatMap(({ key, version }) => (version === "latest" ? [] : [key])));
+  const pinned = new Set(itemsOf(spec as Spec).flatMap(({ id, version }) => (version === "latest" ? [] : [id])));
   const target = findTarget(world, now.target, metadata.namespace);
   const content = target && contentOf(target);
   for (const item of now.items ?? []) {
@@ -71,7 +72,8 @@ function checkReportedVersions(
       (each) => each.secretKey === item.secretKey && each.key === item.key && each.filename === item.filename,
     );
     if (same?.version === undefined || item.version === undefined || same.owner !== item.owner) continue;
-    const isWritten = world.vaults.origin(content?.[item.secretKey ?? item.key ?? ""] ?? "")?.versions.has(item.version);
+    const keys = itemsOf(spec as Spec).flatMap(({ id, key }) => (id === (item.secretKey ?? item.key) ? [key] : []));
+    const isWritten = keys.some((key) => world.vaults.origin(content?.[key] ?? "")?.versions.has(item.version!));
     if (isWritten || item.version >= same.version || accepted.has(`${item.filename ?? item.key}@${item.version}`)) continue;
     throw new Violation("I4", `${name}: ${item.filename ?? item.key} went from version ${same.version} to ${item.version}`);
   }
