@@ -117,6 +117,8 @@ function targetOf({ kind, metadata, spec }: KubeObject): { readonly kind: string
   return { kind: kind === "VaultFile" ? (target.kind ?? "") : "Secret", name: target.name ?? metadata.name };
 }
 
+const isFound = ({ item }: { readonly item: Item }): boolean => item.absence === "found";
+
 function expectedOf(world: World, object: KubeObject, all: readonly KubeObject[]): Expected {
   const { namespace = "" } = object.metadata;
   const spec = object["spec"] as Spec & { suspend?: boolean };
@@ -147,7 +149,6 @@ function expectedOf(world: World, object: KubeObject, all: readonly KubeObject[]
   );
   if (existing && !belongsTo(object, existing)) return { ready: false, reasons: ["TargetConflict", ...MISSING] };
   if (rivals.length > 0 || isIrregular) return "anything";
-  const isFound = ({ item }: { item: Item }): boolean => item.absence === "found";
   // A namespace finds what it may read, and what it found earlier may not be allowed any more.
   if (connectionKind !== undefined && resolved.some(isFound)) return "anything";
   // A rule that finds nothing, and a name that it found at another vault.

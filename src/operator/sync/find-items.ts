@@ -27,10 +27,18 @@ export function matchesName({ pattern }: Find, name: string): boolean {
   return expression instanceof LinearRegExp && expression.test(name);
 }
 
-/** Returns the names that this rule found, according to the claims of a target. */
-export function claimedNames(find: Find, claims: Iterable<SyncedKey>): string[] {
-  const prefix = `${find.digest}:`;
-  return [...claims].flatMap(({ found = "" }) => (found.startsWith(prefix) ? [found.slice(prefix.length)] : []));
+/**
+ * Returns the names that this rule found, according to the claims of a target. A rule that changed continues with a name that the
+ * list lacks, if the name keeps its key: nothing else says whether it would match. What the list has, the rule finds itself.
+ */
+export function claimedNames(find: Find, claims: ReadonlyMap<string, SyncedKey>, isListed: (name: string) => boolean): string[] {
+  return [...claims].flatMap(([id, { found }]) => {
+    if (found === undefined) return [];
+    const colon = found.indexOf(":");
+    const name = found.slice(colon + 1);
+    const isSameRule = found.slice(0, colon) === find.digest;
+    return isSameRule || (!isListed(name) && rewriteKey(find.rewrite, name) === id) ? [name] : [];
+  });
 }
 
 const itemOf = (find: Find, source: string): SyncItem => ({

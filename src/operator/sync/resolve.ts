@@ -167,7 +167,9 @@ function resolveGone(resource: SyncResource, item: SyncItem, remembered: Remembe
     const isDeleted = resource.whenRemoved === "Delete" || item.isOptional === true;
     return { state: "removed", item, deleteAt, deletion: isDeleted ? deletion : undefined };
   }
-  if (item.isOptional === true && remembered.synced === undefined) return { state: "missing", item, deletion: "due" };
+  // Bytes of another source, which an earlier spec named, are not those of this one.
+  const hasBytes = remembered.synced !== undefined && remembered.sameName === true;
+  if (item.isOptional === true && !hasBytes) return { state: "missing", item, deletion: "due" };
   if (resource.whenMissing === "Retain" && item.isOptional !== true) return { state: "missing", item, isListed };
   if (held) return { state: "missing", item, deletion: "held", isListed };
   return provenInMs > 0

@@ -28,7 +28,7 @@ export function findSources(input: ResolveInput, state: TargetState): ResolveInp
     now: (find) =>
       [...source.names(snapshot, find, access)].filter((name) => typeof grant === "function" && grant(source.entries, name)),
     earlier: (find: Find) => [
-      ...(state.state === "owned" ? claimedNames(find, state.synced.values()) : []),
+      ...(state.state === "owned" ? claimedNames(find, state.synced, (name) => source.isListed(snapshot, name)) : []),
       // A status is all that is known if the annotations of the target are lost.
       ...(isLost ? reportedNames(before) : []),
     ],

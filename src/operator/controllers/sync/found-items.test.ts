@@ -19,6 +19,7 @@ async function finding(listed: readonly Listed[], spec: object = { dataFrom: FIN
   return scene;
 }
 
+const withRule = (regexp: string) => ({ data: undefined, dataFrom: [{ find: { name: { regexp } } }] });
 const keysOf = (scene: OperatorScene): string[] => Object.keys(scene.target()?.data ?? {}).sort();
 const messageOf = (scene: OperatorScene): string | undefined => scene.condition("Ready")?.message;
 
@@ -227,6 +228,18 @@ describe("a match that disappears", () => {
     );
     await scene.settle();
     expect([scene.outcome(), scene.vault().reads]).toEqual(["shop-a=vault shop-a@1, Synced", ["shop-a@1"]]);
+  });
+
+  // Found by the simulation: a rule that changed while the target could not be written dropped the key of a missing secret.
+  test("keeps its key under a changed rule if that matches its name", async () => {
+    await using scene = await finding(named("shop-a", "shop-b"));
+    scene.vault().lists(...named("shop-b"));
+    scene.follow({}, withRule("^shop-[ab]$"));
+    await scene.settle();
+    expect(scene.outcome()).toBe("shop-a=vault shop-a@1 shop-b=vault shop-b@1, SourceMissing");
+    scene.follow({}, withRule("-b$"));
+    await scene.settle();
+    expect(scene.outcome()).toBe("shop-b=vault shop-b@1, Synced");
   });
 });
 

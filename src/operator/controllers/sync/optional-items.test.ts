@@ -45,6 +45,27 @@ test("the key of an optional secret that disappears is removed on proof, and Rea
   expect(scene.outcome()).toBe(WITHOUT);
 });
 
+// Found by the simulation.
+test("a key of another source is dropped immediately if the optional one of the spec is absent", async () => {
+  await using scene = await synced(["db", "extra", "other"]);
+  scene.follow({}, { data: [DATA[0], { secretKey: "extra", remoteRef: { key: "absent" }, optional: true }] });
+  await scene.settle();
+  expect(scene.outcome()).toBe(WITHOUT);
+});
+
+// Found by the simulation: Ready was True although the target had not been written.
+test("a computed target is not Ready while the absence of an optional secret is not proven", async () => {
+  await using scene = await synced(["db", "extra"]);
+  scene.vault().expose = (name) => ({ value: JSON.stringify({ [name]: "x" }) });
+  scene.follow({}, { data: DATA, dataFrom: [{ extract: { key: "db" } }] });
+  scene.vault().lists({ name: "db", version: 2 });
+  await scene.settle();
+  expect(scene.outcome()).toBe('extra=vault extra@1 password={"db":"x"}, SourceMissing');
+  expect(scene.condition("Ready")?.message).toContain("the target is left unchanged until its absence is proven");
+  await scene.settle(300_000);
+  expect(scene.outcome()).toBe('db=x password={"db":"x"}, Synced');
+});
+
 test("an outage or a failing list is no absence", async () => {
   await using scene = await synced(["db", "extra"]);
   scene.vault().fails(new TransientError("list_no_dup", "server_error", { status: 503 }));

@@ -7,7 +7,7 @@ import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
 import { bytesDigest, contentDigest, keysDigest, readContent } from "../../sync/content.ts";
 import { type Entry, MAX_TARGET_BYTES, type Plan, tooLarge } from "../../sync/decide.ts";
 import { inputsOf } from "../../sync/derive.ts";
-import type { ReadyCondition } from "../../sync/ready-condition.ts";
+import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { hasShape, shapeProblem } from "../../sync/secret-shape.ts";
 import type { Report } from "../../sync/report.ts";
 import { mergeManager } from "../../sync/merged-claims.ts";
@@ -164,7 +164,7 @@ export class TargetWriter {
     const { targets, contentKey, clock } = this.#options;
     const verified = targets.verifiedKeys(resource);
     const gathered = await gatherContent(entries, { resource, state, current, verified, contentKey, signal: reads });
-    if (gathered === "unavailable") return { report, next: DONE };
+    if (gathered === "unavailable") return { report: { ...report, readyCondition: unavailable(report) }, next: DONE };
     if ("condition" in gathered) return failed(report, gathered, state.state === "owned");
     const size = gathered.keys.reduce((sum, key) => sum + key.state.size, 0);
     const objection = size > MAX_TARGET_BYTES ? tooLarge(size) : shapeOf(resource, gathered);
@@ -263,6 +263,14 @@ export class TargetWriter {
 function shapeOf(resource: SyncResource, { keys }: Gathered): ReadyCondition | undefined {
   const content = keys.flatMap(({ targetKey, bytes }) => (bytes === undefined ? [] : [[targetKey, bytes] as const]));
   return content.length === keys.length ? shapeProblem(resource, new Map(content)) : undefined;
+}
+
+/** Returns the condition for a target that cannot be written, because the bytes of a source are not available. */
+function unavailable({ readyCondition, resolutions = [] }: Report): ReadyCondition | undefined {
+  const gone = resolutions.find(({ state, item }) => state === "missing" && item.isOptional === true);
+  if (readyCondition?.ready !== true || gone === undefined) return readyCondition;
+  const message = `${gone.item.source} is not in the vault's list; the target is left unchanged until its absence is proven`;
+  return notReady("SourceMissing", message);
 }
 
 /** Returns the versions to report: those of kept items only if their bytes are of the source that is requested now. */
