@@ -285,6 +285,8 @@ test("pushes are printed with the entry that they write, and their conflicts and
   await write("3-push.yaml", ...push("two", "other", "file: { filename: new.txt }"));
   await write("4-push.yaml", ...push("three", "db", "remoteRef: { key: shop/db }"));
   await write("5-secret.yaml", ...secret("db", "key: shop/db"));
+  await write("7-push.yaml", ...push("five", "found", "remoteRef: { key: web-1 }"));
+  await write("8-find.yaml", ...secret("found").slice(0, -1), "  dataFrom: [{ find: { name: { regexp: ^web- } } }]");
   await write("6-push.yaml", ...push("four", "x", "remoteRef: { key: a }, file: { filename: b }"));
   const { code, stderr } = await plan("--offline");
   expect(code).toBe(3);
@@ -292,5 +294,6 @@ test("pushes are printed with the entry that they write, and their conflicts and
     "3-push.yaml:8: the VaultPush at 2-push.yaml:3 pushes to this entry: choose another one",
     "4-push.yaml:8: the resource at 5-secret.yaml:3 reads secret/shop/db into the Secret db, which is pushed to it",
     expect.stringMatching(/^6-push\.yaml:8: spec\.data\[0\]: exactly one of remoteRef and file/u),
+    "7-push.yaml:8: the resource at 8-find.yaml:3 reads secret/web-1 into the Secret found, which is pushed to it",
   ]);
 });

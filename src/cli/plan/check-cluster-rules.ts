@@ -1,3 +1,4 @@
+import { LinearRegExp, linearRegExp } from "../../lib/linear-regexp.ts";
 import { type Manifest, type Problem, problemAt } from "../manifests/manifests.ts";
 import { keyOfConnection, keyOfReference, type Plan, type PlannedPush, type PlannedResource } from "./planned-resource.ts";
 
@@ -18,6 +19,18 @@ function repeated(
   return problems;
 }
 
+/** Reports whether a resource names an entry, `secret/<name>` or `file/<name>`, or may find it. */
+function readsEntry({ manifest, items, finds }: PlannedResource, entry: string): boolean {
+  const prefix = manifest.kind === "VaultSecret" ? "secret/" : "file/";
+  if (!entry.startsWith(prefix)) return false;
+  const name = entry.slice(prefix.length);
+  const isFound = finds.some(({ pattern }) => {
+    const expression = linearRegExp(pattern);
+    return expression instanceof LinearRegExp && expression.test(name);
+  });
+  return isFound || items.some(({ source }) => source === name);
+}
+
 /** Returns the conflicts of VaultPushes with each other, and with resources that read the entry into the same Secret. */
 function checkPushes({ connections, resources, pushes }: Plan): Problem[] {
   const vaultOf = (resource: PlannedPush | PlannedResource): string | undefined =>
@@ -34,9 +47,7 @@ function checkPushes({ connections, resources, pushes }: Plan): Problem[] {
           resource.target.kind === "Secret" &&
           resource.target.name === push.secret &&
           vaultOf(resource) === vaultOf(push) &&
-          resource.items.some(
-            ({ source }) => `${resource.manifest.kind === "VaultSecret" ? "secret" : "file"}/${source}` === entry,
-          ),
+          readsEntry(resource, entry),
       );
       if (reader === undefined) return [];
       const message = `the resource at ${placeOf(reader.manifest)} reads ${entry} into the Secret ${push.secret}, which is pushed to it`;
