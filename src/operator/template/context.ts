@@ -23,6 +23,19 @@ const bare = <T>(members: Iterable<readonly [string, T]>): Record<string, T> =>
 const isBare = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && Object.getPrototypeOf(value) === null;
 
+/** The variables of a target, which all of its templates share. */
+export interface Variables {
+  /** In the order of loops. */
+  readonly list: readonly NamedVariable[];
+  readonly names: Readonly<Record<string, unknown>>;
+}
+
+/** Returns the variables with the names under which a template finds them. */
+export function variablesOf(list: readonly NamedVariable[]): Variables {
+  const byName = bare(list.map(({ name, value }) => [name, value]));
+  return { list, names: bare<unknown>([...Object.entries(byName), [ALL, byName]]) };
+}
+
 /**
  * The names that a template can use: those of the variables, `vars`, and the variables of loops. It replaces the way in which the
  * library reads properties, which reaches the prototypes of its own objects (`{{ empty.__proto__ }}`).
@@ -31,16 +44,10 @@ export class TemplateContext extends Context {
   readonly #budget: Budget;
   readonly variables: readonly NamedVariable[];
 
-  constructor(liquid: Liquid, variables: readonly NamedVariable[], budget: Budget) {
-    const byName = bare(variables.map(({ name, value }) => [name, value]));
-    super(
-      bare<unknown>([...Object.entries(byName), [ALL, byName]]),
-      liquid.options,
-      { sync: true, globals: bare([]) },
-      { liquid },
-    );
+  constructor(liquid: Liquid, { list, names }: Variables, budget: Budget) {
+    super(names, liquid.options, { sync: true, globals: bare([]) }, { liquid });
     this.#budget = budget;
-    this.variables = variables;
+    this.variables = list;
     // The library checks it before each node; its own limit is one of time, which depends on the machine.
     this.renderLimit.check = () => budget.spend(STEP_UNITS);
   }

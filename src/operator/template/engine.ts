@@ -37,7 +37,7 @@ function apply(name: string, definition: TemplateFunction, [input, ...args]: rea
   for (const { size } of [value, ...rest]) tools.spend(CALL_UNITS + size);
   const result = definition.run(value, rest, tools);
   const label = `the result of ${name}`;
-  const returned = typeof result === "string" ? Value.ofText(result, label) : new Value(result, label);
+  const returned = typeof result === "string" ? Value.ofText(result, label) : new Value(result, () => label);
   tools.spend(returned.size);
   if (returned.size > MAX_VALUE_BYTES) throw new TemplateFault(`${label} is larger than ${MAX_VALUE_BYTES} bytes`);
   return returned;

@@ -14,6 +14,16 @@ function textOf(operand: unknown): string | undefined {
 
 const isTrue = (operand: unknown): boolean => operand !== undefined && operand !== null && operand !== false;
 
+const MAX_SOUGHT_LENGTH = 1024;
+
+/** Reports whether a text contains another one. The time grows with the product of the lengths in the worst case. */
+function contains(text: string, sought: string, budget: Budget): boolean {
+  if (sought.length > MAX_SOUGHT_LENGTH)
+    throw new TemplateFault(`contains: expected a text of at most ${MAX_SOUGHT_LENGTH} characters`);
+  budget.spend(text.length * Math.ceil(sought.length / 16));
+  return text.includes(sought);
+}
+
 /** Returns the operators of conditions. They compare text. */
 export function operators(budget: Budget): Operators {
   const compare =
@@ -29,7 +39,7 @@ export function operators(budget: Budget): Operators {
   return {
     "==": compare((left, right) => left === right),
     "!=": compare((left, right) => left !== right),
-    contains: compare((left, right) => left !== undefined && right !== undefined && left.includes(right)),
+    contains: compare((left, right) => left !== undefined && right !== undefined && contains(left, right, budget)),
     and: logical((left, right) => left && right),
     or: logical((left, right) => left || right),
     not: (operand: unknown) => {

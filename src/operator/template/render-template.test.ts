@@ -134,6 +134,22 @@ describe("renderTemplate", () => {
     });
   });
 
+  test("bounds the work of contains, which is quadratic in the worst case", () => {
+    const half = "a".repeat(60_000);
+    const values = { text: "a".repeat(300_000), short: "a".repeat(500) + "b".repeat(500) };
+    const message = "contains: expected a text of at most 1024 characters";
+    expect(() => rendered("{% if text contains long %}{% endif %}", { ...values, long: `${half}b${half}` })).toThrow(message);
+    const template = { data: { key: "{% if text contains short %}{% endif %}" } };
+    expect(renderTemplate({ template, variables: variablesOf(values), seed }, 1_000_000)).toMatchObject({ exceeded: true });
+  });
+
+  test("bounds the number of variables", () => {
+    const many = new Map(Array.from({ length: 10_000 }, (__, index) => [`v${index}`, Buffer.from("x")]));
+    const input = { template: { data: { key: "x" } }, variables: many, seed };
+    expect(renderTemplate(input, 1_000_000)).toMatchObject({ exceeded: true });
+    expect(renderTemplate(input, 10_000_000)).toMatchObject({ ok: true });
+  });
+
   test("limits the size of a value", () => {
     const half = Buffer.alloc(600_000, "\\");
     expect(() => rendered("{{ half | json }}", { half })).toThrow("the result of json is larger than 1048576 bytes");

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { LiquidError, toValueSync } from "liquidjs";
 import type { Redacted } from "../../lib/redacted.ts";
 import { Budget, BudgetExceeded } from "./budget.ts";
-import { type NamedVariable, TemplateContext } from "./context.ts";
+import { type NamedVariable, TemplateContext, type Variables, variablesOf } from "./context.ts";
 import { createEngine, parseTemplate } from "./engine.ts";
 import { faultMessage } from "./fault-message.ts";
 import type { Tools } from "./functions/template-function.ts";
@@ -32,6 +32,10 @@ export type Rendering =
       readonly exceeded: boolean;
     };
 
+/** Work of one variable: its place in the order, and its name in the scope. */
+const VARIABLE_UNITS = 128;
+const TOO_MANY = "spec.target.template: the sources have more values than templates can use";
+
 /** Work of parsing one character. */
 const PARSE_UNITS = 8;
 
@@ -44,25 +48,24 @@ function salts(key: string, seed: Redacted<Uint8Array>): Tools["salt"] {
 }
 
 /**
- * Returns the variables in the order of their names, with what messages call them. A name may be a part of a value, that of a member of an object: messages contain
- * it only if the template does.
+ * Returns the variables in the order of their names: the order in which the vault lists entries must not change a target. A name may be
+ * a part of a value, that of a member of an object: messages contain it only if a template does.
  */
-function namedVariables(variables: RenderInput["variables"], text: string): readonly NamedVariable[] {
-  // The order in which the vault lists entries must not change a target.
-  const sorted = [...variables].sort(([one], [other]) => (one < other ? -1 : 1));
-  return sorted.map(([name, bytes]) => {
-    const label = text.includes(name) ? `the variable ${name}` : "a variable";
-    return { name, value: new Value(bytes, label) };
+function sharedVariables({ template, variables }: RenderInput): Variables {
+  const isPublic = (name: string): boolean => Object.values(template.data).some((text) => text.includes(name));
+  const list = [...variables].map(([name, bytes]): NamedVariable => {
+    return { name, value: new Value(bytes, () => (isPublic(name) ? `the variable ${name}` : "a variable")) };
   });
+  return variablesOf(list.sort((one, other) => (one.name < other.name ? -1 : 1)));
 }
 
 /** Returns the bytes of one key. @throws TemplateFault, LiquidError */
-function renderKey(key: string, text: string, { variables, seed }: RenderInput, budget: Budget): Uint8Array {
+function renderKey(key: string, text: string, variables: Variables, seed: RenderInput["seed"], budget: Budget): Uint8Array {
   budget.spend(text.length * PARSE_UNITS);
   const engine = createEngine(budget, salts(key, seed));
   const template = parseTemplate(engine, text);
   const output = new Output(budget);
-  const context = new TemplateContext(engine, namedVariables(variables, text), budget);
+  const context = new TemplateContext(engine, variables, budget);
   toValueSync(engine.renderer.renderTemplates(template, context, output));
   return output.bytes();
 }
@@ -75,12 +78,14 @@ const isExceeded = (error: unknown): boolean =>
  * contains names and text of the template, never a value.
  */
 export function renderTemplate(input: RenderInput, units: number): Rendering {
-  const { template, variables } = input;
+  const { template, variables, seed } = input;
   const budget = new Budget(units);
+  if (variables.size * VARIABLE_UNITS > units) return { ok: false, message: TOO_MANY, exceeded: true };
   const content = new Map<string, Uint8Array>();
+  const shared = sharedVariables(input);
   for (const [key, text] of Object.entries(template.data)) {
     try {
-      content.set(key, renderKey(key, text, input, budget));
+      content.set(key, renderKey(key, text, shared, seed, budget));
     } catch (error) {
       return { ok: false, message: faultMessage(key, error, new Set(variables.keys())), exceeded: isExceeded(error) };
     }

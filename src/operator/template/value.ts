@@ -9,18 +9,18 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  */
 export class Value {
   readonly #bytes: Uint8Array;
-  readonly #label: string;
+  readonly #label: () => string;
   #text: string | undefined;
 
   /** `label` says in messages where the bytes are from. */
-  constructor(bytes: Uint8Array, label: string) {
+  constructor(bytes: Uint8Array, label: () => string) {
     this.#bytes = bytes;
     this.#label = label;
   }
 
   /** Returns a text, which is a literal of the template or the result of a function. */
   static ofText(text: string, label: string): Value {
-    const value = new Value(Buffer.from(text), label);
+    const value = new Value(Buffer.from(text), () => label);
     value.#text = text;
     return value;
   }
@@ -35,7 +35,7 @@ export class Value {
 
   /** Says in messages where the bytes are from. */
   get label(): string {
-    return this.#label;
+    return this.#label();
   }
 
   /** @throws TemplateFault for bytes that are not UTF-8 */
@@ -49,7 +49,7 @@ export class Value {
       return utf8.decode(this.#bytes);
     } catch {
       throw new TemplateFault(
-        `${this.#label} is not UTF-8 text: apply base64 to it, or let it be everything that the template contains`,
+        `${this.label} is not UTF-8 text: apply base64 to it, or let it be everything that the template contains`,
       );
     }
   }

@@ -92,7 +92,7 @@ describe("pkcs12", () => {
     ["a wrong password of an old keystore", "{{ legacy | pkcs12_key: key }}", "the password of the keystore is wrong"],
     ["RC2", "{{ rc2 | pkcs12_key: pw }}", "an algorithm that is not supported: export it again"],
     ["text", "{{ pw | pkcs12_key: pw }}", "the ASN.1 of the keystore is malformed"],
-    ["an empty password", '{{ crt | pkcs12: key, "" }}', "the password of a keystore must not be empty"],
+    ["an empty password", '{{ crt | pkcs12: key, "" }}', "the password of a keystore must have 1 to 1024 characters"],
     [
       "a key of another certificate",
       "{{ crt | pem_chain | pkcs12: key, pw }}",

@@ -20,10 +20,14 @@ type Writer = (
   protection: { readonly password: string; salt: (purpose: string, size: number) => Buffer },
 ) => Buffer;
 
+/** Maximum length of a password: the derivation of keys takes time for each character. */
+const MAX_PASSWORD_LENGTH = 1024;
+
 function passwordOf(value: Value | undefined): string {
   const password = value?.text ?? "";
-  if (password === "" || password.includes("\0"))
-    throw new TemplateFault("the password of a keystore must not be empty or contain NUL");
+  if (password === "" || password.length > MAX_PASSWORD_LENGTH || password.includes("\0")) {
+    throw new TemplateFault(`the password of a keystore must have 1 to ${MAX_PASSWORD_LENGTH} characters and no NUL`);
+  }
   return password;
 }
 
@@ -55,8 +59,10 @@ const trustStore = (writer: Writer): TemplateFunction => ({
   },
 });
 
-function read(keystore: Value, password: Value | undefined, tools: Tools): Pkcs12 {
-  return readPkcs12(keystore.bytes, { password: passwordOf(password), spend: (units) => tools.spend(units) });
+function open(keystore: Value, password: Value | undefined, tools: Tools): Pkcs12 {
+  const read = readPkcs12(keystore.bytes, { password: passwordOf(password), spend: tools.spend });
+  tools.spend((read.keys.length + read.certificates.length) * PARSE_UNITS);
+  return read;
 }
 
 function keyOf({ keys }: Pkcs12): KeyObject {
@@ -84,7 +90,7 @@ function chainOf(keystore: Pkcs12): readonly X509Certificate[] {
 
 const reader = (run: (keystore: Pkcs12) => string): TemplateFunction => ({
   arguments: [1, 1],
-  run: (keystore, [password], tools) => run(read(keystore, password, tools)),
+  run: (keystore, [password], tools) => run(open(keystore, password, tools)),
 });
 
 /** Functions between PEM and keystores. */

@@ -12,7 +12,7 @@ export interface Node {
 const MAX_DEPTH = 32;
 const MAX_NODES = 20_000;
 
-const malformed = (): TemplateFault => new TemplateFault("the ASN.1 of the keystore is malformed");
+export const malformed = (): TemplateFault => new TemplateFault("the ASN.1 of the keystore is malformed");
 
 /** Reads BER, in which lengths may be indefinite. Takes linear time, within bounds of depth and number. */
 class Reader {

@@ -4,6 +4,9 @@ import { hash } from "node:crypto";
 const SIZES = { sha1: [64, 20], sha256: [64, 32], sha384: [128, 48], sha512: [128, 64] } as const;
 export type KdfHash = keyof typeof SIZES;
 
+/** Returns the size of a hash, in bytes. */
+export const hashSize = (algorithm: KdfHash): number => SIZES[algorithm][1];
+
 /** Purposes of a derived key (RFC 7292, appendix B.3). */
 export const PURPOSE = { key: 1, iv: 2, mac: 3 } as const;
 

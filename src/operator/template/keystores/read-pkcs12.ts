@@ -1,9 +1,9 @@
 import { createDecipheriv, createHmac, pbkdf2Sync, timingSafeEqual } from "node:crypto";
 import { TemplateFault } from "../template-fault.ts";
-import { child, integerOf, type Node, octetsOf, oidOf, parseBer } from "./ber.ts";
+import { child, integerOf, malformed, type Node, octetsOf, oidOf, parseBer } from "./ber.ts";
 import { sequence } from "./der.ts";
 import { OID } from "./oids.ts";
-import { type KdfHash, pkcs12Kdf, PURPOSE } from "./pkcs12-kdf.ts";
+import { hashSize, type KdfHash, pkcs12Kdf, PURPOSE } from "./pkcs12-kdf.ts";
 
 const HASHES = new Map<string, KdfHash>([
   [OID.sha1, "sha1"],
@@ -25,6 +25,11 @@ const CIPHERS = new Map<string, readonly [name: string, keySize: number]>([
 /** Work of one iteration of a derivation. */
 const ITERATION_UNITS = 64;
 
+/** Maximum size of a salt: each block of a derived key takes time for all of it. */
+const MAX_SALT_BYTES = 1024;
+/** Maximum number of keys and certificates: each of them is parsed. */
+const MAX_ENTRIES = 256;
+
 interface Access {
   readonly password: string;
   readonly spend: (units: number) => void;
@@ -42,6 +47,12 @@ const unsupported = (): TemplateFault =>
   );
 const wrongPassword = (): TemplateFault => new TemplateFault("the password of the keystore is wrong, or the keystore is damaged");
 
+function saltOf(node: Node): Uint8Array {
+  const salt = octetsOf(node);
+  if (salt.byteLength > MAX_SALT_BYTES) throw malformed();
+  return salt;
+}
+
 function iterationsOf(node: Node, { spend }: Access): number {
   const iterations = integerOf(node);
   spend(iterations * ITERATION_UNITS);
@@ -53,7 +64,7 @@ function cipherOf(algorithm: Node, access: Access): { cipher: string; key: Buffe
   const id = oidOf(child(algorithm, 0));
   const parameters = child(algorithm, 1);
   if (id === OID.pbeSha1TripleDes) {
-    const salt = octetsOf(child(parameters, 0));
+    const salt = saltOf(child(parameters, 0));
     const input = { password: access.password, salt, iterations: iterationsOf(child(parameters, 1), access) };
     return {
       cipher: "des-ede3-cbc",
@@ -68,7 +79,7 @@ function cipherOf(algorithm: Node, access: Access): { cipher: string; key: Buffe
   const prf = kdf.children.find(({ tag }) => tag === 0x30);
   const algorithmOfHash = prf === undefined ? "sha1" : HASHES.get(oidOf(child(prf, 0)));
   if (name === undefined || size === undefined || algorithmOfHash === undefined) throw unsupported();
-  const salt = octetsOf(child(kdf, 0));
+  const salt = saltOf(child(kdf, 0));
   const iterations = Math.max(1, iterationsOf(child(kdf, 1), access));
   return {
     cipher: name,
@@ -93,16 +104,21 @@ function verify(macData: Node | undefined, content: Uint8Array, access: Access):
   const algorithm = HASHES.get(oidOf(child(child(info, 0), 0)));
   if (algorithm === undefined) throw unsupported();
   const expected = octetsOf(child(info, 1));
-  const salt = octetsOf(child(macData, 1));
+  const salt = saltOf(child(macData, 1));
+  const size = hashSize(algorithm);
+  if (expected.byteLength !== size) throw malformed();
   const count = macData.children[2];
   const iterations = count === undefined ? 1 : iterationsOf(count, access);
-  const key = pkcs12Kdf(algorithm, PURPOSE.mac, { password: access.password, salt, iterations }, expected.byteLength);
+  const key = pkcs12Kdf(algorithm, PURPOSE.mac, { password: access.password, salt, iterations }, size);
   const mac = createHmac(algorithm, key).update(content).digest();
-  if (mac.byteLength !== expected.byteLength || !timingSafeEqual(mac, expected)) throw wrongPassword();
+  if (!timingSafeEqual(mac, expected)) throw wrongPassword();
 }
 
 function collect(bags: Uint8Array, found: Pkcs12, access: Access): void {
   for (const bag of parseBer(bags).children) {
+    if (found.keys.length + found.certificates.length >= MAX_ENTRIES) {
+      throw new TemplateFault(`the keystore contains more than ${MAX_ENTRIES} keys and certificates`);
+    }
     const id = oidOf(child(bag, 0));
     const content = child(child(bag, 1), 0);
     if (id === OID.keyBag) found.keys.push(sequence(content.content));
