@@ -147,7 +147,10 @@ function expectedOf(world: World, object: KubeObject, all: readonly KubeObject[]
   const rivals = all.filter(
     (other) => other !== object && other.metadata.namespace === namespace && sameTarget(targetOf(other), { kind, name }),
   );
-  if (existing && !belongsTo(object, existing)) return { ready: false, reasons: ["TargetConflict", ...MISSING] };
+  // Without a key to write, no object is in the way.
+  const isEmpty = resolved.every(({ item, isListed }) => item.absence === "optional" && isListed !== true);
+  if (existing && !belongsTo(object, existing))
+    return isEmpty ? "anything" : { ready: false, reasons: ["TargetConflict", ...MISSING] };
   if (rivals.length > 0 || isIrregular) return "anything";
   // A namespace finds what it may read, and what it found earlier may not be allowed any more.
   if (connectionKind !== undefined && resolved.some(isFound)) return "anything";
