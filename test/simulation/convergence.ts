@@ -5,6 +5,7 @@ import { clusterVaultConnectionKind, vaultConnectionKind, vaultFileKind, vaultSe
 import { SILENCE_MS, urlOf, VAULTS, Violation, type World } from "./world.ts";
 import { isAllowed } from "./invariants/access.ts";
 import { type ConnectionSpec, type Item, itemsOf, type Spec } from "./invariants/spec-history.ts";
+import { outdatedWorkload } from "./invariants/restarts.ts";
 import { contentOf } from "./invariants/target-write.ts";
 import type { WriteRules } from "./write-rules.ts";
 
@@ -53,7 +54,10 @@ export async function converge(world: World, rules: WriteRules): Promise<void> {
   for (let waited = 0; calm < CALM_STEPS; waited += STEP_MS) {
     const { writes } = rules;
     await world.advance(STEP_MS);
-    const wrong = difference(world) ?? (rules.writes > writes ? `${rules.writes - writes} more writes` : undefined);
+    const wrong =
+      difference(world) ??
+      outdatedWorkload(world) ??
+      (rules.writes > writes ? `${rules.writes - writes} more writes` : undefined);
     if (wrong !== undefined && waited >= LIMIT_MS) throw new Violation("I5", wrong);
     calm = wrong === undefined ? calm + 1 : Math.min(calm + 1, 0);
   }

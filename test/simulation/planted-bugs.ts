@@ -44,6 +44,14 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
       { file: "sync/target.ts", from: "if (!isOwnedBy(resource, metadata) && !isAdopted(resource, metadata))", to: "if (false)" },
     ],
   },
+  "a restart within the quiet window": {
+    invariants: ["I15"],
+    changes: [{ file: "restart/decide-restart.ts", from: "return ms > 0 ?", to: "return ms > windowMs ?" }],
+  },
+  "a changed content without a restart": {
+    invariants: ["I15"],
+    changes: [{ file: "restart/decide-restart.ts", from: "if (content === restartedFor)", to: "if (now >= 0)" }],
+  },
   "no wake-up after a change in the vault": {
     invariants: ["I5", "I9"],
     changes: [{ file: "controllers/sync/sync-controller.ts", from: 'this.queue.add(key, "vault");', to: "" }],

@@ -3,7 +3,7 @@ import type { Command } from "./commands.ts";
 import { SECRET_NAMES } from "./invariants/spec-history.ts";
 import { membersOf } from "./simulated-vaults.ts";
 import { apiFaults, vaultFaults } from "./networks.ts";
-import { accountOf, CREATOR, NAMESPACES, urlOf, VAULTS } from "./world.ts";
+import { accountOf, CREATOR, NAMESPACES, urlOf, VAULTS, WORKLOAD } from "./world.ts";
 
 const RESOURCES = ["alpha", "beta", "gamma"] as const;
 const CONNECTIONS = ["main", "other"] as const;
@@ -174,10 +174,11 @@ class CommandMaker {
     const connectionRef = { name: this.#random() < 0.8 ? "main" : "other" };
     const suspend = this.#random() < 0.05 ? { suspend: true } : {};
     const target = this.#targetSpec();
+    const rolloutRestart = name === "gamma" ? {} : { rolloutRestart: [{ kind: "Deployment", name: WORKLOAD }] };
     if (kind === "VaultSecret") {
       const data = this.#some(KEYS).map((secretKey) => this.#dataEntry(secretKey));
       const dataFrom = this.#dataFrom();
-      return { type: "put", kind, namespace, name, spec: { connectionRef, ...suspend, data, ...dataFrom, target } };
+      return { type: "put", kind, namespace, name, spec: { connectionRef, ...suspend, ...rolloutRestart, data, ...dataFrom, target } };
     }
     const files = this.#some(FILES).map((filename) => ({ filename, ...this.#version() }));
     return {
@@ -185,7 +186,13 @@ class CommandMaker {
       kind,
       namespace,
       name,
-      spec: { connectionRef, ...suspend, files, target: { kind: this.#pick(["Secret", "ConfigMap"]), ...target } },
+      spec: {
+        connectionRef,
+        ...suspend,
+        ...rolloutRestart,
+        files,
+        target: { kind: this.#pick(["Secret", "ConfigMap"]), ...target },
+      },
     };
   }
 

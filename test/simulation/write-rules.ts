@@ -1,3 +1,4 @@
+import { workloadDescriptor } from "../../src/operator/controllers/restart/workload.ts";
 import { CONFIG_MAPS, EVENTS, type KubeObject, LEASES, NAMESPACES, SECRETS } from "../../src/operator/kube/resource.ts";
 import type { Change } from "../support/kube/in-memory/collection.ts";
 import { checkAccess, checkRead } from "./invariants/access.ts";
@@ -6,6 +7,7 @@ import { Leadership } from "./invariants/leadership.ts";
 import { checkOwnership, checkPlace } from "./invariants/ownership.ts";
 import { checkRemovals } from "./invariants/removals.ts";
 import { SpecHistory } from "./invariants/spec-history.ts";
+import { checkWorkload } from "./invariants/restarts.ts";
 import { checkStatus } from "./invariants/statuses.ts";
 import { contentOf, ownerOf } from "./invariants/target-write.ts";
 import { checkWhole } from "./invariants/whole-writes.ts";
@@ -68,6 +70,7 @@ export class WriteRules {
     this.writes += 1;
     if ((resource.kind === SECRETS.kind || resource.kind === CONFIG_MAPS.kind) && metadata.namespace !== SYSTEM_NAMESPACE)
       this.#checkTarget(name, user, before, after);
+    else if (resource.kind === workloadDescriptor.Deployment.kind) checkWorkload(this.#world, change);
     else if (after && ["VaultSecret", "VaultFile"].includes(resource.kind)) checkStatus(this.#world, name, before, after);
   }
 

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { ADOPT_ANNOTATION, CONFIRM_REMOVALS_ANNOTATION, MANAGED_BY_LABEL } from "../../../src/operator/api/names.ts";
+import { workloadDescriptor } from "../../../src/operator/controllers/restart/workload.ts";
 import { CONFIG_MAPS, EVENTS, type KubeObject, LEASES, SECRETS } from "../../../src/operator/kube/resource.ts";
 import type { Change } from "../../support/kube/in-memory/collection.ts";
 import { isCustom } from "../../support/kube/in-memory/resource-rules.ts";
@@ -7,7 +8,7 @@ import { NAMESPACES, SYSTEM_NAMESPACE, Violation } from "../world.ts";
 import { targetOf } from "./spec-history.ts";
 import { ownerOf, type TargetWrite } from "./target-write.ts";
 
-/** The operator writes nothing but Leases and its key in its own namespace, statuses, events and targets (I8). */
+/** The operator writes nothing but Leases and its key in its own namespace, statuses, events, targets and workloads (I8). */
 export function checkPlace({ resource, before, after, user }: Change, name: string): void {
   const { metadata } = (after ?? before)!;
   const isOwnNamespace = metadata.namespace === SYSTEM_NAMESPACE;
@@ -15,6 +16,7 @@ export function checkPlace({ resource, before, after, user }: Change, name: stri
     if (resource.kind === LEASES.kind) return isOwnNamespace ? undefined : "outside of its own namespace";
     if (resource.kind === EVENTS.kind)
       return (regarded(after) ?? "default") === metadata.namespace ? undefined : "about an object elsewhere";
+    if (resource.group === workloadDescriptor.Deployment.group) return undefined;
     if (isCustom(resource)) return before && after ? changedByOther(before, after) : "created or deleted a resource";
     const isTargetKind = resource.kind === SECRETS.kind || resource.kind === CONFIG_MAPS.kind;
     if (!isTargetKind) return "which is never a target";
