@@ -3,7 +3,8 @@ import type { Command } from "./commands.ts";
 import { SECRET_NAMES } from "./invariants/spec-history.ts";
 import { membersOf } from "./simulated-vaults.ts";
 import { apiFaults, vaultFaults } from "./networks.ts";
-import { accountOf, CREATOR, NAMESPACES, urlOf, VAULTS, WORKLOAD } from "./world.ts";
+import { accountOf, CREATOR, NAMESPACES, urlOf, VAULTS } from "./world.ts";
+import { WORKLOAD } from "./workloads.ts";
 
 const RESOURCES = ["alpha", "beta", "gamma"] as const;
 const CONNECTIONS = ["main", "other"] as const;

@@ -4,20 +4,19 @@ import type { Random } from "../../src/lib/random.ts";
 import { operatorConfig } from "../../src/operator/config.ts";
 import { runEngine } from "../../src/operator/engine.ts";
 import { ACCEPT_ANNOTATION, CREDENTIALS_TYPE } from "../../src/operator/api/names.ts";
-import { workloadDescriptor } from "../../src/operator/controllers/restart/workload.ts";
 import { SECRETS } from "../../src/operator/kube/resource.ts";
 import { MetricsRegistry } from "../../src/telemetry/metrics-registry.ts";
 import { promiseJobs, VirtualClock } from "../support/clock/virtual-clock.ts";
 import { ApiClient } from "../support/kube/in-memory/api-client.ts";
 import { ClusterControllers } from "../support/kube/in-memory/cluster-controllers.ts";
 import { InMemoryApiServer } from "../support/kube/in-memory/in-memory-api-server.ts";
-import { simulateWorkloads } from "../support/kube/in-memory/simulate-workloads.ts";
 import { seededRandom } from "../support/seeded-random.ts";
 import { InMemoryTransport } from "../support/vault/in-memory/in-memory-transport.ts";
 import { RequestRate } from "./invariants/request-rate.ts";
 import { apiNetwork, type Faults, vaultNetwork } from "./networks.ts";
 import { ProcessClock } from "./replica.ts";
 import { CANARY, SimulatedVaults } from "./simulated-vaults.ts";
+import { createWorkloads } from "./workloads.ts";
 
 export const NAMESPACES = ["one", "two"] as const;
 export const VAULTS = ["a", "b"] as const;
@@ -30,11 +29,6 @@ const TWO_LEADERS_MS = 75_000;
 
 /** Time after a fault of the API server within which the operator opens its watches again, in milliseconds. */
 const RECONNECT_MS = 300_000;
-/** Duration of a rollout of a workload, in milliseconds. */
-const ROLLOUT_MS = 3_000;
-/** Name of the Deployment of each namespace, which some resources restart. */
-export const WORKLOAD = "web";
-const { Deployment } = workloadDescriptor;
 /** Maximum number of requests of one process in a minute. */
 const MAX_PER_MINUTE = { "the API server": 3_000, "the vaults": 500 };
 /** Time after which the operator has replaced a silent watch, in milliseconds. */
@@ -103,12 +97,7 @@ export class World {
     // Events of cluster-scoped objects are in the namespace default.
     for (const namespace of ["default", SYSTEM_NAMESPACE, ...NAMESPACES]) this.server.createNamespace(namespace);
     for (const namespace of [SYSTEM_NAMESPACE, ...NAMESPACES]) this.setPassword(namespace, PASSWORD);
-    simulateWorkloads(this.server, ROLLOUT_MS);
-    for (const namespace of NAMESPACES) {
-      const template = { metadata: { labels: { app: "web" } }, spec: { containers: [] } };
-      const metadata = { namespace, name: WORKLOAD };
-      this.server.create(Deployment, { apiVersion: "apps/v1", kind: "Deployment", metadata, spec: { replicas: 2, template } });
-    }
+    createWorkloads(this.server, NAMESPACES);
     for (const vault of VAULTS) {
       for (const account of [CREATOR, CLUSTER_ACCOUNT]) this.vaults.vault(vault).setPassword(account, PASSWORD);
       for (const namespace of NAMESPACES) this.vaults.vault(vault).setPassword(accountOf(namespace), PASSWORD);

@@ -5,7 +5,8 @@ import { workloadDescriptor } from "../../../src/operator/controllers/restart/wo
 import { parseRestartState, type RestartState } from "../../../src/operator/restart/restart-state.ts";
 import type { KubeObject } from "../../../src/operator/kube/resource.ts";
 import type { Change } from "../../support/kube/in-memory/collection.ts";
-import { Violation, WORKLOAD, type World } from "../world.ts";
+import { Violation, type World } from "../world.ts";
+import { WORKLOAD } from "../workloads.ts";
 
 /** The quiet window of the operator. */
 const WINDOW_MS = 30_000;
