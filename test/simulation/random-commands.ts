@@ -179,7 +179,13 @@ class CommandMaker {
     if (kind === "VaultSecret") {
       const data = this.#some(KEYS).map((secretKey) => this.#dataEntry(secretKey));
       const dataFrom = this.#dataFrom();
-      return { type: "put", kind, namespace, name, spec: { connectionRef, ...suspend, ...rolloutRestart, data, ...dataFrom, target } };
+      return {
+        type: "put",
+        kind,
+        namespace,
+        name,
+        spec: { connectionRef, ...suspend, ...rolloutRestart, data, ...dataFrom, target },
+      };
     }
     const files = this.#some(FILES).map((filename) => ({ filename, ...this.#version() }));
     return {
