@@ -1,4 +1,5 @@
 import type { ReconcileResult, Wait } from "../../runtime/controller.ts";
+import { isDropped } from "../../sync/decide.ts";
 import type { Report } from "../../sync/report.ts";
 import { EXPIRY_NOTICE_MS } from "../../sync/sync-status.ts";
 import { TARGET_WAIT_MS } from "./sync-result.ts";
@@ -13,6 +14,8 @@ export function nextWait(next: ReconcileResult, { readyCondition, resolutions }:
   const add = (what: Wait["for"], atMostMs = 0): void => void waits.push({ for: what, atMostMs });
   for (const resolution of resolutions ?? []) {
     if (resolution.state === "missing") add("connection", resolution.provenInMs);
+    // Nothing names the source of a removed key any more, so the next reconcile reports the state without it.
+    if (isDropped(resolution) && resolution.item.foundBy !== undefined) add("time", TARGET_WAIT_MS);
     if (resolution.state !== "found") continue;
     add("time", resolution.refreshInMs);
     add("time", (resolution.candidate.expiresAt ?? now) - EXPIRY_NOTICE_MS - now);
