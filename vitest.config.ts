@@ -67,7 +67,8 @@ export default defineConfig({
           globalSetup: ["test/support/kube/shared-control-plane.ts", "test/e2e/support/install.ts"],
           testTimeout: 180_000,
           hookTimeout: 180_000,
-          maxWorkers: 4,
+          // The tests mostly wait.
+          maxWorkers: 6,
         },
       },
       {

@@ -39,7 +39,8 @@ test("a Secret is created and follows new versions except for pinned keys", asyn
   expect(condition(resource, "UpdateAvailable")?.message).toContain("follow 1 → 2");
 });
 
-test("a delete_time removes the key on time, and the Secret with its last key", async () => {
+// The next two tests wait for a minute each, at the same time.
+test.concurrent("a delete_time removes the key on time, and the Secret with its last key", async () => {
   const started = Date.now();
   await world.protect("short", world.canaries.text("short"), { delete_time: 1 });
   await world.protect("long", world.canaries.text("long"));
@@ -58,6 +59,21 @@ test("a delete_time removes the key on time, and the Secret with its last key", 
   await world.protect("short", back);
   const made = await world.until("Secret", "only", () => true);
   expect(bytesOf(made, "short")?.toString()).toBe(back);
+});
+
+test.concurrent("a foreign Secret is left unchanged, and the target is created once it is deleted", async () => {
+  await world.apply({ apiVersion: "v1", kind: "Secret", metadata: { name: "theirs" }, stringData: { mine: "kept" } });
+  const value = world.canaries.text("theirs");
+  await world.protect("theirs", value);
+  await world.apply(vaultSecret("theirs", { password: "theirs" }));
+  const resource = await world.until("VaultSecret", "theirs", (one) => condition(one, "Ready")?.reason === "TargetConflict");
+  expect(condition(resource, "Stalled")?.status).toBe("True");
+  // The operator has reconciled the resource more than once.
+  await sleep(35_000);
+  expect(Object.keys((await world.get("Secret", "theirs"))?.data ?? {})).toEqual(["mine"]);
+  await world.plane.kubectl(["delete", "secret", "theirs"], { namespace: world.namespace });
+  const ours = await world.until("Secret", "theirs", (secret) => "password" in secret.data, 60_000);
+  expect(bytesOf(ours, "password")?.toString()).toBe(value);
 });
 
 // The targets of the next two tests were written long ago, so that only the watch of targets can notify the operator.
@@ -131,21 +147,6 @@ test("a target without its label, which the watch does not show, is repaired and
   const patch = JSON.stringify({ data: { password: Buffer.from("wrong").toString("base64") } });
   await world.plane.kubectl(["patch", "secret", "unlabelled", "--type=merge", "-p", patch], { namespace: world.namespace });
   await world.until("Secret", "unlabelled", (secret) => bytesOf(secret, "password")?.toString() === value);
-});
-
-test("a foreign Secret is left unchanged, and the target is created once it is deleted", async () => {
-  await world.apply({ apiVersion: "v1", kind: "Secret", metadata: { name: "theirs" }, stringData: { mine: "kept" } });
-  const value = world.canaries.text("theirs");
-  await world.protect("theirs", value);
-  await world.apply(vaultSecret("theirs", { password: "theirs" }));
-  const resource = await world.until("VaultSecret", "theirs", (one) => condition(one, "Ready")?.reason === "TargetConflict");
-  expect(condition(resource, "Stalled")?.status).toBe("True");
-  // The operator has reconciled the resource more than once.
-  await sleep(35_000);
-  expect(Object.keys((await world.get("Secret", "theirs"))?.data ?? {})).toEqual(["mine"]);
-  await world.plane.kubectl(["delete", "secret", "theirs"], { namespace: world.namespace });
-  const ours = await world.until("Secret", "theirs", (secret) => "password" in secret.data, 60_000);
-  expect(bytesOf(ours, "password")?.toString()).toBe(value);
 });
 
 test("an empty version after a non-empty one is not synced until a user accepts it", async () => {

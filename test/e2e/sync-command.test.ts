@@ -47,7 +47,7 @@ test("a suspended resource, an unknown one and one without an operator say what 
   });
   expect(await sync("deployment/web")).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/expected NAME, vaultsecret\/NAME or vaultfile\/NAME/u),
+    stderr: expect.stringMatching(/expected NAME, vaultsecret\/NAME, vaultfile\/NAME or vaultpush\/NAME/u),
   });
   await world.operator.stop();
   expect(await sync("db", "--timeout", "1s")).toMatchObject({

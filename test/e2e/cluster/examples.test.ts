@@ -30,11 +30,15 @@ beforeAll(async () => {
   await createLogin("vault-login", "shop", SHOP);
 });
 afterAll(async () => {
-  await operator.stop();
-  await vault[Symbol.asyncDispose]();
-  for (const name of ["shop", "team-blue", "team-green"]) await plane.request("DELETE", `/api/v1/namespaces/${name}`);
   await plane.request("DELETE", "/apis/vaultsync.dev/v1alpha1/clustervaultconnections/corporate");
   await plane.request("DELETE", `/api/v1/namespaces/${SERVICE_ACCOUNT.namespace}/secrets/corporate-login`);
+  const namespaces = ["shop", "team-blue", "team-green"].map((name) => `/api/v1/namespaces/${name}`);
+  for (const path of namespaces) await plane.request("DELETE", path);
+  // The operator of the next test file would be denied writes in a namespace that is being deleted.
+  const isGone = async (path: string): Promise<boolean> => (await plane.request("GET", path)).status === 404;
+  for (const path of namespaces) await waitUntil(`${path} is gone`, () => isGone(path));
+  await operator.stop();
+  await vault[Symbol.asyncDispose]();
 });
 
 /** Applies a directory, or a kustomization in it. */
