@@ -92,6 +92,7 @@ export class WaitingLists {
     let watched: readonly string[] = [subject];
     for (;;) {
       const wake = new Wake();
+      const readAt = this.#clock.now();
       // Watched before the state is read, so that no change is missed.
       using _watch = this.#store.changes.watch([...watched, subjects.credentials(caller.email)], wake.call);
       const { live, state } = await this.#inTurn(() =>
@@ -102,7 +103,10 @@ export class WaitingLists {
       );
       if (!live) throw errors.invalidAccessToken();
       const now = this.#clock.now();
-      const leftMs = Math.min(deadline - this.#clock.monotonic(), state.until - now, caller.credential.expiresAt - now);
+      const timeLeft = deadline - this.#clock.monotonic();
+      // The list changed by itself during the read, which has the state before.
+      if (state.sameTag !== undefined && state.until <= now && now > readAt && timeLeft > 0) continue;
+      const leftMs = Math.min(timeLeft, state.until - now, caller.credential.expiresAt - now);
       if (state.sameTag === undefined || leftMs <= 0 || this.#released || reply.raw.destroyed) return state;
       if (state.subjects.join() !== watched.join()) watched = state.subjects;
       else await this.#sleep(wake, reply, leftMs);
