@@ -1,6 +1,8 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { beforeEach, describe, expect, test } from "vitest";
+import { FaultProxy } from "../faults/support/fault-proxy.ts";
 import { Canaries } from "../support/assertions/canary.ts";
+import { certificate } from "../support/certificates.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { runInProcess } from "../support/processes/run-in-process.ts";
 import { VaultsyncProcess, type ProcessResult } from "../support/processes/vaultsync-process.ts";
@@ -206,4 +208,15 @@ describe("with a login", () => {
     await writeFile(accountOf(bob), copy);
     expect((await as(bob, "secret", "list")).stderr).toMatch(/the login has ended/u);
   });
+});
+
+test("a vault with a private authority is trusted with --ca-file, also by later commands", async () => {
+  const authority = certificate("Private CA");
+  const { cert, keyPem: key } = certificate("vault", { issuer: authority, hosts: ["127.0.0.1"] });
+  await using proxy = await FaultProxy.start(vault, { tls: { cert, key } });
+  await writeFile(directory.join("ca.pem"), authority.cert);
+  const refused = await logIn(ann, "--url", proxy.url);
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/UNABLE_TO_VERIFY_LEAF_SIGNATURE/u)]);
+  expect((await logIn(ann, "--url", proxy.url, "--ca-file", directory.join("ca.pem"))).code).toBe(0);
+  expect((await as(ann, "secret", "list")).code).toBe(0);
 });

@@ -49,12 +49,11 @@ const connectTo = ({ url, ca }: VaultAddress): Vault => ({
 
 /** @throws VaultResponseError for an error response, Error that says what to check without a response */
 async function send(
-  { url, ca }: VaultAddress,
+  { url, dispatcher }: Vault,
   operation: Operation,
   { body, headers }: Body,
   timeoutMs: number,
 ): Promise<Response> {
-  const dispatcher = new Agent({ connect: ca === undefined ? {} : { ca }, allowH2: false });
   const address = url.replace(/\/+$/u, "") + operationPath[operation];
   const signal = AbortSignal.timeout(timeoutMs);
   const response = await request(address, { method: "POST", body, headers, signal, dispatcher }).catch((error: unknown) => {
