@@ -1,11 +1,8 @@
 import { ClusterAccess } from "../controllers/connection/cluster-access.ts";
 import { isKubeError } from "../kube/kube-error.ts";
 import { type KubeObject, NAMESPACES } from "../kube/resource.ts";
-import type { Check, Checks } from "./check.ts";
+import { type Check, type Checks, firstOf } from "./check.ts";
 import type { ConnectionCheckOptions } from "./check-connection.ts";
-
-/** Number of names in a message. */
-const NAMED = 5;
 
 /** Checks that a ClusterVaultConnection lets a namespace read the names that its resources refer to. @throws KubeError */
 export async function checkAccess(
@@ -29,6 +26,5 @@ export async function checkAccess(
     ...[...references.files].filter((file) => !access("file", file)),
   ];
   if (denied.length === 0) return ok("access", `the namespace ${namespace} may read every name that its resources refer to`);
-  const more = denied.length > NAMED ? ` and ${denied.length - NAMED} more` : "";
-  return failed("access", `the namespace ${namespace} may not read ${denied.slice(0, NAMED).join(", ")}${more}`, remedy);
+  return failed("access", `the namespace ${namespace} may not read ${firstOf(denied)}`, remedy);
 }

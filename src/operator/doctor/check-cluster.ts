@@ -5,7 +5,7 @@ import type { KubeApi } from "../kube/client/kube-api.ts";
 import type { AccessAttributes, AccessReviewer } from "../kube/client/access-review.ts";
 import { isKubeError } from "../kube/kube-error.ts";
 import { ALL_NAMESPACES, type KubeObject, LEASES } from "../kube/resource.ts";
-import { type Check, checksOf } from "./check.ts";
+import { type Check, checksOf, firstOf } from "./check.ts";
 import { clusterAccess, requiredAccess } from "./permissions.ts";
 
 /** An operator, and the namespace that it is to work in. */
@@ -21,8 +21,6 @@ export interface OperatorPlace {
 const KINDS = [vaultConnectionKind, vaultSecretKind, vaultFileKind, vaultPushKind, clusterVaultConnectionKind];
 /** Time without a renewal after which a Lease has expired for certain, in milliseconds. */
 const EXPIRED_MS = 30_000;
-/** Number of permissions that a message names. */
-const NAMED = 5;
 
 const { ok, failed, skipped } = checksOf("operator");
 const cluster = checksOf("cluster");
@@ -101,10 +99,9 @@ async function checkPermissions(place: OperatorPlace, signal: AbortSignal): Prom
   }
   const denied = required.filter((_, index) => allowed[index] !== true).map(describe);
   if (denied.length === 0) return ok("permissions", `${user} has the ${required.length} permissions that it needs`);
-  const more = denied.length > NAMED ? ` and ${denied.length - NAMED} more` : "";
   return failed(
     "permissions",
-    `${user} may not: ${denied.slice(0, NAMED).join(", ")}${more}`,
+    `${user} may not: ${firstOf(denied)}`,
     "apply deploy/base/rbac.yaml; --service-account and --operator-namespace name another ServiceAccount",
   );
 }

@@ -10,7 +10,7 @@ import type { Connection, Health, References } from "../vault-client/connection.
 import { ListGate } from "../vault-client/http/list-gate.ts";
 import type { VaultTransport } from "../vault-client/http/vault-transport.ts";
 import { ValueCache } from "../vault-client/values/value-cache.ts";
-import type { Check, Checks } from "./check.ts";
+import { type Check, type Checks, firstOf } from "./check.ts";
 import { connectionProblem } from "./connection-problem.ts";
 import { DatedTransport } from "./dated-transport.ts";
 
@@ -28,8 +28,6 @@ export interface VaultCheckOptions {
 const MAX_SKEW_MS = 60_000;
 /** Time for a login and a list, in addition to the timeout of one request, in milliseconds. */
 const EXTRA_MS = 20_000;
-/** Number of names in a message. */
-const NAMED = 5;
 
 /** Logs in and lists once, with the client of the operator: checks the network, TLS, the clock, the login and the references. */
 export async function* checkVault(checks: Checks, options: VaultCheckOptions, signal: AbortSignal): AsyncGenerator<Check, void> {
@@ -92,10 +90,9 @@ function checkReferences({ ok, failed }: Checks, { snapshot }: Connection, { sec
   ];
   const count = secrets.size + files.size;
   if (missing.length === 0) return ok("references", `the vault lists all ${count} names that resources refer to`);
-  const more = missing.length > NAMED ? ` and ${missing.length - NAMED} more` : "";
   return failed(
     "references",
-    `the vault does not list ${missing.slice(0, NAMED).join(", ")}${more}, of ${count} names that resources refer to`,
+    `the vault does not list ${firstOf(missing)}, of ${count} names that resources refer to`,
     "create them, have their owner share them with the account, widen spec.scope, or correct the names in the resources",
   );
 }

@@ -19,4 +19,13 @@ export function checksOf(subject: string) {
   };
 }
 
+/** Number of names in a message. */
+const NAMED = 5;
+
+/** Returns the first names of a list, and how many more there are. */
+export function firstOf(names: readonly string[]): string {
+  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : "";
+  return names.slice(0, NAMED).join(", ") + more;
+}
+
 export type Checks = ReturnType<typeof checksOf>;
