@@ -1,5 +1,7 @@
 import type { ComponentChildren, TargetedMouseEvent, VNode } from "preact";
 import { Icon, type IconName } from "./parts/icon.tsx";
+import { SlowNote } from "./parts/slow-note.tsx";
+import { ToastSlot } from "./parts/toasts.tsx";
 import { hrefOf, type Route } from "./routing/route.ts";
 
 type Area = "secrets" | "files" | "teams" | "api-token";
@@ -69,26 +71,28 @@ export function Layout({ route, email, onLogOut, children }: LayoutProps): VNode
       <header class="top">
         <div class="top-inner">
           <Brand />
+          {email !== undefined && <Areas route={route} />}
+          <div class="notices">
+            <SlowNote />
+            <ToastSlot />
+          </div>
           {email !== undefined && (
-            <>
-              <Areas route={route} />
-              <div class="account">
-                <a
-                  class="account-link"
-                  href={hrefOf({ page: "account" })}
-                  aria-label={`Account ${email}`}
-                  title={`Account ${email}`}
-                  aria-current={route.page === "account" ? "page" : undefined}
-                >
-                  <Icon name="user" />
-                  <span class="account-email">{email}</span>
-                </a>
-                <button class="button" type="button" onClick={onLogOut}>
-                  <Icon name="out" />
-                  Log out
-                </button>
-              </div>
-            </>
+            <div class="account">
+              <a
+                class="account-link"
+                href={hrefOf({ page: "account" })}
+                aria-label={`Account ${email}`}
+                title={`Account ${email}`}
+                aria-current={route.page === "account" ? "page" : undefined}
+              >
+                <Icon name="user" />
+                <span class="account-email">{email}</span>
+              </a>
+              <button class="button" type="button" onClick={onLogOut}>
+                <Icon name="out" />
+                <span class="log-out-text">Log out</span>
+              </button>
+            </div>
           )}
         </div>
       </header>

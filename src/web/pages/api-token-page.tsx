@@ -2,7 +2,7 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { TokenResponse } from "../../protocol/responses.ts";
 import { operationPath } from "../../protocol/operation-paths.ts";
-import { browserClock } from "../parts/browser-clock.ts";
+import { browserClock } from "../service/browser-clock.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { TextField } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import type { Timestamp as WireTimestamp } from "../../protocol/responses.ts";
-import { browserClock } from "./browser-clock.ts";
+import { browserClock } from "../service/browser-clock.ts";
 import { exactTime, relativeTime } from "../text/timestamp-text.ts";
 
 /** Shows a timestamp relative to now, with the exact time as its title. */

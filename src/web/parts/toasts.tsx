@@ -1,48 +1,48 @@
 import { createContext, type ComponentChildren, type VNode } from "preact";
 import { useCallback, useContext, useEffect, useState } from "preact/hooks";
-import { browserClock } from "./browser-clock.ts";
+import { browserClock } from "../service/browser-clock.ts";
 import { Icon } from "./icon.tsx";
 
 const SHOWN_MS = 6000;
 
 interface Toast {
-  readonly id: number;
   readonly text: string;
 }
 
-const Context = createContext<(text: string) => void>(() => undefined);
+const AddContext = createContext<(text: string) => void>(() => undefined);
+const ShownContext = createContext<Toast | undefined>(undefined);
 
-/** Returns a function that shows a short-lived message. */
+/** Returns a function that shows a short-lived message in place of the former one. */
 export function useToast(): (text: string) => void {
-  return useContext(Context);
+  return useContext(AddContext);
 }
 
-function ToastCard({ toast, onGone }: { readonly toast: Toast; readonly onGone: (id: number) => void }): VNode {
-  useEffect(() => browserClock.after(SHOWN_MS, () => onGone(toast.id)), [toast, onGone]);
+/**
+ * Shows the last message. It has a place of its own in the header, so that it never covers a control. The live region exists
+ * before the first message, so that screen readers announce it.
+ */
+export function ToastSlot(): VNode {
+  const toast = useContext(ShownContext);
   return (
-    <p class="toast">
-      <Icon name="check" />
-      {toast.text}
-    </p>
+    <div class="toasts" role="status">
+      {toast && (
+        <p class="toast" title={toast.text}>
+          <Icon name="check" />
+          <span>{toast.text}</span>
+        </p>
+      )}
+    </div>
   );
 }
 
-/** Renders the live region of the toasts, which exists before the first one so that screen readers announce it. */
+/** Keeps the message of the pages inside it for six seconds. */
 export function Toasts({ children }: { readonly children: ComponentChildren }): VNode {
-  const [toasts, setToasts] = useState<readonly Toast[]>([]);
-  const add = useCallback(
-    (text: string) => setToasts((shown) => [...shown.slice(-2), { id: (shown.at(-1)?.id ?? 0) + 1, text }]),
-    [],
-  );
-  const remove = useCallback((id: number) => setToasts((shown) => shown.filter((toast) => toast.id !== id)), []);
+  const [toast, setToast] = useState<Toast | undefined>(undefined);
+  const add = useCallback((text: string) => setToast({ text }), []);
+  useEffect(() => toast && browserClock.after(SHOWN_MS, () => setToast(undefined)), [toast]);
   return (
-    <Context.Provider value={add}>
-      {children}
-      <div class="toasts" role="status">
-        {toasts.map((toast) => (
-          <ToastCard key={toast.id} toast={toast} onGone={remove} />
-        ))}
-      </div>
-    </Context.Provider>
+    <AddContext.Provider value={add}>
+      <ShownContext.Provider value={toast}>{children}</ShownContext.Provider>
+    </AddContext.Provider>
   );
 }

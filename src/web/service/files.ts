@@ -2,7 +2,7 @@ import type { FileRecord } from "../../protocol/responses.ts";
 import { CSRF_HEADER } from "../../protocol/csrf-header.ts";
 import { operationPath } from "../../protocol/operation-paths.ts";
 import { isFileRecord } from "./responses.ts";
-import { errorFromBody, unreachable } from "./request-error.ts";
+import { errorFromBody, RequestError, unreachable } from "./request-error.ts";
 import { isObject, listOf, shape } from "./shape.ts";
 import type { VaultClient } from "./vault-client.ts";
 
@@ -15,8 +15,8 @@ export async function listFiles(client: VaultClient): Promise<readonly FileRecor
 /** Fetches the bytes of one version. The browser keeps a large blob on disk. */
 export async function downloadFile(client: VaultClient, filename: string, version: number): Promise<Blob> {
   const response = await client.open(operationPath.download_file, { email: client.email, filename, version });
-  return response.blob().catch(() => {
-    throw unreachable();
+  return response.blob().catch((error: unknown) => {
+    throw error instanceof RequestError ? error : unreachable();
   });
 }
 

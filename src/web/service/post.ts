@@ -1,10 +1,11 @@
 import { CSRF_HEADER } from "../../protocol/csrf-header.ts";
 import { RequestError, errorFromBody, unreachable } from "./request-error.ts";
+import { withDeadline } from "./response-deadline.ts";
 import type { Guard } from "./shape.ts";
 
 /**
  * Posts JSON to the vault that served this page, with the session cookie.
- * @throws RequestError for an error response, and without a response
+ * @throws RequestError for an error response, without a response, and `timed_out` when the response takes too long
  */
 export async function post(path: string, body: object, csrfToken?: string): Promise<Response> {
   const request: RequestInit = {
@@ -13,16 +14,18 @@ export async function post(path: string, body: object, csrfToken?: string): Prom
     headers: { "content-type": "application/json", ...(csrfToken !== undefined && { [CSRF_HEADER]: csrfToken }) },
     body: JSON.stringify(body),
   };
-  const response = await fetch(path, request).catch(() => {
-    throw unreachable();
+  const response = await withDeadline((signal) => fetch(path, { ...request, signal })).catch((error: unknown) => {
+    throw error instanceof RequestError ? error : unreachable();
   });
   if (!response.ok) throw errorFromBody(response.status, await response.text().catch(() => ""));
   return response;
 }
 
-/** Parses the body of a response. @throws RequestError `invalid_response` when it has another shape */
+/** Parses the body of a response. @throws RequestError `timed_out`, or `invalid_response` when it has another shape */
 export async function readJson<T>(response: Response, guard: Guard<T>): Promise<T> {
-  const body: unknown = await response.json().catch(() => undefined);
+  const body: unknown = await response.json().catch((error: unknown) => {
+    if (error instanceof RequestError) throw error;
+  });
   if (guard(body)) return body;
   throw new RequestError(
     "invalid_response",

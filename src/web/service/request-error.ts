@@ -5,7 +5,7 @@ interface FailureDetail {
   readonly reason: string;
 }
 
-/** A failed request: the error of the vault, or `unreachable` or `invalid_response` when the vault sent no readable error. */
+/** A failed request: the error of the vault, or `unreachable`, `timed_out` or `invalid_response` without a readable error. */
 export class RequestError extends Error {
   override readonly name = "ServiceFailure";
   readonly code: string;
@@ -28,6 +28,9 @@ export class RequestError extends Error {
 
 export const unreachable = (): RequestError =>
   new RequestError("unreachable", "The vault cannot be reached. Check the connection and try again.");
+
+export const timedOut = (): RequestError =>
+  new RequestError("timed_out", "The vault has not responded for 30 seconds. Try again. A change may already be stored.");
 
 /** Parses the error in a response's body. */
 export function errorFromBody(status: number, text: string): RequestError {

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import type { FileRecord, FileVersionRecord } from "../../../protocol/responses.ts";
-import { browserClock } from "../../parts/browser-clock.ts";
+import { browserClock } from "../../service/browser-clock.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { Timestamp } from "../../parts/timestamp.tsx";

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
-import { browserClock } from "../../parts/browser-clock.ts";
+import { browserClock } from "../../service/browser-clock.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { FailureNote } from "../../parts/failure-note.tsx";
 import { Icon } from "../../parts/icon.tsx";

@@ -1,0 +1,37 @@
+import { browserClock } from "./browser-clock.ts";
+import { timedOut } from "./request-error.ts";
+import { slowRequests } from "./slow-requests.ts";
+
+/** Time in ms without a byte of the response after which a request counts as slow, and after which it fails. */
+const SLOW_MS = 5_000;
+const SILENCE_MS = 30_000;
+
+/**
+ * Sends a request and returns its response. Both fail with `timed_out` once the vault sends nothing for 30 seconds. A long download
+ * may take longer, as long as bytes arrive.
+ */
+export async function withDeadline(send: (signal: AbortSignal) => Promise<Response>): Promise<Response> {
+  const abort = new AbortController();
+  const limited = async <T>(step: Promise<T>): Promise<T> => {
+    const cancelSlow = browserClock.after(SLOW_MS, () => slowRequests.add(abort));
+    const cancelAbort = browserClock.after(SILENCE_MS, () => abort.abort(timedOut()));
+    try {
+      return await step;
+    } finally {
+      cancelSlow();
+      cancelAbort();
+      slowRequests.remove(abort);
+    }
+  };
+  const response = await limited(send(abort.signal));
+  const reader = response.body?.getReader();
+  if (!reader) return response;
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+    const { done, value } = await limited(reader.read());
+    if (done) controller.close();
+    else controller.enqueue(value);
+  };
+  // Without a queue, because the deadline applies only while something is read.
+  const body = new ReadableStream({ pull, cancel: (reason) => reader.cancel(reason) }, { highWaterMark: 0 });
+  return new Response(body, { status: response.status, headers: response.headers });
+}

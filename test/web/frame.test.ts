@@ -1,0 +1,52 @@
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { ann, secretRoute } from "./support/ann-and-bob.ts";
+import { TestBrowser } from "./support/browser.ts";
+import { useFilledVault } from "./support/pages.ts";
+
+const browser = new TestBrowser();
+const vault = await useFilledVault();
+
+/** Returns the labels of the visible controls that an element overlaps. */
+function coveredControls(page: Page, selector: string): Promise<string[] | undefined> {
+  return page.evaluate((wanted) => {
+    const box = document.querySelector(wanted)?.getBoundingClientRect();
+    if (!box) return undefined;
+    return [...document.querySelectorAll("a, button, input, select, textarea")]
+      .filter((control) => {
+        const { left, right, top, bottom, width, height } = control.getBoundingClientRect();
+        return width * height > 1 && left < box.right && right > box.left && top < box.bottom && bottom > box.top;
+      })
+      .map((control) => control.textContent);
+  }, selector);
+}
+
+describe("message after an action", () => {
+  test.each([320, 768, 1280])("covers no control in a window of %d pixels", async (width) => {
+    const permissions = ["clipboard-read", "clipboard-write"];
+    const { page, go } = await browser.visit(vault, { as: ann, viewport: { width, height: 800 }, permissions });
+    await go(secretRoute(ann, "shop-db"));
+    await page.getByRole("button", { name: "Copy value" }).first().click();
+    await page.getByText("Copied value.").waitFor();
+    expect(await coveredControls(page, ".toast")).toEqual([]);
+  });
+});
+
+describe("vault that does not respond", () => {
+  test("is reported after 5 seconds, and after 30 seconds the request can be repeated", async () => {
+    const { page, go } = await browser.visit(vault, { as: ann });
+    await page.clock.install();
+    const asked = new Promise<void>((resolve) => void page.route("**/list_file", () => resolve()));
+    await go("/files");
+    await asked;
+    await page.getByText("Loading your files").waitFor();
+    await page.clock.fastForward(5_000);
+    await page.getByText("takes longer than usual").waitFor();
+    await page.clock.fastForward(25_000);
+    await page.getByText("has not responded for 30 seconds").waitFor();
+    await page.getByText("takes longer than usual").waitFor({ state: "detached" });
+    await page.unroute("**/list_file");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("heading", { name: "app.conf" }).waitFor();
+  });
+});
