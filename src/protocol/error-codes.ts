@@ -101,6 +101,16 @@ export const errorCodes = {
     remedy: "Use the operation without `_link`.",
   },
   ambiguous_name: { status: 409, meaning: "Several secrets have this name.", remedy: "Send `owner`." },
+  version_changed: {
+    status: 409,
+    meaning: "The latest version of the secret is not `expected_version`; nothing was changed.",
+    remedy: "List the versions, and send the change again if it still applies.",
+  },
+  invitation_required: {
+    status: 409,
+    meaning: "A recipient has no account or is not logged in, and the request has `invite: false`; nothing was shared.",
+    remedy: "Check the addresses in `details`, then share without `invite`.",
+  },
   last_version: {
     status: 409,
     meaning: "The only version of a secret cannot be deleted.",

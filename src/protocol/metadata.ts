@@ -28,6 +28,11 @@ export const standardMetadataFields = {
 const standardMetadata = z.object(standardMetadataFields);
 const standardNames = Object.keys(standardMetadataFields);
 
+/** Reports whether every version has metadata of this name, in either spelling. */
+export function isStandardName(name: string): boolean {
+  return standardNames.includes(name);
+}
+
 /** Reports a number beyond the range of a double, which JSON allows but would return as `null`. */
 function hasOverflow(value: unknown): boolean {
   if (typeof value === "number") return !Number.isFinite(value);

@@ -61,6 +61,16 @@ export const secretRecord = z.object({
 
 export type SecretRecord = Readonly<z.infer<typeof secretRecord>>;
 
+/** One version as `update_key_metadata`, `version_list` and `version_list_for_link` return it. */
+export const versionRecord = secretRecord.extend({
+  created_by: z
+    .string()
+    .optional()
+    .meta({ description: "Address of the user who wrote the value; missing for a version from before this was recorded." }),
+});
+
+export type VersionRecord = Readonly<z.infer<typeof versionRecord>>;
+
 /** Response of the expose operations. */
 export const exposedSecret = z.object({
   key_name: z.string(),

@@ -44,6 +44,12 @@ export class ServiceError extends Error {
 /** Maximum number of things that an error response lists. */
 const MAX_DETAILS = 20;
 
+/** Returns the first details and the number of the others. */
+function atMost(details: readonly ErrorDetail[]): readonly ErrorDetail[] {
+  if (details.length <= MAX_DETAILS) return details;
+  return [...details.slice(0, MAX_DETAILS), { path: "", reason: `and ${details.length - MAX_DETAILS} more` }];
+}
+
 function serviceError(code: ErrorCode, message: string, extras?: ErrorExtras): ServiceError {
   return new ServiceError(code, message, extras);
 }
@@ -55,12 +61,7 @@ export const errors = {
   invalidRequest: (path: string, reason: string) =>
     serviceError("invalid_request", "invalid request", { details: [{ path, reason }] }),
   invalidBody: (details: readonly ErrorDetail[]) =>
-    serviceError("invalid_request", "invalid request body", {
-      details:
-        details.length <= MAX_DETAILS
-          ? details
-          : [...details.slice(0, MAX_DETAILS), { path: "", reason: `and ${details.length - MAX_DETAILS} more` }],
-    }),
+    serviceError("invalid_request", "invalid request body", { details: atMost(details) }),
   unreadableRequest: () => serviceError("invalid_request", "the request could not be read"),
   invalidHost: () => serviceError("invalid_request", "invalid host header: send one host, with an optional port"),
   malformedHttp: () => serviceError("invalid_request", "malformed HTTP request"),
@@ -122,6 +123,14 @@ export const errors = {
   useLinkOperation: () => serviceError("use_link_operation", "the secret is shared; use the _link operation"),
   useUnsharedOperation: () => serviceError("use_unshared_operation", "the secret is not shared; use the operation without _link"),
   ambiguousName: () => serviceError("ambiguous_name", "several owners share a secret of this name with you; set owner"),
+  versionChanged: (reason: string) =>
+    serviceError("version_changed", "the secret has another latest version than expected; nothing was changed", {
+      details: [{ path: "expected_version", reason }],
+    }),
+  invitationRequired: (paths: readonly string[]) =>
+    serviceError("invitation_required", "some recipients have no account or are not logged in; nothing was shared", {
+      details: atMost(paths.map((path) => ({ path, reason: "would be invited" }))),
+    }),
   lastVersion: () => serviceError("last_version", "this is the only version; delete the secret instead"),
   teamExists: () => serviceError("team_exists", "a team of this name already exists"),
   // too_large

@@ -35,6 +35,21 @@ describe("sharing with users who are not logged in", () => {
     expect((await receivedMail(vault.mailDirectory)).map(({ to }) => to)).not.toContain(bob.email);
   });
 
+  test("shares nothing with invite: false when a recipient would be invited, and sends no email", async () => {
+    const invite = false;
+    const response = await secret.share({ usr_id_to: [bob.email, "Absent@example.com"], invite });
+    expect(response.outcome()).toBe("409 invitation_required");
+    expect(response.json().error.details).toEqual([{ path: "usr_id_to.1", reason: "would be invited" }]);
+    expect(await secret.outcomeOfReading(bob)).toBe("404 secret_not_found");
+    expect((await receivedMail(vault.mailDirectory)).map(({ to }) => to)).not.toContain("absent@example.com");
+    expect((await secret.share({ usr_id_to: [bob.email], invite })).json().shared[0].state).toBe("active");
+    const team = `team-of-${secret.name}`;
+    await ann.call("team_create", { group_id: team, members: ["absent@example.com"] });
+    const withTeam = await secret.share({ group_id_to: team, invite });
+    expect(withTeam.json().error.details).toEqual([{ path: "group_id_to", reason: "would be invited" }]);
+    expect((await secret.share({ group_id_to: team, invite: true })).outcome()).toBe("200");
+  });
+
   test("counts a user as active while an access token or the refresh token's 90 days last", async () => {
     const idle = "idle@example.com";
     await vault.client(idle, scopeString(), 1);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { defineOperation } from "../define-operation.ts";
 import { secretRecord } from "../responses.ts";
 import { sample } from "../sample-values.ts";
-import { owner, secretRequest, secretValue } from "../schemas/request-fields.ts";
+import { expectedVersion, owner, secretRequest, secretValue } from "../schemas/request-fields.ts";
 
 export const protectLink = defineOperation({
   name: "protect_link",
@@ -17,6 +17,7 @@ export const protectLink = defineOperation({
     secretRequest(limits).extend({
       owner,
       key_value: secretValue,
+      expected_version: expectedVersion,
       without_list: z.int().optional().meta({ description: "1 omits secrets from the response." }),
     }),
   response: z.object({
@@ -25,7 +26,15 @@ export const protectLink = defineOperation({
   }),
   compressible: true,
   addsData: true,
-  errors: ["secret_not_found", "use_unshared_operation", "ambiguous_name", "out_of_scope", "forbidden", "quota_exceeded"],
+  errors: [
+    "secret_not_found",
+    "use_unshared_operation",
+    "ambiguous_name",
+    "version_changed",
+    "out_of_scope",
+    "forbidden",
+    "quota_exceeded",
+  ],
   audit: { intent: "authenticated", fields: ["key_name", "owner"] },
   example: {
     request: { ...sample.link, key_value: sample.exposed.key_value, without_list: 1 },

@@ -25,10 +25,19 @@ export const protect = defineOperation({
       key_value: secretValue,
       metadata: metadataObject.optional(),
       delete_time: deleteTime,
+      expected_version: z
+        .int()
+        .min(0)
+        .optional()
+        .meta({
+          description:
+            "The latest version that the caller knows, 0 for a new secret; another one returns `version_changed`, a missing secret " +
+            "`secret_not_found`, and nothing is changed.",
+        }),
     }),
   response: z.object({ secret: secretRecord }),
   addsData: true,
-  errors: ["use_link_operation", "out_of_scope", "quota_exceeded"],
+  errors: ["secret_not_found", "use_link_operation", "version_changed", "out_of_scope", "quota_exceeded"],
   audit: { intent: "authenticated", fields: ["key_name"] },
   example: {
     request: { ...sample.secret, key_value: sample.exposed.key_value, metadata: { environment_type: "dev", project: "shop" } },

@@ -12,6 +12,9 @@ function shareRequest({ nameCharacters, sharesPerRequest }: RequestLimits) {
     .extend({
       usr_id_from: callerEmail,
       permission: z.enum(["R", "W", "RW"]).meta({ description: "R reads and lists, W changes value and metadata, RW both." }),
+      invite: z.boolean().optional().meta({
+        description: "False shares nothing and returns `invitation_required` when a recipient would be invited.",
+      }),
     })
     .refine(hasOneKindOfRecipient, bothKindsOfRecipient)
     .transform((body, context) => {
@@ -45,7 +48,7 @@ export const share = defineOperation({
   request: shareRequest,
   response: z.object({ shared: z.array(shareRecord) }),
   addsData: true,
-  errors: ["secret_not_found", "team_not_found", "out_of_scope", "forbidden"],
+  errors: ["secret_not_found", "team_not_found", "invitation_required", "out_of_scope", "forbidden"],
   audit: { intent: "authenticated", fields: ["key_name", "usr_id_from", "usr_id_to", "group_id_to", "permission"] },
   example: {
     request: {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defineOperation } from "../define-operation.ts";
-import { secretRecord } from "../responses.ts";
+import { versionRecord } from "../responses.ts";
 import { sample } from "../sample-values.ts";
 import { owner, secretRequest } from "../schemas/request-fields.ts";
 
@@ -13,13 +13,13 @@ export const versionListForLink = defineOperation({
     "Returns all versions of a received secret or the caller's own shared one, ascending. Contains no values. Requires permission R.",
   authentication: "access-token",
   request: (limits) => secretRequest(limits).extend({ owner }),
-  response: z.object({ key_name: z.string(), versions: z.array(secretRecord) }),
+  response: z.object({ key_name: z.string(), versions: z.array(versionRecord) }),
   etag: true,
   compressible: true,
   errors: ["secret_not_found", "use_unshared_operation", "ambiguous_name", "out_of_scope", "forbidden"],
   audit: { intent: "never", fields: ["key_name", "owner"] },
   example: {
     request: sample.link,
-    response: { key_name: sample.link.key_name, versions: [sample.sharedRecord] },
+    response: { key_name: sample.link.key_name, versions: [{ ...sample.sharedRecord, created_by: sample.email }] },
   },
 });

@@ -22,6 +22,11 @@ export const owner = nameSchema(320)
 
 export const versionNumber = z.int().min(1);
 
+/** Precondition of a change: the latest version that the caller knows. */
+export const expectedVersion = versionNumber.optional().meta({
+  description: "The latest version that the caller knows; another one returns `version_changed`, and nothing is changed.",
+});
+
 export const secretValue = z
   .string()
   .refine((text) => text.isWellFormed(), "must be well-formed Unicode")

@@ -32,7 +32,8 @@ export function linkRoutes(app: FastifyInstance, context: VaultContext): void {
     context,
     operations.protect_link,
     async ({ body, caller, reply }) => {
-      const secret = await protectLinked(context, caller, linked(body), body.key_value);
+      const { key_value: value, expected_version: expectedVersion } = body;
+      const secret = await protectLinked(context, caller, linked(body), { value, expectedVersion });
       if (body.without_list === 1) return { secret };
       const list = await openList(context, caller);
       return sendJson(reply, chargedByLength(context, caller, jsonList({ secret }, "secrets", list.pages())));

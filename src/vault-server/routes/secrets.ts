@@ -23,8 +23,9 @@ export function secretRoutes(app: FastifyInstance, context: VaultContext): void 
     context,
     operations.protect,
     async ({ body, caller }) => {
-      const { key_name: name, key_value: value, delete_time: deleteMinutes } = body;
-      return { secret: await protect(context, caller, { name, value, metadata: givenMetadata(body), deleteMinutes }) };
+      const { key_name: name, key_value: value, delete_time: deleteMinutes, expected_version: expectedVersion } = body;
+      const metadata = givenMetadata(body);
+      return { secret: await protect(context, caller, { name, value, metadata, deleteMinutes, expectedVersion }) };
     },
     { check: checkValueSize(context.limits) },
   );
@@ -50,8 +51,11 @@ export function secretRoutes(app: FastifyInstance, context: VaultContext): void 
 /** Adds the operations that work on shared and unshared secrets alike. */
 function changingRoutes(app: FastifyInstance, context: VaultContext): void {
   authenticatedOperation(app, context, operations.update_key_metadata, async ({ body, caller }) => {
-    const { key_name: name, key_version: version, owner } = body;
-    return { secret: await updateMetadata(context, caller, { name, owner, version, changes: givenMetadata(body) }) };
+    const { key_name: name, key_version: version, owner, delete_time: deleteMinutes, expected_version: expectedVersion } = body;
+    const { remove_metadata: removed = [] } = body;
+    const changes = givenMetadata(body);
+    const update = { name, owner, version, changes, removed, deleteMinutes, expectedVersion };
+    return { secret: await updateMetadata(context, caller, update) };
   });
 
   authenticatedOperation(app, context, operations.version_delete, async ({ body, caller }) => {

@@ -23,8 +23,8 @@ function requireSharer(caller: Caller, from: string | undefined): void {
 export function sharingRoutes(app: FastifyInstance, context: VaultContext): void {
   authenticatedOperation(app, context, operations.share, async ({ body, caller }) => {
     requireSharer(caller, body.usr_id_from);
-    const { key_name: names, permission, to } = body;
-    return { shared: await share(context, caller, { names, permission, to }) };
+    const { key_name: names, permission, to, invite = true } = body;
+    return { shared: await share(context, caller, { names, permission, to, invite }) };
   });
 
   authenticatedOperation(app, context, operations.unshare, async ({ body, caller }) => {

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { SecretRecord } from "../../protocol/responses.ts";
+import type { VersionRecord } from "../../protocol/responses.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import { chargedByLength } from "../accounts/token-buckets.ts";
 import { requireRead } from "../access/permission.ts";
@@ -8,7 +8,7 @@ import { sendList } from "../http/etag.ts";
 import { jsonList } from "../../lib/json-list.ts";
 import { findSecret, type SecretAddress } from "./find-secret.ts";
 import { PageSize } from "./page-size.ts";
-import { secretRecord } from "./secret-record.ts";
+import { versionRecord } from "./secret-record.ts";
 
 /** Maximum number of versions read in one transaction. */
 const MAX_PAGE_SIZE = 16;
@@ -19,7 +19,7 @@ async function* versionPages(
   caller: Caller,
   address: SecretAddress,
   { upTo, now }: { readonly upTo: number; readonly now: number },
-): AsyncGenerator<SecretRecord[], void> {
+): AsyncGenerator<VersionRecord[], void> {
   const size = new PageSize(MAX_PAGE_SIZE);
   for (let after = 0; after < upTo;) {
     const from = after;
@@ -29,7 +29,7 @@ async function* versionPages(
       const found = await findSecret(transaction, caller, address, now);
       requireRead(found);
       const versions = await transaction.secrets.versions(found.secret.id, from, atMost);
-      return versions.filter(({ version }) => version <= upTo).map((version) => secretRecord(found, version, now));
+      return versions.filter(({ version }) => version <= upTo).map((version) => versionRecord(found, version, now));
     });
     yield page;
     size.seen(page.map(({ metadata }) => metadata));

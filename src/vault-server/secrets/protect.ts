@@ -11,6 +11,8 @@ import { pickOwnUnshared } from "../access/pick-secret.ts";
 import { withinQuota } from "../quotas/within-quota.ts";
 import { currentKey } from "../store/current-key.ts";
 import { changedMetadata } from "./changed-metadata.ts";
+import { deadline } from "./deadline.ts";
+import { requireVersion } from "./require-version.ts";
 import { secretRecord } from "./secret-record.ts";
 import type { Secret, SecretVersion } from "../store/records.ts";
 import type { Transaction } from "../store/store.ts";
@@ -19,7 +21,6 @@ import { sealValue } from "./secret-value.ts";
 
 /** A thousand years: `docs/design/vault-contract.md#limits`. */
 const DEFAULT_DELETE_MINUTES = 525_600_000;
-const MINUTE_MS = 60_000;
 
 export interface ProtectRequest {
   readonly name: string;
@@ -27,10 +28,17 @@ export interface ProtectRequest {
   /** Metadata of the request, with canonical names. */
   readonly metadata: Metadata;
   readonly deleteMinutes: number | undefined;
+  /** Latest version that the caller knows, 0 for a new secret; any without it. */
+  readonly expectedVersion: number | undefined;
 }
 
-function deadline(now: number, minutes: number): Pick<Secret, "deleteMinutes" | "deleteAt"> {
-  return { deleteMinutes: minutes, deleteAt: now + minutes * MINUTE_MS };
+/** Content of a version that is added. */
+interface NewVersion {
+  readonly value: string;
+  readonly metadata: Metadata;
+  readonly deleteMinutes: number | undefined;
+  /** Canonical address of the user who wrote the value. */
+  readonly createdBy: string;
 }
 
 async function createSecret({ secrets }: Transaction, owner: string, request: ProtectRequest, now: number): Promise<Secret> {
@@ -48,7 +56,7 @@ async function addVersion(
   context: VaultContext,
   transaction: Transaction,
   secret: Secret,
-  { value, metadata, deleteMinutes }: Omit<ProtectRequest, "name">,
+  { value, metadata, deleteMinutes, createdBy }: NewVersion,
   now: number,
 ): Promise<{ secret: Secret; latest: SecretVersion }> {
   const { secrets } = transaction;
@@ -57,7 +65,7 @@ async function addVersion(
   if (secret.nextVersion > most && (await secrets.countVersions(secret.id)) >= most)
     throw errors.quotaExceeded("secret_versions", most);
   const masterKey = await currentKey(context.keys, transaction);
-  const latest = { version: secret.nextVersion, metadata, createdAt: now, updatedAt: now };
+  const latest = { version: secret.nextVersion, metadata, createdAt: now, createdBy, updatedAt: now };
   await secrets.insertVersion(secret.id, latest, sealValue(masterKey, secret, latest.version, value));
   const changed = {
     ...secret,
@@ -72,19 +80,20 @@ async function addVersion(
  * Creates the caller's secret, or a new version of it whose metadata is merged with that of the latest version
  * (docs/design/vault-contract.md#secrets).
  * @throws ServiceError `use_link_operation` when it is shared; `out_of_scope` when it lies outside the scope, before or after; of
- *   `changedMetadata`; `quota_exceeded`
+ *   `requireVersion`; of `changedMetadata`; `quota_exceeded`
  */
 export async function protect(context: VaultContext, caller: Caller, request: ProtectRequest): Promise<SecretRecord> {
   const now = context.clock.now();
   return writeAs(context, caller, async (transaction) => {
     const known = pickOwnUnshared(await candidates(transaction, caller, request.name, now));
     if (known) requireReach(caller.scope, request.name, known.latest.metadata);
+    requireVersion(known, request.expectedVersion);
     const metadata = changedMetadata(context.limits, known?.latest.metadata ?? defaultMetadata, request.metadata);
     requireReach(caller.scope, request.name, metadata);
 
     const added = await withinQuota(context, transaction, caller.email, async () => {
       const secret = known?.secret ?? (await createSecret(transaction, caller.email, request, now));
-      return addVersion(context, transaction, secret, { ...request, metadata }, now);
+      return addVersion(context, transaction, secret, { ...request, metadata, createdBy: caller.email }, now);
     });
     return secretRecord({ secret: added.secret, shared: false, permission: "RW" }, added.latest, now);
   });
@@ -92,19 +101,20 @@ export async function protect(context: VaultContext, caller: Caller, request: Pr
 
 /**
  * Adds a version to a shared secret, with the metadata of the latest one.
- * @throws ServiceError of `findSecret`; `forbidden` without W; `quota_exceeded`
+ * @throws ServiceError of `findSecret`; `forbidden` without W; of `requireVersion`; `quota_exceeded`
  */
 export async function protectLinked(
   context: VaultContext,
   caller: Caller,
   address: SecretAddress,
-  value: string,
+  { value, expectedVersion }: Pick<ProtectRequest, "value" | "expectedVersion">,
 ): Promise<SecretRecord> {
   const now = context.clock.now();
   return writeAs(context, caller, async (transaction) => {
     const found = await findSecret(transaction, caller, address, now);
     requireWrite(found);
-    const request = { value, metadata: found.latest.metadata, deleteMinutes: undefined };
+    requireVersion(found, expectedVersion);
+    const request = { value, metadata: found.latest.metadata, deleteMinutes: undefined, createdBy: caller.email };
     // The secret counts for its creator.
     const added = await withinQuota(context, transaction, found.secret.owner, () =>
       addVersion(context, transaction, found.secret, request, now),

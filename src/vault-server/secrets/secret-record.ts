@@ -1,4 +1,4 @@
-import type { ExposedSecret, SecretRecord } from "../../protocol/responses.ts";
+import type { ExposedSecret, SecretRecord, VersionRecord } from "../../protocol/responses.ts";
 import type { Metadata } from "../../protocol/metadata.ts";
 import type { Secret, SecretAccess, SecretVersion } from "../store/records.ts";
 import { timestamp } from "../http/timestamp.ts";
@@ -36,6 +36,16 @@ export function secretRecord(
     expired: isExpired(version, now),
     delete_at: timestamp(secret.deleteAt),
   };
+}
+
+/** Returns one version as listed among the versions of its secret, with the user who wrote it. */
+export function versionRecord(
+  access: Pick<SecretAccess, "secret" | "shared" | "permission">,
+  version: SecretVersion,
+  now: number,
+): VersionRecord {
+  const record = secretRecord(access, version, now);
+  return version.createdBy === "" ? record : { ...record, created_by: version.createdBy };
 }
 
 /** Returns one version with its value, which is UTF-8. */

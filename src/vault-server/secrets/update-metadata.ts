@@ -1,4 +1,4 @@
-import type { SecretRecord } from "../../protocol/responses.ts";
+import type { VersionRecord } from "../../protocol/responses.ts";
 import type { Metadata } from "../../protocol/metadata.ts";
 import type { Caller } from "../accounts/authenticate.ts";
 import { writeAs } from "../accounts/write-as.ts";
@@ -7,7 +7,9 @@ import { requireWrite, requireReach } from "../access/permission.ts";
 import { pickAny } from "../access/pick-secret.ts";
 import { withinQuota } from "../quotas/within-quota.ts";
 import { changedMetadata } from "./changed-metadata.ts";
-import { secretRecord } from "./secret-record.ts";
+import { deadline } from "./deadline.ts";
+import { requireVersion } from "./require-version.ts";
+import { versionRecord } from "./secret-record.ts";
 import { candidates } from "./find-secret.ts";
 import { errors } from "../errors.ts";
 
@@ -18,6 +20,12 @@ export interface MetadataUpdate {
   readonly version: number;
   /** Changed metadata with canonical names; other metadata is kept. */
   readonly changes: Metadata;
+  /** Custom names to remove. */
+  readonly removed: readonly string[];
+  /** Removal time of the secret, in minutes. */
+  readonly deleteMinutes: number | undefined;
+  /** Latest version that the caller knows; any without it. */
+  readonly expectedVersion: number | undefined;
 }
 
 /** Metadata that scopes match, and the expiry. */
@@ -29,11 +37,12 @@ function requireNoAuthority(changes: Metadata): void {
 }
 
 /**
- * Changes the metadata of one version of a shared or an unshared secret (docs/design/vault-contract.md#secret-metadata).
- * @throws ServiceError `secret_not_found`, `ambiguous_name`; `out_of_scope`, before or after; `forbidden` without W;
- * `version_not_found`; of `changedMetadata`; `quota_exceeded`
+ * Changes the metadata of one version of a shared or an unshared secret, and the removal time of the secret
+ * (docs/design/vault-contract.md#secret-metadata).
+ * @throws ServiceError `secret_not_found`, `ambiguous_name`; `out_of_scope`, before or after; `forbidden` without W, and for a removal
+ * time of another user's secret; of `requireVersion`; `version_not_found`; of `changedMetadata`; `quota_exceeded`
  */
-export async function updateMetadata(context: VaultContext, caller: Caller, update: MetadataUpdate): Promise<SecretRecord> {
+export async function updateMetadata(context: VaultContext, caller: Caller, update: MetadataUpdate): Promise<VersionRecord> {
   const now = context.clock.now();
   return writeAs(context, caller, async (transaction) => {
     const found = pickAny(await candidates(transaction, caller, update.name, now), update.owner);
@@ -41,11 +50,17 @@ export async function updateMetadata(context: VaultContext, caller: Caller, upda
     requireReach(caller.scope, secret.name, latest.metadata);
     requireWrite(found);
     if (context.scopeAttributesBy === "creator" && secret.owner !== caller.email) requireNoAuthority(update.changes);
+    if (update.deleteMinutes !== undefined && secret.owner !== caller.email) throw errors.creatorOnly();
+    requireVersion(found, update.expectedVersion);
     const version = await transaction.secrets.version(secret.id, update.version);
     if (!version) throw errors.secretVersionNotFound();
-    const changed = { ...version, metadata: changedMetadata(context.limits, version.metadata, update.changes), updatedAt: now };
+    const kept = Object.fromEntries(Object.entries(version.metadata).filter(([name]) => !update.removed.includes(name)));
+    const changed = { ...version, metadata: changedMetadata(context.limits, kept, update.changes), updatedAt: now };
     if (version.version === latest.version) requireReach(caller.scope, secret.name, changed.metadata);
     await withinQuota(context, transaction, secret.owner, () => transaction.secrets.updateVersion(secret.id, changed));
-    return secretRecord(found, changed, now);
+    if (update.deleteMinutes === undefined) return versionRecord(found, changed, now);
+    const rescheduled = { ...secret, ...deadline(now, update.deleteMinutes) };
+    await transaction.secrets.update(rescheduled);
+    return versionRecord({ ...found, secret: rescheduled }, changed, now);
   });
 }

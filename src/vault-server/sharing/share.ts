@@ -5,6 +5,7 @@ import type { Caller } from "../accounts/authenticate.ts";
 import { writeAs } from "../accounts/write-as.ts";
 import type { VaultContext } from "../context.ts";
 import { requireCreator } from "../access/permission.ts";
+import { errors } from "../errors.ts";
 import { candidates } from "../secrets/find-secret.ts";
 import { forEachUniqueName } from "../secrets/for-each-unique-name.ts";
 import type { Grantee } from "../store/records.ts";
@@ -16,6 +17,8 @@ export interface ShareRequest {
   readonly names: readonly string[];
   readonly to: Recipients;
   readonly permission: Permission;
+  /** False rejects the request when a recipient would be invited. */
+  readonly invite: boolean;
 }
 
 interface Recipient {
@@ -33,6 +36,15 @@ async function recipientsOf(transaction: Transaction, caller: Caller, to: Recipi
   const emails = [...new Set(to.emails)];
   const absent = new Set(await absentOf(transaction, caller, emails, now));
   return emails.map((email) => ({ grantee: { kind: "person", email }, name: email, absent: absent.has(email) ? [email] : [] }));
+}
+
+/** @throws ServiceError `invitation_required` that names the absent recipients by their place in the request */
+function requireActive(to: Recipients, recipients: readonly Recipient[]): void {
+  const absent = new Set(recipients.flatMap(({ name, absent: users }) => (users.length > 0 ? [name] : [])));
+  if (absent.size === 0) return;
+  const users = to.kind === "users" ? to.emails : [];
+  const paths = users.flatMap((email, index) => (absent.has(email) ? [`usr_id_to.${index}`] : []));
+  throw errors.invitationRequired(to.kind === "users" ? paths : ["group_id_to"]);
 }
 
 /** Interval between invitations of one sender to one recipient, in milliseconds. */
@@ -72,6 +84,7 @@ async function grantAll(
     requireCreator(await candidates(transaction, caller, name, now), caller.scope),
   );
   const recipients = await recipientsOf(transaction, caller, request.to, now);
+  if (!request.invite) requireActive(request.to, recipients);
   const { permission } = request;
   const shared: ShareRecord[] = [];
   for (const { secret } of secrets) {
@@ -88,7 +101,7 @@ async function grantAll(
 /**
  * Grants the caller's secrets to users or one team: all names and recipients, or none. An existing grant gets the new permission.
  * Users without an account or a valid session are sent an email asynchronously.
- * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`, `team_not_found`
+ * @throws ServiceError `secret_not_found`, `out_of_scope`, `forbidden`, `team_not_found`, `invitation_required`
  */
 export async function share(context: VaultContext, caller: Caller, request: ShareRequest): Promise<ShareRecord[]> {
   const { clock, limits, mailer } = context;

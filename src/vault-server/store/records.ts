@@ -69,6 +69,8 @@ export interface SecretVersion {
   readonly version: number;
   readonly metadata: Metadata;
   readonly createdAt: number;
+  /** User who wrote the value; empty for a version from before this was recorded. */
+  readonly createdBy: string;
   readonly updatedAt: number;
 }
 

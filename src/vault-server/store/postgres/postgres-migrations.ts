@@ -281,4 +281,8 @@ export const postgresMigrations: readonly string[] = [
   CREATE INDEX secret_versions_by_key ON secret_versions (key_id);
   CREATE INDEX file_versions_by_key ON file_versions (key_id);
   `,
+  // Who wrote a version; empty for those before.
+  `
+  ALTER TABLE secret_versions ADD COLUMN created_by text COLLATE "C" NOT NULL DEFAULT '';
+  `,
 ];

@@ -32,11 +32,12 @@ function versionOf(row: Row): SecretVersion {
     version: row.number("version"),
     metadata: metadataOf(row.text("metadata")),
     createdAt: row.number("created_at"),
+    createdBy: row.text("created_by"),
     updatedAt: row.number("updated_at"),
   };
 }
 
-const VERSION_COLUMNS = "version, metadata, created_at, updated_at";
+const VERSION_COLUMNS = "version, metadata, created_at, created_by, updated_at";
 const IS_LATEST = "version = (SELECT max(version) FROM secret_versions WHERE secret_id = v.secret_id)";
 
 /** Excludes the secrets of senders whom the user ?1 has blocked. */
@@ -163,14 +164,15 @@ function versionRows(db: SqlConnection): Omit<SecretTable, keyof ReturnType<type
     return row && versionOf(row);
   };
   return {
-    async insertVersion(secretId, { version, metadata, createdAt, updatedAt }, { keyId, wrappedKey, sealed }) {
+    async insertVersion(secretId, { version, metadata, createdAt, createdBy, updatedAt }, { keyId, wrappedKey, sealed }) {
       await db.run(
-        `INSERT INTO secret_versions (secret_id, version, metadata, created_at, updated_at, key_id, wrapped_key, sealed)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+        `INSERT INTO secret_versions (secret_id, version, metadata, created_at, created_by, updated_at, key_id, wrapped_key, sealed)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         secretId,
         version,
         JSON.stringify(metadata),
         createdAt,
+        createdBy,
         updatedAt,
         keyId,
         wrappedKey,

@@ -21,7 +21,7 @@ export const backedUpTables: readonly TableShape[] = [
   { name: "secrets", columns: ["id", "owner", "name", "next_version", "delete_minutes", "delete_at"], key: ["id"] },
   {
     name: "secret_versions",
-    columns: ["secret_id", "version", "metadata", "created_at", "updated_at", "key_id", "wrapped_key", "sealed"],
+    columns: ["secret_id", "version", "metadata", "created_at", "updated_at", "key_id", "wrapped_key", "sealed", "created_by"],
     key: ["secret_id", "version"],
   },
   { name: "files", columns: ["id", "owner", "name", "next_version"], key: ["id"] },

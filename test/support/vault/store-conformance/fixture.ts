@@ -44,7 +44,7 @@ export function secretOf(owner: string, name: string, changed: Partial<Secret> =
 }
 
 export function versionOf(version: number, metadata: SecretVersion["metadata"]): SecretVersion {
-  return { version, metadata, createdAt: NOW, updatedAt: NOW };
+  return { version, metadata, createdAt: NOW, createdBy: ANN, updatedAt: NOW };
 }
 
 export function envelope(text: string): Envelope {

@@ -32,13 +32,13 @@ export function secretConformance(open: OpenStore): void {
         await secrets.insert(secret);
         await secrets.insertVersion(
           secret.id,
-          { version: 2 ** 40 - 1, metadata: METADATA, createdAt: 0.5, updatedAt: FAR },
+          { version: 2 ** 40 - 1, metadata: METADATA, createdAt: 0.5, createdBy: BOB, updatedAt: FAR },
           envelope("v"),
         );
       });
       const [held] = await read(({ secrets }) => secrets.accessByName(ANN, secret.name, NOW));
       expect(held).toMatchObject({ secret, shared: false, permission: "RW" });
-      expect(held?.latest).toMatchObject({ version: 2 ** 40 - 1, createdAt: 0.5, updatedAt: FAR });
+      expect(held?.latest).toMatchObject({ version: 2 ** 40 - 1, createdAt: 0.5, createdBy: BOB, updatedAt: FAR });
       expect(JSON.stringify(held?.latest.metadata)).toBe(JSON.stringify(METADATA));
       expect(Object.keys(held?.latest.metadata ?? {})).toContain("__proto__");
       const value = await read(({ secrets }) => secrets.value(secret.id, 2 ** 40 - 1));
@@ -75,6 +75,7 @@ export function secretConformance(open: OpenStore): void {
           version: 9,
           metadata: { changed: true },
           createdAt: 1,
+          createdBy: EVE,
           updatedAt: NOW + 3,
         });
         await transaction.secrets.removeVersion(secret.id, 10);
@@ -82,7 +83,7 @@ export function secretConformance(open: OpenStore): void {
       });
       const numbers = (await read(({ secrets }) => secrets.versions(id, 0, 100))).map(({ version }) => version);
       expect(numbers).toEqual([1, 2, 9]);
-      const latest = { version: 9, metadata: { changed: true }, createdAt: NOW, updatedAt: NOW + 3 };
+      const latest = { version: 9, metadata: { changed: true }, createdAt: NOW, createdBy: ANN, updatedAt: NOW + 3 };
       expect(await read(({ secrets }) => secrets.latest(id))).toEqual(latest);
       expect(await read(({ secrets }) => secrets.version(id, 9))).toEqual(latest);
       for (const version of [10, 0, -1, 2 ** 31, Number.MAX_SAFE_INTEGER]) {
