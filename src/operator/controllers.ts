@@ -10,6 +10,7 @@ import type { RestartObserver } from "./controllers/restart/restart-reconciler.t
 import type { WorkloadWatch } from "./controllers/restart/workload-watch.ts";
 import type { ClusterResources } from "./controllers/push/push-rivals.ts";
 import { Pushes } from "./controllers/push/pushes.ts";
+import type { WriteObserver } from "./controllers/status/write-observer.ts";
 import { fileSource } from "./controllers/sync/file-source.ts";
 import { secretSource } from "./controllers/sync/secret-source.ts";
 import { ForcedSyncs } from "./controllers/sync/forced-syncs.ts";
@@ -58,7 +59,7 @@ export interface WatchedObjects {
 }
 
 /** Observes the reconciliations and what they achieve; implemented by the metrics. Must not throw. */
-export interface SyncObserver extends ControllerObserver, RestartObserver {
+export interface SyncObserver extends ControllerObserver, RestartObserver, WriteObserver {
   /** Called when a target was written because of a change in the vault, with the time since the list that showed the change. */
   changePropagated(durationMs: number): void;
 }

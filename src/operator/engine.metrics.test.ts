@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { OperatorScene } from "../../test/support/operator/operator-scene.ts";
 import { vaultConnectionKind, vaultSecretKind } from "./api/kinds.ts";
@@ -43,6 +45,9 @@ test("a connection has series of its freshness and circuit breaker until it is d
   const lastLists = await samplesOf(scene, "vaultsync_connection_last_success_timestamp_seconds");
   expect(scene.clock.now() / 1_000 - (lastLists.get(shop) ?? 0)).toBeGreaterThan(9 * 60);
   expect(lastLists.get(other)).toBeGreaterThan(listedAt);
+  const ages = await samplesOf(scene, "vaultsync_connection_list_age_seconds");
+  expect(ages.get(shop)).toBeCloseTo(scene.clock.now() / 1_000 - (lastLists.get(shop) ?? 0));
+  expect(ages.get(other)).toBeLessThan(60);
   expect(await samplesOf(scene, "vaultsync_stale_resources")).toEqual(
     new Map([
       [shop, 2],
@@ -57,7 +62,12 @@ test("a connection has series of its freshness and circuit breaker until it is d
   );
   scene.server.delete(vaultConnectionKind, { namespace: "shop", name: "vault" }, {});
   await scene.clock.advance(30_000);
-  for (const name of ["connection_last_success_timestamp_seconds", "stale_resources", "circuit_breaker_open"]) {
+  for (const name of [
+    "connection_last_success_timestamp_seconds",
+    "connection_list_age_seconds",
+    "stale_resources",
+    "circuit_breaker_open",
+  ]) {
     expect([...(await samplesOf(scene, `vaultsync_${name}`)).keys()]).toEqual([other]);
   }
   expect(await samplesOf(scene, "vaultsync_connections")).toEqual(new Map([["", 1]]));
@@ -84,4 +94,47 @@ test("resources are counted by their condition, without reasons that others inve
   expect(samples.get('{kind="VaultSecret",ready="false",reason="SourceMissing"}')).toBe(1);
   expect(samples.get('{kind="VaultConnection",ready="true",reason="Synced"}')).toBe(1);
   expect([...samples.keys()].join("")).not.toMatch(/Invented/u);
+});
+
+test("a connection that was never listed has an age since it was opened", async () => {
+  await using scene = new OperatorScene();
+  scene.addVault("shop", ["a"]).latencyMs = 3_600_000;
+  scene.start();
+  await scene.clock.advance(10 * MINUTE);
+  const [age = 0] = (await samplesOf(scene, "vaultsync_connection_list_age_seconds")).values();
+  expect(age).toBeGreaterThan(9 * 60);
+  expect(await samplesOf(scene, "vaultsync_connection_last_success_timestamp_seconds")).toEqual(new Map());
+});
+
+test("a resource that is not ready does not count as done, and writes count by action", async () => {
+  await using scene = new OperatorScene();
+  const vault = scene.addVault("shop", ["a", "b"]);
+  vault.remove("b");
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  const outcomes = async (): Promise<Map<string, number>> => samplesOf(scene, "vaultsync_reconciles_total");
+  const [notReady, done] = ["not_ready", "done"].map((outcome) => `{controller="sync",outcome="${outcome}"}`);
+  expect((await outcomes()).get(notReady!)).toBe(1);
+  const before = (await outcomes()).get(done!);
+  scene.server.delete(vaultConnectionKind, { namespace: "shop", name: "vault" }, {});
+  await scene.clock.advance(MINUTE);
+  expect((await outcomes()).get(done!)).toBe(before);
+  expect(await samplesOf(scene, "vaultsync_target_writes_total")).toEqual(
+    new Map([['{kind="VaultSecret",action="created"}', 1]]),
+  );
+});
+
+test("docs/metrics.md names every metric and label that the operator serves", async () => {
+  await using scene = new OperatorScene();
+  scene.addVault("shop", ["a"]);
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  const page = readFileSync(join(import.meta.dirname, "../../docs/metrics.md"), "utf8");
+  const text = await scene.metrics.text();
+  const names = [...text.matchAll(/^# TYPE (\w+)/gmu)].map(([, name]) => name!);
+  expect(names.length).toBeGreaterThan(15);
+  expect(names.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+  const labels = new Set([...text.matchAll(/[{,](\w+)="/gu)].map(([, label]) => label!));
+  labels.delete("le");
+  expect([...labels].filter((label) => !page.includes(`\`${label}\``))).toEqual([]);
 });

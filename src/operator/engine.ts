@@ -176,9 +176,12 @@ function connectionFactory(
       observer: withCircuitEvents(observerOf(key), callbacks),
       clock,
       random,
-      logger: logger.child({ connection: key }),
+      logger: logger.child({ connection: key, host: hostOf(settings.url) }),
     });
 }
+
+/** Returns the host of a URL that the API server may not have checked. */
+const hostOf = (url: string): string => URL.parse(url)?.host ?? "";
 
 /** Tasks that run in the background until the operator ends. */
 class Background implements AsyncDisposable {

@@ -14,6 +14,9 @@ export function syncObserver(metrics: OperatorMetrics): SyncObserver {
     changePropagated(durationMs) {
       metrics.propagation.observe(durationMs / 1000);
     },
+    written(kind, action) {
+      metrics.targetWrites.inc({ kind, action });
+    },
     restartEnded(kind, result) {
       metrics.restarts.inc({ kind, outcome: restartOutcomes[result] });
     },

@@ -5,6 +5,7 @@ import { operatorMetrics, type ConnectionSample, type ResourceSample } from "./o
 const sample: ConnectionSample = {
   connection: "shop/vault",
   listedAt: 1_800_000_000_500,
+  listAgeMs: 2_500,
   staleResources: 3,
   tokenExpiresAt: undefined,
   circuitBreakerOpen: true,
@@ -22,6 +23,8 @@ test("a connection has series until it is deleted, and none for what is unknown"
     "vaultsync_connections 2",
     'vaultsync_connection_last_success_timestamp_seconds{connection="shop/vault"} 1800000000.5',
     'vaultsync_connection_last_success_timestamp_seconds{connection="shop/other"} 1800000000.5',
+    'vaultsync_connection_list_age_seconds{connection="shop/vault"} 2.5',
+    'vaultsync_connection_list_age_seconds{connection="shop/other"} 2.5',
     'vaultsync_stale_resources{connection="shop/vault"} 3',
     'vaultsync_stale_resources{connection="shop/other"} 3',
     'vaultsync_token_expiry_timestamp_seconds{connection="shop/other"} 1800000100',
@@ -31,6 +34,7 @@ test("a connection has series until it is deleted, and none for what is unknown"
   connections = [{ ...sample, listedAt: undefined, circuitBreakerOpen: false }];
   expect(await samplesOf(registry)).toEqual([
     "vaultsync_connections 1",
+    'vaultsync_connection_list_age_seconds{connection="shop/vault"} 2.5',
     'vaultsync_stale_resources{connection="shop/vault"} 3',
     'vaultsync_circuit_breaker_open{connection="shop/vault"} 0',
   ]);

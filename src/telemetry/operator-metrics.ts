@@ -11,6 +11,8 @@ export interface ConnectionSample {
   readonly connection: string;
   /** Arrival of the last list. */
   readonly listedAt: number | undefined;
+  /** Duration since that arrival, or since the connection was opened if there was no list yet. */
+  readonly listAgeMs: number;
   readonly staleResources: number;
   readonly tokenExpiresAt: number | undefined;
   readonly circuitBreakerOpen: boolean;
@@ -53,20 +55,11 @@ export interface OperatorSamples {
 export function operatorMetrics(registry: MetricsRegistry, read: () => OperatorSamples) {
   queueGauges(registry, () => read().queues);
   connectionGauges(registry, () => read().connections);
-  registry.gauge(
-    {
-      name: "vaultsync_resources",
-      help: "Number of resources per kind, and status and reason of their condition Ready.",
-      labels: ["kind", "ready", "reason"],
-    },
-    (gauge) => {
-      for (const { count, ...labels } of read().resources) gauge.set(labels, count);
-    },
-  );
+  resourceGauge(registry, () => read().resources);
   return {
     reconciles: registry.counter({
       name: "vaultsync_reconciles_total",
-      help: "Total number of reconciliations per controller and outcome.",
+      help: "Total number of reconciliations per controller and outcome (done, not_ready, retry, error, aborted).",
       labels: ["controller", "outcome"],
     }),
     reconcileDuration: registry.histogram(
@@ -77,6 +70,11 @@ export function operatorMetrics(registry: MetricsRegistry, read: () => OperatorS
       },
       DURATION_BUCKETS,
     ),
+    targetWrites: registry.counter({
+      name: "vaultsync_target_writes_total",
+      help: "Total number of writes of targets, and of entries that are pushed to, per kind of the resource and action.",
+      labels: ["kind", "action"],
+    }),
     propagation: registry.histogram(
       {
         name: "vaultsync_propagation_seconds",
@@ -113,6 +111,19 @@ export function operatorMetrics(registry: MetricsRegistry, read: () => OperatorS
 
 export type OperatorMetrics = ReturnType<typeof operatorMetrics>;
 
+function resourceGauge(registry: MetricsRegistry, read: () => readonly ResourceSample[]): void {
+  registry.gauge(
+    {
+      name: "vaultsync_resources",
+      help: "Number of resources per kind, and status and reason of their condition Ready.",
+      labels: ["kind", "ready", "reason"],
+    },
+    (gauge) => {
+      for (const { count, ...labels } of read()) gauge.set(labels, count);
+    },
+  );
+}
+
 function queueGauges(registry: MetricsRegistry, read: () => readonly QueueSample[]): void {
   const gauge = (name: string, help: string, valueOf: (queue: QueueSample) => number): void => {
     registry.gauge({ name: `vaultsync_workqueue_${name}`, help, labels: ["controller"] }, (collected) => {
@@ -148,7 +159,17 @@ function connectionGauges(registry: MetricsRegistry, read: () => readonly Connec
     ({ listedAt }) => listedAt && listedAt / 1000,
   );
   gauge(
-    { name: "stale_resources", help: "Number of resources that may be out of date: their vault was not listed for too long." },
+    {
+      name: "connection_list_age_seconds",
+      help: "Time in seconds since the last list of the vault, or since the connection was opened without a list, per connection.",
+    },
+    ({ listAgeMs }) => listAgeMs / 1000,
+  );
+  gauge(
+    {
+      name: "stale_resources",
+      help: "Number of resources that may be out of date: their vault was not listed for too long; per connection.",
+    },
     ({ staleResources }) => staleResources,
   );
   gauge(

@@ -23,11 +23,22 @@ interface Retry {
   readonly atLeastMs?: number | undefined;
 }
 
-/** Result of a reconciliation. */
-export type ReconcileResult = { readonly outcome: "done"; readonly wait?: Wait | undefined } | Retry;
+/** The attempt came to an end. */
+interface Done {
+  readonly outcome: "done";
+  readonly wait?: Wait | undefined;
+  /** True if the attempt found that the resource is not ready, which no retry resolves. */
+  readonly notReady?: boolean | undefined;
+}
 
-/** The outcome of a reconciliation: `error` for one that nothing provides for, `aborted` when the shutdown interrupted it. */
-export type ReconcileOutcome = "done" | "retry" | "error" | "aborted";
+/** Result of a reconciliation. */
+export type ReconcileResult = Done | Retry;
+
+/**
+ * The outcome of a reconciliation: `not_ready` if it found a problem that no retry resolves, `error` for a failure that nothing provides
+ * for, `aborted` when the shutdown interrupted it.
+ */
+export type ReconcileOutcome = "done" | "not_ready" | "retry" | "error" | "aborted";
 
 /** Observes every reconciliation; implemented by the metrics. Must not throw. */
 export interface ControllerObserver {
@@ -111,7 +122,7 @@ class Attempts {
     queue.forget(key);
     this.#logged.delete(key);
     if (result.wait !== undefined) queue.addAfter(key, result.wait.atMostMs);
-    return "done";
+    return result.notReady === true ? "not_ready" : "done";
   }
 
   #thrown(key: string, error: unknown, signal: AbortSignal): ReconcileOutcome {

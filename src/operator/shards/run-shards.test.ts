@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { silentLogger } from "../../lib/logger.ts";
+import { recordingLogger } from "../../../test/support/assertions/recording-logger.ts";
 import { seededRandom } from "../../../test/support/seeded-random.ts";
 import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
 import { ApiClient } from "../../../test/support/kube/in-memory/api-client.ts";
@@ -17,6 +17,7 @@ class Replica {
   readonly shards: number;
   readonly working = new Map<number, WriteFence>();
   readonly ended: Promise<string>;
+  readonly #log = recordingLogger();
   readonly #stop = new AbortController();
   #killed = false;
 
@@ -30,7 +31,7 @@ class Replica {
     };
     const api = new ApiClient(server, { user: name, network: { send: pass, respond: pass } });
     const { clock } = server;
-    const base = { api, namespace: "sys", identity: name, shards, clock, random: () => 0.5, logger: silentLogger };
+    const base = { api, namespace: "sys", identity: name, shards, clock, random: () => 0.5, logger: this.#log.logger };
     const work = async (shard: number, fence: WriteFence, signal: AbortSignal): Promise<void> => {
       this.working.set(shard, fence);
       await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
@@ -41,6 +42,11 @@ class Replica {
       () => "stopped",
       (error: Error) => error.message,
     );
+  }
+
+  /** Returns the log lines about who leads. */
+  get leads(): string[] {
+    return this.#log.lines.map(({ message }) => message).filter((message) => message.includes("leading"));
   }
 
   /** Shuts down as on SIGTERM. */
@@ -112,6 +118,31 @@ test("with one shard, one replica works and another succeeds it immediately afte
   expect(await stopped).toBe("stopped");
   expect(scene.counts).toEqual([0, 1]);
   expect(scene.server.find(LEASES, { namespace: "sys", name: "vaultsync" })?.["spec"]).toMatchObject({ holderIdentity: "b" });
+});
+
+test("a standby logs who leads at its start and after a change, and a new leader that it leads", async () => {
+  const scene = new Scene();
+  const first = scene.start("a", 1);
+  await scene.wait(3_000);
+  const [second, third] = [scene.start("b", 1), scene.start("c", 1)];
+  await scene.wait(60_000);
+  expect(first.leads).toEqual(["leading"]);
+  for (const { leads } of [second, third]) expect(leads).toEqual(["not leading: lease sys/vaultsync is held by a"]);
+  await Promise.all([first.stop(), scene.wait(30_000)]);
+  const [leader, standby] = scene.counts[1] === 1 ? [second, third] : [third, second];
+  expect(leader.leads.slice(1)).toEqual(["leading"]);
+  expect(standby.leads.slice(1)).toEqual([`not leading: lease sys/vaultsync is held by ${leader.name}`]);
+});
+
+test("a replica without a shard logs who works on them, and at most three of them", async () => {
+  const scene = new Scene();
+  scene.start("a", 4);
+  await scene.wait(10_000);
+  const second = scene.start("b", 4);
+  await scene.wait(3_000);
+  expect(second.leads[0]).toBe(
+    "not leading: lease sys/vaultsync-0-of-4 is held by a, sys/vaultsync-1-of-4 is held by a, sys/vaultsync-2-of-4 is held by a and 1 more",
+  );
 });
 
 test("the replica that holds the only shard lists the Leases once per minute", async () => {

@@ -34,6 +34,10 @@ const LEASE_NAME = "vaultsync";
 /** Time in milliseconds between two lists of a replica that holds the only shard. They show no more than Leases to delete. */
 const HOLDER_LIST_MS = 60_000;
 
+/** Maximum number of Leases, and length of a holder, in a log line. */
+const MAX_SHOWN = 3;
+const MAX_HOLDER = 256;
+
 /** Returns the name of the Lease of one shard. Its holder is the only process that writes for the connections of the shard. */
 function shardLeaseName(shard: number, shards: number): string {
   return shards === 1 ? LEASE_NAME : `${LEASE_NAME}-${shard}-of-${shards}`;
@@ -69,6 +73,8 @@ class ShardCoordinator implements AsyncDisposable {
   readonly #timing: LeaseTiming;
   readonly #board: ShardBoard;
   readonly #held = new Map<number, HeldShard>();
+  /** The Leases of other replicas, and their holders, that were logged last. */
+  #reported = "";
   #member: Leadership | undefined;
 
   /** @param fail called with the reason why this process must end */
@@ -117,10 +123,24 @@ class ShardCoordinator implements AsyncDisposable {
     await Promise.all(excess.map((shard) => this.#release(shard)));
     for (let shard = 0; shard < shards && this.#held.size < quota; shard += 1) {
       // The other replicas are being replaced by ones with another number of shards, or the other way around.
-      if (this.#board.hasOtherDivision(shards)) return;
+      if (this.#board.hasOtherDivision(shards)) return this.#reportStandby();
       if (!this.#held.has(shard)) await this.#tryTake(shard, signal);
     }
+    this.#reportStandby();
     for (const { metadata } of this.#board.abandoned) await this.#deleteLease(metadata.name, metadata.resourceVersion);
+  }
+
+  /** Logs which replicas lead while this one does not, once for each change. */
+  #reportStandby(): void {
+    const { identity, namespace, logger } = this.#options;
+    const holders = this.#held.size > 0 ? [] : [...this.#board.holders(identity)];
+    const leases = holders
+      .slice(0, MAX_SHOWN)
+      .map(([name, holder]) => `${namespace}/${name} is held by ${holder.slice(0, MAX_HOLDER)}`);
+    const more = holders.length > MAX_SHOWN ? ` and ${holders.length - MAX_SHOWN} more` : "";
+    const now = leases.join(", ") + more;
+    if (now !== "" && now !== this.#reported) logger.info({ identity }, `not leading: lease ${now}`);
+    this.#reported = now;
   }
 
   async #tryTake(shard: number, signal: AbortSignal): Promise<void> {
@@ -160,6 +180,8 @@ class ShardCoordinator implements AsyncDisposable {
       if (!signal.aborted) this.#fail(error);
     });
     this.#held.set(shard, { leadership, stop, ended });
+    const { identity, logger } = this.#options;
+    logger.info({ lease: this.#shardLease(shard).name, identity, shard }, "leading");
   }
 
   /** Ends the work on a shard, then releases its Lease, so that another replica takes it over without waiting. */

@@ -54,6 +54,14 @@ export class ShardBoard {
     return this.#live("shard").some((record) => divisionOf(record) !== `${shards}`);
   }
 
+  /** Returns the holders of the Leases of shards that other processes hold, by the name of the Lease. */
+  holders(identity: string): ReadonlyMap<string, string> {
+    const all = [...this.#records.values()].filter((record) => kindOf(record) !== "replica");
+    const held = all.filter((record) => record.holder !== identity && !this.isFree(record));
+    const names = held.map(({ object: { metadata }, holder }) => [metadata.name, holder] as const);
+    return new Map(names.toSorted(([a], [b]) => a.localeCompare(b)));
+  }
+
   /** Returns the Leases of replicas that ended without deleting them. */
   get abandoned(): readonly KubeObject[] {
     const replicas = [...this.#records.values()].filter((record) => kindOf(record) === "replica");

@@ -70,9 +70,9 @@ function limits(
   observer: VaultObserver,
   untilProbe: () => number,
 ): { readonly breaker: CircuitBreaker; readonly limiter: RateLimiter } {
-  const onChange = (open: boolean): void => {
-    if (open) logger.warn({}, "circuit breaker opened: vault requests are failing");
-    else logger.info({}, "circuit breaker closed");
+  const onChange = (open: boolean, cause?: Error): void => {
+    if (open) logger.warn({ reason: cause?.message }, "circuit breaker opened: only the list is tried, with backoff");
+    else logger.info({}, "circuit breaker closed: the vault responds again");
     observer.circuitBreakerChanged(open);
   };
   const breaker = new CircuitBreaker({ clock, untilProbe, onChange });

@@ -10,10 +10,13 @@ export interface LogLine {
 /** Returns a logger that records its lines, redacted as in production. */
 export function recordingLogger(): { readonly logger: Logger; readonly lines: LogLine[] } {
   const lines: LogLine[] = [];
-  const at =
-    (level: LogLine["level"]) =>
-    (fields: object, message: string): void =>
-      void lines.push({ level, fields: { ...redactFields(fields) }, message });
-  const logger: Logger = { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error"), child: () => logger };
-  return { logger, lines };
+  const loggerWith = (bindings: object): Logger => {
+    const at =
+      (level: LogLine["level"]) =>
+      (fields: object, message: string): void =>
+        void lines.push({ level, fields: { ...redactFields({ ...bindings, ...fields }) }, message });
+    const child = (more: object): Logger => loggerWith({ ...bindings, ...more });
+    return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error"), child };
+  };
+  return { logger: loggerWith({}), lines };
 }

@@ -88,6 +88,7 @@ export class OperatorScene implements AsyncDisposable {
       resyncMs: 0,
       observer: {
         reconciled: () => undefined,
+        written: () => undefined,
         changePropagated: (ms) => void this.propagated.push(ms),
         restartEnded: (kind, result) => void this.restarts.push(`${kind} ${result}`),
       },

@@ -200,6 +200,7 @@ export class SyncScene {
       writer: new TargetWriter({ api, targets, contentKey, clock }),
       forced: new ForcedSyncs(clock, () => undefined),
       propagations: new Propagations(clock, () => undefined),
+      observer: { written: () => undefined },
       api,
       events: { record: ({ reason }) => void this.events.push(reason) },
       clock,

@@ -5,8 +5,8 @@ import { operatorConfig, type OperatorFlags } from "../../../src/operator/config
 import { runEngine } from "../../../src/operator/engine.ts";
 import { KubeError } from "../../../src/operator/kube/kube-error.ts";
 import { CONFIG_MAPS, type KubeObject, SECRETS } from "../../../src/operator/kube/resource.ts";
-import { silentLogger } from "../../../src/lib/logger.ts";
 import { MetricsRegistry } from "../../../src/telemetry/metrics-registry.ts";
+import { type LogLine, recordingLogger } from "../assertions/recording-logger.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
 import { ApiClient, type Network } from "../kube/in-memory/api-client.ts";
 import { InMemoryApiServer } from "../kube/in-memory/in-memory-api-server.ts";
@@ -35,6 +35,7 @@ export class OperatorScene implements AsyncDisposable {
   readonly requests: string[] = [];
   /** Maximum number of targets that were created simultaneously. */
   maxInFlight = 0;
+  readonly #log = recordingLogger();
   readonly #vaults = new Map<string, SimulatedVault>();
   readonly #transports = new Map<string, () => VaultTransport>();
   readonly #vaultOutages = new Set<string>();
@@ -105,6 +106,11 @@ export class OperatorScene implements AsyncDisposable {
     server.create(vaultConnectionKind, { apiVersion, kind: "VaultConnection", metadata: { namespace, name: "vault" }, spec });
   }
 
+  /** The log lines of all its processes. */
+  get log(): readonly LogLine[] {
+    return this.#log.lines;
+  }
+
   /** Returns the value of a target; `undefined` if there is none. */
   value(namespace: string, name: string): string | undefined {
     const object = this.server.find(SECRETS, { namespace, name });
@@ -135,7 +141,7 @@ export class OperatorScene implements AsyncDisposable {
       openTransport: (url: string) => this.#openTransport(url),
       clock,
       metrics,
-      logger: silentLogger,
+      logger: this.#log.logger,
     };
     const names = { namespace: OPERATOR_NAMESPACE, identity: "operator-1", host: "operator-1" };
     const config = operatorConfig(flags);

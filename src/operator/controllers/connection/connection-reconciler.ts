@@ -1,7 +1,9 @@
+import { readyIn } from "../../api/conditions.ts";
 import { connectionKindOf } from "../../api/connection-key.ts";
 import { type ConnectionKind, connectionKinds } from "../../api/kinds.ts";
 import { type ConnectionSpec, connectionStatus, type ConnectionStatus } from "../../api/vault-connection.ts";
 import { CONFIRM_REMOVALS_ANNOTATION } from "../../api/names.ts";
+import type { Condition } from "../../api/status.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
@@ -87,10 +89,10 @@ export class ConnectionReconciler {
     connections.referencesChanged(key);
     // The object has changed then, which requeues the connection.
     if (await this.#confirmRemovals(key, object, signal)) return { outcome: "done" };
-    await this.#writeStatus(key, object, problem, signal);
-    if (problem === undefined && !this.#bundles.has(key)) return { outcome: "done" };
+    const notReady = (await this.#writeStatus(key, object, problem, signal)) === "False";
+    if (problem === undefined && !this.#bundles.has(key)) return { outcome: "done", notReady };
     const reloadMs = client?.health.state === "healthy" ? CA_RELOAD_MS.healthy : CA_RELOAD_MS.failing;
-    return { outcome: "done", wait: { for: "time", atMostMs: reloadMs } };
+    return { outcome: "done", notReady, wait: { for: "time", atMostMs: reloadMs } };
   }
 
   /** Reports whether the watch shows another status than this process knew; see StatusWriter. */
@@ -171,12 +173,20 @@ export class ConnectionReconciler {
     return connectionStatus.safeParse(this.#statusesOf(key).current(key, object) ?? {}).data ?? {};
   }
 
-  async #writeStatus(key: string, object: KubeObject, problem: string | undefined, signal: AbortSignal): Promise<void> {
+  /** Returns the status of the condition Ready. */
+  async #writeStatus(
+    key: string,
+    object: KubeObject,
+    problem: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Condition["status"] | undefined> {
     const { clock, connections, usersOf } = this.#options;
     const state = connections.get(key);
-    if (state.state === "absent" || state.state === "opening") return;
+    if (state.state === "absent" || state.state === "opening") return undefined;
     const facts = { problem, generation: object.metadata.generation ?? 0, users: usersOf(key), now: clock.now() };
-    await this.#statusesOf(key).write(key, object, nextConnectionStatus(this.#status(key, object), state, facts), signal);
+    const status = nextConnectionStatus(this.#status(key, object), state, facts);
+    await this.#statusesOf(key).write(key, object, status, signal);
+    return readyIn(status)?.status;
   }
 }
 

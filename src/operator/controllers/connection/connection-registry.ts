@@ -132,6 +132,12 @@ export class ConnectionRegistry implements AsyncDisposable {
     return this.#opened(key)?.connection;
   }
 
+  /** Returns the time in milliseconds since the last list of an open connection, or since it was opened if there was none. */
+  listAgeMs(key: string): number | undefined {
+    const entry = this.#opened(key);
+    return entry && this.#clock.monotonic() - lastHeard(entry);
+  }
+
   isOpen(key: string, fingerprint: string): boolean {
     return this.#opened(key)?.fingerprint === fingerprint;
   }
@@ -264,9 +270,8 @@ export class ConnectionRegistry implements AsyncDisposable {
   }
 
   /** Returns the time in milliseconds until the connection is stale if it does not list before. */
-  #untilStale({ connection, openedAtMonotonic, intervalMs }: Opened): number {
-    const listedAt = connection.snapshot?.listedAtMonotonic ?? openedAtMonotonic;
-    return listedAt + Math.max(STALE_AFTER_INTERVALS * intervalMs, MIN_STALE_MS) - this.#clock.monotonic();
+  #untilStale(entry: Opened): number {
+    return lastHeard(entry) + Math.max(STALE_AFTER_INTERVALS * entry.intervalMs, MIN_STALE_MS) - this.#clock.monotonic();
   }
 
   /** Reports whether two lists in a row arrived since the connection became stale: one may be a pause in an outage. */
@@ -280,3 +285,7 @@ export class ConnectionRegistry implements AsyncDisposable {
     return listedAt > entry.recoveringSince;
   }
 }
+
+/** Returns the arrival of the last list, or the opening of the connection if there was none, in monotonic milliseconds. */
+const lastHeard = ({ connection, openedAtMonotonic }: Opened): number =>
+  connection.snapshot?.listedAtMonotonic ?? openedAtMonotonic;

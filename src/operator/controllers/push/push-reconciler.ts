@@ -11,6 +11,7 @@ import { notReady } from "../../sync/ready-condition.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
 import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
 import { StatusWriter } from "../status/status-writer.ts";
+import type { WriteObserver } from "../status/write-observer.ts";
 import { DONE, waitFor } from "../sync/sync-result.ts";
 import { hasFinalizer, setFinalizer } from "./finalizer.ts";
 import { FRESH_LIST_MS, type FreshLists } from "./fresh-lists.ts";
@@ -31,6 +32,7 @@ export interface PushReconcilerOptions extends ItemPusherOptions {
   readonly rivals: PushRivals;
   readonly lists: FreshLists;
   readonly removal: PushRemoval;
+  readonly observer: WriteObserver;
   readonly api: KubeApi;
   readonly events: EventRecorder;
   readonly logger: Logger;
@@ -95,8 +97,10 @@ export class PushReconciler {
     const status = nextPushStatus(before, report, object.metadata.generation ?? 0, this.#options.clock.now());
     await this.#statuses.write(key, object, status, signal);
     const { events } = this.#options;
-    recordPushEvents(events, object, before, report.readyCondition, unreported.splice(0));
-    return next;
+    const { readyCondition } = report;
+    recordPushEvents(events, object, before, readyCondition, unreported.splice(0));
+    if (next.outcome === "retry" || readyCondition === undefined) return next;
+    return { ...next, notReady: !readyCondition.ready && readyCondition.reason !== "Suspended" };
   }
 
   async #reconcile(context: Context): Promise<Result> {
@@ -173,7 +177,7 @@ export class PushReconciler {
     forced: string | undefined,
   ): Promise<Result> {
     const { key, object, memory, signal } = context;
-    const { logger } = this.#options;
+    const { logger, observer } = this.#options;
     if (forced !== undefined) {
       memory.source = undefined;
       // A later forced sync or removal needs a list of its own.
@@ -187,7 +191,10 @@ export class PushReconciler {
       const verify = forced !== undefined;
       const outcomes = await this.#pushAll({ object, resource, memory, access, snapshot, source, facts, verify, signal });
       for (const { effect } of outcomes) {
-        if (effect !== undefined) logger.info({ controller: "VaultPush", key, action: "pushed" }, "entry written");
+        if (effect === undefined) continue;
+        const action = effect.restored ? "restored" : "pushed";
+        logger.info({ controller: "VaultPush", key, action }, `entry ${action}`);
+        observer.written("VaultPush", action);
       }
       const items = resource.items.flatMap((item) => memory.records.get(itemId(item)) ?? []);
       const { report, next } = summarize(outcomes, resource.refreshIntervalMs);

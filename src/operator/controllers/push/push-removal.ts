@@ -1,5 +1,6 @@
 import { connectionKey } from "../../api/connection-key.ts";
 import type { PushItemStatus } from "../../api/vault-push.ts";
+import type { Logger } from "../../../lib/logger.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject } from "../../kube/resource.ts";
@@ -8,6 +9,7 @@ import { notReady } from "../../sync/ready-condition.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
 import { isVaultError } from "../../vault-client/vault-error.ts";
 import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
+import type { WriteObserver } from "../status/write-observer.ts";
 import { DONE, waitFor } from "../sync/sync-result.ts";
 import { setFinalizer } from "./finalizer.ts";
 import { FRESH_LIST_MS, type FreshLists } from "./fresh-lists.ts";
@@ -27,6 +29,8 @@ export interface PushRemovalOptions extends ItemPusherOptions {
   readonly lists: FreshLists;
   readonly api: KubeApi;
   readonly events: EventRecorder;
+  readonly observer: WriteObserver;
+  readonly logger: Logger;
 }
 
 interface Context {
@@ -166,7 +170,10 @@ export class PushRemoval {
     return { report: { readyCondition: notReady(reason, message) }, next: waitFor("connection", CHECK_MS) };
   }
 
-  #record({ object }: Context, deleted: boolean, note: string): void {
+  #record({ key, object }: Context, deleted: boolean, note: string): void {
+    const fields = { controller: "VaultPush", key, action: deleted ? "deleted" : "kept", message: note };
+    this.#options.logger.info(fields, deleted ? "entry deleted" : "entry kept");
+    if (deleted) this.#options.observer.written("VaultPush", "deleted");
     recordRemoval(this.#options.events, object, deleted, note);
   }
 

@@ -3,6 +3,8 @@ import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { Watched } from "../../kube/cache/filtered-view.ts";
 import { replayAndSubscribe } from "../../kube/cache/replay-and-subscribe.ts";
 import type { KubeObject } from "../../kube/resource.ts";
+import type { ControllerObserver } from "../../runtime/controller.ts";
+import type { WriteObserver } from "../status/write-observer.ts";
 import type { SourceKind } from "../sync/source-kind.ts";
 import type { SyncKind } from "../sync/sync-key.ts";
 import type { ConnectionRegistry } from "../connection/connection-registry.ts";
@@ -16,6 +18,7 @@ import { type ClusterResources, PushRivals } from "./push-rivals.ts";
 export interface PushesOptions extends Omit<PushControllerOptions, "reconciler" | "rivals" | "resources">, ItemPusherOptions {
   readonly api: KubeApi;
   readonly events: EventRecorder;
+  readonly observer: ControllerObserver & WriteObserver;
   readonly connections: Pick<ConnectionRegistry, "get">;
   /** The VaultPushes of this shard, and the Secrets that the operator watches: its targets. */
   readonly pushes: Watched<KubeObject>;

@@ -1,8 +1,11 @@
 import type { Logger } from "../../../lib/logger.ts";
 import { readyIn } from "../../api/conditions.ts";
 
-/** States in which nothing is wrong although the resource is not ready. */
-const EXPECTED = new Set(["Progressing", "Suspended"]);
+/** States in which nothing is wrong although the resource is not ready, with their messages. */
+const EXPECTED = new Map([
+  ["Progressing", "resource is not ready yet"],
+  ["Suspended", "resource is suspended"],
+]);
 
 /**
  * Logs that the condition Ready of a resource has another status or reason: a warning if something is wrong now. That a new resource is
@@ -15,6 +18,9 @@ export function logReadyChange(logger: Logger, resource: object, before: unknown
   const fields = { ...resource, ready: status, reason, message };
   if (status === "True") {
     if (earlier !== undefined) logger.info(fields, "resource is ready again");
-  } else if (EXPECTED.has(reason)) logger.info(fields, "resource is not ready yet");
-  else logger.warn(fields, "resource is not ready");
+    return;
+  }
+  const expected = EXPECTED.get(reason);
+  if (expected === undefined) logger.warn(fields, "resource is not ready");
+  else logger.info(fields, expected);
 }

@@ -66,3 +66,15 @@ test("the shortest wait counts, and a retry stays unchanged", () => {
   const retry: Next = { outcome: "retry", cause: "vault", reason: "VaultUnreachable" };
   expect(waitFor([missing(500)], { next: retry })).toBe(retry);
 });
+
+test("a resource with a problem is reported as not ready, unless it is suspended", () => {
+  const rows = [
+    ["SourceMissing", false],
+    ["Suspended", false],
+    ["Synced", true],
+  ];
+  const nexts = rows.map(([reason, ready]) =>
+    nextWait({ outcome: "done" }, { readyCondition: { reason, ready } } as unknown as Report, NOW),
+  );
+  expect(nexts).toEqual([{ ...none, notReady: true }, none, none]);
+});

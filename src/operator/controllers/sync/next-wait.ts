@@ -25,5 +25,6 @@ export function nextWait(next: ReconcileResult, { readyCondition, resolutions }:
   const [shortest] = waits
     .filter(({ atMostMs }) => atMostMs > 0 && Number.isFinite(atMostMs))
     .sort((a, b) => a.atMostMs - b.atMostMs);
-  return { outcome: "done", wait: shortest };
+  const notReady = readyCondition?.ready === false && readyCondition.reason !== "Suspended";
+  return { outcome: "done", wait: shortest, ...(notReady && { notReady }) };
 }

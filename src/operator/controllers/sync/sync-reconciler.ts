@@ -16,6 +16,7 @@ import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import { isVerifiedBy, nextStatus, readStatus, type SyncStatus } from "../../sync/sync-status.ts";
 import { isOwnedBy, type TargetState, targetState } from "../../sync/target.ts";
 import { StatusWriter } from "../status/status-writer.ts";
+import type { WriteObserver } from "../status/write-observer.ts";
 import type { CurrentTarget } from "./gather-content.ts";
 import { findSources, isCovered } from "./find-sources.ts";
 import { FORCED_LIST_MS, type ForcedSyncs, isForced } from "./forced-syncs.ts";
@@ -46,6 +47,7 @@ export interface SyncReconcilerOptions extends ConnectionSources {
   readonly writer: TargetWriter;
   readonly forced: ForcedSyncs;
   readonly propagations: Propagations;
+  readonly observer: WriteObserver;
   readonly api: KubeApi;
   readonly events: EventRecorder;
   readonly clock: Clock;
@@ -201,6 +203,7 @@ export class SyncReconciler {
       if (report.effect !== "none") {
         memory.unreported = withUnreported(report, memory.unreported);
         this.#options.propagations.written(key);
+        this.#options.observer.written(resource.kind, report.effect);
       }
       if (report.verified !== undefined) await this.#removeFormerTarget(context);
       if (showsOutdatedList(report, decision, before)) access.connection.pollSoon();
@@ -271,7 +274,7 @@ export class SyncReconciler {
     recordEvents(events, object, before, report);
     if (report.effect === "none") return;
     const { kind, name } = resource.target;
-    logger.info({ controller: resource.kind, key, action: report.effect, target: `${kind}/${name}` }, "target written");
+    logger.info({ controller: resource.kind, key, action: report.effect, target: `${kind}/${name}` }, `target ${report.effect}`);
   }
 }
 

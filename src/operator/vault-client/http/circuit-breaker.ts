@@ -13,7 +13,8 @@ export interface CircuitBreakerOptions {
   readonly clock: Clock;
   /** Returns the time in ms until the next list, which is the probe. */
   readonly untilProbe: () => number;
-  readonly onChange: (open: boolean) => void;
+  /** @param cause the failure that opened it; `undefined` when it closes */
+  readonly onChange: (open: boolean, cause?: Error) => void;
 }
 
 /**
@@ -56,15 +57,15 @@ export class CircuitBreaker {
     const central = CENTRAL.has(operation);
     if (error instanceof TransientError) {
       if (central) this.#pausedUntil = Math.max(this.#pausedUntil, now + (error.retryAfterMs ?? 0));
-      if (central || error.code === "unreachable") this.#count();
+      if (central || error.code === "unreachable") this.#count(error);
     } else if (central && error.kind !== "refused") this.#close();
   }
 
-  #count(): void {
+  #count(cause: Error): void {
     this.#failures += 1;
     if (this.#open || this.#failures < FAILURES_TO_OPEN) return;
     this.#open = true;
-    this.#options.onChange(true);
+    this.#options.onChange(true, cause);
   }
 
   #close(): void {
