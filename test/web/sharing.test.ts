@@ -22,24 +22,76 @@ describe("sharing section", () => {
     const words = () => grants.locator("span:not(.badges)").allTextContents();
     await to.fill("checkout");
     await share.click();
-    await expect.poll(words).toEqual(["checkout", "Team", "Read", "Invited by email"]);
+    await expect.poll(words).toEqual(["checkout", "Team", "Read", "Some members not active"]);
     await to.fill(bob);
     await page.getByLabel("Permission", { exact: true }).selectOption("RW");
     await share.click();
-    await expect.poll(words).toEqual([bob, "User", "Read and write", "Active", "checkout", "Team", "Read", "Invited by email"]);
+    await expect
+      .poll(words)
+      .toEqual([bob, "User", "Read and write", "Active", "checkout", "Team", "Read", "Some members not active"]);
     expect(await bobsPermissions()).toEqual(["RW"]);
     await page.reload();
     await page.getByRole("button", { name: `Stop sharing with ${bob}` }).click();
     await page.getByRole("dialog").getByText(`${bob} loses access immediately.`).waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Stop sharing" }).click();
     await page.getByText(`Stopped sharing with ${bob}.`).waitFor();
-    await expect.poll(words).toEqual(["checkout", "Team", "Read", "Invited by email"]);
+    await expect.poll(words).toEqual(["checkout", "Team", "Read", "Some members not active"]);
     expect(await bobsPermissions()).toEqual(["R"]);
     await page.getByRole("button", { name: "Stop sharing with everyone" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Stop sharing" }).click();
     await page.getByText("Only you have access.").waitFor();
     expect(await bobsPermissions()).toEqual([]);
     await users.ann.call("team_delete", { group_id: "checkout" });
+  });
+
+  test("asks before it invites an address, and shares nothing until then", async () => {
+    await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(ann, "shop-db"));
+    const recipients = page.getByLabel("User or team");
+    const share = page.getByRole("button", { name: "Share", exact: true });
+    const grants = page.getByRole("list", { name: "Shared with" }).getByRole("listitem");
+    const dialog = page.getByRole("dialog");
+    await recipients.fill("bob@example.com, checkout");
+    await share.click();
+    await page.getByText("“checkout” is not an email address.").waitFor();
+    await recipients.fill(`${bob}, Bob@exmaple.com`);
+    await share.click();
+    expect(await dialog.getByRole("listitem").allTextContents()).toEqual(["bob@exmaple.com"]);
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    expect((await users.ann.call("share_list", { key_name: "shop-db" })).json().shares).toEqual([]);
+    expect(await recipients.inputValue()).toBe(`${bob}, Bob@exmaple.com`);
+    await share.click();
+    await dialog.getByRole("button", { name: "Invite and share" }).click();
+    await page.getByText("Shared with 2 users.").waitFor();
+    await expect.poll(() => grants.count()).toBe(2);
+    // A recipient is known: no second question.
+    await recipients.fill("bob@exmaple.com");
+    await page.getByLabel("Permission", { exact: true }).selectOption("RW");
+    await share.click();
+    await grants.filter({ hasText: "bob@exmaple.com" }).getByText("Read and write").waitFor();
+  });
+
+  test("offers the link of the page, which who may only write needs, and their page says so", async () => {
+    await users.ann.call("protect", { key_name: "box", key_value: "v" });
+    const permissions = ["clipboard-read", "clipboard-write"];
+    const { page, go } = await browser.visit(users.vault, { as: ann, permissions });
+    await go(secretRoute(ann, "box"));
+    await page.getByLabel("User or team").fill(bob);
+    await page.getByLabel("Permission", { exact: true }).selectOption("W");
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    await page.getByText("Send them the link to this page.").waitFor();
+    await page.getByRole("button", { name: "Copy link for recipients" }).click();
+    await page.getByText("Copied link for recipients.").waitFor();
+    const link = await page.evaluate(() => navigator.clipboard.readText());
+    const recipient = await browser.visit(users.vault, { as: bob });
+    await recipient.page.goto(link);
+    await recipient.page.getByRole("heading", { name: "Write-only access" }).waitFor();
+    expect(await recipient.page.locator(".note").count()).toBe(0);
+    await users.ann.call("unshare", { key_name: "box" });
+    await recipient.page.reload();
+    await recipient.page.getByText("This secret is not shared with you").waitFor();
+    expect(await recipient.page.getByRole("button", { name: "Add version" }).count()).toBe(0);
   });
 
   test("changes the permission of a user and of a team", async () => {

@@ -1,4 +1,4 @@
-import { h, type ComponentChildren, type VNode } from "preact";
+import { h, type ComponentChildren, type TargetedInputEvent, type VNode } from "preact";
 import { useId } from "preact/hooks";
 import type { RequestError } from "../service/request-error.ts";
 
@@ -67,15 +67,21 @@ interface InputProps {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly min?: string;
+  readonly max?: string;
   readonly step?: string;
   /** Id of a `<datalist>`. */
   readonly list?: string;
+  readonly onInput?: (text: string) => void;
 }
 
 /** A single-line input. */
-export function TextField({ label, name, hint, failure, type = "text", ...input }: FieldProps & InputProps): VNode {
+export function TextField({ label, name, hint, failure, type = "text", onInput, ...input }: FieldProps & InputProps): VNode {
+  const listener = onInput && {
+    onInput: ({ currentTarget }: TargetedInputEvent<HTMLInputElement>) => onInput(currentTarget.value),
+  };
   // `h` instead of JSX, whose type for `<input>` needs a literal `type`.
-  const control = (attributes: ControlAttributes): ComponentChildren => h("input", { ...input, ...attributes, type });
+  const control = (attributes: ControlAttributes): ComponentChildren =>
+    h("input", { ...input, ...listener, ...attributes, type });
   return <Field label={label} name={name} hint={hint} failure={failure} control={control} />;
 }
 

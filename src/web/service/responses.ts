@@ -11,13 +11,14 @@ import type {
   TeamRecord,
   TokenResponse,
   UnshareRecord,
+  VersionRecord,
 } from "../../protocol/responses.ts";
 import { isBoolean, isNumber, isObject, isString, listOf, literal, oneOf, shape, type Guard } from "./shape.ts";
 
 const isTimestamp: Guard<Timestamp> = oneOf<Timestamp>(isString, isNumber);
 const isPermission = literal("R", "W", "RW");
 
-export const isSecretRecord = shape<SecretRecord>({
+const secretRecord = {
   key_name: isString,
   key_version: isNumber,
   owner: isString,
@@ -30,7 +31,14 @@ export const isSecretRecord = shape<SecretRecord>({
   expires_at: isTimestamp,
   expired: isBoolean,
   delete_at: isTimestamp,
-});
+};
+
+export const isSecretRecord = shape<SecretRecord>(secretRecord);
+
+export const isVersionRecord = oneOf<VersionRecord>(
+  shape<VersionRecord & { created_by: string }>({ ...secretRecord, created_by: isString }),
+  shape<SecretRecord>(secretRecord),
+);
 
 export const isExposedSecret = shape<ExposedSecret>({
   key_name: isString,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { metadataText, metadataValue } from "./metadata-text.ts";
+import { isBrokenJson, metadataText, metadataValue } from "./metadata-text.ts";
 
 test.each([
   "plain",
@@ -28,6 +28,17 @@ test.each([
   { a: { b: [null] } },
 ])("metadataValue restores %j from its text", (value) => {
   expect(metadataValue(metadataText(value))).toEqual(value);
+});
+
+test.each([
+  ["{bad json", true],
+  [" [1, 2", true],
+  ['{"a": 1}', false],
+  ["[]", false],
+  ["plain {text}", false],
+  ["12a", false],
+])("isBrokenJson of %j is %j", (text, broken) => {
+  expect(isBrokenJson(text)).toBe(broken);
 });
 
 test("metadataText quotes only text that parses as JSON", () => {

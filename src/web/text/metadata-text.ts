@@ -9,6 +9,11 @@ export function metadataValue(text: string): unknown {
   return parsed ? parsed.value : text;
 }
 
+/** Reports whether a text starts like a JSON object or list and is none. */
+export function isBrokenJson(text: string): boolean {
+  return /^\s*[[{]/u.test(text) && parsedJson(text) === undefined;
+}
+
 /** Cheap check before `JSON.parse`: throwing for each of tens of thousands of plain texts would be slow. */
 const LIKE_JSON = /^\s*(?:["{[\d-]|(?:true|false|null)\s*$)/u;
 

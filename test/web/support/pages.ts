@@ -23,6 +23,8 @@ async function fillPages(vault: TestVault): Promise<void> {
   await anns.call("share", { key_name: "shop-db", permission: "R", usr_id_from: ann, usr_id_to: bob });
   await bobs.call("protect", { key_name: "mail", key_value: "v" });
   await bobs.call("share", { key_name: "mail", permission: "RW", usr_id_from: bob, usr_id_to: ann });
+  await bobs.call("protect", { key_name: "box", key_value: "v" });
+  await bobs.call("share", { key_name: "box", permission: "W", usr_id_from: bob, usr_id_to: ann });
   const longEmail = "user.with.a.long.address@department.example.com";
   await anns.call("team_create", { group_id: "checkout", members: [bob, longEmail] });
   for (const recipient of [{ usr_id_to: longEmail }, { group_id_to: "checkout" }])
@@ -47,9 +49,10 @@ const accountPages: readonly PageUnderTest[] = [
 const signedInPages: readonly PageUnderTest[] = [
   { route: "/secrets", shows: "Orders and stock", requiresLogin: true },
   { route: "/new-secret", shows: "Metadata and lifetime", requiresLogin: true },
-  { route: secretRoute(ann, "shop-db"), shows: "Invited by email", requiresLogin: true },
+  { route: secretRoute(ann, "shop-db"), shows: "Some members not active", requiresLogin: true },
   { route: secretRoute(bob, "mail"), shows: "Remove from my list", requiresLogin: true },
-  { route: secretRoute(bob, "nothing"), shows: "Write-only access", requiresLogin: true },
+  { route: secretRoute(bob, "nothing"), shows: "not shared with you", requiresLogin: true },
+  { route: secretRoute(bob, "box"), shows: "Write-only access", requiresLogin: true },
   { route: "/files", shows: "1 earlier version", requiresLogin: true },
   { route: "/teams", shows: "Add members", requiresLogin: true },
   { route: "/api-token", shows: "Usage", requiresLogin: true },

@@ -3,7 +3,7 @@ import type { SecretRecord } from "../../../protocol/responses.ts";
 import { Timestamp } from "../../parts/timestamp.tsx";
 
 /** Default `delete_time` of the vault, a thousand years in minutes: no deadline was chosen. */
-const UNSET_DELETE_MINUTES = 525_600_000;
+export const UNSET_DELETE_MINUTES = 525_600_000;
 
 /** Reports whether a time of deletion was chosen for the secret. */
 export function hasDeadline({ delete_time }: SecretRecord): boolean {

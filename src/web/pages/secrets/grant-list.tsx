@@ -9,11 +9,15 @@ import { Pager } from "../../parts/pager.tsx";
 import { permissionWords } from "../../parts/permission-badge.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
-import { shareSecret, unshareSecret } from "../../service/secrets.ts";
+import { shareSecret, unshareSecret, type Recipients } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 import { PermissionField, readPermission } from "./permission-field.tsx";
 
 const PAGE_SIZE = 10;
+
+function recipientsOf({ kind, to }: ListedShare): Recipients {
+  return kind === "team" ? { kind, to } : { kind: "people", to: [to] };
+}
 
 interface GrantDialogProps {
   readonly name: string;
@@ -29,7 +33,7 @@ function PermissionDialog({ name, share, onChange, onClose }: GrantDialogProps):
   const work = async (form: HTMLFormElement): Promise<void> => {
     const permission = readPermission(form);
     if (permission !== share.permission) {
-      await shareSecret(client, name, share, permission);
+      await shareSecret(client, name, recipientsOf(share), { permission, invite: true });
       toast(`Changed the permission of ${share.to}.`);
       await onChange();
     }
@@ -65,6 +69,20 @@ function StopDialog({ name, share, onChange, onClose }: GrantDialogProps): VNode
   );
 }
 
+/** A share with a team is active when every other member is. */
+const stateTexts = {
+  person: { active: "Active", invited: "Invited by email" },
+  team: { active: "Active", invited: "Some members not active" },
+} as const;
+
+const stateTitles = {
+  person: { active: "Has an account and is logged in", invited: "No account yet, or not logged in at present" },
+  team: {
+    active: "All members are logged in",
+    invited: "At least one member has no account yet, or is not logged in at present",
+  },
+} as const;
+
 interface GrantItemProps {
   readonly share: ListedShare;
   readonly onChangePermission: () => void;
@@ -79,8 +97,8 @@ function GrantItem({ share: { to, kind, permission, state }, onChangePermission,
         <span class="badges">
           <span class="quiet">{kind === "person" ? "User" : "Team"}</span>
           <span class="badge">{permissionWords(permission)}</span>
-          <span class={state === "active" ? "badge own" : "badge warn"}>
-            {state === "active" ? "Active" : "Invited by email"}
+          <span class={state === "active" ? "badge own" : "badge warn"} title={stateTitles[kind][state]}>
+            {stateTexts[kind][state]}
           </span>
         </span>
       </div>

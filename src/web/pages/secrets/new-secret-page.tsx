@@ -1,17 +1,18 @@
 import type { VNode } from "preact";
-import { AreaField, ChoiceField, TextField } from "../../parts/field.tsx";
+import { AreaField, TextField } from "../../parts/field.tsx";
 import { Form } from "../../parts/form.tsx";
 import { formText } from "../../parts/form-text.ts";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { useToast } from "../../parts/toasts.tsx";
-import { useAction, type Action } from "../../parts/use-action.ts";
+import { useAction } from "../../parts/use-action.ts";
 import { hrefOf } from "../../routing/route.ts";
 import { navigate } from "../../routing/use-route.ts";
 import { RequestError } from "../../service/request-error.ts";
 import { createSecret, listSecrets, type NewSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 import { MetadataFields } from "./metadata-fields.tsx";
-import { readMetadata } from "./read-metadata.ts";
+import { DelayFields, readDelay } from "./delay-fields.tsx";
+import { defaultMetadata, readMetadata } from "./read-metadata.ts";
 import { useSecrets } from "./secrets-context.ts";
 
 function nameTaken(name: string): RequestError {
@@ -20,37 +21,13 @@ function nameTaken(name: string): RequestError {
 }
 
 function readSecret(form: HTMLFormElement): NewSecret {
-  const amount = formText(form, "delete_time");
+  const minutes = readDelay(form);
   return {
     key_name: formText(form, "key_name"),
     key_value: formText(form, "key_value"),
-    metadata: readMetadata(form),
-    ...(amount !== "" && { delete_time: Number(amount) * Number(formText(form, "delete_unit")) }),
+    metadata: readMetadata(form, defaultMetadata).metadata,
+    ...(minutes !== undefined && { delete_time: minutes }),
   };
-}
-
-function RemovalFields({ failure }: Action): VNode {
-  return (
-    <div class="field-grid">
-      <TextField
-        label="Delete after"
-        name="delete_time"
-        type="number"
-        min="1"
-        step="1"
-        placeholder="never"
-        hint="Deletes the secret for everyone it is shared with. Expiry, in contrast, deletes nothing."
-        failure={failure}
-      />
-      <ChoiceField label="Unit" name="delete_unit">
-        <option value="1">minutes</option>
-        <option value="60">hours</option>
-        <option value="1440" selected>
-          days
-        </option>
-      </ChoiceField>
-    </div>
-  );
 }
 
 export function NewSecretPage(): VNode {
@@ -91,8 +68,8 @@ export function NewSecretPage(): VNode {
           />
           <details class="more">
             <summary>Metadata and lifetime</summary>
-            <MetadataFields failure={action.failure} />
-            <RemovalFields {...action} />
+            <MetadataFields initial={defaultMetadata} failure={action.failure} />
+            <DelayFields failure={action.failure} />
           </details>
         </Form>
       </div>

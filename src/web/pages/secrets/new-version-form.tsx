@@ -1,32 +1,76 @@
 import type { VNode } from "preact";
-import type { SecretRecord } from "../../../protocol/responses.ts";
+import { useState } from "preact/hooks";
 import { AreaField } from "../../parts/field.tsx";
 import { Form } from "../../parts/form.tsx";
 import { formText } from "../../parts/form-text.ts";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
-import { addVersion, type SecretAccess } from "../../service/secrets.ts";
+import { RequestError, toRequestError } from "../../service/request-error.ts";
+import { addVersion, createSecret, type SecretAccess } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 
 interface NewVersionFormProps {
   readonly access: SecretAccess;
-  readonly onAdded: (secret: SecretRecord) => Promise<void>;
-  readonly onCancel?: () => void;
+  /** Number of the latest version that the page shows; unknown to a user who may only write. */
+  readonly latest?: number;
+  /** Reloads the page. */
+  readonly onChange?: () => Promise<void>;
+  readonly onClose?: () => void;
 }
 
-/** Adds a version to a secret. */
-export function NewVersionForm({ access, onAdded, onCancel }: NewVersionFormProps): VNode {
+/** Change of the secret since the form was opened. */
+type Conflict = "changed" | "deleted";
+
+const submitLabels = { none: "Add version", changed: "Add version anyway", deleted: "Create new secret" } as const;
+
+const conflictTexts = {
+  changed: "Another version was added meanwhile: see the list of versions. Your value is not stored yet.",
+  deleted: "This secret was deleted meanwhile. Your value is not stored yet: it can become a new secret, which is not shared.",
+} as const;
+
+/** Adds a version to a secret. When the secret has changed since the form was opened, it asks first. */
+export function NewVersionForm({ access, latest, onChange, onClose }: NewVersionFormProps): VNode {
   const client = useClient();
   const toast = useToast();
   const action = useAction();
+  const [seen] = useState(latest);
+  const [conflict, setConflict] = useState<Conflict | undefined>(undefined);
+  const { key_name: name, owner } = access;
+  const own = owner === client.email;
+  const store = async (value: string): Promise<void> => {
+    if (conflict === "deleted") {
+      await createSecret(client, { key_name: name, key_value: value, metadata: {} });
+      toast(`Created ${name}.`);
+    } else {
+      const expected = conflict === "changed" ? latest : seen;
+      const { key_version: version } = await addVersion(client, access, value, expected);
+      toast(`Added version ${version} of ${name}.`);
+    }
+  };
   const work = async (form: HTMLFormElement): Promise<void> => {
-    const secret = await addVersion(client, access, formText(form, "key_value"));
+    try {
+      await store(formText(form, "key_value"));
+    } catch (error) {
+      const { code } = toRequestError(error);
+      const found = code === "version_changed" ? "changed" : code === "secret_not_found" && own ? "deleted" : undefined;
+      if (!found) throw error;
+      setConflict(found);
+      await onChange?.();
+      throw new RequestError(code, conflictTexts[found]);
+    }
     form.reset();
-    toast(`Added version ${secret.key_version} of ${secret.key_name}.`);
-    await onAdded(secret);
+    setConflict(undefined);
+    await onChange?.();
+    onClose?.();
   };
   return (
-    <Form action={action} submit="Add version" icon="key" work={work} {...(onCancel && { onCancel })}>
+    <Form
+      action={action}
+      submit={submitLabels[conflict ?? "none"]}
+      icon="key"
+      work={work}
+      {...(onClose && { onCancel: onClose })}
+    >
       <AreaField label="New value" name="key_value" code rows={4} hint="Earlier versions are kept." failure={action.failure} />
     </Form>
   );

@@ -8,8 +8,10 @@ import { replaceRoute } from "../../routing/use-route.ts";
 import { deleteSecret, leaveSecret } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
 import { BlockSender } from "./block-sender.tsx";
+import { RemovalSchedule } from "./removal-schedule.tsx";
+import { useSecrets } from "./secrets-context.ts";
 
-/** Deletes an own secret, or removes a received one from the list. */
+/** Deletes an own secret, now or later, or removes a received one from the list. */
 export function RemovalSection({
   secret,
   onChange,
@@ -19,6 +21,7 @@ export function RemovalSection({
 }): VNode {
   const client = useClient();
   const toast = useToast();
+  const { list } = useSecrets();
   const [confirming, setConfirming] = useState(false);
   const { key_name: name } = secret;
   const own = secret.owner === client.email;
@@ -28,7 +31,7 @@ export function RemovalSection({
     else await leaveSecret(client, secret);
     toast(own ? `Deleted ${name}.` : `Removed ${name} from your list.`);
     replaceRoute({ page: "secrets" });
-    await onChange();
+    await list.reload();
   };
   return (
     <section class="card" aria-labelledby="removal-title">
@@ -38,12 +41,13 @@ export function RemovalSection({
           ? "Deletes all versions, for everyone the secret is shared with."
           : "Removes the secret from your list only, until it is shared with you again."}
       </p>
+      {own && <RemovalSchedule secret={secret} onChange={onChange} />}
       <div class="buttons">
         <button class="button danger" type="button" onClick={() => setConfirming(true)}>
           <Icon name="trash" />
           {label}
         </button>
-        {!own && <BlockSender sender={secret.owner} onChange={onChange} />}
+        {!own && <BlockSender sender={secret.owner} onChange={list.reload} />}
       </div>
       {confirming && (
         <ConfirmDialog title={`${label}?`} confirm={label} work={remove} onClose={() => setConfirming(false)}>

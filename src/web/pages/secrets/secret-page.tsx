@@ -1,113 +1,67 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
-import type { SecretRecord } from "../../../protocol/responses.ts";
+import type { VersionRecord } from "../../../protocol/responses.ts";
+import { CopyButton } from "../../parts/copy-button.tsx";
+import { FailureNote } from "../../parts/failure-note.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { LoadedView } from "../../parts/loaded-view.tsx";
-import { Timestamp } from "../../parts/timestamp.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
-import { PermissionBadge } from "../../parts/permission-badge.tsx";
 import { hrefOf } from "../../routing/route.ts";
 import { useClient } from "../../session/client-context.ts";
-import { hasDeadline } from "./deadline.tsx";
+import { linkOf } from "./link-of.ts";
 import { MetadataSection } from "./metadata-section.tsx";
-import { NewVersionForm } from "./new-version-form.tsx";
+import { NewVersionSection } from "./new-version-section.tsx";
 import { RemovalSection } from "./removal-section.tsx";
-import { useSecrets } from "./secrets-context.ts";
+import { SecretFacts } from "./secret-facts.tsx";
 import { SharingSection } from "./sharing-section.tsx";
+import { UnreadableSecret } from "./unreadable-secret.tsx";
+import { useVersions } from "./use-versions.ts";
 import { VersionsSection } from "./versions-section.tsx";
 
-function Facts({ secret, own }: { readonly secret: SecretRecord; readonly own: boolean }): VNode {
-  return (
-    <p class="badges secret-facts">
-      <PermissionBadge permission={secret.permission} own={own} />
-      {own && secret.shared && <span class="badge">Shared</span>}
-      {!own && <span class="break">from {secret.owner}</span>}
-      <span class="quiet">Version {secret.key_version}</span>
-      <span class={secret.expired ? "badge bad" : "quiet"}>
-        {secret.expired ? "Expired" : "Expires"} <Timestamp at={secret.expires_at} />
-      </span>
-      {hasDeadline(secret) && (
-        <span class="badge warn">
-          Deleted <Timestamp at={secret.delete_at} />
-        </span>
-      )}
-    </p>
-  );
-}
-
-function NewVersionSection({
-  secret,
-  onChange,
-}: {
-  readonly secret: SecretRecord;
+interface SecretDetailProps {
+  readonly versions: readonly [VersionRecord, ...VersionRecord[]];
   readonly onChange: () => Promise<void>;
-}): VNode {
-  const [open, setOpen] = useState(false);
-  if (!open) {
-    return (
-      <div class="buttons">
-        <button class="button primary" type="button" onClick={() => setOpen(true)}>
-          <Icon name="plus" />
-          New version
-        </button>
-      </div>
-    );
-  }
-  const onAdded = async (): Promise<void> => {
-    setOpen(false);
-    await onChange();
-  };
-  return (
-    <section class="card" aria-label="New version">
-      <NewVersionForm access={secret} onAdded={onAdded} onCancel={() => setOpen(false)} />
-    </section>
-  );
 }
 
-function SecretDetail({ secret }: { readonly secret: SecretRecord }): VNode {
+function SecretDetail({ versions, onChange }: SecretDetailProps): VNode {
   const { email } = useClient();
-  const { list } = useSecrets();
+  const [secret] = versions;
   const own = secret.owner === email;
   return (
     <>
-      <Facts secret={secret} own={own} />
-      {secret.permission !== "R" && <NewVersionSection secret={secret} onChange={list.reload} />}
+      <SecretFacts secret={secret} own={own} />
+      {secret.permission !== "R" && <NewVersionSection secret={secret} onChange={onChange} />}
       <div class="columns">
-        <VersionsSection secret={secret} onChange={list.reload} />
+        <VersionsSection versions={versions} onChange={onChange} />
         <div class="stack">
-          <MetadataSection secret={secret} onChange={list.reload} />
-          {own && <SharingSection secret={secret} onChange={list.reload} />}
-          <RemovalSection secret={secret} onChange={list.reload} />
+          <MetadataSection secret={secret} onChange={onChange} />
+          {own && <SharingSection secret={secret} onChange={onChange} />}
+          <RemovalSection secret={secret} onChange={onChange} />
         </div>
       </div>
     </>
   );
 }
 
-/** Write-only recipients do not have a secret in their list (docs/design/vault-contract.md#permissions). */
-function NotListed({ owner, name }: { readonly owner: string; readonly name: string }): VNode {
-  const { email } = useClient();
-  const { list } = useSecrets();
+function Content({ owner, name }: { readonly owner: string; readonly name: string }): VNode {
+  const { versions, failure, reload } = useVersions(owner, name);
+  const [latest, ...earlier] = versions ?? [];
+  if (latest) {
+    return (
+      <>
+        <FailureNote failure={failure} />
+        <SecretDetail versions={[latest, ...earlier]} onChange={reload} />
+      </>
+    );
+  }
+  if (failure) return <UnreadableSecret owner={owner} name={name} failure={failure} onRetry={reload} />;
   return (
-    <>
-      <p class="note">
-        <Icon name="warning" />
-        <span>This secret is not in your list. It may have been deleted, or is no longer shared with you.</span>
-      </p>
-      {owner !== email && (
-        <section class="card" aria-labelledby="write-title">
-          <h2 id="write-title">Write-only access</h2>
-          <p class="quiet">If {owner} gave you write-only access, you can add a version here.</p>
-          <NewVersionForm access={{ owner, key_name: name, shared: true }} onAdded={list.reload} />
-        </section>
-      )}
-    </>
+    <p class="loading" role="status">
+      <span class="spinner" /> Loading the secret …
+    </p>
   );
 }
 
 /** Page of one secret. */
 export function SecretPage({ owner, name }: { readonly owner: string; readonly name: string }): VNode {
-  const { list } = useSecrets();
   return (
     <>
       <p class="crumbs">
@@ -116,13 +70,10 @@ export function SecretPage({ owner, name }: { readonly owner: string; readonly n
           All secrets
         </a>
       </p>
-      <PageHeading title={name} />
-      <LoadedView of={list} what="the secret">
-        {(secrets) => {
-          const secret = secrets.find((candidate) => candidate.key_name === name && candidate.owner === owner);
-          return secret ? <SecretDetail secret={secret} /> : <NotListed owner={owner} name={name} />;
-        }}
-      </LoadedView>
+      <PageHeading title={name}>
+        <CopyButton what="link" text={linkOf(owner, name)} />
+      </PageHeading>
+      <Content owner={owner} name={name} />
     </>
   );
 }

@@ -1,4 +1,4 @@
-import type { VNode } from "preact";
+import type { ComponentChildren, VNode } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { browserClock } from "../../service/browser-clock.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
@@ -14,6 +14,8 @@ const SHOWN_MS = 30_000;
 interface SecretValueProps {
   readonly access: SecretAccess;
   readonly version: number;
+  /** Further buttons. */
+  readonly children?: ComponentChildren;
 }
 
 function ValueBox({ value }: { readonly value: string | undefined }): VNode {
@@ -36,10 +38,10 @@ function ValueBox({ value }: { readonly value: string | undefined }): VNode {
 }
 
 /**
- * Value of one version. It is fetched on request, and removed from the page after 30 seconds, on request, and when the page is
- * left. Copying does not show it.
+ * Value of one version. It is fetched on request, and removed from the page after 30 seconds, on request, and when the page or the tab
+ * is left. Copying does not show it.
  */
-export function SecretValue({ access, version }: SecretValueProps): VNode {
+export function SecretValue({ access, version, children }: SecretValueProps): VNode {
   const client = useClient();
   const action = useAction();
   const [value, setValue] = useState<string | undefined>(undefined);
@@ -47,9 +49,12 @@ export function SecretValue({ access, version }: SecretValueProps): VNode {
   useEffect(() => {
     if (value === undefined) return;
     addEventListener("pagehide", hide);
+    // In another tab the user may log out.
+    document.addEventListener("visibilitychange", hide);
     const cancel = browserClock.after(SHOWN_MS, hide);
     return () => {
       removeEventListener("pagehide", hide);
+      document.removeEventListener("visibilitychange", hide);
       cancel();
     };
   }, [value, hide]);
@@ -65,6 +70,7 @@ export function SecretValue({ access, version }: SecretValueProps): VNode {
           {shown ? "Hide value" : "Reveal value"}
         </button>
         <CopyButton what="value" text={async () => (await exposeVersion(client, access, version)).key_value} />
+        {children}
       </div>
       {shown && <p class="hint">Hidden automatically after 30 seconds.</p>}
     </div>
