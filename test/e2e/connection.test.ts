@@ -37,7 +37,7 @@ test("a Secret of another type is not sent to the vault, and the message has the
   const before = await logins();
   await world.apply(login("opaque", password(), { type: "Opaque" }), connection("opaque", "opaque"));
   expect(await notReadyMessage("AuthFailed", "opaque")).toContain(
-    `kubectl create secret generic NAME -n ${world.namespace} --type=vaultsync.dev/credentials`,
+    `kubectl create secret generic opaque-credentials -n ${world.namespace} --type=vaultsync.dev/credentials`,
   );
   expect(await logins()).toBe(before);
 });

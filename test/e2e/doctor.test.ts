@@ -116,13 +116,15 @@ test("addresses that the operator refuses", async () => {
   expect(await broken("hosts", {}, "--vault-hosts", "vault.example.com")).toEqual([["spec", like(/--vault-hosts/u)]]);
   const args = ["doctor", "--kubeconfig", world.plane.kubeconfigPath, "-n", world.namespace, "-o", "json", "vault"];
   const { code, stdout } = await runInProcess(args);
-  expect([code, stdout]).toEqual([3, like(/plain http requires --allow-http/u)]);
+  expect([code, stdout]).toEqual([3, like(/spec\.url: a password is not sent over plain http/u)]);
 });
 
 test("credentials that are missing, of another type, without the key, or for another host", async () => {
   expect(await broken("missing", login("nothing"))).toEqual([["credentials", like(/Secret nothing not found.*kubectl create/u)]]);
   await secret("typed", { type: "Opaque", stringData: { password: world.canaries.text("password") } });
-  expect(await broken("type", login("typed"))).toEqual([["credentials", like(/must have type vaultsync\.dev\/credentials/u)]]);
+  expect(await broken("type", login("typed"))).toEqual([
+    ["credentials", like(/must have the type vaultsync\.dev\/credentials/u)],
+  ]);
   await secret("keyless", { stringData: { passwort: world.canaries.text("other") } });
   expect(await broken("key", login("keyless"))).toEqual([["credentials", like(/no value under the key password/u)]]);
   const metadata = { name: "bound", annotations: { "vaultsync.dev/hosts": "vault.example.com" } };
@@ -134,7 +136,7 @@ test("a CA bundle that is missing, and a certificate of an unknown authority", a
   const { url } = tls;
   const caBundleRef = { kind: "ConfigMap", name: "no-bundle" };
   expect(await broken("bundle", { url, caBundleRef })).toEqual([["CA bundle", like(/ConfigMap no-bundle not found/u)]]);
-  expect(await broken("authority", { url })).toEqual([["TLS", like(/UNABLE_TO_VERIFY.*set spec\.caBundleRef/u)]]);
+  expect(await broken("authority", { url })).toEqual([["TLS", like(/UNABLE_TO_VERIFY.*name that in spec\.caBundleRef/u)]]);
 });
 
 test("a host without an address, and a port at which nothing listens", async () => {
@@ -146,7 +148,9 @@ test("a host without an address, and a port at which nothing listens", async () 
 
 test("a rejected password, and a URL of something else than a vault", async () => {
   await secret("wrong", { stringData: { password: world.canaries.text("wrong") } });
-  expect(await broken("password", login("wrong"))).toEqual([["login", like(/credentials rejected.*spec\.email/u)]]);
+  expect(await broken("password", login("wrong"))).toEqual([
+    ["login", like(/rejects the password in Secret wrong, key password.*spec\.email/u)],
+  ]);
   expect(await broken("html", { url: html.url })).toEqual([["vault", like(/base URL of the vault/u)]]);
 });
 

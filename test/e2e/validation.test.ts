@@ -22,11 +22,16 @@ const connection = (more: object): object => ({
 const cases: [what: string, object: object, message: RegExp][] = [
   ["a spec without data", spec({ data: undefined }), /spec\.data or spec\.dataFrom must have at least one entry, for example/],
   ["an empty data list", spec({ data: [] }), /spec\.data.*must have at least one entry, for example/],
-  ["version 0", vaultSecret("wrong", { a: { key: "a", version: 0 } }), /version in body should be greater than or equal to 1/],
+  ["version 0", vaultSecret("wrong", { a: { key: "a", version: 0 } }), /version.*must be latest or a number of at least 1/],
   [
     "a version that is neither a number nor latest",
     vaultSecret("wrong", { a: { key: "a", version: "newest" } }),
-    /version.*should match '\^latest\$'/,
+    /version.*must be latest or a number of at least 1/,
+  ],
+  [
+    "a version in quotes",
+    vaultSecret("wrong", { a: { key: "a", version: "1" } }),
+    /version.*a number of at least 1 without quotes, for example version: 3/,
   ],
   [
     "a target type that makes Kubernetes issue tokens",

@@ -58,7 +58,7 @@ test.concurrent("V1: connections that are reset after they are accepted change n
 test.concurrent("V1: a vault that accepts connections and never responds ends with a timeout", async () => {
   await using lane = await world.farm.lane("v1-silent");
   lane.proxy.inject(faults.silence);
-  await lane.connectionReports("VaultUnreachable", /timeout/);
+  await lane.connectionReports("VaultUnreachable", /no response from .* in time/);
   await expectRecovery(lane);
 });
 
@@ -145,7 +145,7 @@ test.concurrent.each([301, 302, 303, 307, 308])("V8: a redirect %i to another ho
 test.concurrent.each([
   { fault: "NXDOMAIN", code: "ENOTFOUND", message: /ENOTFOUND/ },
   { fault: "SERVFAIL", code: "EAI_AGAIN", message: /EAI_AGAIN/ },
-  { fault: "no response of the name server", code: "silence", message: /timeout|unreachable/ },
+  { fault: "no response of the name server", code: "silence", message: /in time|no connection/ },
 ])("V10: $fault is reported and resolved again", async ({ code, message }) => {
   const host = `v10-${code.toLowerCase().replace("_", "-")}.test`;
   machine.set({ hosts: { [host]: ["127.0.0.1"] } });

@@ -33,9 +33,12 @@ const messageColumn: Column = {
 };
 const ageColumn: Column = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" };
 
-const syncColumns: Column[] = [
+const targetKindColumn: Column = { name: "Kind", type: "string", jsonPath: ".spec.target.kind" };
+
+const syncColumns = (...more: readonly Column[]): Column[] => [
   readyColumn,
   reasonColumn,
+  ...more,
   { name: "Target", type: "string", jsonPath: ".status.target.name" },
   { name: "Synced", type: "date", jsonPath: ".status.syncedAt" },
   ageColumn,
@@ -57,6 +60,7 @@ const connectionColumns: Column[] = [
   readyColumn,
   reasonColumn,
   { name: "URL", type: "string", jsonPath: ".spec.url" },
+  { name: "Email", type: "string", jsonPath: ".spec.email" },
   { name: "Secrets", type: "integer", jsonPath: ".status.secrets" },
   { name: "Files", type: "integer", jsonPath: ".status.files" },
   ageColumn,
@@ -115,14 +119,14 @@ const definitions: readonly Definition[] = [
     description: "Keeps a Secret in sync with secrets of a vault.",
     spec: vaultSecretSpec,
     status: secretStatus,
-    columns: syncColumns,
+    columns: syncColumns(),
   },
   {
     kind: vaultFileKind,
     description: "Keeps a ConfigMap or Secret in sync with files of a vault.",
     spec: vaultFileSpec,
     status: fileStatus,
-    columns: syncColumns,
+    columns: syncColumns(targetKindColumn),
   },
   {
     kind: vaultPushKind,
@@ -166,8 +170,8 @@ function customResourceDefinition({ kind, description, spec, status, columns }: 
                 apiVersion: { type: "string" },
                 kind: { type: "string" },
                 metadata: { type: "object" },
-                spec: openApiSchema(spec),
-                status: openApiSchema(status),
+                spec: openApiSchema(spec.describe("The desired state, which a user sets.")),
+                status: openApiSchema(status.describe("The observed state, which the operator writes.")),
               },
             },
           },

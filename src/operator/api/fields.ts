@@ -68,20 +68,18 @@ export function duration(minimum: string): z.ZodString {
   });
 }
 
-const VERSION_MESSAGE = "must be latest or a positive integer, for example 3";
+const VERSION_MESSAGE = "must be latest or a number of at least 1 without quotes, for example version: 3";
 
 /** The version to sync: `latest`, or a positive integer to pin a version. */
 export const version = z
   .union([z.literal("latest"), z.int().min(1, VERSION_MESSAGE)], VERSION_MESSAGE)
   .meta({
     "x-kubernetes-int-or-string": true,
-    // Each of the two constrains its own type only. A CEL rule on a string of unknown length would exceed the cost budget of the
-    // API server.
-    minimum: 1,
-    pattern: "^latest$",
+    // The type of a value of unknown length, or a pattern of it, would exceed the cost budget of the API server.
+    "x-kubernetes-validations": [{ rule: "self == 'latest' || (self == int(self) && self >= 1)", message: VERSION_MESSAGE }],
   })
   .optional()
-  .describe("The version to sync: latest (the default), or a positive integer to pin that version.");
+  .describe("The version to sync: latest (the default), or a number without quotes to pin that version.");
 
 export const connectionRef = z
   .object({

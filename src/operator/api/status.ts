@@ -29,7 +29,11 @@ export const conditions = z
   .array(conditionSchema)
   .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] })
   .optional()
-  .describe("Current conditions; all but Ready are present only while they are true.");
+  .describe(
+    "Current conditions; all but Ready are present only while they are true. Ready: in sync. Reconciling: the last attempt failed and is retried. " +
+      "Stalled: a user has to act. Stale: no list of the vault for more than three intervals. RemovalsHeld: removals wait for a confirmation. " +
+      "UpdateAvailable: a newer version is not followed. ExpiringSoon: a source has expired or does so within 24 hours.",
+  );
 
 /** Maximum number of items listed in a status; `itemsOmitted` counts the rest. */
 export const MAX_STATUS_ITEMS = 64;

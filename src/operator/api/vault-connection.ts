@@ -63,13 +63,16 @@ function authIn(namespace: string) {
 
 const scopeValues = z.array(z.string().min(1).max(256)).min(1).max(256).optional();
 
+const valuesOf = (attribute: string, example: string): string =>
+  `Values of ${attribute} in the metadata of the secrets that the token may read, for example [${example}]; any text that the vault's users have set. Omitted: every value.`;
+
 const scope = withRule(
   z.object({
-    cloudType: scopeValues.describe("Allowed values of cloud_type in the metadata of a secret."),
-    environmentType: scopeValues.describe("Allowed values of environment_type in the metadata of a secret."),
-    applicationType: scopeValues.describe("Allowed values of application_type in the metadata of a secret."),
-    classification: scopeValues.describe("Allowed values of classification in the metadata of a secret."),
-    secretName: scopeValues.describe("Allowed names of secrets."),
+    cloudType: scopeValues.describe(valuesOf("cloud_type", "aws")),
+    environmentType: scopeValues.describe(valuesOf("environment_type", "prod")),
+    applicationType: scopeValues.describe(valuesOf("application_type", "container")),
+    classification: scopeValues.describe(valuesOf("classification", "top")),
+    secretName: scopeValues.describe("Names of the secrets that the token may read, for example [shop-db]. Omitted: every name."),
     onlyReferenced: z
       .boolean()
       .optional()

@@ -3,6 +3,8 @@ import type { Random } from "../../lib/random.ts";
 import { clusterVaultConnectionKind } from "../api/kinds.ts";
 import { type ConnectionSpec, connectionStatus } from "../api/vault-connection.ts";
 import { readCaBundle } from "../controllers/connection/ca-bundle.ts";
+import { type ConnectionFacts, factsOf } from "../controllers/connection/connection-facts.ts";
+import { connectionProblem } from "../controllers/connection/connection-problem.ts";
 import { parseConnection } from "../controllers/connection/parse-connection.ts";
 import { settingsOf } from "../controllers/connection/connection-settings.ts";
 import { credentialsName, credentialSource } from "../controllers/connection/credential-source.ts";
@@ -17,7 +19,6 @@ import { isVaultError, RefusedError } from "../vault-client/vault-error.ts";
 import { type Check, type Checks, checksOf } from "./check.ts";
 import { checkAccess } from "./check-access.ts";
 import { checkVault } from "./check-vault.ts";
-import { connectionProblem } from "./connection-problem.ts";
 
 export interface ConnectionCheckOptions {
   readonly api: KubeApi;
@@ -48,7 +49,8 @@ export async function* checkConnection(
   if (!parsed.ok) return yield checks.failed("spec", parsed.problem, "correct the spec");
   const { spec } = parsed;
   const settings = settingsOf(spec);
-  const address = checkAddress(checks, settings.url, policy);
+  const facts = factsOf(spec);
+  const address = checkAddress(checks, facts, policy);
   yield address;
   if (object.kind === clusterVaultConnectionKind.kind) yield await checkAccess(checks, object, options, signal);
   const credentials = credentialSource(api, namespace, spec);
@@ -61,15 +63,14 @@ export async function* checkConnection(
   if (bundle !== undefined) yield checks.ok("CA bundle", "it has readable certificates");
   if (credentials.kind === "tokens") return yield checks.skipped("login", "a refresh would replace the stored tokens");
   const transport = new UndiciTransport({ url: settings.url, policy, clock, ca: bundle?.pem });
-  yield* checkVault(checks, { ...options, settings, credentials, transport }, signal);
+  yield* checkVault(checks, { ...options, settings, facts, credentials, transport }, signal);
 }
 
-function checkAddress({ ok, failed }: Checks, address: string, policy: HostPolicy): Check {
-  const url = new URL(address);
-  const refusal = refusalOf(url, policy);
-  if (refusal === undefined) return ok("spec", address);
-  const { message, remedy } = connectionProblem(new RefusedError("list_no_dup", refusal), url);
-  return failed("spec", `spec.url: ${message}`, remedy);
+function checkAddress({ ok, failed }: Checks, facts: ConnectionFacts, policy: HostPolicy): Check {
+  const refusal = refusalOf(new URL(facts.url), policy);
+  if (refusal === undefined) return ok("spec", facts.url);
+  const { cause, remedy } = connectionProblem(new RefusedError("list_no_dup", refusal), facts);
+  return failed("spec", `spec.url: ${cause}`, remedy);
 }
 
 async function checkCredentials(
@@ -99,6 +100,6 @@ async function checkCredentials(
     );
   } catch (error) {
     if (!isVaultError(error)) throw error;
-    return failed("credentials", error.message.replace(/^[a-z_]+: /u, ""), "correct the Secret, or spec.auth");
+    return failed("credentials", error.text, "correct the Secret, or spec.auth");
   }
 }

@@ -2,6 +2,8 @@ import type { Clock } from "../../lib/clock.ts";
 import { Deadline } from "../../lib/deadline.ts";
 import { silentLogger } from "../../lib/logger.ts";
 import type { Random } from "../../lib/random.ts";
+import type { ConnectionFacts } from "../controllers/connection/connection-facts.ts";
+import { connectionProblem } from "../controllers/connection/connection-problem.ts";
 import type { ConnectionSettings } from "../controllers/connection/connection-settings.ts";
 import type { CredentialSource } from "../vault-client/auth/credentials.ts";
 import { LoginGate } from "../vault-client/auth/login-gate.ts";
@@ -11,11 +13,11 @@ import { ListGate } from "../vault-client/http/list-gate.ts";
 import type { VaultTransport } from "../vault-client/http/vault-transport.ts";
 import { ValueCache } from "../vault-client/values/value-cache.ts";
 import { type Check, type Checks, firstOf } from "./check.ts";
-import { connectionProblem } from "./connection-problem.ts";
 import { DatedTransport } from "./dated-transport.ts";
 
 export interface VaultCheckOptions {
   readonly settings: ConnectionSettings;
+  readonly facts: ConnectionFacts;
   readonly credentials: CredentialSource;
   /** The names that the resources of the connection refer to. */
   readonly references: References;
@@ -31,7 +33,7 @@ const EXTRA_MS = 20_000;
 
 /** Logs in and lists once, with the client of the operator: checks the network, TLS, the clock, the login and the references. */
 export async function* checkVault(checks: Checks, options: VaultCheckOptions, signal: AbortSignal): AsyncGenerator<Check, void> {
-  const { settings, clock, references } = options;
+  const { settings, facts, clock, references } = options;
   using deadline = new Deadline(clock, settings.timeoutMs + EXTRA_MS, signal);
   const transport = new DatedTransport(options.transport, clock);
   const { promise, resolve } = Promise.withResolvers<Health | undefined>();
@@ -44,8 +46,8 @@ export async function* checkVault(checks: Checks, options: VaultCheckOptions, si
   signal.throwIfAborted();
   if (transport.aheadMs !== undefined) yield checkClock(checks, transport.aheadMs);
   if (health?.state !== "healthy") {
-    const { check, message, remedy } = connectionProblem(health?.error, new URL(settings.url));
-    return yield checks.failed(check, message, remedy);
+    const { check, cause, remedy } = connectionProblem(health?.error, facts);
+    return yield checks.failed(check, cause, remedy);
   }
   yield checks.ok("login", `the vault lists ${connection.snapshot?.secretCount ?? 0} secrets`);
   if (references.files.size > 0 && connection.snapshot?.fileCount === undefined) await connection.listAgain(deadline.signal);

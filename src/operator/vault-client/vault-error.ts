@@ -9,11 +9,14 @@ export type VaultErrorKind = VaultError["kind"];
 
 class VaultErrorBase extends Error {
   readonly operation: Operation;
+  /** The message without the operation. */
+  readonly text: string;
 
   constructor(operation: Operation, text: string) {
     super(`${operation}: ${text}`);
     this.name = new.target.name;
     this.operation = operation;
+    this.text = text;
   }
 }
 
@@ -171,7 +174,7 @@ const refusalText: Readonly<Record<RefusedCode, string>> = {
 export class RefusedError extends VaultErrorBase {
   readonly kind = "refused";
   readonly code: RefusedCode;
-  /** System code, e.g. `CERT_HAS_EXPIRED`. */
+  /** System code, e.g. `CERT_HAS_EXPIRED`; for the code `address`, the refused address. */
   readonly detail: string | undefined;
 
   constructor(operation: Operation, code: RefusedCode, detail?: string) {

@@ -51,7 +51,7 @@ test("kubectl get shows the documented columns", async () => {
   const columns = async (...args: string[]): Promise<string[]> =>
     (await kubectl("get", "-n", NAMESPACE, ...args)).split("\n")[0]?.trim().split(/\s+/) ?? [];
   expect(await columns("vaultsecrets")).toEqual(["NAME", "READY", "REASON", "TARGET", "SYNCED", "AGE"]);
-  expect(await columns("vaultfiles")).toEqual(["NAME", "READY", "REASON", "TARGET", "SYNCED", "AGE"]);
+  expect(await columns("vaultfiles")).toEqual(["NAME", "READY", "REASON", "KIND", "TARGET", "SYNCED", "AGE"]);
   expect(await columns("vsec", "-o", "wide")).toEqual([
     "NAME",
     "READY",
@@ -62,14 +62,22 @@ test("kubectl get shows the documented columns", async () => {
     "CONNECTION",
     "MESSAGE",
   ]);
-  expect(await columns("vconn")).toEqual(["NAME", "READY", "REASON", "URL", "SECRETS", "FILES", "AGE"]);
+  expect(await columns("vconn")).toEqual(["NAME", "READY", "REASON", "URL", "EMAIL", "SECRETS", "FILES", "AGE"]);
   const [, row = ""] = (await kubectl("get", "-n", NAMESPACE, "vaultsecret", "shop-db")).split("\n");
   expect(row).toMatch(/^shop-db\s+True\s+Synced\s+shop-db\s+\d+\w+\s+\d+\w+$/);
 });
 
-test("kubectl explain documents every field of a spec", async () => {
-  for (const kind of ["vaultconnection", "vaultsecret", "vaultfile"]) {
-    const text = await kubectl("explain", `${kind}.spec`, "--recursive=false");
-    expect(text).not.toContain("<no description>");
-  }
+test("kubectl explain documents every field of a spec and of a status", async () => {
+  const texts = await Promise.all(
+    [
+      "vconn",
+      "vconn.spec.scope",
+      "vsec.spec.data.remoteRef",
+      "vsec.status",
+      "vsec.status.conditions",
+      "vfile.spec",
+      "vpush.spec",
+    ].map((path) => kubectl("explain", path)),
+  );
+  for (const text of texts) expect(text).not.toContain("<no description>");
 });

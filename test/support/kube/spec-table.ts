@@ -44,7 +44,7 @@ const connection = (changes: object): object => ({
 
 const key = "must consist of letters";
 const name = "must be the name of one";
-const version = "must be latest or a positive integer";
+const version = "must be latest or a number of at least 1 without quotes";
 const control = "must not contain control characters";
 const duration = "must be a duration of at least";
 const url = "must be the base URL of the vault";

@@ -1,4 +1,5 @@
 import type { ConnectionCallbacks, OpenConnection } from "../../../src/operator/controllers/connection/connection-registry.ts";
+import type { ConnectionFacts } from "../../../src/operator/controllers/connection/connection-facts.ts";
 import { vaultId } from "../../../src/operator/sync/target.ts";
 import type { Connection } from "../../../src/operator/vault-client/connection.ts";
 
@@ -11,6 +12,15 @@ export const ignoredCallbacks: ConnectionCallbacks = {
   onCircuitChange: ignore,
 };
 
+/** The parts of a spec that messages about its connection name. */
+export const testFacts: ConnectionFacts = {
+  url: "https://vault.example.com",
+  email: "ops@example.com",
+  usesTokens: false,
+  credentials: "Secret vault-login, key password",
+  caBundle: undefined,
+};
+
 /** Returns an open connection of ops@example.com to `https://vault.example.com`, with `changes`. */
 export function openConnection(connection: Connection, changes: Partial<OpenConnection> = {}): OpenConnection {
   return {
@@ -20,6 +30,7 @@ export function openConnection(connection: Connection, changes: Partial<OpenConn
     id: "vault",
     vault: vaultId("https://vault.example.com", "ops@example.com"),
     account: "ops@example.com",
+    facts: testFacts,
     trustedOwners: undefined,
     removals: { held: 0, untilProven: () => Number.POSITIVE_INFINITY },
     staleSince: undefined,

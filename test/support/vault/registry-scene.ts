@@ -1,6 +1,7 @@
 import { ConnectionRegistry } from "../../../src/operator/controllers/connection/connection-registry.ts";
 import type { SnapshotChange } from "../../../src/operator/vault-client/connection.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
+import { testFacts } from "./open-connection.ts";
 import { InMemoryConnection } from "./in-memory-connection.ts";
 
 export const KEY = "shop/vault";
@@ -10,6 +11,7 @@ const wanted = {
   id: "1",
   vault: "vault",
   account: "ops@example.com",
+  facts: testFacts,
   trustedOwners: undefined,
   intervalMs: INTERVAL,
 };

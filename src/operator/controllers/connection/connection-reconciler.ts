@@ -15,6 +15,7 @@ import type { CredentialSource } from "../../vault-client/auth/credentials.ts";
 import type { Connection, LoginPause, References } from "../../vault-client/connection.ts";
 import { StatusWriter } from "../status/status-writer.ts";
 import { type CaBundle, readCaBundle } from "./ca-bundle.ts";
+import { factsOf } from "./connection-facts.ts";
 import type { ConnectionCallbacks, ConnectionRegistry, WantedConnection } from "./connection-registry.ts";
 import { type ConnectionSettings, settingsOf } from "./connection-settings.ts";
 import { nextConnectionStatus } from "./connection-status.ts";
@@ -198,6 +199,7 @@ function wantedConnection({ metadata }: KubeObject, spec: ConnectionSpec, finger
     id: connectionId(metadata.uid ?? "", vault, spec.scope),
     vault,
     account: spec.email,
+    facts: factsOf(spec),
     trustedOwners: spec.trustedOwners && new Set(spec.trustedOwners.map((owner) => owner.toLowerCase())),
     intervalMs: refreshIntervalMs,
   };

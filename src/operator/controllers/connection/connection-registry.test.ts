@@ -1,3 +1,4 @@
+import { testFacts } from "../../../../test/support/vault/open-connection.ts";
 import { describe, expect, test } from "vitest";
 import { INTERVAL, KEY, registryScene } from "../../../../test/support/vault/registry-scene.ts";
 
@@ -25,6 +26,7 @@ describe("ConnectionRegistry.get", () => {
       id: "1",
       vault: "vault",
       account: "ops@example.com",
+      facts: testFacts,
       trustedOwners: undefined,
       intervalMs: INTERVAL,
       removals: expect.objectContaining({ held: 0 }),

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from "../../../lib/clock.ts";
 import type { Connection, Health, SnapshotChange } from "../../vault-client/connection.ts";
+import type { ConnectionFacts } from "./connection-facts.ts";
 import { Removals, type RemovalFacts } from "./removals.ts";
 
 /** An open connection, as seen by the resources that use it. */
@@ -14,6 +15,8 @@ export interface OpenConnection {
   readonly vault: string;
   /** Email address of the vault account. Entries of this owner are own entries. */
   readonly account: string;
+  /** The parts of its spec that messages name. */
+  readonly facts: ConnectionFacts;
   /** Email addresses in lower case of the creators whose secrets are used, in addition to the account; `undefined`: any. */
   readonly trustedOwners: ReadonlySet<string> | undefined;
   /** Interval between list requests in milliseconds. */
@@ -62,7 +65,10 @@ export interface ConnectionReporter {
 }
 
 /** The properties of a connection to open; another fingerprint requires another client. */
-export type WantedConnection = Pick<OpenConnection, "fingerprint" | "id" | "vault" | "account" | "trustedOwners" | "intervalMs">;
+export type WantedConnection = Pick<
+  OpenConnection,
+  "fingerprint" | "id" | "vault" | "account" | "facts" | "trustedOwners" | "intervalMs"
+>;
 
 interface Opened extends WantedConnection {
   readonly connection: Connection;
@@ -122,9 +128,9 @@ export class ConnectionRegistry implements AsyncDisposable {
     const entry = this.#entries.get(key);
     if (entry === undefined) return { state: "opening" };
     if ("message" in entry) return { state: "invalid", message: entry.message };
-    const { connection, fingerprint, id, vault, account, trustedOwners, intervalMs, removals, stale, openedAt } = entry;
+    const { connection, fingerprint, id, vault, account, facts, trustedOwners, intervalMs, removals, stale, openedAt } = entry;
     const staleSince = stale ? (connection.snapshot?.listedAt ?? openedAt) : undefined;
-    return { state: "open", connection, fingerprint, id, vault, account, trustedOwners, intervalMs, removals, staleSince };
+    return { state: "open", connection, fingerprint, id, vault, account, facts, trustedOwners, intervalMs, removals, staleSince };
   }
 
   /** Returns the client of an open connection. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { InMemoryConnection } from "../../../../test/support/vault/in-memory-connection.ts";
-import { ignoredCallbacks } from "../../../../test/support/vault/open-connection.ts";
+import { ignoredCallbacks, testFacts } from "../../../../test/support/vault/open-connection.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
 import { connectionStatus, type ConnectionStatus } from "../../api/vault-connection.ts";
 import {
@@ -12,6 +12,7 @@ import {
   TransientError,
   UnexpectedResponse,
 } from "../../vault-client/vault-error.ts";
+import { explainFailure } from "./connection-problem.ts";
 import { nextConnectionStatus } from "./connection-status.ts";
 
 type State = Parameters<typeof nextConnectionStatus>[1];
@@ -38,6 +39,7 @@ function failing(error: Error): InMemoryConnection {
 const open = (connection: InMemoryConnection, staleSince?: number): State => ({
   state: "open",
   connection,
+  facts: testFacts,
   staleSince,
   removals: { held: 0, untilProven: () => 0 },
 });
@@ -93,7 +95,15 @@ describe("nextConnectionStatus for a failing connection", () => {
     connection.setHealth("failing", error);
     const status = next({}, open(connection));
     expect(types(status)).toEqual([`Ready=False ${reason}`, ...(stalled ? [`Stalled=True ${reason}`] : [])]);
-    expect(status.conditions?.[0]?.message).toBe(error?.message ?? "the vault does not respond");
+    expect(status.conditions?.[0]?.message.startsWith(explainFailure(error, testFacts))).toBe(true);
+  });
+
+  test.each<[Error, string]>([
+    [new TransientError("list_no_dup", "unreachable"), ". The operator tries again, at least every 5 minutes"],
+    [new RateLimitedError("list_no_dup", 5_000), ". The next attempt is when the vault allows it"],
+    [new RefusedError("list_no_dup", "insecure"), "start the operator with --allow-http for development"],
+  ])("%s: the message says when the next attempt is, with no time that each attempt would change", (error, end) => {
+    expect(next({}, open(failing(error))).conditions?.[0]?.message.endsWith(end)).toBe(true);
   });
 
   test("keeps the counts of the last list", () => {
@@ -169,6 +179,7 @@ test("nextConnectionStatus shows a pause of the login and the rejected version",
   connection.loginPause = { until: NOW + 60_000, credentials: "7" };
   const status = next({}, open(connection));
   expect(status).toMatchObject({ loginPausedUntil: "2026-11-21T12:01:00.000Z", rejectedCredentials: "7" });
+  expect(status.conditions?.[0]?.message).toMatch(/The next login is at 2026-11-21T12:01:00\.000Z, or immediately after/u);
   // The same pause is no change, although less of it is left.
   expect(next(status, open(connection), { now: NOW + 30_000 })).toEqual(status);
 });

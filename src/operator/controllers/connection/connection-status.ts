@@ -2,30 +2,11 @@ import { type ConditionNow, mergeConditions } from "../../api/conditions.ts";
 import { CONFIRM_REMOVALS_ANNOTATION } from "../../api/names.ts";
 import { isStalled, type Reason } from "../../api/reasons.ts";
 import type { ConnectionStatus } from "../../api/vault-connection.ts";
-import type { Health } from "../../vault-client/connection.ts";
+import type { Health, LoginPause } from "../../vault-client/connection.ts";
 import { defined } from "../../../lib/defined.ts";
-import { isVaultError } from "../../vault-client/vault-error.ts";
+import type { ConnectionFacts } from "./connection-facts.ts";
+import { connectionProblem, explainFailure } from "./connection-problem.ts";
 import type { ConnectionState, OpenConnection } from "./connection-registry.ts";
-
-function reasonOf(error: Error | undefined): Reason {
-  if (!isVaultError(error)) return "VaultUnreachable";
-  switch (error.kind) {
-    case "transient":
-      // The API server did not return the credentials; the vault was not asked.
-      return error.code === "credentials_not_read" ? "Progressing" : "VaultUnreachable";
-    case "auth":
-      return "AuthFailed";
-    case "rate-limited":
-      return "RateLimited";
-    case "unexpected-response":
-      return "UnexpectedResponse";
-    case "refused":
-      // A certificate is renewed at the vault, not in the spec.
-      return error.code === "tls" ? "VaultUnreachable" : "InvalidSpec";
-    case "permanent":
-      return error.code === "invalid_scope" ? "InvalidSpec" : "UnexpectedResponse";
-  }
-}
 
 /** Maximum length of the scope in a status; a scope may have hundreds of names. */
 const MAX_SCOPE = 1_024;
@@ -33,7 +14,7 @@ const MAX_SCOPE = 1_024;
 /** State of a connection that a status can report. */
 type ReportedState =
   | Extract<ConnectionState, { readonly state: "invalid" }>
-  | Pick<OpenConnection, "state" | "connection" | "staleSince" | "removals">;
+  | Pick<OpenConnection, "state" | "connection" | "facts" | "staleSince" | "removals">;
 
 function invalid(message: string): ConditionNow[] {
   const condition = { status: "False", reason: "InvalidSpec", message } as const;
@@ -45,11 +26,11 @@ function invalid(message: string): ConditionNow[] {
 
 function conditionsOf(view: ReportedState, problem: string | undefined): ConditionNow[] {
   if (view.state === "invalid") return invalid(view.message);
-  const { health } = view.connection;
-  const conditions: ConditionNow[] = problem === undefined ? healthConditions(health) : invalid(problem);
+  const { health, loginPause } = view.connection;
+  const conditions: ConditionNow[] = problem === undefined ? healthConditions(health, loginPause, view.facts) : invalid(problem);
   if (view.staleSince !== undefined) {
     const message = `no response from the vault since ${new Date(view.staleSince).toISOString()}; all targets are kept unchanged`;
-    conditions.push({ type: "Stale", status: "True", reason: reasonOf(health.error), message });
+    conditions.push({ type: "Stale", status: "True", reason: connectionProblem(health.error, view.facts).reason, message });
   }
   const { held } = view.removals;
   if (held > 0) {
@@ -61,15 +42,26 @@ function conditionsOf(view: ReportedState, problem: string | undefined): Conditi
   return conditions;
 }
 
-function healthConditions(health: Health): ConditionNow[] {
+/** Longest time between two attempts after a failure of the vault; see ListFollower. */
+const RETRIED = "The operator tries again, at least every 5 minutes";
+
+/** Returns when the next attempt is, in words that are the same for each attempt: a status is not written for each. */
+function nextAttempt(reason: Reason, pause: LoginPause | undefined): string {
+  if (reason === "AuthFailed" && pause !== undefined)
+    return `. The next login is at ${new Date(pause.until).toISOString()}, or immediately after a change of the Secret`;
+  if (reason === "InvalidSpec" || reason === "AuthFailed") return "";
+  return reason === "RateLimited" ? ". The next attempt is when the vault allows it" : `. ${RETRIED}`;
+}
+
+function healthConditions(health: Health, pause: LoginPause | undefined, facts: ConnectionFacts): ConditionNow[] {
   const conditions: ConditionNow[] = [];
   if (health.state === "healthy") {
     conditions.push({ type: "Ready", status: "True", reason: "Synced", message: "logged in; the vault's list is up to date" });
   } else if (health.state === "starting") {
     conditions.push({ type: "Ready", status: "Unknown", reason: "Progressing", message: "logging in for the first time" });
   } else {
-    const reason = reasonOf(health.error);
-    const message = health.error?.message ?? "the vault does not respond";
+    const { reason } = connectionProblem(health.error, facts);
+    const message = explainFailure(health.error, facts) + nextAttempt(reason, pause);
     conditions.push({ type: "Ready", status: "False", reason, message });
     if (isStalled(reason)) conditions.push({ type: "Stalled", status: "True", reason, message });
   }
@@ -82,7 +74,7 @@ function shortScope(scope: string): string {
   return `${scope.slice(0, scope.lastIndexOf(",", MAX_SCOPE))},…`;
 }
 
-export interface ConnectionFacts {
+export interface StatusFacts {
   /** Reason why the spec cannot be followed although a connection is open. */
   readonly problem: string | undefined;
   readonly generation: number;
@@ -95,7 +87,7 @@ export interface ConnectionFacts {
 export function nextConnectionStatus(
   before: ConnectionStatus,
   view: ReportedState,
-  { problem, generation, users, now }: ConnectionFacts,
+  { problem, generation, users, now }: StatusFacts,
 ): object {
   const connection = view.state === "open" ? view.connection : undefined;
   const token = connection?.token;

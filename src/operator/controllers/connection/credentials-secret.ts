@@ -19,8 +19,10 @@ const createCommand = ({ namespace, keys }: CredentialsRef, name: string): strin
 
 function checkType(secret: KubeObject, ref: CredentialsRef): void {
   if (secret.type === CREDENTIALS_TYPE) return;
+  // The type of a Secret cannot be changed.
+  const other = `${ref.name.slice(0, 240)}-credentials`;
   throw new CredentialsError(
-    `Secret ${ref.name} must have type ${CREDENTIALS_TYPE} to be sent to a vault. Create one with: ${createCommand(ref, "NAME")}`,
+    `Secret ${ref.name} must have the type ${CREDENTIALS_TYPE} to be sent to a vault: create one with ${createCommand(ref, other)}, and set spec.auth to its name ${other}`,
   );
 }
 

@@ -52,7 +52,7 @@ test("a pair is not written over a Secret that changed or was deleted since it w
 });
 
 test.each<[string, Parameters<typeof scene>[0], string]>([
-  ["of another type", { type: "Opaque" }, "must have type vaultsync.dev/credentials"],
+  ["of another type", { type: "Opaque" }, "must have the type vaultsync.dev/credentials"],
   ["for other hosts", { annotations: { "vaultsync.dev/hosts": "other.example.com" } }, "does not allow the host"],
   ["without an access token", { data: { access_token: "" } }, "no access token under the key access_token"],
   ["whose token cannot be sent in a header", { data: { access_token: base64("a b") } }, "no access token"],

@@ -9,6 +9,7 @@ import type { KubeObject } from "../../kube/resource.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
 import { notReady } from "../../sync/ready-condition.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
+import { explainFailure } from "../connection/connection-problem.ts";
 import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
 import { StatusWriter } from "../status/status-writer.ts";
 import type { WriteObserver } from "../status/write-observer.ts";
@@ -54,6 +55,7 @@ interface Result {
   readonly next: ReconcileResult;
 }
 
+const WAITING = "waiting for a list of the vault";
 const nothing = (next: ReconcileResult): Result => ({ report: undefined, next });
 
 /**
@@ -147,13 +149,13 @@ export class PushReconciler {
     const isFailing = health.state === "failing";
     if (!isCovered || staleSince !== undefined) {
       if (!isFailing && staleSince === undefined) return nothing(waitFor("connection"));
-      const why = health.error?.message ?? "waiting for a list of the vault";
+      const why = health.error ? explainFailure(health.error, access.facts) : WAITING;
       return this.#awaitConnection(context, why, { staleSince, forced });
     }
     followVault(memory, access.vault);
     forgetOthers(memory, resource.items.map(itemId));
     if (forced !== undefined && !this.#options.lists.hasListed(key, connection)) {
-      const why = health.error?.message ?? "waiting for a list of the vault";
+      const why = health.error ? explainFailure(health.error, access.facts) : WAITING;
       return isFailing ? this.#awaitConnection(context, why, { forced }) : nothing(waitFor("connection", FRESH_LIST_MS));
     }
     return this.#push(context, resource, access, snapshot, forced);

@@ -8,6 +8,7 @@ import type { ReconcileResult } from "../../runtime/controller.ts";
 import { notReady } from "../../sync/ready-condition.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
 import { isVaultError } from "../../vault-client/vault-error.ts";
+import { explainFailure } from "../connection/connection-problem.ts";
 import type { ConnectionRegistry, OpenConnection } from "../connection/connection-registry.ts";
 import type { WriteObserver } from "../status/write-observer.ts";
 import { DONE, waitFor } from "../sync/sync-result.ts";
@@ -93,7 +94,7 @@ export class PushRemoval {
     const isCovered = snapshot !== undefined && owned.every(({ kind, name }) => snapshot.covers(kind, name));
     if (!isCovered || !this.#options.lists.hasListed(context.key, connection)) {
       if (health.state !== "failing") return { report: undefined, next: waitFor("connection", FRESH_LIST_MS) };
-      const why = health.error?.message ?? "the vault cannot be listed";
+      const why = explainFailure(health.error, access.facts);
       return this.#wait("VaultUnreachable", `the entries are not deleted yet: ${why}. ${WAY_OUT}`);
     }
     for (const item of owned) {

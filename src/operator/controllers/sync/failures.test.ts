@@ -152,7 +152,7 @@ describe("writeFailure", () => {
     const immutable = syncResource([syncItem("a")], { policy: { ...resource.policy, immutable: true } });
     const error = new KubeError({ operation: "replace secrets shop/db", kind: "Invalid", causes: causes.slice(1) });
     expect(writeFailure(error, immutable)?.condition.message).toBe(
-      "the Secret db cannot be changed (type (FieldValueForbidden)): target.immutable is true; delete it, and the operator " +
+      "the Secret db exists with another type, which Kubernetes never changes: target.immutable is true; delete it, and the operator " +
         "recreates it with the current content. To follow the vault, unset target.immutable before",
     );
   });

@@ -65,6 +65,12 @@ const isTooLong = (error: KubeError): boolean =>
 const isImmutable = (error: KubeError): boolean =>
   error.causes.some(({ field }) => ["type", "data", "binaryData", "immutable"].includes(field.split(".")[0] ?? ""));
 
+/** Returns what of an existing object cannot be changed. */
+const whyImmutable = (error: KubeError): string =>
+  error.causes.every(({ field }) => field === "type")
+    ? "exists with another type, which Kubernetes never changes"
+    : `cannot be changed (${fields(error)})`;
+
 const remedyOf = ({ policy }: SyncResource): string =>
   policy.immutable
     ? "target.immutable is true; delete it, and the operator recreates it with the current content. To follow the vault, unset target.immutable before"
@@ -91,7 +97,7 @@ export function writeFailure(error: unknown, resource: SyncResource): Failure | 
     case "Invalid":
       if (isTooLong(error)) return tooLargeFor(target);
       return isImmutable(error)
-        ? lasting("TargetImmutable", `${target} cannot be changed (${fields(error)}): ${remedyOf(resource)}`, DONE)
+        ? lasting("TargetImmutable", `${target} ${whyImmutable(error)}: ${remedyOf(resource)}`, DONE)
         : lasting("TargetRejected", `the API server rejected ${target}: ${fields(error)}`, later);
     case "TooLarge":
       return tooLargeFor(target);

@@ -73,7 +73,12 @@ export function refusalOf(url: URL, policy: HostPolicy): RefusedCode | undefined
 
 /** The name resolves to a forbidden address. */
 export class AddressRefusedError extends Error {
-  readonly code = "VAULT_ADDRESS_REFUSED";
+  readonly address: string;
+
+  constructor(address: string) {
+    super("the address is refused");
+    this.address = address;
+  }
 }
 
 export type LookupAll = (
@@ -90,7 +95,8 @@ export function policyLookup(policy: HostPolicy, lookup: LookupAll = systemLooku
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, addresses) => {
       if (error) return callback(error, "", 0);
-      if (!addresses.every(({ address }) => addressAllowed(address, policy))) return callback(new AddressRefusedError(), "", 0);
+      const refused = addresses.find(({ address }) => !addressAllowed(address, policy));
+      if (refused !== undefined) return callback(new AddressRefusedError(refused.address), "", 0);
       const [first] = addresses;
       if (options.all) return callback(null, addresses);
       return callback(null, first?.address ?? "", first?.family ?? 0);

@@ -8,7 +8,7 @@ import { codeOf } from "../../../lib/error-code.ts";
 import { operationPath, type Operation } from "../../../protocol/operation-paths.ts";
 import { PermanentError, RefusedError, TransientError, UnexpectedResponse, type VaultError } from "../vault-error.ts";
 import { jsonContent, uploadContent } from "./request-content.ts";
-import { policyLookup, refusalOf, type HostPolicy } from "./host-policy.ts";
+import { AddressRefusedError, policyLookup, refusalOf, type HostPolicy } from "./host-policy.ts";
 import type { VaultRequest, VaultResponse, VaultTransport } from "./vault-transport.ts";
 
 const CONNECTIONS = 8;
@@ -193,12 +193,19 @@ const RESET_CODES = new Set(["ECONNRESET", "EPIPE", "ECONNABORTED", "UND_ERR_SOC
 
 /** Maps a failure of the network, of name resolution or of TLS. An unverified peer is refused, not transient. */
 function networkError(operation: Operation, error: unknown): VaultError {
+  const refused = refusedAddress(error);
+  if (refused !== undefined) return new RefusedError(operation, "address", refused);
   const detail = systemCode(error);
-  if (detail === "VAULT_ADDRESS_REFUSED") return new RefusedError(operation, "address");
   if (detail !== undefined && TLS_CODE.test(detail)) return new RefusedError(operation, "tls", detail);
   // A peer that does not speak HTTP broke the connection too.
   const reset = error instanceof errors.HTTPParserError || (detail !== undefined && RESET_CODES.has(detail));
   return new TransientError(operation, reset ? "reset" : "unreachable", { detail });
+}
+
+/** Returns the address that the host policy refused to connect to. */
+function refusedAddress(error: unknown): string | undefined {
+  for (let at = error; at instanceof Error; at = at.cause) if (at instanceof AddressRefusedError) return at.address;
+  return undefined;
 }
 
 /** Returns the first system code on the error or its causes. Nothing else of a network error is ever passed on. */

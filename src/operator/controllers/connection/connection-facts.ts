@@ -1,0 +1,29 @@
+import { connectionDefaults, type ConnectionSpec } from "../../api/vault-connection.ts";
+import { settingsOf } from "./connection-settings.ts";
+import { credentialsName } from "./credential-source.ts";
+
+/** The parts of a spec that messages about its connection name. */
+export interface ConnectionFacts {
+  /** Base URL without a trailing slash. */
+  readonly url: string;
+  readonly email: string;
+  readonly usesTokens: boolean;
+  /** The Secret of the credentials, and the key of a password: "Secret vault-login, key password". */
+  readonly credentials: string;
+  /** The object of the authorities and its key: "ConfigMap vault-ca, key ca.crt"; `undefined`: the public ones. */
+  readonly caBundle: string | undefined;
+}
+
+/** Returns what messages about a connection with this spec name. */
+export function factsOf(spec: ConnectionSpec): ConnectionFacts {
+  const { auth, caBundleRef: bundle } = spec;
+  const secret = `Secret ${credentialsName(spec)}`;
+  const usesTokens = auth.passwordSecretRef === undefined;
+  return {
+    url: settingsOf(spec).url,
+    email: spec.email,
+    usesTokens,
+    credentials: usesTokens ? secret : `${secret}, key ${auth.passwordSecretRef?.key ?? connectionDefaults.passwordKey}`,
+    caBundle: bundle && `${bundle.kind} ${bundle.name}, key ${bundle.key ?? connectionDefaults.caKey}`,
+  };
+}

@@ -1,0 +1,136 @@
+import { describe, expect, test } from "vitest";
+import { testFacts } from "../../../../test/support/vault/open-connection.ts";
+import {
+  AuthError,
+  PermanentError,
+  RateLimitedError,
+  RefusedError,
+  TransientError,
+  UnexpectedResponse,
+} from "../../vault-client/vault-error.ts";
+import type { ConnectionFacts } from "./connection-facts.ts";
+import { connectionProblem, explainFailure } from "./connection-problem.ts";
+
+const login = "generate_access_token";
+const explain = (error: Error, changes: Partial<ConnectionFacts> = {}): string =>
+  explainFailure(error, { ...testFacts, ...changes }).replace(
+    "cannot log in to https://vault.example.com as ops@example.com: ",
+    "",
+  );
+
+/** Those that test/e2e/mistakes.test.ts does not make. */
+describe("explainFailure says what is wrong and what to do", () => {
+  test.each<[string, Error, string]>([
+    [
+      "a certificate that has expired",
+      new RefusedError(login, "tls", "CERT_HAS_EXPIRED"),
+      "the certificate of vault.example.com has expired (CERT_HAS_EXPIRED); renew it at the vault",
+    ],
+    [
+      "a certificate of the future",
+      new RefusedError(login, "tls", "CERT_NOT_YET_VALID"),
+      "the certificate of vault.example.com is not valid yet (CERT_NOT_YET_VALID); check the clocks of the vault and of the operator",
+    ],
+    [
+      "a certificate of another host",
+      new RefusedError(login, "tls", "ERR_TLS_CERT_ALTNAME_INVALID"),
+      "the certificate is not for the host vault.example.com (ERR_TLS_CERT_ALTNAME_INVALID); use a host in spec.url that it names, or issue one for this host",
+    ],
+    [
+      "another failure of TLS",
+      new RefusedError(login, "tls", "EPROTO"),
+      "no TLS connection to vault.example.com (EPROTO); check that spec.url leads to an https server that offers TLS 1.2 or later with a valid certificate",
+    ],
+    [
+      "a host that is not allowed",
+      new RefusedError(login, "host"),
+      "spec.url: --vault-hosts does not include vault.example.com; use an allowed host, or add this one to the flag of the operator",
+    ],
+    [
+      "a redirect",
+      new RefusedError(login, "redirect"),
+      "spec.url: the vault redirects to another address; set spec.url to the final one",
+    ],
+    [
+      "a name with a forbidden address",
+      new RefusedError(login, "address", "169.254.169.254"),
+      "169.254.169.254 is not the address of a vault, but link-local, multicast, or that of a cloud's instance credentials; correct the DNS record of vault.example.com, or spec.url",
+    ],
+    [
+      "a slow vault",
+      new TransientError(login, "timeout"),
+      "no response from vault.example.com in time; check the network and the load of the vault, or raise spec.timeout",
+    ],
+    [
+      "a broken vault",
+      new TransientError(login, "server_error", { status: 503 }),
+      "the vault responds with status 503; check the vault and the proxies before it",
+    ],
+    [
+      "an API server that does not respond",
+      new TransientError(login, "credentials_not_read", { detail: "Timeout" }),
+      "the API server did not return Secret vault-login, key password (Timeout); check the API server",
+    ],
+    [
+      "too many requests",
+      new RateLimitedError(login, 5_000),
+      "the vault limits the requests of this account or network; wait; if it persists, lower spec.requestsPerSecond or raise spec.refreshInterval",
+    ],
+    [
+      "a login page",
+      new UnexpectedResponse(login, "access_token"),
+      "the response is not that of a vault: access_token is missing or malformed; check that spec.url is the base URL of the vault, not that of a proxy or another service",
+    ],
+    [
+      "a scope",
+      new PermanentError(login, "invalid_scope"),
+      "spec.scope: the vault rejects this scope; correct its attributes, values and names",
+    ],
+    [
+      "a denied login",
+      new PermanentError(login, "forbidden"),
+      'the vault responds with the error "forbidden"; allow ops@example.com what spec.scope requests, or correct spec.scope',
+    ],
+  ])("%s", (_, error, message) => {
+    expect(explain(error)).toBe(message);
+  });
+
+  test.each<[string, AuthError, string]>([
+    ["access token", new AuthError(login, "token"), "the vault rejects the access_token in Secret tokens"],
+    ["refresh token", new AuthError(login, "refresh_token"), "the vault rejects the refresh_token in Secret tokens"],
+  ])("a stored %s that the vault rejects", (_, error, cause) => {
+    expect(explain(error, { usesTokens: true, credentials: "Secret tokens" })).toBe(
+      `${cause}; store a new pair of tokens of ops@example.com there`,
+    );
+  });
+
+  test("stored tokens of another account", () => {
+    expect(explain(new AuthError(login, "email_mismatch"), { usesTokens: true, credentials: "Secret tokens" })).toBe(
+      "the tokens in Secret tokens belong to another account; store a new pair of tokens of ops@example.com there, or correct spec.email",
+    );
+  });
+
+  test("an authority that is missing in the CA bundle", () => {
+    expect(explain(new RefusedError(login, "tls", "SELF_SIGNED_CERT_IN_CHAIN"), { caBundle: "ConfigMap ca, key ca.crt" })).toBe(
+      "no trusted authority signed the certificate of vault.example.com (SELF_SIGNED_CERT_IN_CHAIN); add the certificate of its authority to ConfigMap ca, key ca.crt",
+    );
+  });
+
+  test.each([
+    [login, "cannot log in to https://vault.example.com as ops@example.com"],
+    ["refresh_token", "cannot refresh the token of ops@example.com at https://vault.example.com"],
+    ["list_no_dup", "cannot list the secrets of ops@example.com at https://vault.example.com"],
+    ["list_file", "cannot list the files of ops@example.com at https://vault.example.com"],
+  ] as const)("%s: the message names what was tried", (operation, tried) => {
+    expect(explainFailure(new TransientError(operation, "timeout"), testFacts).startsWith(`${tried}: `)).toBe(true);
+  });
+});
+
+test.each([
+  ["https://169.254.169.254", "InvalidSpec"],
+  ["https://[fe80::1]", "InvalidSpec"],
+  ["https://localhost:8200", "InvalidSpec"],
+  ["https://vault.example.com", "VaultUnreachable"],
+])("a forbidden address of %s is %s: InvalidSpec only where no DNS record can be wrong", (url, reason) => {
+  expect(connectionProblem(new RefusedError(login, "address"), { ...testFacts, url }).reason).toBe(reason);
+});

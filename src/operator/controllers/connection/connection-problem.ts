@@ -1,0 +1,222 @@
+import { isIP } from "node:net";
+import { isLoopback } from "../../../lib/loopback.ts";
+import type { Reason } from "../../api/reasons.ts";
+import {
+  type AuthError,
+  isVaultError,
+  type PermanentError,
+  type RefusedError,
+  type TransientError,
+  type VaultError,
+} from "../../vault-client/vault-error.ts";
+import type { ConnectionFacts } from "./connection-facts.ts";
+import { tlsProblem } from "./tls-problem.ts";
+
+/** The meaning of a failure of a connection, and how to resolve it. */
+export interface ConnectionProblem {
+  /** The check of `vaultsync doctor` that finds it. */
+  readonly check: "address" | "DNS" | "network" | "TLS" | "vault" | "login" | "scope" | "credentials";
+  readonly reason: Reason;
+  /** The field of the spec to correct, if it is certain that the spec is wrong. */
+  readonly field?: string;
+  readonly cause: string;
+  readonly remedy: string;
+}
+
+const NOT_A_VAULT = "check that spec.url is the base URL of the vault, not that of a proxy or another service";
+const VAULT_DOWN = "check the vault and the proxies before it";
+
+/** Returns the host of a URL without the brackets of IPv6. */
+const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/gu, "");
+
+/** Reports whether the host of a URL is an address, or has always the same one, so that no DNS record can be wrong. */
+const isAddress = (url: URL): boolean => isIP(hostOf(url)) !== 0 || isLoopback(hostOf(url));
+
+function addressProblem(error: RefusedError, url: URL): ConnectionProblem {
+  const detail = error.detail ?? hostOf(url);
+  const cause = isLoopback(detail)
+    ? `${detail} is the loopback address of the operator itself`
+    : `${detail} is not the address of a vault, but link-local, multicast, or that of a cloud's instance credentials`;
+  const flag = isLoopback(detail) ? ", or start the operator with --allow-http for development" : "";
+  const common = { check: "address", cause } as const;
+  return isAddress(url)
+    ? { ...common, reason: "InvalidSpec", field: "spec.url", remedy: `set spec.url to the address of the vault${flag}` }
+    : { ...common, reason: "VaultUnreachable", remedy: `correct the DNS record of ${url.hostname}, or spec.url${flag}` };
+}
+
+function refused(error: RefusedError, facts: ConnectionFacts, url: URL): ConnectionProblem {
+  const spec = { check: "address", reason: "InvalidSpec", field: "spec.url" } as const;
+  switch (error.code) {
+    case "tls":
+      return tlsProblem(error.detail ?? "", facts, url);
+    case "address":
+      return addressProblem(error, url);
+    case "ca":
+      return { check: "TLS", reason: "InvalidSpec", field: "spec.caBundleRef", cause: error.text, remedy: "correct that object" };
+    case "redirect":
+      return { ...spec, cause: "the vault redirects to another address", remedy: "set spec.url to the final one" };
+    case "insecure":
+      return {
+        ...spec,
+        cause: "a password is not sent over plain http",
+        remedy: "use https, or start the operator with --allow-http for development",
+      };
+    case "host":
+      return {
+        ...spec,
+        cause: `--vault-hosts does not include ${url.hostname}`,
+        remedy: "use an allowed host, or add this one to the flag of the operator",
+      };
+    case "url":
+      return { ...spec, cause: "it is not a base URL", remedy: "write it as https://vault.example.com" };
+  }
+}
+
+function unreachable({ detail = "" }: TransientError, { hostname, host }: URL): ConnectionProblem {
+  const code = detail === "" ? "" : ` (${detail})`;
+  const common = { check: "network", reason: "VaultUnreachable" } as const;
+  if (detail === "ENOTFOUND" || detail === "EAI_AGAIN")
+    return {
+      ...common,
+      check: "DNS",
+      cause: `the host ${hostname} has no address${code}`,
+      remedy: "correct the host in spec.url, or its DNS record",
+    };
+  return {
+    ...common,
+    cause: detail === "ECONNREFUSED" ? `nothing listens at ${host}${code}` : `no connection to ${host}${code}`,
+    remedy: "check the host and port in spec.url, that the vault runs there, and that no firewall or NetworkPolicy is in between",
+  };
+}
+
+function transient(error: TransientError, { credentials }: ConnectionFacts, url: URL): ConnectionProblem {
+  const common = { check: "vault", reason: "VaultUnreachable" } as const;
+  const code = error.detail === undefined ? "" : ` (${error.detail})`;
+  switch (error.code) {
+    case "unreachable":
+      return unreachable(error, url);
+    case "timeout":
+      return {
+        ...common,
+        check: "network",
+        cause: `no response from ${url.host} in time`,
+        remedy: "check the network and the load of the vault, or raise spec.timeout",
+      };
+    case "reset":
+      return {
+        ...common,
+        cause: `${url.host} closed the connection before its response was complete${code}`,
+        remedy: url.protocol === "http:" ? `if it expects TLS, write https:// in spec.url; otherwise ${VAULT_DOWN}` : VAULT_DOWN,
+      };
+    case "credentials_not_read":
+      return {
+        check: "credentials",
+        reason: "Progressing",
+        cause: `the API server did not return ${credentials}${code}`,
+        remedy: "check the API server",
+      };
+    case "server_error":
+      return { ...common, cause: `the vault responds with status ${error.status ?? 500}`, remedy: VAULT_DOWN };
+    default:
+      return { ...common, cause: error.text, remedy: VAULT_DOWN };
+  }
+}
+
+function auth(error: AuthError, { credentials, usesTokens, email }: ConnectionFacts): ConnectionProblem {
+  const login = { check: "login", reason: "AuthFailed" } as const;
+  const newTokens = `store a new pair of tokens of ${email} there`;
+  switch (error.code) {
+    case "unusable":
+      return { ...login, check: "credentials", cause: error.text, remedy: "" };
+    case "email_mismatch":
+      return {
+        ...login,
+        cause: `the tokens in ${credentials} belong to another account`,
+        remedy: `${newTokens}, or correct spec.email`,
+      };
+    case "refresh_token":
+      return { ...login, cause: `the vault rejects the refresh_token in ${credentials}`, remedy: newTokens };
+    case "token":
+      return usesTokens
+        ? { ...login, cause: `the vault rejects the access_token in ${credentials}`, remedy: newTokens }
+        : { ...login, cause: "the vault rejects the token that it has just issued", remedy: "check the vault, and its clock" };
+    case "credentials":
+      return {
+        ...login,
+        cause: `the vault rejects the password in ${credentials}, or does not know the account`,
+        remedy: "correct the password there, or spec.email",
+      };
+  }
+}
+
+function permanent({ code, text }: PermanentError, { email }: ConnectionFacts): ConnectionProblem {
+  if (code === "invalid_scope")
+    return {
+      check: "scope",
+      reason: "InvalidSpec",
+      field: "spec.scope",
+      cause: "the vault rejects this scope",
+      remedy: "correct its attributes, values and names",
+    };
+  const isDenied = code === "forbidden" || code === "out_of_scope";
+  const common = { reason: "UnexpectedResponse", cause: `the vault responds with the error "${text}"` } as const;
+  return isDenied
+    ? { ...common, check: "scope", remedy: `allow ${email} what spec.scope requests, or correct spec.scope` }
+    : { ...common, check: "vault", remedy: NOT_A_VAULT };
+}
+
+/** Returns what a failure of a connection means, and how to resolve it. */
+export function connectionProblem(error: Error | undefined, facts: ConnectionFacts): ConnectionProblem {
+  const url = new URL(facts.url);
+  if (!isVaultError(error)) {
+    const cause = error?.message ?? "no response in time";
+    return { check: "vault", reason: "VaultUnreachable", cause, remedy: "see the log of the operator" };
+  }
+  switch (error.kind) {
+    case "refused":
+      return refused(error, facts, url);
+    case "transient":
+      return transient(error, facts, url);
+    case "auth":
+      return auth(error, facts);
+    case "rate-limited":
+      return {
+        check: "login",
+        reason: "RateLimited",
+        cause: "the vault limits the requests of this account or network",
+        remedy: "wait; if it persists, lower spec.requestsPerSecond or raise spec.refreshInterval",
+      };
+    case "unexpected-response":
+      return {
+        check: "vault",
+        reason: "UnexpectedResponse",
+        cause: `the response is not that of a vault: ${error.field} is missing or malformed`,
+        remedy: NOT_A_VAULT,
+      };
+    case "permanent":
+      return permanent(error, facts);
+  }
+}
+
+/** Returns what the operator tried, with the address and the account. */
+function attempt({ operation }: VaultError, { url, email }: ConnectionFacts): string {
+  switch (operation) {
+    case "generate_access_token":
+      return `cannot log in to ${url} as ${email}`;
+    case "refresh_token":
+      return `cannot refresh the token of ${email} at ${url}`;
+    case "list_no_dup":
+      return `cannot list the secrets of ${email} at ${url}`;
+    case "list_file":
+      return `cannot list the files of ${email} at ${url}`;
+    default:
+      return `cannot use ${url} as ${email}`;
+  }
+}
+
+/** Returns the message of a failure: what was tried where and as whom, what is wrong, and what to do. */
+export function explainFailure(error: Error | undefined, facts: ConnectionFacts): string {
+  const { field, cause, remedy } = connectionProblem(error, facts);
+  const tried = isVaultError(error) ? attempt(error, facts) : `cannot use ${facts.url} as ${facts.email}`;
+  return `${field === undefined ? tried : `${tried}: ${field}`}: ${cause}${remedy === "" ? "" : `; ${remedy}`}`;
+}
