@@ -98,9 +98,9 @@ const inner: Record<string, Record<string, string[]>> = {
   web: {
     routing: [],
     text: [],
-    service: [],
+    service: ["text"],
     session: ["service"],
-    parts: ["service", "text"],
+    parts: ["routing", "service", "text"],
     pages: ["parts", "routing", "service", "session", "text"],
   },
 };

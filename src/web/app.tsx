@@ -1,7 +1,8 @@
 import type { VNode } from "preact";
-import { sessionOperationPath } from "../protocol/operation-paths.ts";
+import { DiscardQuestion } from "./parts/discard-question.tsx";
 import { FailureNote } from "./parts/failure-note.tsx";
 import { Toasts } from "./parts/toasts.tsx";
+import { LogInAgainDialog } from "./pages/account/log-in-again-dialog.tsx";
 import { LoginPage } from "./pages/account/login-page.tsx";
 import { RequestPasswordPage } from "./pages/account/request-password-page.tsx";
 import { SetPasswordPage } from "./pages/account/set-password-page.tsx";
@@ -10,6 +11,7 @@ import type { Route } from "./routing/route.ts";
 import { replaceRoute, navigate, useRoute } from "./routing/use-route.ts";
 import type { Session } from "./service/responses.ts";
 import type { VaultClient } from "./service/vault-client.ts";
+import { announce } from "./session/session-channel.ts";
 import { useSession, type SessionControl } from "./session/use-session.ts";
 import { SignedInPages } from "./signed-in-pages.tsx";
 
@@ -32,9 +34,10 @@ function AccountPages({
   }
 }
 
-/** Logs out. Without a response of the vault the session ends only in the browser, and expires in the vault. */
+/** Ends the session in the vault, then in all tabs. @throws RequestError while the session continues */
 async function logOut(client: VaultClient, control: SessionControl): Promise<void> {
-  await client.open(sessionOperationPath.app_log_out, {}).catch(() => undefined);
+  await client.logOut();
+  announce("logged-out");
   control.end();
   navigate({ page: "login" });
 }
@@ -67,24 +70,30 @@ function Content({ route, control }: { readonly route: Route; readonly control: 
     case "none":
       return <AccountPages route={route} notice={state.notice} control={control} />;
     case "open":
-      return <SignedInPages key={state.client.email} client={state.client} route={route} />;
+      return (
+        <>
+          <SignedInPages key={state.client.email} client={state.client} route={route} />
+          {state.ended && <LogInAgainDialog email={state.client.email} onSession={control.start} onLeave={() => control.end()} />}
+        </>
+      );
   }
 }
 
 export function App(): VNode {
-  const route = useRoute();
+  const { route, leaving } = useRoute();
   const control = useSession();
   const { state } = control;
   const signedIn = state.kind === "open" &&
     route.page !== "set-password" && {
       email: state.client.email,
-      onLogOut: () => void logOut(state.client, control),
+      logOut: () => logOut(state.client, control),
     };
   return (
     <Toasts>
       <Layout route={route} {...signedIn}>
         <Content route={route} control={control} />
       </Layout>
+      {leaving && <DiscardQuestion onDiscard={leaving.leave} onStay={leaving.stay} />}
     </Toasts>
   );
 }

@@ -2,6 +2,7 @@ import type { ComponentChildren, TargetedMouseEvent, VNode } from "preact";
 import { Icon, type IconName } from "./parts/icon.tsx";
 import { SlowNote } from "./parts/slow-note.tsx";
 import { ToastSlot } from "./parts/toasts.tsx";
+import { LogOutButton } from "./pages/account/log-out-button.tsx";
 import { hrefOf, type Route } from "./routing/route.ts";
 
 type Area = "secrets" | "files" | "teams" | "api-token";
@@ -59,12 +60,12 @@ interface LayoutProps {
   readonly route: Route;
   /** Email address of the logged-in user. */
   readonly email?: string;
-  readonly onLogOut?: () => void;
+  readonly logOut?: () => Promise<void>;
   readonly children: ComponentChildren;
 }
 
 /** Frame of every page: skip link, header and navigation. */
-export function Layout({ route, email, onLogOut, children }: LayoutProps): VNode {
+export function Layout({ route, email, logOut, children }: LayoutProps): VNode {
   return (
     <>
       <SkipLink />
@@ -88,10 +89,7 @@ export function Layout({ route, email, onLogOut, children }: LayoutProps): VNode
                 <Icon name="user" />
                 <span class="account-email">{email}</span>
               </a>
-              <button class="button" type="button" onClick={onLogOut}>
-                <Icon name="out" />
-                <span class="log-out-text">Log out</span>
-              </button>
+              {logOut && <LogOutButton logOut={logOut} />}
             </div>
           )}
         </div>

@@ -29,7 +29,7 @@ describe.each(["light", "dark"] as const)("accessibility with %s colors", (color
     await page.getByLabel("Name").fill("x".repeat(300));
     await page.getByText("Metadata and lifetime").click();
     await page.getByRole("button", { name: "Create secret" }).click();
-    await page.getByText("at most 256 characters").waitFor();
+    await page.getByText("At most 256 characters.").waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);
   });
 

@@ -41,13 +41,13 @@ test("a user ends one token, then all other sessions and tokens", async () => {
 test("a user changes the password and stays logged in", async () => {
   const { page, go } = await browser.visit(vault, { as: ann });
   await go("/account");
-  await page.getByLabel("Current password").fill("not the password");
-  await page.getByLabel("New password").fill("correct horse battery");
-  await page.getByLabel("Confirm password").fill("correct horse battery");
+  await page.getByLabel("Current password", { exact: true }).fill("not the password");
+  await page.getByLabel("New password", { exact: true }).fill("correct horse battery");
+  await page.getByLabel("Confirm password", { exact: true }).fill("correct horse battery");
   const submit = page.getByRole("button", { name: "Change password" });
   await submit.click();
-  await page.getByRole("alert").getByText("password").waitFor();
-  await page.getByLabel("Current password").fill(vault.passwords.get(ann) ?? "");
+  await page.getByText("Wrong password.").waitFor();
+  await page.getByLabel("Current password", { exact: true }).fill(vault.passwords.get(ann) ?? "");
   await submit.click();
   await page.getByText("Changed your password.").waitFor();
   await expect.poll(() => page.getByRole("list", { name: "Sessions and tokens" }).getByRole("listitem").count()).toBe(1);
@@ -72,7 +72,7 @@ test("a user blocks the sender of a secret and unblocks them on the account page
   await page.getByRole("list", { name: "Blocked senders" }).waitFor({ state: "detached" });
   await page.getByLabel("Block a sender").fill(ann);
   await page.getByRole("button", { name: "Block", exact: true }).click();
-  await page.getByText("you cannot block yourself").first().waitFor();
+  await page.getByText("This is your own address").first().waitFor();
   await page.getByRole("link", { name: "Secrets", exact: true }).click();
   await page.getByRole("link", { name: "mail" }).waitFor();
 });

@@ -17,10 +17,10 @@ beforeEach(async () => {
 test("a token is shown after a password check and is gone when the page is left", async () => {
   const { page, go } = await browser.visit(vault, { as: ann, permissions });
   await go("/api-token");
-  const password = page.getByLabel("Confirm your password");
+  const password = page.getByLabel("Confirm your password", { exact: true });
   await password.fill("not the password");
   await page.getByRole("button", { name: "Create token" }).click();
-  await page.getByRole("alert").getByText("password").waitFor();
+  await page.getByText("Wrong password.").waitFor();
   await password.fill(vault.passwords.get(ann) ?? "");
   await page.getByRole("button", { name: "Create token" }).click();
   await page.getByText("Expires in 24 hours").waitFor();

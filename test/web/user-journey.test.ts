@@ -14,8 +14,8 @@ const zoe = "zoe@example.com";
 
 async function setPassword(page: Page, password: string): Promise<void> {
   await page.getByLabel("This is my email address").check();
-  await page.getByLabel("New password").fill(password);
-  await page.getByLabel("Confirm password").fill(password);
+  await page.getByLabel("New password", { exact: true }).fill(password);
+  await page.getByLabel("Confirm password", { exact: true }).fill(password);
   await page.getByRole("button", { name: "Set password and log in" }).click();
   await page.getByRole("heading", { level: 1, name: "Secrets" }).waitFor();
 }
@@ -67,7 +67,7 @@ test("two users sign up, share a secret, create an API token and exchange a file
 
   // An API token copied from the page works.
   await other.page.getByRole("link", { name: "API token" }).click();
-  await other.page.getByLabel("Confirm your password").fill(zoesPassword);
+  await other.page.getByLabel("Confirm your password", { exact: true }).fill(zoesPassword);
   await other.page.getByRole("button", { name: "Create token" }).click();
   await other.page.getByRole("button", { name: "Copy access token" }).click();
   await other.page.getByText("Copied access token.").waitFor();

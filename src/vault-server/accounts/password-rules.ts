@@ -1,4 +1,4 @@
-import { passwordLength } from "../../protocol/schemas/new-password.ts";
+import { passwordLength } from "../../protocol/password-length.ts";
 import { errors } from "../errors.ts";
 
 let loading: Promise<ReadonlySet<string>> | undefined;

@@ -4,11 +4,11 @@ import type { TokenResponse } from "../../protocol/responses.ts";
 import { operationPath } from "../../protocol/operation-paths.ts";
 import { browserClock } from "../service/browser-clock.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
-import { TextField } from "../parts/field.tsx";
 import { Form } from "../parts/form.tsx";
 import { formText } from "../parts/form-text.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Timestamp } from "../parts/timestamp.tsx";
+import { PasswordField } from "../parts/password-field.tsx";
 import { PageHeading } from "../parts/page-heading.tsx";
 import { useAction } from "../parts/use-action.ts";
 import { issueToken } from "../service/api-token.ts";
@@ -37,7 +37,7 @@ function TokenBox({ label, what, token }: { readonly label: string; readonly wha
       <h3>{label}</h3>
       <div class="token-row">
         <code class="value">{token}</code>
-        <CopyButton what={what} text={token} />
+        <CopyButton what={what} text={token} secret />
       </div>
     </div>
   );
@@ -111,7 +111,12 @@ export function ApiTokenPage(): VNode {
             generate_access_token.
           </p>
           <Form action={action} submit="Create token" icon="terminal" work={work}>
-            <TextField label="Confirm your password" name="password" type="password" autocomplete="current-password" required />
+            <PasswordField
+              label="Confirm your password"
+              name="password"
+              autocomplete="current-password"
+              failure={action.failure}
+            />
           </Form>
         </section>
       )}

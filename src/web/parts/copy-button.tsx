@@ -8,18 +8,36 @@ interface CopyButtonProps {
   /** Name of the copied text in the label: `value` for `Copy value`. */
   readonly what: string;
   readonly text: string | (() => Promise<string>);
+  /** Says that the text stays in the clipboard, which a page cannot clear without reading it. The default for a fetched text. */
+  readonly secret?: boolean;
   /** Shows only the icon; screen readers get the label. */
   readonly compact?: boolean;
 }
 
 async function copy(text: CopyButtonProps["text"]): Promise<void> {
-  const blob = async (): Promise<Blob> => new Blob([typeof text === "string" ? text : await text()], { type: "text/plain" });
-  // The item takes a promise, because some browsers reject a write that starts after an await.
-  await navigator.clipboard.write([new ClipboardItem({ "text/plain": blob() })]);
+  if (!isSecureContext) throw new Error("the clipboard needs HTTPS");
+  const fetched = typeof text === "string" ? Promise.resolve(text) : text();
+  const blob = fetched.then((content) => new Blob([content], { type: "text/plain" }));
+  // The browser may give up before it takes the text.
+  blob.catch(() => undefined);
+  try {
+    // The item takes a promise, because some browsers reject a write that starts after an await.
+    await navigator.clipboard.write([new ClipboardItem({ "text/plain": blob })]);
+  } catch (error) {
+    // A failure to fetch the text is the reason, whatever the browser says about it.
+    await fetched;
+    throw error;
+  }
+}
+
+function deniedText(): string {
+  return isSecureContext
+    ? "The browser denied access to the clipboard. Allow it for this page, then try again."
+    : "The browser allows copying only on pages with HTTPS.";
 }
 
 /** Copies a text to the clipboard. A fetched text never enters the page. */
-export function CopyButton({ what, text, compact = false }: CopyButtonProps): VNode {
+export function CopyButton({ what, text, secret = typeof text !== "string", compact = false }: CopyButtonProps): VNode {
   const toast = useToast();
   const [busy, setBusy] = useState(false);
   const label = `Copy ${what}`;
@@ -28,10 +46,10 @@ export function CopyButton({ what, text, compact = false }: CopyButtonProps): VN
     setBusy(true);
     try {
       await copy(text);
-      toast(`Copied ${what}.`);
+      toast(secret ? `Copied ${what}. Copy something else to clear the clipboard.` : `Copied ${what}.`);
     } catch (error) {
       const { code, message } = toRequestError(error);
-      toast(code === "unexpected" ? "The browser denied access to the clipboard. Copying requires HTTPS." : message);
+      toast(code === "unexpected" ? deniedText() : message, "bad");
     } finally {
       setBusy(false);
     }

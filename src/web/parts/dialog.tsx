@@ -1,5 +1,8 @@
 import type { ComponentChildren, VNode } from "preact";
-import { useId, useLayoutEffect, useRef } from "preact/hooks";
+import { useState } from "preact/hooks";
+import { hasTypedText } from "../routing/typed-text.ts";
+import { DialogFrame } from "./dialog-frame.tsx";
+import { DiscardQuestion } from "./discard-question.tsx";
 
 interface DialogProps {
   readonly title: string;
@@ -8,24 +11,17 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** A modal dialog, open while it is rendered. The browser traps the focus and restores it afterwards. */
+/** A modal dialog, open while it is rendered. Escape asks before it discards text typed into the dialog. */
 export function Dialog({ title, onClose, children }: DialogProps): VNode {
-  const ref = useRef<HTMLDialogElement>(null);
-  const titleId = useId();
-  useLayoutEffect(() => {
-    const dialog = ref.current;
-    dialog?.showModal();
-    // Close it before removal, because only then the browser restores the focus.
-    return () => dialog?.close();
-  }, []);
-  const onCancel = (event: Event): void => {
-    event.preventDefault();
-    onClose();
+  const [asking, setAsking] = useState(false);
+  const onEscape = (dialog: HTMLDialogElement): void => {
+    if (hasTypedText(dialog)) setAsking(true);
+    else onClose();
   };
   return (
-    <dialog ref={ref} class="dialog" aria-labelledby={titleId} onCancel={onCancel}>
-      <h2 id={titleId}>{title}</h2>
+    <DialogFrame title={title} onEscape={onEscape}>
       {children}
-    </dialog>
+      {asking && <DiscardQuestion onDiscard={onClose} onStay={() => setAsking(false)} />}
+    </DialogFrame>
   );
 }

@@ -62,6 +62,7 @@ interface InputProps {
   readonly autocomplete?: string;
   readonly required?: boolean;
   readonly readOnly?: boolean;
+  readonly autocapitalize?: "off";
   readonly autofocus?: boolean;
   readonly spellcheck?: boolean;
   readonly minLength?: number;
@@ -74,14 +75,27 @@ interface InputProps {
   readonly onInput?: (text: string) => void;
 }
 
+interface TextFieldProps extends FieldProps, InputProps {
+  /** A button at the end of the input. */
+  readonly button?: VNode;
+}
+
 /** A single-line input. */
-export function TextField({ label, name, hint, failure, type = "text", onInput, ...input }: FieldProps & InputProps): VNode {
+export function TextField({ label, name, hint, failure, type = "text", onInput, button, ...input }: TextFieldProps): VNode {
   const listener = onInput && {
     onInput: ({ currentTarget }: TargetedInputEvent<HTMLInputElement>) => onInput(currentTarget.value),
   };
-  // `h` instead of JSX, whose type for `<input>` needs a literal `type`.
-  const control = (attributes: ControlAttributes): ComponentChildren =>
-    h("input", { ...input, ...listener, ...attributes, type });
+  const control = (attributes: ControlAttributes): ComponentChildren => {
+    // `h` instead of JSX, whose type for `<input>` needs a literal `type`.
+    const element = h("input", { ...input, ...listener, ...attributes, type });
+    if (!button) return element;
+    return (
+      <div class="input-row">
+        {element}
+        {button}
+      </div>
+    );
+  };
   return <Field label={label} name={name} hint={hint} failure={failure} control={control} />;
 }
 

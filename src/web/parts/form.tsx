@@ -1,4 +1,7 @@
-import type { ComponentChildren, TargetedSubmitEvent, VNode } from "preact";
+import type { ComponentChildren, RefObject, TargetedSubmitEvent, VNode } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { unwatchForm, watchForm } from "../routing/typed-text.ts";
+import { RequestError } from "../service/request-error.ts";
 import type { Action } from "./use-action.ts";
 import { FailureNote } from "./failure-note.tsx";
 import { Icon, type IconName } from "./icon.tsx";
@@ -13,20 +16,66 @@ interface FormProps {
   readonly work: (form: HTMLFormElement) => Promise<void>;
   /** Adds a cancel button, which has the initial focus in a dangerous form. */
   readonly onCancel?: () => void;
+  /** Leaving the page asks while the form has typed text: the default. Use `defaultValue` for text that was not typed. */
+  readonly keepsText?: boolean;
   readonly children?: ComponentChildren;
 }
 
+/** Refusals of the vault that only say which fields are wrong. */
+const FROM_FIELDS: ReadonlySet<string> = new Set(["invalid_request", "invalid_credentials"]);
+
+/** Returns the failure for the note of a form: what its fields say already is not repeated. */
+function noted(failure: RequestError | undefined, form: HTMLFormElement | null): RequestError | undefined {
+  if (!form || !failure || failure.status === 0 || failure.details.length === 0) return failure;
+  if (!FROM_FIELDS.has(failure.code)) return failure;
+  const names = [...form.elements].map((control) => control.getAttribute("name"));
+  const isMarked = ({ path }: { readonly path: string }): boolean =>
+    names.some((name) => name !== null && (path === name || path.startsWith(`${name}.`)));
+  if (!failure.details.every(isMarked)) return failure;
+  return new RequestError(failure.code, "Correct the marked field, then try again.", failure.status, failure.details);
+}
+
+/** Watches a form from its first input until it is closed. */
+function useWatch(keepsText: boolean): RefObject<HTMLFormElement | null> {
+  const ref = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    const form = ref.current;
+    if (!form || !keepsText) return;
+    const watch = (): void => watchForm(form);
+    watch();
+    form.addEventListener("input", watch);
+    return () => {
+      form.removeEventListener("input", watch);
+      unwatchForm(form);
+    };
+  }, [keepsText]);
+  return ref;
+}
+
 /** A form that runs an action, shows its failure, and marks the button as busy. */
-export function Form({ action, submit, icon, variant = "primary", work, onCancel, children }: FormProps): VNode {
+export function Form({
+  action,
+  submit,
+  icon,
+  variant = "primary",
+  work,
+  onCancel,
+  keepsText = true,
+  children,
+}: FormProps): VNode {
+  const ref = useWatch(keepsText);
   const onSubmit = (event: TargetedSubmitEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const form = event.currentTarget;
-    void action.run(() => work(form));
+    void action.run(async () => {
+      await work(form);
+      unwatchForm(form);
+    });
   };
   return (
-    <form class="form" onSubmit={onSubmit} aria-busy={action.busy}>
+    <form ref={ref} class="form" onSubmit={onSubmit} aria-busy={action.busy}>
       {children}
-      <FailureNote failure={action.failure} />
+      <FailureNote failure={noted(action.failure, ref.current)} />
       <div class="form-buttons">
         <button class={`button ${variant}`} type="submit" aria-disabled={action.busy}>
           {icon && <Icon name={icon} />}

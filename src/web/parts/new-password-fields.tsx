@@ -1,7 +1,8 @@
 import type { VNode } from "preact";
+import { passwordLength } from "../../protocol/password-length.ts";
 import { RequestError } from "../service/request-error.ts";
-import { TextField } from "./field.tsx";
 import { formText } from "./form-text.ts";
+import { PasswordField } from "./password-field.tsx";
 
 interface NewPasswordFieldsProps {
   /** Name of the field in the request. */
@@ -11,20 +12,19 @@ interface NewPasswordFieldsProps {
 
 /** The two fields of a new password. */
 export function NewPasswordFields({ name, failure }: NewPasswordFieldsProps): VNode {
+  const { min, max } = passwordLength;
   return (
     <>
-      <TextField
+      <PasswordField
         label="New password"
         name={name}
-        type="password"
         autocomplete="new-password"
-        required
-        minLength={12}
-        maxLength={1024}
-        hint="At least 12 characters. A few random words are easier to remember than a short, complex password."
+        minLength={min}
+        maxLength={max}
+        hint={`At least ${min} characters. A few random words are easier to remember than a short, complex password.`}
         failure={failure}
       />
-      <TextField label="Confirm password" name="again" type="password" autocomplete="new-password" required failure={failure} />
+      <PasswordField label="Confirm password" name="again" autocomplete="new-password" failure={failure} />
     </>
   );
 }
@@ -33,5 +33,5 @@ export function NewPasswordFields({ name, failure }: NewPasswordFieldsProps): VN
 export function readNewPassword(form: HTMLFormElement, name: string): string {
   const password = formText(form, name);
   if (password === formText(form, "again")) return password;
-  throw new RequestError("invalid_request", "The passwords do not match.", 0, [{ path: "again", reason: "does not match" }]);
+  throw new RequestError("invalid_request", "The passwords do not match.", 0, [{ path: "again", reason: "Does not match." }]);
 }

@@ -1,5 +1,6 @@
-import { useEffect, useState } from "preact/hooks";
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import { hrefOf, parseRoute, type Route } from "./route.ts";
+import { hasTypedText } from "./typed-text.ts";
 
 /** Reads the address, and removes a token in it from the address bar and the history. */
 function readRoute(): Route {
@@ -8,23 +9,78 @@ function readRoute(): Route {
   return route;
 }
 
-/** Returns the route of the current address and follows its changes. */
-export function useRoute(): Route {
+/** A page that would replace one with typed text. */
+interface Leaving {
+  readonly leave: () => void;
+  readonly stay: () => void;
+}
+
+/** Set while the page itself changes the address: after its work, nothing typed is lost. */
+let opening = false;
+
+function entryState(): object {
+  const state: unknown = history.state;
+  return typeof state === "object" && state !== null ? state : {};
+}
+
+/** Marks the history entry, which distinguishes it from a new one. */
+function markEntry(): void {
+  history.replaceState({ ...entryState(), visited: true }, "");
+}
+
+function isMarked(): boolean {
+  return "visited" in entryState();
+}
+
+/** Asks before the browser unloads a page with typed text, in the browser's own words. */
+function askBeforeUnload(event: BeforeUnloadEvent): void {
+  if (hasTypedText()) event.preventDefault();
+}
+
+/** Returns the route of the current address and follows its changes. `leaving` is set while the user has to decide about typed text. */
+export function useRoute(): { readonly route: Route; readonly leaving: Leaving | undefined } {
   const [route, setRoute] = useState(readRoute);
-  useEffect(() => {
-    const follow = (): void => setRoute(readRoute());
-    addEventListener("hashchange", follow);
-    return () => removeEventListener("hashchange", follow);
+  const [wanted, setWanted] = useState<Route | undefined>(undefined);
+  const shown = useRef(route);
+  const open = useCallback((next: Route) => {
+    markEntry();
+    shown.current = next;
+    setRoute(next);
+    setWanted(undefined);
   }, []);
-  return route;
+  useEffect(() => {
+    markEntry();
+    const follow = (): void => {
+      const next = readRoute();
+      const asks = !opening && hrefOf(next) !== hrefOf(shown.current) && hasTypedText();
+      opening = false;
+      if (asks) setWanted(next);
+      else open(next);
+    };
+    addEventListener("hashchange", follow);
+    addEventListener("beforeunload", askBeforeUnload);
+    return () => {
+      removeEventListener("hashchange", follow);
+      removeEventListener("beforeunload", askBeforeUnload);
+    };
+  }, [open]);
+  const stay = (): void => {
+    setWanted(undefined);
+    // The address is that of the other page already: a new entry goes away again, one of the past gets the page on top.
+    if (isMarked()) history.pushState({ visited: true }, "", hrefOf(shown.current));
+    else history.back();
+  };
+  return { route, leaving: wanted && { leave: () => open(wanted), stay } };
 }
 
 /** Opens a page and adds it to the history. */
 export function navigate(route: Route): void {
+  opening = location.hash !== hrefOf(route);
   location.hash = hrefOf(route);
 }
 
 /** Opens a page in place of the current history entry. */
 export function replaceRoute(route: Route): void {
+  opening = location.hash !== hrefOf(route);
   location.replace(hrefOf(route));
 }

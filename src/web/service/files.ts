@@ -46,7 +46,9 @@ export function uploadFile(
         request.setRequestHeader(CSRF_HEADER, client.csrfToken);
         request.upload.addEventListener("progress", ({ loaded, total }) => onProgress(total > 0 ? loaded / total : 0));
         request.addEventListener("load", () =>
-          request.status === 200 ? resolve() : reject(errorFromBody(request.status, request.responseText)),
+          request.status === 200
+            ? resolve()
+            : reject(errorFromBody(request.status, request.responseText, request.getResponseHeader("retry-after"))),
         );
         request.addEventListener("error", () => reject(unreachable()));
         request.addEventListener("abort", () => reject(signal.reason));

@@ -17,7 +17,9 @@ export async function post(path: string, body: object, csrfToken?: string): Prom
   const response = await withDeadline((signal) => fetch(path, { ...request, signal })).catch((error: unknown) => {
     throw error instanceof RequestError ? error : unreachable();
   });
-  if (!response.ok) throw errorFromBody(response.status, await response.text().catch(() => ""));
+  if (!response.ok) {
+    throw errorFromBody(response.status, await response.text().catch(() => ""), response.headers.get("retry-after"));
+  }
   return response;
 }
 

@@ -1,3 +1,4 @@
+import { reasonText, refusalText } from "../text/refusal-words.ts";
 import { isErrorResponse } from "./responses.ts";
 
 interface FailureDetail {
@@ -32,13 +33,20 @@ export const unreachable = (): RequestError =>
 export const timedOut = (): RequestError =>
   new RequestError("timed_out", "The vault has not responded for 30 seconds. Try again. A change may already be stored.");
 
-/** Parses the error in a response's body. */
-export function errorFromBody(status: number, text: string): RequestError {
+/** Parses the error in a response's body, in the words of the pages. `retryAfter` is the header of this name. */
+export function errorFromBody(status: number, text: string, retryAfter?: string | null): RequestError {
+  const seconds = Number(retryAfter ?? Number.NaN);
   try {
     const body: unknown = JSON.parse(text);
     if (isErrorResponse(body)) {
-      const { code, message, details } = body.error;
-      return new RequestError(code, sentence(message), status, details);
+      const { code, details = [] } = body.error;
+      const words = refusalText({ ...body.error, retryAfter: Number.isInteger(seconds) ? seconds : undefined });
+      return new RequestError(
+        code,
+        words,
+        status,
+        details.map(({ path, reason }) => ({ path, reason: reasonText(reason) })),
+      );
     }
   } catch {
     // Not JSON: for example, the error page of a proxy.
@@ -51,10 +59,4 @@ export function toRequestError(error: unknown): RequestError {
   return error instanceof RequestError
     ? error
     : new RequestError("unexpected", "Something went wrong on this page. Reload it and try again.");
-}
-
-/** Turns an API message, which starts in lower case and has no full stop, into a sentence. */
-function sentence(message: string): string {
-  const text = message.charAt(0).toUpperCase() + message.slice(1);
-  return /[.!?]$/u.test(text) ? text : `${text}.`;
 }

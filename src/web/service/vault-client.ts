@@ -1,4 +1,4 @@
-import { operationPath, type Operation } from "../../protocol/operation-paths.ts";
+import { operationPath, sessionOperationPath, type Operation } from "../../protocol/operation-paths.ts";
 import { currentSession } from "./account.ts";
 import type { Session } from "./responses.ts";
 import { toRequestError, RequestError } from "./request-error.ts";
@@ -6,18 +6,19 @@ import { post, readJson } from "./post.ts";
 import type { Guard } from "./shape.ts";
 
 /**
- * Client of the vault for the logged-in user. It reports the end of the session through `onSessionEnd`, and adopts a new session
- * of the same user from another tab.
+ * Client of the vault for the logged-in user. When the session ends, its requests wait for a new login of the same user and are sent
+ * again; it also adopts a new session from another tab.
  */
 export class VaultClient {
   readonly email: string;
   #csrfToken: string;
-  readonly #onSessionEnd: () => void;
+  readonly #logInAgain: () => Promise<boolean>;
 
-  constructor(session: Session, onSessionEnd: () => void) {
+  /** @param logInAgain resolves to whether the same user has logged in */
+  constructor(session: Session, logInAgain: () => Promise<boolean>) {
     this.email = session.email;
     this.#csrfToken = session.csrf_token;
-    this.#onSessionEnd = onSessionEnd;
+    this.#logInAgain = logInAgain;
   }
 
   /** Adopts a new session of the same user. */
@@ -39,27 +40,40 @@ export class VaultClient {
     return this.guarded(() => post(path, body, this.#csrfToken));
   }
 
-  /** Runs a function that sends `csrfToken`, and retries once when the token was outdated. @throws RequestError */
+  /**
+   * Runs a function that sends `csrfToken`, and again when the token was outdated or the session had ended: the vault rejects such a
+   * request before it has an effect.
+   * @throws RequestError
+   */
   async guarded<T>(send: () => Promise<T>): Promise<T> {
     try {
       return await send();
     } catch (error) {
-      if (toRequestError(error).code === "csrf_failed" && (await this.#renew())) return await this.#retry(send);
-      return this.#report(error);
+      if (!(error instanceof RequestError)) throw error;
+      if (error.code === "csrf_failed" && (await this.#renew())) return this.#afterLogin(send);
+      if (isSessionEnded(error) && (await this.#logInAgain())) return send();
+      throw wrongPassword(error);
     }
   }
 
-  async #retry<T>(send: () => Promise<T>): Promise<T> {
+  /** Ends the session; that of another user, who logged in later in another tab, continues. @throws RequestError */
+  async logOut(): Promise<void> {
+    const send = (): Promise<Response> => post(sessionOperationPath.app_log_out, {}, this.#csrfToken);
+    try {
+      await send();
+    } catch (error) {
+      if (toRequestError(error).code !== "csrf_failed") throw error;
+      if (await this.#renew()) await send();
+    }
+  }
+
+  async #afterLogin<T>(send: () => Promise<T>): Promise<T> {
     try {
       return await send();
     } catch (error) {
-      return this.#report(error);
+      if (error instanceof RequestError && isSessionEnded(error) && (await this.#logInAgain())) return send();
+      throw error;
     }
-  }
-
-  #report(error: unknown): never {
-    if (error instanceof RequestError && isSessionEnded(error)) this.#onSessionEnd();
-    throw error;
   }
 
   async #renew(): Promise<boolean> {
@@ -72,4 +86,10 @@ export class VaultClient {
 
 function isSessionEnded({ status, code }: RequestError): boolean {
   return code === "csrf_failed" || (status === 401 && code !== "invalid_credentials");
+}
+
+/** Within a session only the password can be wrong. */
+function wrongPassword(error: RequestError): RequestError {
+  if (error.code !== "invalid_credentials") return error;
+  return new RequestError(error.code, "Wrong password.", error.status, [{ path: "password", reason: "Wrong password." }]);
 }

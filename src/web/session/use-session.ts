@@ -2,48 +2,62 @@ import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import type { SignUpMode } from "../../protocol/schemas/session.ts";
 import { currentSession } from "../service/account.ts";
 import type { Session } from "../service/responses.ts";
-import { toRequestError, type RequestError } from "../service/request-error.ts";
-import { VaultClient } from "../service/vault-client.ts";
-
-/** State of the login. `unknown` means that the vault could not be asked. */
-type SessionState =
-  | { readonly kind: "checking" }
-  | { readonly kind: "unknown"; readonly failure: RequestError }
-  | { readonly kind: "none"; readonly notice?: string }
-  | { readonly kind: "open"; readonly client: VaultClient };
+import { toRequestError } from "../service/request-error.ts";
+import { announce, followOtherTabs } from "./session-channel.ts";
+import { SessionKeeper, type SessionState } from "./session-keeper.ts";
 
 export interface SessionControl {
   readonly state: SessionState;
   /** Addresses that may sign up. */
   readonly signUp: SignUpMode;
   readonly check: () => void;
+  /** Starts a session after a login in this tab. */
   readonly start: (session: Session) => void;
-  /** `notice` is shown on the login page. */
+  /** Closes the pages. `notice` is shown on the login page. */
   readonly end: (notice?: string) => void;
 }
-
-const SESSION_ENDED = "Your session has ended. Log in again to continue.";
 
 /** Manages the session, which is fetched when the page loads and kept only in memory and in the browser's cookie. */
 export function useSession(): SessionControl {
   const [state, setState] = useState<SessionState>({ kind: "checking" });
   const [signUp, setSignUp] = useState<SignUpMode>("open");
-  const end = useCallback((notice?: string) => setState({ kind: "none", ...(notice !== undefined && { notice }) }), []);
+  const [keeper] = useState(() => new SessionKeeper(setState));
+  const end = useCallback((notice?: string) => keeper.close({ kind: "none", ...(notice !== undefined && { notice }) }), [keeper]);
   const start = useCallback(
-    (session: Session) => setState({ kind: "open", client: new VaultClient(session, () => end(SESSION_ENDED)) }),
-    [end],
+    (session: Session) => {
+      keeper.adopt(session);
+      announce("logged-in");
+    },
+    [keeper],
   );
   const check = useCallback(() => {
-    setState({ kind: "checking" });
+    keeper.close({ kind: "checking" });
     currentSession().then(
       ({ session, sign_up: mode }) => {
         setSignUp(mode);
-        if (session) start(session);
+        if (session) keeper.adopt(session);
         else end();
       },
-      (error: unknown) => setState({ kind: "unknown", failure: toRequestError(error) }),
+      (error: unknown) => keeper.close({ kind: "unknown", failure: toRequestError(error) }),
     );
-  }, [start, end]);
+  }, [keeper, end]);
   useEffect(check, [check]);
+  useEffect(
+    () =>
+      followOtherTabs((news) => {
+        if (news === "logged-out") {
+          end("You logged out in another tab.");
+          return;
+        }
+        currentSession().then(
+          ({ session }) => {
+            if (session && keeper.accepts(session)) keeper.adopt(session);
+          },
+          // The next request of the user fails as well, and says why.
+          () => undefined,
+        );
+      }),
+    [keeper, end],
+  );
   return useMemo(() => ({ state, signUp, check, start, end }), [state, signUp, check, start, end]);
 }

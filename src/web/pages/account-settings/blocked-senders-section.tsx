@@ -58,7 +58,7 @@ export function BlockedSendersSection(): VNode {
         }
       </LoadedView>
       {unblocking.failure && <FailureNote failure={unblocking.failure} />}
-      <Form action={blocking} submit="Block" icon="block" variant="plain" work={block}>
+      <Form action={blocking} submit="Block" icon="block" variant="plain" work={block} keepsText={false}>
         <TextField
           label="Block a sender"
           name="usr_id_from"

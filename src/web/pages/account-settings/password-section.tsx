@@ -1,8 +1,8 @@
 import type { VNode } from "preact";
-import { TextField } from "../../parts/field.tsx";
 import { Form } from "../../parts/form.tsx";
 import { formText } from "../../parts/form-text.ts";
 import { NewPasswordFields, readNewPassword } from "../../parts/new-password-fields.tsx";
+import { PasswordField } from "../../parts/password-field.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { changePassword } from "../../service/account-settings.ts";
@@ -26,14 +26,7 @@ export function PasswordSection({ onChanged }: { readonly onChanged: () => Promi
       <h2 id="password-title">Password</h2>
       <p class="quiet">A new password ends your other sessions and all tokens. You receive an email about it.</p>
       <Form action={action} submit="Change password" variant="plain" work={work}>
-        <TextField
-          label="Current password"
-          name="password"
-          type="password"
-          autocomplete="current-password"
-          required
-          failure={failure}
-        />
+        <PasswordField label="Current password" name="password" autocomplete="current-password" failure={failure} />
         <NewPasswordFields name="new_password" failure={failure} />
       </Form>
     </section>

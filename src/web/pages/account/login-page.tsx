@@ -4,6 +4,7 @@ import { TextField } from "../../parts/field.tsx";
 import { Form } from "../../parts/form.tsx";
 import { formText } from "../../parts/form-text.ts";
 import { Icon } from "../../parts/icon.tsx";
+import { PasswordField } from "../../parts/password-field.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { hrefOf } from "../../routing/route.ts";
 import { logIn } from "../../service/account.ts";
@@ -30,9 +31,9 @@ export function LoginPage({ notice, signUp, onSession }: LoginPageProps): VNode 
           </p>
         )}
       </div>
-      <Form action={action} submit="Log in" work={work}>
+      <Form action={action} submit="Log in" work={work} keepsText={false}>
         <TextField label="Email address" name="email" type="email" autocomplete="username" required autofocus />
-        <TextField label="Password" name="password" type="password" autocomplete="current-password" required />
+        <PasswordField label="Password" name="password" autocomplete="current-password" />
       </Form>
       <ul class="account-links">
         {signUp !== "closed" && (

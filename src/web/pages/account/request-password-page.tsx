@@ -76,7 +76,7 @@ export function RequestPasswordPage({ page, signUp }: RequestPasswordPageProps):
       {page === "sign-up" && signUp === "invited" && (
         <p>You can sign up once a user of this vault has shared something with your address.</p>
       )}
-      <Form action={action} submit={submit} icon="mail" work={work}>
+      <Form action={action} submit={submit} icon="mail" work={work} keepsText={false}>
         <TextField label="Email address" name="email" type="email" autocomplete="username" required failure={action.failure} />
       </Form>
       <AccountLinks />

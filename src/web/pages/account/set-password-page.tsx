@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useCallback } from "preact/hooks";
+import { TextField } from "../../parts/field.tsx";
 import { Form } from "../../parts/form.tsx";
-import { Icon } from "../../parts/icon.tsx";
 import { LoadedView } from "../../parts/loaded-view.tsx";
 import { NewPasswordFields, readNewPassword } from "../../parts/new-password-fields.tsx";
 import { useAction } from "../../parts/use-action.ts";
@@ -45,15 +45,9 @@ function PasswordForm({ email, token, onSession }: SetPasswordPageProps & { read
     onSession(await setPassword(token, readNewPassword(form, "password")));
   return (
     <>
-      <p class="note">
-        <Icon name="user" />
-        <span>
-          This sets the password of <strong class="break">{email}</strong>.
-        </span>
-      </p>
       <p class="lead">It replaces the current one, if any. Your other sessions and your API tokens end.</p>
       <Form action={action} submit="Set password and log in" work={work}>
-        <input type="hidden" name="email" autocomplete="username" value={email} />
+        <TextField label="Email address" name="email" type="email" autocomplete="username" readOnly defaultValue={email} />
         <label class="check">
           <input type="checkbox" name="own" required />
           <span>This is my email address</span>

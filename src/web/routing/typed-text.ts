@@ -1,0 +1,28 @@
+/** Forms that may have text which a user would have to type again. The text stays in the forms. */
+const forms = new Set<HTMLFormElement>();
+
+/** Watches a form: leaving its page asks first while it has typed text. */
+export function watchForm(form: HTMLFormElement): void {
+  forms.add(form);
+}
+
+/** Ends the watch, when the form is closed, emptied or its text is saved. */
+export function unwatchForm(form: HTMLFormElement): void {
+  forms.delete(form);
+}
+
+/** The user's own passwords can be typed again, and a password manager fills them in. */
+function isOwnPassword({ autocomplete }: HTMLInputElement): boolean {
+  return autocomplete === "current-password" || autocomplete === "new-password";
+}
+
+function isTyped(control: Element): boolean {
+  if (control instanceof HTMLTextAreaElement) return control.value !== control.defaultValue;
+  if (!(control instanceof HTMLInputElement) || isOwnPassword(control)) return false;
+  return !["checkbox", "radio", "hidden"].includes(control.type) && control.value !== control.defaultValue;
+}
+
+/** Reports whether a watched form has typed text; `within` limits this to one part of the page. */
+export function hasTypedText(within: Node = document): boolean {
+  return [...forms].some((form) => within.contains(form) && [...form.elements].some(isTyped));
+}

@@ -1,0 +1,64 @@
+import type { Session } from "../service/responses.ts";
+import type { RequestError } from "../service/request-error.ts";
+import { VaultClient } from "../service/vault-client.ts";
+
+/** State of the login. `unknown` means that the vault could not be asked. */
+export type SessionState =
+  | { readonly kind: "checking" }
+  | { readonly kind: "unknown"; readonly failure: RequestError }
+  | { readonly kind: "none"; readonly notice?: string }
+  /** `ended` while the pages stay and their requests wait for a new login. */
+  | { readonly kind: "open"; readonly client: VaultClient; readonly ended: boolean };
+
+/** Keeps the client of the open pages, and their requests while these wait for a new login. */
+export class SessionKeeper {
+  readonly #show: (state: SessionState) => void;
+  #client: VaultClient | undefined;
+  #waiting: PromiseWithResolvers<boolean> | undefined;
+
+  constructor(show: (state: SessionState) => void) {
+    this.#show = show;
+  }
+
+  /** Reports whether a session of another tab replaces the login page, or lets the open pages continue. */
+  accepts({ email }: Session): boolean {
+    return this.#client === undefined || (this.#waiting !== undefined && this.#client.email === email);
+  }
+
+  /** Continues the pages of the same user; otherwise opens new ones. */
+  adopt(session: Session): void {
+    if (this.#client?.email !== session.email) {
+      this.#open(session);
+      return;
+    }
+    this.#client.adopt(session);
+    this.#resume(true);
+    this.#show({ kind: "open", client: this.#client, ended: false });
+  }
+
+  /** Closes the pages, whose waiting requests fail. */
+  close(state: SessionState): void {
+    this.#client = undefined;
+    this.#resume(false);
+    this.#show(state);
+  }
+
+  #open(session: Session): void {
+    const client: VaultClient = new VaultClient(session, () => this.#newLogin(client));
+    this.close({ kind: "open", client, ended: false });
+    this.#client = client;
+  }
+
+  /** Asks for a login and resolves to whether the same user logged in. */
+  async #newLogin(client: VaultClient): Promise<boolean> {
+    if (this.#client !== client) return false;
+    this.#waiting ??= Promise.withResolvers<boolean>();
+    this.#show({ kind: "open", client, ended: true });
+    return this.#waiting.promise;
+  }
+
+  #resume(loggedIn: boolean): void {
+    this.#waiting?.resolve(loggedIn);
+    this.#waiting = undefined;
+  }
+}
