@@ -83,7 +83,7 @@ class PostgresStore implements Store {
     this.#location = location;
     this.#clock = clock;
     this.#random = random;
-    this.#pool = new Pool({ ...connectionConfig(location), ...timeouts, max: CONNECTIONS });
+    this.#pool = new Pool({ ...connectionConfig(location), ...timeouts, max: CONNECTIONS, pipeline: true });
     // A lost connection is replaced when the next one is requested; its current user gets an error from the query.
     this.#pool.on("error", () => undefined);
     this.#pool.on("connect", (client) => client.on("error", () => undefined));
@@ -116,16 +116,27 @@ class PostgresStore implements Store {
     const client = await this.#connect();
     const connection = new PostgresConnection(client, () => (this.#wiped = true));
     const changed = new Set<string>();
+    // Sent together with the first statement of the work, which fails too when this fails.
+    const begun = connection.exec(begin);
+    begun.catch(() => undefined);
     try {
-      await connection.exec(begin);
       const result = await work(sqlTransaction(connection, (subject) => changed.add(subject)));
+      await begun;
+      if (begin === READ) {
+        endRead(client, connection);
+        return result;
+      }
       if ((await connection.exec("COMMIT")) !== "COMMIT") throw new Error("a failed statement was ignored within a transaction");
       client.release();
       this.changes.announce(changed);
       return result;
     } catch (error) {
-      await abandon(client, error);
-      throw error;
+      const failure = await begun.then(
+        () => error,
+        (first: unknown) => first,
+      );
+      await abandon(client, failure);
+      throw failure;
     }
   }
 
@@ -161,6 +172,13 @@ class PostgresStore implements Store {
     await this.changes[Symbol.asyncDispose]();
     await this.#pool.end();
   }
+}
+
+/** Returns a connection to the pool; its next transaction follows the end of this one, which nothing waits for. */
+function endRead(client: PoolClient, connection: PostgresConnection): void {
+  // Fails with the connection only, which the pool then replaces.
+  connection.exec("COMMIT").catch(() => undefined);
+  client.release();
 }
 
 /** Returns a connection to the pool after a failure, or closes it when it is unusable. */
