@@ -1,18 +1,17 @@
 import type { VNode } from "preact";
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef } from "preact/hooks";
 import { Empty } from "./parts/empty.tsx";
 import { PageHeading } from "./parts/page-heading.tsx";
 import { useLoaded } from "./parts/use-loaded.ts";
 import { AccountPage } from "./pages/account-settings/account-page.tsx";
 import { ApiTokenPage } from "./pages/api-token-page.tsx";
 import { FilesPage } from "./pages/files/files-page.tsx";
-import { firstView } from "./pages/secrets/list-view.ts";
 import { NewSecretPage } from "./pages/secrets/new-secret-page.tsx";
 import { SecretPage } from "./pages/secrets/secret-page.tsx";
 import { SecretsProvider } from "./pages/secrets/secrets-context.ts";
 import { SecretsPage } from "./pages/secrets/secrets-page.tsx";
 import { TeamsPage } from "./pages/teams/teams-page.tsx";
-import { hrefOf, type Route } from "./routing/route.ts";
+import { hrefOf, pageKey, type Route } from "./routing/route.ts";
 import { replaceRoute } from "./routing/use-route.ts";
 import { listSecrets } from "./service/secrets.ts";
 import type { VaultClient } from "./service/vault-client.ts";
@@ -38,7 +37,7 @@ function UnknownPage(): VNode {
 function Page({ route }: { readonly route: Route }): VNode {
   switch (route.page) {
     case "secrets":
-      return <SecretsPage />;
+      return <SecretsPage query={route.query ?? ""} />;
     case "new-secret":
       return <NewSecretPage />;
     case "secret":
@@ -63,14 +62,14 @@ function Page({ route }: { readonly route: Route }): VNode {
 
 /** All pages that require a login. */
 export function SignedInPages({ client, route }: { readonly client: VaultClient; readonly route: Route }): VNode {
-  const [view, setView] = useState(firstView);
+  const listQuery = useRef("");
   const list = useLoaded(useCallback(() => listSecrets(client), [client]));
   const { loaded, reload } = list;
-  const secrets = useMemo(() => ({ list: { loaded, reload }, view, setView }), [loaded, reload, view]);
+  const secrets = useMemo(() => ({ list: { loaded, reload }, listQuery }), [loaded, reload]);
   return (
     <ClientProvider value={client}>
       <SecretsProvider value={secrets}>
-        <Page key={hrefOf(route)} route={route} />
+        <Page key={pageKey(route)} route={route} />
       </SecretsProvider>
     </ClientProvider>
   );

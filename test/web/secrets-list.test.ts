@@ -31,7 +31,7 @@ describe("secrets list", () => {
     await page.getByLabel("Shared with me").check({ force: true });
     await expect.poll(names).toEqual(["mail"]);
     await page.getByLabel("All", { exact: true }).check({ force: true });
-    await page.getByLabel("Sort by").selectOption("Expires next");
+    await page.getByLabel("Sort by").selectOption("Sort by expiry");
     await expect.poll(names).toEqual(["shop-db", "mail", "api-key"]);
     await page.getByLabel("Search secrets").fill("environment_type:prod");
     await expect.poll(names).toEqual(["api-key"]);

@@ -1,5 +1,6 @@
 import type { ComponentChildren, VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { savedScroll } from "./scroll-position.ts";
 
 interface PageHeadingProps {
   readonly title: string;
@@ -21,8 +22,8 @@ export function PageHeading({ title, children }: PageHeadingProps): VNode {
   }, [title]);
   useEffect(() => {
     if (pagesShown++ === 0 || document.activeElement instanceof HTMLInputElement) return;
-    ref.current?.focus();
-    scrollTo(0, 0);
+    ref.current?.focus({ preventScroll: true });
+    scrollTo(0, savedScroll() ?? 0);
   }, []);
   return (
     <div class="page-heading">

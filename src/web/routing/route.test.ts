@@ -5,6 +5,7 @@ describe("route", () => {
   test.each<Route>([
     { page: "login" },
     { page: "secrets" },
+    { page: "secrets", query: "search=a%26b&page=2" },
     { page: "api-token" },
     { page: "secret", owner: "ann@example.com", name: "shop/db" },
     { page: "secret", owner: "ann@example.com", name: "50 % off? #1" },

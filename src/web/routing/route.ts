@@ -1,32 +1,16 @@
 /** The page named by the hash of the address. `useRoute` removes the token of an email link from the address immediately. */
 export type Route =
   | {
-      readonly page:
-        | "login"
-        | "sign-up"
-        | "forgot-password"
-        | "secrets"
-        | "new-secret"
-        | "files"
-        | "teams"
-        | "api-token"
-        | "account"
-        | "unknown";
+      readonly page: "login" | "sign-up" | "forgot-password" | "new-secret" | "teams" | "api-token" | "account" | "unknown";
     }
+  /** `query` is the state of the list: search, filters, order and page, as in a URL. */
+  | { readonly page: "secrets" | "files"; readonly query?: string }
   | { readonly page: "set-password"; readonly token: string }
   | { readonly page: "secret"; readonly owner: string; readonly name: string };
 
-const plainPages = [
-  "login",
-  "sign-up",
-  "forgot-password",
-  "secrets",
-  "new-secret",
-  "files",
-  "teams",
-  "api-token",
-  "account",
-] as const;
+const lists = ["secrets", "files"] as const;
+
+const plainPages = ["login", "sign-up", "forgot-password", "new-secret", "teams", "api-token", "account"] as const;
 
 function decoded(segment: string): string | undefined {
   try {
@@ -43,6 +27,8 @@ export function parseRoute(hash: string): Route {
   if (path === "set-password") return { page: "set-password", token: new URLSearchParams(query).get("token") ?? "" };
   // Emails sent before 0.1.0 link to the login page by this name.
   if (path === "log-in") return { page: "login" };
+  const list = lists.find((page) => page === path);
+  if (list) return query === "" ? { page: list } : { page: list, query };
   const plain = plainPages.find((page) => page === path);
   if (plain) return { page: plain };
   const [area, owner, name, ...more] = path.split("/").map(decoded);
@@ -53,5 +39,10 @@ export function parseRoute(hash: string): Route {
 /** Returns the address of a page, for a link. It never contains a token. */
 export function hrefOf(route: Route): string {
   if (route.page === "secret") return `#/secrets/${encodeURIComponent(route.owner)}/${encodeURIComponent(route.name)}`;
-  return `#/${route.page}`;
+  return "query" in route && route.query ? `#/${route.page}?${route.query}` : `#/${route.page}`;
+}
+
+/** Identifies a page: the same for every state of a list. */
+export function pageKey(route: Route): string {
+  return hrefOf(route).split("?", 1)[0] ?? "";
 }

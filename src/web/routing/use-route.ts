@@ -84,3 +84,15 @@ export function replaceRoute(route: Route): void {
   opening = location.hash !== hrefOf(route);
   location.replace(hrefOf(route));
 }
+
+/**
+ * Writes the state of the current page's list into the address. `push` adds it to the history, so that the browser's back button
+ * returns to the former state.
+ */
+export function writeQuery(route: Route, push: boolean): void {
+  const href = hrefOf(route);
+  if (push) history.pushState(null, "", href);
+  else history.replaceState(history.state, "", href);
+  // The browser fires it only for navigations.
+  dispatchEvent(new Event("hashchange"));
+}

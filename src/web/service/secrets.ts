@@ -81,6 +81,16 @@ export async function exposeVersion(client: VaultClient, access: SecretAccess, v
   );
 }
 
+/** Fetches the value of the version that is the latest now, which may be newer than a list that was loaded before. */
+export async function exposeLatest(client: VaultClient, access: SecretAccess): Promise<ExposedSecret> {
+  const { key_name, owner } = access;
+  return inFamily(access, (shared) =>
+    shared
+      ? client.call("expose_link", { key_name, owner }, isExposedSecret)
+      : client.call("expose", { key_name }, isExposedSecret),
+  );
+}
+
 /** @throws RequestError `version_changed` or `use_link_operation` when the user has a secret of this name */
 export async function createSecret(client: VaultClient, secret: NewSecret): Promise<SecretRecord> {
   return (await client.call("protect", { ...secret, expected_version: 0 }, oneSecret)).secret;

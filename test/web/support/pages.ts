@@ -47,7 +47,7 @@ const accountPages: readonly PageUnderTest[] = [
 ];
 
 const signedInPages: readonly PageUnderTest[] = [
-  { route: "/secrets", shows: "Orders and stock", requiresLogin: true },
+  { route: "/secrets", shows: "shop-db", requiresLogin: true },
   { route: "/new-secret", shows: "Metadata and lifetime", requiresLogin: true },
   { route: secretRoute(ann, "shop-db"), shows: "Some members not active", requiresLogin: true },
   { route: secretRoute(bob, "mail"), shows: "Remove from my list", requiresLogin: true },

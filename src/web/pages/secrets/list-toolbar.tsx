@@ -1,63 +1,80 @@
 import type { VNode } from "preact";
-import { Icon } from "../../parts/icon.tsx";
-import type { Kind, ListView, Order } from "./list-view.ts";
+import { SearchField } from "../../parts/search-field.tsx";
+import { SelectField } from "../../parts/select-field.tsx";
+import { orders, type Kind, type ListView, type Order } from "./list-view.ts";
 
-const kinds: readonly (readonly [Kind, string])[] = [
+const kindLabels: readonly (readonly [Kind, string])[] = [
   ["all", "All"],
   ["own", "Mine"],
   ["received", "Shared with me"],
   ["given", "Shared by me"],
 ];
 
-const orders: readonly (readonly [Order, string])[] = [
-  ["name", "Name"],
-  ["updated", "Last updated"],
-  ["expires", "Expires next"],
-  ["owner", "Owner"],
-];
+const orderLabels: Readonly<Record<Order, string>> = {
+  name: "Sort by name",
+  updated: "Sort by last update",
+  expires: "Sort by expiry",
+  owner: "Sort by owner",
+};
 
 interface ListToolbarProps {
   readonly view: ListView;
+  readonly environments: readonly string[];
+  readonly folders: readonly string[];
   readonly onView: (view: ListView) => void;
 }
 
-/** Search, filter and order. Each change returns to the first page. */
-export function ListToolbar({ view, onView }: ListToolbarProps): VNode {
+/** Search and filters. Each change returns to the first page. A filter without a choice is omitted. */
+export function ListToolbar({ view, environments, folders, onView }: ListToolbarProps): VNode {
   const change = (changes: Partial<ListView>): void => onView({ ...view, page: 0, ...changes });
+  const { search, kind, environment, folder } = view;
   return (
     <search class="toolbar">
-      <label class="search">
-        <span class="visually-hidden">Search secrets</span>
-        <Icon name="search" />
-        <input
-          type="search"
-          placeholder="Search names, owners, metadata"
-          value={view.search}
-          onInput={(event) => change({ search: event.currentTarget.value })}
-        />
-      </label>
+      <SearchField
+        label="Search secrets"
+        placeholder="Search names, owners, metadata"
+        value={search}
+        onSearch={(text) => change({ search: text })}
+      />
       <fieldset class="segments">
         <legend class="visually-hidden">Filter secrets</legend>
-        {kinds.map(([kind, label]) => (
-          <label key={kind}>
-            <input type="radio" name="kind" value={kind} checked={view.kind === kind} onChange={() => change({ kind })} />
+        {kindLabels.map(([value, label]) => (
+          <label key={value}>
+            <input type="radio" name="kind" value={value} checked={kind === value} onChange={() => change({ kind: value })} />
             <span>{label}</span>
           </label>
         ))}
       </fieldset>
-      <label class="order">
-        <span>Sort by</span>
-        <select
-          value={view.order}
-          onChange={(event) => change({ order: orders[event.currentTarget.selectedIndex]?.[0] ?? "name" })}
-        >
-          {orders.map(([order, label]) => (
-            <option key={order} value={order}>
-              {label}
-            </option>
-          ))}
-        </select>
-      </label>
+      {(environments.length > 1 || environment !== "") && (
+        <SelectField
+          label="Environment"
+          value={environment}
+          choices={["", ...environments]}
+          labelOf={(choice) => choice || "All environments"}
+          onChoice={(choice) => change({ environment: choice })}
+        />
+      )}
+      {(folders.length > 0 || folder !== "") && (
+        <SelectField
+          label="Folder"
+          value={folder}
+          choices={["", ...folders]}
+          labelOf={(choice) => choice || "All folders"}
+          onChoice={(choice) => change({ folder: choice })}
+        />
+      )}
     </search>
+  );
+}
+
+export function OrderField({ view, onView }: Pick<ListToolbarProps, "view" | "onView">): VNode {
+  return (
+    <SelectField
+      label="Sort by"
+      value={view.order}
+      choices={orders}
+      labelOf={(choice) => orderLabels[choice]}
+      onChoice={(order) => onView({ ...view, page: 0, order })}
+    />
   );
 }

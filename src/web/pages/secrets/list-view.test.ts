@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { SecretRecord } from "../../../protocol/responses.ts";
-import { firstView, selectSecrets, type ListView } from "./list-view.ts";
+import { filtersOf, firstView, selectSecrets, type ListView } from "./list-view.ts";
 
 const me = "ann@example.com";
 
@@ -62,5 +62,17 @@ describe("the list of secrets", () => {
     ["owner", ["shop-db", "api-key", "mail"]],
   ])("sorts by %s", (order, expected) => {
     expect(names({ order })).toEqual(expected);
+  });
+
+  test("can be narrowed to an environment, and to a folder with the folders in it", () => {
+    const inFolders = ["prod/checkout/db", "prod/checkout/eu/db", "prod/db", "product"].map((name) => secret(name));
+    const within = (folder: string) => selectSecrets(inFolders, { ...firstView, folder }, me).map(({ key_name }) => key_name);
+    expect(names({ environment: "prod" })).toEqual(["shop-db"]);
+    expect(within("prod")).toEqual(["prod/checkout/db", "prod/checkout/eu/db", "prod/db"]);
+    expect(within("prod/checkout")).toEqual(["prod/checkout/db", "prod/checkout/eu/db"]);
+    expect(filtersOf([...list, ...inFolders])).toEqual({
+      environments: ["dev", "prod"],
+      folders: ["prod", "prod/checkout", "prod/checkout/eu"],
+    });
   });
 });

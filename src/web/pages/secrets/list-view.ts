@@ -2,18 +2,23 @@ import type { SecretRecord } from "../../../protocol/responses.ts";
 import { metadataText } from "../../text/metadata-text.ts";
 import { millisecondsOf } from "../../text/timestamp-text.ts";
 
-export type Kind = "all" | "own" | "received" | "given";
-export type Order = "name" | "updated" | "expires" | "owner";
+export const kinds = ["all", "own", "received", "given"] as const;
+export const orders = ["name", "updated", "expires", "owner"] as const;
+export type Kind = (typeof kinds)[number];
+export type Order = (typeof orders)[number];
 
-/** Search, filter, order and page of the list of secrets. `page` starts at 0. */
+/** Search, filters, order and page of the list of secrets. `page` starts at 0; an empty filter passes everything. */
 export interface ListView {
   readonly search: string;
   readonly kind: Kind;
+  readonly environment: string;
+  /** The folder of a name is the part up to a slash: `prod` and `prod/checkout` for `prod/checkout/db`. */
+  readonly folder: string;
   readonly order: Order;
   readonly page: number;
 }
 
-export const firstView: ListView = { search: "", kind: "all", order: "name", page: 0 };
+export const firstView: ListView = { search: "", kind: "all", environment: "", folder: "", order: "name", page: 0 };
 
 function isOfKind(secret: SecretRecord, kind: Kind, email: string): boolean {
   const own = secret.owner === email;
@@ -27,6 +32,31 @@ function isOfKind(secret: SecretRecord, kind: Kind, email: string): boolean {
     case "given":
       return own && secret.shared;
   }
+}
+
+function environmentOf({ metadata }: SecretRecord): string {
+  return metadataText(metadata["environment_type"] ?? "");
+}
+
+/** Returns all folders of a name, the outermost first. */
+function foldersOf(name: string): string[] {
+  const parts = name.split("/");
+  return parts.slice(1).map((_, at) => parts.slice(0, at + 1).join("/"));
+}
+
+function sorted(texts: Iterable<string>): string[] {
+  return [...new Set(texts)].filter((text) => text !== "").toSorted(compareText);
+}
+
+/** Returns the environments and the folders that the list can be filtered by. */
+export function filtersOf(secrets: readonly SecretRecord[]): {
+  readonly environments: readonly string[];
+  readonly folders: readonly string[];
+} {
+  return {
+    environments: sorted(secrets.map(environmentOf)),
+    folders: sorted(secrets.flatMap(({ key_name }) => (key_name.includes("/") ? foldersOf(key_name) : []))),
+  };
 }
 
 /** Search texts by record. Cached, because each keystroke searches up to ten thousand records. */
@@ -53,15 +83,17 @@ const comparisons: Readonly<Record<Order, (left: SecretRecord, right: SecretReco
   owner: (left, right) => compareText(left.owner, right.owner),
 };
 
-/** Returns the secrets of the kind that contain every search word in name, owner or metadata, in order. */
+/** Returns the secrets that pass the filters and contain every search word in name, owner or metadata, in order. */
 export function selectSecrets(
   secrets: readonly SecretRecord[],
-  { search, kind, order }: ListView,
+  { search, kind, environment, folder, order }: ListView,
   email: string,
 ): SecretRecord[] {
   const words = search.toLowerCase().split(/\s+/u).filter(Boolean);
   return secrets
     .filter((secret) => isOfKind(secret, kind, email))
+    .filter((secret) => environment === "" || environmentOf(secret) === environment)
+    .filter(({ key_name }) => folder === "" || key_name.startsWith(`${folder}/`))
     .filter((secret) => {
       const text = words.length > 0 ? searchedText(secret) : "";
       return words.every((word) => text.includes(word));

@@ -11,6 +11,7 @@ import { MetadataSection } from "./metadata-section.tsx";
 import { NewVersionSection } from "./new-version-section.tsx";
 import { RemovalSection } from "./removal-section.tsx";
 import { SecretFacts } from "./secret-facts.tsx";
+import { useSecrets } from "./secrets-context.ts";
 import { SharingSection } from "./sharing-section.tsx";
 import { UnreadableSecret } from "./unreadable-secret.tsx";
 import { useVersions } from "./use-versions.ts";
@@ -62,10 +63,11 @@ function Content({ owner, name }: { readonly owner: string; readonly name: strin
 
 /** Page of one secret. */
 export function SecretPage({ owner, name }: { readonly owner: string; readonly name: string }): VNode {
+  const { listQuery } = useSecrets();
   return (
     <>
       <p class="crumbs">
-        <a href={hrefOf({ page: "secrets" })}>
+        <a href={hrefOf({ page: "secrets", query: listQuery.current })}>
           <Icon name="back" />
           All secrets
         </a>

@@ -1,15 +1,10 @@
 import type { ComponentChildren, VNode } from "preact";
-import { useCallback, useEffect, useState } from "preact/hooks";
-import { browserClock } from "../../service/browser-clock.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { FailureNote } from "../../parts/failure-note.tsx";
 import { Icon } from "../../parts/icon.tsx";
-import { useAction } from "../../parts/use-action.ts";
 import { exposeVersion, type SecretAccess } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
-
-/** Time in ms after which a revealed value is hidden again. */
-const SHOWN_MS = 30_000;
+import { useRevealedValue } from "./use-revealed-value.ts";
 
 interface SecretValueProps {
   readonly access: SecretAccess;
@@ -18,7 +13,8 @@ interface SecretValueProps {
   readonly children?: ComponentChildren;
 }
 
-function ValueBox({ value }: { readonly value: string | undefined }): VNode {
+/** Shows a revealed value with the time that is left, or that it is hidden. */
+export function ValueBox({ value }: { readonly value: string | undefined }): VNode {
   if (value === undefined) {
     return (
       <p class="value masked">
@@ -43,22 +39,8 @@ function ValueBox({ value }: { readonly value: string | undefined }): VNode {
  */
 export function SecretValue({ access, version, children }: SecretValueProps): VNode {
   const client = useClient();
-  const action = useAction();
-  const [value, setValue] = useState<string | undefined>(undefined);
-  const hide = useCallback(() => setValue(undefined), []);
-  useEffect(() => {
-    if (value === undefined) return;
-    addEventListener("pagehide", hide);
-    // In another tab the user may log out.
-    document.addEventListener("visibilitychange", hide);
-    const cancel = browserClock.after(SHOWN_MS, hide);
-    return () => {
-      removeEventListener("pagehide", hide);
-      document.removeEventListener("visibilitychange", hide);
-      cancel();
-    };
-  }, [value, hide]);
-  const reveal = (): void => void action.run(async () => setValue((await exposeVersion(client, access, version)).key_value));
+  const fetchValue = async (): Promise<string> => (await exposeVersion(client, access, version)).key_value;
+  const { value, action, reveal, hide } = useRevealedValue(fetchValue);
   const shown = value !== undefined;
   return (
     <div class="secret-value">
@@ -69,7 +51,7 @@ export function SecretValue({ access, version, children }: SecretValueProps): VN
           <Icon name={shown ? "eye-off" : "eye"} />
           {shown ? "Hide value" : "Reveal value"}
         </button>
-        <CopyButton what="value" text={async () => (await exposeVersion(client, access, version)).key_value} />
+        <CopyButton what="value" text={fetchValue} />
         {children}
       </div>
       {shown && <p class="hint">Hidden automatically after 30 seconds.</p>}

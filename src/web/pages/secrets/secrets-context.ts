@@ -2,13 +2,12 @@ import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { SecretRecord } from "../../../protocol/responses.ts";
 import type { Loading } from "../../parts/use-loaded.ts";
-import type { ListView } from "./list-view.ts";
 
-/** State that the secrets pages share across navigation: the list and its view. */
+/** State that the secrets pages share across navigation. */
 export interface SecretsState {
   readonly list: Loading<readonly SecretRecord[]>;
-  readonly view: ListView;
-  readonly setView: (view: ListView) => void;
+  /** Query in the address of the list when it was shown last, for links back to it. */
+  readonly listQuery: { current: string };
 }
 
 const Context = createContext<SecretsState | undefined>(undefined);

@@ -1,0 +1,35 @@
+import { useCallback, useEffect, useState } from "preact/hooks";
+import { useAction, type Action } from "../../parts/use-action.ts";
+import { browserClock } from "../../service/browser-clock.ts";
+
+/** Time in ms after which a revealed value is hidden again. */
+const SHOWN_MS = 30_000;
+
+interface RevealedValue {
+  /** Undefined while the value is hidden. */
+  readonly value: string | undefined;
+  readonly action: Action;
+  readonly reveal: () => void;
+  readonly hide: () => void;
+}
+
+/** Fetches a value on request. It is removed from the page after 30 seconds, on request, and when the page or the tab is left. */
+export function useRevealedValue(load: () => Promise<string>): RevealedValue {
+  const action = useAction();
+  const [value, setValue] = useState<string | undefined>(undefined);
+  const hide = useCallback(() => setValue(undefined), []);
+  useEffect(() => {
+    if (value === undefined) return;
+    addEventListener("pagehide", hide);
+    // In another tab the user may log out.
+    document.addEventListener("visibilitychange", hide);
+    const cancel = browserClock.after(SHOWN_MS, hide);
+    return () => {
+      removeEventListener("pagehide", hide);
+      document.removeEventListener("visibilitychange", hide);
+      cancel();
+    };
+  }, [value, hide]);
+  const reveal = (): void => void action.run(async () => setValue(await load()));
+  return { value, action, reveal, hide };
+}

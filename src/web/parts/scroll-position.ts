@@ -1,0 +1,38 @@
+/** Address of the shown page, and the scroll position that its history entry had when it was opened. */
+let shown = "";
+let opened: number | undefined;
+
+function entryScroll(): number | undefined {
+  const { state }: { readonly state: unknown } = history;
+  if (typeof state !== "object" || state === null || !("scroll" in state)) return undefined;
+  return typeof state.scroll === "number" ? state.scroll : undefined;
+}
+
+function open(): void {
+  shown = location.href;
+  opened = entryScroll();
+}
+
+/** Writes the scroll position into the entry of the shown page. The browser changes the entry before it reports that. */
+function save(): void {
+  if (location.href !== shown) return;
+  const { state }: { readonly state: unknown } = history;
+  history.replaceState({ ...(typeof state === "object" && state), scroll: scrollY }, "");
+}
+
+/**
+ * Keeps the scroll position of each history entry in the entry itself. The browser would restore it before the page is rendered.
+ * It is saved before a click navigates, and when the user has scrolled. Call it before anything else follows the address.
+ */
+export function keepScrollPosition(): void {
+  history.scrollRestoration = "manual";
+  open();
+  addEventListener("hashchange", open);
+  addEventListener("click", save, { capture: true });
+  addEventListener("scrollend", save);
+}
+
+/** Returns the scroll position that the current history entry was left at, `undefined` for a new one. */
+export function savedScroll(): number | undefined {
+  return opened;
+}
