@@ -39,6 +39,17 @@ test("a Secret that does not change costs one read of its metadata in each inter
   expect(scene.requests.filter((one) => !one.includes("lease"))).toEqual(Array.from({ length: 6 }, () => "get secrets source"));
 });
 
+test("the failure and the recovery of a VaultPush are events", async () => {
+  await using scene = await pushed();
+  scene.source({ another: "one" });
+  await scene.settle();
+  expect(scene.reason()).toBe("SourceMissing");
+  scene.source({ password: "one" });
+  await scene.settle();
+  const reasons = scene.events.map((event) => event.split(":")[0]).filter((reason) => reason !== "Connected");
+  expect(reasons.toSorted((a, b) => (a ?? "").localeCompare(b ?? ""))).toEqual(["EntryPushed", "Recovered", "SourceMissing"]);
+});
+
 test("bytes that the vault has already are not pushed", async () => {
   await using scene = await PushScene.start();
   scene.vault.act(ACCOUNT, "protect", { key_name: "db", key_value: "one" });

@@ -87,16 +87,20 @@ export function isStalled(reason: Reason): boolean {
   return reasons[reason].stalled;
 }
 
-/** Reasons of the events about a target, a pushed entry, a restart or the circuit breaker of a connection; with {@link reasons} the complete list of event reasons, and part of the API. */
+/** Reasons of the events about a target, a pushed entry, a restart or a connection; with {@link reasons} the complete list of event reasons, and part of the API. */
 export const eventReasons = {
-  created: "TargetRecreated",
+  created: "TargetCreated",
+  recreated: "TargetRecreated",
+  moved: "TargetMoved",
   updated: "TargetUpdated",
   repaired: "TargetRepaired",
   deleted: "TargetRemoved",
+  recovered: "Recovered",
   pushed: "EntryPushed",
   restored: "EntryRestored",
   removed: "EntryDeleted",
   kept: "EntryKept",
+  connected: "Connected",
   circuitOpened: "CircuitBreakerOpened",
   circuitClosed: "CircuitBreakerClosed",
   restarted: "WorkloadRestarted",

@@ -1,12 +1,14 @@
 import { expect, onTestFinished, test } from "vitest";
 import { json, LoopbackApiServer, failureStatus } from "../../../test/support/kube/loopback-api-server.ts";
 import { pump } from "../../../test/support/clock/pump.ts";
+import { ApiClient } from "../../../test/support/kube/in-memory/api-client.ts";
+import { InMemoryApiServer } from "../../../test/support/kube/in-memory/in-memory-api-server.ts";
 import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
 import { startEventRecorder } from "../../../test/support/kube/event-recorder.ts";
 import { KubeClient } from "./client/kube-client.ts";
 import { Credentials } from "./credentials/credentials.ts";
 import type { ApiEventRecorder, EventRecord } from "./event-recorder.ts";
-import { SECRETS } from "./resource.ts";
+import { EVENTS, SECRETS } from "./resource.ts";
 
 interface Written {
   method: string;
@@ -77,14 +79,13 @@ test("a repeated event increases the count of the first one, written at most onc
   const { clock, recorder, written } = await start();
   for (let n = 0; n < 50; n += 1) recorder.record(event());
   await clock.advance(60_000);
-  recorder.record(event());
-  await clock.advance(60_000);
-  recorder.record(event());
+  for (let n = 0; n < 3; n += 1) recorder.record(event());
   await pump(clock, () => written.length === 3);
+  await clock.advance(300_000);
   const path = `/apis/events.k8s.io/v1/namespaces/a/events/${written[0]?.metadata.name}`;
   expect(written.slice(1)).toEqual([
-    { method: "PATCH", path, metadata: { resourceVersion: "1" }, series: { count: 51, lastObservedTime: anyTime } },
-    { method: "PATCH", path, metadata: { resourceVersion: "2" }, series: { count: 52, lastObservedTime: anyTime } },
+    { method: "PATCH", path, metadata: { resourceVersion: "1" }, series: { count: 50, lastObservedTime: anyTime } },
+    { method: "PATCH", path, metadata: { resourceVersion: "2" }, series: { count: 53, lastObservedTime: anyTime } },
   ]);
 });
 
@@ -129,6 +130,26 @@ test("one object is limited to 25 events, then one in five minutes; others are n
   recorder.record(event({ uid: "u3", note: "last" }));
   await pump(clock, () => written.at(-1)?.note === "last");
   expect(written.slice(26).map(({ note }) => note)).toEqual(["later", "last"]);
+});
+
+test("all objects together are limited to 250 events, then ten per second, warnings first", async () => {
+  const clock = new VirtualClock();
+  const server = new InMemoryApiServer({ clock });
+  server.createNamespace("a");
+  const types: unknown[] = [];
+  server.onCommit(({ resource, after }) => void (resource.kind === EVENTS.kind && types.push(after?.["type"])));
+  const { recorder, stop, running } = startEventRecorder(new ApiClient(server), clock);
+  for (let n = 0; n < 2_000; n += 1) recorder.record(event({ uid: `u${n}` }));
+  await clock.advance(0);
+  expect(types).toHaveLength(250);
+  for (let n = 0; n < 5; n += 1) recorder.record(event({ uid: `w${n}`, type: "Warning" }));
+  await clock.advance(2_000);
+  expect([types.length, types.slice(250, 255)]).toEqual([270, Array.from({ length: 5 }, () => "Warning")]);
+  // At most 500 wait, so that no fault keeps the recorder busy for long.
+  await clock.advance(600_000);
+  expect(types).toHaveLength(505);
+  stop.abort();
+  await running;
 });
 
 test("an event that the API server rejects is dropped, and the next one is written", async () => {

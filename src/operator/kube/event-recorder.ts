@@ -39,12 +39,15 @@ export interface EventRecorderOptions {
 /** An event that was created, or is to be, and its repetitions. */
 interface Series {
   readonly key: string;
+  readonly type: EventRecord["type"];
   readonly object: KubeObject;
   readonly startedAt: number;
   count: number;
   lastObservedTime: string;
   /** Monotonic time at which the last write was queued. */
   queuedAt: number;
+  /** The count is written at the end of the interval between two writes. */
+  isDue: boolean;
   /** The version that the last write returned; absent until the event was created. */
   resourceVersion: string | undefined;
 }
@@ -56,32 +59,38 @@ interface Bucket {
 
 /** Time within which a repeated event increases the count of the first one, in milliseconds; then it is forgotten. */
 const SERIES_MS = 600_000;
-/** Minimum interval between two writes of a count, in milliseconds. */
+/** Interval between two writes of a count, in milliseconds. */
 const SERIES_WRITE_MS = 60_000;
 /** Limits of client-go's spam filter: 25 events of one object in a burst, then one in five minutes. */
 const BURST = 25;
 const REFILL_MS = 300_000;
 /** Namespace of the events of cluster-scoped objects: the API server rejects any other one. */
 const CLUSTER_EVENTS = "default";
-const MAX_QUEUE_LENGTH = 1_000;
+/** Limits of all events together, so that a fault of thousands of objects costs the API server little: a burst, then ten per second. */
+const WRITE_BURST = 250;
+const WRITE_REFILL_MS = 100;
+/** Maximum number of events of one type that wait to be written. */
+const MAX_QUEUE_LENGTH = 500;
 /** Time after the last event of an object after which its limit is forgotten, in milliseconds. */
 const BUCKET_MS = 600_000;
 const MAX_TRACKED = 10_000;
 
 /**
- * Writes `events.k8s.io/v1` events one after the other: the first event of a series by POST, the count of its repetitions by
- * PATCH. Events beyond the limit of an object or of the queue are dropped: they are informational, and the status is
- * authoritative.
+ * Writes `events.k8s.io/v1` events one after the other at a limited rate, warnings first: the first event of a series by POST, the count
+ * of its repetitions by PATCH. Events beyond the limit of an object or of the queue are dropped: they are informational, and the status
+ * is authoritative.
  */
 export class ApiEventRecorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #series = new Map<string, Series>();
   readonly #buckets = new Map<string, Bucket>();
-  readonly #queue: Series[] = [];
+  readonly #queues: Readonly<Record<EventRecord["type"], Series[]>> = { Warning: [], Normal: [] };
+  readonly #writes: Bucket;
   readonly #wake: (() => void)[] = [];
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
+    this.#writes = { tokens: WRITE_BURST, at: options.clock.monotonic() };
   }
 
   /** Number of series and limits that are remembered. */
@@ -93,19 +102,38 @@ export class ApiEventRecorder implements EventRecorder {
     const now = this.#options.clock.monotonic();
     this.#forget(now);
     const series = this.#toWrite(event, now);
-    if (!series || this.#queue.length >= MAX_QUEUE_LENGTH) return;
-    this.#queue.push(series);
-    this.#wake.shift()?.();
+    if (series) this.#enqueue(series);
   }
 
   /** Writes recorded events until the signal is aborted; then resolves. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", () => this.#wake.shift()?.(), { once: true });
     while (!signal.aborted) {
-      const series = this.#queue.shift();
-      if (series) await this.#write(series, signal);
-      else await new Promise<void>((resolve) => this.#wake.push(resolve));
+      const isIdle = this.#queues.Warning.length + this.#queues.Normal.length === 0;
+      if (isIdle) await new Promise<void>((resolve) => this.#wake.push(resolve));
+      else await this.#writeNext(signal);
     }
+  }
+
+  #enqueue(series: Series): void {
+    const queue = this.#queues[series.type];
+    if (queue.length >= MAX_QUEUE_LENGTH) return;
+    queue.push(series);
+    this.#wake.shift()?.();
+  }
+
+  /** Writes the first warning, or the first event if there is none, when the limit of all events allows it. */
+  async #writeNext(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const writes = this.#writes;
+    refill(writes, clock.monotonic(), { burst: WRITE_BURST, refillMs: WRITE_REFILL_MS });
+    if (writes.tokens < 1) {
+      const waitMs = Math.ceil((1 - writes.tokens) * WRITE_REFILL_MS);
+      return clock.sleep(waitMs, signal).catch(() => undefined);
+    }
+    writes.tokens -= 1;
+    const series = this.#queues.Warning.shift() ?? this.#queues.Normal.shift();
+    if (series) await this.#write(series, signal);
   }
 
   async #write(series: Series, signal: AbortSignal): Promise<void> {
@@ -128,19 +156,35 @@ export class ApiEventRecorder implements EventRecorder {
   #toWrite(event: EventRecord, now: number): Series | undefined {
     const time = microTime(this.#options.clock.now());
     const key = [event.uid, event.type, event.reason, event.action, event.note].join("\n");
-    const series = this.#series.get(key);
-    if (series) {
-      series.count += 1;
-      series.lastObservedTime = time;
-      if (now - series.queuedAt < SERIES_WRITE_MS) return undefined;
-      series.queuedAt = now;
-      return series;
+    const earlier = this.#series.get(key);
+    if (earlier) {
+      earlier.count += 1;
+      earlier.lastObservedTime = time;
+      this.#countLater(earlier, now);
+      return undefined;
     }
     if (!this.#allow(event.uid, now)) return undefined;
     const object = this.#objectOf(event, key, time);
-    const first = { key, object, startedAt: now, count: 1, lastObservedTime: time, queuedAt: now, resourceVersion: undefined };
-    remember(this.#series, key, first);
-    return first;
+    const { type } = event;
+    const first = { key, type, object, startedAt: now, count: 1, lastObservedTime: time, queuedAt: now };
+    const series = { ...first, isDue: false, resourceVersion: undefined };
+    remember(this.#series, key, series);
+    return series;
+  }
+
+  /** Writes the count of a series once it is allowed, so that the time of the last repetition is known whatever happens next. */
+  #countLater(series: Series, now: number): void {
+    if (series.isDue) return;
+    const { clock } = this.#options;
+    const write = (): void => {
+      series.isDue = false;
+      series.queuedAt = clock.monotonic();
+      this.#enqueue(series);
+    };
+    const waitMs = series.queuedAt + SERIES_WRITE_MS - now;
+    if (waitMs <= 0) return write();
+    series.isDue = true;
+    clock.timer(waitMs, write);
   }
 
   /** Forgets what has expired. Both maps are in the order of their times. */
@@ -156,10 +200,11 @@ export class ApiEventRecorder implements EventRecorder {
   }
 
   #allow(uid: string, now: number): boolean {
-    const before = this.#buckets.get(uid) ?? { tokens: BURST, at: now };
-    const tokens = Math.min(BURST, before.tokens + (now - before.at) / REFILL_MS);
-    const allowed = tokens >= 1;
-    remember(this.#buckets, uid, { tokens: allowed ? tokens - 1 : tokens, at: now });
+    const bucket = this.#buckets.get(uid) ?? { tokens: BURST, at: now };
+    refill(bucket, now, { burst: BURST, refillMs: REFILL_MS });
+    const allowed = bucket.tokens >= 1;
+    if (allowed) bucket.tokens -= 1;
+    remember(this.#buckets, uid, bucket);
     return allowed;
   }
 
@@ -187,6 +232,12 @@ export class ApiEventRecorder implements EventRecorder {
       eventTime: time,
     };
   }
+}
+
+/** Adds the tokens of the time since the last refill. */
+function refill(bucket: Bucket, now: number, limit: { readonly burst: number; readonly refillMs: number }): void {
+  bucket.tokens = Math.min(limit.burst, bucket.tokens + (now - bucket.at) / limit.refillMs);
+  bucket.at = now;
 }
 
 /** Sets the entry as the newest one and removes the oldest one over the limit. */

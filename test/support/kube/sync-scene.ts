@@ -75,12 +75,13 @@ export class SyncScene {
     this.follow("vault");
   }
 
-  /** Returns a scene whose target is in sync with this version. */
+  /** Returns a scene whose target is in sync with this version, and whose events begin after that. */
   static async synced(version = 1): Promise<SyncScene> {
     const scene = new SyncScene();
     scene.vault.lists({ name: "db", version });
     const outcome = await scene.reconcile();
     if (outcome !== `vault db@${version}, Synced`) throw new Error(`the target is not in sync: ${outcome}`);
+    scene.events.length = 0;
     return scene;
   }
 

@@ -10,7 +10,7 @@ import { WorkQueue } from "../../runtime/work-queue.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { ConnectionReconciler } from "./connection-reconciler.ts";
 import type { ConnectionReporter } from "./connection-registry.ts";
-import { recordCircuitEvent } from "./record-circuit-event.ts";
+import { recordCircuitEvent } from "./record-connection-events.ts";
 
 export interface ConnectionControllerOptions {
   readonly reconciler: ConnectionReconciler;

@@ -34,6 +34,7 @@ class Scene {
   readonly api = new InMemoryKubeApi();
   readonly requests: ConnectionRequest[] = [];
   readonly opened: RecordedConnection[] = [];
+  readonly events: string[] = [];
   readonly #resources = new ObjectStore<KubeObject>();
   readonly registry = new ConnectionRegistry({
     clock: this.clock,
@@ -58,6 +59,7 @@ class Scene {
     usersOf: () => 0,
     referencesOf: () => ({ secrets: new Set(), files: new Set() }),
     api: this.api,
+    events: { record: ({ reason }) => void this.events.push(reason) },
     clock: this.clock,
     logger: silentLogger,
   });

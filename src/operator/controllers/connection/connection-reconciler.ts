@@ -6,6 +6,7 @@ import { CONFIRM_REMOVALS_ANNOTATION } from "../../api/names.ts";
 import type { Condition } from "../../api/status.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
+import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
@@ -21,6 +22,7 @@ import { type ConnectionSettings, settingsOf } from "./connection-settings.ts";
 import { nextConnectionStatus } from "./connection-status.ts";
 import { credentialsName, credentialSource } from "./credential-source.ts";
 import { parseConnection } from "./parse-connection.ts";
+import { recordConnectionEvents } from "./record-connection-events.ts";
 
 /** Everything that a client is opened with. */
 export interface ConnectionRequest {
@@ -48,6 +50,7 @@ export interface ConnectionReconcilerOptions {
   /** Returns the names that these resources refer to. */
   readonly referencesOf: (key: string) => References;
   readonly api: KubeApi;
+  readonly events: EventRecorder;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -181,12 +184,14 @@ export class ConnectionReconciler {
     problem: string | undefined,
     signal: AbortSignal,
   ): Promise<Condition["status"] | undefined> {
-    const { clock, connections, usersOf } = this.#options;
+    const { clock, connections, usersOf, events } = this.#options;
     const state = connections.get(key);
     if (state.state === "absent" || state.state === "opening") return undefined;
+    const before = this.#status(key, object);
     const facts = { problem, generation: object.metadata.generation ?? 0, users: usersOf(key), now: clock.now() };
-    const status = nextConnectionStatus(this.#status(key, object), state, facts);
+    const status = nextConnectionStatus(before, state, facts);
     await this.#statusesOf(key).write(key, object, status, signal);
+    recordConnectionEvents(events, object, before, status);
     return readyIn(status)?.status;
   }
 }

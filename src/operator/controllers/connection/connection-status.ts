@@ -1,12 +1,25 @@
-import { type ConditionNow, mergeConditions } from "../../api/conditions.ts";
+import { type ConditionNow, findCondition, mergeConditions } from "../../api/conditions.ts";
 import { CONFIRM_REMOVALS_ANNOTATION } from "../../api/names.ts";
 import { isStalled, type Reason } from "../../api/reasons.ts";
+import type { Condition } from "../../api/status.ts";
 import type { ConnectionStatus } from "../../api/vault-connection.ts";
-import type { Health, LoginPause } from "../../vault-client/connection.ts";
+import type { Connection, Health, LoginPause } from "../../vault-client/connection.ts";
 import { defined } from "../../../lib/defined.ts";
 import type { ConnectionFacts } from "./connection-facts.ts";
 import { connectionProblem, explainFailure } from "./connection-problem.ts";
 import type { ConnectionState, OpenConnection } from "./connection-registry.ts";
+
+/**
+ * Returns the conditions that stay unchanged. After a restart nothing new is known about a connection until a list succeeds or fails, so
+ * that it is Ready or not as before.
+ */
+function staying({ conditions = [] }: ConnectionStatus, view: ReportedState, { problem, generation }: StatusFacts): Condition[] {
+  if (view.state !== "open" || view.connection.health.state !== "starting" || problem !== undefined) return [];
+  const isKnown = (ready: Condition): boolean => ready.observedGeneration === generation && ready.reason !== "InvalidSpec";
+  const ready = findCondition(conditions, "Ready");
+  if (ready === undefined || !isKnown(ready)) return [];
+  return conditions.filter(({ type }) => type === "Ready" || type === "Stalled");
+}
 
 /** Maximum length of the scope in a status; a scope may have hundreds of names. */
 const MAX_SCOPE = 1_024;
@@ -74,6 +87,14 @@ function shortScope(scope: string): string {
   return `${scope.slice(0, scope.lastIndexOf(",", MAX_SCOPE))},…`;
 }
 
+function tokenStatus({ expiresAt, refreshedAt, scope }: NonNullable<Connection["token"]>): object {
+  return defined({
+    expiresAt: new Date(Math.min(expiresAt, Date.UTC(9999, 11, 31))).toISOString(),
+    refreshedAt: new Date(refreshedAt).toISOString(),
+    scope: scope && shortScope(scope.text),
+  });
+}
+
 export interface StatusFacts {
   /** Reason why the spec cannot be followed although a connection is open. */
   readonly problem: string | undefined;
@@ -84,24 +105,17 @@ export interface StatusFacts {
 }
 
 /** Returns the status to write. It equals `before` if nothing changed. */
-export function nextConnectionStatus(
-  before: ConnectionStatus,
-  view: ReportedState,
-  { problem, generation, users, now }: StatusFacts,
-): object {
+export function nextConnectionStatus(before: ConnectionStatus, view: ReportedState, facts: StatusFacts): object {
+  const { problem, generation, users, now } = facts;
+  const kept = staying(before, view, facts);
+  const conditions = conditionsOf(view, problem).filter(({ type }) => !kept.some((one) => one.type === type));
   const connection = view.state === "open" ? view.connection : undefined;
   const token = connection?.token;
   const pause = connection?.loginPause;
   return defined({
     observedGeneration: generation,
-    conditions: mergeConditions(before.conditions, conditionsOf(view, problem), generation, new Date(now).toISOString()),
-    token:
-      token &&
-      defined({
-        expiresAt: new Date(Math.min(token.expiresAt, Date.UTC(9999, 11, 31))).toISOString(),
-        refreshedAt: new Date(token.refreshedAt).toISOString(),
-        scope: token.scope && shortScope(token.scope.text),
-      }),
+    conditions: [...kept, ...mergeConditions(before.conditions, conditions, generation, new Date(now).toISOString())],
+    token: token === undefined ? (kept.length > 0 ? before.token : undefined) : tokenStatus(token),
     loginPausedUntil: pause && new Date(pause.until).toISOString(),
     rejectedCredentials: pause?.credentials,
     secrets: connection?.snapshot?.secretCount ?? before.secrets,

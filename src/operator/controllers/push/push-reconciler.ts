@@ -100,7 +100,7 @@ export class PushReconciler {
     await this.#statuses.write(key, object, status, signal);
     const { events } = this.#options;
     const { readyCondition } = report;
-    recordPushEvents(events, object, before, readyCondition, unreported.splice(0));
+    recordPushEvents(events, object, before, status, unreported.splice(0));
     if (next.outcome === "retry" || readyCondition === undefined) return next;
     return { ...next, notReady: !readyCondition.ready && readyCondition.reason !== "Suspended" };
   }

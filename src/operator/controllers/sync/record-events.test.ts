@@ -4,6 +4,7 @@ import type { KubeObject } from "../../kube/resource.ts";
 import type { SyncStatus } from "../../sync/sync-status.ts";
 import { notReady } from "../../sync/ready-condition.ts";
 import { recordEvents } from "./record-events.ts";
+import type { SyncResource } from "../../sync/sync-resource.ts";
 import { type Report, reportOf } from "../../sync/report.ts";
 
 const object: KubeObject = {
@@ -13,15 +14,27 @@ const object: KubeObject = {
 };
 const ready = { ready: true, reason: "Synced", message: "fine" } as const;
 const TIMESTAMP = "2026-11-21T12:00:00.000Z";
+const conditionsOf = (status: "True" | "False" | "Unknown", reason: string) => [
+  { type: "Ready", status, reason, message: "another", lastTransitionTime: TIMESTAMP },
+];
 const synced: SyncStatus = {
   syncedAt: TIMESTAMP,
-  conditions: [{ type: "Ready", status: "True", reason: "Synced", message: "fine", lastTransitionTime: TIMESTAMP }],
+  target: { kind: "ConfigMap", name: "web", resourceVersion: "7" },
+  conditions: conditionsOf("True", "Synced"),
 };
 const report = (changes: Partial<Report>): Report => reportOf(ready, { versions: new Map([["a", 3]]), ...changes });
 
-function recordedEvents(before: SyncStatus, changes: Partial<Report>): EventRecord[] {
+const target = { kind: "ConfigMap", name: "web", type: undefined } as const;
+const statusOf = ({ readyCondition: now }: Report): object => {
+  const status = now?.reason === "Suspended" ? "Unknown" : now?.ready === true ? "True" : "False";
+  return { conditions: now && [{ type: "Ready", status, reason: now.reason, message: now.message }] };
+};
+
+function recordedEvents(before: SyncStatus, changes: Partial<Report>, name = "web"): EventRecord[] {
   const events: EventRecord[] = [];
-  recordEvents({ record: (event) => void events.push(event) }, object, before, report(changes));
+  const resource = { target: { ...target, name } } as SyncResource;
+  const now = report(changes);
+  recordEvents({ record: (event) => void events.push(event) }, object, resource, now, { before, now: statusOf(now) });
   return events;
 }
 
@@ -39,10 +52,26 @@ describe("recordEvents for a target", () => {
     ]);
   });
 
-  test("records no event if nothing changed or on first creation", () => {
+  test("records no event if nothing changed", () => {
     expect(recordedEvents(synced, { effect: "none" })).toEqual([]);
-    expect(recordedEvents({}, { effect: "created" })).toEqual([]);
-    expect(recordedEvents({}, { effect: "updated" })).toHaveLength(1);
+    expect(recordedEvents({}, { effect: "none" })).toEqual([]);
+  });
+
+  test("records the first creation once, also after a failure", () => {
+    const failed = { ...synced, syncedAt: undefined, conditions: conditionsOf("False", "SourceMissing") };
+    for (const before of [{}, failed]) {
+      const events = recordedEvents(before, { effect: "created" });
+      expect(events).toEqual([expect.objectContaining({ type: "Normal", reason: "TargetCreated" })]);
+      expect(events[0]?.note).toBe("created the ConfigMap web; versions: a=3");
+    }
+  });
+
+  test("records a target of another name as moved, and not as a target that was missing", () => {
+    for (const effect of ["created", "updated"] as const) {
+      const [event, ...more] = recordedEvents(synced, { effect }, "other");
+      expect([event?.reason, more]).toEqual(["TargetMoved", []]);
+      expect(event?.note).toMatch("wrote the ConfigMap other, which spec.target names now instead of the ConfigMap web");
+    }
   });
 
   test("adds up to five versions to the note", () => {
@@ -50,12 +79,12 @@ describe("recordEvents for a target", () => {
       /versions: k0=1, k1=2, k2=3, k3=4, k4=5$/,
     );
     expect(recordedEvents(synced, { effect: "updated", versions: versions(6) })[0]?.note).toMatch(/k4=5, …$/);
-    expect(recordedEvents(synced, { effect: "deleted", versions: new Map() })[0]?.note).toMatch(/at its delete_time$/);
+    expect(recordedEvents(synced, { effect: "deleted", versions: new Map() })[0]?.note).toMatch(/its last source is gone/);
   });
 
   test("refers to the resource by the plural of its kind", () => {
     const [event] = recordedEvents(synced, { effect: "updated" });
-    expect(event?.resource).toEqual({
+    expect(event?.resource).toMatchObject({
       group: "vaultsync.dev",
       version: "v1alpha1",
       kind: "VaultFile",
@@ -71,11 +100,7 @@ describe("recordEvents for a failure", () => {
     expect(recordedEvents(synced, { readyCondition })).toEqual([
       expect.objectContaining({ type: "Warning", reason: "SourceMissing", action: "Sync", note: "db is missing" }),
     ]);
-    const reported: SyncStatus = {
-      conditions: [
-        { type: "Ready", status: "False", reason: "SourceMissing", message: "another", lastTransitionTime: TIMESTAMP },
-      ],
-    };
+    const reported: SyncStatus = { conditions: conditionsOf("False", "SourceMissing") };
     expect(recordedEvents(reported, { readyCondition })).toEqual([]);
     expect(recordedEvents(reported, { readyCondition: notReady("AmbiguousName", "x") })).toHaveLength(1);
   });
@@ -89,5 +114,19 @@ describe("recordEvents for a failure", () => {
       recordedEvents(synced, { readyCondition: undefined, reconciling: { reason: "VaultUnreachable", message: "x" } }),
     ).toEqual([]);
     expect(recordedEvents(synced, { readyCondition: notReady("Suspended", "x") })).toEqual([]);
+  });
+
+  test("records the recovery from a failure, and from no other state", () => {
+    const failed = { ...synced, conditions: conditionsOf("False", "SourceMissing") };
+    const [event, ...more] = recordedEvents(failed, {});
+    expect([event?.type, event?.reason, more]).toEqual(["Normal", "Recovered", []]);
+    expect(event?.note).toBe("fine; it was not Ready before: SourceMissing");
+    const others = [undefined, conditionsOf("Unknown", "Suspended"), conditionsOf("True", "Synced")];
+    expect(others.flatMap((conditions) => recordedEvents({ ...synced, conditions }, {}))).toEqual([]);
+  });
+
+  test("records nothing for a connection that is not ready: the connection has the event", () => {
+    for (const before of [{}, synced])
+      expect(recordedEvents(before, { readyCondition: notReady("ConnectionNotReady", "x") })).toEqual([]);
   });
 });

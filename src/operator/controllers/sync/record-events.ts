@@ -1,47 +1,65 @@
-import { findCondition } from "../../api/conditions.ts";
 import { eventReasons } from "../../api/reasons.ts";
-import { API_GROUP, API_VERSION } from "../../api/kinds.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import type { SyncStatus } from "../../sync/sync-status.ts";
 import type { Report } from "../../sync/report.ts";
+import type { SyncResource } from "../../sync/sync-resource.ts";
+import type { SyncStatus } from "../../sync/sync-status.ts";
+import { recordReadiness } from "../status/record-readiness.ts";
+import { regarding } from "../status/regarding.ts";
 
-const notes = {
-  created: "recreated the missing target",
-  updated: "updated the target to match the vault and the spec",
-  repaired: "reverted an external change of the target",
-  deleted: "deleted the target: the vault removed its last source at its delete_time",
-} as const;
+type Effect = Exclude<Report["effect"], "none"> | "recreated" | "moved";
 
 function versions(report: Report): string {
   const shown = [...report.versions].slice(0, 5).map(([key, version]) => `${key}=${version}`);
   return shown.length === 0 ? "" : `; versions: ${shown.join(", ")}${report.versions.size > shown.length ? ", …" : ""}`;
 }
 
-/**
- * Records the events of one reconcile. The first creation of a target is no event: the status contains it, and a cold start of
- * many resources should cost two writes each. A failure is recorded once; see docs/design/status.md#events.
- */
-export function recordEvents(events: EventRecorder, { kind, metadata }: KubeObject, before: SyncStatus, report: Report): void {
-  const regarding = {
-    resource: { group: API_GROUP, version: API_VERSION, kind, plural: `${kind.toLowerCase()}s`, namespaced: true },
-    namespace: metadata.namespace ?? "",
-    name: metadata.name,
-    uid: metadata.uid ?? "",
-  };
-  const { effect, readyCondition } = report;
-  const isFirst = effect === "created" && before.syncedAt === undefined;
-  if (effect !== "none" && !isFirst) {
-    events.record({
-      ...regarding,
-      type: "Normal",
-      reason: eventReasons[effect],
-      action: "Sync",
-      note: notes[effect] + versions(report),
-    });
+/** Returns what happened to the target, compared with the one that was in sync last; `undefined` if nothing did. */
+function effectOf({ effect }: Report, { kind, name }: SyncResource["target"], before: SyncStatus): Effect | undefined {
+  if (effect === "none") return undefined;
+  const { target, syncedAt } = before;
+  const wasSynced = target !== undefined && syncedAt !== undefined;
+  if (wasSynced && effect !== "deleted" && (target.kind !== kind || target.name !== name)) return "moved";
+  return effect === "created" && syncedAt !== undefined ? "recreated" : effect;
+}
+
+function noteOf(effect: Effect, { kind, name }: SyncResource["target"], before: SyncStatus): string {
+  switch (effect) {
+    case "created":
+      return `created the ${kind} ${name}`;
+    case "recreated":
+      return "recreated the missing target";
+    case "moved":
+      return `wrote the ${kind} ${name}, which spec.target names now instead of the ${before.target?.kind} ${before.target?.name}`;
+    case "updated":
+      return "updated the target to match the vault and the spec";
+    case "repaired":
+      return "reverted an external change of the target";
+    case "deleted":
+      return "deleted the target: its last source is gone; see the condition Ready";
   }
-  const isNewReason = findCondition(before.conditions, "Ready")?.reason !== readyCondition?.reason;
-  if (readyCondition !== undefined && !readyCondition.ready && readyCondition.reason !== "Suspended" && isNewReason) {
-    events.record({ ...regarding, type: "Warning", reason: readyCondition.reason, action: "Sync", note: readyCondition.message });
+}
+
+/** States of a resource around one reconcile. */
+export interface StatusChange {
+  readonly before: SyncStatus;
+  /** The status that was written. */
+  readonly now: unknown;
+}
+
+/** Records the events of one reconcile. A failure is recorded once; see docs/design/status.md#events. */
+export function recordEvents(
+  events: EventRecorder,
+  object: KubeObject,
+  { target }: SyncResource,
+  report: Report,
+  { before, now }: StatusChange,
+): void {
+  const effect = effectOf(report, target, before);
+  if (effect !== undefined) {
+    const note = noteOf(effect, target, before) + versions(report);
+    events.record({ ...regarding(object), type: "Normal", reason: eventReasons[effect], action: "Sync", note });
   }
+  // The creation of a target, which is complete, shows that the resource has recovered.
+  if (effect !== "created" || report.readyCondition?.ready !== true) recordReadiness(events, object, "Sync", before, now);
 }

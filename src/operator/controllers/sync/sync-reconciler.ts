@@ -272,7 +272,7 @@ export class SyncReconciler {
     const status = nextStatus(before, { ...report, resource, now: clock.now() });
     await this.#statuses[resource.kind].write(key, object, status, signal);
     memory.unreported = undefined;
-    recordEvents(events, object, before, report);
+    recordEvents(events, object, resource, report, { before, now: status });
     if (report.effect === "none") return;
     const { kind, name } = resource.target;
     logger.info({ controller: resource.kind, key, action: report.effect, target: `${kind}/${name}` }, `target ${report.effect}`);

@@ -32,7 +32,7 @@ describe("SyncReconciler without a usable connection", () => {
   test("reports a connection that does not exist, and waits for it", async () => {
     const scene = new SyncScene();
     scene.follow("absent");
-    expect(await scene.reconcileOnce()).toEqual(waits("connection"));
+    expect(await scene.reconcileOnce()).toEqual({ ...waits("connection"), notReady: true });
     expect(ready(scene)).toMatchObject({
       reason: "ConnectionNotFound",
       message: "VaultConnection absent not found in namespace shop: create it, or correct spec.connectionRef.name",
@@ -42,7 +42,7 @@ describe("SyncReconciler without a usable connection", () => {
   test("reports why a connection cannot be opened, unless the target is in sync", async () => {
     const scene = new SyncScene();
     scene.setConnection("vault", { state: "invalid", message: "spec.url: expected https" });
-    expect(await scene.reconcileOnce()).toEqual(waits("connection"));
+    expect(await scene.reconcileOnce()).toEqual({ ...waits("connection"), notReady: true });
     expect(ready(scene)).toMatchObject({
       reason: "ConnectionNotReady",
       message: "VaultConnection vault is not ready: spec.url: expected https",
@@ -62,7 +62,7 @@ describe("SyncReconciler without a usable connection", () => {
   test("reports why the vault cannot be listed", async () => {
     const scene = new SyncScene();
     scene.vault.setHealth("failing", new TransientError("list_no_dup", "timeout"));
-    expect(await scene.reconcileOnce()).toEqual(waits("connection"));
+    expect(await scene.reconcileOnce()).toEqual({ ...waits("connection"), notReady: true });
     expect(ready(scene)).toMatchObject({
       reason: "ConnectionNotReady",
       message: expect.stringMatching(
@@ -74,7 +74,7 @@ describe("SyncReconciler without a usable connection", () => {
   test("reports a vault that has not responded for too long", async () => {
     const scene = new SyncScene();
     scene.connect("vault", "*", { staleSince: scene.clock.now() });
-    expect(await scene.reconcileOnce()).toEqual(waits("connection"));
+    expect(await scene.reconcileOnce()).toEqual({ ...waits("connection"), notReady: true });
     expect(ready(scene)).toMatchObject({
       reason: "ConnectionNotReady",
       message: "VaultConnection vault is not ready: waiting for the first list of the vault",
@@ -146,7 +146,7 @@ describe("SyncReconciler after a failed write", () => {
     const scene = new SyncScene();
     scene.vault.lists({ name: "db" });
     scene.api.put("secrets", { apiVersion: "v1", kind: "Secret", metadata: { namespace: "shop", name: "db", uid: "foreign" } });
-    expect(await scene.reconcileOnce({ showsTarget: false })).toEqual(waits("target", 30_000));
+    expect(await scene.reconcileOnce({ showsTarget: false })).toEqual({ ...waits("target", 30_000), notReady: true });
     expect(ready(scene)?.reason).toBe("TargetConflict");
     expect(scene.status.items).toMatchObject([{ key: "db", latest: 1 }]);
   });

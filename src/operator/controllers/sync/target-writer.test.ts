@@ -48,7 +48,11 @@ describe("a target that is deleted while the watch still shows it", () => {
     scene.vault.lists();
     await scene.reconcileOnce();
     await scene.reconcileKey(KEY);
-    expect([scene.target, deletions.count, scene.events]).toEqual([undefined, 1, ["TargetRemoved", "SourceRemoved"]]);
+    expect([scene.target, deletions.count, scene.events]).toEqual([
+      undefined,
+      1,
+      ["TargetCreated", "TargetRemoved", "SourceRemoved"],
+    ]);
     expect(scene.status.syncedAt).toBe(new Date(scene.clock.now()).toISOString());
   });
 
@@ -77,7 +81,7 @@ describe("a contested target", () => {
       await scene.reconcile();
     }
     expect(await scene.reconcile()).toBe("vault db@1, TargetContested");
-    expect(await scene.reconcileOnce()).toEqual({ outcome: "done", wait: { for: "target", atMostMs: 10 * SECOND } });
+    expect(await scene.reconcileOnce()).toMatchObject({ outcome: "done", wait: { for: "target", atMostMs: 10 * SECOND } });
     expect(scene.status.items).toMatchObject([{ version: 1, latest: 1 }]);
     await scene.clock.advance(10 * SECOND);
     expect(await scene.reconcile()).toBe("vault db@1, Synced");
@@ -101,7 +105,7 @@ describe("the content of a target", () => {
     scene.vault.lists();
     scene.edit("edited");
     expect(await scene.reconcile()).toBe("edited, SourceMissing");
-    expect(await scene.reconcileOnce()).toEqual({ outcome: "done" });
+    expect(await scene.reconcileOnce()).toEqual({ outcome: "done", notReady: true });
   });
 
   test("is rejected as a whole if all keys together are too large", async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { EventRecord } from "../../kube/event-recorder.ts";
-import { recordCircuitEvent } from "./record-circuit-event.ts";
+import { recordCircuitEvent } from "./record-connection-events.ts";
 
 test("an event about a ClusterVaultConnection has no namespace", () => {
   const recorded: EventRecord[] = [];

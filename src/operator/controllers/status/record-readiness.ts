@@ -1,0 +1,28 @@
+import { readyIn } from "../../api/conditions.ts";
+import { eventReasons } from "../../api/reasons.ts";
+import type { EventRecord, EventRecorder } from "../../kube/event-recorder.ts";
+import type { KubeObject } from "../../kube/resource.ts";
+import { regarding } from "./regarding.ts";
+
+/** Reason of resources whose connection has the event: one outage is one event, not one for each resource. */
+const OF_CONNECTION = "ConnectionNotReady";
+
+/**
+ * Records that the condition Ready of a resource became False, or False for another reason, and that the resource recovered from that.
+ * @param before status before the change
+ * @param now status that was written
+ */
+export function recordReadiness(events: EventRecorder, object: KubeObject, action: string, before: unknown, now: unknown): void {
+  const [earlier, ready] = [readyIn(before), readyIn(now)];
+  if (ready === undefined || (ready.status === earlier?.status && ready.reason === earlier.reason)) return;
+  const record = (event: Pick<EventRecord, "type" | "reason" | "note">): void =>
+    events.record({ ...regarding(object), action, ...event });
+  if (ready.status === "False" && ready.reason !== OF_CONNECTION) {
+    record({ type: "Warning", reason: ready.reason, note: ready.message });
+  } else if (ready.status === "True" && earlier?.status === "False")
+    record({
+      type: "Normal",
+      reason: eventReasons.recovered,
+      note: `${ready.message}; it was not Ready before: ${earlier.reason}`,
+    });
+}
