@@ -45,6 +45,22 @@ test.each<[what: string, spec: object, message: string]>([
   expect(scene.takeReads()).toEqual([]);
 });
 
+test("a missing name is shown with a near one that the namespace may read, without the account", async () => {
+  const scene = await sceneWith(allow(["shop-*"]));
+  await using _ = scene;
+  scene.write(corporate, ["shop-db"]);
+  scene.follow(db, corporate, { password: "shop-bd" });
+  await scene.settle();
+  const message = (): string => scene.condition(vaultSecretKind, db)?.message ?? "";
+  expect(message()).toMatch(/^shop-bd is not in the list of ClusterVaultConnection corporate: .*did you mean shop-db\?/u);
+  expect(message()).not.toContain(account);
+  scene.follow(db, corporate, { password: "shop-kye" });
+  scene.write(corporate, ["shap-key"]);
+  await scene.settle();
+  expect(message()).toMatch(/^shop-kye is not in the list/u);
+  expect(message()).not.toContain("did you mean");
+});
+
 test("a resource with one name that is not allowed keeps all of its keys", async () => {
   await using scene = await sceneWith();
   scene.follow(db, corporate, { password: "shop-db", other: "other" });

@@ -25,7 +25,7 @@ export const reasons = {
   AuthFailed: stalled("Fix the credentials Secret of the connection; the operator retries immediately after a change."),
   ScopeDenied: stalled("Extend spec.scope of the connection, or ask the creator of the secret for read access."),
   SourceMissing: transient(
-    "Create the entry in the vault, share it with the account of the connection, or remove it from the resource. For a VaultPush: create the Secret, or its key.",
+    "Correct the name (the message has one that is nearly the same, if there is one), create the entry in the vault, share it with the account of the connection, or remove it from the resource. For a VaultPush: create the Secret, or its key.",
   ),
   SourceRemoved: transient("The vault removed the entry at its delete_time. Create it again, or delete the resource."),
   RemovalsHeld: transient(

@@ -152,7 +152,8 @@ function obstacle(resource: SyncResource, resolutions: readonly Resolution[], ta
 export function decide(resource: SyncResource, resolutions: readonly Resolution[], target: TargetState): Decision {
   const blocked = obstacle(resource, resolutions, target);
   if (blocked !== undefined) return { plan: { action: "keep" }, readyCondition: blocked };
-  const readyCondition = readyConditionOf(resolutions);
+  const { kind, name } = resource.target;
+  const readyCondition = readyConditionOf(resolutions, target.state === "absent" ? `the ${kind} ${name}` : undefined);
   const synced = target.state === "owned" ? target.synced : new Map<string, SyncedKey>();
   const entries = resolutions.flatMap((resolution) => entryOf(resolution, synced) ?? []);
   if (entries.length === 0) {

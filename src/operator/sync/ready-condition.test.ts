@@ -109,6 +109,26 @@ test.each<[Resolution, string]>([
   expect(readyConditionOf([resolution]).message).toBe(message);
 });
 
+test.each<[Resolution, string | undefined, string]>([
+  [
+    { state: "missing", item: db, list: "the list of ops@example.com", near: "dbs" },
+    undefined,
+    "db is not in the list of ops@example.com: check its name (did you mean dbs?), its shares and the scope of the connection; existing content is kept",
+  ],
+  [
+    problem("missing"),
+    "the Secret app",
+    "db is not in the vault's list: check its name, its shares and the scope of the connection; the Secret app is not created without it",
+  ],
+  [
+    problem("unmatched"),
+    "the ConfigMap app",
+    "db finds no entry in the vault's list: check find, the shares and the scope of the connection; the ConfigMap app is not created without it",
+  ],
+])("readyConditionOf says whether the target exists, and a near name: %#", (resolution, absent, message) => {
+  expect(readyConditionOf([resolution], absent).message).toBe(message);
+});
+
 test("readyConditionOf separates the items that it names", () => {
   const second: Resolution = { state: "missing", item: syncItem("api"), deletion: "due" };
   expect(readyConditionOf([{ state: "missing", item: db, deletion: "due" }, second]).message).toBe(

@@ -34,7 +34,12 @@ const deletions = {
   held: "its key is kept, because too many names disappeared together: see the condition RemovalsHeld of the connection",
 } as const;
 
-function explain(problem: Problem): string {
+/** Returns what a resource has of a missing source: the existing content, or no target. */
+const kept = (absent: string | undefined): string =>
+  absent === undefined ? "existing content is kept" : `${absent} is not created without it`;
+
+/** @param absent the target, if it does not exist */
+function explain(problem: Problem, absent: string | undefined): string {
   const { source } = problem.item;
   switch (problem.state) {
     case "ambiguous":
@@ -49,20 +54,21 @@ function explain(problem: Problem): string {
         `To accept version ${problem.candidate.latest}, set the annotation vaultsync.dev/accept=${source}@${problem.candidate.latest}`
       );
     case "untrusted":
-      return `${source} is shared by ${problem.owner ?? "an unnamed owner"}, whom spec.trustedOwners of the connection does not name: add that owner there, or remove the key; existing content is kept`;
+      return `${source} is shared by ${problem.owner ?? "an unnamed owner"}, whom spec.trustedOwners of the connection does not name: add that owner there, or remove the key; ${kept(absent)}`;
     case "unmatched":
-      return `${problem.item.id} finds no entry in the vault's list: check find, the shares and the scope of the connection; existing content is kept`;
+      return `${problem.item.id} finds no entry in the vault's list: check find, the shares and the scope of the connection; ${kept(absent)}`;
     case "missing": {
       const isnt =
         problem.isListed === true
           ? `no longer has the metadata that ${problem.item.foundBy?.id} requests`
-          : "is not in the vault's list";
+          : `is not in ${problem.list ?? "the vault's list"}`;
       if (problem.deletion !== undefined) {
         // A restart ends the proof of a deletion, which must not change the message of one that was made.
         const deletion = problem.isAbsent === true ? "due" : problem.deletion;
         return `${source} ${isnt}; ${deletions[deletion]}`;
       }
-      return `${source} ${isnt}: check its name, its shares and the scope of the connection; existing content is kept`;
+      const name = problem.near === undefined ? "its name" : `its name (did you mean ${problem.near}?)`;
+      return `${source} ${isnt}: check ${name}, its shares and the scope of the connection; ${kept(absent)}`;
     }
     case "removed":
       return `${source} was removed by the vault at its delete_time (${formatTimestamp(problem.deleteAt) ?? "long ago"})${problem.deletion === "held" ? `; ${deletions.held}` : ""}`;
@@ -77,13 +83,17 @@ const isExpected = (resolution: Resolution): boolean =>
 
 /**
  * Returns the Ready condition of all items of a resource: the most severe kind of problem, and up to three items that have it.
+ * @param absent the target in a message, "the Secret db", if it does not exist
  */
-export function readyConditionOf(resolutions: readonly Resolution[]): ReadyCondition {
+export function readyConditionOf(resolutions: readonly Resolution[], absent?: string): ReadyCondition {
   const problems = resolutions.filter((one): one is Problem => one.state !== "found" && !isExpected(one));
   const [worst] = problems.sort((a, b) => severity.indexOf(a.state) - severity.indexOf(b.state));
   if (worst === undefined) return { ready: true, reason: "Synced", message: "the target is in sync with the vault" };
   const alike = problems.filter((problem) => problem.state === worst.state);
-  const shown = alike.slice(0, 3).map(explain).join("; ");
+  const shown = alike
+    .slice(0, 3)
+    .map((problem) => explain(problem, absent))
+    .join("; ");
   const rest = alike.length > 3 ? `; and ${alike.length - 3} more` : "";
   return notReady(reasonOf[worst.state], shown + rest);
 }

@@ -53,6 +53,10 @@ export interface Remembered {
   readonly provenInMs?: number | undefined;
   /** The list has an entry of the name that the rule which found it does not match any more. */
   readonly isListed?: boolean | undefined;
+  /** The list, for a message: "the list of ops@example.com". */
+  readonly list?: string | undefined;
+  /** Another listed name that is nearly the same as that of the source. */
+  readonly near?: string | undefined;
   /** All removals of the connection are held. */
   readonly held?: boolean | undefined;
 }
@@ -82,6 +86,8 @@ export type Resolution =
       readonly provenInMs?: number | undefined;
       /** Listed, but without the metadata that the rule which found it requests. */
       readonly isListed?: boolean | undefined;
+      readonly list?: string | undefined;
+      readonly near?: string | undefined;
       /** The target has no such key: an awaited deletion would change nothing. */
       readonly isAbsent?: boolean;
     }
@@ -170,9 +176,10 @@ function resolveGone(resource: SyncResource, item: SyncItem, remembered: Remembe
   // Bytes of another source, which an earlier spec named, are not those of this one.
   const hasBytes = remembered.synced !== undefined && remembered.sameName === true;
   if (item.isOptional === true && !hasBytes) return { state: "missing", item, deletion: "due" };
-  if (resource.whenMissing === "Retain" && item.isOptional !== true) return { state: "missing", item, isListed };
-  if (held) return { state: "missing", item, deletion: "held", isListed };
+  const missing = { state: "missing", item, isListed, list: remembered.list, near: remembered.near } as const;
+  if (resource.whenMissing === "Retain" && item.isOptional !== true) return missing;
+  if (held) return { ...missing, deletion: "held" };
   return provenInMs > 0
-    ? { state: "missing", item, deletion: "awaited", provenInMs, isAbsent: remembered.synced === undefined }
-    : { state: "missing", item, deletion: "due", isListed };
+    ? { ...missing, deletion: "awaited", provenInMs, isAbsent: remembered.synced === undefined }
+    : { ...missing, deletion: "due" };
 }

@@ -61,6 +61,8 @@ export interface Snapshot {
   covers(kind: EntryKind, reference: string): boolean;
   /** Returns the listed names that match a pattern that the snapshot covers. */
   matching(kind: EntryKind, pattern: string): ReadonlySet<string>;
+  /** Returns another listed name that is nearly the same as one that is not listed. */
+  near(kind: EntryKind, name: string): string | undefined;
   /** Returns all records of one name: usually one, several if several creators share a secret of that name. */
   secrets(name: string): readonly SecretRecord[];
   readonly secretCount: number;

@@ -30,7 +30,15 @@ export class InMemoryConnection implements Connection {
     const lists = (this.snapshot?.progress("secret")?.lists ?? 0) + 1;
     const missingSince = (): number => timestamps.listedAt;
     const progress = () => ({ lists, at: timestamps.listedAtMonotonic });
-    const none = { progress, covers: () => true, matching: () => NONE, secrets: () => [], file: () => undefined, missingSince };
+    const none = {
+      progress,
+      covers: () => true,
+      matching: () => NONE,
+      near: () => undefined,
+      secrets: () => [],
+      file: () => undefined,
+      missingSince,
+    };
     this.snapshot = { ...timestamps, ...none, secretCount, fileCount };
     if (changed.length > 0) this.#callbacks.onChange({ secrets: new Set(changed), files: NONE });
     this.setHealth("healthy");

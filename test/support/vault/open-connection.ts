@@ -18,6 +18,7 @@ export const testFacts: ConnectionFacts = {
   email: "ops@example.com",
   usesTokens: false,
   credentials: "Secret vault-login, key password",
+  scope: "",
   caBundle: undefined,
 };
 

@@ -10,8 +10,23 @@ export interface ConnectionFacts {
   readonly usesTokens: boolean;
   /** The Secret of the credentials, and the key of a password: "Secret vault-login, key password". */
   readonly credentials: string;
+  /** The limits that `spec.scope` sets: "secretName other"; empty if it sets none. */
+  readonly scope: string;
   /** The object of the authorities and its key: "ConfigMap vault-ca, key ca.crt"; `undefined`: the public ones. */
   readonly caBundle: string | undefined;
+}
+
+/** Number of values of an attribute in a message. */
+const SHOWN = 3;
+
+function scopeText(scope: NonNullable<ConnectionSpec["scope"]> = {}): string {
+  return Object.entries(scope)
+    .flatMap(([field, values]) => {
+      if (!Array.isArray(values) || values.includes("*")) return [];
+      const more = values.length > SHOWN ? ` and ${values.length - SHOWN} more` : "";
+      return `${field} ${values.slice(0, SHOWN).join(", ")}${more}`;
+    })
+    .join("; ");
 }
 
 /** Returns what messages about a connection with this spec name. */
@@ -24,6 +39,7 @@ export function factsOf(spec: ConnectionSpec): ConnectionFacts {
     email: spec.email,
     usesTokens,
     credentials: usesTokens ? secret : `${secret}, key ${auth.passwordSecretRef?.key ?? connectionDefaults.passwordKey}`,
+    scope: scopeText(spec.scope),
     caBundle: bundle && `${bundle.kind} ${bundle.name}, key ${bundle.key ?? connectionDefaults.caKey}`,
   };
 }

@@ -1,5 +1,6 @@
 import { isIP } from "node:net";
 import { isLoopback } from "../../../lib/loopback.ts";
+import type { ConnectionKind } from "../../api/kinds.ts";
 import type { Reason } from "../../api/reasons.ts";
 import {
   type AuthError,
@@ -212,6 +213,15 @@ function attempt({ operation }: VaultError, { url, email }: ConnectionFacts): st
     default:
       return `cannot use ${url} as ${email}`;
   }
+}
+
+/**
+ * Returns the message of a failure for a resource that uses a connection of this kind. Users of a ClusterVaultConnection need not know its
+ * address, account and Secret.
+ */
+export function explainToUser(error: Error | undefined, facts: ConnectionFacts, kind: ConnectionKind): string {
+  if (kind === "VaultConnection") return explainFailure(error, facts);
+  return `${connectionProblem(error, facts).reason}: see its condition Ready, or ask who manages it`;
 }
 
 /** Returns the message of a failure: what was tried where and as whom, what is wrong, and what to do. */

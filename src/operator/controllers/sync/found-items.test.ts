@@ -151,7 +151,7 @@ describe("a match that disappears", () => {
     scene.vault().lists({ name: "shop-b", version: 2 });
     await scene.settle();
     expect(scene.outcome()).toBe("shop-a=vault shop-a@1 shop-b=vault shop-b@2, SourceMissing");
-    expect(messageOf(scene)).toContain("shop-a is not in the vault's list");
+    expect(messageOf(scene)).toContain("shop-a is not in the list of ops@example.com: check its name, its shares");
     await scene.restart();
     await scene.settle();
     expect(keysOf(scene)).toEqual(["shop-a", "shop-b"]);

@@ -90,7 +90,21 @@ function rememberedOf(input: ResolveInput, item: SyncItem, state: TargetState): 
     isListed,
     provenInMs,
     held,
+    list: listText(input),
+    near: nearOf(input, item),
   };
+}
+
+/** Returns the list in a message. Users of a ClusterVaultConnection need not know its account and scope. */
+function listText({ resource: { connection }, access: { facts } }: ResolveInput): string {
+  if (connection.kind === "ClusterVaultConnection") return `the list of ${connection.kind} ${connection.name}`;
+  return `the list of ${facts.email}${facts.scope === "" ? "" : `, which spec.scope of ${connection.kind} ${connection.name} limits to ${facts.scope}`}`;
+}
+
+/** Returns another listed name that the user may have meant, if the namespace of the resource may read it. */
+function nearOf({ source, snapshot, grant }: ResolveInput, { source: name }: SyncItem): string | undefined {
+  const near = snapshot.near(source.entries, name);
+  return near !== undefined && typeof grant === "function" && grant(source.entries, near) ? near : undefined;
 }
 
 /**

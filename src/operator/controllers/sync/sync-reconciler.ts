@@ -21,7 +21,7 @@ import type { CurrentTarget } from "./gather-content.ts";
 import { findSources, isCovered } from "./find-sources.ts";
 import { FORCED_LIST_MS, type ForcedSyncs, isForced } from "./forced-syncs.ts";
 import { isOutdated, lookUpTarget } from "./look-up-target.ts";
-import { explainFailure } from "../connection/connection-problem.ts";
+import { explainToUser } from "../connection/connection-problem.ts";
 import { type ConnectionSources, findConnection } from "./find-connection.ts";
 import { nextWait } from "./next-wait.ts";
 import { recordEvents } from "./record-events.ts";
@@ -151,7 +151,8 @@ export class SyncReconciler {
       return this.#reads.run(resource, context.signal, (reads) => this.#syncFromSnapshot({ ...context, reads }, input));
     }
     if (health.state !== "failing" && access.staleSince === undefined) return { report: undefined, next: waitFor("connection") };
-    const why = health.error ? explainFailure(health.error, access.facts) : "waiting for the first list of the vault";
+    const { kind } = resource.connection;
+    const why = health.error ? explainToUser(health.error, access.facts, kind) : "waiting for the first list of the vault";
     return awaitConnection(resource, before, why, access.staleSince);
   }
 

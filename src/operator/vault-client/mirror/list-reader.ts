@@ -19,7 +19,7 @@ type Records<K extends ListKind> = ReadonlyMap<string, readonly EntryOf[K][]>;
 interface Part<K extends ListKind> {
   readonly part: Records<K>;
 }
-type Summary = Pick<ReadList<never>, "count" | "doubtful" | "found"> | { readonly unreadable: string };
+type Summary = Pick<ReadList<never>, "count" | "doubtful" | "found" | "near"> | { readonly unreadable: string };
 
 /** The last list that is read in a thread. One at a time, so that many long lists do not need memory together. */
 let last: Promise<unknown> = Promise.resolve();
@@ -80,12 +80,12 @@ function isJob(data: unknown): data is { readonly job: Job } {
 
 function run({ kind, source, port }: Job): void {
   try {
-    const { records, count, doubtful, found } = readList(kind, source);
+    const { records, count, doubtful, found, near } = readList(kind, source);
     const entries = [...records];
     for (let from = 0; from < entries.length; from += NAMES_PER_TURN) {
       port.postMessage({ part: new Map(entries.slice(from, from + NAMES_PER_TURN)) } satisfies Part<ListKind>);
     }
-    port.postMessage({ count, doubtful, found } satisfies Summary);
+    port.postMessage({ count, doubtful, found, near } satisfies Summary);
   } catch (error) {
     if (!(error instanceof UnexpectedResponse)) throw error;
     port.postMessage({ unreadable: error.field } satisfies Summary);

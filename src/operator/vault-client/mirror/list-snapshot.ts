@@ -11,6 +11,8 @@ export interface TrackedList<T> {
   readonly tracked: ReadonlySet<string>;
   /** The listed names that match each of the patterns. */
   readonly found: ReadonlyMap<string, ReadonlySet<string>>;
+  /** For names that the list lacks: another listed name that is nearly the same. */
+  readonly near: ReadonlyMap<string, string>;
   /** Number of entries, referenced or not. */
   readonly count: number;
 }
@@ -98,6 +100,10 @@ export class ListSnapshot implements Snapshot {
   matching(kind: EntryKind, pattern: string): ReadonlySet<string> {
     const list = kind === "secret" ? this.secretList : this.fileList;
     return list?.found.get(pattern) ?? new Set();
+  }
+
+  near(kind: EntryKind, name: string): string | undefined {
+    return (kind === "secret" ? this.secretList : this.fileList)?.near.get(name);
   }
 
   progress(kind: EntryKind): ListProgress | undefined {

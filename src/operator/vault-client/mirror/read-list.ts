@@ -1,8 +1,9 @@
+import { nearNames } from "../../../lib/near-names.ts";
 import { isObject } from "../../../lib/is-object.ts";
 import type { FileRecord, SecretRecord } from "../connection.ts";
 import { parseJson } from "../http/parse-json.ts";
 import { readFiles } from "../readers/read-files.ts";
-import { matchesPattern, patternsIn } from "../pattern.ts";
+import { isPattern, matchesPattern, patternsIn } from "../pattern.ts";
 import { readSecrets } from "../readers/read-secrets.ts";
 import type { TrackedList } from "./list-snapshot.ts";
 
@@ -35,6 +36,8 @@ const names: Readonly<Record<ListKind, string>> = { list_no_dup: "secrets", list
 const nameOf = (record: SecretRecord | FileRecord): string => ("filename" in record ? record.filename : record.name);
 const ownerOf = (record: SecretRecord | FileRecord): string => ("owner" in record ? (record.owner ?? "") : "");
 
+const NONE: ReadonlyMap<string, string> = new Map();
+
 /** Returns the records of tracked names, and of names that match a tracked pattern. */
 export function trackRecords<T extends SecretRecord | FileRecord>(
   all: readonly T[],
@@ -51,7 +54,10 @@ export function trackRecords<T extends SecretRecord | FileRecord>(
     }
     return isFound || tracked.has(name);
   });
-  return { records: byName(kept), tracked, found, count: all.length };
+  const records = byName(kept);
+  const missing = [...tracked].filter((name) => !isPattern(name) && !records.has(name));
+  const near = missing.length === 0 ? NONE : nearNames(missing, all.map(nameOf));
+  return { records, tracked, found, near, count: all.length };
 }
 
 /** Parses a whole list and keeps the records of tracked names. @throws UnexpectedResponse */

@@ -39,6 +39,21 @@ function compare(before: SecretRecord[], after: SecretRecord[]): [string[], stri
   return [[...change.secrets], [...recreatedNames(old, now, change).secrets]];
 }
 
+/** Returns a snapshot of secrets with these names, which covers a name that is none of them. */
+function covering(...names: string[]): ListSnapshot {
+  const records = names.map((name) => secret({ name }));
+  return new ListSnapshot(originAt(0), list(records, "shop-bd"), undefined);
+}
+
+test("a missing name whose near name changed differs, and is not recreated", () => {
+  const [none, near] = [covering("other"), covering("other", "shop-db")];
+  expect([none.near("secret", "shop-bd"), near.near("secret", "shop-bd")]).toEqual([undefined, "shop-db"]);
+  const change = changeBetween(none, near);
+  expect(change.secrets).toEqual(new Set(["shop-bd"]));
+  expect(recreatedNames(none, near, change).secrets).toEqual(new Set());
+  expect(changeBetween(near, covering("shop-db", "more")).secrets).toEqual(new Set());
+});
+
 test("the first list differs in all referenced names, listed or not", () => {
   const change = changeBetween(undefined, snapshot([secret()], [file()]));
   expect(change).toEqual({ secrets: new Set(secretNames), files: new Set(fileNames) });

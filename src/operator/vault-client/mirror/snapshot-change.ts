@@ -3,7 +3,7 @@ import type { ListSnapshot, TrackedList } from "./list-snapshot.ts";
 import { isObject } from "../../../lib/is-object.ts";
 
 /**
- * Returns the referenced names that were added, removed or changed, and those that the list before does not cover: whether they
+ * Returns the referenced names that were added, removed or changed, those that are missing and have another near name, and those that the list before does not cover: whether they
  * exist was not known.
  */
 export function changeBetween(before: ListSnapshot | undefined, after: ListSnapshot): SnapshotChange {
@@ -17,7 +17,8 @@ function differing<T>(before: TrackedList<T> | undefined, after: TrackedList<T>)
   // The vault responded with 304, so the parsed list is the same object.
   if (before === after) return new Set();
   if (!before) return new Set([...after.tracked, ...after.records.keys()]);
-  const differs = (name: string): boolean => !same(before.records.get(name), after.records.get(name));
+  const differs = (name: string): boolean =>
+    !same(before.records.get(name), after.records.get(name)) || before.near.get(name) !== after.near.get(name);
   const names = new Set<string>();
   for (const reference of after.tracked) {
     if (!before.tracked.has(reference) || differs(reference)) names.add(reference);
