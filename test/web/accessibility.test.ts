@@ -27,7 +27,7 @@ describe.each(["light", "dark"] as const)("accessibility with %s colors", (color
     const { page, go } = await browser.visit(vault, { as: ann, colorScheme, viewport });
     await go("/new-secret");
     await page.getByLabel("Name").fill("x".repeat(300));
-    await page.getByText("Metadata and lifetime").click();
+    await page.getByText("Custom metadata and automatic deletion").click();
     await page.getByRole("button", { name: "Create secret" }).click();
     await page.getByText("At most 256 characters.").waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);

@@ -13,7 +13,7 @@ describe("new secret page", () => {
     await go("/new-secret");
     await page.getByLabel("Name").fill("shop/db #1");
     await page.getByLabel("Value").fill("line one\n  line two\n");
-    await page.getByText("Metadata and lifetime").click();
+    await page.getByText("Custom metadata and automatic deletion").click();
     await page.getByLabel("Description").fill("orders");
     await page.getByLabel("Environment").fill("prod");
     await page.getByLabel("Expires after (days)").fill("30");
@@ -40,19 +40,126 @@ describe("new secret page", () => {
     await page.getByLabel("Name").fill("shop-db");
     await page.getByLabel("Value").fill("second");
     await page.getByRole("button", { name: "Create secret" }).click();
-    await page.getByRole("alert").getByText("already").waitFor();
+    await page.getByRole("alert").getByText("Nothing was stored.").waitFor();
+    await page.getByRole("link", { name: "Open “shop-db”" }).waitFor();
     expect((await users.ann.call("expose", { key_name: "shop-db" })).json()).toMatchObject({
       key_version: 1,
       key_value: "first",
     });
   });
 
-  test("shows a validation error of the vault at its field", async () => {
+  test("says what is wrong with a name at its field, and trims it", async () => {
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go("/new-secret");
-    await page.getByLabel("Name").fill("x".repeat(300));
+    const name = page.getByLabel("Name");
+    const create = page.getByRole("button", { name: "Create secret" });
+    for (const [text, reason] of [
+      ["x".repeat(300), "At most 256 characters."],
+      [" ", "Enter a name."],
+      ["a\u202Eb", "cannot be seen (U+202E)"],
+    ] as const) {
+      await name.fill(text);
+      await create.click();
+      await page.getByText(reason).waitFor();
+      expect(await name.getAttribute("aria-invalid")).toBe("true");
+    }
+    await name.fill(" two  words ");
+    await name.press("Control+Enter");
+    await page.getByRole("heading", { level: 1, name: "two words" }).waitFor();
+    expect(await page.locator("h1").textContent()).toBe("two  words");
+    expect((await users.ann.call("list_no_dup")).json().secrets).toMatchObject([{ key_name: "two  words" }]);
+  });
+
+  test("creates a secret with the defaults that it shows, and conceals what is typed", async () => {
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go("/new-secret");
+    expect(await page.getByLabel("Expires after (days)").inputValue()).toBe("10");
+    expect(await page.getByLabel("Environment").inputValue()).toBe("dev");
+    const value = page.getByLabel("Value", { exact: true });
+    const security = () => value.evaluate((area) => getComputedStyle(area).getPropertyValue("-webkit-text-security"));
+    expect(await security()).toBe("disc");
+    await page.getByRole("button", { name: "Show" }).click();
+    expect(await security()).toBe("none");
+    await page.getByRole("button", { name: "Generate" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("slider").fill("40");
+    await dialog.getByLabel("Symbols").check();
+    const generated = (await dialog.getByRole("status").textContent()) ?? "";
+    await dialog.getByRole("button", { name: "Use this value" }).click();
+    expect(await value.inputValue()).toBe(generated);
+    await page.getByLabel("Name").fill("generated");
     await page.getByRole("button", { name: "Create secret" }).click();
-    await expect.poll(() => page.getByLabel("Name").getAttribute("aria-invalid")).toBe("true");
-    await page.getByText("at most 256 characters").waitFor();
+    await page.getByRole("heading", { level: 1, name: "generated" }).waitFor();
+    const { key_value: stored, metadata } = (await users.ann.call("expose", { key_name: "generated" })).json();
+    expect(stored).toMatch(/^[\w!#$%&*+\-=?@~]{40}$/u);
+    expect(stored).toBe(generated);
+    expect(metadata).toMatchObject({ description: "n/a", environment_type: "dev", expiration_time: 10 });
+  });
+
+  test("takes the bytes of a file as the value, and refuses one that is too large", async () => {
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go("/new-secret");
+    const choose = (name: string, buffer: Buffer) =>
+      page.locator('input[type="file"]').setInputFiles({ name, mimeType: "text/plain", buffer });
+    await choose("large.txt", Buffer.alloc(2 ** 20 + 1, "x"));
+    await page.getByText("large.txt has 1.05 MB").waitFor();
+    await choose("binary", Buffer.from([0, 0xff]));
+    await page.getByText("not text: stored as Base64").waitFor();
+    await page.getByRole("button", { name: "Remove file" }).click();
+    await choose("windows.txt", Buffer.from("one\r\ntwo\r\n"));
+    await page.getByText("text, stored byte for byte").waitFor();
+    await page.getByLabel("Name").fill("from-file");
+    await page.getByRole("button", { name: "Create secret" }).click();
+    await page.getByRole("heading", { level: 1, name: "from-file" }).waitFor();
+    expect((await users.ann.call("expose", { key_name: "from-file" })).json().key_value).toBe("one\r\ntwo\r\n");
+  });
+
+  test("imports the variables of a .env file that are not in use", async () => {
+    await users.ann.call("protect", { key_name: "shop/A", key_value: "before" });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go("/new-secret");
+    await page.getByRole("button", { name: "Import a .env file" }).click();
+    await page.getByLabel("Content of the .env file").fill("A=1\nexport B='two words'\nno variable\nC=3 # comment");
+    await page.getByLabel("Prefix of the names").fill("shop/");
+    await page.getByLabel("Environment").last().fill("prod");
+    const preview = page.getByRole("list", { name: "Secrets to create" }).getByRole("listitem");
+    await expect
+      .poll(() => preview.allTextContents())
+      .toEqual(["shop/ASkipped: you have it already", "shop/B9 characters", "shop/C1 character"]);
+    await page.getByText("skipped: line 3.").waitFor();
+    await page.getByRole("button", { name: "Create 2 secrets" }).click();
+    await page.getByText("Created 2 secrets.").waitFor();
+    const stored = async (key_name: string) => (await users.ann.call("expose", { key_name })).json();
+    expect(await stored("shop/A")).toMatchObject({ key_value: "before", key_version: 1 });
+    expect(await stored("shop/B")).toMatchObject({
+      key_value: "two words",
+      metadata: { environment_type: "prod", cloud_type: "aws" },
+    });
+    expect(await stored("shop/C")).toMatchObject({ key_value: "3" });
+  });
+
+  test("refuses metadata that would not become what the user means", async () => {
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go("/new-secret");
+    await page.getByLabel("Name").fill("shop-db");
+    await page.getByText("Custom metadata and automatic deletion").click();
+    await page.getByRole("button", { name: "Add field" }).click();
+    const create = page.getByRole("button", { name: "Create secret" });
+    for (const [name, value, refusal] of [
+      ["description", "x", "is the field “Description” above"],
+      ["rotation", "{bad json", "is not valid JSON"],
+    ] as const) {
+      await page.locator('[name="custom-name"]').fill(name);
+      await page.locator('[name="custom-value"]').fill(value);
+      await create.click();
+      await page.getByRole("alert").getByText(refusal).waitFor();
+    }
+    await page.getByRole("button", { name: "Remove this field" }).click();
+    await page.getByLabel("Expires after (days)").fill("99999999999");
+    await create.click();
+    expect((await users.ann.call("list_no_dup")).json().secrets).toEqual([]);
+    await page.getByLabel("Expires after (days)").fill("36500");
+    await create.click();
+    await page.getByRole("heading", { level: 1, name: "shop-db" }).waitFor();
   });
 });

@@ -109,6 +109,23 @@ describe("own secret", () => {
     await page.getByText("second value").waitFor();
   });
 
+  test("is deleted automatically at a date that can be set, changed and called off", async () => {
+    await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go(secretRoute(ann, "shop-db"));
+    const schedule = async (button: string, days: string, shows: string) => {
+      await page.getByRole("button", { name: button }).click();
+      await page.getByLabel("Delete after").fill(days);
+      await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+      await page.getByText(shows, { exact: true }).waitFor();
+    };
+    await schedule("Set a date", "3", "Deleted automatically in 3 days.");
+    await schedule("Change or call off", "5", "Deleted automatically in 5 days.");
+    await schedule("Change or call off", "", "Not deleted automatically.");
+    const versions = (await users.ann.call("version_list", { key_name: "shop-db" })).json().versions;
+    expect(versions).toMatchObject([{ key_version: 1, delete_time: 525_600_000 }]);
+  });
+
   test("is deleted only after confirmation", async () => {
     await users.ann.call("protect", { key_name: "shop-db", key_value: "v" });
     const { page, go } = await browser.visit(users.vault, { as: ann });

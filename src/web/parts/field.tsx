@@ -103,12 +103,20 @@ interface AreaProps {
   readonly rows: number;
   /** Uses a monospace font, for values. */
   readonly code?: boolean;
+  readonly onInput?: (text: string) => void;
 }
 
 /** A multi-line input without spell checking and autocompletion. */
-export function AreaField({ label, name, hint, failure, rows, code = false }: FieldProps & AreaProps): VNode {
+export function AreaField({ label, name, hint, failure, rows, code = false, onInput }: FieldProps & AreaProps): VNode {
   const control = (attributes: ControlAttributes): VNode => (
-    <textarea class={code ? "code" : undefined} rows={rows} autocomplete="off" spellcheck={false} {...attributes} />
+    <textarea
+      class={code ? "code" : undefined}
+      rows={rows}
+      autocomplete="off"
+      spellcheck={false}
+      onInput={({ currentTarget }) => onInput?.(currentTarget.value)}
+      {...attributes}
+    />
   );
   return <Field label={label} name={name} hint={hint} failure={failure} control={control} />;
 }

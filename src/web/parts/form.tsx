@@ -1,4 +1,4 @@
-import type { ComponentChildren, RefObject, TargetedSubmitEvent, VNode } from "preact";
+import type { ComponentChildren, RefObject, TargetedKeyboardEvent, TargetedSubmitEvent, VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { unwatchForm, watchForm } from "../routing/typed-text.ts";
 import { RequestError } from "../service/request-error.ts";
@@ -52,7 +52,7 @@ function useWatch(keepsText: boolean): RefObject<HTMLFormElement | null> {
   return ref;
 }
 
-/** A form that runs an action, shows its failure, and marks the button as busy. */
+/** A form that runs an action, shows its failure, and marks the button as busy. Ctrl+Enter submits it from any field. */
 export function Form({
   action,
   submit,
@@ -72,8 +72,13 @@ export function Form({
       unwatchForm(form);
     });
   };
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLFormElement>): void => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || variant === "danger") return;
+    event.preventDefault();
+    event.currentTarget.requestSubmit();
+  };
   return (
-    <form ref={ref} class="form" onSubmit={onSubmit} aria-busy={action.busy}>
+    <form ref={ref} class="form" onSubmit={onSubmit} onKeyDown={onKeyDown} aria-busy={action.busy}>
       {children}
       <FailureNote failure={noted(action.failure, ref.current)} />
       <div class="form-buttons">

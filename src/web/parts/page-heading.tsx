@@ -4,6 +4,8 @@ import { savedScroll } from "./scroll-position.ts";
 
 interface PageHeadingProps {
   readonly title: string;
+  /** Appearance of the title in the page; the window shows its text. */
+  readonly shown?: VNode;
   /** Actions for the whole page. */
   readonly children?: ComponentChildren;
 }
@@ -15,7 +17,7 @@ export function focusTitle(): void {
 }
 
 /** Sets the title of the page and of the window. It takes the focus after a navigation, so that screen readers announce it. */
-export function PageHeading({ title, children }: PageHeadingProps): VNode {
+export function PageHeading({ title, shown, children }: PageHeadingProps): VNode {
   const ref = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · Vaultsync`;
@@ -28,7 +30,7 @@ export function PageHeading({ title, children }: PageHeadingProps): VNode {
   return (
     <div class="page-heading">
       <h1 ref={ref} tabIndex={-1}>
-        {title}
+        {shown ?? title}
       </h1>
       {children}
     </div>

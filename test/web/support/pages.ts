@@ -48,7 +48,7 @@ const accountPages: readonly PageUnderTest[] = [
 
 const signedInPages: readonly PageUnderTest[] = [
   { route: "/secrets", shows: "shop-db", requiresLogin: true },
-  { route: "/new-secret", shows: "Metadata and lifetime", requiresLogin: true },
+  { route: "/new-secret", shows: "Custom metadata and automatic deletion", requiresLogin: true },
   { route: secretRoute(ann, "shop-db"), shows: "Some members not active", requiresLogin: true },
   { route: secretRoute(bob, "mail"), shows: "Remove from my list", requiresLogin: true },
   { route: secretRoute(bob, "nothing"), shows: "not shared with you", requiresLogin: true },

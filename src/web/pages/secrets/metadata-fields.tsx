@@ -22,19 +22,28 @@ interface MetadataFieldsProps {
   readonly failure: RequestError | undefined;
 }
 
-function AttributeFields({ initial, failure }: MetadataFieldsProps): VNode {
+function AttributeField({ name, initial, failure }: MetadataFieldsProps & { readonly name: string }): VNode {
+  return (
+    <TextField
+      label={metadataLabel(name)}
+      name={`metadata.${name}`}
+      defaultValue={initialText(initial, name)}
+      autocomplete="off"
+      failure={failure}
+    />
+  );
+}
+
+export function EnvironmentField(props: MetadataFieldsProps): VNode {
+  return <AttributeField name="environment_type" {...props} />;
+}
+
+export function AttributeFields(props: MetadataFieldsProps): VNode {
   return (
     <>
-      <div class="field-grid">
+      <div class="field-grid pairs">
         {attributes.map((name) => (
-          <TextField
-            key={name}
-            label={metadataLabel(name)}
-            name={`metadata.${name}`}
-            defaultValue={initialText(initial, name)}
-            autocomplete="off"
-            failure={failure}
-          />
+          <AttributeField key={name} name={name} {...props} />
         ))}
       </div>
       <p class="hint">Access tokens can be limited to these four, for example to one environment.</p>
@@ -43,7 +52,7 @@ function AttributeFields({ initial, failure }: MetadataFieldsProps): VNode {
 }
 
 /** When a version expires, and what that means. */
-function ExpiryField({ initial, failure }: MetadataFieldsProps): VNode {
+export function ExpiryField({ initial, failure }: MetadataFieldsProps): VNode {
   const days = initialText(initial, "expiration_time");
   return (
     <TextField
@@ -61,7 +70,7 @@ function ExpiryField({ initial, failure }: MetadataFieldsProps): VNode {
   );
 }
 
-function DescriptionField({ initial, failure }: MetadataFieldsProps): VNode {
+export function DescriptionField({ initial, failure }: MetadataFieldsProps): VNode {
   return (
     <TextField
       label="Description"
@@ -73,23 +82,14 @@ function DescriptionField({ initial, failure }: MetadataFieldsProps): VNode {
   );
 }
 
-/** Environment, the other attributes that scopes match, and custom metadata. */
-function FurtherMetadata(props: MetadataFieldsProps): VNode {
-  return (
-    <>
-      <AttributeFields {...props} />
-      <CustomMetadata initial={props.initial} />
-    </>
-  );
-}
-
 /** Fields for the metadata of a version; `readMetadata` reads them. */
 export function MetadataFields(props: MetadataFieldsProps): VNode {
   return (
     <>
       <DescriptionField {...props} />
       <ExpiryField {...props} />
-      <FurtherMetadata {...props} />
+      <AttributeFields {...props} />
+      <CustomMetadata initial={props.initial} />
     </>
   );
 }

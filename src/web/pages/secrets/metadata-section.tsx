@@ -1,9 +1,11 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
+import type { Metadata } from "../../../protocol/metadata.ts";
 import type { SecretRecord } from "../../../protocol/responses.ts";
 import { metadataLabel } from "../../text/metadata-labels.ts";
 import { metadataText } from "../../text/metadata-text.ts";
 import { MetadataDialog } from "./metadata-dialog.tsx";
+import { defaultMetadata, isStandardName } from "./read-metadata.ts";
 
 interface MetadataSectionProps {
   readonly secret: SecretRecord;
@@ -17,6 +19,13 @@ function MetadataValue({ name, value }: { readonly name: string; readonly value:
   if (name === "expiration_time") return <>{value === 1 ? "1 day" : `${metadataText(value)} days`}</>;
   if (name === "description" && (value === NO_DESCRIPTION || value === "")) return <span class="quiet">None</span>;
   return <>{metadataText(value)}</>;
+}
+
+/** Returns the standard names in the order of the form, then the others. */
+function inOrder(metadata: Metadata): [string, unknown][] {
+  const standard = Object.keys(defaultMetadata).filter((name) => Object.hasOwn(metadata, name));
+  const custom = Object.keys(metadata).filter((name) => !isStandardName(name));
+  return [...standard, ...custom].map((name) => [name, metadata[name]]);
 }
 
 /** Metadata of the latest version, editable with write permission. */
@@ -33,7 +42,7 @@ export function MetadataSection({ secret, onChange }: MetadataSectionProps): VNo
         )}
       </div>
       <dl class="facts">
-        {Object.entries(secret.metadata).map(([name, value]) => (
+        {inOrder(secret.metadata).map(([name, value]) => (
           <div key={name}>
             <dt>{metadataLabel(name)}</dt>
             <dd>

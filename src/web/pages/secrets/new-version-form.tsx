@@ -1,13 +1,12 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import { AreaField } from "../../parts/field.tsx";
 import { Form } from "../../parts/form.tsx";
-import { formText } from "../../parts/form-text.ts";
 import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { RequestError, toRequestError } from "../../service/request-error.ts";
 import { addVersion, createSecret, type SecretAccess } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
+import { readValue, useValueInput, ValueField } from "./value-field.tsx";
 
 interface NewVersionFormProps {
   readonly access: SecretAccess;
@@ -17,6 +16,8 @@ interface NewVersionFormProps {
   readonly onChange?: () => Promise<void>;
   readonly onClose?: () => void;
 }
+
+const VALUE_HINT = "Earlier versions are kept. Line ends are stored as LF; a file is stored byte for byte.";
 
 /** Change of the secret since the form was opened. */
 type Conflict = "changed" | "deleted";
@@ -33,6 +34,7 @@ export function NewVersionForm({ access, latest, onChange, onClose }: NewVersion
   const client = useClient();
   const toast = useToast();
   const action = useAction();
+  const input = useValueInput();
   const [seen] = useState(latest);
   const [conflict, setConflict] = useState<Conflict | undefined>(undefined);
   const { key_name: name, owner } = access;
@@ -49,7 +51,7 @@ export function NewVersionForm({ access, latest, onChange, onClose }: NewVersion
   };
   const work = async (form: HTMLFormElement): Promise<void> => {
     try {
-      await store(formText(form, "key_value"));
+      await store(readValue(input));
     } catch (error) {
       const { code } = toRequestError(error);
       const found = code === "version_changed" ? "changed" : code === "secret_not_found" && own ? "deleted" : undefined;
@@ -59,6 +61,7 @@ export function NewVersionForm({ access, latest, onChange, onClose }: NewVersion
       throw new RequestError(code, conflictTexts[found]);
     }
     form.reset();
+    input.setFile(undefined);
     setConflict(undefined);
     await onChange?.();
     onClose?.();
@@ -71,7 +74,7 @@ export function NewVersionForm({ access, latest, onChange, onClose }: NewVersion
       work={work}
       {...(onClose && { onCancel: onClose })}
     >
-      <AreaField label="New value" name="key_value" code rows={4} hint="Earlier versions are kept." failure={action.failure} />
+      <ValueField label="New value" hint={VALUE_HINT} input={input} failure={action.failure} />
     </Form>
   );
 }

@@ -27,6 +27,7 @@ export function initialText(initial: Metadata, name: string): string {
 }
 
 function standardChange(form: HTMLFormElement, name: string, initial: Metadata): [string, unknown][] {
+  if (!form.elements.namedItem(`metadata.${name}`)) return [];
   const text = formText(form, `metadata.${name}`);
   if (text === initialText(initial, name)) return [];
   return [[name, name === "expiration_time" ? Number(text) : text]];

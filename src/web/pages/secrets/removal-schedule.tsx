@@ -42,7 +42,7 @@ export function RemovalSchedule({ secret, onChange }: RemovalScheduleProps): VNo
   const [open, setOpen] = useState(false);
   const scheduled = hasDeadline(secret);
   return (
-    <>
+    <div class="schedule">
       <p>
         {scheduled ? (
           <>
@@ -52,12 +52,10 @@ export function RemovalSchedule({ secret, onChange }: RemovalScheduleProps): VNo
           "Not deleted automatically."
         )}
       </p>
-      <div class="buttons">
-        <button class="button" type="button" onClick={() => setOpen(true)}>
-          {scheduled ? "Change or call off" : "Set a date"}
-        </button>
-      </div>
+      <button class="button" type="button" onClick={() => setOpen(true)}>
+        {scheduled ? "Change or call off" : "Set a date"}
+      </button>
       {open && <ScheduleDialog secret={secret} onChange={onChange} onClose={() => setOpen(false)} />}
-    </>
+    </div>
   );
 }

@@ -3,6 +3,7 @@ import type { VersionRecord } from "../../../protocol/responses.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { FailureNote } from "../../parts/failure-note.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { NameText } from "../../parts/name-text.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { hrefOf } from "../../routing/route.ts";
 import { useClient } from "../../session/client-context.ts";
@@ -72,7 +73,7 @@ export function SecretPage({ owner, name }: { readonly owner: string; readonly n
           All secrets
         </a>
       </p>
-      <PageHeading title={name}>
+      <PageHeading title={name} shown={<NameText name={name} />}>
         <CopyButton what="link" text={linkOf(owner, name)} />
       </PageHeading>
       <Content owner={owner} name={name} />

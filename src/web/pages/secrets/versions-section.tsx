@@ -9,7 +9,7 @@ import { useClient } from "../../session/client-context.ts";
 import { MakeCurrentDialog } from "./make-current.tsx";
 import { VersionItem } from "./version-item.tsx";
 
-const PAGE_SIZE = 10;
+const PAGE_SIZE = 5;
 
 interface VersionsSectionProps {
   /** The newest first. */

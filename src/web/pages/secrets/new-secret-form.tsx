@@ -1,0 +1,97 @@
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import { TextField } from "../../parts/field.tsx";
+import { Form } from "../../parts/form.tsx";
+import { formText } from "../../parts/form-text.ts";
+import { useToast } from "../../parts/toasts.tsx";
+import { useAction } from "../../parts/use-action.ts";
+import { hrefOf } from "../../routing/route.ts";
+import { navigate } from "../../routing/use-route.ts";
+import { RequestError, toRequestError } from "../../service/request-error.ts";
+import { createSecret, type NewSecret } from "../../service/secrets.ts";
+import { useClient } from "../../session/client-context.ts";
+import { CustomMetadata } from "./custom-metadata.tsx";
+import { DelayFields, readDelay } from "./delay-fields.tsx";
+import { AttributeFields, DescriptionField, ExpiryField } from "./metadata-fields.tsx";
+import { defaultMetadata, readMetadata } from "./read-metadata.ts";
+import { readSecretName } from "./secret-name.ts";
+import { useSecrets } from "./secrets-context.ts";
+import { readValue, useValueInput, ValueField, type ValueInput } from "./value-field.tsx";
+
+const VALUE_HINT = "Spaces are kept. Line ends are stored as LF; a file is stored byte for byte.";
+
+function nameTaken(name: string): RequestError {
+  const message = `You already have a secret named “${name}”. Nothing was stored.`;
+  return new RequestError("name_taken", message, 0, [{ path: "key_name", reason: "Already exists: choose another name." }]);
+}
+
+function readSecret(form: HTMLFormElement, input: ValueInput): NewSecret {
+  const minutes = readDelay(form);
+  return {
+    key_name: readSecretName(formText(form, "key_name")),
+    key_value: readValue(input),
+    metadata: readMetadata(form, defaultMetadata).metadata,
+    ...(minutes !== undefined && { delete_time: minutes }),
+  };
+}
+
+/** Creates a secret of a name that is not in use. */
+export function NewSecretForm(): VNode {
+  const client = useClient();
+  const toast = useToast();
+  const { list } = useSecrets();
+  const action = useAction();
+  const input = useValueInput();
+  const [taken, setTaken] = useState<string | undefined>(undefined);
+  const { email } = client;
+  const create = async (secret: NewSecret): Promise<void> => {
+    const { key_name: name } = secret;
+    const known = list.loaded.kind === "ready" ? list.loaded.value : [];
+    // The value is not sent for a name that is known to be in use; the vault decides for the others.
+    if (known.some((each) => each.key_name === name && each.owner === email)) throw nameTaken(name);
+    await createSecret(client, secret).catch((error: unknown) => {
+      const inUse = ["version_changed", "use_link_operation"].includes(toRequestError(error).code);
+      throw inUse ? nameTaken(name) : error;
+    });
+  };
+  const work = async (form: HTMLFormElement): Promise<void> => {
+    setTaken(undefined);
+    const secret = readSecret(form, input);
+    const { key_name: name } = secret;
+    try {
+      await create(secret);
+    } catch (error) {
+      if (toRequestError(error).code === "name_taken") setTaken(name);
+      throw error;
+    }
+    await list.reload();
+    toast(`Created ${name}.`);
+    navigate({ page: "secret", owner: email, name });
+  };
+  const { failure } = action;
+  const metadata = { initial: defaultMetadata, failure };
+  return (
+    <Form action={action} submit="Create secret" icon="key" work={work} onCancel={() => navigate({ page: "secrets" })}>
+      <TextField
+        label="Name"
+        name="key_name"
+        required
+        autocomplete="off"
+        spellcheck={false}
+        failure={failure}
+        {...(taken !== undefined && {
+          hint: <a href={hrefOf({ page: "secret", owner: email, name: taken })}>Open “{taken}” to add a version</a>,
+        })}
+      />
+      <ValueField label="Value" hint={VALUE_HINT} input={input} failure={failure} />
+      <DescriptionField {...metadata} />
+      <ExpiryField {...metadata} />
+      <AttributeFields {...metadata} />
+      <details class="more">
+        <summary>Custom metadata and automatic deletion</summary>
+        <CustomMetadata initial={defaultMetadata} />
+        <DelayFields failure={failure} />
+      </details>
+    </Form>
+  );
+}

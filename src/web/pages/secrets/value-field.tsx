@@ -1,0 +1,143 @@
+import type { VNode } from "preact";
+import { useId, useRef, useState } from "preact/hooks";
+import { Icon } from "../../parts/icon.tsx";
+import { RequestError } from "../../service/request-error.ts";
+import { fileValue, MAX_VALUE_BYTES, type FileValue } from "../../text/file-value.ts";
+import { sizeText } from "../../text/size-text.ts";
+import { PasswordGenerator } from "./password-generator.tsx";
+
+interface ChosenFile extends FileValue {
+  readonly name: string;
+  readonly bytes: number;
+}
+
+export interface ValueInput {
+  readonly file: ChosenFile | undefined;
+  readonly setFile: (file: ChosenFile | undefined) => void;
+  readonly area: { readonly current: HTMLTextAreaElement | null };
+}
+
+/** State of a `ValueField`. */
+export function useValueInput(): ValueInput {
+  const [file, setFile] = useState<ChosenFile | undefined>(undefined);
+  return { file, setFile, area: useRef<HTMLTextAreaElement>(null) };
+}
+
+const tooLarge = (): RequestError =>
+  new RequestError("too_large", `The value is too large: at most ${sizeText(MAX_VALUE_BYTES)}.`, 0, [
+    { path: "key_value", reason: `At most ${sizeText(MAX_VALUE_BYTES)}.` },
+  ]);
+
+/** Returns the value of a `ValueField`: that of the file, or the text. @throws RequestError when it is too large */
+export function readValue({ file, area }: ValueInput): string {
+  const value = file?.text ?? area.current?.value ?? "";
+  if (new Blob([value]).size > MAX_VALUE_BYTES) throw tooLarge();
+  return value;
+}
+
+function FileSummary({ file, onRemove }: { readonly file: ChosenFile; readonly onRemove: () => void }): VNode {
+  return (
+    <div class="value file-summary">
+      <span>
+        <strong class="break">{file.name}</strong>, {sizeText(file.bytes)},{" "}
+        {file.format === "text" ? "text, stored byte for byte" : "not text: stored as Base64"}
+      </span>
+      <button class="button" type="button" onClick={onRemove}>
+        Remove file
+      </button>
+    </div>
+  );
+}
+
+function FileButton({
+  onFile,
+  onFailure,
+}: {
+  readonly onFile: (file: ChosenFile) => void;
+  readonly onFailure: (text: string) => void;
+}): VNode {
+  const input = useRef<HTMLInputElement>(null);
+  const read = async (file: File): Promise<void> => {
+    if (file.size > MAX_VALUE_BYTES) {
+      onFailure(
+        `${file.name} has ${sizeText(file.size)}; a value has at most ${sizeText(MAX_VALUE_BYTES)}. Upload it under Files.`,
+      );
+      return;
+    }
+    const value = fileValue(new Uint8Array(await file.arrayBuffer()));
+    onFile({ ...value, name: file.name, bytes: file.size });
+  };
+  const onChange = (): void => {
+    const [file] = input.current?.files ?? [];
+    if (file) read(file).catch(() => onFailure(`${file.name} cannot be read.`));
+    if (input.current) input.current.value = "";
+  };
+  return (
+    <>
+      <button class="button" type="button" onClick={() => input.current?.click()}>
+        <Icon name="file" />
+        From file
+      </button>
+      <input ref={input} type="file" hidden onChange={onChange} />
+    </>
+  );
+}
+
+interface ValueFieldProps {
+  readonly label: string;
+  readonly hint: string;
+  readonly input: ValueInput;
+  readonly failure: RequestError | undefined;
+}
+
+/** The value of a secret: typed and hidden until asked for, generated, or the content of a file. `readValue` reads it. */
+export function ValueField({ label, hint, input, failure }: ValueFieldProps): VNode {
+  const id = useId();
+  const [shown, setShown] = useState(false);
+  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const { file, setFile, area } = input;
+  const reason = problem ?? failure?.reason("key_value");
+  const choose = (chosen: ChosenFile | undefined): void => {
+    setProblem(undefined);
+    setFile(chosen);
+  };
+  const use = (password: string): void => {
+    if (!area.current) return;
+    area.current.value = password;
+    area.current.dispatchEvent(new Event("input", { bubbles: true }));
+  };
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {file && <FileSummary file={file} onRemove={() => choose(undefined)} />}
+      <textarea
+        ref={area}
+        id={id}
+        name="key_value"
+        class={shown ? "code" : "code concealed"}
+        rows={4}
+        hidden={file !== undefined}
+        autocomplete="off"
+        spellcheck={false}
+        aria-describedby={`${id}-hint ${id}-reason`}
+        {...(reason !== undefined && { "aria-invalid": "true" as const })}
+      />
+      <p class="reason" id={`${id}-reason`} role="alert">
+        {reason}
+      </p>
+      <p class="hint" id={`${id}-hint`}>
+        {hint}
+      </p>
+      {!file && (
+        <div class="buttons">
+          <button class="button" type="button" onClick={() => setShown(!shown)}>
+            <Icon name={shown ? "eye-off" : "eye"} />
+            {shown ? "Hide" : "Show"}
+          </button>
+          <FileButton onFile={choose} onFailure={setProblem} />
+          <PasswordGenerator onUse={use} />
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,26 @@
+import { expect, test } from "vitest";
+import { firstHidden, visibleParts } from "./visible-text.ts";
+
+const shown = (text: string) =>
+  visibleParts(text)
+    .map((part) => (part.hidden ? `[${part.text}]` : part.text))
+    .join("");
+
+test.each([
+  ["shop/db #1", "shop/db #1"],
+  ["two  spaces", "two  spaces"],
+  ["evil\u202Egnp.exe", "evil[U+202E]gnp.exe"],
+  ["a\u200Bb\u00A0c", "a[U+200B]b[U+00A0]c"],
+  [" ends ", "[␣]ends[␣]"],
+  ["   ", "[␣␣␣]"],
+  ["a\u200Db", "a[U+200D]b"],
+  ["👩‍💻 mañana 中 می‌خواهم", "👩‍💻 mañana 中 می‌خواهم"],
+  ["\u{E0041}", "[U+E0041]"],
+  ["a\uFE0F 1\uFE0F\u20E3 ❤\uFE0F", "a[U+FE0F] 1\uFE0F\u20E3 ❤\uFE0F"],
+])("visible parts of %j", (text, expected) => {
+  expect(shown(text)).toBe(expected);
+});
+
+test("firstHidden names the first character that cannot be seen", () => {
+  expect([firstHidden("a\u200Eb\u202E"), firstHidden("two  spaces")]).toEqual(["U+200E", undefined]);
+});

@@ -1,0 +1,35 @@
+/**
+ * Characters that a name shows as something else or not at all: direction marks, zero-width characters, spaces other than the common one, soft
+ * hyphens. Joiners and variation selectors stay in scripts and emoji that need them.
+ */
+const HIDDEN =
+  /(?![ \u200C\u200D]|\p{Variation_Selector})[\p{Default_Ignorable_Code_Point}\p{Bidi_Control}\p{Z}]|(?<!\P{ASCII})[\u200C\u200D]|(?<!\P{ASCII}|[\d#*])\p{Variation_Selector}/u;
+
+/** One piece of a text: unchanged, or the name of a character that cannot be seen. */
+export interface VisiblePart {
+  readonly text: string;
+  readonly hidden: boolean;
+}
+
+function codeOf(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+}
+
+/** Returns the first character that cannot be seen, as `U+202E`. */
+export function firstHidden(text: string): string | undefined {
+  const found = HIDDEN.exec(text);
+  return found ? codeOf(found[0]) : undefined;
+}
+
+/** Splits a text so that characters which cannot be seen, and spaces at its ends, appear as what they are. */
+export function visibleParts(text: string): VisiblePart[] {
+  const pattern = new RegExp(`(${HIDDEN.source}|^ +| +$)`, "gu");
+  return text
+    .split(pattern)
+    .filter((part) => part !== "")
+    .map((part) => {
+      if (/^ +$/u.test(part) && (text.startsWith(part) || text.endsWith(part)))
+        return { text: "␣".repeat(part.length), hidden: true };
+      return HIDDEN.test(part) ? { text: codeOf(part), hidden: true } : { text: part, hidden: false };
+    });
+}
