@@ -1,3 +1,4 @@
+import { MAX_FILE_BYTES } from "../protocol/file-size.ts";
 import { defaultQuotas, type Quotas } from "./quota-limits.ts";
 
 /** Limits of a server (docs/design/vault-contract.md#limits). */
@@ -80,7 +81,7 @@ export const defaultLimits: Limits = {
   secretValueBytes: 1024 * 1024,
   metadataBytes: 64 * 1024,
   metadataNames: 100,
-  fileBytes: 64 * 1024 * 1024,
+  fileBytes: MAX_FILE_BYTES,
   filesPerRequest: 100,
   nameCharacters: 256,
   entriesPerRequest: 10_000,

@@ -6,6 +6,9 @@ import { useLoaded } from "./parts/use-loaded.ts";
 import { AccountPage } from "./pages/account-settings/account-page.tsx";
 import { ApiTokenPage } from "./pages/api-token-page.tsx";
 import { FilesPage } from "./pages/files/files-page.tsx";
+import { UploadList } from "./pages/files/upload-list.tsx";
+import { UploadsProvider } from "./pages/files/uploads-context.ts";
+import { useUploadQueue } from "./pages/files/use-upload-queue.ts";
 import { NewSecretPage } from "./pages/secrets/new-secret-page.tsx";
 import { SecretPage } from "./pages/secrets/secret-page.tsx";
 import { SecretsProvider } from "./pages/secrets/secrets-context.ts";
@@ -43,7 +46,7 @@ function Page({ route }: { readonly route: Route }): VNode {
     case "secret":
       return <SecretPage owner={route.owner} name={route.name} />;
     case "files":
-      return <FilesPage />;
+      return <FilesPage query={route.query ?? ""} />;
     case "teams":
       return <TeamsPage />;
     case "api-token":
@@ -66,10 +69,14 @@ export function SignedInPages({ client, route }: { readonly client: VaultClient;
   const list = useLoaded(useCallback(() => listSecrets(client), [client]));
   const { loaded, reload } = list;
   const secrets = useMemo(() => ({ list: { loaded, reload }, listQuery }), [loaded, reload]);
+  const uploads = useUploadQueue(client);
   return (
     <ClientProvider value={client}>
       <SecretsProvider value={secrets}>
-        <Page key={pageKey(route)} route={route} />
+        <UploadsProvider value={uploads}>
+          {route.page !== "files" && <UploadList key={pageKey(route)} />}
+          <Page key={pageKey(route)} route={route} />
+        </UploadsProvider>
       </SecretsProvider>
     </ClientProvider>
   );

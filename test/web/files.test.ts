@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { beforeEach, describe, expect, test } from "vitest";
 import { TestVault } from "../support/vault/test-vault.ts";
 import type { VaultClient } from "../support/vault/vault-client.ts";
@@ -24,6 +24,11 @@ async function listed(): Promise<{ filename: string; version: number; sha256: st
   return (await anns.call("list_file")).json().files;
 }
 
+/** Returns the button of a file's row, which shows its versions. */
+function row(page: Page, name: string): Locator {
+  return page.getByRole("button", { name, exact: true });
+}
+
 async function pick(page: Page, name: string, buffer: Buffer): Promise<void> {
   await page.getByLabel("Files to upload").setInputFiles({ name, mimeType: "application/octet-stream", buffer });
 }
@@ -39,7 +44,7 @@ describe("file upload", () => {
       buffer: randomBytes(at === 2 ? 0 : 5000),
     }));
     await page.getByLabel("Files to upload").setInputFiles(files);
-    for (const { name } of files) await page.getByRole("heading", { name }).waitFor();
+    for (const { name } of files) await row(page, name).waitFor();
     const stored = new Map((await listed()).map((file) => [file.filename, file.sha256]));
     expect(stored).toEqual(new Map(files.map(({ name, buffer }) => [name, sha256(buffer)])));
   });
@@ -51,9 +56,9 @@ describe("file upload", () => {
     await pick(page, "app.conf", first);
     await page.getByText("Version 1").waitFor();
     await pick(page, "app.conf", second);
-    await page.getByText("Version 2").waitFor();
+    await page.getByText("2 versions").waitFor();
+    await row(page, "app.conf").click();
     await page.getByText(sha256(second).slice(0, 12)).waitFor();
-    await page.getByText("1 earlier version").click();
     await page.getByText(sha256(first).slice(0, 12)).waitFor();
   });
 
@@ -66,7 +71,7 @@ describe("file upload", () => {
       return data;
     });
     await page.locator(".drop-zone").dispatchEvent("drop", { dataTransfer: transfer });
-    await page.getByRole("heading", { name: "dropped.txt" }).waitFor();
+    await row(page, "dropped.txt").waitFor();
     expect((await listed())[0]).toMatchObject({ sha256: sha256(Buffer.from("dropped")) });
   });
 
@@ -99,13 +104,99 @@ describe("file upload", () => {
   });
 });
 
+describe("upload in progress", () => {
+  test("continues on other pages, which show it, and closing the tab asks first", async () => {
+    const { page, go } = await browser.visit(vault, { as: ann });
+    await go("/files");
+    await page.getByText("No files yet").waitFor();
+    const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await page.route("**/protect_file", async (route) => {
+      arrive();
+      await released;
+      await route.continue();
+    });
+    await pick(page, "held.bin", randomBytes(100));
+    await arrived;
+    await page.getByRole("link", { name: "Secrets" }).click();
+    await page.getByRole("heading", { level: 1, name: "Secrets" }).waitFor();
+    await page.getByRole("progressbar", { name: "Upload of held.bin" }).waitFor();
+    const question = page.waitForEvent("dialog");
+    await page.evaluate(() => void setTimeout(() => location.reload()));
+    expect((await question).type()).toBe("beforeunload");
+    await (await question).dismiss();
+    release();
+    await page.getByText("1 of 1 stored").waitFor();
+    await page.getByRole("link", { name: "Files" }).click();
+    await row(page, "held.bin").waitFor();
+    await page.getByText("1 of 1 stored").waitFor({ state: "detached" });
+    expect(await listed()).toHaveLength(1);
+  });
+
+  test("that has failed or was canceled can be tried again", async () => {
+    const { page, go } = await browser.visit(vault, { as: ann });
+    await go("/files");
+    await page.route("**/protect_file", (route) => route.abort());
+    await pick(page, "app.conf", randomBytes(100));
+    await page.getByText("cannot be reached").waitFor();
+    await page.unroute("**/protect_file");
+    await page.getByRole("button", { name: "Try again to upload app.conf" }).click();
+    await row(page, "app.conf").waitFor();
+    expect(await listed()).toHaveLength(1);
+  });
+
+  test("of a file above 64 MB is not started", async () => {
+    const { page, go } = await browser.visit(vault, { as: ann });
+    const sent: string[] = [];
+    page.on("request", (request) => sent.push(new URL(request.url()).pathname));
+    await go("/files");
+    await page.getByText("At most 64 MB a file").waitFor();
+    const transfer = await page.evaluateHandle(() => {
+      const data = new DataTransfer();
+      data.items.add(new File([new Uint8Array(64 * 1024 * 1024 + 1)], "large.bin"));
+      data.items.add(new File(["small"], "small.txt"));
+      return data;
+    });
+    await page.locator(".drop-zone").dispatchEvent("drop", { dataTransfer: transfer });
+    await page.getByText("Not sent: it has 67.1 MB. At most 64 MB a file.").waitFor();
+    await row(page, "small.txt").waitFor();
+    expect(sent.filter((path) => path.endsWith("/protect_file"))).toHaveLength(1);
+    expect(await page.getByRole("button", { name: "Try again to upload large.bin" }).count()).toBe(0);
+  });
+});
+
 describe("stored files", () => {
+  test("are searched and sorted in the address, in rows of one line whatever their names", async () => {
+    const files = ["app.conf", "x".repeat(200), "ca.pem"].map((filename, at) => ({
+      filename,
+      bytes: randomBytes(10 * (at + 1)),
+    }));
+    for (const file of files) await anns.upload([file]);
+    const { page, go } = await browser.visit(vault, { as: ann });
+    await go("/files?order=size");
+    const names = () => page.locator("tbody .name-cell").allTextContents();
+    await expect.poll(names).toEqual(["ca.pem", "x".repeat(200), "app.conf"]);
+    const heights = await page.locator("tbody tr").evaluateAll((rows) => rows.map((one) => one.getBoundingClientRect().height));
+    expect(new Set(heights)).toEqual(new Set([44]));
+    await page.getByLabel("Search files").fill("ca");
+    await page.reload();
+    await expect.poll(names).toEqual(["ca.pem"]);
+  });
+
+  test("with a leading dot are downloaded with a note that the browser may remove it", async () => {
+    await anns.upload([{ filename: ".env", bytes: Buffer.from("A=1") }]);
+    const { page, go } = await browser.visit(vault, { as: ann });
+    await go("/files");
+    await page.getByRole("button", { name: "Download .env" }).click();
+    await page.getByText("without the leading dot").waitFor();
+  });
+
   test("each version is downloaded unchanged", async () => {
     const versions = [randomBytes(1000), randomBytes(200_000)];
     for (const bytes of versions) await anns.upload([{ filename: "app.conf", bytes }]);
     const { page, go } = await browser.visit(vault, { as: ann });
     await go("/files");
-    await page.getByText("1 earlier version").click();
+    await row(page, "app.conf").click();
     for (const [at, bytes] of versions.entries()) {
       const download = page.waitForEvent("download");
       await page.getByRole("button", { name: `Download version ${at + 1} of app.conf` }).click();
@@ -118,16 +209,17 @@ describe("stored files", () => {
     for (const filename of ["app.conf", "app.conf", "kept"]) await anns.upload([{ filename, bytes: randomBytes(10) }]);
     const { page, go } = await browser.visit(vault, { as: ann });
     await go("/files");
+    await row(page, "app.conf").click();
     await page.getByRole("button", { name: "Delete version 2 of app.conf" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete version" }).click();
     await page.getByText("Deleted version 2 of app.conf.").waitFor();
     expect(await listed()).toMatchObject([{ filename: "app.conf", version: 1 }, { filename: "kept" }]);
-    await page.getByRole("button", { name: "Delete app.conf" }).click();
+    await page.getByRole("button", { name: "Delete app.conf with all versions" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
     expect(await listed()).toHaveLength(2);
-    await page.getByRole("button", { name: "Delete app.conf" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
-    await page.getByRole("heading", { name: "app.conf" }).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Delete app.conf with all versions" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete file" }).click();
+    await row(page, "app.conf").waitFor({ state: "detached" });
     expect(await listed()).toMatchObject([{ filename: "kept" }]);
   });
 });

@@ -47,6 +47,6 @@ describe("vault that does not respond", () => {
     await page.getByText("takes longer than usual").waitFor({ state: "detached" });
     await page.unroute("**/list_file");
     await page.getByRole("button", { name: "Try again" }).click();
-    await page.getByRole("heading", { name: "app.conf" }).waitFor();
+    await page.getByRole("button", { name: "app.conf", exact: true }).waitFor();
   });
 });

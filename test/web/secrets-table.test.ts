@@ -146,4 +146,27 @@ describe("selected secrets", () => {
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await expect.poll(() => page.locator("tbody a").allTextContents()).toEqual(["prod/checkout/service-19"]);
   });
+
+  test("are shared together, with what cannot be shared named", async () => {
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go("/secrets?search=plain");
+    await page.getByLabel("Select plain").check();
+    await page.getByLabel("Search secrets").fill("service-2");
+    await page.getByLabel("Select prod/checkout/service-20").check();
+    await page.getByLabel("Search secrets").fill("xxx");
+    await page.getByLabel(`Select ${LONG}`).check();
+    await page.getByText("3 selected").waitFor();
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    const dialog = page.getByRole("dialog", { name: "Share 2 secrets" });
+    await dialog.getByText("1 selected secret has another owner").waitFor();
+    await dialog.getByLabel("User or team").fill("zoe@example.com");
+    await dialog.getByRole("button", { name: "Share", exact: true }).click();
+    await dialog.getByText("0 of 2 done, 2 not.").waitFor();
+    await dialog.getByLabel("Invite recipients").check();
+    await dialog.getByRole("button", { name: "Try again" }).click();
+    await page.getByText("Shared 2 secrets.").waitFor();
+    const shares = async (name: string) => (await users.ann.call("share_list", { key_name: name })).json().shares;
+    for (const name of ["plain", "prod/checkout/service-20"])
+      expect(await shares(name)).toMatchObject([{ to: "zoe@example.com", permission: "R", state: "invited" }]);
+  });
 });

@@ -2,7 +2,9 @@ import type { FileRecord } from "../../protocol/responses.ts";
 import { CSRF_HEADER } from "../../protocol/csrf-header.ts";
 import { operationPath } from "../../protocol/operation-paths.ts";
 import { isFileRecord } from "./responses.ts";
-import { errorFromBody, RequestError, unreachable } from "./request-error.ts";
+import { browserClock } from "./browser-clock.ts";
+import { errorFromBody, RequestError, timedOut, unreachable } from "./request-error.ts";
+import { SILENCE_MS } from "./response-deadline.ts";
 import { isObject, listOf, shape } from "./shape.ts";
 import type { VaultClient } from "./vault-client.ts";
 
@@ -28,7 +30,7 @@ export async function deleteFile(client: VaultClient, filename: string, version?
 /**
  * Uploads one file as a new version. `onProgress` receives the fraction sent, from 0 to 1; fetch does not report it,
  * XMLHttpRequest does.
- * @throws RequestError, or the signal's reason after an abort
+ * @throws RequestError, `timed_out` when nothing happens for 30 seconds; the signal's reason after an abort
  */
 export function uploadFile(
   client: VaultClient,
@@ -40,18 +42,26 @@ export function uploadFile(
     () =>
       new Promise((resolve, reject) => {
         const request = new XMLHttpRequest();
+        const silent = (): void => {
+          reject(timedOut());
+          request.abort();
+        };
+        let cancel = browserClock.after(SILENCE_MS, silent);
         request.open("POST", operationPath.protect_file);
         request.setRequestHeader("email", client.email);
         request.setRequestHeader("countoffiles", "1");
         request.setRequestHeader(CSRF_HEADER, client.csrfToken);
-        request.upload.addEventListener("progress", ({ loaded, total }) => onProgress(total > 0 ? loaded / total : 0));
+        request.upload.addEventListener("progress", ({ loaded, total }) => {
+          cancel();
+          cancel = browserClock.after(SILENCE_MS, silent);
+          onProgress(total > 0 ? loaded / total : 0);
+        });
         request.addEventListener("load", () =>
-          request.status === 200
-            ? resolve()
-            : reject(errorFromBody(request.status, request.responseText, request.getResponseHeader("retry-after"))),
+          request.status === 200 ? resolve() : reject(errorFromBody(request.status, request.responseText)),
         );
         request.addEventListener("error", () => reject(unreachable()));
         request.addEventListener("abort", () => reject(signal.reason));
+        request.addEventListener("loadend", () => cancel());
         signal.addEventListener("abort", () => request.abort(), { once: true });
         const form = new FormData();
         form.append("file", file);

@@ -4,7 +4,7 @@ import { slowRequests } from "./slow-requests.ts";
 
 /** Time in ms without a byte of the response after which a request counts as slow, and after which it fails. */
 const SLOW_MS = 5_000;
-const SILENCE_MS = 30_000;
+export const SILENCE_MS = 30_000;
 
 /**
  * Sends a request and returns its response. Both fail with `timed_out` once the vault sends nothing for 30 seconds. A long download

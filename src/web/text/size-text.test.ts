@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { sizeText } from "./size-text.ts";
+import { limitText, sizeText } from "./size-text.ts";
 
 test.each([
   [0, "0 bytes"],
@@ -11,4 +11,8 @@ test.each([
   [5e15, "5,000 TB"],
 ])("sizeText formats %d as %s", (bytes, text) => {
   expect(sizeText(bytes)).toBe(text);
+});
+
+test("limitText formats a limit in whole megabytes", () => {
+  expect(limitText(67_108_864)).toBe("64 MB");
 });

@@ -7,3 +7,8 @@ export function sizeText(bytes: number): string {
   const power = Math.min(Math.floor(Math.log10(bytes) / 3), units.length);
   return `${figures.format(bytes / 1000 ** power)} ${units[power - 1] ?? ""}`;
 }
+
+/** Formats a limit that is a whole number of mebibytes in the unit that users know it by: `64 MB`. */
+export function limitText(bytes: number): string {
+  return `${bytes / 1024 ** 2} MB`;
+}

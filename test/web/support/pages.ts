@@ -53,7 +53,7 @@ const signedInPages: readonly PageUnderTest[] = [
   { route: secretRoute(bob, "mail"), shows: "Remove from my list", requiresLogin: true },
   { route: secretRoute(bob, "nothing"), shows: "not shared with you", requiresLogin: true },
   { route: secretRoute(bob, "box"), shows: "Write-only access", requiresLogin: true },
-  { route: "/files", shows: "1 earlier version", requiresLogin: true },
+  { route: "/files", shows: "2 versions", requiresLogin: true },
   { route: "/teams", shows: "Add members", requiresLogin: true },
   { route: "/api-token", shows: "Usage", requiresLogin: true },
   { route: "/account", shows: "Blocked senders", requiresLogin: true },

@@ -1,6 +1,8 @@
 import type { TargetedDragEvent, VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
+import { MAX_FILE_BYTES } from "../../../protocol/file-size.ts";
 import { Icon } from "../../parts/icon.tsx";
+import { limitText } from "../../text/size-text.ts";
 
 /** Accepts files by drag and drop, or by a button. */
 export function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[]) => void }): VNode {
@@ -29,7 +31,7 @@ export function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[
           choose files
         </button>
       </p>
-      <p class="hint">Uploading a file with an existing name adds a version.</p>
+      <p class="hint">At most {limitText(MAX_FILE_BYTES)} a file. Uploading a file with an existing name adds a version.</p>
       <input ref={input} type="file" multiple hidden aria-label="Files to upload" onChange={onPicked} />
     </div>
   );

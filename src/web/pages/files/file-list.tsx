@@ -1,63 +1,98 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { FileRecord } from "../../../protocol/responses.ts";
-import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { Empty } from "../../parts/empty.tsx";
-import { Icon } from "../../parts/icon.tsx";
 import { Pager } from "../../parts/pager.tsx";
-import { useToast } from "../../parts/toasts.tsx";
-import { deleteFile } from "../../service/files.ts";
-import { useClient } from "../../session/client-context.ts";
-import { FileVersions } from "./file-versions.tsx";
+import { SearchField } from "../../parts/search-field.tsx";
+import { SelectField } from "../../parts/select-field.tsx";
+import { useListScroll } from "../../parts/use-list-scroll.ts";
+import { writeQuery } from "../../routing/use-route.ts";
+import { DeleteFileDialog, type Deletion } from "./delete-file-dialog.tsx";
+import { FileRow } from "./file-row.tsx";
+import { fileOrders, fileViewQuery, selectFiles, type FileOrder, type FileView } from "./file-view.ts";
 
-const PAGE_SIZE = 25;
+const PAGE_SIZE = 50;
 
-/** The deletion that awaits confirmation: a file, or one version of it. */
-interface Deletion {
-  readonly filename: string;
-  readonly version?: number;
+const orderLabels: Readonly<Record<FileOrder, string>> = {
+  name: "Sort by name",
+  uploaded: "Sort by last upload",
+  size: "Sort by size",
+};
+
+/** Writes a view into the address, from where the page reads it. */
+function show(view: FileView, push = false): void {
+  writeQuery({ page: "files", query: fileViewQuery(view) }, push);
+}
+
+function FileToolbar({ view }: { readonly view: FileView }): VNode {
+  return (
+    <search class="toolbar">
+      <SearchField
+        label="Search files"
+        placeholder="Search names"
+        value={view.search}
+        onSearch={(search) => show({ ...view, search, page: 0 })}
+      />
+      <SelectField
+        label="Sort by"
+        value={view.order}
+        choices={fileOrders}
+        labelOf={(order) => orderLabels[order]}
+        onChoice={(order) => show({ ...view, order, page: 0 })}
+      />
+    </search>
+  );
+}
+
+interface FileTableProps {
+  readonly files: readonly FileRecord[];
+  readonly onDelete: (deletion: Deletion) => void;
+}
+
+function FileTable({ files, onDelete }: FileTableProps): VNode {
+  return (
+    <table class="table files-table">
+      <caption class="visually-hidden">Your files</caption>
+      <thead>
+        <tr>
+          <th scope="col" class="name-cell">
+            Name
+          </th>
+          <th scope="col" class="version-cell">
+            Versions
+          </th>
+          <th scope="col" class="size-cell">
+            Size
+          </th>
+          <th scope="col" class="updated-cell">
+            Uploaded
+          </th>
+          <th scope="col" class="actions-cell">
+            <span class="visually-hidden">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {files.map((file) => (
+          <FileRow key={file.filename} file={file} onDelete={onDelete} />
+        ))}
+      </tbody>
+    </table>
+  );
 }
 
 interface FileListProps {
   readonly files: readonly FileRecord[];
+  readonly view: FileView;
   readonly onChange: () => Promise<void>;
 }
 
-function DeleteDialog({
-  deletion,
-  onChange,
-  onClose,
-}: {
-  readonly deletion: Deletion;
-  readonly onChange: () => Promise<void>;
-  readonly onClose: () => void;
-}): VNode {
-  const client = useClient();
-  const toast = useToast();
-  const { filename, version } = deletion;
-  const what = version === undefined ? filename : `version ${version} of ${filename}`;
-  const remove = async (): Promise<void> => {
-    await deleteFile(client, filename, version);
-    toast(`Deleted ${what}.`);
-    await onChange();
-  };
-  return (
-    <ConfirmDialog
-      title={version === undefined ? "Delete file?" : `Delete version ${version}?`}
-      confirm="Delete"
-      work={remove}
-      onClose={onClose}
-    >
-      <p>
-        <strong class="break">{what}</strong> {version === undefined ? "and all its versions cannot" : "cannot"} be restored.
-      </p>
-    </ConfirmDialog>
-  );
-}
-
-export function FileList({ files, onChange }: FileListProps): VNode {
+/** The stored files, with search and order. Opening a file shows its versions. */
+export function FileList({ files, view, onChange }: FileListProps): VNode {
   const [deletion, setDeletion] = useState<Deletion | undefined>(undefined);
-  const [wanted, setPage] = useState(0);
+  const matching = useMemo(() => selectFiles(files, view), [files, view]);
+  const page = Math.min(view.page, Math.floor(Math.max(0, matching.length - 1) / PAGE_SIZE));
+  const listRef = useListScroll(page);
   if (files.length === 0) {
     return (
       <Empty icon="file" title="No files yet">
@@ -65,30 +100,20 @@ export function FileList({ files, onChange }: FileListProps): VNode {
       </Empty>
     );
   }
-  const page = Math.min(wanted, Math.floor((files.length - 1) / PAGE_SIZE));
   return (
     <>
-      <ul class="files">
-        {files.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE).map((file) => (
-          <li key={file.filename} class="card file">
-            <div class="card-head">
-              <h2 class="break">{file.filename}</h2>
-              <button
-                class="button icon-button"
-                type="button"
-                aria-label={`Delete ${file.filename}`}
-                title={`Delete ${file.filename}`}
-                onClick={() => setDeletion({ filename: file.filename })}
-              >
-                <Icon name="trash" />
-              </button>
-            </div>
-            <FileVersions file={file} onDelete={(version) => setDeletion({ filename: file.filename, version })} />
-          </li>
-        ))}
-      </ul>
-      {files.length > PAGE_SIZE && <Pager page={page} pageSize={PAGE_SIZE} total={files.length} onPage={setPage} />}
-      {deletion && <DeleteDialog deletion={deletion} onChange={onChange} onClose={() => setDeletion(undefined)} />}
+      <FileToolbar view={view} />
+      {matching.length > 0 ? (
+        <section ref={listRef} class="list" tabIndex={-1} aria-label="List of files">
+          <FileTable files={matching.slice(page * PAGE_SIZE, (page + 1) * PAGE_SIZE)} onDelete={setDeletion} />
+        </section>
+      ) : (
+        <Empty icon="search" title="No matches">
+          <p>No file has a name that contains these words.</p>
+        </Empty>
+      )}
+      <Pager page={page} pageSize={PAGE_SIZE} total={matching.length} onPage={(next) => show({ ...view, page: next }, true)} />
+      {deletion && <DeleteFileDialog deletion={deletion} onChange={onChange} onClose={() => setDeletion(undefined)} />}
     </>
   );
 }

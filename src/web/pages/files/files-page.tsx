@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useCallback } from "preact/hooks";
+import { useCallback, useEffect, useMemo } from "preact/hooks";
 import { LoadedView } from "../../parts/loaded-view.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
@@ -7,20 +7,25 @@ import { listFiles } from "../../service/files.ts";
 import { useClient } from "../../session/client-context.ts";
 import { DropZone } from "./drop-zone.tsx";
 import { FileList } from "./file-list.tsx";
+import { parseFileView } from "./file-view.ts";
 import { UploadList } from "./upload-list.tsx";
-import { useUploads } from "./use-uploads.ts";
+import { useUploads } from "./uploads-context.ts";
 
-export function FilesPage(): VNode {
+/** The user's files and uploads. `query` is the state of the list in the address. */
+export function FilesPage({ query }: { readonly query: string }): VNode {
   const client = useClient();
+  const { add, stored } = useUploads();
   const list = useLoaded(useCallback(() => listFiles(client), [client]));
-  const { uploads, add, cancel, clear } = useUploads(list.reload);
+  const { reload } = list;
+  const view = useMemo(() => parseFileView(query), [query]);
+  useEffect(() => void (stored > 0 && reload()), [stored, reload]);
   return (
     <>
       <PageHeading title="Files" />
       <DropZone onFiles={add} />
-      <UploadList uploads={uploads} onCancel={cancel} onClear={clear} />
+      <UploadList />
       <LoadedView of={list} what="your files">
-        {(files) => <FileList files={files} onChange={list.reload} />}
+        {(files) => <FileList files={files} view={view} onChange={reload} />}
       </LoadedView>
     </>
   );

@@ -1,6 +1,8 @@
 import type { VNode } from "preact";
+import { useEffect } from "preact/hooks";
 import { sizeText } from "../../text/size-text.ts";
-import type { Upload, UploadState } from "./use-uploads.ts";
+import type { Upload, UploadState } from "./use-upload-queue.ts";
+import { useUploads } from "./uploads-context.ts";
 
 function stateText(state: UploadState): string {
   switch (state.kind) {
@@ -15,46 +17,55 @@ function stateText(state: UploadState): string {
   }
 }
 
-function UploadItem({ upload, onCancel }: { readonly upload: Upload; readonly onCancel: (id: number) => void }): VNode {
-  const { id, filename, size, state } = upload;
-  const finished = state.kind === "done" || state.kind === "failed";
+function UploadItem({ upload }: { readonly upload: Upload }): VNode {
+  const { cancel, retry } = useUploads();
+  const { id, file, state } = upload;
+  const ended = state.kind === "done" || state.kind === "failed";
   return (
     <li class={`upload ${state.kind}`}>
-      <span class="break">
-        {filename} <span class="quiet">{sizeText(size)}</span>
+      <span class="upload-name" title={file.name}>
+        {file.name} <span class="quiet">{sizeText(file.size)}</span>
       </span>
-      {!finished && <progress aria-label={`Upload of ${filename}`} max={1} value={state.kind === "sending" ? state.share : 0} />}
-      <span class="upload-state" role={finished ? "status" : undefined}>
+      {!ended && <progress aria-label={`Upload of ${file.name}`} max={1} value={state.kind === "sending" ? state.share : 0} />}
+      <span class="upload-state" role={ended ? "status" : undefined}>
         {stateText(state)}
       </span>
-      {!finished && (
-        <button class="button" type="button" aria-label={`Cancel upload of ${filename}`} onClick={() => onCancel(id)}>
+      {!ended && (
+        <button class="button" type="button" aria-label={`Cancel upload of ${file.name}`} onClick={() => cancel(id)}>
           Cancel
+        </button>
+      )}
+      {state.kind === "failed" && state.retry && (
+        <button class="button" type="button" aria-label={`Try again to upload ${file.name}`} onClick={() => retry(upload)}>
+          Try again
         </button>
       )}
     </li>
   );
 }
 
-interface UploadListProps {
-  readonly uploads: readonly Upload[];
-  readonly onCancel: (id: number) => void;
-  readonly onClear: () => void;
-}
-
-export function UploadList({ uploads, onCancel, onClear }: UploadListProps): VNode | null {
+/** The uploads that are in progress, and how the others ended. Successful ones disappear with the next page. */
+export function UploadList(): VNode | null {
+  const { uploads, clear } = useUploads();
+  useEffect(() => () => clear("done"), [clear]);
   if (uploads.length === 0) return null;
+  const done = uploads.filter(({ state }) => state.kind === "done").length;
   return (
-    <section class="card" aria-labelledby="uploads-title">
+    <section class="card upload-tray" aria-labelledby="uploads-title">
       <div class="card-head">
-        <h2 id="uploads-title">Uploads</h2>
-        <button class="button" type="button" onClick={onClear}>
+        <h2 id="uploads-title">
+          Uploads{" "}
+          <span class="quiet">
+            {done} of {uploads.length} stored
+          </span>
+        </h2>
+        <button class="button" type="button" onClick={() => clear("ended")}>
           Clear finished
         </button>
       </div>
       <ul class="uploads">
         {uploads.map((upload) => (
-          <UploadItem key={upload.id} upload={upload} onCancel={onCancel} />
+          <UploadItem key={upload.id} upload={upload} />
         ))}
       </ul>
     </section>

@@ -2,8 +2,10 @@ import type { ComponentChildren, VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { SecretRecord } from "../../../protocol/responses.ts";
 import { Icon } from "../../parts/icon.tsx";
+import { useClient } from "../../session/client-context.ts";
 import type { BatchProps } from "./batch-dialog.tsx";
 import { DeleteSelectedDialog } from "./delete-selected-dialog.tsx";
+import { ShareSelectedDialog } from "./share-selected-dialog.tsx";
 import type { Selection } from "./use-selection.ts";
 
 interface SelectionBarProps {
@@ -18,6 +20,7 @@ interface SelectionBarProps {
 
 /** Selects the secrets of a page, and acts on all selected ones. It has the same height with and without a selection. */
 export function SelectionBar({ page, total, selection, onChange, children }: SelectionBarProps): VNode {
+  const { email } = useClient();
   // With the secrets that were selected when it was opened: deleted ones leave the selection.
   const [open, setOpen] = useState<(Pick<BatchProps, "secrets"> & { readonly Dialog: typeof DeleteSelectedDialog }) | undefined>(
     undefined,
@@ -40,9 +43,15 @@ export function SelectionBar({ page, total, selection, onChange, children }: Sel
         children
       ) : (
         <div class="buttons">
+          {secrets.some(({ owner }) => owner === email) && (
+            <button class="button" type="button" onClick={() => setOpen({ Dialog: ShareSelectedDialog, secrets })}>
+              <Icon name="share" />
+              <span class="button-text">Share</span>
+            </button>
+          )}
           <button class="button" type="button" onClick={() => setOpen({ Dialog: DeleteSelectedDialog, secrets })}>
             <Icon name="trash" />
-            Delete
+            <span class="button-text">Delete</span>
           </button>
           <button class="button" type="button" onClick={clear}>
             Clear

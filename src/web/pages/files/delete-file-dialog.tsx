@@ -1,0 +1,41 @@
+import type { VNode } from "preact";
+import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
+import { useToast } from "../../parts/toasts.tsx";
+import { deleteFile } from "../../service/files.ts";
+import { useClient } from "../../session/client-context.ts";
+
+/** The deletion that awaits confirmation: a file, or one version of it. */
+export interface Deletion {
+  readonly filename: string;
+  readonly version?: number;
+}
+
+interface DeleteFileDialogProps {
+  readonly deletion: Deletion;
+  readonly onChange: () => Promise<void>;
+  readonly onClose: () => void;
+}
+
+export function DeleteFileDialog({ deletion, onChange, onClose }: DeleteFileDialogProps): VNode {
+  const client = useClient();
+  const toast = useToast();
+  const { filename, version } = deletion;
+  const what = version === undefined ? filename : `version ${version} of ${filename}`;
+  const remove = async (): Promise<void> => {
+    await deleteFile(client, filename, version);
+    toast(`Deleted ${what}.`);
+    await onChange();
+  };
+  return (
+    <ConfirmDialog
+      title={version === undefined ? "Delete file?" : `Delete version ${version}?`}
+      confirm={version === undefined ? "Delete file" : "Delete version"}
+      work={remove}
+      onClose={onClose}
+    >
+      <p>
+        <strong class="break">{what}</strong> {version === undefined ? "and all its versions cannot" : "cannot"} be restored.
+      </p>
+    </ConfirmDialog>
+  );
+}

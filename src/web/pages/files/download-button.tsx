@@ -1,0 +1,65 @@
+import type { VNode } from "preact";
+import { Icon } from "../../parts/icon.tsx";
+import { useToast } from "../../parts/toasts.tsx";
+import { toRequestError } from "../../service/request-error.ts";
+import { useAction } from "../../parts/use-action.ts";
+import { browserClock } from "../../service/browser-clock.ts";
+import { downloadFile } from "../../service/files.ts";
+import { useClient } from "../../session/client-context.ts";
+
+/** Saves a blob as a download of the browser. */
+function saveBlob(blob: Blob, filename: string): void {
+  const url = URL.createObjectURL(blob);
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = filename;
+  link.click();
+  // The browser has started to read the blob by then.
+  browserClock.after(10_000, () => URL.revokeObjectURL(url));
+}
+
+/** Browsers save no file with a leading dot, so `.env` becomes `env`. */
+function savedText(what: string, filename: string): string {
+  return filename.startsWith(".")
+    ? `Downloaded ${what}. The browser may save it without the leading dot: rename it.`
+    : `Downloaded ${what}.`;
+}
+
+interface DownloadButtonProps {
+  readonly filename: string;
+  readonly version: number;
+  /** Label for screen readers. */
+  readonly label: string;
+  /** Shows only the icon. */
+  readonly compact?: boolean;
+}
+
+/** Downloads one version of a file. */
+export function DownloadButton({ filename, version, label, compact = false }: DownloadButtonProps): VNode {
+  const client = useClient();
+  const toast = useToast();
+  const action = useAction();
+  const download = (): void =>
+    void action.run(async () => {
+      try {
+        saveBlob(await downloadFile(client, filename, version), filename);
+        toast(savedText(`version ${version} of ${filename}`, filename));
+      } catch (error) {
+        toast(toRequestError(error).message, "bad");
+      }
+    });
+  return (
+    <button
+      class={compact ? "button icon-button" : "button"}
+      type="button"
+      onClick={download}
+      aria-disabled={action.busy}
+      aria-label={label}
+      title={compact ? label : undefined}
+    >
+      {compact && action.busy ? <span class="spinner" /> : <Icon name="download" />}
+      {!compact && "Download"}
+      {!compact && action.busy && <span class="spinner" />}
+    </button>
+  );
+}
