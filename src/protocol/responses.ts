@@ -120,6 +120,7 @@ export type TeamRecord = Readonly<z.infer<typeof teamRecord>>;
 export const credentialRecord = z.object({
   id: z.string().meta({ description: "Identifies it in `token_revoke`; grants nothing." }),
   kind: z.enum(["token", "session"]),
+  name: z.string().meta({ description: "As the user named the token, or as the client names itself; may be empty." }),
   scope: z.string(),
   created_at: timestamp.meta({ description: "Login." }),
   last_used_at: timestamp.meta({ description: "Accurate to an hour for a token, to a minute for a session." }),

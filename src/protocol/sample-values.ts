@@ -47,6 +47,7 @@ export const sample = {
   credential: {
     id: "9f86d081884c7d659a2feaa0",
     kind: "token",
+    name: "curl",
     scope: "cloud_type:*,environment_type:dev,application_type:*,classification:*,secret_name:*",
     created_at: created,
     last_used_at: created,

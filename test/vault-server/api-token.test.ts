@@ -4,6 +4,7 @@ import { TestVault } from "../support/vault/test-vault.ts";
 import { scopeString, sendRequest, VaultClient } from "../support/vault/vault-client.ts";
 import { WebSession } from "../support/vault/web-session.ts";
 import { useVault } from "../support/vault/use-vault.ts";
+import type { CredentialRecord } from "../../src/protocol/responses.ts";
 import { sessionOperationPath, operationPath } from "../../src/protocol/operation-paths.ts";
 
 const HOUR = 3_600_000;
@@ -43,6 +44,31 @@ describe("access token copied from the web application", () => {
     const body = { refresh_token: pair.refresh_token, used_access_token: pair.access_token };
     const again = (await vault.post(operationPath.refresh_token, body)).json();
     expect([again.expires_in, await isAccepted(again.access_token)]).toEqual([86_400, true]);
+  });
+
+  test("has the name, scope and lifetime that the user chooses, also after a refresh", async () => {
+    const session = await WebSession.logIn(vault, "ann@example.com");
+    const scope = scopeString({ environment_type: ["prod"] });
+    const request = { password: password(), name: "backup script", scope, expiration_hours: 720 };
+    const pair = (await session.app("app_api_token", request)).json();
+    expect([pair.scope, pair.expires_in]).toEqual([scope, 720 * 3600]);
+    const body = { refresh_token: pair.refresh_token, used_access_token: pair.access_token };
+    const again = (await vault.post(operationPath.refresh_token, body)).json();
+    expect([again.scope, again.expires_in]).toEqual([scope, 720 * 3600]);
+    const listed: CredentialRecord[] = (await session.call("token_list")).json().tokens;
+    expect(listed.filter(({ name }) => name === "backup script")).toMatchObject([{ kind: "token", scope }]);
+  });
+
+  test("is rejected with a broken scope, an empty name, and beyond the server's lifetime", async () => {
+    const limited = await TestVault.start({ maxTokenHours: 48 });
+    await using _stop = limited;
+    const session = await WebSession.logIn(limited, "ann@example.com");
+    const ask = async (request: object) =>
+      (await session.app("app_api_token", { password: limited.passwords.get("ann@example.com"), ...request })).outcome();
+    expect(await ask({ scope: "cloud_type:*" })).toBe("400 invalid_scope");
+    expect(await ask({ name: "" })).toBe("400 invalid_request");
+    expect(await ask({ expiration_hours: 49 })).toBe("400 invalid_request");
+    expect(await ask({ expiration_hours: 48 })).toBe("200");
   });
 
   test("outlives the session", async () => {

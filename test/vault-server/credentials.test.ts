@@ -52,13 +52,15 @@ describe("token_list", () => {
     const scope = scopeString({ secret_name: ["one"] });
     const issued = (await vault.logIn(ANN, { scope, hours: 2 })).json();
     clock.stepWall(1000);
-    const session = await WebSession.logIn(vault, ANN);
+    const firefox = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0" };
+    const session = await WebSession.logIn(vault, ANN, firefox);
     const response = await ann.call("token_list");
     const ids = response.json().tokens.map(({ id }: CredentialRecord) => id);
     expect(response.json().tokens).toEqual([
       {
         id: ids[0],
         kind: "session",
+        name: "Firefox on Linux",
         scope: scopeString(),
         created_at: at(start + 2000),
         last_used_at: at(start + 2000),
@@ -68,6 +70,7 @@ describe("token_list", () => {
       {
         id: ids[1],
         kind: "token",
+        name: "",
         scope,
         created_at: at(start + 1000),
         last_used_at: at(start + 1000),

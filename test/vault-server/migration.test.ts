@@ -78,3 +78,18 @@ test("a server on data of an earlier release serves secrets, files, shares, team
   const written = await ann.call("protect_link", { key_name: "alpha", key_value: "third value" });
   expect(written.json().secret).toMatchObject({ key_version: 3, metadata: { note: "n1", expiration_time: 10 } });
 });
+
+test("a team with the name of an address is removed with what was shared with it", async () => {
+  await data.run(`
+    INSERT INTO teams (group_id, creator) VALUES ('dana@example.com', '${BOB}'), ('dana＠example.com', '${BOB}');
+    INSERT INTO team_members (group_id, email) VALUES ('dana@example.com', '${ANN}'), ('dana@example.com', '${BOB}');
+    INSERT INTO team_grants (secret_id, group_id, reads, writes) SELECT id, 'dana@example.com', 1, 0 FROM secrets WHERE name = 'alpha';`);
+  const revisions = () => data.select("SELECT subject, revision FROM list_revisions ORDER BY subject");
+  const before = await revisions();
+  await using store = await openStore(data.location);
+  const teams = await store.read((transaction) => transaction.teams.list(ANN, undefined, 100));
+  expect(new Set(teams.map(({ groupId }) => groupId))).toEqual(new Set(["ops"]));
+  expect(await data.select("SELECT group_id FROM team_grants")).toEqual([{ group_id: "ops" }]);
+  expect(before.length).toBeGreaterThan(0);
+  for (const row of await revisions()) expect(before).not.toContainEqual(row);
+});

@@ -73,8 +73,11 @@ describe("app_change_password", () => {
 describe("a link in an email", () => {
   test("names whose password it sets, without being used up", async () => {
     const token = await linkOf("New@example.com".toLowerCase());
-    expect((await confirm(token)).json()).toEqual({ email: "new@example.com" });
-    expect((await confirm(token)).json()).toEqual({ email: "new@example.com" });
+    expect((await confirm(token)).json()).toEqual({ email: "new@example.com", invited_by: [] });
+    const ann = await vault.client(ANN);
+    await ann.call("protect", { key_name: "for-new", key_value: "v" });
+    await ann.call("share", { key_name: "for-new", permission: "R", usr_id_from: ANN, usr_id_to: "new@example.com" });
+    expect((await confirm(token)).json()).toEqual({ email: "new@example.com", invited_by: [ANN] });
     expect((await setPassword(token, NEW)).outcome()).toBe("200");
     expect((await confirm(token)).outcome()).toBe("401 invalid_confirmation");
     expect((await confirm("unknown")).outcome()).toBe("401 invalid_confirmation");

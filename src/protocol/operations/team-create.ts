@@ -3,7 +3,8 @@ import { defineOperation } from "../define-operation.ts";
 import { teamRecord } from "../responses.ts";
 import { sample } from "../sample-values.ts";
 import { oneOrMore } from "../schemas/one-or-more.ts";
-import { newTeamName, teamRequest, userEmail } from "../schemas/request-fields.ts";
+import { teamRequest, userEmail } from "../schemas/request-fields.ts";
+import { newTeamName } from "../team-name.ts";
 
 const team = { email: "$request.body#/email", group_id: "$response.body#/team/group_id" };
 

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { RequestLimits } from "../define-operation.ts";
 import { nameSchema } from "../names.ts";
+import { receivingTeam } from "../team-name.ts";
 import { oneOrMore } from "./one-or-more.ts";
 import { callerEmail, userEmail } from "./request-fields.ts";
 
@@ -24,7 +25,7 @@ export function recipientsRequest({
     email: callerEmail,
     key_name: oneOrMore(name, entriesPerRequest),
     usr_id_to: oneOrMore(userEmail, entriesPerRequest).meta({ description: "Addresses of users." }).optional(),
-    group_id_to: name.meta({ description: "Name of a team." }).optional(),
+    group_id_to: receivingTeam(nameCharacters).optional(),
   });
 }
 

@@ -56,18 +56,6 @@ export function secretRequest({ nameCharacters }: RequestLimits) {
   return z.object({ email: callerEmail, key_name: nameSchema(nameCharacters) });
 }
 
-/** The name of a new team, which cannot pass for an address. */
-export function newTeamName(nameCharacters: number) {
-  return nameSchema(nameCharacters)
-    .refine((name) => !name.includes("@"), "must not contain @")
-    .meta({
-      minLength: 1,
-      maxLength: nameCharacters,
-      pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f@]*$",
-      description: "Well-formed Unicode without control characters and without @.",
-    });
-}
-
 /** Body of operations on one team. */
 export function teamRequest({ nameCharacters }: RequestLimits) {
   return z.object({ email: callerEmail, group_id: nameSchema(nameCharacters) });

@@ -12,8 +12,13 @@ export const confirmationOperation = defineOperation({
     "requested the link for.",
   authentication: "none",
   request: () => z.object({ token: z.string().min(1).max(1024).meta({ description: "From the link in the email." }) }),
-  response: z.object({ email: z.string() }),
+  response: z.object({
+    email: z.string(),
+    invited_by: z
+      .array(z.string())
+      .meta({ description: "Users who share with the address or added it to a team, at most five." }),
+  }),
   errors: ["invalid_confirmation", "csrf_failed"],
   audit: { intent: "never", fields: [] },
-  example: { request: { token: sample.confirmation }, response: { email: sample.email } },
+  example: { request: { token: sample.confirmation }, response: { email: sample.email, invited_by: [sample.otherEmail] } },
 });

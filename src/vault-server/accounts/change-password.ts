@@ -12,6 +12,8 @@ export interface PasswordChange {
   readonly newPassword: string;
   /** IP address of the request. */
   readonly client: string;
+  /** Name of the browser. */
+  readonly name: string;
 }
 
 /**
@@ -21,7 +23,7 @@ export interface PasswordChange {
  */
 export async function changePassword(
   context: VaultContext,
-  { email, password, newPassword, client }: PasswordChange,
+  { email, password, newPassword, client, name }: PasswordChange,
   begin: () => Promise<void>,
 ): Promise<LiveSession> {
   const { store, clock, hashing, passwords, mailer } = context;
@@ -33,7 +35,7 @@ export async function changePassword(
   const session = await store.write(async (transaction) => {
     await requireSamePassword(transaction, user);
     await replacePassword(transaction, { email, passwordHash }, clock.now());
-    return openSession(transaction, email, clock.now());
+    return openSession(transaction, { email, name }, clock.now());
   });
   mailer.wake();
   return session;

@@ -21,12 +21,13 @@ interface ListedCredential {
 }
 
 function ofPair(email: string, pair: TokenPair, current: boolean, now: number): ListedCredential {
-  const { refreshDigest, scope, createdAt, usedAt, expiresAt, refreshedAt } = pair;
+  const { refreshDigest, name, scope, createdAt, usedAt, expiresAt, refreshedAt } = pair;
   const refreshableUntil = refreshedAt + REFRESH_IDLE_MS;
   return {
     record: {
       id: refreshDigest.slice(0, ID_LENGTH),
       kind: "token",
+      name,
       scope,
       created_at: timestamp(createdAt),
       last_used_at: timestamp(usedAt),
@@ -38,11 +39,12 @@ function ofPair(email: string, pair: TokenPair, current: boolean, now: number): 
   };
 }
 
-function ofSession({ digest, createdAt, usedAt, expiresAt }: Session, current: boolean): ListedCredential {
+function ofSession({ digest, name, createdAt, usedAt, expiresAt }: Session, current: boolean): ListedCredential {
   return {
     record: {
       id: digest.slice(0, ID_LENGTH),
       kind: "session",
+      name,
       scope: formatScope(unlimitedScope),
       created_at: timestamp(createdAt),
       last_used_at: timestamp(usedAt),

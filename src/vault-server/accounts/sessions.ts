@@ -29,10 +29,16 @@ export interface LiveSession {
 /** Parts of a request that authenticate a session. */
 export type SessionRequest = Pick<FastifyRequest, "headers" | "cookies">;
 
-/** Starts a session of a user who has just authenticated. */
-export async function openSession({ sessions }: Transaction, email: string, now: number): Promise<LiveSession> {
+/** A user who has just authenticated, with the name of the browser. */
+interface Authenticated {
+  readonly email: string;
+  readonly name: string;
+}
+
+/** Starts a session. */
+export async function openSession({ sessions }: Transaction, user: Authenticated, now: number): Promise<LiveSession> {
   const token = newToken();
-  const session = { digest: tokenDigest(token), email, createdAt: now, expiresAt: now + IDLE_MS, usedAt: now };
+  const session = { ...user, digest: tokenDigest(token), createdAt: now, expiresAt: now + IDLE_MS, usedAt: now };
   await sessions.insert(session);
   return { ...session, token };
 }

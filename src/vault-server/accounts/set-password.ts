@@ -22,12 +22,22 @@ export function provenEmail({ store, clock }: VaultContext, token: string): Prom
   return store.read((transaction) => provenAddress(transaction, tokenDigest(token), clock.now()));
 }
 
+export interface NewPassword {
+  /** Of the email. */
+  readonly token: string;
+  readonly password: string;
+  /** IP address of the request. */
+  readonly client: string;
+  /** Name of the browser. */
+  readonly name: string;
+}
+
 /**
  * Creates the account of a proven email, or replaces its password and ends all its sessions and tokens. All proofs of the email
  * are used up, so that one of several concurrent requests succeeds.
  * @throws ServiceError `invalid_confirmation`; `invalid_request` for a common password; `rate_limited` when the hashing queue is full
  */
-export async function setPassword(context: VaultContext, token: string, password: string, client: string): Promise<LiveSession> {
+export async function setPassword(context: VaultContext, { token, password, client, name }: NewPassword): Promise<LiveSession> {
   const { store, clock, hashing, passwords, mailer } = context;
   const digest = tokenDigest(token);
   const network = clientNetwork(client);
@@ -40,7 +50,7 @@ export async function setPassword(context: VaultContext, token: string, password
     const email = await provenAddress(transaction, digest, now);
     await storePassword(context, transaction, { email, passwordHash });
     await recordSuccess(transaction, email, network, now);
-    return openSession(transaction, email, now);
+    return openSession(transaction, { email, name }, now);
   });
   mailer.wake();
   return session;

@@ -19,11 +19,12 @@ async function issueAccess(
   transaction: Transaction,
   refresh: RefreshToken,
   refreshToken: string,
-  { now, createdAt }: { readonly now: number; readonly createdAt: number },
+  { now, createdAt, name }: { readonly now: number; readonly createdAt: number; readonly name: string },
 ): Promise<TokenResponse> {
   const accessToken = newToken();
   const access = {
     digest: tokenDigest(accessToken),
+    name,
     refreshDigest: refresh.digest,
     email: refresh.email,
     scope: refresh.scope,
@@ -51,18 +52,32 @@ async function requireTokenQuota({ limits }: VaultContext, { tokens }: Transacti
   if (excess > 0 && (await tokens.removeIdleRefresh(email, now, excess)) < excess) throw errors.quotaExceeded("tokens", most);
 }
 
+/** Reach and lifetime of a new pair of tokens. */
+export interface TokenRequest {
+  /** A valid scope string. */
+  readonly scope: string;
+  /** Hours until an access token expires. */
+  readonly hours: number;
+  /** Given by the user, or the client's own; may be empty. */
+  readonly name: string;
+}
+
 /**
- * Issues a new pair of tokens after `logIn`. `scope` is a valid scope string.
+ * Issues a new pair of tokens after `logIn`.
  * @throws ServiceError `invalid_credentials` when the password was replaced meanwhile; `quota_exceeded`
  */
-export async function issueTokens(context: VaultContext, user: User, scope: string, hours: number): Promise<TokenResponse> {
+export async function issueTokens(
+  context: VaultContext,
+  user: User,
+  { scope, hours, name }: TokenRequest,
+): Promise<TokenResponse> {
   const now = context.clock.now();
   const refreshToken = newToken();
   const refresh = { digest: tokenDigest(refreshToken), email: user.email, scope, hours, lastUsedAt: now };
   return context.store.write(async (transaction) => {
     await requireSamePassword(transaction, user);
     await transaction.tokens.insertRefresh(refresh);
-    const issued = await issueAccess(transaction, refresh, refreshToken, { now, createdAt: now });
+    const issued = await issueAccess(transaction, refresh, refreshToken, { now, createdAt: now, name });
     await requireTokenQuota(context, transaction, user.email, now);
     return issued;
   });
@@ -104,6 +119,6 @@ export async function refreshTokens(
   return context.store.write(async (transaction) => {
     const { refresh, used } = await findPair(transaction, refreshToken, usedAccessToken, now);
     await transaction.tokens.touchRefresh(refresh.digest, now);
-    return issueAccess(transaction, refresh, refreshToken, { now, createdAt: used.createdAt });
+    return issueAccess(transaction, refresh, refreshToken, { now, createdAt: used.createdAt, name: used.name });
   });
 }

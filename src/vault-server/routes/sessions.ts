@@ -4,8 +4,10 @@ import { formatScope } from "../../protocol/format-scope.ts";
 import { unlimitedScope } from "../../protocol/scope.ts";
 import { logIn, requireSamePassword } from "../accounts/login.ts";
 import { tokenDigest } from "../accounts/opaque-token.ts";
+import { requireTokenRules } from "../accounts/token-rules.ts";
 import { issueTokens } from "../accounts/tokens.ts";
 import type { VaultContext } from "../context.ts";
+import { clientName } from "../http/client-name.ts";
 import { identify } from "../http/identify.ts";
 import { openOperation } from "./operation.ts";
 import { requireOwnOrigin } from "../accounts/csrf.ts";
@@ -23,8 +25,16 @@ import {
 } from "../accounts/sessions.ts";
 import { provenEmail, setPassword } from "../accounts/set-password.ts";
 
-/** Lifetime of an access token that a user copies from the web application. */
+/** Lifetime of an access token that a user copies from the web application, unless the user chooses another one. */
 const API_TOKEN_HOURS = 24;
+
+/** Number of users that the page for a new password names at most. */
+const MAX_INVITERS = 5;
+
+/** Returns the name of the browser. */
+function browserOf({ headers }: FastifyRequest): string {
+  return clientName(headers["user-agent"]);
+}
 
 /** Starts a session after a password check and ends the session that the browser had, so that no session survives a login. */
 async function startSession(context: VaultContext, request: FastifyRequest, email: string, password: string) {
@@ -35,7 +45,7 @@ async function startSession(context: VaultContext, request: FastifyRequest, emai
   return context.store.write(async (transaction) => {
     await requireSamePassword(transaction, user);
     if (former !== undefined) await transaction.sessions.remove(tokenDigest(former));
-    return openSession(transaction, user.email, context.clock.now());
+    return openSession(transaction, { email: user.email, name: browserOf(request) }, context.clock.now());
   });
 }
 
@@ -76,7 +86,9 @@ export function sessionRoutes(app: FastifyInstance, context: VaultContext): void
 
   openOperation(app, context, sessionOperations.app_confirmation, async ({ body, request }) => {
     requireOwnOrigin(request.headers, context.appUrl());
-    return { email: await provenEmail(context, body.token) };
+    const email = await provenEmail(context, body.token);
+    const invitedBy = await context.store.read(({ grants }) => grants.inviters(email, MAX_INVITERS));
+    return { email, invited_by: invitedBy };
   });
 
   openOperation(app, context, sessionOperations.app_set_password, async ({ body, request, reply }) => {
@@ -84,22 +96,25 @@ export function sessionRoutes(app: FastifyInstance, context: VaultContext): void
     const email = await provenEmail(context, body.token);
     identify(request, email);
     await request.trail?.begin();
-    return respondWithSession(reply, await setPassword(context, body.token, body.password, request.ip));
+    const name = browserOf(request);
+    return respondWithSession(reply, await setPassword(context, { ...body, client: request.ip, name }));
   });
 
   openOperation(app, context, sessionOperations.app_change_password, async ({ body, request, reply }) => {
     const { email } = await requireSession(context, request);
     identify(request, email);
     const { password, new_password: newPassword } = body;
-    const change = { email, password, newPassword, client: request.ip };
+    const change = { email, password, newPassword, client: request.ip, name: browserOf(request) };
     return respondWithSession(reply, await changePassword(context, change, async () => request.trail?.begin()));
   });
 
   openOperation(app, context, sessionOperations.app_api_token, async ({ body, request }) => {
     const { email } = await requireSession(context, request);
     identify(request, email);
+    const { name = browserOf(request), scope = formatScope(unlimitedScope), expiration_hours: hours = API_TOKEN_HOURS } = body;
+    if (body.scope !== undefined || body.expiration_hours !== undefined) requireTokenRules(context, scope, hours);
     const user = await logIn(context, email, body.password, request.ip);
     await request.trail?.begin();
-    return issueTokens(context, user, formatScope(unlimitedScope), API_TOKEN_HOURS);
+    return issueTokens(context, user, { scope, hours, name });
   });
 }

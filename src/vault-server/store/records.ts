@@ -29,6 +29,8 @@ export interface RefreshToken {
 
 export interface AccessToken {
   readonly digest: string;
+  /** Given by the user, or the client's own; may be empty. */
+  readonly name: string;
   /** Digest of the refresh token it was issued with or by. */
   readonly refreshDigest: string;
   readonly email: string;
@@ -43,6 +45,7 @@ export interface AccessToken {
 /** A refresh token and its access tokens, which come from one login: the unit that is listed and revoked. */
 export interface TokenPair {
   readonly refreshDigest: string;
+  readonly name: string;
   readonly scope: string;
   readonly createdAt: number;
   /** Last recorded use of any of its tokens; at least `createdAt`. */
@@ -130,6 +133,8 @@ export type WrappedRecord =
 /** A login to the web application. Only the hexadecimal SHA-256 of its token is stored. */
 export interface Session {
   readonly digest: string;
+  /** The browser, as it names itself; may be empty. */
+  readonly name: string;
   readonly email: string;
   readonly createdAt: number;
   /** Extended by use, up to a maximum age. */

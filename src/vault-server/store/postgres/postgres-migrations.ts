@@ -285,4 +285,13 @@ export const postgresMigrations: readonly string[] = [
   `
   ALTER TABLE secret_versions ADD COLUMN created_by text COLLATE "C" NOT NULL DEFAULT '';
   `,
+  // Teams with the name of an address, from before such names were rejected: what was shared with them was meant for the user. The lists
+  // that they changed get a new revision. Tokens and sessions have names.
+  `
+  UPDATE list_revisions SET revision = revision || '-' WHERE EXISTS (
+    SELECT 1 FROM teams WHERE group_id LIKE '%@%' OR group_id LIKE '%＠%' OR group_id LIKE '%﹫%');
+  DELETE FROM teams WHERE group_id LIKE '%@%' OR group_id LIKE '%＠%' OR group_id LIKE '%﹫%';
+  ALTER TABLE access_tokens ADD COLUMN name text COLLATE "C" NOT NULL DEFAULT '';
+  ALTER TABLE sessions ADD COLUMN name text COLLATE "C" NOT NULL DEFAULT '';
+  `,
 ];

@@ -12,6 +12,14 @@ const GRANTEES = `
     UNION ALL SELECT 1 AS kind, group_id AS name, reads, writes FROM team_grants WHERE secret_id = ?1
   ) AS grants WHERE kind > CAST(?2 AS integer) OR (kind = CAST(?2 AS integer) AND name > ?3) ORDER BY kind, name LIMIT ?4`;
 
+const INVITERS = `
+  SELECT inviter FROM (
+    SELECT s.owner AS inviter FROM person_grants AS g JOIN secrets AS s ON s.id = g.secret_id WHERE g.email = ?1
+    UNION SELECT t.creator AS inviter FROM team_members AS m JOIN teams AS t ON t.group_id = m.group_id WHERE m.email = ?1
+  ) AS inviters
+  WHERE inviter <> ?1 AND NOT EXISTS (SELECT 1 FROM blocked_senders AS b WHERE b.email = ?1 AND b.sender = inviter)
+  ORDER BY inviter LIMIT ?2`;
+
 const KINDS = ["person", "team"] as const;
 /** Table of the grants to each kind of grantee, and its column with their names. */
 const tableOf = { person: ["person_grants", "email"], team: ["team_grants", "group_id"] } as const;
@@ -34,7 +42,7 @@ function grantOf(row: Row): Grant {
 }
 
 /** The operations on all grants to one address. */
-function grantsTo(db: SqlConnection): Pick<GrantTable, "isInvited" | "removeOf"> {
+function grantsTo(db: SqlConnection): Pick<GrantTable, "isInvited" | "inviters" | "removeOf"> {
   return {
     async isInvited(email) {
       const row = await db.get(
@@ -42,6 +50,10 @@ function grantsTo(db: SqlConnection): Pick<GrantTable, "isInvited" | "removeOf">
         email,
       );
       return row?.boolean("invited") === true;
+    },
+    async inviters(email, atMost) {
+      const rows = await db.all(INVITERS, email, atMost);
+      return rows.map((row) => row.text("inviter"));
     },
     async removeOf(email) {
       await db.run("DELETE FROM person_grants WHERE email = ?", email);

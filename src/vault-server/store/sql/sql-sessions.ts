@@ -20,6 +20,7 @@ function removals(db: SqlConnection, table: "sessions" | "email_proofs"): Pick<E
 function sessionOf(row: Row): Session {
   return {
     digest: row.text("digest"),
+    name: row.text("name"),
     email: row.text("email"),
     createdAt: row.number("created_at"),
     expiresAt: row.number("expires_at"),
@@ -40,9 +41,9 @@ export function sqlSessions(db: SqlConnection, changed: (subject: string) => voi
       const row = await db.get("SELECT * FROM sessions WHERE digest = ?", digest);
       return row && sessionOf(row);
     },
-    async insert({ digest, email, createdAt, expiresAt, usedAt }) {
-      const sql = "INSERT INTO sessions (digest, email, created_at, expires_at, used_at) VALUES (?, ?, ?, ?, ?)";
-      await db.run(sql, digest, email, createdAt, expiresAt, usedAt);
+    async insert({ digest, name, email, createdAt, expiresAt, usedAt }) {
+      const sql = "INSERT INTO sessions (digest, name, email, created_at, expires_at, used_at) VALUES (?, ?, ?, ?, ?, ?)";
+      await db.run(sql, digest, name, email, createdAt, expiresAt, usedAt);
     },
     async list(email) {
       const rows = await db.all("SELECT * FROM sessions WHERE email = ? ORDER BY created_at DESC, digest", email);

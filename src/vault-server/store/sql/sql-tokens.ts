@@ -8,6 +8,7 @@ import type { TokenTable } from "../tables/account-tables.ts";
 function accessTokenOf(row: Row): AccessToken {
   return {
     digest: row.text("digest"),
+    name: row.text("name"),
     refreshDigest: row.text("refresh_digest"),
     email: row.text("email"),
     scope: row.text("scope"),
@@ -90,15 +91,16 @@ function removals(
 
 // Every pair has an access token: an expired one is removed after its refresh token.
 const PAIRS = `
-  SELECT a.refresh_digest, MIN(a.scope) AS scope, MIN(a.created_at) AS created_at, MAX(a.used_at) AS used_at,
+  SELECT a.refresh_digest, MIN(a.scope) AS scope, MIN(a.name) AS name, MIN(a.created_at) AS created_at, MAX(a.used_at) AS used_at,
     MAX(a.expires_at) AS expires_at, COALESCE(MAX(r.last_used_at), 0.0) AS refreshed_at
   FROM access_tokens AS a LEFT JOIN refresh_tokens AS r ON r.digest = a.refresh_digest
-  WHERE a.email = ? GROUP BY a.refresh_digest ORDER BY 3 DESC, a.refresh_digest`;
+  WHERE a.email = ? GROUP BY a.refresh_digest ORDER BY 4 DESC, a.refresh_digest`;
 
 function tokenPairOf(row: Row): TokenPair {
   const [createdAt, refreshedAt] = [row.number("created_at"), row.number("refreshed_at")];
   return {
     refreshDigest: row.text("refresh_digest"),
+    name: row.text("name"),
     scope: row.text("scope"),
     createdAt,
     usedAt: Math.max(createdAt, row.number("used_at"), refreshedAt),
@@ -136,10 +138,10 @@ export function sqlTokens(db: SqlConnection, changed: (subject: string) => void)
       const row = await db.get("SELECT * FROM access_tokens WHERE digest = ?", digest);
       return row && accessTokenOf(row);
     },
-    async insertAccess({ digest, refreshDigest, email, scope, expiresAt, createdAt, usedAt }) {
-      const sql = `INSERT INTO access_tokens (digest, refresh_digest, email, scope, expires_at, created_at, used_at)
-        VALUES (?, ?, ?, ?, ?, ?, ?)`;
-      await db.run(sql, digest, refreshDigest, email, scope, expiresAt, createdAt, usedAt);
+    async insertAccess({ digest, name, refreshDigest, email, scope, expiresAt, createdAt, usedAt }) {
+      const sql = `INSERT INTO access_tokens (digest, name, refresh_digest, email, scope, expires_at, created_at, used_at)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+      await db.run(sql, digest, name, refreshDigest, email, scope, expiresAt, createdAt, usedAt);
     },
     async findRefresh(digest) {
       const row = await db.get("SELECT * FROM refresh_tokens WHERE digest = ?", digest);

@@ -15,7 +15,7 @@ export const backedUpTables: readonly TableShape[] = [
   { name: "refresh_tokens", columns: ["digest", "email", "scope", "hours", "last_used_at"], key: ["digest"] },
   {
     name: "access_tokens",
-    columns: ["digest", "refresh_digest", "email", "scope", "expires_at", "created_at", "used_at"],
+    columns: ["digest", "refresh_digest", "email", "scope", "expires_at", "created_at", "used_at", "name"],
     key: ["digest"],
   },
   { name: "secrets", columns: ["id", "owner", "name", "next_version", "delete_minutes", "delete_at"], key: ["id"] },

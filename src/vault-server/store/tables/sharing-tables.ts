@@ -12,6 +12,8 @@ export interface GrantTable {
   dismissShare(secretId: string, email: string): Promise<void>;
   /** Reports whether a secret is granted to this address, or it is a member of a team. */
   isInvited(email: string): Promise<boolean>;
+  /** Returns the users who share with this address or added it to a team, without blocked ones, in code point order, at most `atMost`. */
+  inviters(email: string, atMost: number): Promise<string[]>;
   /** Removes all direct grants to one user, and what the user has dismissed. */
   removeOf(email: string): Promise<void>;
 }

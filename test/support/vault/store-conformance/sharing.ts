@@ -53,6 +53,16 @@ export function sharingConformance(open: OpenStore): void {
     expect([await accessOf(ANN), await accessOf(BOB)]).toEqual(["RW", undefined]);
   });
 
+  test("the inviters of an address are those who share with it and the creators of its teams, without blocked ones", async () => {
+    const { id } = await write((transaction) => addSecret(transaction, BOB, "a"));
+    const invitersOf = (email: string, atMost = 10) => read(({ grants }) => grants.inviters(email, atMost));
+    await write(({ grants }) => grants.grant(id, [toUser(ANN), toUser("new@example.com")], "R"));
+    await write(({ teams }) => teams.insert({ groupId: "t", creator: EVE, members: [EVE, ANN] }));
+    expect([await invitersOf(ANN), await invitersOf(ANN, 1), await invitersOf(EVE)]).toEqual([[BOB, EVE], [BOB], []]);
+    await write(({ blockedSenders }) => blockedSenders.block(ANN, [EVE]));
+    expect([await invitersOf(ANN), await invitersOf("new@example.com")]).toEqual([[BOB], [BOB]]);
+  });
+
   test("hundreds of grants to users and teams are made, replaced and revoked together, each once", async () => {
     const { id } = await write((transaction) => addSecret(transaction, ANN, "a"));
     await write(({ teams }) => teams.insert({ groupId: "t", creator: ANN, members: [ANN] }));

@@ -5,6 +5,7 @@ import { ANN, BOB, EVE, FAR, NOW, storeFixture, type OpenStore } from "./fixture
 const refresh = { digest: "r1", email: ANN, scope: "cloud_type:a,b", hours: 1e10, lastUsedAt: NOW };
 const access = {
   digest: "a1",
+  name: "curl",
   refreshDigest: "r1",
   email: ANN,
   scope: "cloud_type:a,b",
@@ -77,7 +78,7 @@ export function accountConformance(open: OpenStore): void {
       expect([await live(), await live(NOW + 1)]).toEqual([true, false]);
       await write(({ tokens }) => tokens.removeOf(ANN));
       await write(({ sessions }) =>
-        sessions.insert({ digest: "s", email: ANN, createdAt: NOW, expiresAt: NOW + 1, usedAt: NOW }),
+        sessions.insert({ digest: "s", name: "Firefox on Linux", email: ANN, createdAt: NOW, expiresAt: NOW + 1, usedAt: NOW }),
       );
       expect([await live(), await live(NOW + 1)]).toEqual([true, false]);
       const many = Array.from({ length: 200 }, (_, index) => `none-${index}@example.com`);
@@ -101,7 +102,7 @@ export function expiryConformance(open: OpenStore): void {
   const { write, read } = storeFixture(open);
   const found = (digest: string) => read(({ sessions }) => sessions.find(digest));
   const since = (subject: string, from: number) => read(({ loginFailures }) => loginFailures.since(subject, from));
-  const session = { digest: "s1", email: ANN, createdAt: NOW, expiresAt: NOW + 10, usedAt: NOW };
+  const session = { digest: "s1", name: "Firefox on Linux", email: ANN, createdAt: NOW, expiresAt: NOW + 10, usedAt: NOW };
 
   test("sessions are found, extended, and removed by digest, by account and on expiry", async () => {
     await write(async ({ sessions }) => {

@@ -1,0 +1,54 @@
+import { z } from "zod";
+import { nameProblem } from "./names.ts";
+
+/** Characters that take no place: directions of text, joiners, fillers. */
+const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
+
+/** An @ always means a user, in every form of it that Unicode knows: `＠` and `﹫` look the same. */
+function hasAt(name: string): boolean {
+  return name.normalize("NFKC").includes("@");
+}
+
+/** Returns the problem with the name of a new team, or `undefined`: it must not pass for an address, or for the name of another team. */
+export function teamNameProblem(name: string, maxCharacters: number): string | undefined {
+  const problem = nameProblem(name, maxCharacters);
+  if (problem !== undefined) return problem;
+  if (hasAt(name)) return "must not contain @";
+  if (INVISIBLE.test(name)) return "must not contain an invisible character";
+  if (name !== name.trim() || /\s\s/u.test(name)) return "must not start or end with a space, or contain two in a row";
+  if (name !== name.normalize("NFKC")) return "must be in the Unicode normal form NFKC";
+  return undefined;
+}
+
+const shape = (maxCharacters: number) => ({
+  minLength: 1,
+  maxLength: maxCharacters,
+  pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f@]*$",
+});
+
+/** Returns the schema of the name of a new team. */
+export function newTeamName(maxCharacters: number): z.ZodType<string> {
+  return z
+    .string()
+    .superRefine((name, context) => {
+      const problem = teamNameProblem(name, maxCharacters);
+      if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
+    })
+    .meta({
+      ...shape(maxCharacters),
+      description:
+        "Well-formed Unicode in the normal form NFKC without control characters, invisible characters and @, and without spaces at its ends or in a row.",
+    });
+}
+
+/** Returns the schema of the name of a team that receives a share, which is never an address. */
+export function receivingTeam(maxCharacters: number): z.ZodType<string> {
+  return z
+    .string()
+    .superRefine((name, context) => {
+      const problem =
+        nameProblem(name, maxCharacters) ?? (hasAt(name) ? "must not contain @: send an address as usr_id_to" : undefined);
+      if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
+    })
+    .meta({ ...shape(maxCharacters), description: "Name of a team. An address is never one." });
+}
