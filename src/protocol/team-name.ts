@@ -10,7 +10,7 @@ function hasAt(name: string): boolean {
 }
 
 /** Returns the problem with the name of a new team, or `undefined`: it must not pass for an address, or for the name of another team. */
-export function teamNameProblem(name: string, maxCharacters: number): string | undefined {
+function teamNameProblem(name: string, maxCharacters: number): string | undefined {
   const problem = nameProblem(name, maxCharacters);
   if (problem !== undefined) return problem;
   if (hasAt(name)) return "must not contain @";

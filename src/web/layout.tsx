@@ -11,7 +11,7 @@ const areas: readonly (readonly [Area, string, IconName])[] = [
   ["secrets", "Secrets", "key"],
   ["files", "Files", "file"],
   ["teams", "Teams", "team"],
-  ["api-token", "API token", "terminal"],
+  ["api-token", "API tokens", "terminal"],
 ];
 
 function areaOf({ page }: Route): string {

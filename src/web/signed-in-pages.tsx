@@ -4,7 +4,7 @@ import { Empty } from "./parts/empty.tsx";
 import { PageHeading } from "./parts/page-heading.tsx";
 import { useLoaded } from "./parts/use-loaded.ts";
 import { AccountPage } from "./pages/account-settings/account-page.tsx";
-import { ApiTokenPage } from "./pages/api-token-page.tsx";
+import { ApiTokenPage } from "./pages/api-token/api-token-page.tsx";
 import { FilesPage } from "./pages/files/files-page.tsx";
 import { UploadList } from "./pages/files/upload-list.tsx";
 import { UploadsProvider } from "./pages/files/uploads-context.ts";

@@ -18,24 +18,36 @@ beforeEach(async () => {
 
 const outcome = async (caller: VaultClient | undefined) => (await caller?.call("list_no_dup"))?.outcome();
 
-test("a user ends one token, then all other sessions and tokens", async () => {
-  const [other, third] = [await WebSession.logIn(vault, ann), await WebSession.logIn(vault, ann)];
+test("a user sees what acts as them, and ends a token, a browser, then all others", async () => {
+  const firefox = { "user-agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0" };
+  const [other, third, fourth] = [
+    await WebSession.logIn(vault, ann, firefox),
+    await WebSession.logIn(vault, ann),
+    await WebSession.logIn(vault, ann),
+  ];
   const { page, go } = await browser.visit(vault, { as: ann });
   await go("/secrets");
   await page.getByRole("link", { name: `Account ${ann}` }).click();
-  const list = page.getByRole("list", { name: "Sessions and tokens" });
-  await expect.poll(() => list.getByRole("listitem").count()).toBe(4);
-  await list.getByText("This browser session").waitFor();
-  await list.getByRole("button", { name: "End api token" }).click();
+  const sessions = page.getByRole("list", { name: "Sessions" }).getByRole("listitem");
+  await expect.poll(() => sessions.count()).toBe(4);
+  expect(await sessions.filter({ hasText: "This browser" }).textContent()).toContain("Chrome on Linux");
+  const token = page.getByRole("list", { name: "API tokens" }).getByRole("listitem");
+  expect(await token.textContent()).toMatch(/Everything.*Created just now.*Last used just now.*Expires in/u);
+  expect(await token.locator("time").first().getAttribute("title")).toMatch(/\d{4} at \d\d:\d\d/u);
   const dialog = page.getByRole("dialog");
-  await dialog.getByRole("button", { name: "End", exact: true }).click();
-  await expect.poll(() => list.getByRole("listitem").count()).toBe(3);
+  await token.getByRole("button", { name: "Revoke API token" }).click();
+  await dialog.getByRole("button", { name: "Revoke", exact: true }).click();
+  await page.getByText("No API tokens.").waitFor();
   expect([await outcome(anns), await outcome(other)]).toEqual(["401 invalid_token", "200"]);
-  await page.getByRole("button", { name: "End all others" }).click();
-  await dialog.getByRole("button", { name: "End all others" }).click();
-  await expect.poll(() => list.getByRole("listitem").count()).toBe(1);
-  expect([await outcome(other), await outcome(third)]).toEqual(["401 invalid_token", "401 invalid_token"]);
-  expect(await page.getByRole("button", { name: "End all others" }).count()).toBe(0);
+  await sessions.getByRole("button", { name: "Log out Firefox on Linux" }).click();
+  await dialog.getByRole("button", { name: "Log out", exact: true }).click();
+  await expect.poll(() => sessions.count()).toBe(3);
+  expect([await outcome(other), await outcome(third)]).toEqual(["401 invalid_token", "200"]);
+  await page.getByRole("button", { name: "Log out all others" }).click();
+  await dialog.getByRole("button", { name: "Log out all others" }).click();
+  await expect.poll(() => sessions.count()).toBe(1);
+  expect([await outcome(third), await outcome(fourth)]).toEqual(["401 invalid_token", "401 invalid_token"]);
+  expect(await page.getByRole("button", { name: "Log out all others" }).count()).toBe(0);
 });
 
 test("a user changes the password and stays logged in", async () => {
@@ -50,7 +62,8 @@ test("a user changes the password and stays logged in", async () => {
   await page.getByLabel("Current password", { exact: true }).fill(vault.passwords.get(ann) ?? "");
   await submit.click();
   await page.getByText("Changed your password.").waitFor();
-  await expect.poll(() => page.getByRole("list", { name: "Sessions and tokens" }).getByRole("listitem").count()).toBe(1);
+  await page.getByText("No API tokens.").waitFor();
+  expect(await page.getByRole("list", { name: "Sessions" }).getByRole("listitem").count()).toBe(1);
   expect([await outcome(anns), (await vault.logIn(ann, { password: "correct horse battery" })).outcome()]).toEqual([
     "401 invalid_token",
     "200",

@@ -14,16 +14,38 @@ beforeEach(async () => {
   vault = browser.keep(await TestVault.start({ emails: [ann] }));
 });
 
+test("a token has a name, a scope and a lifetime, is listed and can be revoked", async () => {
+  const { page, go } = await browser.visit(vault, { as: ann });
+  await go("/api-token");
+  await page.getByLabel("Name", { exact: true }).fill("backup script");
+  await page.getByLabel("Lifetime").selectOption({ label: "30 days" });
+  await page.getByText("Limit what it can access").click();
+  await page.getByLabel("Environment").fill("prod, staging");
+  await page.getByLabel("Confirm your password", { exact: true }).fill(vault.passwords.get(ann) ?? "");
+  await page.getByRole("button", { name: "Create token" }).click();
+  await page.getByText("Expires in 30 days").first().waitFor();
+  const item = page.getByRole("list", { name: "API tokens" }).getByRole("listitem").filter({ hasText: "backup script" });
+  await item.getByText("environment type: prod, staging").waitFor();
+  const token = await page.locator(".token code").first().textContent();
+  const program = new VaultClient(vault.url, ann, { token: token ?? "" });
+  expect((await program.call("list_no_dup")).outcome()).toBe("200");
+  await item.getByRole("button", { name: "Revoke backup script" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
+  await item.waitFor({ state: "detached" });
+  expect((await program.call("list_no_dup")).outcome()).toBe("401 invalid_token");
+});
+
 test("a token is shown after a password check and is gone when the page is left", async () => {
   const { page, go } = await browser.visit(vault, { as: ann, permissions });
   await go("/api-token");
   const password = page.getByLabel("Confirm your password", { exact: true });
+  await page.getByLabel("Name", { exact: true }).fill("laptop");
   await password.fill("not the password");
   await page.getByRole("button", { name: "Create token" }).click();
   await page.getByText("Wrong password.").waitFor();
   await password.fill(vault.passwords.get(ann) ?? "");
   await page.getByRole("button", { name: "Create token" }).click();
-  await page.getByText("Expires in 24 hours").waitFor();
+  await page.getByText("Expires in 24 hours").first().waitFor();
   await page.getByRole("button", { name: "Copy refresh token" }).click();
   await page.getByText("Copied refresh token.").waitFor();
   const refreshToken = await page.evaluate(() => navigator.clipboard.readText());
@@ -35,7 +57,7 @@ test("a token is shown after a password check and is gone when the page is left"
   expect(refreshed.json()).toMatchObject({ expires_in: 86_400 });
   await page.getByRole("link", { name: "Teams" }).click();
   await page.getByRole("heading", { level: 1, name: "Teams" }).waitFor();
-  await page.getByRole("link", { name: "API token" }).click();
+  await page.getByRole("link", { name: "API tokens" }).click();
   await password.waitFor();
   const kept = await page.evaluate(() =>
     [document.documentElement.outerHTML, location.href, ...Object.values(localStorage)].join(),

@@ -59,6 +59,7 @@ test("two users sign up, share a secret, create an API token and exchange a file
   // The recipient follows the link of the invitation and sees the secret.
   const other = await browser.visit(vault, { permissions: ["clipboard-read", "clipboard-write"] });
   await other.page.goto(await newest(vault, zoe));
+  await other.page.getByText(`${ann} shared something with you.`).waitFor();
   await setPassword(other.page, zoesPassword);
   await other.page.getByRole("link", { name: "shop-db" }).click();
   expect(await other.page.content()).not.toContain(value);
@@ -67,6 +68,7 @@ test("two users sign up, share a secret, create an API token and exchange a file
 
   // An API token copied from the page works.
   await other.page.getByRole("link", { name: "API token" }).click();
+  await other.page.getByLabel("Name", { exact: true }).fill("laptop");
   await other.page.getByLabel("Confirm your password", { exact: true }).fill(zoesPassword);
   await other.page.getByRole("button", { name: "Create token" }).click();
   await other.page.getByRole("button", { name: "Copy access token" }).click();

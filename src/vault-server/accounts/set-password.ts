@@ -23,7 +23,7 @@ export function provenEmail({ store, clock }: VaultContext, token: string): Prom
 }
 
 export interface NewPassword {
-  /** Of the email. */
+  /** Token of the email. */
   readonly token: string;
   readonly password: string;
   /** IP address of the request. */

@@ -3,7 +3,7 @@ const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdgA?\//u, "Edge"],
   [/\bOPR\//u, "Opera"],
   [/\b(?:Firefox|FxiOS)\//u, "Firefox"],
-  [/\b(?:Chrome|CriOS)\//u, "Chrome"],
+  [/(?:Chrome|CriOS)\//u, "Chrome"],
   [/\bSafari\//u, "Safari"],
 ];
 

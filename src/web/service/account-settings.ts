@@ -6,7 +6,7 @@ import { isObject, isString, listOf, shape } from "./shape.ts";
 import type { VaultClient } from "./vault-client.ts";
 
 /** A session, or a login of a program. */
-export type Credential = Omit<CredentialRecord, "refreshable_until">;
+export type Credential = CredentialRecord;
 
 const credentialList = shape<{ tokens: readonly Credential[] }>({ tokens: listOf(isCredentialRecord) });
 const blockedList = shape<{ blocked: readonly string[] }>({ blocked: listOf(isString) });

@@ -2,14 +2,20 @@ import { sessionOperationPath } from "../../protocol/operation-paths.ts";
 import type { SignUpMode } from "../../protocol/schemas/session.ts";
 import { isSession, isSignUpMode, type Session } from "./responses.ts";
 import { post, readJson } from "./post.ts";
-import { isString, oneOf, shape, type Guard } from "./shape.ts";
+import { isString, listOf, oneOf, shape, type Guard } from "./shape.ts";
 
 const isNull: Guard<null> = (value) => value === null;
 const maybeSession = shape<{ session: Session | null; sign_up: SignUpMode }>({
   session: oneOf<Session | null>(isSession, isNull),
   sign_up: isSignUpMode,
 });
-const confirmation = shape<{ email: string }>({ email: isString });
+/** Whose password a link sets, and who invited them. */
+export interface Confirmation {
+  readonly email: string;
+  readonly invited_by: readonly string[];
+}
+
+const confirmation = shape<Confirmation>({ email: isString, invited_by: listOf(isString) });
 const newSession = shape<{ session: Session }>({ session: isSession });
 
 /** Returns the session of the browser's cookie, or null, and who may sign up. */
@@ -27,9 +33,9 @@ export async function requestPassword(email: string): Promise<void> {
   await post(sessionOperationPath.app_request_password, { email });
 }
 
-/** Returns the address whose password a link sets. @throws RequestError `invalid_confirmation` */
-export async function confirmedEmail(token: string): Promise<string> {
-  return (await readJson(await post(sessionOperationPath.app_confirmation, { token }), confirmation)).email;
+/** Returns whose password a link sets. @throws RequestError `invalid_confirmation` */
+export async function readConfirmation(token: string): Promise<Confirmation> {
+  return readJson(await post(sessionOperationPath.app_confirmation, { token }), confirmation);
 }
 
 /** Creates the account, or replaces its password. @throws RequestError `invalid_confirmation`, `invalid_request` */

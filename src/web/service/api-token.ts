@@ -4,7 +4,15 @@ import { isTokenResponse } from "./responses.ts";
 import { readJson } from "./post.ts";
 import type { VaultClient } from "./vault-client.ts";
 
-/** Creates an access token of 24 hours with its refresh token. @throws RequestError `invalid_credentials` for a wrong password */
-export async function issueToken(client: VaultClient, password: string): Promise<TokenResponse> {
-  return readJson(await client.open(sessionOperationPath.app_api_token, { password }), isTokenResponse);
+interface NewToken {
+  readonly password: string;
+  readonly name: string;
+  readonly expiration_hours: number;
+  /** A scope string; without it the token is unlimited. */
+  readonly scope?: string;
+}
+
+/** Creates an access token with its refresh token. @throws RequestError `invalid_credentials` for a wrong password */
+export async function issueToken(client: VaultClient, token: NewToken): Promise<TokenResponse> {
+  return readJson(await client.open(sessionOperationPath.app_api_token, token), isTokenResponse);
 }

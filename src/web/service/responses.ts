@@ -97,13 +97,15 @@ export type Session = SessionInfo;
 
 export const isSignUpMode = literal<SignUpMode>("open", "invited", "closed");
 
-export const isCredentialRecord = shape<Omit<CredentialRecord, "refreshable_until">>({
+export const isCredentialRecord = shape<CredentialRecord>({
   id: isString,
   kind: literal("token", "session"),
+  name: isString,
   scope: isString,
   created_at: isTimestamp,
   last_used_at: isTimestamp,
   expires_at: isTimestamp,
+  refreshable_until: oneOf<Timestamp | undefined>(isTimestamp, isAbsent),
   current: isBoolean,
 });
 

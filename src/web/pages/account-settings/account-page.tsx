@@ -17,7 +17,10 @@ export function AccountPage(): VNode {
       <PageHeading title="Account" />
       <p class="lead break">{client.email}</p>
       <div class="columns">
-        <CredentialsSection credentials={credentials} />
+        <div class="stack">
+          <CredentialsSection kind="session" credentials={credentials} />
+          <CredentialsSection kind="token" credentials={credentials} />
+        </div>
         <div class="stack">
           <PasswordSection onChanged={credentials.reload} />
           <BlockedSendersSection />

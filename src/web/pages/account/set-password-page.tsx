@@ -2,12 +2,13 @@ import type { VNode } from "preact";
 import { useCallback } from "preact/hooks";
 import { TextField } from "../../parts/field.tsx";
 import { Form } from "../../parts/form.tsx";
+import { Icon } from "../../parts/icon.tsx";
 import { LoadedView } from "../../parts/loaded-view.tsx";
 import { NewPasswordFields, readNewPassword } from "../../parts/new-password-fields.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { useLoaded } from "../../parts/use-loaded.ts";
 import { hrefOf } from "../../routing/route.ts";
-import { confirmedEmail, setPassword } from "../../service/account.ts";
+import { readConfirmation, setPassword, type Confirmation } from "../../service/account.ts";
 import type { Session } from "../../service/responses.ts";
 import { AccountCard } from "./account-card.tsx";
 import { AccountLinks } from "./account-links.tsx";
@@ -38,13 +39,25 @@ function NoToken(): VNode {
 }
 
 /** Form for the password of one address, which the user has to recognize: another user may have requested the link for their own account. */
-function PasswordForm({ email, token, onSession }: SetPasswordPageProps & { readonly email: string }): VNode {
+function PasswordForm({
+  confirmation: { email, invited_by: inviters },
+  token,
+  onSession,
+}: SetPasswordPageProps & { readonly confirmation: Confirmation }): VNode {
   const action = useAction();
   const { failure } = action;
   const work = async (form: HTMLFormElement): Promise<void> =>
     onSession(await setPassword(token, readNewPassword(form, "password")));
   return (
     <>
+      {inviters.length > 0 && (
+        <p class="note good">
+          <Icon name="mail" />
+          <span>
+            <bdi>{inviters.join(", ")}</bdi> shared something with you.
+          </span>
+        </p>
+      )}
       <p class="lead">It replaces the current one, if any. Your other sessions and your API tokens end.</p>
       <Form action={action} submit="Set password and log in" work={work}>
         <TextField label="Email address" name="email" type="email" autocomplete="username" readOnly defaultValue={email} />
@@ -64,13 +77,15 @@ function PasswordForm({ email, token, onSession }: SetPasswordPageProps & { read
 }
 
 export function SetPasswordPage({ token, onSession }: SetPasswordPageProps): VNode {
-  const email = useLoaded(useCallback(async () => (token === "" ? "" : confirmedEmail(token)), [token]));
+  const confirmation = useLoaded(
+    useCallback(async () => (token === "" ? { email: "", invited_by: [] } : readConfirmation(token)), [token]),
+  );
   if (token === "") return <NoToken />;
-  const { loaded } = email;
+  const { loaded } = confirmation;
   return (
     <AccountCard title="Choose a password">
-      <LoadedView of={email} what="your address">
-        {(address) => <PasswordForm email={address} token={token} onSession={onSession} />}
+      <LoadedView of={confirmation} what="your address">
+        {(confirmed) => <PasswordForm confirmation={confirmed} token={token} onSession={onSession} />}
       </LoadedView>
       {loaded.kind === "failed" && (
         <AccountLinks>

@@ -53,9 +53,10 @@ export function sharingConformance(open: OpenStore): void {
     expect([await accessOf(ANN), await accessOf(BOB)]).toEqual(["RW", undefined]);
   });
 
-  test("the inviters of an address are those who share with it and the creators of its teams, without blocked ones", async () => {
+  const invitersOf = (email: string, atMost = 10) => read(({ grants }) => grants.inviters(email, atMost));
+
+  test("inviters share with an address or added it to a team, and are not blocked by it", async () => {
     const { id } = await write((transaction) => addSecret(transaction, BOB, "a"));
-    const invitersOf = (email: string, atMost = 10) => read(({ grants }) => grants.inviters(email, atMost));
     await write(({ grants }) => grants.grant(id, [toUser(ANN), toUser("new@example.com")], "R"));
     await write(({ teams }) => teams.insert({ groupId: "t", creator: EVE, members: [EVE, ANN] }));
     expect([await invitersOf(ANN), await invitersOf(ANN, 1), await invitersOf(EVE)]).toEqual([[BOB, EVE], [BOB], []]);

@@ -1,18 +1,17 @@
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
-import type { TokenResponse } from "../../protocol/responses.ts";
-import { operationPath } from "../../protocol/operation-paths.ts";
-import { browserClock } from "../service/browser-clock.ts";
-import { CopyButton } from "../parts/copy-button.tsx";
-import { Form } from "../parts/form.tsx";
-import { formText } from "../parts/form-text.ts";
-import { Icon } from "../parts/icon.tsx";
-import { Timestamp } from "../parts/timestamp.tsx";
-import { PasswordField } from "../parts/password-field.tsx";
-import { PageHeading } from "../parts/page-heading.tsx";
-import { useAction } from "../parts/use-action.ts";
-import { issueToken } from "../service/api-token.ts";
-import { useClient } from "../session/client-context.ts";
+import { useCallback, useState } from "preact/hooks";
+import type { TokenResponse } from "../../../protocol/responses.ts";
+import { operationPath } from "../../../protocol/operation-paths.ts";
+import { browserClock } from "../../service/browser-clock.ts";
+import { CopyButton } from "../../parts/copy-button.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { Timestamp } from "../../parts/timestamp.tsx";
+import { PageHeading } from "../../parts/page-heading.tsx";
+import { useLoaded } from "../../parts/use-loaded.ts";
+import { listCredentials } from "../../service/account-settings.ts";
+import { useClient } from "../../session/client-context.ts";
+import { CredentialsSection } from "../account-settings/credentials-section.tsx";
+import { NewTokenForm } from "./new-token-form.tsx";
 
 /** Returns a shell example that passes the token on standard input, so that it appears in no list of processes. */
 function example(email: string): string {
@@ -88,39 +87,32 @@ function Usage(): VNode {
   );
 }
 
-/** Creates an access token of 24 hours and unlimited scope after a password check. The token is kept only in this page. */
+/** Creates access tokens, lists and revokes them. A token is kept only in this page. */
 export function ApiTokenPage(): VNode {
   const client = useClient();
-  const action = useAction();
+  const credentials = useLoaded(useCallback(() => listCredentials(client), [client]));
   const [issued, setIssued] = useState<Issued | undefined>(undefined);
-  const work = async (form: HTMLFormElement): Promise<void> => {
-    const tokens = await issueToken(client, formText(form, "password"));
-    form.reset();
+  const onIssued = async (tokens: TokenResponse): Promise<void> => {
     setIssued({ tokens, at: browserClock.now() });
+    await credentials.reload();
   };
   return (
     <>
-      <PageHeading title="API token" />
-      {issued ? (
-        <Tokens issued={issued} onDone={() => setIssued(undefined)} />
-      ) : (
-        <section class="card" aria-labelledby="issue-title">
-          <h2 id="issue-title">New token</h2>
-          <p class="lead">
-            The token has all your permissions and is valid for 24 hours. For a narrower scope or another lifetime, use
-            generate_access_token.
-          </p>
-          <Form action={action} submit="Create token" icon="terminal" work={work}>
-            <PasswordField
-              label="Confirm your password"
-              name="password"
-              autocomplete="current-password"
-              failure={action.failure}
-            />
-          </Form>
-        </section>
-      )}
-      <Usage />
+      <PageHeading title="API tokens" />
+      <div class="columns">
+        <div class="stack">
+          {issued ? (
+            <Tokens issued={issued} onDone={() => setIssued(undefined)} />
+          ) : (
+            <section class="card" aria-labelledby="issue-title">
+              <h2 id="issue-title">New token</h2>
+              <NewTokenForm onIssued={onIssued} />
+            </section>
+          )}
+          <Usage />
+        </div>
+        <CredentialsSection kind="token" credentials={credentials} />
+      </div>
     </>
   );
 }
