@@ -9,6 +9,7 @@ import { Controllers, type ControllersOptions, type RestartOptions } from "./con
 import type { ConnectionCallbacks } from "./controllers/connection/connection-registry.ts";
 import type { ConnectionFactory } from "./controllers/connection/connection-reconciler.ts";
 import type { FencedKubeApi, KubeApi, WriteFence } from "./kube/client/kube-api.ts";
+import type { WatchProblems } from "./kube/cache/watch-problems.ts";
 import { ApiEventRecorder } from "./kube/event-recorder.ts";
 import { ALL_NAMESPACES } from "./kube/resource.ts";
 import { syncObserver, vaultObserver } from "./observers.ts";
@@ -42,6 +43,8 @@ export interface EngineOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: MetricsRegistry;
+  /** Receives the failures of all lists and watches, for the log. */
+  readonly watchProblems?: WatchProblems | undefined;
   /** Called when all caches have synced. */
   readonly onReady: () => void;
 }
@@ -58,7 +61,7 @@ export async function runEngine(options: EngineOptions, signal: AbortSignal): Pr
   const namespaces = config.namespaces ?? [ALL_NAMESPACES];
   const watchSecrets = config.targetWatch === "on";
   const relistMs = config.resync;
-  const watchOptions = { api, namespaces, watchSecrets, relistMs, clock, random, logger };
+  const watchOptions = { api, namespaces, watchSecrets, relistMs, clock, random, logger, problems: options.watchProblems };
   const reflectors = createReflectors(watchOptions);
   const workloads = createWorkloadWatches(watchOptions);
   const running = new Set<Controllers>();
@@ -200,19 +203,17 @@ class Background implements AsyncDisposable {
 
 /**
  * Waits for the initial list of every reflector and returns `true`, or `false` if the signal was aborted first. Logs a slow
- * start.
+ * start; failures are logged by {@link WatchProblems}.
  */
 async function waitForInitialLists(
   reflectors: Reflectors,
-  { clock, logger }: EngineOptions,
+  { clock, logger, watchProblems }: EngineOptions,
   signal: AbortSignal,
 ): Promise<boolean> {
   using _ = clock.timer(SLOW_START_MS, () => {
+    if (watchProblems?.text !== undefined) return;
     const waiting = Object.values(reflectors).filter(({ listing }) => listing);
-    logger.warn(
-      { count: waiting.length },
-      "still waiting for the initial lists; are the CRDs installed (kubectl apply -f crds/) and the RBAC rules applied?",
-    );
+    logger.warn({ count: waiting.length }, "still waiting for the initial lists of the API server");
   });
   const aborted = new Promise<false>((resolve) => {
     if (signal.aborted) resolve(false);

@@ -9,6 +9,7 @@ import { FIELD_MANAGER } from "./api/names.ts";
 import type { OperatorConfig } from "./config.ts";
 import { runEngine } from "./engine.ts";
 import { KubeClient } from "./kube/client/kube-client.ts";
+import { WatchProblems } from "./kube/cache/watch-problems.ts";
 import { loadCredentials } from "./kube/credentials/load-credentials.ts";
 import { UndiciTransport } from "./vault-client/http/undici-transport.ts";
 
@@ -32,7 +33,14 @@ export async function runOperator(config: OperatorConfig, deps: OperatorDependen
   const namespace = config.namespace ?? credentials.namespace ?? DEFAULT_NAMESPACE;
   const { concurrency } = config;
   let ready = false;
-  await using endpoints = await serveEndpoints({ listen: config.listen, metrics: deps.metrics, isReady: () => ready });
+  using watchProblems = new WatchProblems({ clock, logger, host: credentials.server.host });
+  const whyNotReady = (): string => watchProblems.text ?? "waiting for the initial lists of the API server";
+  await using endpoints = await serveEndpoints({
+    listen: config.listen,
+    metrics: deps.metrics,
+    isReady: () => ready,
+    whyNotReady,
+  });
   logger.info({ port: endpoints.port, namespace }, "serving /healthz, /readyz and /metrics");
 
   await using api = new KubeClient({ credentials, clock, concurrency, fieldManager: FIELD_MANAGER });
@@ -52,6 +60,7 @@ export async function runOperator(config: OperatorConfig, deps: OperatorDependen
       namespace,
       identity: `${hostname()}_${randomUUID()}`,
       host: hostname(),
+      watchProblems,
       onReady,
     },
     signal,

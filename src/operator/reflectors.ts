@@ -10,6 +10,7 @@ import type { Random } from "../lib/random.ts";
 import type { KubeApi } from "./kube/client/kube-api.ts";
 import { ReflectorGroup, type ReflectorGroupOptions } from "./kube/cache/reflector-group.ts";
 import { ReadObjects } from "./kube/cache/read-objects.ts";
+import type { WatchProblems } from "./kube/cache/watch-problems.ts";
 import { ALL_NAMESPACES, CONFIG_MAPS, type KubeObject, NAMESPACES, SECRETS } from "./kube/resource.ts";
 import type { TargetMetadata } from "./sync/target.ts";
 
@@ -24,6 +25,7 @@ export interface ReflectorsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  readonly problems?: WatchProblems | undefined;
 }
 
 /** The annotation in which `kubectl apply` keeps a copy of the whole object. */

@@ -10,6 +10,8 @@ export interface EndpointsOptions {
   readonly metrics: MetricsRegistry;
   /** Reports whether the process is ready; until then `/readyz` responds with 503. */
   readonly isReady: () => boolean;
+  /** Returns what `/readyz` says until then. */
+  readonly whyNotReady?: () => string;
 }
 
 /** The running endpoints; disposing them closes all connections. */
@@ -20,11 +22,17 @@ export interface Endpoints extends AsyncDisposable {
 /** Time limit of a request, in milliseconds. */
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** Serves `/healthz`, `/readyz` and `/metrics`, which are read-only and contain no secret values and no user names. */
-export async function serveEndpoints({ listen, allowedHosts = [], metrics, isReady }: EndpointsOptions): Promise<Endpoints> {
+/** Serves `/healthz`, `/readyz` and `/metrics`, which are read-only and contain no secret values and no names of the vault's users. */
+export async function serveEndpoints({
+  listen,
+  allowedHosts = [],
+  metrics,
+  isReady,
+  whyNotReady = seeLog,
+}: EndpointsOptions): Promise<Endpoints> {
   const routes = new Map<string, () => Promise<{ readonly status: number; readonly type: string; readonly body: string }>>([
     ["/healthz", async () => ({ status: 200, type: "text/plain", body: "ok\n" })],
-    ["/readyz", async () => (isReady() ? { status: 200, type: "text/plain", body: "ok\n" } : notReady)],
+    ["/readyz", async () => (isReady() ? { status: 200, type: "text/plain", body: "ok\n" } : notReady(whyNotReady()))],
     ["/metrics", async () => ({ status: 200, type: metrics.contentType, body: await metrics.text() })],
   ]);
   const hosts = new AllowedHosts(listen, allowedHosts);
@@ -50,7 +58,8 @@ export async function serveEndpoints({ listen, allowedHosts = [], metrics, isRea
   };
 }
 
-const notReady = { status: 503, type: "text/plain", body: "not ready: see the log\n" };
+const seeLog = (): string => "see the log";
+const notReady = (why: string) => ({ status: 503, type: "text/plain", body: `not ready: ${why}\n` });
 const rejections = {
   allowed: undefined,
   malformed: { status: 400, type: "text/plain", body: "invalid host header: send one host, with an optional port\n" },

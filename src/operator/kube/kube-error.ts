@@ -55,14 +55,16 @@ export interface KubeErrorDetails {
   /** `Status.reason` of the API server, or the code of the network error. */
   readonly reason?: string | undefined;
   readonly causes?: readonly KubeErrorCause[] | undefined;
+  /** The server's words about a request that only reads and that it denied; at most 300 characters. */
+  readonly explanation?: string | undefined;
   /** Delay that the server asks for, in milliseconds, clamped to 1 s … 10 min. */
   readonly retryAfterMs?: number | undefined;
 }
 
 /**
  * The only error that this package rejects with, apart from the reason of an aborted signal. Its message names the operation, the
- * kind and the code. It never contains the server's message or body, which can quote secret values
- * (docs/design/security.md#api-server-messages).
+ * kind and the code. It never contains the server's message or body, which can quote secret values; only a denied read has the server's
+ * `explanation` (docs/design/security.md#api-server-messages).
  */
 export class KubeError extends Error {
   readonly kind: KubeErrorKind;
@@ -70,6 +72,7 @@ export class KubeError extends Error {
   readonly status: number | undefined;
   readonly reason: string;
   readonly causes: readonly KubeErrorCause[];
+  readonly explanation: string | undefined;
   readonly retryAfterMs: number | undefined;
 
   constructor(details: KubeErrorDetails) {
@@ -81,6 +84,7 @@ export class KubeError extends Error {
     this.status = details.status;
     this.reason = details.reason ?? "";
     this.causes = details.causes ?? [];
+    this.explanation = details.explanation;
     this.retryAfterMs = details.retryAfterMs;
   }
 

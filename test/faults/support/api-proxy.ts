@@ -3,7 +3,7 @@ import { sharedControlPlane } from "../../support/kube/control-plane.ts";
 import { FaultProxy } from "./fault-proxy.ts";
 
 /** A proxy in front of the real API server, and how an operator reaches it. */
-interface ApiProxy {
+export interface ApiProxy {
   readonly proxy: FaultProxy;
   readonly api: { readonly server: string; readonly ca: string };
 }

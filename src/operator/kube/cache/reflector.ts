@@ -6,6 +6,7 @@ import { Deadline } from "../../../lib/deadline.ts";
 import { isKubeError, KubeError } from "../kube-error.ts";
 import type { KubeApi, ListOptions, WatchEvent } from "../client/kube-api.ts";
 import { keyOf, type KubeObject, type ResourceDescriptor } from "../resource.ts";
+import type { WatchProblems } from "./watch-problems.ts";
 import { ObjectStore, type ReadonlyStore, type StoreChange, type Stored } from "./object-store.ts";
 
 export interface ReflectorOptions<T> {
@@ -23,6 +24,8 @@ export interface ReflectorOptions<T> {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Receives the failures of all reflectors, for the log. */
+  readonly problems?: Pick<WatchProblems, "failed" | "recovered"> | undefined;
 }
 
 /** The state of a reflector, which advances from one to the next and returns to an earlier one after a failure. */
@@ -231,6 +234,7 @@ export class Reflector<T> {
   #reconnected(): void {
     if (!this.#disconnected) return;
     this.#disconnected = false;
+    this.#options.problems?.recovered(this);
     for (const handler of this.#reconnectHandlers) handler();
   }
 
@@ -241,7 +245,8 @@ export class Reflector<T> {
     const requestedMs = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
     const delayMs = Math.max(requestedMs, this.#backoff.next());
     const reason = isKubeError(error) ? error.message : nameOf(error);
-    this.#log.warn(
+    this.#options.problems?.failed(this, this.#options.resource.plural, error);
+    this.#log.debug(
       { reason, next: this.#state.name, failures: this.#backoff.failures, delayMs: Math.round(delayMs) },
       "list or watch failed, retrying",
     );

@@ -139,6 +139,7 @@ export class RequestSender implements AsyncDisposable {
       body: jsonOrUndefined(text),
       retryAfter: header("retry-after"),
       auditId: header("audit-id"),
+      onlyReads: request.method === "GET",
       now: this.#clock.now(),
     });
   }

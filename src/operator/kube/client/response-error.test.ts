@@ -60,6 +60,21 @@ test("an error names the rejected field and the reason, not the value or the ser
   expect(inspect(error, { depth: 10 }) + JSON.stringify(error) + String(error.stack)).not.toContain(CANARY);
 });
 
+test.each([
+  [{ onlyReads: true, status: 403 }, `User "x" cannot list resource "secrets"${"?".repeat(2)}`],
+  [{ onlyReads: true, status: 401 }, `User "x" cannot list resource "secrets"${"?".repeat(2)}`],
+  [{ onlyReads: true, status: 422 }, undefined],
+  [{ onlyReads: false, status: 403 }, undefined],
+])("the server's words are passed on for a denied read only: %j", ({ onlyReads, status }, expected) => {
+  const body = failureStatus(status, "Forbidden", {}, 'User "x" cannot list resource "secrets"\u0007\n');
+  expect(responseError({ operation, status, body, onlyReads, now: 0 }).explanation).toBe(expected);
+});
+
+test("the server's words about a denied read are short", () => {
+  const body = failureStatus(403, "Forbidden", {}, "x".repeat(1_000));
+  expect(responseError({ operation, status: 403, body, onlyReads: true, now: 0 }).explanation).toHaveLength(300);
+});
+
 test("a reason of more than one word is dropped", () => {
   const error = responseError({ operation, status: 403, body: failureStatus(403, `because of ${CANARY}`), now: 0 });
   expect(error.reason).toBe("");

@@ -5,7 +5,7 @@ import { retryAfterMs } from "../../../lib/retry-after.ts";
 const Cause = z.object({ field: z.string().catch(""), reason: z.string().catch(""), message: z.string().catch("") });
 
 /**
- * The fields of `metav1.Status` that are used here. `message` never leaves this file
+ * The fields of `metav1.Status` that are used here. `message` leaves this file only for a denied read, which quotes no value
  * (docs/design/security.md#api-server-messages).
  */
 const Status = z.object({
@@ -32,11 +32,13 @@ export interface FailedResponse {
   readonly retryAfter?: string | undefined;
   /** The header that the API server adds to each of its responses, and a proxy in front of it to none of its own. */
   readonly auditId?: string | undefined;
+  /** The request only reads, so the server's message quotes no object. */
+  readonly onlyReads?: boolean;
   /** Wall-clock time in ms, for a `Retry-After` that is a date. */
   readonly now: number;
 }
 
-/** Maps a failed response to a `KubeError`, which contains nothing of the server's own wording. */
+/** Maps a failed response to a `KubeError`, which contains nothing of the server's own wording, unless a read was denied. */
 export function responseError(response: FailedResponse): KubeError {
   const parsed = Status.safeParse(response.body);
   const status = parsed.success ? parsed.data : undefined;
@@ -47,8 +49,14 @@ export function responseError(response: FailedResponse): KubeError {
     status: response.status,
     reason: word(status?.reason ?? ""),
     causes: status?.details.causes.map(cleanCause) ?? [],
+    explanation: explanationOf(response, status),
     retryAfterMs: retryAfterMs(response.retryAfter ?? seconds?.toString(), response.now),
   });
+}
+
+function explanationOf({ onlyReads = false, status: code }: FailedResponse, status: Status | undefined): string | undefined {
+  if (!onlyReads || (code !== 401 && code !== 403) || status === undefined || status.message === "") return undefined;
+  return printable(status.message, 300);
 }
 
 /** Returns the code of the Status in an ERROR event; 500 without one. */
@@ -100,7 +108,7 @@ function word(text: string): string {
   return /^[A-Za-z][A-Za-z0-9]{0,63}$/.test(text) ? text : "";
 }
 
-const printable = (text: string): string => text.replace(/[^\x20-\x7e]/g, "?").slice(0, 128);
+const printable = (text: string, length = 128): string => text.replace(/[^\x20-\x7e]/g, "?").slice(0, length);
 
 function cleanCause(cause: z.infer<typeof Cause>): KubeErrorCause {
   const [, manager] = /^conflict with "([^"]+)"/.exec(cause.reason === "FieldManagerConflict" ? cause.message : "") ?? [];
