@@ -41,6 +41,7 @@ describe.each(["light", "dark"] as const)("accessibility with %s colors", (color
     expect(await accessibilityViolations(page)).toEqual([]);
     for (const [button, title] of [
       ["Edit metadata", "Metadata of version 2"],
+      ["Make current: version 1", "Make version 1 current?"],
       ["Delete secret", "Delete secret?"],
       ["Change permission of checkout", "Change permission"],
     ] as const) {

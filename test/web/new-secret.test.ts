@@ -33,7 +33,7 @@ describe("new secret page", () => {
     expect((await users.ann.call("expose", { key_name: "shop/db #1" })).json().key_value).toBe("line one\n  line two\n");
   });
 
-  test("rejects a name in use before it sends the value", async () => {
+  test("rejects a name in use, also one that was not when the page was opened", async () => {
     await users.ann.call("protect", { key_name: "shop-db", key_value: "first" });
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go("/new-secret");
@@ -42,10 +42,15 @@ describe("new secret page", () => {
     await page.getByRole("button", { name: "Create secret" }).click();
     await page.getByRole("alert").getByText("Nothing was stored.").waitFor();
     await page.getByRole("link", { name: "Open “shop-db”" }).waitFor();
-    expect((await users.ann.call("expose", { key_name: "shop-db" })).json()).toMatchObject({
-      key_version: 1,
-      key_value: "first",
-    });
+    // Created after the page was opened.
+    await users.ann.call("protect", { key_name: "new", key_value: "first" });
+    await page.getByLabel("Name").fill("new");
+    await page.getByRole("button", { name: "Create secret" }).click();
+    await page.getByRole("link", { name: "Open “new”" }).waitFor();
+    for (const key_name of ["shop-db", "new"]) {
+      const { key_version, key_value } = (await users.ann.call("expose", { key_name })).json();
+      expect([key_version, key_value]).toEqual([1, "first"]);
+    }
   });
 
   test("says what is wrong with a name at its field, and trims it", async () => {

@@ -64,6 +64,17 @@ describe("secret value", () => {
   });
 });
 
+test("a name with characters that cannot be seen shows them on the page and in the list", async () => {
+  const name = "invoice\u202Efdp.exe  copy ";
+  await users.ann.call("protect", { key_name: name, key_value: "v" });
+  const { page, go } = await browser.visit(users.vault, { as: ann });
+  await go("/secrets");
+  const link = page.getByRole("link", { name: "invoice" });
+  await expect.poll(() => link.textContent()).toBe("invoiceU+202Efdp.exe  copy␣");
+  await link.click();
+  await expect.poll(() => page.locator("h1").textContent()).toBe("invoiceU+202Efdp.exe  copy␣");
+});
+
 describe("own secret", () => {
   test("adds a version, reveals the values and deletes a version", async () => {
     await users.ann.call("protect", { key_name: "shop-db", key_value: "first value" });

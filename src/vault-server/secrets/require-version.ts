@@ -3,7 +3,7 @@ import type { SecretAccess } from "../store/records.ts";
 
 /**
  * Requires that the latest version is the one that the caller knows, so that a change does not undo one that the caller has not seen
- * (docs/design/vault-contract.md#expected-version). 0 expects that there is no secret; without a number there is no requirement.
+ * (docs/design/vault-contract.md#versions). 0 expects that there is no secret; without a number there is no requirement.
  * @throws ServiceError `version_changed`; `secret_not_found` when a secret was expected
  */
 export function requireVersion(found: Pick<SecretAccess, "latest"> | undefined, expected: number | undefined): void {

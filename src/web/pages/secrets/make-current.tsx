@@ -6,6 +6,7 @@ import { useToast } from "../../parts/toasts.tsx";
 import { useAction } from "../../parts/use-action.ts";
 import { addVersion, exposeVersion } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
+import { ValueComparison } from "./value-comparison.tsx";
 
 interface MakeCurrentProps {
   readonly version: SecretRecord;
@@ -14,7 +15,7 @@ interface MakeCurrentProps {
   readonly onClose: () => void;
 }
 
-/** Asks, then adds a version with the value of an earlier one. The value does not enter the page. */
+/** Asks, then adds a version with the value of an earlier one. The values enter the page only for a comparison. */
 export function MakeCurrentDialog({ version, latest, onChange, onClose }: MakeCurrentProps): VNode {
   const client = useClient();
   const toast = useToast();
@@ -33,6 +34,7 @@ export function MakeCurrentDialog({ version, latest, onChange, onClose }: MakeCu
           Adds a version with the value of version {version.key_version}, which everyone with access gets from then on. Version{" "}
           {latest.key_version} stays in the list, and the metadata stays that of version {latest.key_version}.
         </p>
+        <ValueComparison version={version} latest={latest} />
       </Form>
     </Dialog>
   );

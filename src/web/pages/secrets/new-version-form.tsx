@@ -74,7 +74,7 @@ export function NewVersionForm({ access, latest, onChange, onClose }: NewVersion
       work={work}
       {...(onClose && { onCancel: onClose })}
     >
-      <ValueField label="New value" hint={VALUE_HINT} input={input} failure={action.failure} />
+      <ValueField label="New value" hint={VALUE_HINT} input={input} failure={action.failure} autofocus={onClose !== undefined} />
     </Form>
   );
 }

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import type { SecretRecord } from "../../../protocol/responses.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { NameText } from "../../parts/name-text.tsx";
 import { useToast } from "../../parts/toasts.tsx";
 import { replaceRoute } from "../../routing/use-route.ts";
 import { deleteSecret, leaveSecret } from "../../service/secrets.ts";
@@ -52,7 +53,9 @@ export function RemovalSection({
       {confirming && (
         <ConfirmDialog title={`${label}?`} confirm={label} work={remove} onClose={() => setConfirming(false)}>
           <p>
-            <strong class="break">{name}</strong>{" "}
+            <strong>
+              <NameText name={name} />
+            </strong>{" "}
             {own ? "and all its versions cannot be restored." : `by ${secret.owner} is removed from your list.`}
           </p>
         </ConfirmDialog>

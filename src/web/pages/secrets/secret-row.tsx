@@ -3,15 +3,17 @@ import type { SecretRecord } from "../../../protocol/responses.ts";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { FailureNote } from "../../parts/failure-note.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { NameText } from "../../parts/name-text.tsx";
 import { permissionWords } from "../../parts/permission-badge.tsx";
 import { Timestamp } from "../../parts/timestamp.tsx";
 import { hrefOf } from "../../routing/route.ts";
 import { exposeLatest } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
+import { metadataLabel } from "../../text/metadata-labels.ts";
 import { metadataText } from "../../text/metadata-text.ts";
 import { Deadlines } from "./deadline.tsx";
 import { ValueBox } from "./secret-value.tsx";
-import { useRevealedValue } from "./use-revealed-value.ts";
+import { useRevealed } from "./use-revealed.ts";
 
 /** Metadata names that scopes refer to, with the vault's defaults, which are not shown. */
 const chips: readonly (readonly [string, string])[] = [
@@ -45,8 +47,14 @@ function NameCell({ secret }: { readonly secret: SecretRecord }): VNode {
         data-full={name.length > FITTING_NAME ? name : undefined}
       >
         <bdi>
-          {folder !== "" && <span class="folder">{folder}</span>}
-          <span class="leaf">{name.slice(folder.length)}</span>
+          {folder !== "" && (
+            <span class="folder">
+              <NameText name={folder} />
+            </span>
+          )}
+          <span class="leaf">
+            <NameText name={name.slice(folder.length)} />
+          </span>
         </bdi>
       </a>
     </td>
@@ -74,7 +82,7 @@ function ChipsCell({ secret: { metadata } }: { readonly secret: SecretRecord }):
     .map(([name, usual]) => [name, metadataText(metadata[name] ?? ""), usual] as const)
     .filter(([, text, usual]) => text !== "" && text !== usual);
   return (
-    <td class="chips-cell" title={special.map(([name, text]) => `${name}: ${text}`).join("\n") || undefined}>
+    <td class="chips-cell" title={special.map(([name, text]) => `${metadataLabel(name)}: ${text}`).join("\n") || undefined}>
       {special.map(([name, text]) => (
         <span key={name} class="chip">
           {text}
@@ -95,7 +103,7 @@ export function SecretRow({ secret, selected, onSelect }: SecretRowProps): VNode
   const client = useClient();
   const { key_name: name, updated_at: updatedAt } = secret;
   const fetchValue = async (): Promise<string> => (await exposeLatest(client, secret)).key_value;
-  const { value, action, reveal, hide } = useRevealedValue(fetchValue);
+  const { value, action, reveal, hide } = useRevealed(fetchValue);
   const shown = value !== undefined;
   const label = shown ? `Hide value of ${name}` : `Reveal value of ${name}`;
   return (

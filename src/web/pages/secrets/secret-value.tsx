@@ -4,7 +4,7 @@ import { FailureNote } from "../../parts/failure-note.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { exposeVersion, type SecretAccess } from "../../service/secrets.ts";
 import { useClient } from "../../session/client-context.ts";
-import { useRevealedValue } from "./use-revealed-value.ts";
+import { useRevealed } from "./use-revealed.ts";
 
 interface SecretValueProps {
   readonly access: SecretAccess;
@@ -40,7 +40,7 @@ export function ValueBox({ value }: { readonly value: string | undefined }): VNo
 export function SecretValue({ access, version, children }: SecretValueProps): VNode {
   const client = useClient();
   const fetchValue = async (): Promise<string> => (await exposeVersion(client, access, version)).key_value;
-  const { value, action, reveal, hide } = useRevealedValue(fetchValue);
+  const { value, action, reveal, hide } = useRevealed(fetchValue);
   const shown = value !== undefined;
   return (
     <div class="secret-value">

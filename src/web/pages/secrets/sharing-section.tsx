@@ -78,6 +78,7 @@ export function SharingSection({ secret, onChange }: SharingSectionProps): VNode
   return (
     <section class="card" aria-labelledby="sharing-title">
       <h2 id="sharing-title">Sharing</h2>
+      <ShareForm name={secret.key_name} teams={teams} known={known} onShared={onChange} />
       <LoadedView of={shares} what="shares">
         {(list) =>
           list.length === 0 ? (
@@ -95,7 +96,6 @@ export function SharingSection({ secret, onChange }: SharingSectionProps): VNode
           <option key={team} value={team} />
         ))}
       </datalist>
-      <ShareForm name={secret.key_name} teams={teams} known={known} onShared={onChange} />
       {secret.shared && <StopSharing secret={secret} onChange={onChange} />}
     </section>
   );

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Icon } from "../../parts/icon.tsx";
 import { RequestError } from "../../service/request-error.ts";
 import { fileValue, MAX_VALUE_BYTES, type FileValue } from "../../text/file-value.ts";
@@ -88,15 +88,19 @@ interface ValueFieldProps {
   readonly hint: string;
   readonly input: ValueInput;
   readonly failure: RequestError | undefined;
+  readonly autofocus?: boolean;
 }
 
 /** The value of a secret: typed and hidden until asked for, generated, or the content of a file. `readValue` reads it. */
-export function ValueField({ label, hint, input, failure }: ValueFieldProps): VNode {
+export function ValueField({ label, hint, input, failure, autofocus = false }: ValueFieldProps): VNode {
   const id = useId();
   const [shown, setShown] = useState(false);
   const [problem, setProblem] = useState<string | undefined>(undefined);
   const { file, setFile, area } = input;
   const reason = problem ?? failure?.reason("key_value");
+  useEffect(() => {
+    if (autofocus) area.current?.focus();
+  }, [autofocus, area]);
   const choose = (chosen: ChosenFile | undefined): void => {
     setProblem(undefined);
     setFile(chosen);

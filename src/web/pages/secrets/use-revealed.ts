@@ -5,18 +5,18 @@ import { browserClock } from "../../service/browser-clock.ts";
 /** Time in ms after which a revealed value is hidden again. */
 const SHOWN_MS = 30_000;
 
-interface RevealedValue {
+interface Revealed<T> {
   /** Undefined while the value is hidden. */
-  readonly value: string | undefined;
+  readonly value: T | undefined;
   readonly action: Action;
   readonly reveal: () => void;
   readonly hide: () => void;
 }
 
 /** Fetches a value on request. It is removed from the page after 30 seconds, on request, and when the page or the tab is left. */
-export function useRevealedValue(load: () => Promise<string>): RevealedValue {
+export function useRevealed<T>(load: () => Promise<T>): Revealed<T> {
   const action = useAction();
-  const [value, setValue] = useState<string | undefined>(undefined);
+  const [value, setValue] = useState<T | undefined>(undefined);
   const hide = useCallback(() => setValue(undefined), []);
   useEffect(() => {
     if (value === undefined) return;
@@ -30,6 +30,10 @@ export function useRevealedValue(load: () => Promise<string>): RevealedValue {
       cancel();
     };
   }, [value, hide]);
-  const reveal = (): void => void action.run(async () => setValue(await load()));
+  const reveal = (): void =>
+    void action.run(async () => {
+      const loaded = await load();
+      setValue(() => loaded);
+    });
   return { value, action, reveal, hide };
 }
