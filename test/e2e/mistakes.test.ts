@@ -66,6 +66,10 @@ const reported: Readonly<Record<string, Mistake>> = {
   "https to a port without TLS": ofConnection("no-tls", { url: world.vault.url.replace("http", "https") }),
   "address of a metadata service": ofConnection("metadata", { url: "https://169.254.169.254" }),
   "certificate of a private authority": ofConnection("private", { url: tls.url }),
+  "missing object of spec.caBundleRef": ofConnection("bundle", {
+    url: tls.url,
+    caBundleRef: { kind: "ConfigMap", name: "no-bundle" },
+  }),
   "vault that went down": ofConnection("down", { url: down.url }),
   "missing credentials Secret": ofConnection("missing", loginWith("nope")),
   "credentials Secret of another type": ofConnection(

@@ -48,6 +48,9 @@ export const reasons = {
     "The new version is empty and the stored one is not, or the same version has other bytes than before. Create a new version, or accept this one with the annotation vaultsync.dev/accept: <name>@<version>. An empty key of a Secret is never pushed.",
   ),
   InvalidSpec: stalled("Correct the field named in the message."),
+  InvalidCaBundle: stalled(
+    "Create the object that spec.caBundleRef names, with PEM certificates under its key: it is read again within 30 s. Or correct spec.caBundleRef.",
+  ),
   InvalidKey: stalled(
     "The names of the sources do not make up the keys of the target: one is not valid, required or already used. Rename the entry or the member that the message names, or set another key.",
   ),

@@ -53,7 +53,13 @@ function refused(error: RefusedError, facts: ConnectionFacts, url: URL): Connect
     case "address":
       return addressProblem(error, url);
     case "ca":
-      return { check: "TLS", reason: "InvalidSpec", field: "spec.caBundleRef", cause: error.text, remedy: "correct that object" };
+      return {
+        check: "TLS",
+        reason: "InvalidCaBundle",
+        field: "spec.caBundleRef",
+        cause: error.text,
+        remedy: "correct that object",
+      };
     case "redirect":
       return { ...spec, cause: "the vault redirects to another address", remedy: "set spec.url to the final one" };
     case "insecure":

@@ -128,7 +128,7 @@ test("a CA bundle is read before the connection is opened, and again while it is
   const ca = certificate("ca").cert;
   const scene = new Scene({ caBundleRef });
   const missing = await scene.reconcile();
-  expect(ready(missing)).toContain("False InvalidSpec: spec.caBundleRef: ConfigMap vault-ca not found");
+  expect(ready(missing)).toContain("False InvalidCaBundle: spec.caBundleRef: ConfigMap vault-ca not found");
   expect([scene.requests, missing.waitMs]).toEqual([[], 30_000]);
   scene.api.put("configmaps", configMap({ "ca.crt": "no certificate" }));
   expect(ready(await scene.reconcile())).toContain("has no readable PEM certificates under the key ca.crt");
@@ -159,7 +159,7 @@ test("a CA bundle that breaks is reported, and the open connection keeps the las
   scene.opened[0]?.list();
   scene.api.put("configmaps", configMap({}));
   const status = await scene.reconcile();
-  expect(ready(status)).toContain("False InvalidSpec");
+  expect(ready(status)).toContain("False InvalidCaBundle");
   expect(status.conditions?.find(({ type }) => type === "Stalled")?.status).toBe("True");
   expect(scene.registry.get(KEY).state).toBe("open");
   expect(scene.opened[0]).toMatchObject({ closed: false, bundles: [] });

@@ -84,7 +84,7 @@ describe("nextConnectionStatus for a failing connection", () => {
     [new UnexpectedResponse("list_no_dup", "secrets"), "UnexpectedResponse", false],
     [new TransientError("generate_access_token", "credentials_not_read", { detail: "Timeout" }), "Progressing", false],
     [new RefusedError("list_no_dup", "insecure"), "InvalidSpec", true],
-    [new RefusedError("list_no_dup", "ca"), "InvalidSpec", true],
+    [new RefusedError("list_no_dup", "ca"), "InvalidCaBundle", true],
     [new RefusedError("list_no_dup", "tls", "CERT_HAS_EXPIRED"), "VaultUnreachable", false],
     [new PermanentError("generate_access_token", "invalid_scope"), "InvalidSpec", true],
     [new PermanentError("list_no_dup", "not_found"), "UnexpectedResponse", false],
@@ -186,7 +186,7 @@ test("nextConnectionStatus shows a pause of the login and the rejected version",
 
 test("nextConnectionStatus reports a problem of the spec although the connection works", () => {
   const status = next({}, open(healthy()), { problem: "spec.caBundleRef: ConfigMap ca not found" });
-  expect(types(status)).toEqual(["Ready=False InvalidSpec", "Stalled=True InvalidSpec"]);
+  expect(types(status)).toEqual(["Ready=False InvalidCaBundle", "Stalled=True InvalidCaBundle"]);
   expect(types(next(status, open(healthy())))).toEqual(["Ready=True Synced"]);
 });
 

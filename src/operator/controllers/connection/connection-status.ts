@@ -29,8 +29,8 @@ type ReportedState =
   | Extract<ConnectionState, { readonly state: "invalid" }>
   | Pick<OpenConnection, "state" | "connection" | "facts" | "staleSince" | "removals">;
 
-function invalid(message: string): ConditionNow[] {
-  const condition = { status: "False", reason: "InvalidSpec", message } as const;
+function invalid(reason: "InvalidSpec" | "InvalidCaBundle", message: string): ConditionNow[] {
+  const condition = { status: "False", reason, message } as const;
   return [
     { type: "Ready", ...condition },
     { type: "Stalled", ...condition, status: "True" },
@@ -38,9 +38,10 @@ function invalid(message: string): ConditionNow[] {
 }
 
 function conditionsOf(view: ReportedState, problem: string | undefined): ConditionNow[] {
-  if (view.state === "invalid") return invalid(view.message);
+  if (view.state === "invalid") return invalid(problem === undefined ? "InvalidSpec" : "InvalidCaBundle", view.message);
   const { health, loginPause } = view.connection;
-  const conditions: ConditionNow[] = problem === undefined ? healthConditions(health, loginPause, view.facts) : invalid(problem);
+  const conditions: ConditionNow[] =
+    problem === undefined ? healthConditions(health, loginPause, view.facts) : invalid("InvalidCaBundle", problem);
   if (view.staleSince !== undefined) {
     const message = `no response from the vault since ${new Date(view.staleSince).toISOString()}; all targets are kept unchanged`;
     conditions.push({ type: "Stale", status: "True", reason: connectionProblem(health.error, view.facts).reason, message });
@@ -96,7 +97,7 @@ function tokenStatus({ expiresAt, refreshedAt, scope }: NonNullable<Connection["
 }
 
 export interface StatusFacts {
-  /** Reason why the spec cannot be followed although a connection is open. */
+  /** Reason why the certificates of spec.caBundleRef cannot be used; a connection may be open nevertheless. */
   readonly problem: string | undefined;
   readonly generation: number;
   readonly users: number;

@@ -11,6 +11,7 @@ import {
   UnexpectedResponse,
   type VaultError,
 } from "../../vault-client/vault-error.ts";
+import { entryProblem } from "./entry-problem.ts";
 import { vaultFailure, writeFailure } from "./failures.ts";
 
 describe("vaultFailure", () => {
@@ -39,7 +40,7 @@ describe("vaultFailure", () => {
     ["retries an untrusted vault slowly", new RefusedError("expose", "redirect"), "ConnectionNotReady", 60_000],
   ])("%s and keeps Ready", (_, error, reason, atLeastMs) => {
     expect(vaultFailure(error, "db")).toEqual({
-      condition: { ready: false, reason, message: `db: ${error.message}` },
+      condition: { ready: false, reason, message: `db: ${entryProblem(error)}` },
       next: { outcome: "retry", cause: "vault", reason, atLeastMs },
     });
   });

@@ -2,6 +2,7 @@ import type { Reason } from "../../api/reasons.ts";
 import { isKubeError, type KubeError } from "../../kube/kube-error.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import type { PermanentCode, VaultError } from "../../vault-client/vault-error.ts";
+import { entryProblem } from "./entry-problem.ts";
 import { DONE, type Failure, lasting, retryable, waitFor } from "./sync-result.ts";
 
 /** Retry interval in milliseconds for failures whose fix the operator cannot observe, such as a permission or a quota. */
@@ -31,15 +32,14 @@ const permanentReason: Readonly<Record<PermanentCode, Reason>> = {
 
 /** Maps an error of the vault while reading an entry. The text of the error contains no value. */
 export function vaultFailure(error: VaultError, source: string): Failure {
-  const message = `${source}: ${error.message}`;
+  const message = `${source}: ${entryProblem(error)}`;
   switch (error.kind) {
     case "transient":
       return error.code === "credentials_not_read"
         ? retryable("ConnectionNotReady", message)
         : retryable("VaultUnreachable", message, error.retryAfterMs);
     case "rate-limited":
-      // Without the delay, which changes with each attempt.
-      return retryable("RateLimited", `${source}: the vault throttles the operator`, error.retryAfterMs);
+      return retryable("RateLimited", message, error.retryAfterMs);
     case "auth":
       return retryable("AuthFailed", message, error.retryAfterMs ?? SLOW_RETRY_MS);
     case "unexpected-response":
