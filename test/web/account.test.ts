@@ -125,7 +125,8 @@ describe("password pages", () => {
     const { page } = visitor;
     const link = await linkFor(visitor, "/forgot-password", "bob@example.com");
     await page.goto(link);
-    const address = page.getByLabel("Email address", { exact: true });
+    await page.getByText("This sets the password of bob@example.com.").waitFor();
+    const address = page.locator("input[name=email]");
     expect([await address.inputValue(), await address.getAttribute("autocomplete")]).toEqual(["bob@example.com", "username"]);
     const [password, again] = [
       page.getByLabel("New password", { exact: true }),

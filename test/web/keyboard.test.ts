@@ -42,7 +42,7 @@ describe("keyboard", () => {
     await page.getByRole("link", { name: "New secret" }).waitFor();
     await tabTo(page, "New secret");
     await page.keyboard.press("Enter");
-    await page.getByLabel("Value").waitFor();
+    await page.getByLabel("Value", { exact: true }).waitFor();
     await tabTo(page, "Name");
     await page.keyboard.type("typed-name");
     await tabTo(page, "Value");

@@ -18,4 +18,12 @@ describe.each([320, 360, 768, 1280])("window of %d pixels", (width) => {
       expect(excess, route).toBe(0);
     }
   });
+
+  test("shows who is logged in", async () => {
+    const { page, go } = await browser.visit(vault, { as: ann, viewport: { width, height: 740 } });
+    await go("/account");
+    const address = page.getByRole("link", { name: `Account ${ann}` }).getByText(ann);
+    await address.waitFor();
+    expect(await address.evaluate((text) => text.scrollWidth - text.clientWidth)).toBe(0);
+  });
 });

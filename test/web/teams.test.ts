@@ -56,6 +56,24 @@ test("a member sees the team and who added them, cannot change it, and leaves it
   expect((await bobs.call("team_list")).json().teams[0]?.members).toEqual([bob]);
 });
 
+test("a team with many members is a card of limited height with a search", async () => {
+  const many = Array.from({ length: 40 }, (_, index) => `${"x".repeat(index)}member.${index}@department.example.com`);
+  await anns.call("team_create", { group_id: "everyone", members: [bob, ...many] });
+  await bobs.call("team_create", { group_id: "small", members: [ann] });
+  const { page, go } = await browser.visit(vault, { as: ann, viewport: { width: 1280, height: 900 } });
+  await go("/teams");
+  const list = page.getByRole("list", { name: "Members of everyone" });
+  await page.getByText("42 members.").waitFor();
+  const heights = await page.locator(".cards > li").evaluateAll((cards) => cards.map((card) => card.clientHeight));
+  expect([Math.max(...heights) < 800, heights[1]! < heights[0]!]).toEqual([true, true]);
+  const remove = list.getByRole("button", { name: `Remove ${many[39]}` });
+  const [row, button] = [await list.getByRole("listitem").last().boundingBox(), await remove.boundingBox()];
+  expect(button!.y + button!.height).toBeLessThanOrEqual(row!.y + row!.height);
+  expect(button!.y).toBeGreaterThanOrEqual(row!.y);
+  await page.getByLabel("Find a member").fill("MEMBER.7@");
+  await expect.poll(() => list.getByRole("listitem").allTextContents()).toEqual(["xxxxxxxmember.7@department.example.com"]);
+});
+
 test("the new team dialog shows a name conflict and an invalid email address", async () => {
   await bobs.call("team_create", { group_id: "platform", members: [] });
   const { page, go } = await browser.visit(vault, { as: ann });
@@ -65,6 +83,9 @@ test("the new team dialog shows a name conflict and an invalid email address", a
   await dialog.getByLabel("Name").fill("platform");
   await dialog.getByRole("button", { name: "Create team" }).click();
   await dialog.getByRole("alert").getByText("team").waitFor();
+  await dialog.getByLabel("Name").fill(bob);
+  await dialog.getByRole("button", { name: "Create team" }).click();
+  await dialog.getByText("A team's name cannot contain @: an @ always means a user.").waitFor();
   await dialog.getByLabel("Name").fill("another");
   await dialog.getByLabel("Members").fill("nobody");
   await dialog.getByRole("button", { name: "Create team" }).click();

@@ -25,6 +25,11 @@ const words = {
   },
 } as const;
 
+/** Returns the sessions or the tokens, the current one first. */
+function ofKind(list: readonly Credential[], kind: Credential["kind"]): Credential[] {
+  return list.filter((each) => each.kind === kind).sort((one, other) => Number(other.current) - Number(one.current));
+}
+
 interface CredentialListProps {
   readonly kind: Credential["kind"];
   readonly list: readonly Credential[];
@@ -71,7 +76,7 @@ export function CredentialsSection({ kind, credentials }: CredentialsSectionProp
       <h2 id={`${kind}s-title`}>{title}</h2>
       <p class="quiet">{lead}</p>
       <LoadedView of={credentials} what={title}>
-        {(list) => <CredentialList kind={kind} list={list.filter((each) => each.kind === kind)} onEnd={setEnding} />}
+        {(list) => <CredentialList kind={kind} list={ofKind(list, kind)} onEnd={setEnding} />}
       </LoadedView>
       {ending && <EndCredentialsDialog ending={ending} onEnded={credentials.reload} onClose={() => setEnding(undefined)} />}
     </section>

@@ -1,6 +1,5 @@
 import type { VNode } from "preact";
 import { useCallback } from "preact/hooks";
-import { TextField } from "../../parts/field.tsx";
 import { Form } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { LoadedView } from "../../parts/loaded-view.tsx";
@@ -58,9 +57,25 @@ function PasswordForm({
           </span>
         </p>
       )}
+      <p class="note">
+        <Icon name="user" />
+        <span>
+          This sets the password of <strong class="break">{email}</strong>.
+        </span>
+      </p>
       <p class="lead">It replaces the current one, if any. Your other sessions and your API tokens end.</p>
       <Form action={action} submit="Set password and log in" work={work}>
-        <TextField label="Email address" name="email" type="email" autocomplete="username" readOnly defaultValue={email} />
+        {/* For password managers, which ignore hidden inputs; the note shows the whole address. */}
+        <input
+          class="visually-hidden"
+          type="email"
+          name="email"
+          autocomplete="username"
+          readOnly
+          tabIndex={-1}
+          aria-hidden="true"
+          value={email}
+        />
         <label class="check">
           <input type="checkbox" name="own" required />
           <span>This is my email address</span>

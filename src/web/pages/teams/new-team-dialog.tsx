@@ -20,7 +20,8 @@ export function NewTeamDialog({
   const toast = useToast();
   const action = useAction();
   const work = async (form: HTMLFormElement): Promise<void> => {
-    const name = formText(form, "group_id");
+    // One spelling of each name: the vault rejects others, which would look the same.
+    const name = formText(form, "group_id").normalize("NFKC").replaceAll(/\s+/gu, " ").trim();
     await createTeam(client, name, emailList(formText(form, "members")));
     toast(`Created team ${name}.`);
     await onCreated();
@@ -29,7 +30,15 @@ export function NewTeamDialog({
   return (
     <Dialog title="New team" onClose={onClose}>
       <Form action={action} submit="Create team" icon="team" work={work} onCancel={onClose}>
-        <TextField label="Name" name="group_id" required autocomplete="off" failure={action.failure} />
+        <TextField
+          label="Name"
+          name="group_id"
+          required
+          maxLength={256}
+          autocomplete="off"
+          hint="Visible to its members. Not an address: an @ always means a user."
+          failure={action.failure}
+        />
         <AreaField
           label="Members"
           name="members"

@@ -2,16 +2,13 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { TeamRecord } from "../../../protocol/responses.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
-import { TextField } from "../../parts/field.tsx";
-import { Form } from "../../parts/form.tsx";
-import { formText } from "../../parts/form-text.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { useToast } from "../../parts/toasts.tsx";
-import { useAction } from "../../parts/use-action.ts";
-import { addMembers, deleteTeam, leaveTeam, removeMember } from "../../service/teams.ts";
+import { deleteTeam, leaveTeam, removeMember } from "../../service/teams.ts";
 import type { VaultClient } from "../../service/vault-client.ts";
 import { useClient } from "../../session/client-context.ts";
-import { emailList } from "../../text/email-list.ts";
+import { AddMembersForm } from "./add-members-form.tsx";
+import { MemberList } from "./member-list.tsx";
 
 interface TeamCardProps {
   readonly team: TeamRecord;
@@ -20,31 +17,6 @@ interface TeamCardProps {
 
 /** The deletion that awaits confirmation. */
 type Deletion = { readonly kind: "team" } | { readonly kind: "own" } | { readonly kind: "member"; readonly email: string };
-
-function AddMembers({ team, onChange }: TeamCardProps): VNode {
-  const client = useClient();
-  const toast = useToast();
-  const action = useAction();
-  const work = async (form: HTMLFormElement): Promise<void> => {
-    const members = emailList(formText(form, "members"));
-    await addMembers(client, team.group_id, members);
-    form.reset();
-    toast(`Added ${members.join(", ")}.`);
-    await onChange();
-  };
-  return (
-    <Form action={action} submit="Add" icon="plus" variant="plain" work={work}>
-      <TextField
-        label="Add members"
-        name="members"
-        required
-        autocomplete="off"
-        placeholder="name@example.com"
-        failure={action.failure}
-      />
-    </Form>
-  );
-}
 
 interface Removal {
   readonly title: string;
@@ -111,72 +83,42 @@ function RemovalDialog({
   );
 }
 
-function Members({
-  team,
-  onRemove,
-}: {
-  readonly team: TeamRecord;
-  readonly onRemove: ((email: string) => void) | undefined;
-}): VNode {
-  const { email: me } = useClient();
-  return (
-    <ul class="members" aria-label={`Members of ${team.group_id}`}>
-      {team.members.map((email) => (
-        <li key={email}>
-          <span class="break">{email === me ? `${email} (you)` : email}</span>
-          {email === team.creator && <span class="badge">Creator</span>}
-          {onRemove && email !== team.creator && (
-            <button
-              class="button icon-button"
-              type="button"
-              aria-label={`Remove ${email}`}
-              title={`Remove ${email}`}
-              onClick={() => onRemove(email)}
-            >
-              <Icon name="trash" />
-            </button>
-          )}
-        </li>
-      ))}
-    </ul>
-  );
-}
-
 /** One team, which its creator can change. */
 export function TeamCard({ team, onChange }: TeamCardProps): VNode {
   const client = useClient();
   const [deletion, setDeletion] = useState<Deletion | undefined>(undefined);
-  const own = team.creator === client.email;
+  const { creator, members, group_id: name } = team;
+  const own = creator === client.email;
   return (
     <li class="card">
       <div class="card-head">
-        <h2 class="break">{team.group_id}</h2>
+        <h2 class="break">
+          <bdi>{name}</bdi>
+        </h2>
         {own && (
           <button
             class="button icon-button"
             type="button"
-            aria-label={`Delete team ${team.group_id}`}
-            title={`Delete team ${team.group_id}`}
+            aria-label={`Delete team ${name}`}
+            title={`Delete team ${name}`}
             onClick={() => setDeletion({ kind: "team" })}
           >
             <Icon name="trash" />
           </button>
         )}
         {!own && (
-          <button
-            class="button"
-            type="button"
-            aria-label={`Leave team ${team.group_id}`}
-            onClick={() => setDeletion({ kind: "own" })}
-          >
+          <button class="button" type="button" aria-label={`Leave team ${name}`} onClick={() => setDeletion({ kind: "own" })}>
             <Icon name="out" />
             Leave
           </button>
         )}
       </div>
-      {!own && <p class="quiet break">{team.creator} added you.</p>}
-      <Members team={team} onRemove={own ? (email) => setDeletion({ kind: "member", email }) : undefined} />
-      {own && <AddMembers team={team} onChange={onChange} />}
+      <p class="quiet break">
+        {members.length === 1 ? "1 member" : `${members.length} members`}.{" "}
+        {own ? "You created this team and decide who is in it." : `${creator} added you.`}
+      </p>
+      {own && <AddMembersForm team={name} onChange={onChange} />}
+      <MemberList team={team} onRemove={own ? (email) => setDeletion({ kind: "member", email }) : undefined} />
       {deletion && <RemovalDialog team={team} onChange={onChange} deletion={deletion} onClose={() => setDeletion(undefined)} />}
     </li>
   );
