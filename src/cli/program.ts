@@ -5,6 +5,7 @@ import { loginCommand, logoutCommand } from "./account/login.ts";
 import { secretCommand } from "./account/secret.ts";
 import { completionCommand } from "./completion/completion.ts";
 import { importCommand } from "./import/import.ts";
+import { packageVersion } from "../lib/package-version.ts";
 import { operatorCommand } from "./operator.ts";
 import { planCommand } from "./plan/plan.ts";
 import { statusCommand } from "./status/status.ts";
@@ -15,6 +16,7 @@ import { vaultCommand } from "./vault/vault.ts";
 export function program(): Command {
   const root = new Command("vaultsync")
     .description("Sync secrets and files from a vault into Kubernetes Secrets and ConfigMaps.")
+    .version(packageVersion(), "-V, --version", "print the version")
     .exitOverride();
   const account = [loginCommand(), logoutCommand(), secretCommand(), fileCommand()];
   for (const command of [

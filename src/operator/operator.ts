@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import type { Clock } from "../lib/clock.ts";
 import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
+import { listenFailure } from "../lib/listen-failure.ts";
 import { serveEndpoints } from "../telemetry/endpoints.ts";
 import type { MetricsRegistry } from "../telemetry/metrics-registry.ts";
 import { FIELD_MANAGER } from "./api/names.ts";
@@ -35,11 +36,10 @@ export async function runOperator(config: OperatorConfig, deps: OperatorDependen
   let ready = false;
   using watchProblems = new WatchProblems({ clock, logger, host: credentials.server.host });
   const whyNotReady = (): string => watchProblems.text ?? "waiting for the initial lists of the API server";
-  await using endpoints = await serveEndpoints({
-    listen: config.listen,
-    metrics: deps.metrics,
-    isReady: () => ready,
-    whyNotReady,
+  const { listen } = config;
+  const served = { listen, metrics: deps.metrics, isReady: () => ready, whyNotReady };
+  await using endpoints = await serveEndpoints(served).catch((error: unknown) => {
+    throw listenFailure(error, listen, "--listen");
   });
   logger.info({ port: endpoints.port, namespace }, "serving /healthz, /readyz and /metrics");
 

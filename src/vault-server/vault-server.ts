@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import { systemClock, type Clock } from "../lib/clock.ts";
-import { codeOf } from "../lib/error-code.ts";
+import { listenFailure } from "../lib/listen-failure.ts";
 import { silentLogger, type Logger } from "../lib/logger.ts";
 import { systemRandom } from "../lib/random.ts";
 import type { Redacted } from "../lib/redacted.ts";
@@ -213,9 +213,7 @@ async function serveMetrics(
     metrics: metrics.registry,
     isReady,
   }).catch((error: unknown) => {
-    if (codeOf(error) !== "EADDRINUSE") throw error;
-    const address = `${hostOf(listen)}:${listen.port}`;
-    throw new Error(`the address for metrics, ${address}, is in use (EADDRINUSE): choose another with --metrics-listen, or none`);
+    throw listenFailure(error, listen, "--metrics-listen");
   });
   const { port } = running.use(endpoints);
   return `http://${hostOf(listen)}:${port}`;
@@ -262,7 +260,9 @@ export async function startVaultServer(options: VaultServerOptions): Promise<Vau
   started.use(context.strangers);
   started.use(startSweeper(context));
   const app = started.adopt(await createHttpServer(context, options), (built) => built.close());
-  await app.listen(options.listen);
+  await app.listen(options.listen).catch((error: unknown) => {
+    throw listenFailure(error, options.listen, "--listen");
+  });
   const url = urlOf(app, options);
   // Normalized like the `origin` header of browsers: lower case, without the default port.
   appUrl ||= new URL(url).origin;

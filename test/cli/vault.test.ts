@@ -126,7 +126,7 @@ test("exits 2 on wrong usage and 1 on failure, with nothing on standard output",
   ]);
   taken.close();
   expect(wrong).toEqual({ code: 2, stdout: "", stderr: expect.stringContaining("refusing to start without a master key") });
-  expect(failed).toEqual({ code: 1, stdout: "", stderr: expect.stringContaining("EADDRINUSE") });
+  expect(failed).toEqual({ code: 1, stdout: "", stderr: expect.stringContaining("choose another with --listen HOST:PORT") });
   expect(metrics).toEqual({ code: 1, stdout: "", stderr: expect.stringContaining("choose another with --metrics-listen") });
 }, 60_000);
 
@@ -144,6 +144,7 @@ test("user add rejects an existing user, an empty password and an invalid email"
 
 test.each([
   ["nowhere to keep data", [], "--data FILE"],
+  ["an ephemeral server with a data file", ["--dev", "--data", "vault.db"], "--dev and --data exclude each other"],
   ["accounts for a lasting server", ["--dev-users", "a@example.com"], "requires --dev"],
   ["plain http beyond this machine", ["--dev", "--listen", "0.0.0.0:0"], "--allow-http-listen"],
   ["sessions over plain http", ["--dev", "--app-url", "http://vault.example.com"], "an https --app-url"],
@@ -169,7 +170,7 @@ test("rejects a missing or malformed master key file", async () => {
 
 test("key generate never overwrites a file", async () => {
   await writeFile(path("master.key"), "precious");
-  await expect(inProcess(["vault", "key", "generate", path("master.key")])).rejects.toThrow("EEXIST");
+  await expect(inProcess(["vault", "key", "generate", path("master.key")])).rejects.toThrow("master.key exists and is not replaced");
   expect(await readFile(path("master.key"), "utf8")).toBe("precious");
 });
 

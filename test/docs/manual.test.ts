@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
@@ -38,4 +39,12 @@ test("docs/resources.md describes every field", () => {
     .filter((line) => /^\| `(?:spec|status)\./u.test(line));
   expect(fields.length).toBeGreaterThan(50);
   expect(fields.filter((line) => /\|\s*\|$/u.test(line))).toEqual([]);
+});
+
+test("git ignores the keys and data that the vault writes with the paths of the documentation", () => {
+  const files = ["master.key", "master.key.5f0c7a3b9d1e2846.retired", "vault.db", "vault.db-wal", "vault.db-audit.jsonl", "new.db"];
+  const { stdout } = spawnSync("git", ["check-ignore", "--no-index", ...files, "vault.db-mail/1.eml", "README.md"], {
+    encoding: "utf8",
+  });
+  expect(stdout.trim().split("\n")).toEqual([...files, "vault.db-mail/1.eml"]);
 });

@@ -14,13 +14,17 @@ interface BackupFlags {
 }
 
 const HELP = `
-Servers can keep running. The backup is a consistent snapshot of users, token digests, secrets, files, teams and shares. Values and files
-stay encrypted under the master key, which is not part of the backup: store both, separately. Web sessions, emailed links and failed logins
-are omitted. A key derived from the master key authenticates the file.
+Servers can keep running. The backup is a consistent snapshot of users, token
+digests, secrets, files, teams and shares. Values and files stay encrypted under
+the master key, which is not part of the backup: store both, separately. Web
+sessions, emailed links and failed logins are omitted. A key derived from the
+master key authenticates the file.
 
 Examples:
-  vaultsync vault backup --data vault.db --to /backups/vault-2026-11-21 --master-key-file master.key
-  vaultsync vault backup --data postgres://vault@db.example.com/vault --to latest --force --master-key-file master.key`;
+  vaultsync vault backup --data vault.db --to vault-2026-11-21 \\
+    --master-key-file master.key
+  vaultsync vault backup --data postgres://vault@db.example.com/vault \\
+    --to latest --force --master-key-file master.key`;
 
 async function backup(flags: BackupFlags, command: Command): Promise<void> {
   rejectPassword(command);

@@ -1,12 +1,17 @@
 import type { Command } from "commander";
 import { readFile, writeFile } from "node:fs/promises";
+import { codeOf } from "../../lib/error-code.ts";
 import { parseMasterKeys } from "../../vault-server/crypto/key-file.ts";
 import { generateMasterKey, MasterKey } from "../../vault-server/crypto/master-key.ts";
 
 /** Generates a master key in a file that only its owner can read, and returns its id. @throws Error when the file exists */
 async function generateMasterKeyFile(path: string): Promise<string> {
   const key = generateMasterKey();
-  await writeFile(path, `${Buffer.from(key.reveal()).toString("base64")}\n`, { flag: "wx", mode: 0o600 });
+  const text = `${Buffer.from(key.reveal()).toString("base64")}\n`;
+  await writeFile(path, text, { flag: "wx", mode: 0o600 }).catch((error: unknown) => {
+    if (codeOf(error) !== "EEXIST") throw error;
+    throw new Error(`${path} exists and is not replaced, because data may need the key in it: choose another file`);
+  });
   return new MasterKey(key).id;
 }
 

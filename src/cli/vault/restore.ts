@@ -17,14 +17,20 @@ interface RestoreFlags {
 }
 
 const HELP = `
-The whole file is verified first, with its MAC under a key derived from the master key. The restore is atomic and requires an empty store: a new file, or a PostgreSQL database without tables
-or without rows. Tokens of the backup end, unless --keep-tokens is set: some may have been revoked since. Passwords are those of the
-backup. A backup of one kind of store can be restored into the other. Start the server with the master key of the backup.
+The whole file is verified first, with its MAC under a key derived from the
+master key. The restore is atomic and requires an empty store: a new file, or a
+PostgreSQL database without tables or without rows. Tokens of the backup end,
+unless --keep-tokens is set: some may have been revoked since. Passwords are
+those of the backup. A backup of one kind of store can be restored into the
+other. Start the server with the master key of the backup.
 
 Examples:
-  vaultsync vault restore --from /backups/vault-2026-11-21 --verify --master-key-file master.key
-  vaultsync vault restore --from /backups/vault-2026-11-21 --data new.db --master-key-file master.key
-  vaultsync vault restore --from /backups/vault-2026-11-21 --data postgres://vault@db.example.com/vault --master-key-file master.key`;
+  vaultsync vault restore --from vault-2026-11-21 --verify \\
+    --master-key-file master.key
+  vaultsync vault restore --from vault-2026-11-21 --data new.db \\
+    --master-key-file master.key
+  vaultsync vault restore --from vault-2026-11-21 \\
+    --data postgres://vault@db.example.com/vault --master-key-file master.key`;
 
 function total({ end }: BackupSummary): number {
   return Object.values(end.rows).reduce((sum, count) => sum + count, 0);

@@ -13,14 +13,18 @@ interface RotateKeyFlags {
 }
 
 const HELP = `
-Servers can keep running. With --master-key-file alone, the command generates a new key and appends it to the file, which the servers must
-read too (the same file or a shared one), rewraps the key of every secret and file, and moves the old key to FILE.<id>.retired, which only
-earlier backups still need. If servers get their keys from elsewhere, first give each of them the new key in addition to the old one.
-Run the same command again after an interruption. Exit code 1: a record could not be read; all others were rewrapped.
+Servers can keep running. With --master-key-file alone, the command generates a
+new key and appends it to the file, which the servers must read too (the same
+file or a shared one), rewraps the key of every secret and file, and moves the
+old key to FILE.<id>.retired, which only earlier backups still need. If servers
+get their keys from elsewhere, first give each of them the new key in addition
+to the old one. Run the same command again after an interruption. Exit code 1: a
+record could not be read; all others were rewrapped.
 
 Examples:
   vaultsync vault rotate-key --data vault.db --master-key-file master.key
-  vaultsync vault rotate-key --data postgres://vault@db.example.com/vault --master-key-file keys --to 5f0c7a3b9d1e2846`;
+  vaultsync vault rotate-key --data postgres://vault@db.example.com/vault \\
+    --master-key-file keys --to 5f0c7a3b9d1e2846`;
 
 function rotationOf(flags: RotateKeyFlags, command: Command): Pick<Rotation, "keys" | "to"> {
   const keys = masterKeys(flags);

@@ -21,7 +21,8 @@ Examples:
   vaultsync vault key generate master.key
   vaultsync vault user add a@example.com --data vault.db
   vaultsync vault serve --data vault.db --master-key-file master.key
-  vaultsync vault serve --data postgres://vault@db.example.com/vault?sslmode=verify-full --master-key-file master.key`;
+  vaultsync vault serve --master-key-file master.key \\
+    --data postgres://vault@db.example.com/vault?sslmode=verify-full`;
 
 function addPolicyOptions(command: Command): void {
   command

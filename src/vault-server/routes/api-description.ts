@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import { openApiDocument } from "../../protocol/openapi/document.ts";
 import type { VaultContext } from "../context.ts";
-import { packageVersion } from "../package-version.ts";
+import { packageVersion } from "../../lib/package-version.ts";
 import { pageOf, servePage, type Page } from "../web-app/page.ts";
 
 const DOCUMENT_PATH = "/v1/openapi.json";

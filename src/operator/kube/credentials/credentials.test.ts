@@ -127,11 +127,15 @@ test.skipIf(existsSync(SERVICE_ACCOUNT_DIRECTORY))("the error without any kubeco
   vi.stubEnv("HOME", await directory({}));
   vi.stubEnv("KUBECONFIG", undefined);
   onTestFinished(() => void vi.unstubAllEnvs());
-  await expect(loadCredentials({ env: {} })).rejects.toThrow("no kubeconfig found: specify one with --kubeconfig FILE");
+  await expect(loadCredentials({ env: {} })).rejects.toThrow("no kubeconfig: set KUBECONFIG or give --kubeconfig FILE");
 });
 
 test("the error for a missing kubeconfig names its path", async () => {
-  await expect(loadCredentials({ kubeconfig: "/nonexistent/config" })).rejects.toThrow("cannot read /nonexistent/config: ENOENT");
+  const expected = "cannot read the kubeconfig /nonexistent/config";
+  await expect(loadCredentials({ kubeconfig: "/nonexistent/config" })).rejects.toThrow(`${expected}: ENOENT`);
+  vi.stubEnv("KUBECONFIG", "/nonexistent/config");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  await expect(loadCredentials()).rejects.toThrow(`${expected} (from KUBECONFIG): ENOENT`);
 });
 
 test("a token appears in no printed form of the credentials", async () => {

@@ -32,7 +32,7 @@ export function kubeconfigSource(path: string | undefined): AccessSource {
     throw new KubeConfigError("kubeconfig: insecure-skip-tls-verify is not supported: set certificate-authority");
   if (cluster.proxyUrl) throw new KubeConfigError("kubeconfig: proxy-url is not supported: remove it");
   if (path === undefined && cluster.server === SERVER_WITHOUT_KUBECONFIG) {
-    throw new KubeConfigError("no kubeconfig found: specify one with --kubeconfig FILE or KUBECONFIG");
+    throw new KubeConfigError("no kubeconfig: set KUBECONFIG or give --kubeconfig FILE");
   }
   const server = URL.parse(cluster.server);
   if (server?.protocol !== "https:") throw new KubeConfigError("kubeconfig: the server must start with https://");
@@ -55,9 +55,16 @@ function read(path: string | undefined): KubeConfig {
   } catch (error) {
     // Without the parser's message: it quotes the file, and with it a token.
     const code = codeOf(error) ?? "not a kubeconfig";
-    throw new KubeConfigError(`cannot read ${path ?? "the default kubeconfig"}: ${code}`);
+    const remedy = path === undefined ? ": set KUBECONFIG or give --kubeconfig FILE" : "";
+    throw new KubeConfigError(`cannot read the kubeconfig ${path ?? defaultPath()}: ${code}${remedy}`);
   }
   return config;
+}
+
+/** Returns the path or paths of the kubeconfig that is read if no file is given, and the variable that names them. */
+function defaultPath(): string {
+  const { KUBECONFIG } = process.env;
+  return KUBECONFIG ? `${KUBECONFIG} (from KUBECONFIG)` : "~/.kube/config";
 }
 
 async function accessOf(config: KubeConfig): Promise<Access> {
