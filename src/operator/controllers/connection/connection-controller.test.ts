@@ -29,12 +29,13 @@ function scene(resyncMs = 0) {
   const resources = new ObjectStore<KubeObject>();
   const reconciled: [string, number][] = [];
   const reported: string[] = [];
-  const reconciler: Pick<ConnectionReconciler, "reconcile" | "isStatusUnknown"> = {
+  const reconciler: Pick<ConnectionReconciler, "reconcile" | "statusRepairDelay"> = {
     reconcile: (key) => {
       reconciled.push([key, clock.monotonic()]);
       return Promise.resolve({ outcome: "done" });
     },
-    isStatusUnknown: (key, before, now) => key === KEY && before["status"] === undefined && now["status"] === UNKNOWN,
+    statusRepairDelay: (key, before, now) =>
+      key === KEY && before["status"] === undefined && now["status"] === UNKNOWN ? 0 : undefined,
   };
   const controller = new ConnectionController({
     reconciler: reconciler as ConnectionReconciler,

@@ -52,8 +52,9 @@ export class ConnectionController implements ConnectionReporter {
       change.before.metadata.deletionTimestamp === change.now.metadata.deletionTimestamp &&
       change.before.metadata.annotations?.[CONFIRM_REMOVALS_ANNOTATION] ===
         change.now.metadata.annotations?.[CONFIRM_REMOVALS_ANNOTATION];
-    if (!isStatusOnly) this.queue.add(change.key, "spec");
-    else if (this.#options.reconciler.isStatusUnknown(change.key, change.before, change.now)) this.queue.add(change.key, "drift");
+    if (!isStatusOnly) return this.queue.add(change.key, "spec");
+    const delay = this.#options.reconciler.statusRepairDelay(change.key, change.before, change.now);
+    if (delay !== undefined) this.queue.addAfter(change.key, delay, "drift");
   }
 
   /** Requeues a connection whose status may have changed. */

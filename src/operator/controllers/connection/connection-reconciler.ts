@@ -99,9 +99,9 @@ export class ConnectionReconciler {
     return { outcome: "done", notReady, wait: { for: "time", atMostMs: reloadMs } };
   }
 
-  /** Reports whether the watch shows another status than this process knew; see StatusWriter. */
-  isStatusUnknown(key: string, before: KubeObject, now: KubeObject): boolean {
-    return this.#statusesOf(key).isUnknown(key, before, now);
+  /** Returns the delay after which a resource is to be reconciled whose status another process changed; see StatusWriter. */
+  statusRepairDelay(key: string, before: KubeObject, now: KubeObject): number | undefined {
+    return this.#statusesOf(key).repairDelay(key, before, now);
   }
 
   /** Makes the connections whose credentials are in this Secret use them now. */

@@ -6,7 +6,7 @@ import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { formatTimestamp } from "../../sync/timestamp.ts";
 import type { EntryWrite, WrittenVersion } from "../../vault-client/connection.ts";
 import { mayHaveHappened } from "../../vault-client/vault-error.ts";
-import { countRepair, repairDelay } from "../sync/repairs.ts";
+import { countRepair, repairDelay } from "../status/repair-count.ts";
 import { retryable } from "../sync/sync-result.ts";
 import { decidePush } from "./decide-push.ts";
 import { isSameVersion, type ListedVersion, listedVersion, type WritableEntry } from "./listed-entry.ts";

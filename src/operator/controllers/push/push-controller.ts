@@ -16,7 +16,7 @@ import type { PushReconciler } from "./push-reconciler.ts";
 import type { PushRivals } from "./push-rivals.ts";
 
 export interface PushControllerOptions {
-  readonly reconciler: Pick<PushReconciler, "reconcile" | "forget" | "isStatusUnknown">;
+  readonly reconciler: Pick<PushReconciler, "reconcile" | "forget" | "statusRepairDelay">;
   readonly rivals: PushRivals;
   /** The VaultPushes of this shard. */
   readonly resources: ReadonlyStore<KubeObject>;
@@ -68,7 +68,8 @@ export class PushController {
       return;
     }
     if (change.type === "updated" && !desiredStateChanged(change.before, change.now)) {
-      if (this.#options.reconciler.isStatusUnknown(key, change.before, change.now)) this.queue.add(key, "drift");
+      const delay = this.#options.reconciler.statusRepairDelay(key, change.before, change.now);
+      if (delay !== undefined) this.queue.addAfter(key, delay, "drift");
       return;
     }
     this.#setReferences(key, change.now);

@@ -1,5 +1,5 @@
 import type { PushItemStatus, PushStatus } from "../../api/vault-push.ts";
-import type { RepairCount } from "../sync/repairs.ts";
+import type { RepairCount } from "../status/repair-count.ts";
 import type { Failure } from "../sync/sync-result.ts";
 import type { PushOutcome } from "./push-context.ts";
 import type { KeyFacts } from "./push-content.ts";

@@ -74,9 +74,9 @@ export class PushReconciler {
     this.#pusher = new ItemPusher(options);
   }
 
-  /** Reports whether the watch shows another status than this process knew; see StatusWriter. */
-  isStatusUnknown(key: string, before: KubeObject, now: KubeObject): boolean {
-    return this.#statuses.isUnknown(key, before, now);
+  /** Returns the delay after which a resource is to be reconciled whose status another process changed; see StatusWriter. */
+  statusRepairDelay(key: string, before: KubeObject, now: KubeObject): number | undefined {
+    return this.#statuses.repairDelay(key, before, now);
   }
 
   /** Drops all state of a deleted resource. */

@@ -89,14 +89,14 @@ describe("a status that the watch shows", () => {
     api.replaceStatus = () => sent.promise;
     const written = write(watched, { users: 1 });
     const now = shown("7", { users: 1 });
-    expect(writer.isUnknown(KEY, watched, now)).toBe(false);
-    expect(writer.isUnknown(KEY, watched, shown("7", { users: 2 }))).toBe(true);
+    expect(writer.repairDelay(KEY, watched, now)).toBeUndefined();
+    expect(writer.repairDelay(KEY, watched, shown("7", { users: 2 }))).toBe(0);
     sent.resolve(now);
     await written;
     await clock.advance(19_999);
-    expect(writer.isUnknown(KEY, watched, now)).toBe(false);
+    expect(writer.repairDelay(KEY, watched, now)).toBeUndefined();
     await clock.advance(1);
-    expect(writer.isUnknown(KEY, watched, now)).toBe(true);
+    expect(writer.repairDelay(KEY, watched, now)).toBe(0);
   });
 
   test("is known if it precedes the own write, and unknown if it follows", async () => {
@@ -104,9 +104,9 @@ describe("a status that the watch shows", () => {
     const watched = put();
     api.replaceStatus = () => Promise.resolve(shown("10", { users: 2 }));
     await write(watched, { users: 2 });
-    expect(writer.isUnknown(KEY, watched, shown("9", { users: 1 }))).toBe(false);
-    expect(writer.isUnknown(KEY, watched, shown("11", { users: 3 }))).toBe(true);
-    expect(writer.isUnknown(KEY, watched, shown("9", { users: 1 }, "uid-2"))).toBe(true);
+    expect(writer.repairDelay(KEY, watched, shown("9", { users: 1 }))).toBeUndefined();
+    expect(writer.repairDelay(KEY, watched, shown("11", { users: 3 }))).toBe(0);
+    expect(writer.repairDelay(KEY, watched, shown("9", { users: 1 }, "uid-2"))).toBe(0);
   });
 
   test("is unknown after a write that failed, and never if it did not change", async () => {
@@ -114,9 +114,33 @@ describe("a status that the watch shows", () => {
     const watched = put();
     api.replaceStatus = () => Promise.reject(new KubeError({ kind: "Unavailable", operation: "update status" }));
     await failureOf(write(watched, { users: 1 }));
-    expect(writer.isUnknown(KEY, watched, shown("7", { users: 1 }))).toBe(true);
-    expect(writer.isUnknown(KEY, watched, shown("7", { users: 0 }))).toBe(false);
+    expect(writer.repairDelay(KEY, watched, shown("7", { users: 1 }))).toBe(0);
+    expect(writer.repairDelay(KEY, watched, shown("7", { users: 0 }))).toBeUndefined();
   });
+});
+
+test("a status that another program keeps changing is repaired after growing delays", async () => {
+  const { clock, put, write, writer } = scene();
+  const delays: number[] = [];
+  for (let before = put("uid-1", { users: 1 }), n = 0; n < 9; n += 1) {
+    const changed = put("uid-1", { users: 2 });
+    const delay = writer.repairDelay(KEY, before, changed) ?? -1;
+    delays.push(delay / 1_000);
+    await clock.advance(delay);
+    await write(changed, { users: 1 });
+    before = put("uid-1", { users: 1 });
+  }
+  expect(delays).toEqual([0, 0, 5, 10, 20, 40, 80, 160, 300]);
+});
+
+test("a changed status that needs no write does not count as repaired", async () => {
+  const { put, write, writer } = scene();
+  for (let users = 0; users < 5; users += 1) {
+    const changed = put("uid-1", { users: users + 1 });
+    expect(writer.repairDelay(KEY, shown("1", { users }), changed)).toBe(0);
+    await write(changed, { users: users + 1 });
+    await write(changed, { users: users + 2 });
+  }
 });
 
 test.each<[KubeErrorKind, boolean]>([

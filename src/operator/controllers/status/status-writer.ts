@@ -5,6 +5,7 @@ import { isKubeError } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
 import { logReadyChange } from "./log-ready-change.ts";
+import { countRepair, type RepairCount, repairDelay } from "./repair-count.ts";
 import { OwnWrites } from "./own-writes.ts";
 
 interface StoredStatus {
@@ -13,19 +14,28 @@ interface StoredStatus {
   readonly status: unknown;
 }
 
+/** Number of repairs, each soon after the last, from which on another writer is certain: restarts and new leaders write a few times. */
+const CONTESTED = 4;
+
 /** Writes the statuses of one kind of resource, each only if it changed, and logs each change of the condition Ready; see docs/design/status.md#status-writes. */
 export class StatusWriter {
   readonly #api: KubeApi;
   readonly #descriptor: ResourceDescriptor;
   readonly #logger: Logger;
+  readonly #clock: Clock;
   readonly #ownWrites: OwnWrites<StoredStatus>;
   /** Statuses whose write has no response yet: the watch may show them before. */
   readonly #inFlight = new Map<string, object>();
+  /** Resources whose status may be that of another writer. */
+  readonly #unknown = new Set<string>();
+  /** The recent writes that replaced such a status. */
+  readonly #repairs = new Map<string, RepairCount>();
 
   constructor(api: KubeApi, descriptor: ResourceDescriptor, clock: Clock, logger: Logger = silentLogger) {
     this.#api = api;
     this.#descriptor = descriptor;
     this.#logger = logger;
+    this.#clock = clock;
     this.#ownWrites = new OwnWrites(clock);
   }
 
@@ -37,7 +47,9 @@ export class StatusWriter {
   /** @throws KubeError, `Conflict` when the resource has changed concurrently */
   async write(key: string, object: KubeObject, status: object, signal: AbortSignal): Promise<void> {
     const stored = this.#stored(key, object);
+    const isUnknown = this.#unknown.delete(key);
     if (isDeepStrictEqual(stored.status ?? {}, status)) return;
+    if (isUnknown) this.#countRepair(key);
     const { namespace, name } = object.metadata;
     const { uid, resourceVersion } = stored;
     this.#inFlight.set(key, status);
@@ -54,10 +66,21 @@ export class StatusWriter {
   }
 
   /**
+   * Returns the time in milliseconds after which a resource is to be reconciled whose status the watch shows changed; `undefined` for an
+   * own write. A status that another writer changed is repaired immediately twice within a minute; then the delay grows up to 5
+   * minutes, so that two operators do not overwrite each other's statuses as fast as the API server permits.
+   */
+  repairDelay(key: string, before: KubeObject, now: KubeObject): number | undefined {
+    if (!this.#isUnknown(key, before, now)) return undefined;
+    this.#unknown.add(key);
+    return repairDelay(this.#repairs.get(key), this.#clock.monotonic());
+  }
+
+  /**
    * Reports whether the watch shows another status than this process knew: that of another process, or an own one that it no longer
    * remembered. A reconcile before may have skipped a write because of the outdated status.
    */
-  isUnknown(key: string, before: KubeObject, now: KubeObject): boolean {
+  #isUnknown(key: string, before: KubeObject, now: KubeObject): boolean {
     const { status } = now;
     if (isDeepStrictEqual(before["status"], status) || isDeepStrictEqual(this.#inFlight.get(key), status)) return false;
     return !this.#ownWrites.includes(key, stateOf(now));
@@ -65,6 +88,18 @@ export class StatusWriter {
 
   forget(key: string): void {
     this.#ownWrites.forget(key);
+    this.#unknown.delete(key);
+    this.#repairs.delete(key);
+  }
+
+  #countRepair(key: string): void {
+    const repairs = countRepair(this.#repairs.get(key), this.#clock.monotonic());
+    this.#repairs.set(key, repairs);
+    if (repairs.count !== CONTESTED) return;
+    this.#logger.warn(
+      { controller: this.#descriptor.kind, key },
+      "another program keeps changing this status; is a second operator running?",
+    );
   }
 
   #stored(key: string, object: KubeObject): StoredStatus {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { syncItem, syncResource } from "../../../../test/support/kube/sync-resource.ts";
-import { afterRepair, calmDelay, repairDelay, type Repairs } from "./repairs.ts";
+import { repairDelay } from "../status/repair-count.ts";
+import { afterRepair, calmDelay, type Repairs } from "./repairs.ts";
 
 const MINUTE = 60_000;
 const resource = syncResource([syncItem("a")]);

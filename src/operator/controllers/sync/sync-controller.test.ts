@@ -51,7 +51,8 @@ function scene(resyncMs = 0) {
       },
       endReads: (connection) => void log.push(`end reads of ${connection}`),
       forget: (key) => void log.push(`forget ${key}`),
-      isStatusUnknown: (key, before, now) => key === DB && before["status"] === undefined && now["status"] === UNKNOWN,
+      statusRepairDelay: (key, before, now) =>
+        key === DB && before["status"] === undefined && now["status"] === UNKNOWN ? 0 : undefined,
     },
     access: { of: () => () => true },
     targets: {

@@ -26,7 +26,7 @@ import { keyOfTarget, targetKey, type TargetRecords } from "./target-records.ts"
 
 export interface SyncControllerOptions {
   readonly kinds: Readonly<Record<SyncKind, SyncedKind>>;
-  readonly reconciler: Pick<SyncReconciler, "reconcile" | "forget" | "isStatusUnknown" | "endReads">;
+  readonly reconciler: Pick<SyncReconciler, "reconcile" | "forget" | "statusRepairDelay" | "endReads">;
   readonly access: Pick<ClusterAccess, "of">;
   readonly targets: TargetRecords;
   readonly propagations: Propagations;
@@ -81,7 +81,8 @@ export class SyncController implements ConnectionUsers {
       return;
     }
     if (change.type === "updated" && !desiredStateChanged(change.before, change.now)) {
-      if (this.#options.reconciler.isStatusUnknown(key, change.before, change.now)) this.queue.add(key, "drift");
+      const delay = this.#options.reconciler.statusRepairDelay(key, change.before, change.now);
+      if (delay !== undefined) this.queue.addAfter(key, delay, "drift");
       return;
     }
     this.#setReferences(key, this.#referencesOf(kind, change.now));

@@ -8,7 +8,8 @@ import type { ReadyCondition } from "../../sync/ready-condition.ts";
 import type { SyncStatus } from "../../sync/sync-status.ts";
 import type { TargetMetadata, TargetState } from "../../sync/target.ts";
 import { isAheadOfWatch, type OwnWrite, WATCH_LAG_MS } from "../status/own-writes.ts";
-import { afterRepair, repairDelay, type Repairs } from "./repairs.ts";
+import { repairDelay } from "../status/repair-count.ts";
+import { afterRepair, type Repairs } from "./repairs.ts";
 import { targetMetadata } from "./target-metadata.ts";
 
 /** Returns the key of a target, `<kind>/<namespace>/<name>`, from the key of the object, `<namespace>/<name>`. */

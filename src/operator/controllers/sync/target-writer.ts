@@ -16,7 +16,8 @@ import { type SyncedKey, type TargetState, targetState } from "../../sync/target
 import { writeFailure } from "./failures.ts";
 import { type CurrentTarget, gatherContent, type Gathered, NO_TARGET } from "./gather-content.ts";
 import { renderMerge, renderPatch, renderTarget, type Rendering } from "./render-target.ts";
-import { calmDelay, repairDelay } from "./repairs.ts";
+import { repairDelay } from "../status/repair-count.ts";
+import { calmDelay } from "./repairs.ts";
 import { DONE, failed, type Reported, waitFor } from "./sync-result.ts";
 import { targetDescriptor, targetMetadata } from "./target-metadata.ts";
 import type { TargetRecords } from "./target-records.ts";
