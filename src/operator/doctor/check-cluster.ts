@@ -49,7 +49,7 @@ async function checkServed({ api, namespace }: OperatorPlace, signal: AbortSigna
   }
   if (missing.length === 0) return cluster.ok("CRDs", `the API server serves ${KINDS.map(({ kind }) => kind).join(", ")}`);
   const message = `the API server does not serve ${missing.join(", ")}`;
-  return cluster.failed("CRDs", message, "install the CRDs: kubectl apply -k deploy/base");
+  return cluster.failed("CRDs", message, "install the CRDs: kubectl apply -k crds");
 }
 
 const textOf = (lease: KubeObject, field: string): string => {

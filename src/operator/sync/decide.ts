@@ -101,16 +101,21 @@ export const tooLarge = (bytes: number): ReadyCondition =>
     `the content has ${bytes} bytes, a Secret or ConfigMap can store at most ${MAX_TARGET_BYTES}: split it over several targets`,
   );
 
+type ForeignTarget = Extract<TargetState, { readonly state: "foreign" }>;
+
 /**
- * Returns the condition for a target name that another object has; `holder` is its owner, if known. It is this resource if a tool has
- * removed both the label and the owner reference, which took the object away from it.
+ * Returns the condition for a target name that another object has. Its owner, if known, is this resource if a tool has removed both the
+ * label and the owner reference, which took the object away from it.
  */
-export function targetConflict(resource: SyncResource, holder: string | undefined): ReadyCondition {
+export function targetConflict(resource: SyncResource, { owner, controller }: ForeignTarget): ReadyCondition {
   const { kind, name } = resource.target;
+  const handOver = `hand it over with the annotation ${ADOPT_ANNOTATION}: ${ownerName(resource)}`;
   const why =
-    holder === undefined || holder === ownerName(resource)
-      ? `is not managed by this operator: choose another target.name, delete it, or hand it over with the annotation ${ADOPT_ANNOTATION}: ${ownerName(resource)}`
-      : `belongs to ${holder}: choose another target.name`;
+    owner !== undefined && owner !== ownerName(resource)
+      ? `belongs to ${owner}: choose another target.name`
+      : controller !== undefined
+        ? `is controlled by ${controller}: choose another target.name, or delete that object with --cascade=orphan, which keeps the ${kind}, and ${handOver}`
+        : `is not managed by this operator: choose another target.name, delete it, or ${handOver}`;
   return notReady("TargetConflict", `the ${kind} ${name} already exists and ${why}`);
 }
 
@@ -137,7 +142,7 @@ function obstacle(resource: SyncResource, resolutions: readonly Resolution[], ta
       `${template === undefined ? "spec.data" : "spec.target.template.data"}: a Secret of type ${resource.target.type} requires the keys ${missing.join(" and ")}`,
     );
   }
-  if (target.state === "foreign") return targetConflict(resource, target.owner);
+  if (target.state === "foreign") return targetConflict(resource, target);
   if (target.state === "absent" && isMerged(resource)) return targetMissing(resource);
   const bytes = listedBytes(resolutions);
   return bytes > MAX_TARGET_BYTES ? tooLarge(bytes) : undefined;

@@ -20,8 +20,13 @@ export interface TargetMetadata {
   readonly resourceVersion: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
-  /** `name` is empty for owners that are not the controller. */
-  readonly owners: readonly { readonly uid: string; readonly name: string; readonly controller: boolean }[];
+  /** `name` is empty, and there is no `kind`, for owners that are not the controller. */
+  readonly owners: readonly {
+    readonly uid: string;
+    readonly name: string;
+    readonly kind?: string;
+    readonly controller: boolean;
+  }[];
   readonly deleting: boolean;
 }
 
@@ -41,7 +46,12 @@ export interface SyncedKey {
 /** State of the object that has the name of the target; `foreign` if it does not belong to the resource. */
 export type TargetState =
   | { readonly state: "absent" }
-  | { readonly state: "foreign"; readonly owner: string | undefined }
+  | {
+      readonly state: "foreign";
+      readonly owner: string | undefined;
+      /** The object that controls it, `<kind>/<name>`. */
+      readonly controller?: string | undefined;
+    }
   | {
       readonly state: "owned";
       readonly uid: string;
@@ -212,8 +222,11 @@ function mergedState(resource: SyncResource, metadata: TargetMetadata): TargetSt
 export function targetState(resource: SyncResource, metadata: TargetMetadata | undefined): TargetState {
   if (metadata === undefined) return { state: "absent" };
   if (isMerged(resource)) return mergedState(resource, metadata);
-  if (!isOwnedBy(resource, metadata) && !isAdopted(resource, metadata))
-    return { state: "foreign", owner: metadata.annotations[OWNER_ANNOTATION] };
+  if (!isOwnedBy(resource, metadata) && !isAdopted(resource, metadata)) {
+    const controller = metadata.owners.find((owner) => owner.controller);
+    const named = controller && `${controller.kind ?? "object"}/${controller.name}`;
+    return { state: "foreign", owner: metadata.annotations[OWNER_ANNOTATION], controller: named };
+  }
   return {
     state: "owned",
     uid: metadata.uid,

@@ -92,9 +92,9 @@ export class SyncReconciler {
     };
   }
 
-  /** Reports whether the watch shows another status than this process knew; see StatusWriter. */
-  isStatusUnknown(key: string, before: KubeObject, now: KubeObject): boolean {
-    return this.#statuses[parseSyncKey(key).kind].isUnknown(key, before, now);
+  /** Returns the delay after which a resource is to be reconciled whose status another process changed; see StatusWriter. */
+  statusRepairDelay(key: string, before: KubeObject, now: KubeObject): number | undefined {
+    return this.#statuses[parseSyncKey(key).kind].repairDelay(key, before, now);
   }
 
   /** Ends the reads through a connection whose access has changed, of one namespace or all. Their resources are reconciled again. */
@@ -227,7 +227,7 @@ export class SyncReconciler {
     const state = await lookUpTarget(this.#options, resource, signal);
     if (state === "deleting" || state.state === "absent") return targetChanged("the target was created concurrently");
     if (state.state === "owned") return this.#syncFromSnapshot(context, input);
-    return { report: { ...report, readyCondition: targetConflict(resource, state.owner) }, next: DONE };
+    return { report: { ...report, readyCondition: targetConflict(resource, state) }, next: DONE };
   }
 
   /**
@@ -260,8 +260,8 @@ export class SyncReconciler {
     if (isMerged(resource)) return lookUpTarget(this.#options, resource, signal);
     const watched = this.#options.targets.metadata(resource);
     const hadConflict = findCondition(before.conditions, "Ready")?.reason === "TargetConflict";
-    if ((watched === undefined && hadConflict) || isOutdated(watched, resource, before))
-      return lookUpTarget(this.#options, resource, signal);
+    const isRead = watched !== undefined && !isForced(resource, before);
+    if ((hadConflict && !isRead) || isOutdated(watched, resource, before)) return lookUpTarget(this.#options, resource, signal);
     if (watched?.deleting === true && isOwnedBy(resource, watched)) return "deleting";
     return targetState(resource, watched);
   }

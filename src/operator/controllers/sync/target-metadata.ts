@@ -40,10 +40,10 @@ export function targetMetadata({ metadata }: KubeObject): TargetMetadata {
     resourceVersion: metadata.resourceVersion ?? "",
     labels: only([MANAGED_BY_LABEL, ...managed.labels], metadata.labels),
     annotations: only([...OWN_ANNOTATIONS, ...managed.annotations], metadata.annotations),
-    owners: (metadata.ownerReferences ?? []).map(({ uid, name, controller = false }) => ({
+    owners: (metadata.ownerReferences ?? []).map(({ uid, kind, name, controller = false }) => ({
       uid,
       controller,
-      name: controller ? name : "",
+      ...(controller ? { kind, name } : { name: "" }),
     })),
     deleting: metadata.deletionTimestamp !== undefined,
   };

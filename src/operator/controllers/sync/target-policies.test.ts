@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { OperatorScene } from "../../../../test/support/kube/operator-scene.ts";
 import { vaultSecretKind } from "../../api/kinds.ts";
-import { ADOPT_ANNOTATION, METADATA_ANNOTATION } from "../../api/names.ts";
+import { ADOPT_ANNOTATION, FORCE_SYNC_ANNOTATION, METADATA_ANNOTATION } from "../../api/names.ts";
 import { SECRETS } from "../../kube/resource.ts";
 
 const ref = { namespace: "shop", name: "db" };
@@ -216,10 +216,33 @@ describe("an object that exists before the resource", () => {
     expect(ownersOf(scene)).toEqual(["VaultSecret/db true"]);
   });
 
+  test("is adopted immediately if a sync is forced after the annotation", async () => {
+    await using scene = await occupied({});
+    scene.server.patch(SECRETS, ref, { metadata: { annotations: adopt } });
+    scene.server.patch(vaultSecretKind, ref, { metadata: { annotations: { [FORCE_SYNC_ANNOTATION]: "1" } } });
+    await scene.settle(1_000);
+    expect(scene.outcome()).toBe("password=vault db@1, Synced");
+  });
+
   test("is adopted immediately if it was annotated before", async () => {
     await using scene = await occupied({ annotations: adopt });
     expect(scene.outcome()).toBe("password=vault db@1, Synced");
     expect(scene.target()?.metadata.annotations).not.toHaveProperty([ADOPT_ANNOTATION]);
+  });
+
+  test("is a conflict whose message says how to keep it if another object controls it", async () => {
+    const controller = {
+      apiVersion: "external-secrets.io/v1",
+      kind: "ExternalSecret",
+      name: "db",
+      uid: "uid-1",
+      controller: true,
+    };
+    await using scene = await occupied({ ownerReferences: [controller] });
+    expect(scene.condition("Ready")?.message).toBe(
+      "the Secret db already exists and is controlled by ExternalSecret/db: choose another target.name, or delete that object with " +
+        "--cascade=orphan, which keeps the Secret, and hand it over with the annotation vaultsync.dev/adopt: VaultSecret/db",
+    );
   });
 
   test.each([
