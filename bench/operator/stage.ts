@@ -72,6 +72,7 @@ export class Stage implements AsyncDisposable {
     const vault = running.use(await VaultServerProcess.start(["--dev", ...place.args]));
     const plane = running.use(await startControlPlane({ progress }));
     const steps = [
+      ["apply", "-k", "crds"],
       ["apply", "-k", "deploy/base"],
       ["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"],
     ];

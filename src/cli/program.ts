@@ -8,6 +8,7 @@ import { importCommand } from "./import/import.ts";
 import { packageVersion } from "../lib/package-version.ts";
 import { operatorCommand } from "./operator.ts";
 import { planCommand } from "./plan/plan.ts";
+import { releaseCommand } from "./release/release.ts";
 import { statusCommand } from "./status/status.ts";
 import { syncCommand } from "./sync/sync.ts";
 import { vaultCommand } from "./vault/vault.ts";
@@ -26,6 +27,7 @@ export function program(): Command {
     planCommand(),
     doctorCommand(),
     importCommand(),
+    releaseCommand(),
     ...account,
     vaultCommand(),
     completionCommand(),

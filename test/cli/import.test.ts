@@ -14,7 +14,9 @@ async function convert(...lines: string[]) {
   const { code, stdout, stderr } = await runInProcess(["import", "external-secrets", "-f", path, "-n", "shop"]);
   const [first] =
     "empty" in parseAllDocuments(stdout) ? [] : parseAllDocuments(stdout).map((document): unknown => document.toJS());
-  const [problems = "", adopt = ""] = stderr.replaceAll(`${path}:`, "").split("to take over the existing Secrets:\n");
+  const [problems = "", adopt = ""] = stderr
+    .replaceAll(`${path}:`, "")
+    .split("to take over the existing Secrets, which stay meanwhile:\n");
   return { code, object: first, problems: problems.split("\n").filter(Boolean), adopt: adopt.trim() };
 }
 
@@ -79,7 +81,10 @@ test("an ExternalSecret with all that can be carried over", async () => {
       },
     },
   });
-  expect(adopt).toBe("kubectl annotate secret db-login -n shop vaultsync.dev/adopt=VaultSecret/db");
+  expect(adopt.split("\n").map((line) => line.trim())).toEqual([
+    "kubectl delete externalsecret db -n shop --cascade=orphan",
+    "kubectl annotate secret db-login -n shop vaultsync.dev/adopt=VaultSecret/db",
+  ]);
 });
 
 test("removed entries are retained by default, as before", async () => {

@@ -170,7 +170,9 @@ test("rejects a missing or malformed master key file", async () => {
 
 test("key generate never overwrites a file", async () => {
   await writeFile(path("master.key"), "precious");
-  await expect(inProcess(["vault", "key", "generate", path("master.key")])).rejects.toThrow("master.key exists and is not replaced");
+  await expect(inProcess(["vault", "key", "generate", path("master.key")])).rejects.toThrow(
+    "master.key exists and is not replaced",
+  );
   expect(await readFile(path("master.key"), "utf8")).toBe("precious");
 });
 

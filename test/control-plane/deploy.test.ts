@@ -3,30 +3,59 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { sharedControlPlane } from "../support/kube/control-plane.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
-const base = join(import.meta.dirname, "..", "..", "deploy", "base");
+const root = join(import.meta.dirname, "..", "..");
+const folders = ["crds", "deploy/crd-access", "deploy/overlays/cluster-wide"].map((folder) => join(root, folder));
 const account = "--as=system:serviceaccount:vaultsync-system:vaultsync";
 
 let controlPlane: ControlPlane;
 beforeAll(async () => {
   controlPlane = await sharedControlPlane();
-  const applied = await controlPlane.kubectl(["apply", "--kustomize", base]);
-  if (applied.code !== 0) throw new Error(applied.stderr);
+  for (const folder of folders) {
+    const applied = await controlPlane.kubectl(["apply", "--kustomize", folder]);
+    if (applied.code !== 0) throw new Error(applied.stderr);
+  }
 });
 
 async function may(verb: string, resource: string, ...more: string[]): Promise<string> {
   return (await controlPlane.kubectl(["auth", "can-i", verb, resource, account, ...more])).stdout.trim();
 }
 
-describe("deploy/base", () => {
+describe("deploy", () => {
   test("applying the manifests again changes nothing", async () => {
-    const again = await controlPlane.kubectl(["apply", "--kustomize", base]);
-    expect(again.code).toBe(0);
-    expect(
-      again.stdout
-        .trim()
-        .split("\n")
-        .filter((line) => !line.endsWith(" unchanged")),
-    ).toEqual([]);
+    const changed: string[] = [];
+    for (const folder of folders) {
+      const { code, stdout } = await controlPlane.kubectl(["apply", "--kustomize", folder]);
+      expect(code).toBe(0);
+      const lines = stdout.trim().split("\n");
+      changed.push(...lines.filter((line) => !line.endsWith(" unchanged")));
+    }
+    expect(changed).toEqual([]);
+  });
+
+  test("the deletion of the operator's manifests spares the CRDs and their policy", async () => {
+    const { stdout } = await controlPlane.kubectl(["kustomize", join(root, "deploy/overlays/cluster-wide")]);
+    expect(stdout).toContain("image: REGISTRY/vaultsync:0.1.0");
+    expect(stdout).not.toMatch(/^kind: (?:CustomResourceDefinition|ValidatingAdmission)/mu);
+  });
+
+  test.each([
+    ["view", "list", "yes"],
+    ["view", "create", "no"],
+    ["edit", "create", "yes"],
+    ["edit", "deletecollection", "yes"],
+    ["admin", "patch", "yes"],
+  ])("a user with the role %s of Kubernetes may %s the custom resources: %s", async (role, verb, allowed) => {
+    const namespace = await controlPlane.createNamespace("roles");
+    const user = `${role}-of-${namespace}`;
+    await controlPlane.kubectl(["create", "rolebinding", role, `--clusterrole=${role}`, `--user=${user}`, "-n", namespace]);
+    const mayAll = async (): Promise<string> => {
+      const kinds = ["vaultconnections", "vaultsecrets", "vaultfiles", "vaultpushes"];
+      const responses = kinds.map((kind) => controlPlane.kubectl(["auth", "can-i", verb, kind, `--as=${user}`, "-n", namespace]));
+      return [...new Set((await Promise.all(responses)).map(({ stdout }) => stdout.trim()))].join();
+    };
+    await expect.poll(mayAll, { timeout: 20_000 }).toBe(allowed);
+    const cluster = ["auth", "can-i", "list", "clustervaultconnections", `--as=${user}`];
+    expect((await controlPlane.kubectl(cluster)).stdout.trim()).toBe("no");
   });
 
   test("the pod is admitted by its namespace under Pod Security restricted", async () => {

@@ -42,7 +42,14 @@ test("docs/resources.md describes every field", () => {
 });
 
 test("git ignores the keys and data that the vault writes with the paths of the documentation", () => {
-  const files = ["master.key", "master.key.5f0c7a3b9d1e2846.retired", "vault.db", "vault.db-wal", "vault.db-audit.jsonl", "new.db"];
+  const files = [
+    "master.key",
+    "master.key.5f0c7a3b9d1e2846.retired",
+    "vault.db",
+    "vault.db-wal",
+    "vault.db-audit.jsonl",
+    "new.db",
+  ];
   const { stdout } = spawnSync("git", ["check-ignore", "--no-index", ...files, "vault.db-mail/1.eml", "README.md"], {
     encoding: "utf8",
   });

@@ -10,7 +10,7 @@ let plane: OwnedControlPlane;
 let farm: Farm;
 beforeAll(async () => {
   plane = await startControlPlane();
-  await kubectl(plane, ["apply", "-k", "deploy/base"]);
+  for (const folder of ["crds", "deploy/crd-access", "deploy/base"]) await kubectl(plane, ["apply", "-k", folder]);
   await established();
   farm = await Farm.create({ accounts: 4, plane });
   await farm.startOperator();
@@ -84,7 +84,7 @@ test("K9: CRDs that are updated, deleted and installed again at run time do not 
 
   await kubectl(plane, ["annotate", "crd", "--all", "vaultsync.dev/confirm-delete=true"]);
   await kubectl(plane, ["delete", "-k", "crds", "--timeout=60s"]);
-  await kubectl(plane, ["apply", "-k", "deploy/base"]);
+  await kubectl(plane, ["apply", "-k", "crds"]);
   await established();
   await using again = await farm.lane("k9-second");
   const next = await again.protect();

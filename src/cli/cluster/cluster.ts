@@ -50,7 +50,7 @@ export async function withCluster<T>(flags: ClusterFlags, action: (cluster: Clus
 /** Returns the error with its remedy, if there is one. */
 function explained(error: unknown, { host }: URL): unknown {
   if (isKubeError(error, "NotServed"))
-    return new Error(`${host} does not serve vaultsync.dev/v1alpha1: install the CRDs with kubectl apply -k deploy/base`);
+    return new Error(`${host} does not serve vaultsync.dev/v1alpha1: install the CRDs with kubectl apply -k crds`);
   if (isKubeError(error, "Forbidden"))
     return new Error(
       `${error.message}: request the permission to get, list and watch vaultsync.dev resources, or use --namespace`,

@@ -23,9 +23,14 @@ const remedies: Readonly<Record<string, string>> = {
   PushSecret: "create a VaultPush (docs/resources.md)",
 };
 
-/** Returns the command that hands over an existing Secret, which only its owner may do. */
-const adoptCommand = ({ name, namespace }: Manifest, { target }: ConvertedSecret): string =>
-  `kubectl annotate secret ${target} -n ${namespace} ${ADOPT_ANNOTATION}=${vaultSecretKind.kind}/${name}`;
+/**
+ * Returns the commands that hand over an existing Secret, which only its owner may do: the former operator lets go of it without its
+ * deletion, and this one may take it.
+ */
+const adoptCommands = ({ name, namespace }: Manifest, { target }: ConvertedSecret): string[] => [
+  `kubectl delete externalsecret ${name} -n ${namespace} --cascade=orphan`,
+  `kubectl annotate secret ${target} -n ${namespace} ${ADOPT_ANNOTATION}=${vaultSecretKind.kind}/${name}`,
+];
 
 async function importExternalSecrets({ filename, namespace }: ImportFlags): Promise<void> {
   const { manifests, problems: unreadable } = await readManifests(filename, GROUP, namespace);
@@ -38,7 +43,7 @@ async function importExternalSecrets({ filename, namespace }: ImportFlags): Prom
       continue;
     }
     const converted = convertExternalSecret(manifest, (path, message) => problems.push(problemAt(manifest, path, message)));
-    commands.push(adoptCommand(manifest, converted));
+    commands.push(...adoptCommands(manifest, converted));
     process.stdout.write(`---\n${stringify(converted.object)}`);
   }
   if (manifests.length === 0 && problems.length === 0) throw new Error(`no ${GROUP} objects in ${filename.join(", ")}`);
@@ -46,7 +51,7 @@ async function importExternalSecrets({ filename, namespace }: ImportFlags): Prom
     process.stderr.write(`${printable(`${file}:${line}: ${message}`)}\n`);
   if (commands.length > 0)
     process.stderr.write(
-      `to take over the existing Secrets:\n${commands.map((command) => `  ${printable(command)}\n`).join("")}`,
+      `to take over the existing Secrets, which stay meanwhile:\n${commands.map((command) => `  ${printable(command)}\n`).join("")}`,
     );
   process.exitCode = problems.length === 0 ? 0 : HAS_PROBLEMS;
 }

@@ -59,6 +59,8 @@ export interface WorldOptions {
   /** The operator's ServiceAccount; that of deploy/base by default. */
   readonly account?: { readonly serviceAccount: string; readonly namespace: string };
   readonly vault?: TestVault;
+  /** The control plane; the shared one by default. */
+  readonly plane?: ControlPlane;
 }
 
 /** A namespace with a VaultConnection to a vault of its own. The test starts the operator. */
@@ -83,9 +85,10 @@ export class World implements AsyncDisposable {
     refreshInterval = "5s",
     account = SERVICE_ACCOUNT,
     vault: given,
+    plane: own,
     ...access
   }: WorldOptions = {}): Promise<World> {
-    const plane = await sharedControlPlane();
+    const plane = own ?? (await sharedControlPlane());
     const vault = given ?? (await TestVault.start({ emails: [ACCOUNT] }));
     const namespace = await plane.createNamespace("e2e");
     const kubeconfig = await plane.kubeconfigFor(account, access);
