@@ -31,6 +31,13 @@ describe.each(["light", "dark"] as const)("accessibility with %s colors", (color
     await page.getByRole("button", { name: "Create secret" }).click();
     await page.getByText("At most 256 characters.").waitFor();
     expect(await accessibilityViolations(page)).toEqual([]);
+    await page.getByRole("button", { name: "Generate" }).click();
+    expect(await accessibilityViolations(page), "generator").toEqual([]);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Import a .env file" }).click();
+    await page.getByLabel("Content of the .env file").fill("A=1\nB\nshop-db=2");
+    await page.getByText("you have it already").waitFor();
+    expect(await accessibilityViolations(page), "import").toEqual([]);
   });
 
   test("axe finds no violation while a value is revealed and a dialog is open", async () => {

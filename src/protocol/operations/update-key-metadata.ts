@@ -9,7 +9,10 @@ import { expectedVersion, owner, secretRequest, versionNumber } from "../schemas
 
 /** Names that a request takes off a version. */
 const removedNames = oneOrMore(
-  z.string().refine((name) => !isStandardName(name), "a standard name cannot be removed"),
+  z
+    .string()
+    .refine((name) => !isStandardName(name), "a standard name cannot be removed")
+    .meta({ not: { enum: Object.keys(standardMetadataFields) } }),
   100,
 )
   .optional()

@@ -42,7 +42,7 @@ function MetadataForm({ secret, draft, latest, onChange, onClose, onEditLatest }
       await onChange();
       throw new RequestError(
         "version_changed",
-        `A newer version was added meanwhile, whose metadata is what counts. Nothing is saved to version ${secret.key_version}.`,
+        `Another version is the latest one by now, and its metadata is what counts. Nothing is saved to version ${secret.key_version}.`,
       );
     }
     toast("Saved metadata.");

@@ -25,7 +25,7 @@ type Conflict = "changed" | "deleted";
 const submitLabels = { none: "Add version", changed: "Add version anyway", deleted: "Create new secret" } as const;
 
 const conflictTexts = {
-  changed: "Another version was added meanwhile: see the list of versions. Your value is not stored yet.",
+  changed: "The versions have changed meanwhile: see the list of versions. Your value is not stored yet.",
   deleted: "This secret was deleted meanwhile. Your value is not stored yet: it can become a new secret, which is not shared.",
 } as const;
 
