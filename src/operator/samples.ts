@@ -66,7 +66,7 @@ function connectionSamples(controllers: Controllers, openCircuitBreakers: Readon
       connection,
       listedAt: current.connection.snapshot?.listedAt,
       listAgeMs: controllers.connections.listAgeMs(connection) ?? 0,
-      staleResources: current.staleSince === undefined ? 0 : controllers.usersOf(connection),
+      staleResources: current.stale === undefined ? 0 : controllers.usersOf(connection),
       tokenExpiresAt: current.connection.token?.expiresAt,
       circuitBreakerOpen: openCircuitBreakers.has(connection),
     });

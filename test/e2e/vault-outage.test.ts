@@ -31,6 +31,14 @@ async function targets(): Promise<string> {
   return JSON.stringify(secrets.map(({ metadata, data }) => [metadata.name, metadata.uid, metadata.resourceVersion, data]));
 }
 
+/** Returns the reasons of the events about objects of a kind, in the order of their time. */
+async function eventsOf(kind: string): Promise<string[]> {
+  const command = ["get", "events", "-o", "json", `--field-selector=involvedObject.kind=${kind}`, "--sort-by=.eventTime"];
+  const { stdout } = await world.plane.kubectl(command, { namespace: world.namespace });
+  const { items }: { items: { reason: string }[] } = JSON.parse(stdout);
+  return items.map(({ reason }) => reason);
+}
+
 async function allHave(what: string, predicate: (resource: ObservedObject) => boolean): Promise<void> {
   await waitUntil(what, async () => (await world.list("VaultSecret")).every(predicate), 60_000);
 }
@@ -51,7 +59,11 @@ test("a vault outage of several intervals marks resources as stale and changes n
   await allHave("everything is stale", isStale);
   const resources = await world.list("VaultSecret");
   expect(resources.every(isReady)).toBe(true);
-  expect(condition(resources[0]!, "Stale")?.message).toContain("no response from the vault since");
+  const [, since] = /listed reliably since (\S+);/u.exec(condition(resources[0]!, "Stale")?.message ?? "") ?? [];
+  expect(condition(resources[0]!, "Ready")?.message).toMatch(`but the vault was not listed reliably since ${since}`);
+  const { namespace } = world;
+  const { stdout: table } = await world.plane.kubectl(["get", "vaultsecrets", "kept-0", "-o", "wide"], { namespace });
+  expect(table).toMatch(/ CONNECTION +STALE +MESSAGE\n.* vault +True +the target is in sync/u);
   const connection = await world.until("VaultConnection", "vault", (one) => condition(one, "Ready")?.status === "False");
   expect(condition(connection, "Ready")?.reason).toBe("VaultUnreachable");
   expect(await targets()).toBe(before);
@@ -59,6 +71,9 @@ test("a vault outage of several intervals marks resources as stale and changes n
   await persistent.restart();
   await allHave("nothing is stale", (resource) => !isStale(resource));
   expect(await targets()).toBe(before);
+  await expect.poll(async () => (await eventsOf("VaultConnection")).at(-1)).toBe("Connected");
+  expect(await eventsOf("VaultConnection")).toContain("VaultUnreachable");
+  expect(await eventsOf("VaultSecret")).toEqual(NAMES.map(() => "TargetCreated"));
   await expectSyncResumes();
 });
 

@@ -32,6 +32,9 @@ test("O2: a leader stopped beyond its Lease, or without its Lease, ends and writ
   const first = await farm.startOperator(["--namespace", farm.namespace]);
   await using lane = await farm.lane("o2-stopped");
   await using second = await standBy(farm, "second");
+  await second.waitForOutput(
+    ({ stderr }) => stderr.includes(`not leading: lease ${farm.namespace}/vaultsync is held by`) || undefined,
+  );
   let reads = 0;
   lane.proxy.inject(
     faults.on(READS, ({ relay }) => {

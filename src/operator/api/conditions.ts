@@ -3,7 +3,12 @@ import { isObject } from "../../lib/is-object.ts";
 import type { Reason } from "./reasons.ts";
 import type { Condition, ConditionType } from "./status.ts";
 
-const readyForm = z.object({ status: z.enum(["True", "False", "Unknown"]), reason: z.string(), message: z.string() });
+const readyForm = z.object({
+  status: z.enum(["True", "False", "Unknown"]),
+  reason: z.string(),
+  message: z.string(),
+  lastTransitionTime: z.string().optional().catch(undefined),
+});
 
 /** A condition before it is compared with the earlier one. */
 export interface ConditionNow {
@@ -48,7 +53,7 @@ export function findCondition(conditions: readonly Condition[] | undefined, type
 }
 
 /** Returns the condition Ready of a status of any kind; `undefined` if it has none, or one of another form. */
-export function readyIn(status: unknown): Pick<Condition, "status" | "reason" | "message"> | undefined {
+export function readyIn(status: unknown): z.output<typeof readyForm> | undefined {
   const conditions = isObject(status) && Array.isArray(status["conditions"]) ? status["conditions"] : [];
   const found = conditions.find((condition: unknown) => isObject(condition) && condition["type"] === "Ready");
   return readyForm.safeParse(found).data;

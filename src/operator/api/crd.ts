@@ -31,6 +31,12 @@ const messageColumn: Column = {
   jsonPath: '.status.conditions[?(@.type=="Ready")].message',
   priority: 1,
 };
+const staleColumn: Column = {
+  name: "Stale",
+  type: "string",
+  jsonPath: '.status.conditions[?(@.type=="Stale")].status',
+  priority: 1,
+};
 const ageColumn: Column = { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" };
 
 const targetKindColumn: Column = { name: "Kind", type: "string", jsonPath: ".spec.target.kind" };
@@ -43,6 +49,7 @@ const syncColumns = (...more: readonly Column[]): Column[] => [
   { name: "Synced", type: "date", jsonPath: ".status.syncedAt" },
   ageColumn,
   { name: "Connection", type: "string", jsonPath: ".spec.connectionRef.name", priority: 1 },
+  staleColumn,
   messageColumn,
 ];
 
@@ -53,6 +60,7 @@ const pushColumns: Column[] = [
   { name: "Synced", type: "date", jsonPath: ".status.syncedAt" },
   ageColumn,
   { name: "Connection", type: "string", jsonPath: ".spec.connectionRef.name", priority: 1 },
+  staleColumn,
   messageColumn,
 ];
 
@@ -64,6 +72,7 @@ const connectionColumns: Column[] = [
   { name: "Secrets", type: "integer", jsonPath: ".status.secrets" },
   { name: "Files", type: "integer", jsonPath: ".status.files" },
   ageColumn,
+  staleColumn,
   messageColumn,
 ];
 

@@ -85,6 +85,8 @@ export const reasons = {
 
 export type Reason = keyof typeof reasons;
 
+export const isReason = (text: string): text is Reason => Object.hasOwn(reasons, text);
+
 /** Reports whether only a user can resolve the problem. */
 export function isStalled(reason: Reason): boolean {
   return reasons[reason].stalled;

@@ -183,5 +183,6 @@ export const connectionStatus = z.object({
   secrets: z.int().optional().describe("Number of secrets in the last list."),
   files: z.int().optional().describe("Number of files in the last list; absent while no VaultFile refers to this connection."),
   users: z.int().optional().describe("Number of resources that refer to this connection."),
+  staleSince: timestamp.optional().describe("Time of the last list before the condition Stale; absent without it."),
 });
 export type ConnectionStatus = z.output<typeof connectionStatus>;

@@ -1,6 +1,7 @@
 import type { Reason } from "../api/reasons.ts";
 import type { ReadyCondition } from "./ready-condition.ts";
 import type { Resolution } from "./resolve.ts";
+import type { Staleness } from "./staleness.ts";
 
 /** The Reconciling condition of a resource whose last attempt failed and is being retried. It may be Ready nevertheless. */
 interface ReconcilingCondition {
@@ -29,8 +30,8 @@ export interface Report {
   readonly connection: string | undefined;
   /** Value of vaultsync.dev/force-sync, if this reconcile was a forced sync. */
   readonly forced: string | undefined;
-  /** Time of the last response of the vault in milliseconds, while its lists are too old. */
-  readonly staleSince: number | undefined;
+  /** Set while the lists of the connection are too old. */
+  readonly stale: Staleness | undefined;
 }
 
 /** Returns the report of a reconcile that changed nothing, with `changes`. */
@@ -46,7 +47,7 @@ export function reportOf(readyCondition: ReadyCondition | undefined, changes: Pa
     resolutions: undefined,
     connection: undefined,
     forced: undefined,
-    staleSince: undefined,
+    stale: undefined,
     ...changes,
   };
 }

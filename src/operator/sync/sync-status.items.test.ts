@@ -113,8 +113,8 @@ describe("conditions about items", () => {
 });
 
 test("a vault that does not respond is reported with the time since when", () => {
-  expect(messageOf(next({}, [found()], { staleSince: NOW }), "Stale")).toBe(
-    "no response from the vault since 2026-11-21T00:00:00.000Z; the target is kept unchanged",
+  expect(messageOf(next({}, [found()], { stale: { since: NOW, reason: "VaultUnreachable" } }), "Stale")).toBe(
+    "the vault was not listed reliably since 2026-11-21T00:00:00.000Z; the target is kept unchanged",
   );
 });
 

@@ -44,7 +44,7 @@ const anyReport: fc.Arbitrary<StatusInput> = fc.record({
   resource: anyResource,
   readyCondition,
   reconciling: fc.option(fc.constant({ reason: "RateLimited", message: "later" } as const), { nil: undefined }),
-  staleSince: fc.constantFrom(undefined, NOW - 1_000_000),
+  stale: fc.constantFrom(undefined, { since: NOW - 1_000_000, reason: "VaultUnreachable" as const }),
   resolutions: fc.option(fc.array(resolution, { maxLength: 70 }), { nil: undefined }),
   versions: fc.constantFrom(new Map([["a", 3]]), new Map<string, number>()),
   effect: fc.constantFrom("none" as const, "updated" as const),

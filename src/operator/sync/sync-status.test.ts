@@ -35,7 +35,7 @@ function report(changes: Partial<StatusInput> = {}): StatusInput {
     effect: "none",
     verified: undefined,
     digest: undefined,
-    staleSince: undefined,
+    stale: undefined,
     connection: "connection",
     forced: undefined,
     resolutions: [found()],
@@ -146,8 +146,12 @@ describe("nextStatus conditions that exist only while true", () => {
   });
 
   test("Stale contains the time of the last response", () => {
-    const status = next(synced, { readyCondition: undefined, resolutions: undefined, staleSince: Date.UTC(2026, 10, 20) });
-    expect(condition(status, "Stale")).toMatchObject({ status: "True", reason: "VaultUnreachable" });
+    const status = next(synced, {
+      readyCondition: undefined,
+      resolutions: undefined,
+      stale: { since: Date.UTC(2026, 10, 20), reason: "AuthFailed" },
+    });
+    expect(condition(status, "Stale")).toMatchObject({ status: "True", reason: "AuthFailed" });
     expect(condition(status, "Stale")?.message).toContain("2026-11-20T00:00:00.000Z");
     expect(types(next(status, { readyCondition: undefined, resolutions: undefined }))).toEqual(["Ready"]);
   });
@@ -179,7 +183,11 @@ test("Reconciling stays while the connection cannot be used", () => {
   const failing = next(synced, { readyCondition: undefined, reconciling });
   const nothingKnown = { readyCondition: undefined, resolutions: undefined };
   expect(types(failing)).toEqual(["Ready", "Reconciling"]);
-  expect(types(next(failing, { ...nothingKnown, staleSince: NOW }))).toEqual(["Ready", "Reconciling", "Stale"]);
+  expect(types(next(failing, { ...nothingKnown, stale: { since: NOW, reason: "VaultUnreachable" } }))).toEqual([
+    "Ready",
+    "Reconciling",
+    "Stale",
+  ]);
   expect(types(next(failing, { ...nothingKnown, reconciling }))).toEqual(["Ready", "Reconciling"]);
   expect(types(next(failing))).toEqual(["Ready"]);
 });

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import { type ConditionNow, findCondition, mergeConditions } from "../api/conditions.ts";
 import { isStalled } from "../api/reasons.ts";
 import {
+  type Condition,
   type ConditionType,
   type FileItemStatus,
   fileStatus,
@@ -16,6 +17,7 @@ import type { Report } from "./report.ts";
 import type { Resolution } from "./resolve.ts";
 import type { SyncItem, SyncResource } from "./sync-resource.ts";
 import type { ReadyCondition } from "./ready-condition.ts";
+import { datedMessage, staleCondition, type Staleness } from "./staleness.ts";
 
 /** The status of a VaultSecret or VaultFile. */
 export type SyncStatus = z.output<typeof secretStatus> | z.output<typeof fileStatus>;
@@ -81,9 +83,9 @@ export interface StatusInput extends Report {
 /** Time before the expiry of a secret at which it is reported, in milliseconds. */
 export const EXPIRY_NOTICE_MS = 24 * 3_600_000;
 
-function toCondition(readyCondition: ReadyCondition): ConditionNow {
-  const status = readyCondition.reason === "Suspended" ? "Unknown" : readyCondition.ready ? "True" : "False";
-  return { type: "Ready", status, reason: readyCondition.reason, message: readyCondition.message };
+function toCondition({ ready, reason, message }: ReadyCondition, stale: Staleness | undefined): ConditionNow {
+  const status = reason === "Suspended" ? "Unknown" : ready ? "True" : "False";
+  return { type: "Ready", status, reason, message: ready ? datedMessage(message, stale) : message };
 }
 
 function listed(names: readonly string[]): string {
@@ -121,17 +123,14 @@ function itemConditions(resolutions: readonly Resolution[], now: number): Condit
   return conditions;
 }
 
-function conditionsNow({ readyCondition, reconciling, staleSince, resolutions, now }: StatusInput): ConditionNow[] {
+function conditionsNow({ readyCondition, reconciling, stale, resolutions, now }: StatusInput): ConditionNow[] {
   const conditions: ConditionNow[] = [];
-  if (readyCondition !== undefined) conditions.push(toCondition(readyCondition));
+  if (readyCondition !== undefined) conditions.push(toCondition(readyCondition, stale));
   if (reconciling !== undefined) conditions.push({ type: "Reconciling", status: "True", ...reconciling });
   if (readyCondition !== undefined && !readyCondition.ready && isStalled(readyCondition.reason)) {
     conditions.push({ type: "Stalled", status: "True", reason: readyCondition.reason, message: readyCondition.message });
   }
-  if (staleSince !== undefined) {
-    const message = `no response from the vault since ${new Date(staleSince).toISOString()}; the target is kept unchanged`;
-    conditions.push({ type: "Stale", status: "True", reason: "VaultUnreachable", message });
-  }
+  if (stale !== undefined) conditions.push(staleCondition(stale, "the target is kept unchanged"));
   return resolutions === undefined ? conditions : [...conditions, ...itemConditions(resolutions, now)];
 }
 
@@ -144,6 +143,16 @@ function untouched({ readyCondition, reconciling, resolutions }: StatusInput): C
     ...(resolutions === undefined ? (["UpdateAvailable", "ExpiringSoon"] as const) : []),
   ];
 }
+
+/** Returns the conditions that stay: what was in sync may be out of date since. */
+function kept({ conditions = [] }: SyncStatus, input: StatusInput): Condition[] {
+  const keep: readonly string[] = untouched(input);
+  return conditions
+    .filter(({ type }) => keep.includes(type))
+    .map((one) => (isReady(one) ? { ...one, message: datedMessage(one.message, input.stale) } : one));
+}
+
+const isReady = ({ type, status }: Condition): boolean => type === "Ready" && status === "True";
 
 type ItemFacts = Omit<SecretItemStatus, "secretKey" | "key" | "owner">;
 
@@ -239,29 +248,28 @@ export function isVerifiedBy(
  * Returns the status after one reconcile. It equals `before` if nothing changed, so that the caller can skip the write; see
  * docs/design/status.md#status-writes.
  */
-export function nextStatus(before: SyncStatus, input: StatusInput): object {
-  const { resource, readyCondition, reconciling, resolutions, changed, now } = input;
+export function nextStatus(before: SyncStatus, report: StatusInput): object {
+  const { resource, readyCondition, reconciling, resolutions, changed, now } = report;
   const timestamp = new Date(now).toISOString();
   const isAttempt = readyCondition !== undefined || reconciling !== undefined;
   const generation = isAttempt ? resource.generation : (before.observedGeneration ?? resource.generation);
-  const keep: readonly string[] = untouched(input);
+  const isFirst = readyCondition?.ready === true && before.syncedAt === undefined;
+  const synced = changed || isFirst || hasOtherBytes(before, report);
+  const syncedAt = synced ? timestamp : before.syncedAt;
+  // Without a target nothing is out of date.
+  const input = syncedAt === undefined ? { ...report, stale: undefined } : report;
   const shown = resolutions && shownItems(resolutions);
   const items = shown?.slice(0, MAX_STATUS_ITEMS).map((one) => itemStatus(before, input, one));
   const omitted = shown === undefined ? before.itemsOmitted : shown.length - (items?.length ?? 0);
-  const isFirst = readyCondition?.ready === true && before.syncedAt === undefined;
-  const synced = changed || isFirst || hasOtherBytes(before, input);
   return defined({
     observedGeneration: generation,
-    conditions: [
-      ...(before.conditions ?? []).filter(({ type }) => keep.includes(type)),
-      ...mergeConditions(before.conditions, conditionsNow(input), generation, timestamp),
-    ],
+    conditions: [...kept(before, input), ...mergeConditions(before.conditions, conditionsNow(input), generation, timestamp)],
     target: targetStatus(before, input, generation),
     connection: resolutions === undefined ? before.connection : input.connection,
     items: items ?? (readyCondition?.reason === "NamespaceNotAllowed" ? withoutDeadlines(before.items) : before.items),
     itemsOmitted: omitted === 0 ? undefined : omitted,
     lastForceSync: input.forced ?? before.lastForceSync,
-    syncedAt: synced ? timestamp : before.syncedAt,
+    syncedAt,
     restarts: before.restarts,
   });
 }

@@ -111,6 +111,13 @@ export class OperatorScene implements AsyncDisposable {
     return this.#log.lines;
   }
 
+  /** Returns the vault of a namespace with secrets. */
+  vault(namespace: string): SimulatedVault {
+    const vault = this.#vaults.get(urlOf(namespace));
+    if (vault === undefined) throw new Error(`no vault of ${namespace}`);
+    return vault;
+  }
+
   /** Returns the value of a target; `undefined` if there is none. */
   value(namespace: string, name: string): string | undefined {
     const object = this.server.find(SECRETS, { namespace, name });

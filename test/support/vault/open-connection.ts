@@ -34,7 +34,7 @@ export function openConnection(connection: Connection, changes: Partial<OpenConn
     facts: testFacts,
     trustedOwners: undefined,
     removals: { held: 0, untilProven: () => Number.POSITIVE_INFINITY },
-    staleSince: undefined,
+    stale: undefined,
     intervalMs: 60_000,
     ...changes,
   };

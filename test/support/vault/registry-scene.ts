@@ -1,4 +1,5 @@
 import { ConnectionRegistry } from "../../../src/operator/controllers/connection/connection-registry.ts";
+import type { Staleness } from "../../../src/operator/sync/staleness.ts";
 import type { SnapshotChange } from "../../../src/operator/vault-client/connection.ts";
 import { VirtualClock } from "../clock/virtual-clock.ts";
 import { testFacts } from "./open-connection.ts";
@@ -14,6 +15,7 @@ const wanted = {
   facts: testFacts,
   trustedOwners: undefined,
   intervalMs: INTERVAL,
+  stale: undefined as Staleness | undefined,
 };
 
 /** Returns a registry of in-memory connections on a virtual clock, and the calls of its listener. */
@@ -40,7 +42,7 @@ export function registryScene(exists: () => boolean = () => true) {
   };
   const staleSince = (): number | undefined => {
     const state = connections.get(KEY);
-    return state.state === "open" ? state.staleSince : undefined;
+    return state.state === "open" ? state.stale?.since : undefined;
   };
   /** Returns the listener calls since the last time. */
   const takeCalls = (): string[] => calls.splice(0);

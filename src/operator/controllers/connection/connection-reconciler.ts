@@ -1,8 +1,9 @@
-import { readyIn } from "../../api/conditions.ts";
+import { findCondition, readyIn } from "../../api/conditions.ts";
 import { connectionKindOf } from "../../api/connection-key.ts";
 import { type ConnectionKind, connectionKinds } from "../../api/kinds.ts";
 import { type ConnectionSpec, connectionStatus, type ConnectionStatus } from "../../api/vault-connection.ts";
 import { CONFIRM_REMOVALS_ANNOTATION } from "../../api/names.ts";
+import { isReason } from "../../api/reasons.ts";
 import type { Condition } from "../../api/status.ts";
 import type { Clock } from "../../../lib/clock.ts";
 import type { Logger } from "../../../lib/logger.ts";
@@ -11,6 +12,7 @@ import type { KubeApi } from "../../kube/client/kube-api.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
+import type { Staleness } from "../../sync/staleness.ts";
 import { connectionId, vaultId } from "../../sync/target.ts";
 import type { CredentialSource } from "../../vault-client/auth/credentials.ts";
 import type { Connection, LoginPause, References } from "../../vault-client/connection.ts";
@@ -135,7 +137,10 @@ export class ConnectionReconciler {
       return undefined;
     }
     const { spec, fingerprint } = parsed;
-    const wanted = wantedConnection(object, spec, fingerprint);
+    const wanted = {
+      ...wantedConnection(object, spec, fingerprint),
+      stale: publishedStaleness(object, this.#status(key, object)),
+    };
     const bundle = await this.#readBundle(key, spec, signal);
     if ("problem" in bundle) {
       if (!connections.isOpen(key, wanted.fingerprint)) await connections.markInvalid(key, bundle.problem);
@@ -196,7 +201,7 @@ export class ConnectionReconciler {
   }
 }
 
-function wantedConnection({ metadata }: KubeObject, spec: ConnectionSpec, fingerprint: string): WantedConnection {
+function wantedConnection({ metadata }: KubeObject, spec: ConnectionSpec, fingerprint: string): Omit<WantedConnection, "stale"> {
   const { url, refreshIntervalMs } = settingsOf(spec);
   const vault = vaultId(url, spec.email);
   return {
@@ -208,6 +213,14 @@ function wantedConnection({ metadata }: KubeObject, spec: ConnectionSpec, finger
     trustedOwners: spec.trustedOwners && new Set(spec.trustedOwners.map((owner) => owner.toLowerCase())),
     intervalMs: refreshIntervalMs,
   };
+}
+
+/** Returns the staleness that an earlier process published for this spec: a restart in an outage changes no status. */
+function publishedStaleness({ metadata }: KubeObject, { conditions, staleSince }: ConnectionStatus): Staleness | undefined {
+  const condition = findCondition(conditions, "Stale");
+  const since = Date.parse(staleSince ?? "");
+  if (condition === undefined || condition.observedGeneration !== metadata.generation || Number.isNaN(since)) return undefined;
+  return { since, reason: isReason(condition.reason) ? condition.reason : "VaultUnreachable" };
 }
 
 /** Finds the connections whose credentials are in a Secret, whose key is `namespace/name`. */

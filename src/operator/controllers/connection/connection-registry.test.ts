@@ -30,7 +30,7 @@ describe("ConnectionRegistry.get", () => {
       trustedOwners: undefined,
       intervalMs: INTERVAL,
       removals: expect.objectContaining({ held: 0 }),
-      staleSince: undefined,
+      stale: undefined,
     });
     expect(connections.client(KEY)).toBe(connection);
   });

@@ -1,6 +1,8 @@
 import type { Clock, Timer } from "../../../lib/clock.ts";
 import type { Connection, Health, SnapshotChange } from "../../vault-client/connection.ts";
 import type { ConnectionFacts } from "./connection-facts.ts";
+import type { Staleness } from "../../sync/staleness.ts";
+import { lastHeard, staleAt, stalenessOf } from "./list-age.ts";
 import { Removals, type RemovalFacts } from "./removals.ts";
 
 /** An open connection, as seen by the resources that use it. */
@@ -23,8 +25,8 @@ export interface OpenConnection {
   readonly intervalMs: number;
   /** The names that disappeared, and whether removals are held. */
   readonly removals: Pick<Removals, "held" | "untilProven">;
-  /** Time of the last response of the vault in milliseconds, while its lists are too old. */
-  readonly staleSince: number | undefined;
+  /** Absent while the lists are recent. */
+  readonly stale: Staleness | undefined;
 }
 
 /**
@@ -64,13 +66,13 @@ export interface ConnectionReporter {
   circuitChanged(key: string, open: boolean): void;
 }
 
-/** The properties of a connection to open; another fingerprint requires another client. */
+/** The properties of a connection to open; another fingerprint requires another client. `stale` is what an earlier process published. */
 export type WantedConnection = Pick<
   OpenConnection,
-  "fingerprint" | "id" | "vault" | "account" | "facts" | "trustedOwners" | "intervalMs"
+  "fingerprint" | "id" | "vault" | "account" | "facts" | "trustedOwners" | "intervalMs" | "stale"
 >;
 
-interface Opened extends WantedConnection {
+interface Opened extends Omit<WantedConnection, "stale"> {
   readonly connection: Connection;
   readonly removals: Removals;
   readonly openedAt: number;
@@ -78,7 +80,7 @@ interface Opened extends WantedConnection {
   filesCovered: boolean;
   listed: boolean;
   health: Health["state"];
-  stale: boolean;
+  stale: Staleness | undefined;
   /** Arrival of the first list after the connection became stale, in monotonic milliseconds. */
   recoveringSince: number | undefined;
   staleTimer: Timer | undefined;
@@ -94,11 +96,6 @@ export interface ConnectionRegistryOptions {
   readonly users: () => ConnectionUsers;
   readonly reporter: () => ConnectionReporter;
 }
-
-/** Number of refresh intervals without a list after which the resources of a connection are `Stale`. */
-const STALE_AFTER_INTERVALS = 3;
-/** Minimum time in milliseconds without a list: a vault that is unavailable every other half minute causes no writes. */
-const MIN_STALE_MS = 30_000;
 
 /**
  * Owns the open connections, knows the state of every other one, and tracks whether each vault still responds; see
@@ -128,9 +125,8 @@ export class ConnectionRegistry implements AsyncDisposable {
     const entry = this.#entries.get(key);
     if (entry === undefined) return { state: "opening" };
     if ("message" in entry) return { state: "invalid", message: entry.message };
-    const { connection, fingerprint, id, vault, account, facts, trustedOwners, intervalMs, removals, stale, openedAt } = entry;
-    const staleSince = stale ? (connection.snapshot?.listedAt ?? openedAt) : undefined;
-    return { state: "open", connection, fingerprint, id, vault, account, facts, trustedOwners, intervalMs, removals, staleSince };
+    const { connection, fingerprint, id, vault, account, facts, trustedOwners, intervalMs, removals, stale } = entry;
+    return { state: "open", connection, fingerprint, id, vault, account, facts, trustedOwners, intervalMs, removals, stale };
   }
 
   /** Returns the client of an open connection. */
@@ -167,7 +163,6 @@ export class ConnectionRegistry implements AsyncDisposable {
       filesCovered: false,
       listed: false,
       health: "starting",
-      stale: false,
       recoveringSince: undefined,
       staleTimer: undefined,
     };
@@ -261,23 +256,19 @@ export class ConnectionRegistry implements AsyncDisposable {
 
   /** Checks whether the connection is stale, and again when that may change, even if no request to the vault fails. */
   #watchStaleness(key: string, entry: Opened): void {
-    const left = this.#untilStale(entry);
-    const stale = left <= 0 || (entry.stale && !this.#hasRecovered(entry));
+    const left = staleAt(entry) - this.#clock.monotonic();
+    const wasStale = entry.stale !== undefined;
+    const stale = left <= 0 || (wasStale && !this.#hasRecovered(entry));
     entry.staleTimer?.[Symbol.dispose]();
     entry.staleTimer = this.#clock.timer(stale ? entry.intervalMs : left, () => {
       if (this.#opened(key) !== entry) return;
       this.#watchStaleness(key, entry);
-      if (entry.stale !== stale) this.#reporter().statusChanged(key);
+      if ((entry.stale !== undefined) !== stale) this.#reporter().statusChanged(key);
     });
-    if (stale === entry.stale) return;
-    entry.stale = stale;
+    if (stale === wasStale) return;
+    entry.stale = stale ? stalenessOf(entry) : undefined;
     entry.recoveringSince = undefined;
     this.#users().onConnectionStateChange(key);
-  }
-
-  /** Returns the time in milliseconds until the connection is stale if it does not list before. */
-  #untilStale(entry: Opened): number {
-    return lastHeard(entry) + Math.max(STALE_AFTER_INTERVALS * entry.intervalMs, MIN_STALE_MS) - this.#clock.monotonic();
   }
 
   /** Reports whether two lists in a row arrived since the connection became stale: one may be a pause in an outage. */
@@ -291,7 +282,3 @@ export class ConnectionRegistry implements AsyncDisposable {
     return listedAt > entry.recoveringSince;
   }
 }
-
-/** Returns the arrival of the last list, or the opening of the connection if there was none, in monotonic milliseconds. */
-const lastHeard = ({ connection, openedAtMonotonic }: Opened): number =>
-  connection.snapshot?.listedAtMonotonic ?? openedAtMonotonic;

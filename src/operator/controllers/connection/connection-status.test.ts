@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { InMemoryConnection } from "../../../../test/support/vault/in-memory-connection.ts";
 import { ignoredCallbacks, testFacts } from "../../../../test/support/vault/open-connection.ts";
 import { VirtualClock } from "../../../../test/support/clock/virtual-clock.ts";
+import type { Reason } from "../../api/reasons.ts";
 import { connectionStatus, type ConnectionStatus } from "../../api/vault-connection.ts";
 import {
   AuthError,
@@ -36,11 +37,11 @@ function failing(error: Error): InMemoryConnection {
   return connection;
 }
 
-const open = (connection: InMemoryConnection, staleSince?: number): State => ({
+const open = (connection: InMemoryConnection, staleSince?: number, reason: Reason = "VaultUnreachable"): State => ({
   state: "open",
   connection,
   facts: testFacts,
-  staleSince,
+  stale: staleSince === undefined ? undefined : { since: staleSince, reason },
   removals: { held: 0, untilProven: () => 0 },
 });
 

@@ -5,6 +5,7 @@ import type { Condition } from "../../api/status.ts";
 import type { ConnectionStatus } from "../../api/vault-connection.ts";
 import type { Connection, Health, LoginPause } from "../../vault-client/connection.ts";
 import { defined } from "../../../lib/defined.ts";
+import { staleCondition } from "../../sync/staleness.ts";
 import type { ConnectionFacts } from "./connection-facts.ts";
 import { connectionProblem, explainFailure } from "./connection-problem.ts";
 import type { ConnectionState, OpenConnection } from "./connection-registry.ts";
@@ -15,9 +16,8 @@ import type { ConnectionState, OpenConnection } from "./connection-registry.ts";
  */
 function staying({ conditions = [] }: ConnectionStatus, view: ReportedState, { problem, generation }: StatusFacts): Condition[] {
   if (view.state !== "open" || view.connection.health.state !== "starting" || problem !== undefined) return [];
-  const isKnown = (ready: Condition): boolean => ready.observedGeneration === generation && ready.reason !== "InvalidSpec";
   const ready = findCondition(conditions, "Ready");
-  if (ready === undefined || !isKnown(ready)) return [];
+  if (ready?.observedGeneration !== generation || ["InvalidSpec", "InvalidCaBundle"].includes(ready.reason)) return [];
   return conditions.filter(({ type }) => type === "Ready" || type === "Stalled");
 }
 
@@ -27,7 +27,7 @@ const MAX_SCOPE = 1_024;
 /** State of a connection that a status can report. */
 type ReportedState =
   | Extract<ConnectionState, { readonly state: "invalid" }>
-  | Pick<OpenConnection, "state" | "connection" | "facts" | "staleSince" | "removals">;
+  | Pick<OpenConnection, "state" | "connection" | "facts" | "stale" | "removals">;
 
 function invalid(reason: "InvalidSpec" | "InvalidCaBundle", message: string): ConditionNow[] {
   const condition = { status: "False", reason, message } as const;
@@ -42,10 +42,7 @@ function conditionsOf(view: ReportedState, problem: string | undefined): Conditi
   const { health, loginPause } = view.connection;
   const conditions: ConditionNow[] =
     problem === undefined ? healthConditions(health, loginPause, view.facts) : invalid("InvalidCaBundle", problem);
-  if (view.staleSince !== undefined) {
-    const message = `no response from the vault since ${new Date(view.staleSince).toISOString()}; all targets are kept unchanged`;
-    conditions.push({ type: "Stale", status: "True", reason: connectionProblem(health.error, view.facts).reason, message });
-  }
+  if (view.stale !== undefined) conditions.push(staleCondition(view.stale, "all targets are kept unchanged"));
   const { held } = view.removals;
   if (held > 0) {
     const message =
@@ -105,8 +102,15 @@ export interface StatusFacts {
   readonly now: number;
 }
 
+/** Returns the staleness of what the connection ever listed: without any list there is no target that may be outdated. */
+function staleView(view: ReportedState, { secrets }: ConnectionStatus): ReportedState {
+  if (view.state !== "open" || view.connection.snapshot !== undefined || secrets !== undefined) return view;
+  return { ...view, stale: undefined };
+}
+
 /** Returns the status to write. It equals `before` if nothing changed. */
-export function nextConnectionStatus(before: ConnectionStatus, view: ReportedState, facts: StatusFacts): object {
+export function nextConnectionStatus(before: ConnectionStatus, current: ReportedState, facts: StatusFacts): object {
+  const view = staleView(current, before);
   const { problem, generation, users, now } = facts;
   const kept = staying(before, view, facts);
   const conditions = conditionsOf(view, problem).filter(({ type }) => !kept.some((one) => one.type === type));
@@ -122,5 +126,6 @@ export function nextConnectionStatus(before: ConnectionStatus, view: ReportedSta
     secrets: connection?.snapshot?.secretCount ?? before.secrets,
     files: connection?.snapshot === undefined ? before.files : connection.snapshot.fileCount,
     users,
+    staleSince: view.state === "open" && view.stale ? new Date(view.stale.since).toISOString() : undefined,
   });
 }

@@ -2,7 +2,7 @@ import { readyIn } from "../../api/conditions.ts";
 import { eventReasons } from "../../api/reasons.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeObject } from "../../kube/resource.ts";
-import { recordReadiness } from "../status/record-readiness.ts";
+import { recordReadiness, recoveryNote } from "../status/record-readiness.ts";
 import { regarding } from "../status/regarding.ts";
 
 /** Records that the operator stopped or resumed sending requests for a connection of either kind. */
@@ -24,5 +24,6 @@ export function recordConnectionEvents(events: EventRecorder, object: KubeObject
   if (ready?.status !== "True") return recordReadiness(events, object, "List", before, now);
   if (earlier?.status === "True") return;
   const { connected: reason } = eventReasons;
-  events.record({ ...regarding(object), type: "Normal", reason, action: "List", note: ready.message });
+  const note = earlier?.status === "False" ? recoveryNote(earlier, ready) : ready.message;
+  events.record({ ...regarding(object), type: "Normal", reason, action: "List", note });
 }

@@ -143,14 +143,14 @@ export class PushReconciler {
       return { report: { readyCondition: notReady("ConnectionNotFound", message) }, next: waitFor("connection") };
     }
     if (access.state === "invalid") return this.#awaitConnection(context, access.message, {});
-    const { connection, staleSince } = access;
+    const { connection, stale } = access;
     const { snapshot, health } = connection;
     const isCovered = snapshot !== undefined && resource.items.every(({ kind, name }) => snapshot.covers(kind, name));
     const isFailing = health.state === "failing";
-    if (!isCovered || staleSince !== undefined) {
-      if (!isFailing && staleSince === undefined) return nothing(waitFor("connection"));
+    if (!isCovered || stale !== undefined) {
+      if (!isFailing && stale === undefined) return nothing(waitFor("connection"));
       const why = health.error ? explainFailure(health.error, access.facts) : WAITING;
-      return this.#awaitConnection(context, why, { staleSince, forced });
+      return this.#awaitConnection(context, why, { stale, forced });
     }
     followVault(memory, access.vault);
     forgetOthers(memory, resource.items.map(itemId));
@@ -162,7 +162,7 @@ export class PushReconciler {
   }
 
   /** Waits for a connection that cannot be used. What was pushed stays Ready, because no difference is known. */
-  #awaitConnection({ before, object }: Context, why: string, facts: Pick<PushReport, "staleSince" | "forced">): Result {
+  #awaitConnection({ before, object }: Context, why: string, facts: Pick<PushReport, "stale" | "forced">): Result {
     const ready = before.conditions?.find(({ type }) => type === "Ready");
     const wasReady = ready?.status === "True" && ready.observedGeneration === object.metadata.generation;
     const message = `the connection is not ready: ${why}`;

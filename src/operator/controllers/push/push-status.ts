@@ -3,6 +3,7 @@ import { isStalled, type Reason } from "../../api/reasons.ts";
 import type { ConditionType } from "../../api/status.ts";
 import { type PushItemStatus, type PushStatus, pushStatus } from "../../api/vault-push.ts";
 import { defined } from "../../../lib/defined.ts";
+import { datedMessage, staleCondition, type Staleness } from "../../sync/staleness.ts";
 import type { ReadyCondition } from "../../sync/ready-condition.ts";
 
 /** Findings and effects of one reconcile of a VaultPush. */
@@ -11,8 +12,8 @@ export interface PushReport {
   readonly readyCondition: ReadyCondition | undefined;
   /** Why the last attempt is being retried. */
   readonly reconciling?: { readonly reason: Reason; readonly message: string } | undefined;
-  /** Time of the last response of the vault in milliseconds, while its lists are too old. */
-  readonly staleSince?: number | undefined;
+  /** Set while the lists of the connection are too old. */
+  readonly stale?: Staleness | undefined;
   /** Identity of the vault and the items that were pushed to it; `undefined`: unchanged. */
   readonly pushed?: { readonly vault: string; readonly items: readonly PushItemStatus[] } | undefined;
   /** Value of vaultsync.dev/force-sync, if this reconcile was a forced sync. */
@@ -24,7 +25,7 @@ export function readPushStatus(status: unknown): PushStatus {
   return pushStatus.safeParse(status ?? {}).data ?? {};
 }
 
-function conditionsNow({ readyCondition, reconciling, staleSince }: PushReport): ConditionNow[] {
+function conditionsNow({ readyCondition, reconciling, stale }: PushReport): ConditionNow[] {
   const conditions: ConditionNow[] = [];
   if (readyCondition !== undefined) {
     const { ready, reason, message } = readyCondition;
@@ -33,16 +34,15 @@ function conditionsNow({ readyCondition, reconciling, staleSince }: PushReport):
     if (!ready && isStalled(reason)) conditions.push({ type: "Stalled", status: "True", reason, message });
   }
   if (reconciling !== undefined) conditions.push({ type: "Reconciling", status: "True", ...reconciling });
-  if (staleSince !== undefined) {
-    const message = `no response from the vault since ${new Date(staleSince).toISOString()}; nothing is pushed`;
-    conditions.push({ type: "Stale", status: "True", reason: "VaultUnreachable", message });
-  }
+  if (stale !== undefined) conditions.push(staleCondition(stale, "nothing is pushed"));
   return conditions;
 }
 
 /** Returns the status after one reconcile. It equals `before` if nothing changed, so that the caller can skip the write. */
-export function nextPushStatus(before: PushStatus, report: PushReport, generation: number, now: number): object {
-  const { readyCondition, reconciling, pushed, forced } = report;
+export function nextPushStatus(before: PushStatus, found: PushReport, generation: number, now: number): object {
+  // What was never pushed cannot be out of date.
+  const report = before.syncedAt === undefined ? { ...found, stale: undefined } : found;
+  const { readyCondition, reconciling, pushed, forced, stale } = report;
   const isAttempt = readyCondition !== undefined || reconciling !== undefined;
   const observedGeneration = isAttempt ? generation : (before.observedGeneration ?? generation);
   const keep: ConditionType[] = readyCondition === undefined ? ["Ready", "Stalled"] : [];
@@ -51,7 +51,11 @@ export function nextPushStatus(before: PushStatus, report: PushReport, generatio
   return defined({
     observedGeneration,
     conditions: [
-      ...(before.conditions ?? []).filter(({ type }) => keep.some((kept) => kept === type)),
+      ...(before.conditions ?? [])
+        .filter(({ type }) => keep.some((kept) => kept === type))
+        .map((one) =>
+          one.status === "True" && one.type === "Ready" ? { ...one, message: datedMessage(one.message, stale) } : one,
+        ),
       ...mergeConditions(before.conditions, conditionsNow(report), observedGeneration, new Date(now).toISOString()),
     ],
     vault: pushed?.vault ?? before.vault,

@@ -4,6 +4,8 @@ import type { EventRecord, EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { regarding } from "./regarding.ts";
 
+type Ready = NonNullable<ReturnType<typeof readyIn>>;
+
 /** Reason of resources whose connection has the event: one outage is one event, not one for each resource. */
 const OF_CONNECTION = "ConnectionNotReady";
 
@@ -20,9 +22,10 @@ export function recordReadiness(events: EventRecorder, object: KubeObject, actio
   if (ready.status === "False" && ready.reason !== OF_CONNECTION) {
     record({ type: "Warning", reason: ready.reason, note: ready.message });
   } else if (ready.status === "True" && earlier?.status === "False")
-    record({
-      type: "Normal",
-      reason: eventReasons.recovered,
-      note: `${ready.message}; it was not Ready before: ${earlier.reason}`,
-    });
+    record({ type: "Normal", reason: eventReasons.recovered, note: recoveryNote(earlier, ready) });
+}
+
+/** Returns the note of an event about a recovery. Its time makes each an event of its own: the last one shown is the last one. */
+export function recoveryNote(earlier: Ready, { message }: Ready): string {
+  return `${message}; it was not Ready since ${earlier.lastTransitionTime ?? "an unknown time"}: ${earlier.reason}`;
 }

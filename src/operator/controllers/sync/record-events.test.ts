@@ -120,7 +120,7 @@ describe("recordEvents for a failure", () => {
     const failed = { ...synced, conditions: conditionsOf("False", "SourceMissing") };
     const [event, ...more] = recordedEvents(failed, {});
     expect([event?.type, event?.reason, more]).toEqual(["Normal", "Recovered", []]);
-    expect(event?.note).toBe("fine; it was not Ready before: SourceMissing");
+    expect(event?.note).toBe(`fine; it was not Ready since ${TIMESTAMP}: SourceMissing`);
     const others = [undefined, conditionsOf("Unknown", "Suspended"), conditionsOf("True", "Synced")];
     expect(others.flatMap((conditions) => recordedEvents({ ...synced, conditions }, {}))).toEqual([]);
   });

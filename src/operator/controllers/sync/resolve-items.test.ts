@@ -170,7 +170,9 @@ test("a missing source keeps its target while the list is outdated, also with pr
   const scene = await SyncScene.synced();
   scene.follow("vault", { password: "db" }, { whenMissing: "Delete" });
   const removals = { held: 0, untilProven: () => 0 };
-  scene.connect("vault", "*", { removals, staleSince: scene.clock.now() }).lists({ name: "other" });
+  scene
+    .connect("vault", "*", { removals, stale: { since: scene.clock.now(), reason: "VaultUnreachable" } })
+    .lists({ name: "other" });
   expect(await scene.reconcile()).toBe("vault db@1, SourceMissing");
   scene.connect("vault", "*", { removals }).lists({ name: "other" });
   expect(await scene.reconcile()).toBe("absent, SourceMissing");

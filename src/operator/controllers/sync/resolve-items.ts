@@ -73,7 +73,7 @@ function rememberedOf(input: ResolveInput, item: SyncItem, state: TargetState): 
   const served = before.connection === access.id ? earlier?.version : undefined;
   const servedOwner = served === undefined ? undefined : lastOwner;
   // An outdated list proves nothing: the name may be back, and the target may have it from another leader.
-  const isStale = access.staleSince !== undefined;
+  const isStale = access.stale !== undefined;
   // The list shows the entry, and that the rule does not find it any more.
   const isListed = item.foundBy !== undefined && source.isListed(snapshot, item.source);
   const untilProven = isListed ? 0 : access.removals.untilProven(snapshot, source.entries, item.source);

@@ -150,10 +150,10 @@ export class SyncReconciler {
       if (resource.connection.kind === "VaultConnection") return this.#syncFromSnapshot(context, input);
       return this.#reads.run(resource, context.signal, (reads) => this.#syncFromSnapshot({ ...context, reads }, input));
     }
-    if (health.state !== "failing" && access.staleSince === undefined) return { report: undefined, next: waitFor("connection") };
+    if (health.state !== "failing" && access.stale === undefined) return { report: undefined, next: waitFor("connection") };
     const { kind } = resource.connection;
     const why = health.error ? explainToUser(health.error, access.facts, kind) : "waiting for the first list of the vault";
-    return awaitConnection(resource, before, why, access.staleSince);
+    return awaitConnection(resource, before, why, access.stale);
   }
 
   /** Gathers, decides and applies. A target that was edited is decided for again, without relying on its annotations. */
@@ -161,7 +161,7 @@ export class SyncReconciler {
     const state = await this.#targetState(context);
     if (state === "deleting") return { report: undefined, next: waitFor("target", TARGET_WAIT_MS) };
     const found = findSources(input, state);
-    if ("reason" in found) return reported(found, { staleSince: input.access.staleSince });
+    if ("reason" in found) return reported(found, { stale: input.access.stale });
     return this.#syncFound({ ...context, resource: found.resource }, found, state);
   }
 
@@ -174,7 +174,7 @@ export class SyncReconciler {
     let [decision, resolutions] = decideFor(input, state);
     const wait = this.#options.targets.repairWait(resource, state);
     if (wait !== undefined && decision.plan.action !== "keep") {
-      const facts = { resolutions, connection: input.access.id, staleSince: input.access.staleSince };
+      const facts = { resolutions, connection: input.access.id, stale: input.access.stale };
       return {
         report: reportOf(wait.condition, { ...facts, versions: syncedVersions(input, resolutions, state) }),
         next: waitFor("target", wait.ms),
@@ -194,7 +194,7 @@ export class SyncReconciler {
     const { access } = input;
     const { decision, resolutions, state, current } = decided;
     const { key, source, resource, before, memory, signal, reads } = context;
-    const facts = { resolutions, connection: access.id, staleSince: access.staleSince };
+    const facts = { resolutions, connection: access.id, stale: access.stale };
     const versions = syncedVersions({ before, access }, resolutions, state);
     const unchanged = reportOf(decision.readyCondition, { ...facts, versions });
     const isNewSpec = before.observedGeneration !== resource.generation;

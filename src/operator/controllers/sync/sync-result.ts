@@ -2,6 +2,7 @@ import type { ReconcileResult, Wait } from "../../runtime/controller.ts";
 import { notReady, type ReadyCondition } from "../../sync/ready-condition.ts";
 import { type Report, reportOf } from "../../sync/report.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
+import type { Staleness } from "../../sync/staleness.ts";
 import { type SyncStatus, wasReady } from "../../sync/sync-status.ts";
 import type { Reason } from "../../api/reasons.ts";
 
@@ -61,8 +62,8 @@ export function failed(report: Report, { condition, next }: Failure, hasTarget: 
 }
 
 /** Waits for a connection that cannot be used. A target that was in sync stays Ready. */
-export function awaitConnection(resource: SyncResource, before: SyncStatus, why: string, staleSince?: number): SyncResult {
+export function awaitConnection(resource: SyncResource, before: SyncStatus, why: string, stale?: Staleness): SyncResult {
   const message = `${resource.connection.kind} ${resource.connection.name} is not ready: ${why}`;
   const readyCondition = wasReady(before, resource.generation) ? undefined : notReady("ConnectionNotReady", message);
-  return { report: reportOf(readyCondition, { staleSince }), next: waitFor("connection") };
+  return { report: reportOf(readyCondition, { stale }), next: waitFor("connection") };
 }
