@@ -3,6 +3,7 @@ import { useCallback, useEffect, useMemo } from "preact/hooks";
 import { LoadedView } from "../../parts/loaded-view.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
+import { useReturn } from "../../parts/use-return.ts";
 import { listFiles } from "../../service/files.ts";
 import { useClient } from "../../session/client-context.ts";
 import { DropZone } from "./drop-zone.tsx";
@@ -17,6 +18,7 @@ export function FilesPage({ query }: { readonly query: string }): VNode {
   const { add, stored } = useUploads();
   const list = useLoaded(useCallback(() => listFiles(client), [client]));
   const { reload } = list;
+  useReturn(useCallback(() => void reload(), [reload]));
   const view = useMemo(() => parseFileView(query), [query]);
   useEffect(() => void (stored > 0 && reload()), [stored, reload]);
   return (

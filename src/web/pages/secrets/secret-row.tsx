@@ -130,7 +130,7 @@ export function SecretRow({ secret, selected, onSelect }: SecretRowProps): VNode
         <td class="actions-cell">
           <CopyButton what={`value of ${name}`} text={fetchValue} compact />
           <button class="button icon-button" type="button" aria-label={label} title={label} onClick={shown ? hide : reveal}>
-            <Icon name={shown ? "eye-off" : "eye"} />
+            {action.busy ? <span class="spinner" /> : <Icon name={shown ? "eye-off" : "eye"} />}
           </button>
         </td>
       </tr>

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useMemo } from "preact/hooks";
+import { useCallback, useEffect, useMemo } from "preact/hooks";
 import type { SecretRecord } from "../../../protocol/responses.ts";
 import { Empty } from "../../parts/empty.tsx";
 import { Icon } from "../../parts/icon.tsx";
@@ -7,6 +7,7 @@ import { LoadedView } from "../../parts/loaded-view.tsx";
 import { PageHeading } from "../../parts/page-heading.tsx";
 import { Pager } from "../../parts/pager.tsx";
 import { useListScroll } from "../../parts/use-list-scroll.ts";
+import { useReturn } from "../../parts/use-return.ts";
 import { hrefOf } from "../../routing/route.ts";
 import { writeQuery } from "../../routing/use-route.ts";
 import { useClient } from "../../session/client-context.ts";
@@ -82,12 +83,13 @@ function SecretList({ secrets, view }: SecretListProps): VNode {
   );
 }
 
-/** List of the user's own and received secrets, reloaded on each visit. `query` is its state in the address. */
+/** List of the user's own and received secrets, reloaded on each visit and on return to the tab. `query` is its state in the address. */
 export function SecretsPage({ query }: { readonly query: string }): VNode {
   const { list, listQuery } = useSecrets();
   const { reload } = list;
   const view = useMemo(() => parseView(query), [query]);
   useEffect(() => void reload(), [reload]);
+  useReturn(useCallback(() => void reload(), [reload]));
   useEffect(() => void (listQuery.current = query), [listQuery, query]);
   return (
     <>
