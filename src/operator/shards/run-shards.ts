@@ -5,11 +5,12 @@ import type { Logger } from "../../lib/logger.ts";
 import { jitter, type Random } from "../../lib/random.ts";
 import { isKubeError } from "../kube/kube-error.ts";
 import type { KubeApi, WriteFence } from "../kube/client/kube-api.ts";
+import { LeaseFailures } from "../kube/leader-election/lease-failures.ts";
 import { acquireLease } from "../kube/leader-election/acquire-lease.ts";
 import { LEASE_TIMING, type LeaseOptions, type LeaseTiming } from "../kube/leader-election/lease-options.ts";
 import type { LeaseRecord } from "../kube/leader-election/lease-record.ts";
 import type { Leadership } from "../kube/leader-election/leadership.ts";
-import { findLease, logLeaseFailure, takeLease } from "../kube/leader-election/take-lease.ts";
+import { findLease, takeLease } from "../kube/leader-election/take-lease.ts";
 import { LEASES } from "../kube/resource.ts";
 import { LEASE_LABEL, ShardBoard, SHARDS_LABEL } from "./shard-board.ts";
 import { quotaOf } from "./shard-of.ts";
@@ -72,6 +73,7 @@ class ShardCoordinator implements AsyncDisposable {
   readonly #fail: (error: unknown) => void;
   readonly #timing: LeaseTiming;
   readonly #board: ShardBoard;
+  readonly #failures: LeaseFailures;
   readonly #held = new Map<number, HeldShard>();
   /** The Leases of other replicas, and their holders, that were logged last. */
   #reported = "";
@@ -83,6 +85,7 @@ class ShardCoordinator implements AsyncDisposable {
     this.#fail = fail;
     this.#timing = options.timing ?? LEASE_TIMING;
     this.#board = new ShardBoard(options.clock);
+    this.#failures = new LeaseFailures(options);
   }
 
   /** Rejects with the signal's reason when it is aborted; no error of the API server ends it. */
@@ -97,7 +100,7 @@ class ShardCoordinator implements AsyncDisposable {
     for (;;) {
       await this.#step(signal).catch((error: unknown) => {
         signal.throwIfAborted();
-        logLeaseFailure(this.#shardLease(0), error);
+        this.#failures.report(this.#shardLease(0).name, error);
       });
       const pauseMs = shards === 1 && this.#held.size === 1 ? HOLDER_LIST_MS : retryMs * 0.75;
       await clock.sleep(jitter(random, pauseMs, 0.25), signal);
@@ -150,7 +153,7 @@ class ShardCoordinator implements AsyncDisposable {
     if (record !== undefined && !this.#board.isFree(record)) return;
     const leadership = await takeLease(lease, record, signal).catch((error: unknown) => {
       signal.throwIfAborted();
-      logLeaseFailure(lease, error);
+      this.#failures.report(lease.name, error);
     });
     if (leadership === undefined) return;
     // Two replicas with different numbers of shards may take a Lease each at the same time: at least one of them sees the other.

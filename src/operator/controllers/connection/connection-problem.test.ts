@@ -9,7 +9,7 @@ import {
   UnexpectedResponse,
 } from "../../vault-client/vault-error.ts";
 import type { ConnectionFacts } from "./connection-facts.ts";
-import { connectionProblem, explainFailure } from "./connection-problem.ts";
+import { connectionProblem, explainFailure, explainToUser } from "./connection-problem.ts";
 
 const login = "generate_access_token";
 const explain = (error: Error, changes: Partial<ConnectionFacts> = {}): string =>
@@ -124,6 +124,14 @@ describe("explainFailure says what is wrong and what to do", () => {
   ] as const)("%s: the message names what was tried", (operation, tried) => {
     expect(explainFailure(new TransientError(operation, "timeout"), testFacts).startsWith(`${tried}: `)).toBe(true);
   });
+});
+
+test("users of a ClusterVaultConnection do not see its address, account and Secret", () => {
+  const error = new AuthError(login, "credentials");
+  expect(explainToUser(error, testFacts, "VaultConnection")).toBe(explainFailure(error, testFacts));
+  expect(explainToUser(error, testFacts, "ClusterVaultConnection")).toBe(
+    "AuthFailed: see its condition Ready, or ask who manages it",
+  );
 });
 
 test.each([

@@ -1,9 +1,10 @@
 import { Deadline } from "../../../lib/deadline.ts";
 import { jitter } from "../../../lib/random.ts";
+import { LeaseFailures } from "./lease-failures.ts";
 import { LEASE_TIMING, type LeaseOptions } from "./lease-options.ts";
 import { LeaseObserver } from "./lease-observer.ts";
 import type { Leadership } from "./leadership.ts";
-import { findLease, logLeaseFailure, takeLease } from "./take-lease.ts";
+import { findLease, takeLease } from "./take-lease.ts";
 
 /**
  * Waits until this process holds the Lease. A holder has lost it when no renewal was observed for the Lease's duration, counted
@@ -15,6 +16,7 @@ import { findLease, logLeaseFailure, takeLease } from "./take-lease.ts";
 export async function acquireLease(options: LeaseOptions, signal: AbortSignal): Promise<Leadership> {
   const { clock, random, identity, timing = LEASE_TIMING } = options;
   const observer = new LeaseObserver(clock);
+  const failures = new LeaseFailures(options);
   for (;;) {
     try {
       using deadline = new Deadline(clock, timing.renewDeadlineMs, signal);
@@ -23,7 +25,7 @@ export async function acquireLease(options: LeaseOptions, signal: AbortSignal): 
       if (mayTake) return await takeLease(options, found, signal);
     } catch (error) {
       signal.throwIfAborted();
-      logLeaseFailure(options, error);
+      failures.report(options.name, error);
     }
     await clock.sleep(jitter(random, timing.retryMs * 0.75, 0.25), signal).catch(() => signal.throwIfAborted());
   }

@@ -28,14 +28,3 @@ export async function findLease({ api, namespace, name }: LeaseOptions, signal: 
     throw error;
   }
 }
-
-/** Logs why a Lease could not be taken. A lost race is not worth a log line: another process has the Lease. */
-export function logLeaseFailure({ logger, name, namespace }: LeaseOptions, error: unknown): void {
-  if (isKubeError(error, "Conflict", "AlreadyExists")) return;
-  if (isKubeError(error, "NotFound")) {
-    const remedy = `create it with "kubectl create namespace ${namespace}"`;
-    logger.error({ lease: name, namespace }, `the lease's namespace does not exist; ${remedy}`);
-    return;
-  }
-  logger.warn({ lease: name, reason: isKubeError(error) ? error.message : "Timeout" }, "failed to acquire lease");
-}
