@@ -101,6 +101,28 @@ describe("new secret page", () => {
     expect(metadata).toMatchObject({ description: "n/a", environment_type: "dev", expiration_time: 10 });
   });
 
+  test("conceals a long text without dots, which are slow, and refuses more than 1 MiB", async () => {
+    const { page, go } = await browser.visit(users.vault, { as: ann });
+    await go("/new-secret");
+    const value = page.getByLabel("Value", { exact: true });
+    const paste = (length: number) =>
+      value.evaluate((area: HTMLTextAreaElement, count) => {
+        area.focus();
+        const clipboardData = new DataTransfer();
+        clipboardData.setData("text", "x".repeat(count));
+        area.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true }));
+        const pasted = getComputedStyle(area).color;
+        area.value = "x".repeat(count);
+        area.dispatchEvent(new Event("input", { bubbles: true }));
+        return [pasted, getComputedStyle(area).color, getComputedStyle(area).getPropertyValue("-webkit-text-security")];
+      }, length);
+    expect(await paste(2 ** 20 + 1)).toEqual(["rgba(0, 0, 0, 0)", "rgba(0, 0, 0, 0)", "none"]);
+    await page.getByLabel("Name").fill("long");
+    await page.getByRole("button", { name: "Create secret" }).click();
+    await page.getByText("At most 1.05 MB.", { exact: true }).waitFor();
+    expect((await paste(10))[2]).toBe("disc");
+  });
+
   test("takes the bytes of a file as the value, and refuses one that is too large", async () => {
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go("/new-secret");

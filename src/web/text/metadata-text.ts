@@ -1,4 +1,4 @@
-/** Formats a metadata value for a text field: as JSON, except for text that does not parse as JSON. */
+/** Formats a metadata value for a text field: as JSON, except for text that does not parse as JSON without a loss. */
 export function metadataText(value: unknown): string {
   return typeof value === "string" && parsedJson(value) === undefined ? value : JSON.stringify(value);
 }
@@ -17,11 +17,17 @@ export function isBrokenJson(text: string): boolean {
 /** Cheap check before `JSON.parse`: throwing for each of tens of thousands of plain texts would be slow. */
 const LIKE_JSON = /^\s*(?:["{[\d-]|(?:true|false|null)\s*$)/u;
 
+/** Reports a number that JSON can write and a double cannot hold, such as a long account number. */
+function hasInexactNumber(value: unknown): boolean {
+  if (typeof value === "number") return !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value));
+  return typeof value === "object" && value !== null && Object.values(value).some(hasInexactNumber);
+}
+
 function parsedJson(text: string): { readonly value: unknown } | undefined {
   if (!LIKE_JSON.test(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text);
-    return { value };
+    return hasInexactNumber(value) ? undefined : { value };
   } catch {
     return undefined;
   }

@@ -63,7 +63,7 @@ function checkNames(names: readonly string[]): void {
 function checkValue({ name, text }: CustomText): void {
   if (!isBrokenJson(text)) return;
   throw rejected(
-    `The value of “${name}” starts like JSON but is not valid JSON. To store it as text, write it in quotation marks.`,
+    `The value of “${name}” starts like JSON but is not valid JSON, or has a number with too many digits. To store it as text, write it in quotation marks.`,
   );
 }
 

@@ -9,7 +9,7 @@ function checkEmails(emails: readonly string[]): void {
   const reason = wrong.includes("@")
     ? `“${wrong}” is not an email address.`
     : `“${wrong}” is not an email address. Share with a team separately.`;
-  throw new RequestError("invalid_request", reason, 0, [{ path: "usr_id_to", reason: "check the addresses" }]);
+  throw new RequestError("invalid_request", reason, 0, [{ path: "usr_id_to", reason: "Check the addresses." }]);
 }
 
 /**

@@ -83,6 +83,14 @@ function FileButton({
   );
 }
 
+/** Characters that are shown as dots: laying out a line of 1 MiB as dots takes half a minute. Longer texts become invisible. */
+const MAX_DOTS = 10_000;
+
+/** Conceals a text of this length before the browser lays it out. */
+function concealLength(area: HTMLTextAreaElement, length: number): void {
+  area.toggleAttribute("data-long", length > MAX_DOTS);
+}
+
 interface ValueFieldProps {
   readonly label: string;
   readonly hint: string;
@@ -123,6 +131,10 @@ export function ValueField({ label, hint, input, failure, autofocus = false }: V
         hidden={file !== undefined}
         autocomplete="off"
         spellcheck={false}
+        onPaste={({ currentTarget, clipboardData }) =>
+          concealLength(currentTarget, currentTarget.value.length + (clipboardData?.getData("text") ?? "").length)
+        }
+        onInput={({ currentTarget }) => concealLength(currentTarget, currentTarget.value.length)}
         aria-describedby={`${id}-hint ${id}-reason`}
         {...(reason !== undefined && { "aria-invalid": "true" as const })}
       />
