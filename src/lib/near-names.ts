@@ -1,34 +1,63 @@
 /** Returns how many edits a name may differ from a near one: one from four characters, two from eight. */
 const mostEdits = (name: string): number => (name.length < 4 ? 0 : name.length < 8 ? 1 : 2);
 
-/** Maximum number of cells of all comparisons of one call: some 10 ms. */
-const MAX_CELLS = 2_000_000;
+/** Maximum number of characters and cells that are compared in one call: some 10 ms. */
+const MAX_STEPS = 200_000;
+/** Number of steps for the start of each comparison. */
+const STEPS_PER_NAME = 5;
+
+/** The number of edits, or `undefined` if there are too many, and the number of steps that it took to find out. */
+interface Edits {
+  readonly edits: number | undefined;
+  readonly steps: number;
+}
+
+function commonPrefix(a: string, b: string): number {
+  let length = 0;
+  while (length < a.length && a.charCodeAt(length) === b.charCodeAt(length)) length += 1;
+  return length;
+}
+
+/** A row of the matrix of edits: the columns from `i - far` to `i + far`, of which the first and the last are always too many. */
+type Row = Uint8Array;
+
+/** Computes row `i` from the two before. Returns its least number of edits. */
+function nextRow([older, before, row]: readonly [Row, Row, Row], a: string, b: string, i: number, far: number): number {
+  row.fill(far);
+  let least = far;
+  for (let k = 1; k < 2 * far; k += 1) {
+    const j = i + k - far;
+    if (j < 0 || j > b.length) continue;
+    const isSame = j > 0 && a.charCodeAt(i - 1) === b.charCodeAt(j - 1);
+    let edits = j === 0 ? Math.min(i, far) : (before[k] ?? far) + (isSame ? 0 : 1);
+    edits = Math.min(edits, (before[k + 1] ?? far) + 1, (row[k - 1] ?? far) + 1, far);
+    const isSwap = i > 1 && j > 1 && a.charCodeAt(i - 1) === b.charCodeAt(j - 2) && a.charCodeAt(i - 2) === b.charCodeAt(j - 1);
+    if (isSwap) edits = Math.min(edits, (older[k] ?? far) + 1);
+    row[k] = edits;
+    if (edits < least) least = edits;
+  }
+  return least;
+}
 
 /**
- * Returns the number of insertions, deletions, replacements and swaps of neighbors that make one name of the other, or `undefined` if it
- * exceeds `most`. Compares UTF-16 code units, and only those that are at most `most` apart.
+ * Returns the number of insertions, deletions, replacements and swaps of neighbors that make one name of the other, if it is at most
+ * `most`. Compares UTF-16 code units, and only those that are at most `most` apart; ends when the difference is too large.
  */
-export function editsBetween(a: string, b: string, most: number): number | undefined {
-  if (Math.abs(a.length - b.length) > most) return undefined;
+export function editsBetween(left: string, right: string, most: number): Edits {
+  if (Math.abs(left.length - right.length) > most) return { edits: undefined, steps: 0 };
+  const start = commonPrefix(left, right);
+  const [a, b] = [left.slice(start), right.slice(start)];
   const far = most + 1;
-  let [beforeLast, last]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, j) => Math.min(j, far))];
-  for (let i = 1; i <= a.length; i++) {
-    const row = Array.from<number>({ length: b.length + 1 }).fill(far);
-    if (i <= most) row[0] = i;
-    for (let j = Math.max(1, i - most); j <= Math.min(b.length, i + most); j++) {
-      const isSame = a[i - 1] === b[j - 1];
-      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      row[j] = Math.min(
-        (last[j - 1] ?? far) + (isSame ? 0 : 1),
-        (last[j] ?? far) + 1,
-        (row[j - 1] ?? far) + 1,
-        isSwap ? (beforeLast[j - 2] ?? far) + 1 : far,
-      );
-    }
-    [beforeLast, last] = [last, row];
+  const width = 2 * far + 1;
+  let [older, before, row] = [new Uint8Array(width).fill(far), new Uint8Array(width).fill(far), new Uint8Array(width)];
+  for (let k = far; k < 2 * far; k += 1) before[k] = k - far;
+  for (let i = 1; i <= a.length; i += 1) {
+    // A swap begins in the row before the last one, which has fewer edits then.
+    if (nextRow([older, before, row], a, b, i, far) === far) return { edits: undefined, steps: start + i * width };
+    [older, before, row] = [before, row, older];
   }
-  const edits = last[b.length] ?? far;
-  return edits > most ? undefined : edits;
+  const edits = before[b.length - a.length + far] ?? far;
+  return { edits: edits > most ? undefined : edits, steps: start + a.length * width };
 }
 
 /**
@@ -37,15 +66,14 @@ export function editsBetween(a: string, b: string, most: number): number | undef
  */
 export function nearNames(others: Iterable<string>, known: readonly string[]): ReadonlyMap<string, string> {
   const near = new Map<string, string>();
-  let cells = 0;
+  let total = 0;
   for (const name of [...others].sort()) {
     let most = mostEdits(name);
     for (const candidate of known) {
       if (most === 0) break;
-      if (Math.abs(candidate.length - name.length) > most) continue;
-      cells += (2 * most + 1) * name.length;
-      if (cells > MAX_CELLS) return near;
-      const edits = editsBetween(name, candidate, most);
+      const { edits, steps } = editsBetween(name, candidate, most);
+      total += steps + STEPS_PER_NAME;
+      if (total > MAX_STEPS) return near;
       if (edits === undefined || edits === 0) continue;
       near.set(name, candidate);
       most = edits - 1;
