@@ -82,12 +82,31 @@ test("immutable: a new version is reported, and a deleted Secret is recreated wi
   expect(recreated["immutable"]).toBe(true);
 });
 
+test("a status that a user overwrites is repaired", async () => {
+  await world.apply(vaultSecret("edited", { password: "db" }));
+  await world.ready("VaultSecret", "edited");
+  const ready = {
+    type: "Ready",
+    status: "False",
+    reason: "InvalidSpec",
+    message: "",
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  };
+  const lie = JSON.stringify({ status: { conditions: [ready] } });
+  for (const resource of ["vaultsecret/edited", "vaultconnection/vault"]) {
+    await kubectl("patch", resource, "--subresource=status", "--type=merge", "-p", lie);
+  }
+  await world.ready("VaultSecret", "edited");
+  await world.ready("VaultConnection", "vault");
+});
+
 test("an object of others is adopted when its owner annotates it", async () => {
   await world.apply(secret("adopted", { password: "theirs" }));
   await world.apply(vaultSecret("adopted", { password: "db" }));
   const conflict = await world.until("VaultSecret", "adopted", (one) => condition(one, "Ready")?.reason === "TargetConflict");
   const [annotation = ""] = /vaultsync\.dev\/adopt: \S+/.exec(condition(conflict, "Ready")?.message ?? "") ?? [];
   await kubectl("annotate", "secret", "adopted", annotation.replace(": ", "="));
+  await kubectl("annotate", "vaultsecret", "adopted", "vaultsync.dev/force-sync=1");
   const adopted = await world.until("Secret", "adopted", (object) => valueOf(object) === value, 60_000);
   expect(adopted.metadata.annotations).not.toHaveProperty(["vaultsync.dev/adopt"]);
 });
