@@ -35,6 +35,10 @@ describe("secret value", () => {
     await expect.poll(() => page.content()).not.toContain(value);
     await reveal.click();
     await page.getByText(value).waitFor();
+    await page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+    await expect.poll(() => page.content()).not.toContain(value);
+    await reveal.click();
+    await page.getByText(value).waitFor();
     await page.getByRole("link", { name: "Teams" }).click();
     await page.getByRole("heading", { level: 1, name: "Teams" }).waitFor();
     expect(await page.content()).not.toContain(value);

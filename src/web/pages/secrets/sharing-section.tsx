@@ -85,8 +85,9 @@ export function SharingSection({ secret, onChange }: SharingSectionProps): VNode
             <p class="quiet">Only you have access.</p>
           ) : (
             <>
-              <GrantList name={secret.key_name} shares={list} onChange={onChange} />
               {list.some(({ permission }) => permission === "W") && <WriteOnlyLink secret={secret} />}
+              <h3>Shared with</h3>
+              <GrantList name={secret.key_name} shares={list} onChange={onChange} />
             </>
           )
         }
