@@ -48,6 +48,8 @@ async function adminLines(): Promise<unknown[]> {
   return lines.filter(({ event }) => event === "admin").map(({ action, user: email }) => [action, email]);
 }
 
+const sortedAdminLines = async () => (await adminLines()).map(String).toSorted();
+
 async function count(table: string): Promise<number> {
   const [row] = await data.select(`SELECT count(*) AS rows FROM ${table}`);
   return Number(row?.["rows"]);
@@ -170,6 +172,27 @@ test("lists that wait change when a command deletes their user or the sender of 
   expect((await deleted).outcome()).toBe("401 invalid_token");
   expect((await response).bytes.toString()).not.toContain("anns");
 });
+
+test("teams of a user who leaves are handed over with their members and shares", async () => {
+  await fill();
+  await bob!.call("share", { key_name: "bobs", permission: "R", usr_id_from: BOB, group_id_to: "anns-team" });
+  const etag = (await ann!.call("list_no_dup")).headers["etag"];
+  expect((await user("hand-over-teams", ANN, "BOB@example.com")).stderr).toBe("handed over 1 team to BOB@example.com\n");
+  expect((await bob!.call("team_list")).json().teams).toEqual([{ group_id: "anns-team", creator: BOB, members: [ANN, BOB] }]);
+  expect((await ann!.call("list_no_dup", {}, { "if-none-match": String(etag) })).outcome()).toBe("200");
+  expect((await ann!.call("team_add_members", { group_id: "anns-team", members: "x@example.com" })).outcome()).toBe(
+    "403 forbidden",
+  );
+  expect((await bob!.call("team_add_members", { group_id: "anns-team", members: "x@example.com" })).outcome()).toBe("200");
+  expect((await ann!.call("team_leave", { group_id: "anns-team" })).outcome()).toBe("200");
+  await user("delete", ANN, "--yes");
+  expect((await bob!.call("team_list")).json().teams).toHaveLength(1);
+  expect((await user("hand-over-teams", BOB, "nobody@example.com")).stderr).toContain("no user has this email");
+  expect((await user("hand-over-teams", BOB, BOB)).stderr).toContain("expected two different users");
+  await expect
+    .poll(sortedAdminLines, { timeout: 25_000 })
+    .toEqual([`delete,${ANN}`, `hand-over-teams,${ANN}`, `receive-teams,${BOB}`]);
+}, 60_000);
 
 test("commands leave one line each in the audit log, and a new password sends an email", async () => {
   const password = directory.join("password");

@@ -163,6 +163,17 @@ describe("password pages", () => {
     await late.page.getByRole("link", { name: "Request another email" }).waitFor();
   });
 
+  test("a second email within a minute is rejected with the time to wait", async () => {
+    const visitor = await browser.visit(vault);
+    const { page } = visitor;
+    await linkFor(visitor, "/forgot-password", "carla@example.com");
+    await page.getByRole("button", { name: "Use another address" }).click();
+    await page.getByLabel("Email address").fill("carla@example.com");
+    await page.getByRole("button", { name: "Send me the link" }).click();
+    const note = await page.getByRole("alert").getByText("An email was sent").textContent();
+    expect(note).toMatch(/Try again in \d+ seconds?\.$/u);
+  });
+
   test("an email address with and without an account gets the same page", async () => {
     const visitor = await browser.visit(vault);
     const { page, go } = visitor;

@@ -30,6 +30,22 @@ describe("message after an action", () => {
     await page.getByText("Copied value.").waitFor();
     expect(await coveredControls(page, ".toast")).toEqual([]);
   });
+
+  test("looks like a failure when a value cannot be fetched, or the browser denies to copy it", async () => {
+    const { page, go } = await browser.visit(vault, { as: ann });
+    await go(secretRoute(ann, "shop-db"));
+    const copy = page.getByRole("button", { name: "Copy value" }).first();
+    await page.route("**/version_expose*", (route) => route.abort());
+    await copy.click();
+    await page.getByRole("alert").getByText("The vault cannot be reached").waitFor();
+    await page.unroute("**/version_expose*");
+    await page.evaluate(() => {
+      navigator.clipboard.write = () => Promise.reject(new DOMException("denied", "NotAllowedError"));
+    });
+    await copy.click();
+    await page.getByRole("alert").getByText("The browser denied access to the clipboard").waitFor();
+    expect(await page.getByRole("status").getByText("Copied").count()).toBe(0);
+  });
 });
 
 describe("vault that does not respond", () => {

@@ -81,6 +81,21 @@ function addStateCommands(users: Command): void {
   );
 }
 
+function addHandOverCommand(users: Command): void {
+  userAction(
+    users,
+    "hand-over-teams",
+    "Make another user the creator of all teams that a user created, for example before the user is deleted.",
+  )
+    .argument("<to>", "email of the new creator")
+    .action((email: string, to: string, flags: DataFlag, command: Command) =>
+      manage(command, flags, async (manager) => {
+        const count = await manager.handOverTeams(email, to);
+        return `handed over ${count} ${count === 1 ? "team" : "teams"} to ${to}`;
+      }),
+    );
+}
+
 function described({ secrets, files, teams }: Belongings): string {
   const parts = [`secrets: ${secrets}`, `files: ${files}`, `teams: ${teams}`];
   return parts.join(", ");
@@ -132,5 +147,6 @@ export function userCommand(parent: Command): void {
     async (manager, email, password) => `set the password of ${await manager.setPassword(email, password)}`,
   );
   addStateCommands(users);
+  addHandOverCommand(users);
   addDeleteCommand(users);
 }

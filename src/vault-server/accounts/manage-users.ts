@@ -90,6 +90,24 @@ export class UserManager {
     return this.#change("enable", email, ({ users }, user) => users.setDisabled(user, false));
   }
 
+  /**
+   * Makes another user the creator of all teams that a user created; the former creator stays a member. Returns the number of teams.
+   * @throws Error when there is no such user, or the two are the same
+   */
+  async handOverTeams(email: string, to: string): Promise<number> {
+    const heir = canonicalEmail(to);
+    let count = 0;
+    await this.#change("hand-over-teams", email, async (transaction, user, now) => {
+      if (heir === user) throw new Error("expected two different users");
+      await requireUser(transaction, heir);
+      const teams = await transaction.teams.createdBy(user);
+      for (const groupId of teams) await transaction.teams.setCreator(groupId, heir);
+      await record(transaction, "receive-teams", heir, now);
+      count = teams.length;
+    });
+    return count;
+  }
+
   /** Returns what a deletion would remove. @throws Error when there is no such user */
   async belongings(email: string): Promise<Belongings> {
     const user = canonicalEmail(email);

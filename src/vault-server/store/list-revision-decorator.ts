@@ -74,6 +74,12 @@ function teamsWithRevisions(teams: TeamTable, revisions: ListRevisionTable): Tea
       await revisions.touchUsers(emails);
       await teams.removeMembers(groupId, emails);
     },
+    // Members who block the former or the new creator see other secrets.
+    async setCreator(groupId, email) {
+      await teams.setCreator(groupId, email);
+      await revisions.touchUsers([email]);
+      await revisions.touchUsersOfTeamSecrets(groupId);
+    },
     async remove(groupId) {
       await revisions.touchUsersOfTeamSecrets(groupId);
       await teams.remove(groupId);

@@ -175,10 +175,22 @@ export interface LoginFailures {
   readonly lastAt: number;
 }
 
+/** Changes that the operator of the vault makes to users. */
+export const adminActions = [
+  "add",
+  "disable",
+  "enable",
+  "delete",
+  "set-password",
+  "revoke-tokens",
+  "hand-over-teams",
+  "receive-teams",
+] as const;
+
 /** A change that a command of the operator of the vault made to a user, which waits for the audit log. */
 export interface AdminAction {
   readonly id: string;
   readonly at: number;
-  readonly action: "add" | "disable" | "enable" | "delete" | "set-password" | "revoke-tokens";
+  readonly action: (typeof adminActions)[number];
   readonly email: string;
 }

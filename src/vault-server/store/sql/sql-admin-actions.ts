@@ -1,8 +1,9 @@
 import { z } from "zod";
 import type { SqlConnection } from "./sql-connection.ts";
+import { adminActions } from "../records.ts";
 import type { AdminActionTable } from "../tables/account-tables.ts";
 
-const known = z.enum(["add", "disable", "enable", "delete", "set-password", "revoke-tokens"]);
+const known = z.enum(adminActions);
 
 export function sqlAdminActions(db: SqlConnection): AdminActionTable {
   return {

@@ -46,6 +46,10 @@ export function sqlTeams(db: SqlConnection): TeamTable {
     async remove(groupId) {
       await db.run("DELETE FROM teams WHERE group_id = ?", groupId);
     },
+    async setCreator(groupId, email) {
+      await db.run("UPDATE teams SET creator = ? WHERE group_id = ?", email, groupId);
+      await addMembers(groupId, [email]);
+    },
     async createdBy(email) {
       return (await db.all("SELECT group_id FROM teams WHERE creator = ?", email)).map((row) => row.text("group_id"));
     },

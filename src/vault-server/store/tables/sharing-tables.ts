@@ -40,6 +40,8 @@ export interface TeamTable {
   list(email: string, after: Membership | undefined, atMost: number): Promise<Membership[]>;
   /** Removes a team with its grants. */
   remove(groupId: string): Promise<void>;
+  /** Makes a user the creator of a team, and a member. */
+  setCreator(groupId: string, email: string): Promise<void>;
   /** Returns the names of the teams that a user created. */
   createdBy(email: string): Promise<string[]>;
 }

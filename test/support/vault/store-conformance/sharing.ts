@@ -53,6 +53,15 @@ export function sharingConformance(open: OpenStore): void {
     expect([await accessOf(ANN), await accessOf(BOB)]).toEqual(["RW", undefined]);
   });
 
+  test("a new creator of a team becomes a member, and the lists of all get a new revision", async () => {
+    const { id } = await write((transaction) => addSecret(transaction, ANN, "a"));
+    await write(({ teams }) => teams.insert({ groupId: "t", creator: ANN, members: [ANN, EVE] }));
+    await write(({ grants }) => grants.grant(id, [toTeam("t")], "R"));
+    expect(await changed(({ teams }) => teams.setCreator("t", BOB))).toEqual([true, true, true]);
+    expect(await read(({ teams }) => teams.find("t"))).toEqual({ groupId: "t", creator: BOB, members: [ANN, BOB, EVE] });
+    expect(await read(({ teams }) => teams.createdBy(ANN))).toEqual([]);
+  });
+
   const invitersOf = (email: string, atMost = 10) => read(({ grants }) => grants.inviters(email, atMost));
 
   test("inviters share with an address or added it to a team, and are not blocked by it", async () => {
