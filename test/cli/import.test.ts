@@ -146,3 +146,13 @@ test("other objects are named with what to create instead; files without any are
     problems: [expect.stringMatching(/no external-secrets\.io objects in/u)],
   });
 });
+
+test("an object into which keys are merged is not handed over", async () => {
+  const { adopt } = await convert(
+    ...header,
+    ...store,
+    "  target: { creationPolicy: Merge }",
+    "  dataFrom: [{ extract: { key: db } }]",
+  );
+  expect(adopt).toBe("kubectl delete externalsecret db -n shop --cascade=orphan");
+});

@@ -12,6 +12,8 @@ export interface ConvertedSecret {
   readonly object: object;
   /** Name of the target, which exists already. */
   readonly target: string;
+  /** Only keys are merged into the target, which stays an object of others. */
+  readonly isMerged: boolean;
 }
 
 const LEFT_OUT = /^(kubectl\.kubernetes\.io|external-secrets\.io|reconcile\.external-secrets\.io)\//u;
@@ -168,5 +170,6 @@ export function convertExternalSecret(manifest: Manifest, report: ReportField): 
     report(["spec"], `the VaultSecret is not complete: ${formatPath(["spec", ...path])}: ${message}`);
   const { kind } = vaultSecretKind;
   const object = { apiVersion: apiVersionOf(vaultSecretKind), kind, metadata: metadataOf(manifest), spec };
-  return { object, target: parsed.data?.target?.name ?? manifest.name };
+  const { name = manifest.name, creationPolicy } = parsed.data?.target ?? {};
+  return { object, target: name, isMerged: creationPolicy === "Merge" };
 }

@@ -27,10 +27,11 @@ const remedies: Readonly<Record<string, string>> = {
  * Returns the commands that hand over an existing Secret, which only its owner may do: the former operator lets go of it without its
  * deletion, and this one may take it.
  */
-const adoptCommands = ({ name, namespace }: Manifest, { target }: ConvertedSecret): string[] => [
-  `kubectl delete externalsecret ${name} -n ${namespace} --cascade=orphan`,
-  `kubectl annotate secret ${target} -n ${namespace} ${ADOPT_ANNOTATION}=${vaultSecretKind.kind}/${name}`,
-];
+function adoptCommands({ name, namespace }: Manifest, { target, isMerged }: ConvertedSecret): string[] {
+  const release = `kubectl delete externalsecret ${name} -n ${namespace} --cascade=orphan`;
+  const adopt = `kubectl annotate secret ${target} -n ${namespace} ${ADOPT_ANNOTATION}=${vaultSecretKind.kind}/${name}`;
+  return isMerged ? [release] : [release, adopt];
+}
 
 async function importExternalSecrets({ filename, namespace }: ImportFlags): Promise<void> {
   const { manifests, problems: unreadable } = await readManifests(filename, GROUP, namespace);

@@ -150,6 +150,9 @@ describe("writeFailure", () => {
     expect(rejected({ kind: "Invalid", causes })?.condition.message).toBe(
       `the Secret db cannot be changed (${fields}): delete it; the operator recreates it`,
     );
+    expect(rejected({ kind: "Invalid", causes: causes.slice(1) })?.condition.message).toBe(
+      "the Secret db exists with another type, which Kubernetes never changes: set target.type to its type, or delete it; the operator recreates it",
+    );
     const immutable = syncResource([syncItem("a")], { policy: { ...resource.policy, immutable: true } });
     const error = new KubeError({ operation: "replace secrets shop/db", kind: "Invalid", causes: causes.slice(1) });
     expect(writeFailure(error, immutable)?.condition.message).toBe(

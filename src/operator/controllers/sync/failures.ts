@@ -65,16 +65,16 @@ const isTooLong = (error: KubeError): boolean =>
 const isImmutable = (error: KubeError): boolean =>
   error.causes.some(({ field }) => ["type", "data", "binaryData", "immutable"].includes(field.split(".")[0] ?? ""));
 
+const hasOtherType = (error: KubeError): boolean => error.causes.every(({ field }) => field === "type");
+
 /** Returns what of an existing object cannot be changed. */
 const whyImmutable = (error: KubeError): string =>
-  error.causes.every(({ field }) => field === "type")
-    ? "exists with another type, which Kubernetes never changes"
-    : `cannot be changed (${fields(error)})`;
+  hasOtherType(error) ? "exists with another type, which Kubernetes never changes" : `cannot be changed (${fields(error)})`;
 
-const remedyOf = ({ policy }: SyncResource): string =>
+const remedyOf = ({ policy }: SyncResource, error: KubeError): string =>
   policy.immutable
     ? "target.immutable is true; delete it, and the operator recreates it with the current content. To follow the vault, unset target.immutable before"
-    : "delete it; the operator recreates it";
+    : `${hasOtherType(error) ? "set target.type to its type, or " : ""}delete it; the operator recreates it`;
 
 /** Returns the failure for keys of other field managers; `undefined` for a concurrent change. */
 function conflictOver({ causes }: KubeError, { target }: SyncResource): Failure | undefined {
@@ -97,7 +97,7 @@ export function writeFailure(error: unknown, resource: SyncResource): Failure | 
     case "Invalid":
       if (isTooLong(error)) return tooLargeFor(target);
       return isImmutable(error)
-        ? lasting("TargetImmutable", `${target} ${whyImmutable(error)}: ${remedyOf(resource)}`, DONE)
+        ? lasting("TargetImmutable", `${target} ${whyImmutable(error)}: ${remedyOf(resource, error)}`, DONE)
         : lasting("TargetRejected", `the API server rejected ${target}: ${fields(error)}`, later);
     case "TooLarge":
       return tooLargeFor(target);
