@@ -63,7 +63,7 @@ const mistakes: Record<string, { readonly kubeconfig: () => Promise<string>; rea
     kubeconfig: () => plane.kubeconfigFor({ user: "admin" }, withoutCrds.api),
     says: () =>
       `the API server ${new URL(withoutCrds.api.server).host} does not serve clustervaultconnections, vaultconnections, vaultfiles and 2 more: ` +
-      'install the CRDs with "kubectl apply -f crds/"',
+      'install the CRDs with "kubectl apply -k crds"',
   },
 };
 

@@ -84,7 +84,7 @@ test("CRDs that are not installed", async () => {
   );
   const kubeconfig = await world.plane.kubeconfigFor({ user: "admin" }, api);
   const found = await checks(undefined, "--kubeconfig", kubeconfig);
-  expect(found).toMatchObject([{ check: "CRDs", result: "failed", remedy: like(/kubectl apply -k deploy\/base/u) }]);
+  expect(found).toMatchObject([{ check: "CRDs", result: "failed", remedy: like(/kubectl apply -k crds/u) }]);
 });
 
 test("an operator that does not run, one that stopped renewing its Lease, and one that runs", async () => {

@@ -58,7 +58,7 @@ test("a problem of another kind is logged, and the text is that which explains t
   expect(lines).toHaveLength(2);
   expect(problems.text).toBe(
     "the API server 10.0.0.1:6443 does not serve vaultconnections, vaultfiles, vaultpushes and 1 more: " +
-      'install the CRDs with "kubectl apply -f crds/"',
+      'install the CRDs with "kubectl apply -k crds"',
   );
 });
 

@@ -97,7 +97,7 @@ function explain(error: KubeError, host: string, resources: readonly string[]): 
   const words = explanation === undefined ? "" : ` ("${explanation}")`;
   switch (kind) {
     case "NotServed":
-      return `the API server ${host} does not serve ${names}: ${resources.some((one) => OWN.test(one)) ? 'install the CRDs with "kubectl apply -f crds/"' : "install its CRD"}`;
+      return `the API server ${host} does not serve ${names}: ${resources.some((one) => OWN.test(one)) ? 'install the CRDs with "kubectl apply -k crds"' : "install its CRD"}`;
     case "Unauthorized":
       return reason === "CredentialsUnreadable"
         ? `the credentials for the API server ${host} cannot be read: check the kubeconfig and its plugins`
