@@ -76,6 +76,19 @@ test("lists that fail now and then during an outage change neither its beginning
   }
 });
 
+test("the first list of a vault ends that it was unavailable: each resource costs one status", async () => {
+  await using scene = new OperatorScene();
+  const vault = scene.addVault("shop", ["a", "b", "c"]);
+  vault.latencyMs = 3_600_000;
+  scene.start();
+  await scene.clock.advance(20 * MINUTE);
+  scene.resetMeasurements();
+  vault.latencyMs = 10;
+  await scene.clock.advance(20 * MINUTE);
+  expect(scene.condition("Ready", "shop", "a")?.message).toBe("the target is in sync with the vault");
+  expect(scene.requests.filter((request) => request.startsWith("update vaultsecrets"))).toHaveLength(3);
+});
+
 test("nothing is stale that never had a list of the vault", async () => {
   await using scene = new OperatorScene();
   scene.addVault("shop", ["a"]);

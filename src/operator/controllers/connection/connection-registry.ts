@@ -81,6 +81,8 @@ interface Opened extends Omit<WantedConnection, "stale"> {
   listed: boolean;
   health: Health["state"];
   stale: Staleness | undefined;
+  /** It became stale without any list: nothing says that the first one is a pause in an outage. */
+  unlisted: boolean;
   /** Arrival of the first list after the connection became stale, in monotonic milliseconds. */
   recoveringSince: number | undefined;
   staleTimer: Timer | undefined;
@@ -163,6 +165,7 @@ export class ConnectionRegistry implements AsyncDisposable {
       filesCovered: false,
       listed: false,
       health: "starting",
+      unlisted: false,
       recoveringSince: undefined,
       staleTimer: undefined,
     };
@@ -267,11 +270,12 @@ export class ConnectionRegistry implements AsyncDisposable {
     });
     if (stale === wasStale) return;
     entry.stale = stale ? stalenessOf(entry) : undefined;
+    entry.unlisted = stale && entry.connection.snapshot === undefined;
     entry.recoveringSince = undefined;
     this.#users().onConnectionStateChange(key);
   }
 
-  /** Reports whether two lists in a row arrived since the connection became stale: one may be a pause in an outage. */
+  /** Reports whether two lists in a row arrived since the connection became stale: one may be a pause in an outage. See `unlisted`. */
   #hasRecovered(entry: Opened): boolean {
     const listedAt = entry.connection.snapshot?.listedAtMonotonic;
     if (entry.health === "failing" || listedAt === undefined) {
@@ -279,6 +283,6 @@ export class ConnectionRegistry implements AsyncDisposable {
       return false;
     }
     entry.recoveringSince ??= listedAt;
-    return listedAt > entry.recoveringSince;
+    return entry.unlisted || listedAt > entry.recoveringSince;
   }
 }
