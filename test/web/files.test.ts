@@ -4,6 +4,7 @@ import type { Locator, Page } from "playwright-core";
 import { beforeEach, describe, expect, test } from "vitest";
 import { TestVault } from "../support/vault/test-vault.ts";
 import type { VaultClient } from "../support/vault/vault-client.ts";
+import { accessibilityViolations } from "./support/accessibility.ts";
 import { TestBrowser } from "./support/browser.ts";
 
 const browser = new TestBrowser();
@@ -60,6 +61,7 @@ describe("file upload", () => {
     await row(page, "app.conf").click();
     await page.getByText(sha256(second).slice(0, 12)).waitFor();
     await page.getByText(sha256(first).slice(0, 12)).waitFor();
+    expect(await accessibilityViolations(page)).toEqual([]);
   });
 
   test("accepts files by drag and drop", async () => {
@@ -105,7 +107,7 @@ describe("file upload", () => {
 });
 
 describe("upload in progress", () => {
-  test("continues on other pages, which show it, and closing the tab asks first", async () => {
+  test("continues on other pages, which show it; closing the tab and logging out ask first", async () => {
     const { page, go } = await browser.visit(vault, { as: ann });
     await go("/files");
     await page.getByText("No files yet").waitFor();
@@ -121,6 +123,8 @@ describe("upload in progress", () => {
     await page.getByRole("link", { name: "Secrets" }).click();
     await page.getByRole("heading", { level: 1, name: "Secrets" }).waitFor();
     await page.getByRole("progressbar", { name: "Upload of held.bin" }).waitFor();
+    await page.getByRole("button", { name: "Log out" }).click();
+    await page.getByRole("dialog", { name: "Cancel the uploads?" }).getByRole("button", { name: "Cancel" }).click();
     const question = page.waitForEvent("dialog");
     await page.evaluate(() => void setTimeout(() => location.reload()));
     expect((await question).type()).toBe("beforeunload");

@@ -22,13 +22,14 @@ function coveredControls(page: Page, selector: string): Promise<string[] | undef
 }
 
 describe("message after an action", () => {
-  test.each([320, 768, 1280])("covers no control in a window of %d pixels", async (width) => {
+  test.each([320, 768, 1000, 1280])("has a place of its own and covers no control in a window of %d pixels", async (width) => {
     const permissions = ["clipboard-read", "clipboard-write"];
     const { page, go } = await browser.visit(vault, { as: ann, viewport: { width, height: 800 }, permissions });
     await go(secretRoute(ann, "shop-db"));
     await page.getByRole("button", { name: "Copy value" }).first().click();
-    await page.getByText("Copied value.").waitFor();
+    await page.getByText("Copied value").waitFor();
     expect(await coveredControls(page, ".toast")).toEqual([]);
+    expect((await page.locator(".toast").boundingBox())?.width).toBeGreaterThan(120);
   });
 
   test("looks like a failure when a value cannot be fetched, or the browser denies to copy it", async () => {

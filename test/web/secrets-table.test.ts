@@ -1,5 +1,6 @@
 import type { Page } from "playwright-core";
 import { beforeEach, describe, expect, test } from "vitest";
+import { accessibilityViolations } from "./support/accessibility.ts";
 import { AnnAndBob, ann, bob } from "./support/ann-and-bob.ts";
 import { TestBrowser } from "./support/browser.ts";
 
@@ -79,6 +80,8 @@ describe("table of secrets", () => {
     await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe("changed meanwhile");
     await page.getByRole("button", { name: "Reveal value of plain" }).click();
     await page.getByLabel("Value", { exact: true }).getByText("changed meanwhile").waitFor();
+    await page.getByLabel("Select plain").check();
+    expect(await accessibilityViolations(page)).toEqual([]);
     await page.getByRole("button", { name: "Hide value of plain" }).click();
     await page.getByText("changed meanwhile").waitFor({ state: "detached" });
   });

@@ -13,8 +13,10 @@ export function useListScroll(page: number): RefObject<HTMLElement | null> {
     const isFirst = shown.current === undefined;
     shown.current = page;
     const saved = savedScroll();
+    // A search that returns to the first page keeps the focus in its field.
+    const isTyping = document.activeElement instanceof HTMLInputElement;
     if (saved !== undefined) scrollTo(0, saved);
-    else if (!isFirst) {
+    else if (!isFirst && !isTyping) {
       ref.current?.focus({ preventScroll: true });
       ref.current?.scrollIntoView();
     }

@@ -27,45 +27,58 @@ export async function deleteFile(client: VaultClient, filename: string, version?
   await client.call("delete_file", { filename, version }, isObject);
 }
 
+let uploading = 0;
+
+/** Reports whether a file is being sent, which the end of the session would cancel. */
+export function isUploading(): boolean {
+  return uploading > 0;
+}
+
 /**
  * Uploads one file as a new version. `onProgress` receives the fraction sent, from 0 to 1; fetch does not report it,
  * XMLHttpRequest does.
  * @throws RequestError, `timed_out` when nothing happens for 30 seconds; the signal's reason after an abort
  */
-export function uploadFile(
+export async function uploadFile(
   client: VaultClient,
   file: File,
   onProgress: (share: number) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  return client.guarded(
-    () =>
-      new Promise((resolve, reject) => {
-        const request = new XMLHttpRequest();
-        const silent = (): void => {
-          reject(timedOut());
-          request.abort();
-        };
-        let cancel = browserClock.after(SILENCE_MS, silent);
-        request.open("POST", operationPath.protect_file);
-        request.setRequestHeader("email", client.email);
-        request.setRequestHeader("countoffiles", "1");
-        request.setRequestHeader(CSRF_HEADER, client.csrfToken);
-        request.upload.addEventListener("progress", ({ loaded, total }) => {
-          cancel();
-          cancel = browserClock.after(SILENCE_MS, silent);
-          onProgress(total > 0 ? loaded / total : 0);
-        });
-        request.addEventListener("load", () =>
-          request.status === 200 ? resolve() : reject(errorFromBody(request.status, request.responseText)),
-        );
-        request.addEventListener("error", () => reject(unreachable()));
-        request.addEventListener("abort", () => reject(signal.reason));
-        request.addEventListener("loadend", () => cancel());
-        signal.addEventListener("abort", () => request.abort(), { once: true });
-        const form = new FormData();
-        form.append("file", file);
-        request.send(form);
-      }),
-  );
+  uploading++;
+  try {
+    await client.guarded(() => sendFile(client, file, onProgress, signal));
+  } finally {
+    uploading--;
+  }
+}
+
+function sendFile(client: VaultClient, file: File, onProgress: (share: number) => void, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    const silent = (): void => {
+      reject(timedOut());
+      request.abort();
+    };
+    let cancel = browserClock.after(SILENCE_MS, silent);
+    request.open("POST", operationPath.protect_file);
+    request.setRequestHeader("email", client.email);
+    request.setRequestHeader("countoffiles", "1");
+    request.setRequestHeader(CSRF_HEADER, client.csrfToken);
+    request.upload.addEventListener("progress", ({ loaded, total }) => {
+      cancel();
+      cancel = browserClock.after(SILENCE_MS, silent);
+      onProgress(total > 0 ? loaded / total : 0);
+    });
+    request.addEventListener("load", () =>
+      request.status === 200 ? resolve() : reject(errorFromBody(request.status, request.responseText)),
+    );
+    request.addEventListener("error", () => reject(unreachable()));
+    request.addEventListener("abort", () => reject(signal.reason));
+    request.addEventListener("loadend", () => cancel());
+    signal.addEventListener("abort", () => request.abort(), { once: true });
+    const form = new FormData();
+    form.append("file", file);
+    request.send(form);
+  });
 }

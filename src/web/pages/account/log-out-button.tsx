@@ -1,11 +1,13 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
+import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { DiscardQuestion } from "../../parts/discard-question.tsx";
 import { Form } from "../../parts/form.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { useAction, type Action } from "../../parts/use-action.ts";
 import { hasTypedText } from "../../routing/typed-text.ts";
+import { isUploading } from "../../service/files.ts";
 
 interface LogOutProps {
   /** Ends the session in the vault, then closes the pages. */
@@ -27,10 +29,10 @@ function FailedDialog({
   );
 }
 
-/** Logs out. Typed text is not lost without a question, and a failure does not look like a logout. */
+/** Logs out. Typed text and uploads are not lost without a question, and a failure does not look like a logout. */
 export function LogOutButton({ logOut }: LogOutProps): VNode {
   const action = useAction();
-  const [dialog, setDialog] = useState<"discard" | "failed" | undefined>(undefined);
+  const [dialog, setDialog] = useState<"discard" | "uploads" | "failed" | undefined>(undefined);
   const run = (): void => {
     setDialog(undefined);
     void action.run(async () => {
@@ -42,18 +44,23 @@ export function LogOutButton({ logOut }: LogOutProps): VNode {
       }
     });
   };
+  const ask = (): void => {
+    if (hasTypedText()) setDialog("discard");
+    else if (isUploading()) setDialog("uploads");
+    else run();
+  };
   return (
     <>
-      <button
-        class="button"
-        type="button"
-        aria-disabled={action.busy}
-        onClick={() => (hasTypedText() ? setDialog("discard") : run())}
-      >
+      <button class="button" type="button" aria-disabled={action.busy} onClick={ask}>
         <Icon name="out" />
         <span class="log-out-text">Log out</span>
       </button>
       {dialog === "discard" && <DiscardQuestion onDiscard={run} onStay={() => setDialog(undefined)} />}
+      {dialog === "uploads" && (
+        <ConfirmDialog title="Cancel the uploads?" confirm="Log out" work={logOut} onClose={() => setDialog(undefined)}>
+          <p>Files are still being uploaded. Logging out cancels what is not stored yet.</p>
+        </ConfirmDialog>
+      )}
       {dialog === "failed" && <FailedDialog logOut={logOut} action={action} onClose={() => setDialog(undefined)} />}
     </>
   );
