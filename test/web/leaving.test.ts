@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TestVault } from "../support/vault/test-vault.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { accessibilityViolations } from "./support/accessibility.ts";
 import { TestBrowser } from "./support/browser.ts";
 
 const browser = new TestBrowser();
@@ -47,6 +48,8 @@ describe("typed text", () => {
     await dialog.getByRole("button", { name: "Log in", exact: true }).click();
     await dialog.getByRole("alert").getByText("Wrong").waitFor();
     await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    expect(await accessibilityViolations(page)).toEqual([]);
     expect(await typedValue(page)).toBe(value);
     await logInAgain(page);
     await page.getByRole("heading", { level: 1, name: "after-login" }).waitFor();

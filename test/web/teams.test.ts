@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from "vitest";
 import { TestVault } from "../support/vault/test-vault.ts";
 import type { VaultClient } from "../support/vault/vault-client.ts";
+import { secretRoute } from "./support/ann-and-bob.ts";
 import { TestBrowser } from "./support/browser.ts";
 
 const browser = new TestBrowser();
@@ -92,4 +93,19 @@ test("the new team dialog shows a name conflict and an invalid email address", a
   await expect.poll(() => dialog.getByLabel("Members").getAttribute("aria-invalid")).toBe("true");
   await dialog.getByRole("button", { name: "Cancel" }).click();
   await dialog.waitFor({ state: "detached" });
+});
+
+test("an @ in the form for sharing is a user and never a team, in every form of it", async () => {
+  await anns.call("protect", { key_name: "shop-db", key_value: "v" });
+  const { page, go } = await browser.visit(vault, { as: ann });
+  await go(secretRoute(ann, "shop-db"));
+  const [to, share] = [page.getByLabel("User or team"), page.getByRole("button", { name: "Share", exact: true })];
+  await to.fill("bob＠example.com");
+  await share.click();
+  await page.getByText("a team's name cannot contain @: an @ always means a user.").waitFor();
+  await to.fill(bob);
+  await share.click();
+  const grants = page.getByRole("list", { name: "Shared with" }).getByRole("listitem");
+  await grants.getByText("User", { exact: true }).waitFor();
+  expect((await anns.call("share_list", { key_name: "shop-db" })).json().shares).toMatchObject([{ kind: "person", to: bob }]);
 });
