@@ -96,16 +96,17 @@ async function startOperator(controlPlane: ControlPlane, preparation: Preparatio
   return preparation.step("operator", start, ({ url }) => `ready at ${url}/readyz`);
 }
 
-/** The demo applies crds/ itself, and there is no node to run the Deployment: the operator is a process outside the cluster. */
-const omittedKinds = ["CustomResourceDefinition", "Deployment"];
+/** There is no node to run the Deployment: the operator is a process outside the cluster. */
+const omittedKinds = ["Deployment"];
 
 const Document = z.looseObject({
   kind: z.string(),
   metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
 });
 
-/** Applies the operator's namespace, ServiceAccount and RBAC rules of deploy/base. Returns the operator's identity. */
+/** Applies the operator's namespace, and the ServiceAccount and RBAC rules of deploy/base. Returns the operator's identity. */
 async function applyOperatorAccess(controlPlane: ControlPlane): Promise<{ serviceAccount: string; namespace: string }> {
+  await kubectl(controlPlane, ["apply", "-f", join(root, "deploy", "cluster", "namespace.yaml")]);
   const built = await kubectl(controlPlane, ["kustomize", join(root, "deploy", "base")]);
   const documents = parseAllDocuments(built).map((document) => Document.parse(document.toJS()));
   const items = documents.filter(({ kind }) => !omittedKinds.includes(kind));

@@ -73,6 +73,7 @@ export class Stage implements AsyncDisposable {
     const plane = running.use(await startControlPlane({ progress }));
     const steps = [
       ["apply", "-k", "crds"],
+      ["apply", "-k", "deploy/cluster"],
       ["apply", "-k", "deploy/base"],
       ["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"],
     ];

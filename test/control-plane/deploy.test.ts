@@ -4,7 +4,7 @@ import { sharedControlPlane } from "../support/kube/control-plane.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
 const root = join(import.meta.dirname, "..", "..");
-const folders = ["crds", "deploy/crd-access", "deploy/overlays/cluster-wide"].map((folder) => join(root, folder));
+const folders = ["crds", "deploy/cluster", "deploy/overlays/cluster-wide"].map((folder) => join(root, folder));
 const account = "--as=system:serviceaccount:vaultsync-system:vaultsync";
 
 let controlPlane: ControlPlane;

@@ -11,7 +11,7 @@ import { bytesOf, condition, SERVICE_ACCOUNT, vaultFile, vaultPush, vaultSecret,
 /** The commands of docs/uninstall.md. They concern the whole cluster, so they have a control plane of their own. */
 const root = join(import.meta.dirname, "..", "..");
 const page = commandsIn(await readFile(join(root, "docs/uninstall.md"), "utf8"));
-const install = ["crds", "deploy/crd-access", "deploy/overlays/cluster-wide"];
+const install = ["crds", "deploy/cluster", "deploy/overlays/cluster-wide"];
 const web = vaultFile("web", [{ filename: "web.conf" }], { kind: "ConfigMap" });
 
 let plane: OwnedControlPlane;
@@ -185,8 +185,10 @@ test("nothing is released while an operator runs", async () => {
 test("the removal of the operator removes nothing else", async () => {
   const before = await targets();
   expect(before).toMatchObject(whole());
+  await run("kubectl create secret generic of-a-cluster-connection -n vaultsync-system --type=vaultsync.dev/credentials");
   await world.operator.stop();
   await runSection("Remove the operator");
+  await run("kubectl get secret of-a-cluster-connection -n vaultsync-system");
   expect(await targets()).toEqual(before);
   expect(await outputOfFailure("kubectl delete -k crds")).toContain("see docs/uninstall.md");
   await world.ready("VaultSecret", "owned");
@@ -232,7 +234,7 @@ test("an operator that is installed again changes a released target only after i
   const next = world.canaries.text("next");
   await world.protect("db", next);
   await world.apply(vaultSecret("owned", { password: "db" }));
-  // Its ServiceAccount was deleted with the operator's namespace, and created again.
+  // Its ServiceAccount was deleted, and created again.
   await using _operator = await OperatorProcess.start(await plane.kubeconfigFor(SERVICE_ACCOUNT));
   await world.until("VaultSecret", "owned", (one) => condition(one, "Ready")?.reason === "TargetConflict");
   expect(await contentOf("owned")).toBe(value);

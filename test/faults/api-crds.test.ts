@@ -10,7 +10,7 @@ let plane: OwnedControlPlane;
 let farm: Farm;
 beforeAll(async () => {
   plane = await startControlPlane();
-  for (const folder of ["crds", "deploy/crd-access", "deploy/base"]) await kubectl(plane, ["apply", "-k", folder]);
+  for (const folder of ["crds", "deploy/cluster", "deploy/base"]) await kubectl(plane, ["apply", "-k", folder]);
   await established();
   farm = await Farm.create({ accounts: 4, plane });
   await farm.startOperator();

@@ -43,8 +43,9 @@ function flagError(flags: VaultServeFlags): string | undefined {
       "or add --allow-http-listen behind a proxy that terminates TLS"
     );
   }
-  if (flags.dev === true && flags.data !== undefined)
-    return "--dev and --data exclude each other: a server with --dev keeps its data in memory; drop one of them";
+  // With a given key, benchmarks use the limits of --dev on stored data.
+  if (flags.dev === true && flags.data !== undefined && flags.masterKeyFile === undefined)
+    return "--dev and --data exclude each other: a server with --dev keeps its data in memory, under a generated master key; drop one of them";
   if (flags.signUp === "closed" && flags.signUpDomains)
     return "--sign-up-domains has no effect with --sign-up closed: drop one of them";
   const error = webAppError(flags);

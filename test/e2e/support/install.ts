@@ -9,7 +9,7 @@ export default async function install(project: TestProject): Promise<void> {
   const plane = new ControlPlane(await readHandle(project.getProvidedContext().controlPlane));
   const steps = [
     ["apply", "-k", "crds"],
-    ["apply", "-k", "deploy/crd-access"],
+    ["apply", "-k", "deploy/cluster"],
     ["apply", "-k", "deploy/base"],
     ["wait", "--for=condition=Established", "--timeout=60s", "crd", "--all"],
   ];

@@ -9,7 +9,7 @@ const names = Array.from(customResourceDefinitions().keys(), (file) => {
   const [group = "", plural = ""] = file.replace(".yaml", "").split("_");
   return `${plural}.${group}`;
 });
-const policy = `${root}deploy/crd-access/deletion-policy.yaml`;
+const policy = `${root}deploy/cluster/crd-deletion-policy.yaml`;
 
 let plane: ControlPlane;
 beforeAll(async () => {
@@ -42,7 +42,7 @@ async function confirm(value: string): Promise<void> {
   expect(code, stderr).toBe(0);
 }
 
-test("the policy of deploy/crd-access denies to delete a CRD until it is confirmed", async () => {
+test("the policy of deploy/cluster denies to delete a CRD until it is confirmed", async () => {
   // The API server compiles a new policy within seconds.
   await waitUntil("the policy is in force", async () => (await statuses()).every((status) => status === 403));
   expect((await deletion(names[0] ?? "")).body).toContain("vaultsync.dev/confirm-delete=true");
@@ -52,7 +52,7 @@ test("the policy of deploy/crd-access denies to delete a CRD until it is confirm
   expect(await statuses()).toEqual(names.map(() => 200));
 });
 
-test("the policy of deploy/crd-access does not concern CRDs of others", async () => {
+test("the policy of deploy/cluster does not concern CRDs of others", async () => {
   const plural = "gadgets";
   const spec = {
     group: "others.example.com",
