@@ -6,27 +6,33 @@ import type { SecretTable } from "./tables/secret-table.ts";
 import type { GrantTable, TeamTable } from "./tables/sharing-tables.ts";
 
 function secretsWithRevisions(secrets: SecretTable, revisions: ListRevisionTable): SecretTable {
+  const touched = new Set<string>();
+  // One new revision per transaction: later changes of grantees give new revisions to them themselves.
+  const touch = async (secretId: string): Promise<void> => {
+    if (!touched.has(secretId)) await revisions.touchUsersOfSecret(secretId);
+    touched.add(secretId);
+  };
   return {
     ...secrets,
     // `insert` changes no list: a secret is listed once it has a version.
     async update(secret) {
       await secrets.update(secret);
-      await revisions.touchUsersOfSecret(secret.id);
+      await touch(secret.id);
     },
     async insertVersion(secretId, version, value) {
       await secrets.insertVersion(secretId, version, value);
-      await revisions.touchUsersOfSecret(secretId);
+      await touch(secretId);
     },
     async updateVersion(secretId, version) {
       await secrets.updateVersion(secretId, version);
-      await revisions.touchUsersOfSecret(secretId);
+      await touch(secretId);
     },
     async removeVersion(secretId, version) {
       await secrets.removeVersion(secretId, version);
-      await revisions.touchUsersOfSecret(secretId);
+      await touch(secretId);
     },
     async remove(secretId) {
-      await revisions.touchUsersOfSecret(secretId);
+      await touch(secretId);
       await secrets.remove(secretId);
     },
     async removeOf(owner) {
@@ -121,7 +127,7 @@ function blockedSendersWithRevisions(blockedSenders: BlockedSenderTable, revisio
   };
 }
 
-/** Wraps the tables so that each write that can change a user's list of secrets or files gives that list a new revision. */
+/** Wraps the tables of one transaction so that each write that can change a user's list of secrets or files gives that list a new revision. */
 export function withListRevisions(tables: Transaction): Transaction {
   const { secrets, grants, teams, files, blockedSenders, listRevisions } = tables;
   return {

@@ -17,7 +17,7 @@ import { sqlWrappedKeys } from "./sql-wrapped-keys.ts";
 import type { Transaction } from "../store.ts";
 
 /**
- * Returns all tables on one connection.
+ * Returns all tables on one connection, for one transaction.
  * @param changed called with the subject of each change that others may wait for (`store/subjects.ts`); it has not been committed yet
  */
 export function sqlTransaction(connection: SqlConnection, changed: (subject: string) => void): Transaction {

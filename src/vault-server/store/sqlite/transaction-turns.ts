@@ -7,14 +7,10 @@ import { sqliteFailure } from "./sqlite-failure.ts";
 /** One connection, whose transactions take turns. */
 export class TransactionTurns {
   readonly #connection: SqliteConnection;
-  readonly #transaction: Transaction;
-  /** Subjects that the current transaction changed. */
-  readonly #changed = new Set<string>();
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(connection: SqliteConnection) {
     this.#connection = connection;
-    this.#transaction = sqlTransaction(connection, (subject) => this.#changed.add(subject));
   }
 
   /** Runs a job after those before it. */
@@ -38,12 +34,12 @@ export class TransactionTurns {
     committed: (changed: ReadonlySet<string>) => void = () => undefined,
   ): Promise<T> {
     return this.run(async (connection) => {
-      this.#changed.clear();
+      const changed = new Set<string>();
       connection.begin(begin);
       try {
-        const result = await work(this.#transaction);
+        const result = await work(sqlTransaction(connection, (subject) => changed.add(subject)));
         connection.exec("COMMIT");
-        committed(this.#changed);
+        committed(changed);
         return result;
       } catch (error) {
         connection.rollback();
