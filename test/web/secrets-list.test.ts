@@ -54,7 +54,7 @@ describe("secrets list", () => {
     const { page, go } = await browser.visit(users.vault, { as: ann });
     await go("/secrets");
     const row = page.getByRole("row", { name: "mail" });
-    for (const text of [bob, "Read and write", "Expired", "Deleted in 3 days"]) await row.getByText(text).first().waitFor();
+    for (const text of [bob, "Read/write", "Expired", "Deleted in 3 days"]) await row.getByText(text).first().waitFor();
     expect(await row.getByText("in 3 days").getAttribute("title")).toMatch(/20\d\d/u);
   });
 

@@ -3,6 +3,9 @@ import type { Permission } from "../../protocol/responses.ts";
 
 const words: Readonly<Record<Permission, string>> = { R: "Read", W: "Write", RW: "Read and write" };
 
+/** Words for a narrow column. */
+export const shortPermissionWords: Readonly<Record<Permission, string>> = { ...words, RW: "Read/write" };
+
 export function permissionWords(permission: Permission): string {
   return words[permission];
 }

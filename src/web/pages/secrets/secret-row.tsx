@@ -4,7 +4,7 @@ import { CopyButton } from "../../parts/copy-button.tsx";
 import { FailureNote } from "../../parts/failure-note.tsx";
 import { Icon } from "../../parts/icon.tsx";
 import { NameText } from "../../parts/name-text.tsx";
-import { permissionWords } from "../../parts/permission-badge.tsx";
+import { permissionWords, shortPermissionWords } from "../../parts/permission-badge.tsx";
 import { Timestamp } from "../../parts/timestamp.tsx";
 import { hrefOf } from "../../routing/route.ts";
 import { exposeLatest } from "../../service/secrets.ts";
@@ -63,15 +63,14 @@ function NameCell({ secret }: { readonly secret: SecretRecord }): VNode {
 
 /** The owner, unless it is the user, and what the user or others may do. */
 function AccessCell({ secret, own }: { readonly secret: SecretRecord; readonly own: boolean }): VNode {
-  const permission = permissionWords(secret.permission);
   return (
     <td
       class={own && !secret.shared ? "access-cell usual" : "access-cell"}
-      title={own ? undefined : `${secret.owner}: ${permission}`}
+      title={own ? undefined : `${secret.owner}: ${permissionWords(secret.permission)}`}
     >
       <span class="access">
         <span class={own ? "quiet" : undefined}>{own ? "You" : secret.owner}</span>
-        {(!own || secret.shared) && <span class="badge">{own ? "Shared" : permission}</span>}
+        {(!own || secret.shared) && <span class="badge">{own ? "Shared" : shortPermissionWords[secret.permission]}</span>}
       </span>
     </td>
   );
