@@ -48,7 +48,7 @@ describe("simulation", { timeout: 120_000 }, () => {
   test("shrinks a failure to the commands that it needs", async () => {
     vi.spyOn(SyncController.prototype, "onSnapshotChange").mockReturnValue();
     const idle = advance(10);
-    const failure = await runEpisode(1, [idle, ...needed, idle, idle]);
+    const failure = await runEpisode(2, [idle, ...needed, idle, idle]);
     expect(failure).toMatchObject({ invariant: "I5" });
     const { commands, invariant } = await shrink(failure!, 20_000, () => undefined);
     expect(invariant).toBe("I5");
