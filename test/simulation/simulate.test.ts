@@ -14,8 +14,8 @@ import { type Failure, runEpisode, type RunEpisode, shrink, simulate } from "./s
 import { SYSTEM_NAMESPACE, World } from "./world.ts";
 import { WriteRules } from "./write-rules.ts";
 
-/** The secret arrives only if a change of the vault wakes up the resource. */
-const needed: readonly Command[] = [connection(), resource("alpha"), advance(300_000), { type: "write-secret", ...ENTRY }];
+/** The secret arrives only if a change of the vault wakes up the resource: not at the end of its own wait of five minutes. */
+const needed: readonly Command[] = [connection(), resource("alpha"), advance(400_000), { type: "write-secret", ...ENTRY }];
 
 afterEach(() => void vi.restoreAllMocks());
 
