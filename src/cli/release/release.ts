@@ -51,6 +51,13 @@ async function outcomeOf(api: KubeApi, one: Releasable, signal: AbortSignal): Pr
   }
 }
 
+/** Adds to a denied request what else could be tried. */
+function withRemedy(remedy: string): (error: unknown) => never {
+  return (error) => {
+    throw isKubeError(error, "Forbidden") ? new Error(`${error.message}: ${remedy}`) : error;
+  };
+}
+
 const isFailed = (outcome: Cell): boolean => typeof outcome !== "string" && outcome.color === "red";
 
 function tableOf(found: readonly Releasable[], outcomes: readonly Cell[]): string {
@@ -63,18 +70,17 @@ function tableOf(found: readonly Releasable[], outcomes: readonly Cell[]): strin
 
 /** Says why nothing may be released while an operator runs: it would create further targets, and add finalizers again. */
 async function operatorProblem({ api }: Cluster, flags: ReleaseFlags, signal: AbortSignal): Promise<string | undefined> {
-  const running = await runningOperator(
-    api,
-    { namespace: flags.operatorNamespace ?? ALL_NAMESPACES, clock: systemClock },
-    signal,
-  );
+  const place = { namespace: flags.operatorNamespace ?? ALL_NAMESPACES, clock: systemClock };
+  const remedy = "name the operator's namespace with --operator-namespace, or request the permission to list Leases there";
+  const running = await runningOperator(api, place, signal).catch(withRemedy(remedy));
   return running && `an operator is running: ${running.holder} renews the Lease ${running.lease}: ${STOP}`;
 }
 
 async function releaseAll(cluster: Cluster, flags: ReleaseFlags, signal: AbortSignal): Promise<void> {
   const problem = await operatorProblem(cluster, flags, signal);
   if (problem !== undefined && flags.confirm === true) throw new Error(`nothing was released: ${problem}`);
-  const found = await findReleases(cluster, signal);
+  const remedy = "request the permission to list and patch Secrets, ConfigMaps and VaultPushes, or use --namespace";
+  const found = await findReleases(cluster, signal).catch(withRemedy(remedy));
   const where = cluster.namespace === ALL_NAMESPACES ? "any namespace" : `namespace ${cluster.namespace}`;
   if (found.length === 0) process.stderr.write(`nothing to release in ${where}\n`);
   else if (flags.confirm !== true) {

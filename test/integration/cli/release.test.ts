@@ -66,7 +66,13 @@ test("what could not be released is reported, and released when the command is r
     subjects,
   });
 
-  const half = await release(await plane.kubeconfigFor({ serviceAccount: account, namespace }), "--confirm");
+  const mover = await plane.kubeconfigFor({ serviceAccount: account, namespace });
+  const denied = await runInProcess(["release", "--kubeconfig", mover, "-n", namespace]);
+  expect(denied).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("name the operator's namespace with --operator-namespace"),
+  });
+  const half = await release(mover, "--confirm");
   expect(half.code).toBe(1);
   expect(half.stdout.split("\n").filter((line) => line.endsWith(" released"))).toHaveLength(MANY);
   expect(half.stdout).toMatch(/Secret\/db +VaultSecret\/db +failed: .*Forbidden/u);
