@@ -66,4 +66,46 @@ describe("vault that does not respond", () => {
     await page.getByRole("button", { name: "Try again" }).click();
     await page.getByRole("button", { name: "app.conf", exact: true }).waitFor();
   });
+
+  test("in the middle of a download is reported too", async () => {
+    const { page, go } = await browser.visit(vault, { as: ann });
+    await page.clock.install();
+    await page.addInitScript(() => {
+      const send = globalThis.fetch;
+      globalThis.fetch = async (input, init) => {
+        const response = await send(input, init);
+        if (!response.url.endsWith("/download_file")) return response;
+        const start = (body: ReadableStreamDefaultController): void => {
+          body.enqueue(new Uint8Array(1));
+          init?.signal?.addEventListener("abort", () => body.error(init.signal?.reason));
+        };
+        return new Response(new ReadableStream({ start }), response);
+      };
+    });
+    await go("/files");
+    await page.getByRole("button", { name: "Download app.conf" }).click();
+    await page.locator(".actions-cell .spinner").waitFor();
+    await expect
+      .poll(async () => {
+        await page.clock.fastForward(1_000);
+        return page.getByText("takes longer than usual").isVisible();
+      })
+      .toBe(true);
+    await page.clock.fastForward(30_000);
+    await page.getByText("has not responded for 30 seconds").waitFor();
+  });
+
+  test("to an upload ends it after 30 seconds without progress", async () => {
+    const { page, go } = await browser.visit(vault, { as: ann });
+    await page.clock.install();
+    const arrived = new Promise<void>((resolve) => void page.route("**/protect_file", () => resolve()));
+    await go("/files");
+    await page.getByLabel("Files to upload").setInputFiles({ name: "a.txt", mimeType: "", buffer: Buffer.from("a") });
+    await arrived;
+    await page.clock.fastForward(30_000);
+    await page.getByText("has not responded for 30 seconds").waitFor();
+    await page.unroute("**/protect_file");
+    await page.getByRole("button", { name: "Try again to upload a.txt" }).click();
+    await page.getByText("1 of 1 stored").waitFor();
+  });
 });

@@ -3,7 +3,7 @@ import { CSRF_HEADER } from "../../protocol/csrf-header.ts";
 import { operationPath } from "../../protocol/operation-paths.ts";
 import { isFileRecord } from "./responses.ts";
 import { browserClock } from "./browser-clock.ts";
-import { errorFromBody, RequestError, timedOut, unreachable } from "./request-error.ts";
+import { errorFromBody, timedOut, unreachable } from "./request-error.ts";
 import { SILENCE_MS } from "./response-deadline.ts";
 import { isObject, listOf, shape } from "./shape.ts";
 import type { VaultClient } from "./vault-client.ts";
@@ -16,10 +16,7 @@ export async function listFiles(client: VaultClient): Promise<readonly FileRecor
 
 /** Fetches the bytes of one version. The browser keeps a large blob on disk. */
 export async function downloadFile(client: VaultClient, filename: string, version: number): Promise<Blob> {
-  const response = await client.open(operationPath.download_file, { email: client.email, filename, version });
-  return response.blob().catch((error: unknown) => {
-    throw error instanceof RequestError ? error : unreachable();
-  });
+  return (await client.open(operationPath.download_file, { email: client.email, filename, version })).blob();
 }
 
 /** Deletes one version, or all versions. */

@@ -7,8 +7,8 @@ const SLOW_MS = 5_000;
 export const SILENCE_MS = 30_000;
 
 /**
- * Sends a request and returns its response. Both fail with `timed_out` once the vault sends nothing for 30 seconds. A long download
- * may take longer, as long as bytes arrive.
+ * Sends a request and returns its response with the whole body. Fails with `timed_out` once the vault sends nothing for 30 seconds. A
+ * long download may take longer, as long as bytes arrive.
  */
 export async function withDeadline(send: (signal: AbortSignal) => Promise<Response>): Promise<Response> {
   const abort = new AbortController();
@@ -26,12 +26,11 @@ export async function withDeadline(send: (signal: AbortSignal) => Promise<Respon
   const response = await limited(send(abort.signal));
   const reader = response.body?.getReader();
   if (!reader) return response;
-  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  for (;;) {
     const { done, value } = await limited(reader.read());
-    if (done) controller.close();
-    else controller.enqueue(value);
-  };
-  // Without a queue, because the deadline applies only while something is read.
-  const body = new ReadableStream({ pull, cancel: (reason) => reader.cancel(reason) }, { highWaterMark: 0 });
-  return new Response(body, { status: response.status, headers: response.headers });
+    if (done) break;
+    parts.push(value);
+  }
+  return new Response(new Blob(parts), { status: response.status, headers: response.headers });
 }
