@@ -74,6 +74,9 @@ describe("file upload", () => {
     });
     await page.locator(".drop-zone").dispatchEvent("drop", { dataTransfer: transfer });
     await row(page, "dropped.txt").waitFor();
+    // Next to the zone the browser would open the file in place of the page.
+    const missed = await page.evaluateHandle(() => new DragEvent("drop", { bubbles: true, cancelable: true }));
+    expect(await page.evaluate((event) => document.body.dispatchEvent(event), missed)).toBe(false);
     expect((await listed())[0]).toMatchObject({ sha256: sha256(Buffer.from("dropped")) });
   });
 

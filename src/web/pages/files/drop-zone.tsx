@@ -1,13 +1,30 @@
 import type { TargetedDragEvent, VNode } from "preact";
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { MAX_FILE_BYTES } from "../../../protocol/file-size.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { limitText } from "../../text/size-text.ts";
+
+function preventDefault(event: Event): void {
+  event.preventDefault();
+}
+
+/** Keeps the browser from opening a file in place of the page when it is dropped next to the zone. */
+function useMissedDrops(): void {
+  useEffect(() => {
+    addEventListener("dragover", preventDefault);
+    addEventListener("drop", preventDefault);
+    return () => {
+      removeEventListener("dragover", preventDefault);
+      removeEventListener("drop", preventDefault);
+    };
+  }, []);
+}
 
 /** Accepts files by drag and drop, or by a button. */
 export function DropZone({ onFiles }: { readonly onFiles: (files: readonly File[]) => void }): VNode {
   const input = useRef<HTMLInputElement>(null);
   const [over, setOver] = useState(false);
+  useMissedDrops();
   const onDrop = (event: TargetedDragEvent<HTMLDivElement>): void => {
     event.preventDefault();
     setOver(false);
