@@ -28,7 +28,7 @@ const secret = `/secrets/${encodeURIComponent(owner)}/${encodeURIComponent("prod
 
 const pictures: readonly Picture[] = [
   { name: "web-secrets", route: "/secrets", width: 1280, height: 860, shows: "1 to 15 of 15" },
-  { name: "web-secret", route: secret, width: 1280, height: 860, shows: "checkout", colorScheme: "dark" },
+  { name: "web-secret", route: secret, width: 1280, height: 860, shows: "robin@example.com", colorScheme: "dark" },
   {
     name: "web-files",
     route: "/files",
