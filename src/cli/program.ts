@@ -18,6 +18,8 @@ export function program(): Command {
   const root = new Command("vaultsync")
     .description("Sync secrets and files from a vault into Kubernetes Secrets and ConfigMaps.")
     .version(packageVersion(), "-V, --version", "print the version")
+    // The option --version of a command is its own.
+    .enablePositionalOptions()
     .exitOverride();
   const account = [loginCommand(), logoutCommand(), secretCommand(), fileCommand()];
   for (const command of [

@@ -177,7 +177,7 @@ test("teams of a user who leaves are handed over with their members and shares",
   await fill();
   await bob!.call("share", { key_name: "bobs", permission: "R", usr_id_from: BOB, group_id_to: "anns-team" });
   const etag = (await ann!.call("list_no_dup")).headers["etag"];
-  expect((await user("hand-over-teams", ANN, "BOB@example.com")).stderr).toBe("handed over 1 team to BOB@example.com\n");
+  expect((await user("hand-over", ANN, "BOB@example.com")).stderr).toBe("handed over 1 team to BOB@example.com\n");
   expect((await bob!.call("team_list")).json().teams).toEqual([{ group_id: "anns-team", creator: BOB, members: [ANN, BOB] }]);
   expect((await ann!.call("list_no_dup", {}, { "if-none-match": String(etag) })).outcome()).toBe("200");
   expect((await ann!.call("team_add_members", { group_id: "anns-team", members: "x@example.com" })).outcome()).toBe(
@@ -187,8 +187,8 @@ test("teams of a user who leaves are handed over with their members and shares",
   expect((await ann!.call("team_leave", { group_id: "anns-team" })).outcome()).toBe("200");
   await user("delete", ANN, "--yes");
   expect((await bob!.call("team_list")).json().teams).toHaveLength(1);
-  expect((await user("hand-over-teams", BOB, "nobody@example.com")).stderr).toContain("no user has this email");
-  expect((await user("hand-over-teams", BOB, BOB)).stderr).toContain("expected two different users");
+  expect((await user("hand-over", BOB, "nobody@example.com")).stderr).toContain("no user has this email");
+  expect((await user("hand-over", BOB, BOB)).stderr).toContain("expected two different users");
   await expect
     .poll(sortedAdminLines, { timeout: 25_000 })
     .toEqual([`delete,${ANN}`, `hand-over-teams,${ANN}`, `receive-teams,${BOB}`]);

@@ -84,7 +84,7 @@ function addStateCommands(users: Command): void {
 function addHandOverCommand(users: Command): void {
   userAction(
     users,
-    "hand-over-teams",
+    "hand-over",
     "Make another user the creator of all teams that a user created, for example before the user is deleted.",
   )
     .argument("<to>", "email of the new creator")
