@@ -15,8 +15,8 @@ export async function withinQuota<T>(
   owner: string,
   change: () => Promise<T>,
 ): Promise<T> {
-  const before = await usage.of(owner);
-  const result = await change();
+  // Statements run in the order of their calls: the amounts are those before the change.
+  const [before, result] = await Promise.all([usage.of(owner), change()]);
   const after = await usage.of(owner);
   for (const name of COUNTED) {
     if (after[name] > quotas[name] && after[name] > before[name]) throw errors.quotaExceeded(name, quotas[name]);

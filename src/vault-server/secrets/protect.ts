@@ -66,13 +66,13 @@ async function addVersion(
     throw errors.quotaExceeded("secret_versions", most);
   const masterKey = await currentKey(context.keys, transaction);
   const latest = { version: secret.nextVersion, metadata, createdAt: now, createdBy, updatedAt: now };
-  await secrets.insertVersion(secret.id, latest, sealValue(masterKey, secret, latest.version, value));
   const changed = {
     ...secret,
     nextVersion: secret.nextVersion + 1,
     ...(deleteMinutes !== undefined && deadline(now, deleteMinutes)),
   };
-  await secrets.update(changed);
+  const sealed = sealValue(masterKey, secret, latest.version, value);
+  await Promise.all([secrets.insertVersion(secret.id, latest, sealed), secrets.update(changed)]);
   return { secret: changed, latest };
 }
 

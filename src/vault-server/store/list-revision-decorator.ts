@@ -5,27 +5,24 @@ import type { ListRevisionTable } from "./tables/list-revision-table.ts";
 import type { SecretTable } from "./tables/secret-table.ts";
 import type { GrantTable, TeamTable } from "./tables/sharing-tables.ts";
 
-function secretsWithRevisions(secrets: SecretTable, revisions: ListRevisionTable): SecretTable {
-  const touched = new Set<string>();
+function secretsWithRevisions(secrets: SecretTable, revisions: ListRevisionTable, touched: Set<string>): SecretTable {
   // One new revision per transaction: later changes of grantees give new revisions to them themselves.
   const touch = async (secretId: string): Promise<void> => {
-    if (!touched.has(secretId)) await revisions.touchUsersOfSecret(secretId);
+    if (touched.has(secretId)) return;
     touched.add(secretId);
+    await revisions.touchUsersOfSecret(secretId);
   };
   return {
     ...secrets,
     // `insert` changes no list: a secret is listed once it has a version.
     async update(secret) {
-      await secrets.update(secret);
-      await touch(secret.id);
+      await Promise.all([secrets.update(secret), touch(secret.id)]);
     },
     async insertVersion(secretId, version, value) {
-      await secrets.insertVersion(secretId, version, value);
-      await touch(secretId);
+      await Promise.all([secrets.insertVersion(secretId, version, value), touch(secretId)]);
     },
     async updateVersion(secretId, version) {
-      await secrets.updateVersion(secretId, version);
-      await touch(secretId);
+      await Promise.all([secrets.updateVersion(secretId, version), touch(secretId)]);
     },
     async removeVersion(secretId, version) {
       await secrets.removeVersion(secretId, version);
@@ -127,12 +124,15 @@ function blockedSendersWithRevisions(blockedSenders: BlockedSenderTable, revisio
   };
 }
 
-/** Wraps the tables of one transaction so that each write that can change a user's list of secrets or files gives that list a new revision. */
-export function withListRevisions(tables: Transaction): Transaction {
+/**
+ * Wraps the tables so that each write that can change a user's list of secrets or files gives that list a new revision.
+ * @param touched of `sqlTransaction`
+ */
+export function withListRevisions(tables: Transaction, touched: Set<string>): Transaction {
   const { secrets, grants, teams, files, blockedSenders, listRevisions } = tables;
   return {
     ...tables,
-    secrets: secretsWithRevisions(secrets, listRevisions),
+    secrets: secretsWithRevisions(secrets, listRevisions, touched),
     grants: grantsWithRevisions(grants, listRevisions),
     teams: teamsWithRevisions(teams, listRevisions),
     files: filesWithRevisions(files, listRevisions),

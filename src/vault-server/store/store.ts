@@ -39,8 +39,8 @@ export interface Transaction {
 }
 
 /**
- * The storage of the server. Writes are serializable. `work` awaits nothing but the transaction, one method at a time, and does
- * not use the transaction after it has settled. `work` may run again from its start when a concurrent write conflicts with it:
+ * The storage of the server. Writes are serializable. `work` awaits nothing but the transaction, and does not use it after it has
+ * settled. Methods that are started together save round trips; their statements run in the order of the calls. `work` may run again from its start when a concurrent write conflicts with it:
  * its other effects must be idempotent. Every method rejects with `StoreUnavailableError` when the store cannot be reached; a
  * write may then have been committed or not.
  */

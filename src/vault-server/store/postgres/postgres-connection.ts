@@ -51,6 +51,7 @@ function fromColumn(value: unknown): unknown {
 export class PostgresConnection implements SqlConnection {
   readonly #client: ClientBase;
   readonly #wiped: () => void;
+  #failure: unknown;
 
   /** @param wiped called when sealed bytes were removed or replaced */
   constructor(client: ClientBase, wiped: () => void) {
@@ -58,11 +59,21 @@ export class PostgresConnection implements SqlConnection {
     this.#wiped = wiped;
   }
 
+  /** The failure of the transaction: that of its first failed statement, because of which those sent after it fail as well. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  #failed(error: unknown): unknown {
+    this.#failure ??= postgresFailure(error);
+    return this.#failure;
+  }
+
   async #query(sql: string, values: SqlValue[]): Promise<QueryResult> {
     try {
       return await this.#client.query({ ...prepare(sql), values: values.map(toColumn), rowMode: "array" });
     } catch (error) {
-      throw postgresFailure(error);
+      throw this.#failed(error);
     }
   }
 
@@ -72,7 +83,7 @@ export class PostgresConnection implements SqlConnection {
       const results: QueryResult | QueryResult[] = await this.#client.query(sql);
       return (Array.isArray(results) ? results.at(-1) : results)?.command ?? "";
     } catch (error) {
-      throw postgresFailure(error);
+      throw this.#failed(error);
     }
   }
 

@@ -131,10 +131,7 @@ class PostgresStore implements Store {
       this.changes.announce(changed);
       return result;
     } catch (error) {
-      const failure = await begun.then(
-        () => error,
-        (first: unknown) => first,
-      );
+      const failure = connection.failure ?? error;
       await abandon(client, failure);
       throw failure;
     }

@@ -72,8 +72,8 @@ export function sqlGrants(db: SqlConnection): GrantTable {
     permission: Permission,
   ): Promise<void> => {
     const [table, column] = tableOf[kind];
-    for (const batch of batches(names)) {
-      await db.run(
+    const insert = (batch: readonly string[]): Promise<number> =>
+      db.run(
         `INSERT INTO ${table} (secret_id, reads, writes, ${column})
          VALUES ${repeated(batch.length, (index) => `(?1, CAST(?2 AS integer), CAST(?3 AS integer), ?${index + 4})`)}
          ON CONFLICT (secret_id, ${column}) DO UPDATE SET reads = excluded.reads, writes = excluded.writes`,
@@ -81,17 +81,18 @@ export function sqlGrants(db: SqlConnection): GrantTable {
         ...permissionColumns(permission),
         ...batch,
       );
-    }
-    if (kind === "team") for (const name of names) await undoDismissals(secretId, name);
+    await Promise.all(batches(names).map(insert));
+    if (kind === "team") await Promise.all(names.map((name) => undoDismissals(secretId, name)));
   };
   const revoke = async (kind: Grantee["kind"], secretId: string, names: readonly string[]): Promise<number> => {
     const [table, column] = tableOf[kind];
-    let revoked = 0;
-    for (const batch of batches(names)) {
-      const sql = `DELETE FROM ${table} WHERE secret_id = ? AND ${column} IN (${repeated(batch.length, () => "?")})`;
-      revoked += await db.run(sql, secretId, ...batch);
-    }
-    return revoked;
+    const revoked = await Promise.all(
+      batches(names).map((batch) => {
+        const sql = `DELETE FROM ${table} WHERE secret_id = ? AND ${column} IN (${repeated(batch.length, () => "?")})`;
+        return db.run(sql, secretId, ...batch);
+      }),
+    );
+    return revoked.reduce((sum, count) => sum + count, 0);
   };
   return {
     ...grantsTo(db),

@@ -17,11 +17,16 @@ import { sqlWrappedKeys } from "./sql-wrapped-keys.ts";
 import type { Transaction } from "../store.ts";
 
 /**
- * Returns all tables on one connection, for one transaction.
+ * Returns all tables on one connection.
  * @param changed called with the subject of each change that others may wait for (`store/subjects.ts`); it has not been committed yet
+ * @param touched ids of the secrets whose lists have got a new revision; empty at the start of each transaction
  */
-export function sqlTransaction(connection: SqlConnection, changed: (subject: string) => void): Transaction {
-  return withListRevisions({
+export function sqlTransaction(
+  connection: SqlConnection,
+  changed: (subject: string) => void,
+  touched: Set<string> = new Set(),
+): Transaction {
+  const tables: Transaction = {
     users: sqlUsers(connection),
     tokens: sqlTokens(connection, changed),
     sessions: sqlSessions(connection, changed),
@@ -39,5 +44,6 @@ export function sqlTransaction(connection: SqlConnection, changed: (subject: str
     wrappedKeys: sqlWrappedKeys(connection),
     tables: sqlTables(connection),
     settings: sqlSettings(connection),
-  });
+  };
+  return withListRevisions(tables, touched);
 }

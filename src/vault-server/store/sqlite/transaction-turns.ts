@@ -7,10 +7,16 @@ import { sqliteFailure } from "./sqlite-failure.ts";
 /** One connection, whose transactions take turns. */
 export class TransactionTurns {
   readonly #connection: SqliteConnection;
+  readonly #transaction: Transaction;
+  /** Subjects that the current transaction changed. */
+  readonly #changed = new Set<string>();
+  /** Secrets of which the current transaction has touched the lists. */
+  readonly #touched = new Set<string>();
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(connection: SqliteConnection) {
     this.#connection = connection;
+    this.#transaction = sqlTransaction(connection, (subject) => this.#changed.add(subject), this.#touched);
   }
 
   /** Runs a job after those before it. */
@@ -34,12 +40,13 @@ export class TransactionTurns {
     committed: (changed: ReadonlySet<string>) => void = () => undefined,
   ): Promise<T> {
     return this.run(async (connection) => {
-      const changed = new Set<string>();
+      this.#changed.clear();
+      this.#touched.clear();
       connection.begin(begin);
       try {
-        const result = await work(sqlTransaction(connection, (subject) => changed.add(subject)));
+        const result = await work(this.#transaction);
         connection.exec("COMMIT");
-        committed(changed);
+        committed(this.#changed);
         return result;
       } catch (error) {
         connection.rollback();

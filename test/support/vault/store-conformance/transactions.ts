@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
 import { addSecret, ANN, BOB, envelope, FAR, listOf, NOW, secretOf, storeFixture, versionOf, type OpenStore } from "./fixture.ts";
+import type { Transaction } from "../../../../src/vault-server/store/store.ts";
+
+/** Sets a setting. The failure of a statement that is sent after it reaches the transaction first. */
+async function setSlowly({ settings }: Transaction, name: string, value: string): Promise<void> {
+  await settings.set(name, value);
+  for (const _ of [1, 2, 3, 4, 5]) await Promise.resolve();
+}
 
 export function transactionConformance(open: OpenStore): void {
   const { store, write, read } = storeFixture(open);
@@ -91,6 +98,24 @@ export function transactionConformance(open: OpenStore): void {
       const states = await read(async ({ settings }) => [await settings.get("one"), await settings.get("two")]);
       expect(states.filter((state) => state === "held")).toHaveLength(1);
     }
+  });
+
+  test("writes that start their statements together are all made, in the order of the calls", async () => {
+    const results = Array.from({ length: 20 }, (_, index) =>
+      write(async (transaction) => {
+        const { settings } = transaction;
+        const [before] = await Promise.all([
+          settings.get("a"),
+          setSlowly(transaction, "a", `${index}`),
+          settings.set("b", `${index}`),
+        ]);
+        return before;
+      }),
+    );
+    const before = await Promise.all(results);
+    const last = await read(({ settings }) => settings.get("a"));
+    // Each value but the last was read by the write after it.
+    expect(new Set([...before, last])).toEqual(new Set([undefined, ...results.map((_, index) => `${index}`)]));
   });
 
   test("a reader sees one snapshot during writes", async () => {
