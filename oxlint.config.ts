@@ -122,6 +122,7 @@ const packages: Record<string, string[]> = {
   commander: ["cli"],
   liquidjs: ["operator/template"],
   bcryptjs: ["operator/template"],
+  leven: ["lib"],
   re2js: ["lib"],
 };
 
