@@ -1,10 +1,8 @@
 import { request as httpRequest, type ClientRequest, type IncomingMessage } from "node:http";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { insertSecrets } from "../../../test/support/vault/insert-secrets.ts";
+import { StoreLocation } from "../../../test/support/vault/store-location.ts";
 import { VaultServerProcess } from "../../../test/support/processes/vault-server-process.ts";
 import { scopeString, sendRequest, VaultClient } from "../../../test/support/vault/vault-client.ts";
 import { operationPath } from "../../protocol/operation-paths.ts";
@@ -13,16 +11,14 @@ vi.setConfig({ testTimeout: 120_000 });
 const COUNT = 100_000;
 const MIB = 1024 * 1024;
 const email = "ann@example.com";
-let directory: string;
+let place: StoreLocation;
 let vault: VaultServerProcess;
 let ann: VaultClient;
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
-  const data = join(directory, "vault.db");
-  const flags = ["--data", data, "--quotas", `secrets=${COUNT + 1}`, "--log-level", "error"];
-  vault = await VaultServerProcess.start(["--dev", "--dev-users", email, ...flags]);
-  insertSecrets(data, email, COUNT, Date.now());
+  place = await StoreLocation.create("sqlite");
+  vault = await VaultServerProcess.start(["--dev", "--dev-users", email, "--quotas", `secrets=${COUNT + 1}`, ...place.args]);
+  insertSecrets(place.data, email, COUNT, Date.now());
   const response = await sendRequest(vault.url + operationPath.generate_access_token, {
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ email, password: vault.passwords.get(email), scope: scopeString(), expiration_hours: 1 }),
@@ -31,7 +27,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(async () => {
   await vault[Symbol.asyncDispose]();
-  await rm(directory, { recursive: true });
+  await place[Symbol.asyncDispose]();
 });
 
 /** Requests the list and returns the response before its body is read. */
