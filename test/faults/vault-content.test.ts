@@ -205,13 +205,13 @@ test.concurrent.each([
     what: "deleted between list and download",
     fault: faults.on("download_file", faults.error(404, "file_not_found")),
     reason: "SourceMissing",
-    message: /file not found/,
+    message: /lists it, but does not find it/,
   },
   {
     what: "cut by the connection",
     fault: faults.on("download_file", faults.reset),
     reason: "VaultUnreachable",
-    message: /reset/,
+    message: /closed the connection/,
   },
   {
     what: "an HTML page",

@@ -60,6 +60,7 @@ test("kubectl get shows the documented columns", async () => {
     "SYNCED",
     "AGE",
     "CONNECTION",
+    "STALE",
     "MESSAGE",
   ]);
   expect(await columns("vconn")).toEqual(["NAME", "READY", "REASON", "URL", "EMAIL", "SECRETS", "FILES", "AGE"]);

@@ -102,7 +102,7 @@ test("the operator continues after a restart of the API server", async () => {
 test("a watch with an expired resourceVersion (410) restarts and detects deletions in the gap", async () => {
   await world.operator.stop();
   // The outage is longer than the lease allows: without leader election the process may continue.
-  const operator = await world.startClusterOperator(["--no-leader-elect"]);
+  const operator = await world.startClusterOperator(["--no-leader-elect", "--log-level", "debug"]);
   // Everything was reconciled once, so that only watches can trigger another reconcile.
   await waitUntil("every resource is reconciled", async () => {
     const { body } = await operator.page("/metrics");
