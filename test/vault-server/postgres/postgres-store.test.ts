@@ -1,6 +1,8 @@
-import { afterAll, beforeAll } from "vitest";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { openPostgresStore } from "../../../src/vault-server/store/postgres/postgres-store.ts";
 import { PostgresDatabase } from "../../support/postgres/postgres-database.ts";
+import { secretOf } from "../../support/vault/store-conformance/fixture.ts";
 import { storeConformance } from "../../support/vault/store-conformance/store-conformance.ts";
 
 let database: PostgresDatabase;
@@ -22,4 +24,22 @@ storeConformance("PostgreSQL", async () => {
       await database.run(`TRUNCATE ${(await database.run(TABLES)).rows[0].tables}`);
     },
   };
+});
+
+test("a write that has failed sends no more statements, which would not be rolled back", async () => {
+  await using store = await openPostgresStore(database.url);
+  const late: Promise<void>[] = [];
+  const failing = store.write(async ({ secrets, settings }) => {
+    const inserted = secrets.insert(secretOf("nobody@example.com", "a"));
+    const afterFailure = async (): Promise<void> => {
+      await inserted.catch(() => undefined);
+      await nextTurn();
+      await settings.set("late", "value");
+    };
+    late.push(afterFailure().catch(() => undefined));
+    await inserted;
+  });
+  await expect(failing).rejects.toMatchObject({ code: "23503" });
+  await Promise.all(late);
+  expect(await store.read(({ settings }) => settings.get("late"))).toBeUndefined();
 });

@@ -70,6 +70,8 @@ export class PostgresConnection implements SqlConnection {
   }
 
   async #query(sql: string, values: SqlValue[]): Promise<QueryResult> {
+    // It would run after the rollback, in no transaction.
+    if (this.#failure !== undefined) throw this.#failure;
     try {
       return await this.#client.query({ ...prepare(sql), values: values.map(toColumn), rowMode: "array" });
     } catch (error) {
