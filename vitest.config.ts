@@ -44,6 +44,7 @@ export default defineConfig({
           globalSetup: ["test/web/support/build.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          maxWorkers: 2,
         },
       },
       {

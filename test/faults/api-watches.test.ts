@@ -11,7 +11,8 @@ afterAll(() => proxy[Symbol.asyncDispose]());
 const world = Farm.use(async () => {
   const started = await startApiProxy();
   proxy = started.proxy;
-  return { api: started.api };
+  // At this level each failed watch is logged.
+  return { api: started.api, args: ["--log-level", "debug"] };
 });
 
 beforeEach(() => proxy.heal());

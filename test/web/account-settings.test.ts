@@ -63,7 +63,7 @@ test("a user changes the password and stays logged in", async () => {
   await submit.click();
   await page.getByText("Changed your password.").waitFor();
   await page.getByText("No API tokens.").waitFor();
-  expect(await page.getByRole("list", { name: "Sessions" }).getByRole("listitem").count()).toBe(1);
+  await expect.poll(() => page.getByRole("list", { name: "Sessions" }).getByRole("listitem").count()).toBe(1);
   expect([await outcome(anns), (await vault.logIn(ann, { password: "correct horse battery" })).outcome()]).toEqual([
     "401 invalid_token",
     "200",

@@ -67,7 +67,7 @@ describe("secrets list", () => {
     const { page, go } = await browser.visit(large, { as: ann });
     await go("/secrets");
     await page.getByText("1 to 50 of 10,000").waitFor();
-    expect(await page.locator("tbody tr").count()).toBe(50);
+    await expect.poll(() => page.locator("tbody tr").count()).toBe(50);
     await page.getByRole("button", { name: "Next" }).click();
     await page.getByRole("link", { name: "listed-000050" }).waitFor();
     await page.getByLabel("Search secrets").fill("listed-00999");

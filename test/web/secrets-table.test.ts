@@ -140,12 +140,12 @@ describe("selected secrets", () => {
     await users.ann.call("delete", { key_name: "prod/checkout/service-11" });
     await page.getByRole("button", { name: "Delete", exact: true }).click();
     const dialog = page.getByRole("dialog", { name: "Delete 9 secrets?" });
-    expect(await dialog.getByRole("listitem").count()).toBe(9);
+    await expect.poll(() => dialog.getByRole("listitem").count()).toBe(9);
     await dialog.getByRole("button", { name: "Delete", exact: true }).click();
     await dialog.getByText("8 of 9 done, 1 not.").waitFor();
     const failed = dialog.getByRole("listitem").filter({ hasText: "service-11" });
     expect(await failed.textContent()).not.toContain("Deleted");
-    expect(await dialog.getByRole("listitem").filter({ hasText: "Deleted" }).count()).toBe(8);
+    await expect.poll(() => dialog.getByRole("listitem").filter({ hasText: "Deleted" }).count()).toBe(8);
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await expect.poll(() => page.locator("tbody a").allTextContents()).toEqual(["prod/checkout/service-19"]);
   });

@@ -57,7 +57,7 @@ describe("sharing section", () => {
     await page.getByText("“checkout” is not an email address.").waitFor();
     await recipients.fill(`${bob}, Bob@exmaple.com`);
     await share.click();
-    expect(await dialog.getByRole("listitem").allTextContents()).toEqual(["bob@exmaple.com"]);
+    await expect.poll(() => dialog.getByRole("listitem").allTextContents()).toEqual(["bob@exmaple.com"]);
     await dialog.getByRole("button", { name: "Cancel" }).click();
     expect((await users.ann.call("share_list", { key_name: "shop-db" })).json().shares).toEqual([]);
     expect(await recipients.inputValue()).toBe(`${bob}, Bob@exmaple.com`);
@@ -110,7 +110,7 @@ describe("sharing section", () => {
       const change = page.getByRole("button", { name: `Change permission of ${grantee}` });
       await change.click();
       expect(await dialog.getByLabel("Permission").inputValue()).toBe("R");
-      expect(await dialog.getByText("another invitation email").count()).toBe(mailed);
+      await expect.poll(() => dialog.getByText("another invitation email").count()).toBe(mailed);
       await dialog.getByLabel("Permission").selectOption("RW");
       await dialog.getByRole("button", { name: "Save" }).click();
       await page.getByText(`Changed the permission of ${grantee}.`).waitFor();

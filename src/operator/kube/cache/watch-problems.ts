@@ -51,8 +51,6 @@ export class WatchProblems implements Disposable {
 
   /** Takes in that a list or watch of a resource failed. */
   failed(watch: object, resource: string, error: unknown): void {
-    // The latest comes last: it is the one that is true now.
-    this.#failing.delete(watch);
     this.#failing.set(watch, { resource, error });
     this.#timer ??= this.#options.clock.timer(GATHER_MS, () => this.#log());
   }
@@ -64,7 +62,7 @@ export class WatchProblems implements Disposable {
   }
 
   get #worst(): Failure | undefined {
-    return [...this.#failing.values()].toReversed().sort((a, b) => rank(a.error) - rank(b.error))[0];
+    return [...this.#failing.values()].sort((a, b) => rank(a.error) - rank(b.error) || (a.resource < b.resource ? -1 : 1))[0];
   }
 
   /** Logs the problem once, and again if it becomes one of another kind, or persists. */
