@@ -33,7 +33,6 @@ async function releaseOne(api: KubeApi, { kind, metadata, releaseOf }: Releasabl
       await api.patch(kind, { namespace, name, uid, resourceVersion }, release.patch, signal);
       return;
     } catch (error) {
-      if (isKubeError(error, "NotFound")) return;
       if (!isKubeError(error, "Conflict") || attempt === ATTEMPTS) throw error;
     }
     current = (await api.getMetadata(kind, { namespace, name }, signal)).metadata;
@@ -42,11 +41,14 @@ async function releaseOne(api: KubeApi, { kind, metadata, releaseOf }: Releasabl
 
 /** Releases an object, and returns what a table shows about it. */
 async function outcomeOf(api: KubeApi, one: Releasable, signal: AbortSignal): Promise<Cell> {
+  const released: Cell = { text: "released", color: "green" };
   try {
     await releaseOne(api, one, signal);
-    return { text: "released", color: "green" };
+    return released;
   } catch (error) {
     signal.throwIfAborted();
+    // It was deleted meanwhile.
+    if (isKubeError(error, "NotFound")) return released;
     return { text: `failed: ${error instanceof Error ? error.message : String(error)}`, color: "red" };
   }
 }
