@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../../lib/clock.ts";
 import type { Logger } from "../../lib/logger.ts";
+import { TokenBucket } from "../../lib/token-bucket.ts";
 import { isKubeError } from "./kube-error.ts";
 import type { KubeApi } from "./client/kube-api.ts";
 import { apiVersionOf, EVENTS, microTime, type KubeObject, type ResourceDescriptor } from "./resource.ts";
@@ -52,9 +53,11 @@ interface Series {
   resourceVersion: string | undefined;
 }
 
-interface Bucket {
-  tokens: number;
-  at: number;
+/** The limit of the events of one object. */
+interface ObjectLimit {
+  readonly events: TokenBucket;
+  /** Monotonic time of the last event. */
+  readonly usedAt: number;
 }
 
 /** Time within which a repeated event increases the count of the first one, in milliseconds; then it is forgotten. */
@@ -63,12 +66,12 @@ const SERIES_MS = 600_000;
 const SERIES_WRITE_MS = 60_000;
 /** Limits of client-go's spam filter: 25 events of one object in a burst, then one in five minutes. */
 const BURST = 25;
-const REFILL_MS = 300_000;
+const PER_SECOND = 1 / 300;
 /** Namespace of the events of cluster-scoped objects: the API server rejects any other one. */
 const CLUSTER_EVENTS = "default";
 /** Limits of all events together, so that a fault of thousands of objects costs the API server little: a burst, then ten per second. */
 const WRITE_BURST = 250;
-const WRITE_REFILL_MS = 100;
+const WRITES_PER_SECOND = 10;
 /** Maximum number of events of one type that wait to be written. */
 const MAX_QUEUE_LENGTH = 500;
 /** Time after the last event of an object after which its limit is forgotten, in milliseconds. */
@@ -83,19 +86,19 @@ const MAX_TRACKED = 10_000;
 export class ApiEventRecorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #series = new Map<string, Series>();
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #limits = new Map<string, ObjectLimit>();
   readonly #queues: Readonly<Record<EventRecord["type"], Series[]>> = { Warning: [], Normal: [] };
-  readonly #writes: Bucket;
+  readonly #writes: TokenBucket;
   readonly #wake: (() => void)[] = [];
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
-    this.#writes = { tokens: WRITE_BURST, at: options.clock.monotonic() };
+    this.#writes = new TokenBucket({ clock: options.clock, perSecond: () => WRITES_PER_SECOND, burst: WRITE_BURST });
   }
 
   /** Number of series and limits that are remembered. */
   get tracked(): number {
-    return this.#series.size + this.#buckets.size;
+    return this.#series.size + this.#limits.size;
   }
 
   record(event: EventRecord): void {
@@ -124,14 +127,10 @@ export class ApiEventRecorder implements EventRecorder {
 
   /** Writes the first warning, or the first event if there is none, when the limit of all events allows it. */
   async #writeNext(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    const writes = this.#writes;
-    refill(writes, clock.monotonic(), { burst: WRITE_BURST, refillMs: WRITE_REFILL_MS });
-    if (writes.tokens < 1) {
-      const waitMs = Math.ceil((1 - writes.tokens) * WRITE_REFILL_MS);
-      return clock.sleep(waitMs, signal).catch(() => undefined);
+    if (!this.#writes.take()) {
+      const waitMs = Math.ceil(this.#writes.nextInMs);
+      return this.#options.clock.sleep(waitMs, signal).catch(() => undefined);
     }
-    writes.tokens -= 1;
     const series = this.#queues.Warning.shift() ?? this.#queues.Normal.shift();
     if (series) await this.#write(series, signal);
   }
@@ -193,19 +192,17 @@ export class ApiEventRecorder implements EventRecorder {
       if (now - startedAt < SERIES_MS) break;
       this.#series.delete(key);
     }
-    for (const [uid, { at }] of this.#buckets) {
-      if (now - at < BUCKET_MS) break;
-      this.#buckets.delete(uid);
+    for (const [uid, { usedAt }] of this.#limits) {
+      if (now - usedAt < BUCKET_MS) break;
+      this.#limits.delete(uid);
     }
   }
 
   #allow(uid: string, now: number): boolean {
-    const bucket = this.#buckets.get(uid) ?? { tokens: BURST, at: now };
-    refill(bucket, now, { burst: BURST, refillMs: REFILL_MS });
-    const allowed = bucket.tokens >= 1;
-    if (allowed) bucket.tokens -= 1;
-    remember(this.#buckets, uid, bucket);
-    return allowed;
+    const { clock } = this.#options;
+    const events = this.#limits.get(uid)?.events ?? new TokenBucket({ clock, perSecond: () => PER_SECOND, burst: BURST });
+    remember(this.#limits, uid, { events, usedAt: now });
+    return events.take();
   }
 
   #objectOf(event: EventRecord, key: string, time: string): KubeObject {
@@ -232,12 +229,6 @@ export class ApiEventRecorder implements EventRecorder {
       eventTime: time,
     };
   }
-}
-
-/** Adds the tokens of the time since the last refill. */
-function refill(bucket: Bucket, now: number, limit: { readonly burst: number; readonly refillMs: number }): void {
-  bucket.tokens = Math.min(limit.burst, bucket.tokens + (now - bucket.at) / limit.refillMs);
-  bucket.at = now;
 }
 
 /** Sets the entry as the newest one and removes the oldest one over the limit. */
