@@ -1,9 +1,6 @@
 import { z } from "zod";
 import { isAtMost } from "./characters.ts";
-
-/** C0, DEL and C1. */
-// oxlint-disable-next-line no-control-regex -- matches control characters on purpose
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/u;
+import { hasControlCharacter } from "./control-character.ts";
 
 /**
  * Returns the problem with the name of a secret, file or team, or `undefined`. Lengths are counted in code points
@@ -11,7 +8,7 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f]/u;
  */
 export function nameProblem(name: string, maxCharacters: number): string | undefined {
   if (name === "") return "must not be empty";
-  if (CONTROL.test(name)) return "must not contain a control character";
+  if (hasControlCharacter(name)) return "must not contain a control character";
   if (!name.isWellFormed()) return "must be well-formed Unicode";
   if (!isAtMost(name, maxCharacters)) return `must be at most ${maxCharacters} characters`;
   return undefined;

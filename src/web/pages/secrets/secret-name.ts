@@ -1,16 +1,14 @@
+import { hasControlCharacter } from "../../../protocol/control-character.ts";
 import { RequestError } from "../../service/request-error.ts";
 import { firstHidden } from "../../text/visible-text.ts";
 
 /** Longest name: docs/design/vault-contract.md#limits. */
 const MAX_CHARACTERS = 256;
 
-// oxlint-disable-next-line no-control-regex -- matches control characters on purpose
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/u;
-
 /** Returns why a name for a new secret is not accepted. The vault accepts more, which users would not find again. */
 export function nameProblem(name: string): string | undefined {
   if (name === "") return "Enter a name.";
-  if (CONTROL.test(name)) return "Contains a control character, such as a tab or a line break.";
+  if (hasControlCharacter(name)) return "Contains a control character, such as a tab or a line break.";
   const hidden = firstHidden(name);
   if (hidden !== undefined) return `Contains a character that cannot be seen (${hidden}): enter the name again.`;
   if (Array.from(name).length > MAX_CHARACTERS) return `At most ${MAX_CHARACTERS} characters.`;
