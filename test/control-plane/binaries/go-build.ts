@@ -1,16 +1,10 @@
-import { execFile, spawn } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { promisify } from "node:util";
+import { findGo, requiredGo, type GoCommand } from "../../tools/go-command.ts";
+import { install } from "../../tools/install.ts";
 import type { Progress } from "../progress.ts";
-import { install } from "./install.ts";
 import { unavailable, type Source } from "./source.ts";
-import { goPlatform, kubernetesVersion } from "./version.ts";
-import { codeOf } from "../../../src/lib/error-code.ts";
+import { components, kubernetesVersion } from "./version.ts";
 
-const run = promisify(execFile);
-const minimumMinor = 26;
 const packages = {
   "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
   "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
@@ -20,13 +14,12 @@ const packages = {
 
 /** The last source: a build that requires only Go and its module proxy, and takes about ten minutes on two cores, once. */
 export const goBuild: Source = {
-  name: `a build from source with Go 1.${minimumMinor} or later`,
+  name: `a build from source with ${requiredGo}`,
   async find({ environment, cache, progress }) {
-    const env = buildEnvironment(environment);
-    const version = await goVersion(env);
-    if (typeof version !== "string") return unavailable(version.why);
+    const go = await findGo(environment);
+    if ("why" in go) return unavailable(go.why);
     try {
-      await install(cache, progress, (directory) => build(directory, env, version, progress));
+      await install({ cache, names: components, progress }, (directory) => build(directory, go, progress));
     } catch (error) {
       return unavailable(error instanceof Error ? error.message : String(error));
     }
@@ -34,34 +27,13 @@ export const goBuild: Source = {
   },
 };
 
-/** Returns an environment in which the caller's workspace, target platform or cgo settings do not affect the build. */
-function buildEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const { os, arch } = goPlatform();
-  return { ...environment, CGO_ENABLED: "0", GOWORK: "off", GO111MODULE: "on", GOOS: os, GOARCH: arch };
-}
-
-async function goVersion(env: NodeJS.ProcessEnv): Promise<string | { why: string }> {
-  try {
-    const { stdout } = await run("go", ["env", "GOVERSION"], { cwd: import.meta.dirname, env });
-    const minor = /go1\.(\d+)/.exec(stdout)?.[1];
-    if (Number(minor) >= minimumMinor) return stdout.trim();
-    return { why: `found ${stdout.trim() || "an unknown version"}` };
-  } catch (error) {
-    const missing = codeOf(error) === "ENOENT";
-    return { why: missing ? "no go command" : `cannot run go: ${lastLine(error)}` };
-  }
-}
-
-async function build(directory: string, env: NodeJS.ProcessEnv, version: string, progress: Progress): Promise<void> {
+async function build(directory: string, go: GoCommand, progress: Progress): Promise<void> {
   progress.note(
-    `Building Kubernetes ${kubernetesVersion} and etcd with ${version}, once; this takes about ten minutes on two cores.`,
+    `Building Kubernetes ${kubernetesVersion} and etcd with ${go.version}, once; this takes about ten minutes on two cores.`,
   );
   const started = performance.now();
   progress.update("Fetching the modules");
-  // -mod=readonly overrides a -mod in GOFLAGS, which may require a missing vendor directory.
-  const list = ["list", "-mod=readonly", "-deps", ...Object.values(packages)];
-  const { stdout } = await run("go", list, { cwd: import.meta.dirname, env, maxBuffer: 1 << 26 });
-  const total = stdout.trim().split("\n").length;
+  const total = await go.count(import.meta.dirname, Object.values(packages));
   const done = new Set<string>();
   for (const [name, path] of Object.entries(packages)) {
     const report = (): void => {
@@ -69,31 +41,16 @@ async function build(directory: string, env: NodeJS.ProcessEnv, version: string,
       progress.update(`Building ${name}: ${done.size} of at most ${total} packages, ${seconds} s`);
     };
     report();
-    await compile(["-o", join(directory, name), path], env, (compiled) => {
+    await go.build(import.meta.dirname, ["-ldflags", versionFlags(), "-o", join(directory, name), path], (compiled) => {
       done.add(compiled);
       report();
     });
   }
 }
 
-async function compile(target: string[], env: NodeJS.ProcessEnv, onPackage: (path: string) => void): Promise<void> {
+/** Without the stamp the server reports v0.0.0, which clients reject. */
+function versionFlags(): string {
   const stamp = "k8s.io/component-base/version";
   const [major, minor] = kubernetesVersion.slice(1).split(".");
-  // Without the stamp the server reports v0.0.0, which clients reject.
-  const ldflags = `-s -w -X ${stamp}.gitVersion=${kubernetesVersion} -X ${stamp}.gitMajor=${major} -X ${stamp}.gitMinor=${minor}`;
-  const args = ["build", "-mod=readonly", "-trimpath", "-v", "-ldflags", ldflags, ...target];
-  const child = spawn("go", args, { cwd: import.meta.dirname, env, stdio: ["ignore", "ignore", "pipe"] });
-  const errors: string[] = [];
-  const lines = createInterface({ input: child.stderr });
-  lines.on("line", (line) => {
-    if (/^[\w.\-/]+$/.test(line)) onPackage(line);
-    else if (!line.startsWith("go: downloading")) errors.push(line);
-  });
-  const [code] = await once(child, "close");
-  if (code !== 0) throw new Error(`go build failed: ${errors.slice(-5).join(" / ")}`);
-}
-
-function lastLine(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text.trim().split("\n").at(-1) ?? "";
+  return `-s -w -X ${stamp}.gitVersion=${kubernetesVersion} -X ${stamp}.gitMajor=${major} -X ${stamp}.gitMinor=${minor}`;
 }

@@ -8,10 +8,11 @@ import { pipeline } from "node:stream/promises";
 import { promisify } from "node:util";
 import { parse } from "yaml";
 import { z } from "zod";
+import { install } from "../../tools/install.ts";
+import { goPlatform } from "../../tools/platform.ts";
 import type { Progress } from "../progress.ts";
-import { install } from "./install.ts";
 import { unavailable, type Source } from "./source.ts";
-import { goPlatform, kubernetesVersion } from "./version.ts";
+import { components, kubernetesVersion } from "./version.ts";
 
 const run = promisify(execFile);
 const index = "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml";
@@ -35,7 +36,7 @@ export const publishedArchive: Source = {
   async find({ cache, progress }) {
     try {
       const archive = await newestPatch();
-      await install(cache, progress, (directory) => download(archive, directory, progress));
+      await install({ cache, names: components, progress }, (directory) => download(archive, directory, progress));
     } catch (error) {
       return unavailable(reason(error));
     }

@@ -1,11 +1,10 @@
 import { access, constants } from "node:fs/promises";
 import { join } from "node:path";
-import { components } from "./version.ts";
 
-/** Returns the components that are not executable files in `directory`; empty if it is complete. */
-export async function missingComponents(directory: string): Promise<string[]> {
+/** Returns those of `names` that are not executable files in `directory`. */
+export async function missingFiles(directory: string, names: readonly string[]): Promise<string[]> {
   const missing: string[] = [];
-  for (const name of components) {
+  for (const name of names) {
     try {
       await access(join(directory, name), constants.X_OK);
     } catch {

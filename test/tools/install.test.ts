@@ -4,10 +4,11 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { silentProgress } from "../progress.ts";
-import { install } from "./install.ts";
-import { missingComponents } from "./missing-components.ts";
-import { components } from "./version.ts";
+import { silentProgress, type Progress } from "../control-plane/progress.ts";
+import { install, type InstallOptions } from "./install.ts";
+import { missingFiles } from "./missing-files.ts";
+
+const names = ["kubectl", "helm"];
 
 let root: string;
 let cache: string;
@@ -19,8 +20,12 @@ afterEach(async () => {
   await rm(root, { recursive: true });
 });
 
+function options(progress: Progress = silentProgress): InstallOptions {
+  return { cache, names, progress };
+}
+
 async function makeAll(directory: string): Promise<void> {
-  for (const name of components) await writeFile(join(directory, name), name, { mode: 0o755 });
+  for (const name of names) await writeFile(join(directory, name), name, { mode: 0o755 });
 }
 
 async function leftovers(): Promise<string[]> {
@@ -28,9 +33,9 @@ async function leftovers(): Promise<string[]> {
 }
 
 test("install fills the cache once and uses it afterwards", async () => {
-  await install(cache, silentProgress, makeAll);
-  await install(cache, silentProgress, () => Promise.reject(new Error("called twice")));
-  expect(await readFile(join(cache, "etcd"), "utf8")).toBe("etcd");
+  await install(options(), makeAll);
+  await install(options(), () => Promise.reject(new Error("called twice")));
+  expect(await readFile(join(cache, "helm"), "utf8")).toBe("helm");
   expect(await leftovers()).toEqual([]);
 });
 
@@ -40,47 +45,47 @@ test("of two concurrent installs one runs and the other uses its result", async 
     runs++;
     await makeAll(directory);
   };
-  await Promise.all([install(cache, silentProgress, make), install(cache, silentProgress, make)]);
+  await Promise.all([install(options(), make), install(options(), make)]);
   expect(runs).toBe(1);
 });
 
 test("a failed install leaves no cache and no temporary files, and can be retried", async () => {
-  const broken = install(cache, silentProgress, async (directory) => {
-    await writeFile(join(directory, "etcd"), "", { mode: 0o755 });
+  const broken = install(options(), async (directory) => {
+    await writeFile(join(directory, "helm"), "", { mode: 0o755 });
     throw new Error("disk full");
   });
   await expect(broken).rejects.toThrow("disk full");
   expect(await leftovers()).toEqual([]);
-  await install(cache, silentProgress, makeAll);
-  expect(await missingComponents(cache)).toEqual([]);
+  await install(options(), makeAll);
+  expect(await missingFiles(cache, names)).toEqual([]);
 });
 
 test("install rejects an incomplete result", async () => {
-  const partial = install(cache, silentProgress, (directory) => writeFile(join(directory, "etcd"), "", { mode: 0o755 }));
-  await expect(partial).rejects.toThrow("missing from the result: kube-apiserver, kube-controller-manager, kubectl");
-  expect(await missingComponents(cache)).toHaveLength(components.length);
+  const partial = install(options(), (directory) => writeFile(join(directory, "helm"), "", { mode: 0o755 }));
+  await expect(partial).rejects.toThrow("missing from the result: kubectl");
+  expect(await missingFiles(cache, names)).toHaveLength(names.length);
 });
 
 test("install replaces an incomplete cache", async () => {
   await mkdir(cache);
-  await writeFile(join(cache, "etcd"), "incomplete");
-  await install(cache, silentProgress, makeAll);
-  expect(await readFile(join(cache, "etcd"), "utf8")).toBe("etcd");
+  await writeFile(join(cache, "helm"), "incomplete");
+  await install(options(), makeAll);
+  expect(await readFile(join(cache, "helm"), "utf8")).toBe("helm");
 });
 
 test("install continues after the lock holder was killed and removes its temporary files", async () => {
   const program = `
     import { install } from ${JSON.stringify(join(import.meta.dirname, "install.ts"))};
     const progress = { note() {}, update() {} };
-    await install(${JSON.stringify(cache)}, progress, async () => { console.log("making"); await new Promise((r) => setTimeout(r, 60_000)); });`;
+    await install({ cache: ${JSON.stringify(cache)}, names: ["helm"], progress }, async () => { console.log("making"); await new Promise((r) => setTimeout(r, 60_000)); });`;
   const other = spawn(process.execPath, ["--input-type=module", "--eval", program], { stdio: ["ignore", "pipe", "inherit"] });
   await once(other.stdout, "data");
   expect(await leftovers()).toHaveLength(1);
   const waiting: string[] = [];
-  const mine = install(cache, { note: (line) => waiting.push(line), update: () => {} }, makeAll);
+  const mine = install(options({ note: (line) => waiting.push(line), update: () => {} }), makeAll);
   await expect.poll(() => waiting).toHaveLength(1);
   other.kill("SIGKILL");
   await mine;
-  expect(await missingComponents(cache)).toEqual([]);
+  expect(await missingFiles(cache, names)).toEqual([]);
   expect(await leftovers()).toEqual([]);
 });

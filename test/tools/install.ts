@@ -2,19 +2,28 @@ import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Progress } from "../progress.ts";
-import { missingComponents } from "./missing-components.ts";
+import type { Progress } from "../control-plane/progress.ts";
+import { missingFiles } from "./missing-files.ts";
+
+export interface InstallOptions {
+  readonly cache: string;
+  readonly names: readonly string[];
+  readonly progress: Progress;
+}
 
 /**
- * Fills `cache` with `make`, which writes the binaries into a given directory. The cache appears complete, by one rename. Of two
+ * Fills `cache` with `make`, which writes the programs `names` into a given directory. The cache appears complete, by one rename. Of two
  * processes one works while the other waits and then uses the result. A killed process leaves a temporary directory that the next
  * one removes.
  */
-export async function install(cache: string, progress: Progress, make: (directory: string) => Promise<void>): Promise<void> {
+export async function install(
+  { cache, names, progress }: InstallOptions,
+  make: (directory: string) => Promise<void>,
+): Promise<void> {
   const parent = dirname(cache);
   await mkdir(parent, { recursive: true });
   using _lock = await exclusiveLock(`${cache}.lock`, progress);
-  if ((await missingComponents(cache)).length === 0) return;
+  if ((await missingFiles(cache, names)).length === 0) return;
   const prefix = `${basename(cache)}.tmp-`;
   for (const entry of await readdir(parent)) {
     if (entry.startsWith(prefix)) await rm(join(parent, entry), { recursive: true, force: true });
@@ -22,7 +31,7 @@ export async function install(cache: string, progress: Progress, make: (director
   const temporary = await mkdtemp(join(parent, prefix));
   try {
     await make(temporary);
-    const missing = await missingComponents(temporary);
+    const missing = await missingFiles(temporary, names);
     if (missing.length > 0) throw new Error(`missing from the result: ${missing.join(", ")}`);
     await rm(cache, { recursive: true, force: true });
     await rename(temporary, cache);
@@ -41,7 +50,7 @@ async function exclusiveLock(file: string, progress: Progress): Promise<Disposab
       return { [Symbol.dispose]: () => database.close() };
     } catch (error) {
       if (!(error instanceof Error) || !error.message.includes("locked")) throw error;
-      if (!reported) progress.note("Waiting for another process that prepares the control plane.");
+      if (!reported) progress.note("Waiting for another process that downloads or builds the same programs.");
       reported = true;
       await sleep(500);
     }
