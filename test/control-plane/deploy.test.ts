@@ -1,42 +1,97 @@
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { parseAllDocuments } from "yaml";
+import { z } from "zod";
 import { sharedControlPlane } from "../support/kube/control-plane.ts";
 import type { ControlPlane } from "./control-plane.ts";
 
 const root = join(import.meta.dirname, "..", "..");
-const folders = ["crds", "deploy/cluster", "deploy/overlays/cluster-wide"].map((folder) => join(root, folder));
+const install = "deploy/overlays/cluster-wide";
+const overlays = ["cluster-wide", "namespaced", "minimal", "vault", "vault-postgres"];
+const serviceAccount = { serviceAccount: "vaultsync", namespace: "vaultsync-system" };
 const account = "--as=system:serviceaccount:vaultsync-system:vaultsync";
+
+const Item = z.looseObject({
+  kind: z.string(),
+  metadata: z.looseObject({
+    name: z.string(),
+    namespace: z.string().optional(),
+    generation: z.number().optional(),
+    resourceVersion: z.string().optional(),
+  }),
+  spec: z
+    .looseObject({
+      replicas: z.number().optional(),
+      template: z.looseObject({ spec: z.looseObject({ volumes: z.array(z.unknown()) }) }).optional(),
+      volumeClaimTemplates: z.array(z.object({ metadata: z.object({ name: z.string() }) })).default([]),
+    })
+    .optional(),
+});
+type Item = z.output<typeof Item>;
 
 let controlPlane: ControlPlane;
 beforeAll(async () => {
   controlPlane = await sharedControlPlane();
-  for (const folder of folders) {
-    const applied = await controlPlane.kubectl(["apply", "--kustomize", folder]);
-    if (applied.code !== 0) throw new Error(applied.stderr);
-  }
+  await kubectl("apply", "--kustomize", install);
+  for (const file of ["namespace", "service-account"]) await kubectl("apply", "--filename", `deploy/vault/${file}.yaml`);
 });
+
+/** Reports whether an argument is a path in the repository. */
+const isPath = (arg: string): boolean => /^(?:crds|deploy)(?:\/|$)/u.test(arg);
+
+/** Runs kubectl with paths of the repository, and returns its output. @throws Error with the error output */
+async function kubectl(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await controlPlane.kubectl(args.map((arg) => (isPath(arg) ? join(root, arg) : arg)));
+  if (code !== 0) throw new Error(stderr);
+  return stdout;
+}
+
+/** Returns the objects of an overlay. */
+async function objectsOf(overlay: string): Promise<Item[]> {
+  const documents = parseAllDocuments(await kubectl("kustomize", `deploy/overlays/${overlay}`));
+  return documents.map((document) => Item.parse(document.toJS()));
+}
+
+/** Returns what a write changes of each object: status does not count where there is a generation. */
+async function versions(): Promise<Record<string, unknown>> {
+  const { items } = z.object({ items: z.array(Item) }).parse(JSON.parse(await kubectl("get", "-k", install, "-o", "json")));
+  return Object.fromEntries(
+    items.map(({ kind, metadata: { name, generation, resourceVersion } }) => [`${kind}/${name}`, generation ?? resourceVersion]),
+  );
+}
 
 async function may(verb: string, resource: string, ...more: string[]): Promise<string> {
   return (await controlPlane.kubectl(["auth", "can-i", verb, resource, account, ...more])).stdout.trim();
 }
 
 describe("deploy", () => {
-  test("applying the manifests again changes nothing", async () => {
-    const changed: string[] = [];
-    for (const folder of folders) {
-      const { code, stdout } = await controlPlane.kubectl(["apply", "--kustomize", folder]);
-      expect(code).toBe(0);
-      const lines = stdout.trim().split("\n");
-      changed.push(...lines.filter((line) => !line.endsWith(" unchanged")));
-    }
-    expect(changed).toEqual([]);
+  test("applying an overlay again changes nothing, on the client or the server", async () => {
+    const before = await versions();
+    expect(Object.keys(before)).toHaveLength((await objectsOf("cluster-wide")).length);
+    await kubectl("apply", "--kustomize", install);
+    expect(await versions()).toEqual(before);
+    const onServer = ["apply", "--server-side", "--force-conflicts", "--field-manager=gitops", "--kustomize", install];
+    await kubectl(...onServer);
+    const applied = await versions();
+    await kubectl(...onServer);
+    expect(await versions()).toEqual(applied);
   });
 
-  test("the overlays have an image to set, and neither the CRDs nor their policy", async () => {
-    for (const overlay of ["cluster-wide", "namespaced"]) {
-      const { stdout } = await controlPlane.kubectl(["kustomize", join(root, "deploy/overlays", overlay)]);
-      expect(stdout).toContain("image: REGISTRY/vaultsync:0.1.0");
-      expect(stdout).not.toMatch(/^kind: (?:CustomResourceDefinition|ValidatingAdmission)/mu);
+  test.each(overlays)("the API server accepts the overlay %s, without a warning", async (overlay) => {
+    const apply = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "--kustomize"];
+    const { code, stderr } = await controlPlane.kubectl([...apply, join(root, "deploy/overlays", overlay)]);
+    // kubectl warns of objects that it applied before in another way.
+    const warnings = stderr.split("\n").filter((line) => line !== "" && !line.includes("last-applied-configuration"));
+    expect({ code, warnings }).toEqual({ code: 0, warnings: [] });
+    const text = await kubectl("kustomize", `deploy/overlays/${overlay}`);
+    expect(text.match(/image: .+/gu)).toEqual(["image: REGISTRY/vaultsync:0.1.0"]);
+  });
+
+  test("deploy/base, which removes the operator, has nothing that outlives it", async () => {
+    for (const folder of ["deploy/base", "deploy/namespaced", "deploy/vault"]) {
+      expect(await kubectl("kustomize", folder)).not.toMatch(
+        /^kind: (?:CustomResourceDefinition|Namespace|ValidatingAdmission\w+)$/mu,
+      );
     }
   });
 
@@ -60,12 +115,28 @@ describe("deploy", () => {
     expect((await controlPlane.kubectl(cluster)).stdout.trim()).toBe("no");
   });
 
-  test("the pod is admitted by its namespace under Pod Security restricted", async () => {
-    const pods = ["get", "pods", "--namespace=vaultsync-system", "--output=jsonpath={.items[*].status.phase}"];
-    await expect.poll(async () => (await controlPlane.kubectl(pods)).stdout, { timeout: 20_000 }).toMatch(/^Pending/u);
-    const bad = { metadata: { name: "privileged" }, spec: { containers: [{ name: "c", image: "i" }] } };
-    const denied = await controlPlane.request("POST", "/api/v1/namespaces/vaultsync-system/pods", bad);
-    expect(denied.body).toContain('violates PodSecurity \\"restricted:latest\\"');
+  test.each(overlays)("the pods of the overlay %s are admitted under Pod Security restricted", async (overlay) => {
+    const workloads = (await objectsOf(overlay)).filter(({ spec }) => spec?.template !== undefined);
+    expect(workloads).toHaveLength(1);
+    for (const { metadata, spec } of workloads) {
+      const claims = spec?.volumeClaimTemplates.map(({ metadata: { name } }) => ({ name, emptyDir: {} })) ?? [];
+      const volumes = [...(spec?.template?.spec.volumes ?? []), ...claims];
+      const pod = { metadata: { name: "admitted" }, spec: { ...spec?.template?.spec, volumes } };
+      const pods = `/api/v1/namespaces/${metadata.namespace}/pods?dryRun=All`;
+      expect(await controlPlane.request("POST", pods, pod)).toMatchObject({ status: 201 });
+      const bad = { metadata: { name: "privileged" }, spec: { containers: [{ name: "c", image: "i" }] } };
+      expect((await controlPlane.request("POST", pods, bad)).body).toContain('violates PodSecurity \\"restricted:latest\\"');
+      expect(pod.spec).toMatchObject({ automountServiceAccountToken: false, enableServiceLinks: false });
+    }
+  });
+
+  test("both replicas of the operator are created, on different nodes if possible", async () => {
+    const pods = ["get", "pods", "--namespace=vaultsync-system", "--selector=app.kubernetes.io/name=vaultsync", "--output=json"];
+    const found = async (): Promise<unknown[]> => JSON.parse(await kubectl(...pods)).items;
+    await expect.poll(async () => (await found()).length, { timeout: 20_000 }).toBe(2);
+    const preferred = { podAffinityTerm: expect.objectContaining({ topologyKey: "kubernetes.io/hostname" }), weight: 100 };
+    const affinity = { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [preferred] } };
+    for (const pod of await found()) expect(pod).toMatchObject({ spec: { affinity } });
   });
 
   test.each([
@@ -102,8 +173,19 @@ describe("deploy", () => {
     expect(await may(verb, resource, ...more)).toBe("no");
   });
 
-  test("requests for the lease have the leader-election priority level", async () => {
-    const level = ["get", "flowschema", "vaultsync-lease", "--output=jsonpath={.spec.priorityLevelConfiguration.name}"];
-    expect((await controlPlane.kubectl(level)).stdout).toBe("leader-election");
+  test.each([
+    ["leader-election", "the lease", ["get", "leases", "--namespace=vaultsync-system"]],
+    ["vaultsync", "Secrets", ["get", "secrets", "--namespace=default"]],
+    ["vaultsync", "resources of all namespaces", ["get", "vaultsecrets", "--all-namespaces"]],
+    ["vaultsync", "a path", ["get", "--raw=/version"]],
+  ])("the priority level %s has the operator's requests for %s", async (level, _, args) => {
+    const kubeconfig = await controlPlane.kubeconfigFor(serviceAccount);
+    const uid = await kubectl("get", "prioritylevelconfiguration", level, "--output=jsonpath={.metadata.uid}");
+    // kubectl prints the headers of the response, which name the level.
+    const levels = async (): Promise<unknown> => {
+      const { stderr } = await controlPlane.kubectl([...args, "-v=8"], { kubeconfig });
+      return [...stderr.matchAll(/X-Kubernetes-Pf-Prioritylevel-Uid: (\S+)/giu)].at(-1)?.[1];
+    };
+    await expect.poll(levels, { timeout: 10_000, interval: 200 }).toBe(uid);
   });
 });

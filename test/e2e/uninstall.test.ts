@@ -11,7 +11,7 @@ import { bytesOf, condition, SERVICE_ACCOUNT, vaultFile, vaultPush, vaultSecret,
 /** The commands of docs/uninstall.md. They concern the whole cluster, so they have a control plane of their own. */
 const root = join(import.meta.dirname, "..", "..");
 const page = commandsIn(await readFile(join(root, "docs/uninstall.md"), "utf8"));
-const install = ["crds", "deploy/cluster", "deploy/overlays/cluster-wide"];
+const install = "kubectl apply -k deploy/overlays/cluster-wide";
 const web = vaultFile("web", [{ filename: "web.conf" }], { kind: "ConfigMap" });
 
 let plane: OwnedControlPlane;
@@ -43,7 +43,7 @@ beforeAll(async () => {
   plane = await startControlPlane();
   await symlink(plane.kubectlPath, join(directory, "kubectl"));
   await writeFile(join(directory, "vaultsync"), `#!/bin/sh\nexec node ${root}/src/main.ts "$@"\n`, { mode: 0o755 });
-  for (const folder of install) await run(`kubectl apply -k ${folder}`);
+  await run(install);
   await plane.kubectl(["apply", "-f", "-"], { input: JSON.stringify(externalSecrets()) });
   await run("kubectl wait --for=condition=Established --timeout=60s crd --all");
   world = await World.create({ plane });
@@ -194,6 +194,17 @@ test("the removal of the operator removes nothing else", async () => {
   await world.ready("VaultSecret", "owned");
 });
 
+test("the deletion of an overlay deletes neither the CRDs nor the namespace with credentials", async () => {
+  const output = await outputOfFailure("kubectl delete -k deploy/overlays/cluster-wide");
+  for (const crd of ["vaultconnections", "clustervaultconnections", "vaultsecrets", "vaultfiles", "vaultpushes"]) {
+    expect(output).toContain(`"${crd}.vaultsync.dev" is forbidden`);
+  }
+  expect(output).toContain('namespaces "vaultsync-system" is forbidden');
+  await run("kubectl apply -k deploy/cluster");
+  await run("kubectl get secret of-a-cluster-connection -n vaultsync-system");
+  await world.ready("VaultSecret", "owned");
+});
+
 test("released targets stay when the CRDs are deleted, without anything of the operator", async () => {
   // Its garbage collection shows that that of the targets would have happened.
   const { metadata } = await world.until("VaultConnection", "vault", () => true);
@@ -228,7 +239,7 @@ test("released targets stay when the CRDs are deleted, without anything of the o
 });
 
 test("an operator that is installed again changes a released target only after it is handed over", async () => {
-  for (const folder of install) await run(`kubectl apply -k ${folder}`);
+  await run(install);
   await run("kubectl wait --for=condition=Established --timeout=60s crd --all");
   await world.createConnection("5s");
   const next = world.canaries.text("next");

@@ -19,7 +19,7 @@ const PARALLEL = 16;
 /** Attempts to release an object that is changed concurrently. */
 const ATTEMPTS = 5;
 
-const STOP = "stop it first, for example with kubectl delete -k deploy/overlays/cluster-wide (docs/uninstall.md)";
+const STOP = "stop it first, for example with kubectl delete -k deploy/base (docs/uninstall.md)";
 
 /** Releases one object. @throws KubeError */
 async function releaseOne(api: KubeApi, { kind, metadata, releaseOf }: Releasable, signal: AbortSignal): Promise<void> {
