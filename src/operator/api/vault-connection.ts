@@ -11,7 +11,6 @@ export const connectionDefaults = {
   tokenLifetime: "24h",
   refreshInterval: "60s",
   timeout: "10s",
-  requestsPerSecond: 100,
 } as const;
 
 /** Reports whether a text is a base URL: scheme, host, port and an optional path, without characters that URL parsers ignore. */
@@ -122,7 +121,8 @@ export const connectionFields = (namespace: string) =>
       .max(1000)
       .optional()
       .describe(
-        `Maximum rate of requests to the vault, with bursts of twice that. Reduced while the vault responds with 429. Defaults to ${connectionDefaults.requestsPerSecond}.`,
+        "Maximum rate of requests to the vault, with bursts of twice that. Reduced while the vault responds with 429. " +
+          "Without it there is no fixed rate: values are read at most 8 at a time, fewer while the vault responds with 429.",
       ),
     follow: z
       .enum(["Auto", "Interval"])

@@ -102,10 +102,10 @@ test.each([403, 404, 409])("after a %i for the count of a series, its next repet
 
 test("the recorder forgets every event after ten minutes", async () => {
   const { clock, recorder } = await start();
-  for (let n = 0; n < 500; n += 1) recorder.record(event({ uid: `u${n}` }));
+  for (let n = 0; n < 500; n += 1) recorder.record(event({ type: "Warning", uid: `u${n}` }));
   expect(recorder.tracked).toBe(1_000);
   await clock.advance(600_000);
-  recorder.record(event({ uid: "last" }));
+  recorder.record(event({ type: "Warning", uid: "last" }));
   expect(recorder.tracked).toBe(2);
 });
 
@@ -121,7 +121,7 @@ test("a repetition after the series interval is a new event", async () => {
 
 test("one object is limited to 25 events, then one in five minutes; others are not affected", async () => {
   const { clock, recorder, written } = await start();
-  for (let n = 0; n < 100; n += 1) recorder.record(event({ note: `n ${n}` }));
+  for (let n = 0; n < 100; n += 1) recorder.record(event({ type: "Warning", note: `n ${n}` }));
   recorder.record(event({ uid: "u2" }));
   await pump(clock, () => written.length === 26);
   await clock.advance(300_000);
@@ -132,24 +132,48 @@ test("one object is limited to 25 events, then one in five minutes; others are n
   expect(written.slice(26).map(({ note }) => note)).toEqual(["later", "last"]);
 });
 
-test("all objects together are limited to 250 events, then ten per second, warnings first", async () => {
+/** Starts a recorder on an API server in memory with so many namespaces, `n0` and so on. */
+function startInMemory(namespaces: number) {
   const clock = new VirtualClock();
   const server = new InMemoryApiServer({ clock });
-  server.createNamespace("a");
+  for (let n = 0; n < namespaces; n += 1) server.createNamespace(`n${n}`);
   const types: unknown[] = [];
   server.onCommit(({ resource, after }) => void (resource.kind === EVENTS.kind && types.push(after?.["type"])));
   const { recorder, stop, running } = startEventRecorder(new ApiClient(server), clock);
-  for (let n = 0; n < 2_000; n += 1) recorder.record(event({ uid: `u${n}` }));
+  onTestFinished(async () => {
+    stop.abort();
+    await running;
+  });
+  return { clock, recorder, types };
+}
+
+test("normal events of one reason in a namespace are limited to 25, then one per second", async () => {
+  const { clock, recorder, types } = startInMemory(2);
+  for (let n = 0; n < 1_000; n += 1) recorder.record(event({ namespace: "n0", uid: `u${n}` }));
+  await clock.advance(0);
+  expect(types).toHaveLength(25);
+  recorder.record(event({ namespace: "n1", uid: "other" }));
+  recorder.record(event({ namespace: "n0", uid: "other", reason: "Connected" }));
+  for (let n = 0; n < 50; n += 1) recorder.record(event({ namespace: "n0", uid: `w${n}`, type: "Warning" }));
+  await clock.advance(0);
+  expect(types).toHaveLength(77);
+  await clock.advance(1_000);
+  for (const uid of ["next", "too early"]) recorder.record(event({ namespace: "n0", uid }));
+  await clock.advance(0);
+  expect(types).toHaveLength(78);
+});
+
+test("all objects together are limited to 250 events, then ten per second, warnings first", async () => {
+  const { clock, recorder, types } = startInMemory(80);
+  for (let n = 0; n < 2_000; n += 1) recorder.record(event({ namespace: `n${n % 80}`, uid: `u${n}` }));
   await clock.advance(0);
   expect(types).toHaveLength(250);
-  for (let n = 0; n < 5; n += 1) recorder.record(event({ uid: `w${n}`, type: "Warning" }));
+  for (let n = 0; n < 5; n += 1) recorder.record(event({ namespace: "n0", uid: `w${n}`, type: "Warning" }));
   await clock.advance(2_000);
   expect([types.length, types.slice(250, 255)]).toEqual([270, Array.from({ length: 5 }, () => "Warning")]);
   // At most 500 wait, so that no fault keeps the recorder busy for long.
   await clock.advance(600_000);
   expect(types).toHaveLength(505);
-  stop.abort();
-  await running;
 });
 
 test("an event that the API server rejects is dropped, and the next one is written", async () => {

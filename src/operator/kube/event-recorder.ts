@@ -53,8 +53,8 @@ interface Series {
   resourceVersion: string | undefined;
 }
 
-/** The limit of the events of one object. */
-interface ObjectLimit {
+/** The limit of the events of one object, or of the normal ones of one reason in a namespace. */
+interface Limit {
   readonly events: TokenBucket;
   /** Monotonic time of the last event. */
   readonly usedAt: number;
@@ -65,8 +65,12 @@ const SERIES_MS = 600_000;
 /** Interval between two writes of a count, in milliseconds. */
 const SERIES_WRITE_MS = 60_000;
 /** Limits of client-go's spam filter: 25 events of one object in a burst, then one in five minutes. */
-const BURST = 25;
-const PER_SECOND = 1 / 300;
+const OBJECT_LIMIT = { burst: 25, perSecond: 1 / 300 };
+/**
+ * Limits of the normal events of one reason in a namespace: those of a few resources are all written, but the first sync of thousands
+ * does not cost an event next to the two writes of each.
+ */
+const REASON_LIMIT = { burst: 25, perSecond: 1 };
 /** Namespace of the events of cluster-scoped objects: the API server rejects any other one. */
 const CLUSTER_EVENTS = "default";
 /** Limits of all events together, so that a fault of thousands of objects costs the API server little: a burst, then ten per second. */
@@ -74,19 +78,19 @@ const WRITE_BURST = 250;
 const WRITES_PER_SECOND = 10;
 /** Maximum number of events of one type that wait to be written. */
 const MAX_QUEUE_LENGTH = 500;
-/** Time after the last event of an object after which its limit is forgotten, in milliseconds. */
+/** Time after the last event after which a limit is forgotten, in milliseconds. */
 const BUCKET_MS = 600_000;
 const MAX_TRACKED = 10_000;
 
 /**
  * Writes `events.k8s.io/v1` events one after the other at a limited rate, warnings first: the first event of a series by POST, the count
- * of its repetitions by PATCH. Events beyond the limit of an object or of the queue are dropped: they are informational, and the status
+ * of its repetitions by PATCH. Events beyond the limit of an object, a reason or the queue are dropped: they are informational, and the status
  * is authoritative.
  */
 export class ApiEventRecorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #series = new Map<string, Series>();
-  readonly #limits = new Map<string, ObjectLimit>();
+  readonly #limits = new Map<string, Limit>();
   readonly #queues: Readonly<Record<EventRecord["type"], Series[]>> = { Warning: [], Normal: [] };
   readonly #writes: TokenBucket;
   readonly #wake: (() => void)[] = [];
@@ -162,7 +166,8 @@ export class ApiEventRecorder implements EventRecorder {
       this.#countLater(earlier, now);
       return undefined;
     }
-    if (!this.#allow(event.uid, now)) return undefined;
+    if (!this.#allow(`object ${event.uid}`, OBJECT_LIMIT, now)) return undefined;
+    if (event.type === "Normal" && !this.#allow(`${event.reason} in ${event.namespace}`, REASON_LIMIT, now)) return undefined;
     const object = this.#objectOf(event, key, time);
     const { type } = event;
     const first = { key, type, object, startedAt: now, count: 1, lastObservedTime: time, queuedAt: now };
@@ -192,16 +197,16 @@ export class ApiEventRecorder implements EventRecorder {
       if (now - startedAt < SERIES_MS) break;
       this.#series.delete(key);
     }
-    for (const [uid, { usedAt }] of this.#limits) {
+    for (const [of, { usedAt }] of this.#limits) {
       if (now - usedAt < BUCKET_MS) break;
-      this.#limits.delete(uid);
+      this.#limits.delete(of);
     }
   }
 
-  #allow(uid: string, now: number): boolean {
+  #allow(of: string, { burst, perSecond }: typeof OBJECT_LIMIT, now: number): boolean {
     const { clock } = this.#options;
-    const events = this.#limits.get(uid)?.events ?? new TokenBucket({ clock, perSecond: () => PER_SECOND, burst: BURST });
-    remember(this.#limits, uid, { events, usedAt: now });
+    const events = this.#limits.get(of)?.events ?? new TokenBucket({ clock, perSecond: () => perSecond, burst });
+    remember(this.#limits, of, { events, usedAt: now });
     return events.take();
   }
 

@@ -31,7 +31,7 @@ export interface ConnectionOptions {
   readonly follow: "Auto" | "Interval";
   /** Time in ms for a whole request, from connecting to the last byte. A download of n MiB may take n seconds longer. */
   readonly timeoutMs: number;
-  /** Sustained request rate. Bursts may be twice as large. */
+  /** Sustained request rate; Infinity: as many as the vault takes. Bursts may be twice as large. */
   readonly requestsPerSecond: number;
   /** May be shared by many connections; each sees only its own entries. */
   readonly valueCache: ValueCache;

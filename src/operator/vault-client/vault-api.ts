@@ -7,6 +7,7 @@ import type { CircuitBreaker } from "./http/circuit-breaker.ts";
 import type { ListGate } from "./http/list-gate.ts";
 import { parseJson } from "./http/parse-json.ts";
 import type { RateLimiter } from "./http/rate-limiter.ts";
+import { ReadPace } from "./http/read-pace.ts";
 import { responseError } from "./http/response-error.ts";
 import type { VaultRequest, VaultResponse, VaultTransport } from "./http/vault-transport.ts";
 import type { RequestOutcome, VaultObserver } from "./observer.ts";
@@ -98,11 +99,13 @@ interface AuthorizedResponse {
  */
 export class VaultApi {
   readonly #options: VaultApiOptions;
+  readonly #reads: ReadPace;
   /** The lists that were requested, successfully or not. */
   readonly #listed = new Set<Operation>();
 
   constructor(options: VaultApiOptions) {
     this.#options = options;
+    this.#reads = new ReadPace(options.clock);
   }
 
   /** Returns a list without reading it. */
@@ -128,7 +131,8 @@ export class VaultApi {
       ...(route.exact && { key_version: version }),
       ...(route.withOwner && { owner: record.owner }),
     };
-    const { response } = await this.#authorized(operation, { body, maxBytes: MAX_VALUE_BYTES, signal });
+    const sent = { body, maxBytes: MAX_VALUE_BYTES, signal };
+    const { response } = await this.#reads.run(() => this.#authorized(operation, sent), signal);
     return readValue(operation, parseJson(response.body), record, version);
   }
 
@@ -140,7 +144,8 @@ export class VaultApi {
     if (listed.size > MAX_FILE_BYTES) throw new PermanentError(operation, "too_large");
     const deadlineMs = this.#options.timeoutMs + listed.size / SLOWEST_BYTES_PER_MS;
     const body = { filename: record.filename, version };
-    const { response } = await this.#authorized(operation, { body, maxBytes: MAX_FILE_BYTES, deadlineMs, signal });
+    const sent = { body, maxBytes: MAX_FILE_BYTES, deadlineMs, signal };
+    const { response } = await this.#reads.run(() => this.#authorized(operation, sent), signal);
     const label = response.header("x-file-version");
     if (label !== undefined && readCount(label) !== version) throw new UnexpectedResponse(operation, "x-file-version");
     if (response.body.byteLength !== listed.size) throw new TransientError(operation, "size_mismatch");

@@ -6,6 +6,10 @@ import { TransientError } from "../../../src/operator/vault-client/vault-error.t
 export class SimulatedVault implements VaultTransport {
   /** Time from a request to its response in milliseconds. */
   latencyMs = 10;
+  /** Maximum number of requests per second of the clock; others are rejected with 429 until the next second. */
+  requestsPerSecond = Infinity;
+  /** Requests that were not rejected with 429, by operation. */
+  readonly requests = new Map<string, number>();
   /** Names whose values cannot be read: the vault responds with 500. */
   readonly unreadable = new Set<string>();
   /** Time of each list request, in monotonic milliseconds. */
@@ -16,6 +20,8 @@ export class SimulatedVault implements VaultTransport {
   /** Time of the first list that showed this value, by value. */
   readonly #shownAt = new Map<string, number>();
   #revision = 0;
+  /** The current second of the clock, and the requests that were admitted in it. */
+  #second = { at: 0, admitted: 0 };
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -47,6 +53,8 @@ export class SimulatedVault implements VaultTransport {
   }
 
   async request(request: VaultRequest): Promise<VaultResponse> {
+    const throttled = this.#throttle(request.operation);
+    if (throttled !== undefined) return throttled;
     if (request.operation === "list_no_dup") this.listedAt.push(this.#clock.monotonic());
     await this.#clock.sleep(Math.min(this.latencyMs, request.deadlineMs), request.signal);
     if (this.latencyMs > request.deadlineMs) throw new TransientError(request.operation, "timeout");
@@ -59,6 +67,16 @@ export class SimulatedVault implements VaultTransport {
 
   async [Symbol.asyncDispose](): Promise<void> {
     // Requests end with their signals.
+  }
+
+  #throttle(operation: string): VaultResponse | undefined {
+    const now = this.#clock.monotonic();
+    const at = Math.floor(now / 1_000);
+    if (this.#second.at !== at) this.#second = { at, admitted: 0 };
+    if (this.#second.admitted >= this.requestsPerSecond) return response(429, {}, { "retry-after": "1" });
+    this.#second.admitted += 1;
+    this.requests.set(operation, (this.requests.get(operation) ?? 0) + 1);
+    return undefined;
   }
 
   #respond({ operation, ifNoneMatch, body }: VaultRequest): VaultResponse {

@@ -17,7 +17,7 @@ test("settingsOf applies the defaults of omitted fields", () => {
     tokenLifetimeMs: 24 * 3_600_000,
     refreshIntervalMs: 60_000,
     timeoutMs: 10_000,
-    requestsPerSecond: 100,
+    requestsPerSecond: Infinity,
     follow: "Auto",
   });
 });

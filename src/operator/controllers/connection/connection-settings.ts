@@ -12,6 +12,7 @@ export interface ConnectionSettings {
   readonly tokenLifetimeMs: number;
   readonly refreshIntervalMs: number;
   readonly timeoutMs: number;
+  /** Infinity: as many as the vault takes. */
   readonly requestsPerSecond: number;
   /** `Auto`: long-poll where the vault supports it. */
   readonly follow: "Auto" | "Interval";
@@ -41,7 +42,7 @@ export function settingsOf(spec: ConnectionSpec): ConnectionSettings {
     tokenLifetimeMs: parseDuration(spec.tokenLifetime ?? connectionDefaults.tokenLifetime),
     refreshIntervalMs: parseDuration(spec.refreshInterval ?? connectionDefaults.refreshInterval),
     timeoutMs: parseDuration(spec.timeout ?? connectionDefaults.timeout),
-    requestsPerSecond: spec.requestsPerSecond ?? connectionDefaults.requestsPerSecond,
+    requestsPerSecond: spec.requestsPerSecond ?? Infinity,
     follow: spec.follow ?? connectionDefaults.follow,
   };
 }

@@ -8,7 +8,7 @@ import type { WriteFence } from "./kube-api.ts";
 import { KubeTransport, transportError, type KubeRequest } from "./kube-transport.ts";
 import { statusOfErrorEvent } from "./decode-object.ts";
 import { responseError, statusCodeOf } from "./response-error.ts";
-import { WriteLimiter } from "./write-limiter.ts";
+import { InFlightLimiter } from "../../../lib/in-flight-limiter.ts";
 
 export type ApiRequest = Pick<KubeRequest, "method" | "path" | "operation" | "signal"> & {
   readonly accept?: string;
@@ -43,12 +43,12 @@ export const JSON_TYPE = "application/json";
 export class RequestSender implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #transport: KubeTransport;
-  readonly #writes: WriteLimiter;
+  readonly #writes: InFlightLimiter;
 
   constructor({ credentials, clock, concurrency = DEFAULT_CONCURRENCY }: RequestSenderOptions) {
     this.#clock = clock;
     this.#transport = new KubeTransport(credentials, concurrency + CONNECTIONS_FOR_READS);
-    this.#writes = new WriteLimiter(concurrency);
+    this.#writes = new InFlightLimiter(concurrency);
   }
 
   /** Closes all connections; requests and watches in flight fail. */

@@ -45,6 +45,15 @@ test("the rate never falls below a sixteenth of the full rate", async () => {
   expect(await admissions(limiter, clock, 1)).toEqual([8_000]);
 });
 
+test("without a rate nothing waits, also after a 429", async () => {
+  const clock = new VirtualClock();
+  const limiter = new RateLimiter(Infinity, clock);
+  limiter.throttled();
+  limiter.succeeded();
+  expect(await admissions(limiter, clock, 3)).toEqual([0, 0, 0]);
+  await expect(limiter.take(AbortSignal.abort(new Error("aborted")))).rejects.toThrow("aborted");
+});
+
 test("an aborted waiter rejects with the reason of its signal", async () => {
   const clock = new VirtualClock();
   const limiter = new RateLimiter(0.25, clock);

@@ -5,7 +5,7 @@ const SLOWEST_SHARE = 1 / 16;
 const RECOVERY_SHARE = 1 / 20;
 
 /**
- * A token bucket for requests: `perSecond` per second, bursts of twice that, in order of arrival
+ * A token bucket for requests: `perSecond` per second, bursts of twice that, in order of arrival; no limit if `perSecond` is Infinity
  * (docs/design/engine.md#vault-failures).
  */
 export class RateLimiter {
@@ -26,6 +26,7 @@ export class RateLimiter {
 
   /** Waits for a token; rejects with the signal's reason. An aborted caller does not return its token. */
   async take(signal: AbortSignal): Promise<void> {
+    if (this.#isUnlimited) return signal.throwIfAborted();
     this.#refill();
     this.#tokens -= 1;
     if (this.#tokens < 0) await this.#clock.sleep((-this.#tokens / this.#perSecond) * 1000, signal);
@@ -33,6 +34,7 @@ export class RateLimiter {
 
   /** Halves the rate after a 429. */
   throttled(): void {
+    if (this.#isUnlimited) return;
     this.#refill();
     this.#perSecond = Math.max(this.#full * SLOWEST_SHARE, this.#perSecond / 2);
     this.#tokens = Math.min(this.#tokens, 0);
@@ -43,6 +45,10 @@ export class RateLimiter {
     if (this.#perSecond === this.#full) return;
     this.#refill();
     this.#perSecond = Math.min(this.#full, this.#perSecond + this.#full * RECOVERY_SHARE);
+  }
+
+  get #isUnlimited(): boolean {
+    return this.#full === Infinity;
   }
 
   #refill(): void {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { WriteLimiter } from "./write-limiter.ts";
+import { InFlightLimiter } from "./in-flight-limiter.ts";
 
 const forever = new AbortController().signal;
 
@@ -7,7 +7,7 @@ const forever = new AbortController().signal;
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** Requests `count` slots and returns how many are granted. */
-async function crowd(limiter: WriteLimiter, count: number): Promise<Disposable[]> {
+async function crowd(limiter: InFlightLimiter, count: number): Promise<Disposable[]> {
   const granted: Disposable[] = [];
   for (let n = 0; n < count; n += 1) void limiter.acquire(forever).then((slot) => granted.push(slot));
   await settle();
@@ -15,7 +15,7 @@ async function crowd(limiter: WriteLimiter, count: number): Promise<Disposable[]
 }
 
 test("the limiter grants slots up to its limit, and a released slot goes to the next waiter", async () => {
-  const limiter = new WriteLimiter(3);
+  const limiter = new InFlightLimiter(3);
   const granted = await crowd(limiter, 5);
   expect(granted).toHaveLength(3);
   granted[0]?.[Symbol.dispose]();
@@ -24,7 +24,7 @@ test("the limiter grants slots up to its limit, and a released slot goes to the 
 });
 
 test("a 429 halves the limit down to one; successes raise it up to the maximum", () => {
-  const limiter = new WriteLimiter(16);
+  const limiter = new InFlightLimiter(16);
   limiter.onThrottled();
   expect(limiter.limit).toBe(8);
   for (let n = 0; n < 10; n += 1) limiter.onThrottled();
@@ -36,7 +36,7 @@ test("a 429 halves the limit down to one; successes raise it up to the maximum",
 });
 
 test("after a lowered limit no slot is granted before enough are released", async () => {
-  const limiter = new WriteLimiter(4);
+  const limiter = new InFlightLimiter(4);
   const granted = await crowd(limiter, 6);
   limiter.onThrottled();
   granted[0]?.[Symbol.dispose]();
@@ -49,7 +49,7 @@ test("after a lowered limit no slot is granted before enough are released", asyn
 });
 
 test("an aborted waiter takes no slot", async () => {
-  const limiter = new WriteLimiter(1);
+  const limiter = new InFlightLimiter(1);
   const [first] = await crowd(limiter, 1);
   const waiter = new AbortController();
   const waiting = limiter.acquire(waiter.signal);

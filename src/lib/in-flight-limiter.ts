@@ -3,10 +3,10 @@ interface Waiter {
 }
 
 /**
- * Limits the number of writes in flight. A 429 halves the limit and a success raises it slightly (additive increase,
+ * Limits the number of requests in flight. A 429 halves the limit and a success raises it slightly (additive increase,
  * multiplicative decrease), between 1 and `max`.
  */
-export class WriteLimiter {
+export class InFlightLimiter {
   readonly #max: number;
   readonly #waiters = new Set<Waiter>();
   #limit: number;
@@ -17,7 +17,7 @@ export class WriteLimiter {
     this.#limit = max;
   }
 
-  /** Current maximum number of writes in flight. */
+  /** Current maximum number of requests in flight. */
   get limit(): number {
     return Math.floor(this.#limit);
   }
@@ -40,7 +40,7 @@ export class WriteLimiter {
     this.#limit = Math.max(1, this.#limit / 2);
   }
 
-  /** Raises the limit after a successful write. */
+  /** Raises the limit after a success. */
   onSuccess(): void {
     this.#limit = Math.min(this.#max, this.#limit + 1 / this.#limit);
     this.#admit();
