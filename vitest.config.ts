@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/support/longest-first.ts";
 
 /** Tests wait for processes and for the disk more than they compute. */
 const maxWorkers = 3;
@@ -8,6 +9,7 @@ const expectOptions = { poll: { interval: 5, timeout: 10_000 } };
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -56,6 +58,7 @@ export default defineConfig({
           globalSetup: ["test/support/kube/shared-control-plane.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
+          maxWorkers: 2,
         },
       },
       {

@@ -1,0 +1,51 @@
+import { waitUntil } from "../../support/clock/wait-until.ts";
+import { PersistentVault } from "./persistent-vault.ts";
+import { bytesOf, condition, type ObservedObject, vaultSecret, World } from "./world.ts";
+
+export const NAMES = Array.from({ length: 10 }, (_, index) => `kept-${index}`);
+
+export const isStale = (resource: ObservedObject): boolean => condition(resource, "Stale")?.status === "True";
+export const isReady = (resource: ObservedObject): boolean => condition(resource, "Ready")?.status === "True";
+
+/** Ten synced Secrets of a vault that can be stopped, replaced and started again. */
+export class KeptSecrets implements AsyncDisposable {
+  readonly persistent: PersistentVault;
+  readonly world: World;
+
+  private constructor(persistent: PersistentVault, world: World) {
+    this.persistent = persistent;
+    this.world = world;
+  }
+
+  static async create(): Promise<KeptSecrets> {
+    const { persistent, vault } = await PersistentVault.start();
+    const world = await World.create({ vault });
+    for (const name of NAMES) await world.protect(name, world.canaries.text(name));
+    await world.apply(...NAMES.map((name) => vaultSecret(name, { password: name })));
+    await world.startOperator();
+    for (const name of NAMES) await world.ready("VaultSecret", name);
+    return new KeptSecrets(persistent, world);
+  }
+
+  /** Returns identity, resourceVersion and content of all targets. */
+  async targets(): Promise<string> {
+    const secrets = (await this.world.list("Secret")).filter(({ metadata }) => NAMES.includes(metadata.name));
+    return JSON.stringify(secrets.map(({ metadata, data }) => [metadata.name, metadata.uid, metadata.resourceVersion, data]));
+  }
+
+  async allHave(what: string, predicate: (resource: ObservedObject) => boolean): Promise<void> {
+    await waitUntil(what, async () => (await this.world.list("VaultSecret")).every(predicate), 60_000);
+  }
+
+  async expectSyncResumes(): Promise<void> {
+    await this.allHave("nothing is stale", (resource) => !isStale(resource));
+    const next = this.world.canaries.text("after an outage");
+    await this.world.protect("kept-0", next);
+    await this.world.until("Secret", "kept-0", (secret) => bytesOf(secret, "password")?.toString() === next);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.world[Symbol.asyncDispose]();
+    await this.persistent[Symbol.asyncDispose]();
+  }
+}
