@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { healthOf } from "./support/health.ts";
 import { bytesOf, condition, vaultSecret, World } from "./support/world.ts";
 
 /** Synchronization of Secrets by an operator process that has only the permissions of deploy/base. */
@@ -54,6 +55,7 @@ test.concurrent("a delete_time removes the key on time, and the Secret with its 
   await world.gone("Secret", "only");
   const resource = await world.until("VaultSecret", "only", (one) => condition(one, "Ready")?.reason === "SourceRemoved");
   expect(condition(resource, "Ready")?.status).toBe("False");
+  expect(await healthOf([resource])).toMatchObject([{ kstatus: { status: "InProgress" }, argo: { status: "Progressing" } }]);
 
   const back = world.canaries.text("back");
   await world.protect("short", back);

@@ -63,13 +63,18 @@ describe("CRD schemas are structural", () => {
       "oneOf",
       "allOf",
       "const",
-      "default",
       "patternProperties",
     ]) {
       expect(schema).not.toHaveProperty(forbidden);
     }
     expect(schema.additionalProperties).not.toBe(false);
     expect(["boolean", "integer", "number", "string", "object", "array", undefined]).toContain(schema.type);
+  });
+
+  test("a status is not observed by default, and nothing else has a default", () => {
+    const defaults = schemas.filter(([, schema]) => "default" in schema).map(([path, schema]) => [path, schema.default]);
+    const unseen = { observedGeneration: -1 };
+    expect(defaults).toEqual(definitions.map(({ spec }) => [`${spec.names.kind}.status`, unseen]));
   });
 
   test("version is int-or-string without a type", () => {

@@ -100,6 +100,15 @@ function openApiSchema(schema: z.ZodType): Json {
   return structural(z.json().parse(z.toJSONSchema(schema, { target: "openapi-3.0", io: "input" })));
 }
 
+/**
+ * Returns the schema of a status. Its default, which no spec has, makes a resource that no operator has seen differ from one that is in
+ * sync: kstatus takes a resource without `observedGeneration` for current.
+ */
+function statusSchema(status: z.ZodType): Json {
+  const schema = openApiSchema(status.describe("The observed state, which the operator writes."));
+  return Object.assign({}, schema, { default: { observedGeneration: -1 } });
+}
+
 interface Definition {
   readonly kind: Kind;
   readonly description: string;
@@ -180,7 +189,7 @@ function customResourceDefinition({ kind, description, spec, status, columns }: 
                 kind: { type: "string" },
                 metadata: { type: "object" },
                 spec: openApiSchema(spec.describe("The desired state, which a user sets.")),
-                status: openApiSchema(status.describe("The observed state, which the operator writes.")),
+                status: statusSchema(status),
               },
             },
           },

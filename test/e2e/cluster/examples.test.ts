@@ -8,6 +8,7 @@ import { sharedControlPlane } from "../../support/kube/control-plane.ts";
 import { OperatorProcess } from "../../support/processes/operator-process.ts";
 import { TestVault } from "../../support/vault/test-vault.ts";
 import type { VaultClient } from "../../support/vault/vault-client.ts";
+import { healthOf } from "../support/health.ts";
 import { collection, condition, type ObservedObject, observedObject, SERVICE_ACCOUNT } from "../support/world.ts";
 
 /** Applies each directory of examples/ without a change, except the URL of the vault, and checks what the operator makes of it. */
@@ -181,6 +182,8 @@ test("multi-tenant", async () => {
     return (await reason("VaultSecret", "not-ours", "team-green")) === "NamespaceNotAllowed";
   });
   expect(await get("Secret", "not-ours", "team-green")).toBeUndefined();
+  const { body } = await plane.request("GET", "/apis/vaultsync.dev/v1alpha1/clustervaultconnections/corporate");
+  expect(await healthOf([JSON.parse(body)])).toMatchObject([{ kstatus: { status: "Current" }, argo: { status: "Healthy" } }]);
 });
 
 test("push", async () => {
