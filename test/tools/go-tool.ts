@@ -18,6 +18,8 @@ export const packages = {
 
 export type GoToolName = keyof typeof packages;
 
+export const goToolNames = Object.keys(packages) as readonly GoToolName[];
+
 /**
  * Returns the path of a program of the version that its module pins: from the user's cache, or built once, which takes about a
  * minute on two cores. Installed programs are not used, because their version and with it their results differ.
