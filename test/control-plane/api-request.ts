@@ -19,7 +19,14 @@ export interface ApiResponse {
  */
 export function apiRequest(
   access: ApiAccess,
-  options: { method?: string; path: string; body?: unknown; timeoutMs?: number },
+  options: {
+    method?: string;
+    path: string;
+    body?: unknown;
+    timeoutMs?: number;
+    /** Added to the headers of a JSON request, or instead of one of them. */
+    headers?: Readonly<Record<string, string>>;
+  },
 ): Promise<ApiResponse> {
   const payload = options.body === undefined ? undefined : JSON.stringify(options.body);
   return new Promise((resolve, reject) => {
@@ -33,6 +40,7 @@ export function apiRequest(
         accept: "application/json",
         "user-agent": "vaultsync-test",
         ...(payload === undefined ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(payload) }),
+        ...options.headers,
       },
     });
     sent.on("error", reject);

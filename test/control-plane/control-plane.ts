@@ -64,8 +64,8 @@ export class ControlPlane {
   }
 
   /** Sends a raw request as the administrator and returns the response, whatever its status. */
-  request(method: string, path: string, body?: unknown): Promise<ApiResponse> {
-    return apiRequest(this.access, { method, path, body });
+  request(method: string, path: string, body?: unknown, headers: Readonly<Record<string, string>> = {}): Promise<ApiResponse> {
+    return apiRequest(this.access, { method, path, body, headers });
   }
 
   /** Creates a namespace `<prefix>-<random>` and waits for its default ServiceAccount. */
@@ -160,7 +160,8 @@ export class ControlPlane {
     return tokenOf(this.handle.users, name);
   }
 
-  private async serviceAccountToken(account: { serviceAccount: string; namespace: string }): Promise<string> {
+  /** Returns a token of a ServiceAccount that is valid for a day. */
+  async serviceAccountToken(account: { readonly serviceAccount: string; readonly namespace: string }): Promise<string> {
     const path = `/api/v1/namespaces/${account.namespace}/serviceaccounts/${account.serviceAccount}/token`;
     const { status, body } = await this.request("POST", path, {
       apiVersion: "authentication.k8s.io/v1",

@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { z } from "zod";
+import type { ApiAccess } from "../control-plane/api-request.ts";
+import type { ControlPlane } from "../control-plane/control-plane.ts";
+import { waitUntil } from "../support/clock/wait-until.ts";
+import { sharedControlPlane } from "../support/kube/control-plane.ts";
+import { type HostileWrite, hostileWrites, ownWrites, type Write } from "./support/hostile-writes.ts";
+import {
+  controllers,
+  objects,
+  policiesFor,
+  type Manifest,
+  type Policy,
+  tryWrite,
+  withoutValidation,
+} from "./support/policy-scene.ts";
+import { SERVICE_ACCOUNT } from "./support/world.ts";
+
+/** A client with the token of the operator and bad intent, on an API server with deploy/policies. Every write is a dry run. */
+const own = SERVICE_ACCOUNT.namespace;
+const MERGE_MANAGER = "fieldManager=vaultsync%3AVaultSecret%2Fdb";
+
+let plane: ControlPlane;
+let namespace: string;
+let operator: ApiAccess;
+
+beforeAll(async () => {
+  plane = await sharedControlPlane();
+  namespace = await plane.createNamespace("policies");
+  await apply(controllers, namespace);
+  const uid = ["get", "vaultsecret/db", "configmap/foreign", "-o", "jsonpath={.items[*].metadata.uid}"];
+  await apply(objects((await plane.kubectl(uid, { namespace })).stdout.split(" ")), namespace);
+  const ours = { apiVersion: "v1", kind: "Secret", metadata: { name: "merged" }, data: { ours: "b3Vycw==" } };
+  const path = `/api/v1/namespaces/${namespace}/secrets/merged?${MERGE_MANAGER}`;
+  await plane.request("PATCH", path, ours, { "content-type": "application/apply-patch+yaml" });
+  operator = { ...plane.access, token: await plane.serviceAccountToken(SERVICE_ACCOUNT) };
+  const [unlabeled] = hostileWrites;
+  await waitUntil("the policies are in force", async () => (await send(unlabeled as HostileWrite)).status === 403);
+});
+afterAll(async () => {
+  await plane.kubectl(["patch", "vaultpush/push", "--type=merge", "-p", '{"metadata":{"finalizers":[]}}'], { namespace });
+  await plane.request("DELETE", `/api/v1/namespaces/${namespace}`);
+});
+
+async function apply(manifests: readonly object[], scope?: string): Promise<void> {
+  const input = manifests.map((manifest) => JSON.stringify(manifest)).join("\n---\n");
+  const { code, stderr } = await plane.kubectl(["apply", "-f", "-"], { input, ...(scope && { namespace: scope }) });
+  if (code !== 0) throw new Error(stderr);
+}
+
+const send = (write: Write) => tryWrite(operator, write, { namespace, own });
+const messageOf = ({ body }: { readonly body: string }): string =>
+  z.object({ message: z.string() }).parse(JSON.parse(body)).message;
+const succeeds = ({ status }: { readonly status: number }): boolean => status === 200 || status === 201;
+
+test.each(hostileWrites.filter(({ isBeyondRbac }) => !isBeyondRbac))(
+  "the token of the operator cannot $name: $policy",
+  async (write) => {
+    const response = await send(write);
+    expect([response.status, messageOf(response)]).toEqual([403, expect.stringContaining(`Policy '${write.policy}'`)]);
+    expect(messageOf(response)).toContain(write.message);
+  },
+);
+
+test("tokens of ServiceAccounts cannot be created with the token of the operator", async () => {
+  const metadata = { name: "minted", annotations: { "kubernetes.io/service-account.name": "default" } };
+  const body = { metadata, type: "kubernetes.io/service-account-token" };
+  const response = await send({ name: "", method: "POST", path: "/api/v1/namespaces/NAMESPACE/secrets", body });
+  expect([response.status, messageOf(response)]).toEqual([403, expect.stringContaining("vaultsync-operator-")]);
+});
+
+test.each(ownWrites)("the token of the operator can $name", async (write) => {
+  const { status, body } = await send(write);
+  // The operator of another test may have created the content key: admission comes first.
+  const isAdmitted = succeeds({ status }) || (status === 409 && body.includes("vaultsync-content-key"));
+  expect(isAdmitted, body).toBe(true);
+});
+
+test("the policies concern the operator only: an administrator can make each of these writes", async () => {
+  for (const write of hostileWrites) {
+    const response = await tryWrite(plane.access, write, { namespace, own });
+    expect(succeeds(response), `${write.name}: ${response.body}`).toBe(true);
+  }
+});
+
+/** A validation that was removed from a policy for a ServiceAccount that may do anything. */
+interface Removed {
+  readonly policy: Policy;
+  readonly index: number;
+  readonly account: string;
+}
+
+const rbac = "rbac.authorization.k8s.io";
+
+/** Gives all permissions to all ServiceAccounts of a namespace. */
+const administratorsOf = (name: string): Manifest => ({
+  apiVersion: `${rbac}/v1`,
+  kind: "ClusterRoleBinding",
+  metadata: { name },
+  roleRef: { apiGroup: rbac, kind: "ClusterRole", name: "cluster-admin" },
+  subjects: [{ apiGroup: rbac, kind: "Group", name: `system:serviceaccounts:${name}` }],
+});
+
+const pathOf = ({ apiVersion, kind }: Manifest): string => `/apis/${apiVersion}/${kind.toLowerCase().replace(/y$/u, "ie")}s`;
+
+test("without one of its validations, a policy allows what that validation denies", async () => {
+  const policies = await policiesFor(plane, namespace);
+  const removed: readonly Removed[] = policies.flatMap((policy) =>
+    policy.spec.validations.map((_, index) => ({ policy, index, account: `${policy.metadata.name}-${index}` })),
+  );
+  const variants = removed.flatMap(({ policy, index, account }) =>
+    withoutValidation(policy, index, `${account}-${namespace}`, account),
+  );
+  const all = [administratorsOf(namespace), ...variants];
+  try {
+    await Promise.all(all.map((object) => plane.request("POST", pathOf(object), object)));
+    await Promise.all(removed.map(checkRemoved));
+  } finally {
+    await Promise.all(all.map((object) => plane.request("DELETE", `${pathOf(object)}/${object.metadata.name}`)));
+  }
+});
+
+async function checkRemoved({ policy, index, account }: Removed): Promise<void> {
+  const as = `system:serviceaccount:${namespace}:${account}`;
+  const attempt = (write: Write) => tryWrite(plane.access, write, { namespace, own: namespace, as });
+  const writes = hostileWrites.filter((write) => write.policy === policy.metadata.name);
+  const message = policy.spec.validations[index]?.message ?? "";
+  const isOfThis = (write: HostileWrite): boolean => message.includes(write.message);
+  const other = writes.find((write) => !isOfThis(write)) as HostileWrite;
+  await waitUntil(`${account} is in force`, async () => (await attempt(other)).status === 403);
+  const allowed = writes.filter(isOfThis);
+  expect(allowed.length, message).toBeGreaterThan(0);
+  for (const write of allowed) {
+    const response = await attempt(write);
+    expect(succeeds(response), `${write.name}: ${response.body}`).toBe(true);
+  }
+}
