@@ -17,7 +17,7 @@ export default defineConfig({
           expect: expectOptions,
           include: [
             "{src,scripts}/**/*.test.ts",
-            "test/{architecture,vault-server,contract,cli,support,docs,simulation,fuzz,tools}/**/*.test.ts",
+            "test/{architecture,vault-server,contract,cli,support,docs,simulation,fuzz,tools,monitoring}/**/*.test.ts",
             "test/control-plane/binaries/**/*.test.ts",
           ],
           exclude: ["test/vault-server/postgres/**", "test/tools/go-tool.test.ts"],

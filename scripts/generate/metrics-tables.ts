@@ -15,7 +15,13 @@ function metricsTable(definitions: readonly MetricDefinition[]): string {
 /** Returns the tables of docs/metrics.md by the name of their section, from the definitions of the metrics. */
 export function metricsTables(): Record<string, string> {
   const registry = new MetricsRegistry();
-  operatorMetrics(registry, () => ({ connections: [], queues: [], resources: [] }));
+  operatorMetrics(registry, () => ({
+    connections: [],
+    queues: [],
+    resources: [],
+    conditions: [],
+    shards: { configured: 1, led: 0 },
+  }));
   return {
     operator: metricsTable(registry.definitions.filter((definition) => !isClient(definition))),
     client: metricsTable(registry.definitions.filter(isClient)),

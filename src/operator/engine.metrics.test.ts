@@ -96,6 +96,41 @@ test("resources are counted by their condition, without reasons that others inve
   expect([...samples.keys()].join("")).not.toMatch(/Invented/u);
 });
 
+test("resources are counted by each of their conditions, without those that others invented", async () => {
+  await using scene = new OperatorScene();
+  const vault = scene.addVault("shop", ["a", "b", "c"]);
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  const stale = '{kind="VaultSecret",condition="Stale"}';
+  expect((await samplesOf(scene, "vaultsync_resource_conditions")).get(stale)).toBeUndefined();
+  vault.latencyMs = 3_600_000;
+  await scene.clock.advance(10 * MINUTE);
+  const invented = { status: "True", reason: "Synced", message: "" };
+  const key = { namespace: "shop", name: "other" };
+  const spec = { connectionRef: { name: "none" }, data: [{ secretKey: "k", remoteRef: { key: "a" } }] };
+  scene.server.create(vaultSecretKind, { apiVersion: "vaultsync.dev/v1alpha1", kind: "VaultSecret", metadata: key, spec });
+  const { resourceVersion } = scene.server.get(vaultSecretKind, key).metadata;
+  scene.server.replaceStatus(vaultSecretKind, { ...key, resourceVersion }, { conditions: [{ ...invented, type: "Invented" }] });
+  await scene.clock.advance(6);
+  const samples = await samplesOf(scene, "vaultsync_resource_conditions");
+  expect(samples.get(stale)).toBe(3);
+  expect(samples.get('{kind="VaultConnection",condition="Stale"}')).toBe(1);
+  expect([...samples.keys()].join("")).not.toMatch(/Invented|Ready/u);
+});
+
+test("a token has a lifetime next to its expiry, and one operator leads its only shard", async () => {
+  await using scene = new OperatorScene();
+  scene.addVault("shop", ["a"]);
+  scene.start();
+  await scene.clock.advance(MINUTE);
+  const [expiry = 0] = (await samplesOf(scene, "vaultsync_token_expiry_timestamp_seconds")).values();
+  const [lifetime = 0] = (await samplesOf(scene, "vaultsync_token_lifetime_seconds")).values();
+  expect(expiry - lifetime).toBeLessThanOrEqual(scene.clock.now() / 1_000);
+  expect(expiry - lifetime).toBeGreaterThan(scene.clock.now() / 1_000 - 120);
+  expect([...(await samplesOf(scene, "vaultsync_shards")).values()]).toEqual([1]);
+  expect([...(await samplesOf(scene, "vaultsync_shards_led")).values()]).toEqual([1]);
+});
+
 test("a connection that was never listed has an age since it was opened", async () => {
   await using scene = new OperatorScene();
   scene.addVault("shop", ["a"]).latencyMs = 3_600_000;

@@ -66,7 +66,9 @@ export async function runEngine(options: EngineOptions, signal: AbortSignal): Pr
   const workloads = createWorkloadWatches(watchOptions);
   const running = new Set<Controllers>();
   const openCircuitBreakers = new Set<string>();
-  const metrics = operatorMetrics(options.metrics, () => operatorSamples({ reflectors, running, openCircuitBreakers }));
+  const metrics = operatorMetrics(options.metrics, () =>
+    operatorSamples({ ...config, reflectors, running, openCircuitBreakers }),
+  );
   await using background = new Background();
   const watches = [...Object.values(reflectors), ...Object.values(workloads)];
   for (const watch of watches) background.run((ended) => watch.run(ended));

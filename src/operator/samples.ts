@@ -1,5 +1,11 @@
-import type { ConnectionSample, OperatorSamples, QueueSample, ResourceSample } from "../telemetry/operator-metrics.ts";
-import { readyIn } from "./api/conditions.ts";
+import type {
+  ConditionSample,
+  ConnectionSample,
+  OperatorSamples,
+  QueueSample,
+  ResourceSample,
+} from "../telemetry/operator-metrics.ts";
+import { readyIn, trueConditionsIn } from "./api/conditions.ts";
 import { reasons } from "./api/reasons.ts";
 import type { Controllers } from "./controllers.ts";
 import type { ReadonlyStore } from "./kube/cache/object-store.ts";
@@ -12,13 +18,18 @@ export interface SampleSources {
   readonly running: ReadonlySet<Controllers>;
   /** Keys of the connections whose circuit breaker is open. */
   readonly openCircuitBreakers: ReadonlySet<string>;
+  /** Number of all shards. */
+  readonly shards: number;
 }
 
 /** Returns the current values of the gauges. */
-export function operatorSamples({ reflectors, running, openCircuitBreakers }: SampleSources): OperatorSamples {
+export function operatorSamples({ reflectors, running, openCircuitBreakers, shards }: SampleSources): OperatorSamples {
   const { connections, clusterConnections, secrets, files, pushes } = reflectors;
+  const stores = [connections, clusterConnections, secrets, files, pushes].map((each) => each?.store);
   return {
-    resources: [connections, clusterConnections, secrets, files, pushes].flatMap((each) => resourceSamples(each?.store)),
+    resources: stores.flatMap(resourceSamples),
+    conditions: stores.flatMap(conditionSamples),
+    shards: { configured: shards, led: running.size },
     queues: queueSamples(running),
     connections: [...running].flatMap((controllers) => connectionSamples(controllers, openCircuitBreakers)),
   };
@@ -36,6 +47,17 @@ function resourceSamples(store: ReadonlyStore<KubeObject> | undefined): Resource
     const ready = readyLabels[condition?.status ?? "Unknown"];
     const key = `${ready} ${reason}`;
     samples.set(key, { kind, ready, reason, count: (samples.get(key)?.count ?? 0) + 1 });
+  }
+  return [...samples.values()];
+}
+
+/** Counts the resources of one kind by each condition that they have. */
+function conditionSamples(store: ReadonlyStore<KubeObject> | undefined): ConditionSample[] {
+  const samples = new Map<string, ConditionSample>();
+  for (const { kind, status } of store?.values() ?? []) {
+    for (const condition of trueConditionsIn(status)) {
+      samples.set(condition, { kind, condition, count: (samples.get(condition)?.count ?? 0) + 1 });
+    }
   }
   return [...samples.values()];
 }
@@ -62,12 +84,14 @@ function connectionSamples(controllers: Controllers, openCircuitBreakers: Readon
   for (const connection of controllers.connections.keys()) {
     const current = controllers.connections.get(connection);
     if (current.state !== "open") continue;
+    const { token } = current.connection;
     samples.push({
       connection,
       listedAt: current.connection.snapshot?.listedAt,
       listAgeMs: controllers.connections.listAgeMs(connection) ?? 0,
       staleResources: current.stale === undefined ? 0 : controllers.usersOf(connection),
-      tokenExpiresAt: current.connection.token?.expiresAt,
+      tokenExpiresAt: token?.expiresAt,
+      tokenLifetimeMs: token && token.expiresAt - token.refreshedAt,
       circuitBreakerOpen: openCircuitBreakers.has(connection),
     });
   }

@@ -8,8 +8,11 @@ const sample: ConnectionSample = {
   listAgeMs: 2_500,
   staleResources: 3,
   tokenExpiresAt: undefined,
+  tokenLifetimeMs: undefined,
   circuitBreakerOpen: true,
 };
+
+const nothing = { connections: [], queues: [], resources: [], conditions: [], shards: { configured: 1, led: 0 } };
 
 async function samplesOf(registry: MetricsRegistry): Promise<string[]> {
   return (await registry.text()).split("\n").filter((line) => /^vaultsync_.*\{?(connection|controller)/u.test(line));
@@ -17,8 +20,11 @@ async function samplesOf(registry: MetricsRegistry): Promise<string[]> {
 
 test("a connection has series until it is deleted, and none for what is unknown", async () => {
   const registry = new MetricsRegistry();
-  let connections: ConnectionSample[] = [sample, { ...sample, connection: "shop/other", tokenExpiresAt: 1_800_000_100_000 }];
-  operatorMetrics(registry, () => ({ connections, queues: [], resources: [] }));
+  let connections: ConnectionSample[] = [
+    sample,
+    { ...sample, connection: "shop/other", tokenExpiresAt: 1_800_000_100_000, tokenLifetimeMs: 60_000 },
+  ];
+  operatorMetrics(registry, () => ({ ...nothing, connections }));
   expect(await samplesOf(registry)).toEqual([
     "vaultsync_connections 2",
     'vaultsync_connection_last_success_timestamp_seconds{connection="shop/vault"} 1800000000.5',
@@ -28,6 +34,7 @@ test("a connection has series until it is deleted, and none for what is unknown"
     'vaultsync_stale_resources{connection="shop/vault"} 3',
     'vaultsync_stale_resources{connection="shop/other"} 3',
     'vaultsync_token_expiry_timestamp_seconds{connection="shop/other"} 1800000100',
+    'vaultsync_token_lifetime_seconds{connection="shop/other"} 60',
     'vaultsync_circuit_breaker_open{connection="shop/vault"} 1',
     'vaultsync_circuit_breaker_open{connection="shop/other"} 1',
   ]);
@@ -46,7 +53,7 @@ test("resources are counted by kind and condition", async () => {
     { kind: "VaultSecret", ready: "false", reason: "SourceMissing", count: 2 },
     { kind: "VaultSecret", ready: "true", reason: "Synced", count: 7 },
   ];
-  operatorMetrics(registry, () => ({ connections: [], queues: [], resources }));
+  operatorMetrics(registry, () => ({ ...nothing, resources }));
   const lines = async () => (await registry.text()).split("\n").filter((line) => line.startsWith("vaultsync_resources{"));
   expect(await lines()).toEqual([
     'vaultsync_resources{kind="VaultSecret",ready="false",reason="SourceMissing"} 2',
@@ -59,11 +66,21 @@ test("resources are counted by kind and condition", async () => {
 test("a work queue shows its depth, the age of its oldest key and its retries", async () => {
   const registry = new MetricsRegistry();
   const queues = [{ controller: "sync", depth: 2, oldestAgeMs: 1_500, retrying: 1 }];
-  operatorMetrics(registry, () => ({ connections: [], queues, resources: [] }));
+  operatorMetrics(registry, () => ({ ...nothing, queues }));
   expect(await samplesOf(registry)).toEqual([
     'vaultsync_workqueue_depth{controller="sync"} 2',
     'vaultsync_workqueue_oldest_age_seconds{controller="sync"} 1.5',
     'vaultsync_workqueue_retrying{controller="sync"} 1',
     "vaultsync_connections 0",
   ]);
+});
+
+test("conditions are counted by kind, and shards as configured and led", async () => {
+  const registry = new MetricsRegistry();
+  const conditions = [{ kind: "VaultSecret", condition: "Stale", count: 2 }];
+  operatorMetrics(registry, () => ({ ...nothing, conditions, shards: { configured: 4, led: 3 } }));
+  const lines = (await registry.text()).split("\n");
+  expect(lines).toContain('vaultsync_resource_conditions{kind="VaultSecret",condition="Stale"} 2');
+  expect(lines).toContain("vaultsync_shards 4");
+  expect(lines).toContain("vaultsync_shards_led 3");
 });

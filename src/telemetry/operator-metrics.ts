@@ -15,6 +15,8 @@ export interface ConnectionSample {
   readonly listAgeMs: number;
   readonly staleResources: number;
   readonly tokenExpiresAt: number | undefined;
+  /** Duration from the login or refresh to that time. */
+  readonly tokenLifetimeMs: number | undefined;
   readonly circuitBreakerOpen: boolean;
 }
 
@@ -39,11 +41,27 @@ export interface ResourceSample {
   readonly count: number;
 }
 
+/** Number of resources of a kind that have a condition other than Ready. */
+export interface ConditionSample {
+  readonly kind: string;
+  readonly condition: string;
+  readonly count: number;
+}
+
+/** Parts that all connections are divided into. */
+interface ShardsSample {
+  readonly configured: number;
+  /** Number of them that this process works on. */
+  readonly led: number;
+}
+
 /** Current values of the gauges. */
 export interface OperatorSamples {
   readonly connections: readonly ConnectionSample[];
   readonly queues: readonly QueueSample[];
   readonly resources: readonly ResourceSample[];
+  readonly conditions: readonly ConditionSample[];
+  readonly shards: ShardsSample;
 }
 
 /**
@@ -55,7 +73,8 @@ export interface OperatorSamples {
 export function operatorMetrics(registry: MetricsRegistry, read: () => OperatorSamples) {
   queueGauges(registry, () => read().queues);
   connectionGauges(registry, () => read().connections);
-  resourceGauge(registry, () => read().resources);
+  resourceGauges(registry, read);
+  shardGauges(registry, () => read().shards);
   return {
     reconciles: registry.counter({
       name: "vaultsync_reconciles_total",
@@ -111,7 +130,7 @@ export function operatorMetrics(registry: MetricsRegistry, read: () => OperatorS
 
 export type OperatorMetrics = ReturnType<typeof operatorMetrics>;
 
-function resourceGauge(registry: MetricsRegistry, read: () => readonly ResourceSample[]): void {
+function resourceGauges(registry: MetricsRegistry, read: () => OperatorSamples): void {
   registry.gauge(
     {
       name: "vaultsync_resources",
@@ -119,8 +138,28 @@ function resourceGauge(registry: MetricsRegistry, read: () => readonly ResourceS
       labels: ["kind", "ready", "reason"],
     },
     (gauge) => {
-      for (const { count, ...labels } of read()) gauge.set(labels, count);
+      for (const { count, ...labels } of read().resources) gauge.set(labels, count);
     },
+  );
+  registry.gauge(
+    {
+      name: "vaultsync_resource_conditions",
+      help: "Number of resources per kind and condition other than Ready that is True.",
+      labels: ["kind", "condition"],
+    },
+    (gauge) => {
+      for (const { count, ...labels } of read().conditions) gauge.set(labels, count);
+    },
+  );
+}
+
+function shardGauges(registry: MetricsRegistry, read: () => ShardsSample): void {
+  registry.gauge(
+    { name: "vaultsync_shards", help: "Number of shards that all connections are divided into (--shards)." },
+    (gauge) => gauge.set(read().configured),
+  );
+  registry.gauge({ name: "vaultsync_shards_led", help: "Number of shards that this process leads." }, (gauge) =>
+    gauge.set(read().led),
   );
 }
 
@@ -175,6 +214,13 @@ function connectionGauges(registry: MetricsRegistry, read: () => readonly Connec
   gauge(
     { name: "token_expiry_timestamp_seconds", help: "Time at which the token expires, per connection." },
     ({ tokenExpiresAt }) => tokenExpiresAt && tokenExpiresAt / 1000,
+  );
+  gauge(
+    {
+      name: "token_lifetime_seconds",
+      help: "Time in seconds from the last login or refresh to the expiry of the token, per connection.",
+    },
+    ({ tokenLifetimeMs }) => tokenLifetimeMs && tokenLifetimeMs / 1000,
   );
   gauge({ name: "circuit_breaker_open", help: "1 while the circuit breaker of a connection is open, 0 otherwise." }, (sample) =>
     Number(sample.circuitBreakerOpen),

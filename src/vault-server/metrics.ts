@@ -42,6 +42,20 @@ export class VaultMetrics {
     help: "Free disk space for the data file (volume data) and, if it is on another file system, for the audit log (audit_log).",
     labels: ["volume"],
   });
+  readonly lowSpaceBytes = this.registry.gauge({
+    name: "vaultsync_vault_low_space_bytes",
+    help: "Free disk space below which requests that add data are rejected (--low-space), per volume.",
+    labels: ["volume"],
+  });
+  readonly lowSpace = this.registry.gauge({
+    name: "vaultsync_vault_low_space",
+    help: "1 while requests that add data are rejected because of little disk space, 0 otherwise, per volume.",
+    labels: ["volume"],
+  });
+  readonly auditLogUnavailable = this.registry.gauge({
+    name: "vaultsync_vault_audit_log_unavailable",
+    help: "1 while requests are rejected because the audit log cannot be written, 0 otherwise.",
+  });
   readonly emails = this.registry.counter({
     name: "vaultsync_vault_emails_total",
     help: "Total number of attempts to send an email by kind (invitation, confirmation, password_changed) and outcome (sent, omitted, failed, given_up).",

@@ -239,9 +239,12 @@ export async function startVaultServer(options: VaultServerOptions): Promise<Vau
   const watched = await watchSpace(options, store, metrics);
   const space = watched && started.use(watched);
   const makeRoom = async (): Promise<boolean> => (await space?.release()) ?? false;
+  const onChange = (writable: boolean): void => metrics.auditLogUnavailable.set(writable ? 0 : 1);
   const audit =
     options.auditLog &&
-    started.adopt(await openAuditLog(options, { ...options.auditLog, makeRoom }, store), (log) => closeAuditLog(log, store));
+    started.adopt(await openAuditLog(options, { ...options.auditLog, makeRoom, onChange }, store), (log) =>
+      closeAuditLog(log, store),
+    );
   const hashes = await store.read(({ users: known }) => known.hashesByCost());
   const context = createContext(options, {
     store,

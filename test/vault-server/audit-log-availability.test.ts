@@ -28,9 +28,12 @@ test("serves nothing and is not ready while the audit log is not writable, then 
   expect((await caller.call("list_no_dup")).outcome()).toBe("503 unavailable");
   expect((await caller.upload([{ filename: "f", bytes: Buffer.from("x") }])).outcome()).toBe("503 unavailable");
   expect((await vault.logIn(ann)).outcome()).toBe("503 unavailable");
+  const unavailable = (): Promise<number | undefined> => vault.metric("vaultsync_vault_audit_log_unavailable");
+  expect(await unavailable()).toBe(1);
   expect([await ready(), (await sendRequest(`${vault.url}/healthz`, { method: "GET" })).status]).toEqual([503, 200]);
   await clock.advance(1000);
   expect(await ready()).toBe(200);
+  expect(await unavailable()).toBe(0);
   expect((await caller.call("list_no_dup")).json()).toEqual({ secrets: [] });
   expect((await verifyAuditLog([`${file}.1`, file])).damage).toBeUndefined();
 });

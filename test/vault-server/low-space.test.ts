@@ -42,7 +42,10 @@ test("warnings about disk space name the volume and its sizes", async () => {
   const logger = createLogger({ name: "vault", level: "info", destination: { write: (line) => void (log += line) } });
   const disk = { free: 10 * LOW, clock: new VirtualClock() };
   await using vault = await start(disk, logger);
+  const low = (): Promise<number | undefined> => vault.metric('vaultsync_vault_low_space{volume="data"}');
+  expect([await low(), await vault.metric('vaultsync_vault_low_space_bytes{volume="data"}')]).toEqual([0, LOW]);
   await becomes(disk, LOW - 1, vault);
+  expect(await low()).toBe(1);
   expect(log).toContain(`"volume":"data","directory":"${directory.path}","free":${LOW - 1}`);
   expect(log).not.toContain("[redacted]");
 });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { isObject } from "../../lib/is-object.ts";
 import type { Reason } from "./reasons.ts";
-import type { Condition, ConditionType } from "./status.ts";
+import { conditionTypes, type Condition, type ConditionType } from "./status.ts";
 
 const readyForm = z.object({
   status: z.enum(["True", "False", "Unknown"]),
@@ -52,9 +52,17 @@ export function findCondition(conditions: readonly Condition[] | undefined, type
   return conditions?.find((condition) => condition.type === type);
 }
 
+const conditionsIn = (status: unknown): readonly unknown[] =>
+  isObject(status) && Array.isArray(status["conditions"]) ? status["conditions"] : [];
+
 /** Returns the condition Ready of a status of any kind; `undefined` if it has none, or one of another form. */
 export function readyIn(status: unknown): z.output<typeof readyForm> | undefined {
-  const conditions = isObject(status) && Array.isArray(status["conditions"]) ? status["conditions"] : [];
-  const found = conditions.find((condition: unknown) => isObject(condition) && condition["type"] === "Ready");
-  return readyForm.safeParse(found).data;
+  return readyForm.safeParse(conditionsIn(status).find((condition) => isObject(condition) && condition["type"] === "Ready")).data;
+}
+
+/** Returns the types of the conditions other than Ready that are True in a status of any kind; types of others are ignored. */
+export function trueConditionsIn(status: unknown): ConditionType[] {
+  const isTrue = (type: ConditionType): boolean =>
+    conditionsIn(status).some((one) => isObject(one) && one["type"] === type && one["status"] === "True");
+  return conditionTypes.filter((type) => type !== "Ready" && isTrue(type));
 }

@@ -55,6 +55,7 @@ export interface AuditLogFile {
   readonly maxBytes?: number;
   readonly retention?: AuditRetention;
   readonly makeRoom?: () => Promise<boolean>;
+  readonly onChange?: (writable: boolean) => void;
 }
 
 /** Opens the log, compares its end with the recorded one, and records it again. */

@@ -25,6 +25,8 @@ export interface AuditLogOptions {
   readonly linesPerSync?: number;
   /** Called when a write failed; it is tried once more when this returns true, because there is space now. */
   readonly makeRoom?: () => Promise<boolean>;
+  /** Called when the file becomes writable or no longer is. */
+  readonly onChange?: (writable: boolean) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -72,6 +74,7 @@ export class AuditLog implements AsyncDisposable {
   readonly #logger: Logger;
   readonly #retention: AuditRetention;
   readonly #makeRoom: () => Promise<boolean>;
+  readonly #onChange: ((writable: boolean) => void) | undefined;
   /** Time of the first line of the file. */
   #since = Infinity;
   readonly #resources = new AsyncDisposableStack();
@@ -86,6 +89,7 @@ export class AuditLog implements AsyncDisposable {
     this.#linesPerSync = options.linesPerSync ?? 1000;
     this.#retention = options.retention ?? {};
     this.#makeRoom = options.makeRoom ?? (async () => false);
+    this.#onChange = options.onChange;
     this.#clock = options.clock;
     this.#logger = options.logger;
     this.#resources.use(lockFile(path));
@@ -184,8 +188,10 @@ export class AuditLog implements AsyncDisposable {
   }
 
   #fail(error: unknown, refused: number): void {
-    if (!this.#failure)
+    if (!this.#failure) {
       this.#logger.error({ event: "audit_unavailable", error }, "writing the audit log failed, rejecting requests");
+      this.#onChange?.(false);
+    }
     const reason = codeOf(error) ?? "changed";
     this.#failure ??= { reason, retryAt: 0, refused: 0 };
     this.#failure.refused += refused;
@@ -205,6 +211,7 @@ export class AuditLog implements AsyncDisposable {
     if (sealed.bytes.length > 0) this.#since = Math.min(this.#since, this.#clock.now());
     if (!failure) return;
     this.#failure = undefined;
+    this.#onChange?.(true);
     this.#logger.info({ event: "audit_available" }, "audit log writable again");
   }
 

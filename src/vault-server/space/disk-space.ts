@@ -27,7 +27,7 @@ export interface DiskSpaceOptions extends LowSpace {
   readonly reusableBytes: () => Promise<number>;
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly metrics: Pick<VaultMetrics, "freeBytes">;
+  readonly metrics: Pick<VaultMetrics, "freeBytes" | "lowSpace" | "lowSpaceBytes">;
 }
 
 /** A file system that the server writes to. */
@@ -112,9 +112,11 @@ export class DiskSpace implements AsyncDisposable {
 
   /** The audit log and the write-ahead log cannot reuse pages of the data file, so that some space must be free outside of it. */
   #report(volume: Volume, free: number, reusable: number, missing: number): void {
-    const { bytes, logger } = this.#options;
+    const { bytes, logger, metrics } = this.#options;
     volume.margin = Math.min(free + reusable - missing - bytes, free - missing - bytes / 4);
     const low = volume.margin < 0;
+    metrics.lowSpace.set({ volume: volume.name }, low ? 1 : 0);
+    metrics.lowSpaceBytes.set({ volume: volume.name }, bytes);
     if (low === volume.low) return;
     volume.low = low;
     const fields = { volume: volume.name, directory: volume.directory, free, reusable, lowSpace: bytes };
