@@ -1,6 +1,8 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ControlPlane } from "../../control-plane/control-plane.ts";
+import { parseAllDocuments } from "yaml";
+import { z } from "zod";
+import type { ControlPlane, KubectlResult } from "../../control-plane/control-plane.ts";
 import { Canaries } from "../../support/assertions/canary.ts";
 import { certificate } from "../../support/certificates.ts";
 import { waitUntil } from "../../support/clock/wait-until.ts";
@@ -14,6 +16,14 @@ import { collection, condition, type ObservedObject, observedObject, SERVICE_ACC
 /** Applies each directory of examples/ without a change, except the URL of the vault, and checks what the operator makes of it. */
 const SHOP = "shop@example.com";
 const PLATFORM = "platform@example.com";
+const WAVE = "argocd.argoproj.io/sync-wave";
+/** Mark of Argo CD on the objects of an application: the annotation, before version 3 the label. */
+const TRACKING = "argocd.argoproj.io/tracking-id";
+const INSTANCE = { "app.kubernetes.io/instance": "billing" };
+const waved = z.looseObject({
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string(), annotations: z.record(z.string(), z.string()) }),
+});
 const canaries = new Canaries();
 let plane: ControlPlane;
 let vault: TestVault;
@@ -21,6 +31,8 @@ let shop: VaultClient;
 let platform: VaultClient;
 let operator: OperatorProcess;
 const tested = new Set(["demo"]);
+/** Everything that was applied, to apply it again. */
+const manifests: string[] = [];
 
 beforeAll(async () => {
   plane = await sharedControlPlane();
@@ -51,8 +63,13 @@ async function apply(directory: string, kustomization?: string): Promise<void> {
       ? ["create", "--dry-run=client", "-o", "yaml", "-f", path]
       : ["kustomize", `${path}/${kustomization}`];
   const { stdout } = await plane.kubectl(build);
-  const input = stdout.replaceAll("https://vault.example.com", vault.url);
-  const { code, stderr } = await plane.kubectl(["apply", "-f", "-"], { input });
+  await applyManifest(stdout.replaceAll("https://vault.example.com", vault.url));
+}
+
+/** Applies a manifest as Argo CD does with `ServerSideApply=true`, and as Flux always does. */
+async function applyManifest(input: string): Promise<void> {
+  manifests.push(input);
+  const { code, stderr } = await plane.kubectl(["apply", "--server-side", "-f", "-"], { input });
   expect(code, stderr).toBe(0);
 }
 
@@ -98,6 +115,16 @@ async function synced(kind: "VaultSecret" | "VaultFile", name: string, namespace
   return Object.fromEntries(
     Object.entries(target?.data ?? {}).map(([key, value]) => [key, isSecret ? Buffer.from(value, "base64").toString() : value]),
   );
+}
+
+/** Waits until a resource of the namespace `shop` has this reason or health, and returns its health in Argo CD. */
+async function argoHealth(kind: string, name: string, state: string): Promise<string | undefined> {
+  return waitUntil(`${kind} ${name} is ${state}`, async () => {
+    const object = await get(kind, name);
+    const [health] = object === undefined ? [] : await healthOf([object]);
+    const { status, message } = health?.argo ?? {};
+    return status === state || message?.startsWith(`${state}: `) === true ? status : undefined;
+  });
 }
 
 async function restarts(name: string): Promise<number> {
@@ -195,6 +222,52 @@ test("push", async () => {
   await waitUntil("the password is pushed", async () => (await reason("VaultPush", "generated-db")) === "Synced");
   const response = await shop.call("expose", { key_name: "generated-db-password" });
   expect(response.json()).toMatchObject({ key_value: password });
+});
+
+test("sync-waves: each waits for the health of the one before; the target is not tracked", async () => {
+  tested.add("sync-waves");
+  const { stdout } = await plane.kubectl(["kustomize", "examples/sync-waves/app"]);
+  const objects = parseAllDocuments(stdout.replaceAll("https://vault.example.com", vault.url)).map((one) =>
+    waved.parse(one.toJS()),
+  );
+  const wave = async (number: number): Promise<string> => {
+    const [object, ...others] = objects.filter(({ metadata }) => metadata.annotations[WAVE] === String(number));
+    expect(others).toEqual([]);
+    const { kind, metadata } = object!;
+    const tracking = `billing:vaultsync.dev/${kind}:shop/${metadata.name}`;
+    const annotations = { ...metadata.annotations, [TRACKING]: tracking };
+    await applyManifest(JSON.stringify({ ...object, metadata: { ...metadata, annotations, labels: INSTANCE } }));
+    return metadata.name;
+  };
+  const connection = await wave(0);
+  await argoHealth("VaultConnection", connection, "Healthy");
+  const secret = await wave(1);
+  expect(await argoHealth("VaultSecret", secret, "SourceMissing")).toBe("Progressing");
+  const password = await protect(shop, "billing-db-password", canaries.text("billing"));
+  await plane.kubectl(["annotate", "vaultsecret", secret, "-n", "shop", "vaultsync.dev/force-sync=1"]);
+  expect(await argoHealth("VaultSecret", secret, "Synced")).toBe("Healthy");
+  const target = await get("Secret", "billing-db");
+  expect(Buffer.from(target?.data["password"] ?? "", "base64").toString()).toBe(password);
+  expect(target?.metadata["labels"]).toEqual({ "app.kubernetes.io/managed-by": "vaultsync" });
+  expect(Object.keys(target?.metadata.annotations ?? {}).every((name) => name.startsWith("vaultsync.dev/"))).toBe(true);
+  await wave(2);
+  const sources = ["argo-cd.yaml", "flux.yaml"].map((file) => readFileSync(`examples/sync-waves/${file}`, "utf8")).join("\n");
+  const paths = [...sources.matchAll(/^ +path: (\S+)$/gmu)].map(([, path = ""]) => path);
+  expect(paths.map((path) => existsSync(`${path}/kustomization.yaml`))).toEqual([true, true, true]);
+});
+
+test("nothing differs from what was applied, and applying it again changes nothing", async () => {
+  const input = manifests.join("\n---\n");
+  const generations = (): Promise<KubectlResult> =>
+    plane.kubectl(["get", "vaultsync,deployments", "-A", "-o", "jsonpath={.items[*]['metadata.name', 'metadata.generation']}"]);
+  const before = await generations();
+  expect(before.stdout).toContain("billing-db");
+  const { code, stdout, stderr } = await plane.kubectl(["diff", "--server-side", "-f", "-"], { input });
+  expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "", stderr: "" });
+  const other = { input: input.replace("key: billing-db-password", "key: other") };
+  expect((await plane.kubectl(["diff", "--server-side", "-f", "-"], other)).stdout).toContain("+        key: other");
+  expect((await plane.kubectl(["apply", "--server-side", "-f", "-"], { input })).code).toBe(0);
+  expect(await generations()).toEqual(before);
 });
 
 test("every directory is tested, and no value is in the log", () => {
