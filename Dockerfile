@@ -1,8 +1,7 @@
-# docker build --tag vaultsync:0.1.0 .
+# npm run image       builds it, and where this base cannot be pulled, on a base made from Debian: docs/image.md
 #
-# The build is reproducible: the base is an exact version (a release pins its digest with NODE_IMAGE=node@sha256:...), packages come
-# from the lock file, and the compiler writes no dates. For identical layers as well:
-#   docker buildx build --build-arg SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) --output type=image,rewrite-timestamp=true .
+# Equal sources give an equal layer: the base is an exact version (a release pins its digest with NODE_IMAGE=node@sha256:...), packages
+# come from the lock file, the compiler writes no dates, and all files have one time.
 ARG NODE_IMAGE=node:26.10.0-slim
 
 FROM ${NODE_IMAGE} AS build
@@ -20,13 +19,20 @@ WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional --no-audit --no-fund
 
-FROM ${NODE_IMAGE}
+# Node with the libraries it loads, and the application: no shell, no package manager, no compiler.
+FROM ${NODE_IMAGE} AS root
+COPY scripts/image/assemble.ts scripts/image/kept-in-image.ts /build/
+COPY package.json LICENSE /application/
+COPY --from=dependencies /src/node_modules /application/node_modules
+COPY --from=build /src/dist /application/dist
+RUN node /build/assemble.ts /output /application
+
+FROM scratch
+COPY --from=root /output/root/ /
+# The mount point of the vault's volume; a new volume takes over its owner. The operator writes no file.
+COPY --from=root --chown=65532:65532 /output/volumes/ /
 ENV NODE_ENV=production
-WORKDIR /app
-COPY package.json LICENSE* ./
-COPY --from=dependencies /src/node_modules node_modules
-COPY --from=build /src/dist dist
-# Numeric, so that runAsNonRoot can be verified. The process writes no file.
+# Numeric, so that runAsNonRoot can be verified.
 USER 65532:65532
-ENTRYPOINT ["node", "/app/dist/main.js"]
+ENTRYPOINT ["/usr/local/bin/node", "/app/dist/main.js"]
 CMD ["operator"]

