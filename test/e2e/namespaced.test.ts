@@ -228,38 +228,3 @@ test.each([
   await apply(without, world.namespace);
   await expect.poll(next, { timeout: 10_000 }).toBe(true);
 });
-
-test("with --target-watch=off Secrets are neither listed nor watched, and targets are followed", async () => {
-  const since = await plane.auditMark();
-  const roles = tenant.filter(({ kind }) => kind === "Role");
-  const without = roles.map(({ rules = [], ...role }) => ({
-    ...role,
-    rules: rules.flatMap((rule) => {
-      if (!rule.resources.includes("secrets")) return [rule];
-      const verbs = rule.verbs.filter((verb) => verb !== "list" && verb !== "watch");
-      return [
-        { ...rule, resources: ["secrets"], verbs },
-        { ...rule, resources: ["configmaps"] },
-      ];
-    }),
-  }));
-  await apply(without, world.namespace);
-  await world.startClusterOperator(["--namespaces", world.namespace, "--target-watch=off"]);
-  await world.protect("unwatched", world.canaries.text("unwatched"));
-  await world.apply(vaultSecret("unwatched", { password: "unwatched" }, { name: "unwatched-1" }));
-  await world.until("Secret", "unwatched-1", () => true);
-  await world.ready("VaultSecret", "unwatched");
-
-  const { namespace } = world;
-  await plane.kubectl(["delete", "secret", "unwatched-1"], { namespace });
-  const next = world.canaries.text("next value");
-  await world.protect("unwatched", next);
-  await world.until("Secret", "unwatched-1", (one) => bytesOf(one, "password")?.toString() === next, 40_000);
-
-  await world.apply(vaultSecret("unwatched", { password: "unwatched" }, { name: "unwatched-2" }));
-  await world.until("Secret", "unwatched-2", () => true);
-  await world.gone("Secret", "unwatched-1");
-  const ours = await requests(since);
-  expect(ours.filter(({ objectRef, verb }) => objectRef?.resource === "secrets" && /^(list|watch)$/.test(verb))).toEqual([]);
-  expect(ours.filter(({ responseStatus }) => responseStatus?.code === 403)).toEqual([]);
-});
