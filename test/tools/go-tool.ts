@@ -9,6 +9,7 @@ import { goPlatform, userCacheDirectory } from "./platform.ts";
 
 /** The programs, each a module in the folder go/ that pins its version. */
 export const packages = {
+  actionlint: "github.com/rhysd/actionlint/cmd/actionlint",
   health: "vaultsync.dev/tools/health",
   helm: "helm.sh/helm/v3/cmd/helm",
   "kube-score": "github.com/zegl/kube-score/cmd/kube-score",
