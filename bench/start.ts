@@ -1,16 +1,14 @@
 import { parseArgs } from "node:util";
 import { measureConnections } from "./operator/start-connections.ts";
-import { measureResources } from "./operator/start-resources.ts";
 import { measureRotatedPassword } from "./operator/rotated-password.ts";
 import { saveResult } from "./report.ts";
 import { table } from "./table.ts";
 
-const parts = ["connections", "password", "resources"] as const;
+const parts = ["connections", "password"] as const;
 const { values } = parseArgs({
   options: {
     part: { type: "string", multiple: true, default: [...parts] },
     connections: { type: "string", default: "1000" },
-    resources: { type: "string", multiple: true, default: ["1000", "5000"] },
     help: { type: "boolean" },
   },
 });
@@ -18,13 +16,11 @@ const selected = parts.filter((part) => values.part.includes(part));
 if (values.help === true || selected.length === 0) {
   process.stdout.write(`Measure what the start of an operator costs the vault and the API server.
 
-npm run bench:start -- [--part connections|password|resources]… [--connections 1000] [--resources 1000]…
+npm run bench:start -- [--part connections|password]… [--connections 1000]
 
   --part         connections: many connections are opened together;
-                 password: the password of 20 connections is rotated in the vault;
-                 resources: cold start without targets, then a warm restart (default: all)
+                 password: the password of 20 connections is rotated in the vault (default: both)
   --connections  number of connections that are opened together (default 1000)
-  --resources    number of resources of a cold start and warm restart (default 1000 and 5000)
 `);
   process.exit(values.help === true ? 0 : 2);
 }
@@ -33,7 +29,6 @@ for (const part of selected) {
   const result = await {
     connections: () => measureConnections(Number(values.connections)),
     password: measureRotatedPassword,
-    resources: () => measureResources(values.resources.map(Number)),
   }[part]();
   process.stdout.write(`${table([["", part], ...result.figures])}\n`);
   await saveResult(`start-${part}`, values, result);

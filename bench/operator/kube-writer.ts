@@ -4,6 +4,15 @@ import type { IncomingMessage } from "node:http";
 import type { ApiAccess, ApiResponse } from "../../test/control-plane/api-request.ts";
 import { collection } from "../../test/e2e/support/world.ts";
 
+/** Kinds of External Secrets Operator. */
+const esoKinds = ["ExternalSecret", "SecretStore"];
+
+/** Returns the path of the objects of a kind in a namespace. */
+export function collectionOf(kind: string, namespace: string): string {
+  if (!esoKinds.includes(kind)) return collection(kind, namespace);
+  return `/apis/external-secrets.io/v1/namespaces/${namespace}/${kind.toLowerCase()}s`;
+}
+
 export interface KubeObject {
   readonly kind: string;
   readonly metadata: { readonly name: string };
@@ -23,16 +32,16 @@ export class KubeWriter implements Disposable {
 
   /** Creates the objects. @throws Error with the first response that is not a success */
   async create(namespace: string, objects: readonly KubeObject[]): Promise<void> {
-    await Promise.all(objects.map((object) => this.#succeed("POST", collection(object.kind, namespace), object)));
+    await Promise.all(objects.map((object) => this.#succeed("POST", collectionOf(object.kind, namespace), object)));
   }
 
   /** Changes an object by a JSON merge patch. */
   async patch(kind: string, namespace: string, name: string, patch: object): Promise<void> {
-    await this.#succeed("PATCH", `${collection(kind, namespace)}/${name}`, patch);
+    await this.#succeed("PATCH", `${collectionOf(kind, namespace)}/${name}`, patch);
   }
 
   async list(kind: string, namespace: string): Promise<unknown> {
-    return JSON.parse((await this.#succeed("GET", collection(kind, namespace))).body);
+    return JSON.parse((await this.#succeed("GET", collectionOf(kind, namespace))).body);
   }
 
   [Symbol.dispose](): void {

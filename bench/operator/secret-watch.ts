@@ -1,36 +1,29 @@
-import { once } from "node:events";
-import type { IncomingMessage } from "node:http";
-import { request } from "node:https";
 import { z } from "zod";
 import type { ApiAccess } from "../../test/control-plane/api-request.ts";
-import { collection } from "../../test/e2e/support/world.ts";
-
-const watchEvent = z.object({
-  type: z.enum(["ADDED", "MODIFIED", "DELETED"]),
-  object: z.looseObject({ metadata: z.looseObject({ name: z.string() }), data: z.record(z.string(), z.string()).default({}) }),
-});
+import { collectionOf } from "./kube-writer.ts";
+import { ObjectWatch, type WatchedEvent } from "./object-watch.ts";
 
 /** The key of the target Secrets. */
 export const VALUE_KEY = "value";
 
-/** An own watch of the Secrets of a namespace, which reports when a Secret has a value. */
+const data = z.record(z.string(), z.string()).default({});
+
+/** An own watch of the Secrets of a namespace, which reports when a Secret has a value. Only the first line of a value is compared. */
 export class SecretWatch implements AsyncDisposable {
-  readonly #ended = new AbortController();
   readonly #values = new Map<string, string>();
   readonly #waiting = new Map<string, (at: number) => void>();
-  #following: Promise<void> = Promise.resolve();
+  #watch: ObjectWatch | undefined;
+  /** Monotonic time in ms of the last change of a value. */
+  changedAt = 0;
+  /** Monotonic times in ms at which a Secret got an older value than it had, by {@link versionOf}. */
+  readonly regressions: number[] = [];
 
   private constructor() {}
 
   /** Starts to watch; current Secrets count as seen now. */
   static async start(access: ApiAccess, namespace: string): Promise<SecretWatch> {
     const watch = new SecretWatch();
-    const url = new URL(`${collection("Secret", namespace)}?watch=1`, access.server);
-    const headers = { authorization: `Bearer ${access.token}` };
-    const sent = request(url, { ca: access.ca, agent: false, signal: watch.#ended.signal, headers }).end();
-    const [response] = await once(sent, "response");
-    if (response.statusCode !== 200) throw new Error(`watch Secrets: ${response.statusCode}`);
-    watch.#following = watch.#follow(response);
+    watch.#watch = await ObjectWatch.start(access, collectionOf("Secret", namespace), (event) => watch.#record(event));
     return watch;
   }
 
@@ -49,33 +42,30 @@ export class SecretWatch implements AsyncDisposable {
     }
   }
 
+  /** Returns the number of Secrets that have these values. */
+  countCorrect(values: ReadonlyMap<string, string>): number {
+    return [...values].filter(([name, value]) => this.#values.get(name) === value).length;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#ended.abort();
-    await this.#following;
+    await this.#watch?.[Symbol.asyncDispose]();
   }
 
-  async #follow(response: IncomingMessage): Promise<void> {
-    let text = "";
-    try {
-      for await (const chunk of response.setEncoding("utf8")) {
-        const at = performance.now();
-        const lines = (text + chunk).split("\n");
-        text = lines.pop() ?? "";
-        for (const line of lines) this.#record(line, at);
-      }
-    } catch (error) {
-      if (!this.#ended.signal.aborted) throw error;
-    }
-  }
-
-  #record(line: string, at: number): void {
-    const { object, type } = watchEvent.parse(JSON.parse(line));
-    const encoded = type === "DELETED" ? undefined : object.data[VALUE_KEY];
+  #record({ object, type, at }: WatchedEvent): void {
+    const encoded = type === "DELETED" ? undefined : data.parse(object["data"])[VALUE_KEY];
     if (encoded === undefined) return;
-    const value = Buffer.from(encoded, "base64").toString();
-    this.#values.set(object.metadata.name, value);
-    this.#waiting.get(keyOf(object.metadata.name, value))?.(at);
+    const { name } = object.metadata;
+    const [value = ""] = Buffer.from(encoded, "base64").toString().split("\n", 1);
+    const before = this.#values.get(name);
+    if (before === value) return;
+    if (before !== undefined && versionOf(value) < versionOf(before)) this.regressions.push(at);
+    this.#values.set(name, value);
+    this.changedAt = at;
+    this.#waiting.get(keyOf(name, value))?.(at);
   }
 }
+
+/** Returns the number that ends the first line of each value. */
+const versionOf = (value: string): number => Number(value.split(" ").at(-1));
 
 const keyOf = (name: string, value: string): string => JSON.stringify([name, value]);

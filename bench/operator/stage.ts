@@ -134,10 +134,16 @@ export class Stage implements AsyncDisposable {
     );
   }
 
-  /** Starts an operator for these namespaces. */
-  async operator(namespaces: readonly string[]): Promise<OperatorProcess> {
+  /** Starts an operator for these namespaces. @param nodeArgs arguments of Node, for example to profile it */
+  async operator(namespaces: readonly string[], nodeArgs: readonly string[] = []): Promise<OperatorProcess> {
     const kubeconfig = await this.plane.kubeconfigFor(SERVICE_ACCOUNT);
-    return OperatorProcess.start(kubeconfig, ["--namespaces", namespaces.join(), "--no-leader-elect"]);
+    return OperatorProcess.start(kubeconfig, ["--namespaces", namespaces.join(), "--no-leader-elect"], { nodeArgs });
+  }
+
+  /** Launches one of several operators that elect a leader, and does not wait for it. */
+  async replica(namespace: string): Promise<OperatorProcess> {
+    const kubeconfig = await this.plane.kubeconfigFor(SERVICE_ACCOUNT);
+    return OperatorProcess.launch(kubeconfig, ["--namespaces", namespace]);
   }
 
   /** Returns the number of resources of a kind that are Ready. */
@@ -172,7 +178,7 @@ export class Stage implements AsyncDisposable {
   }
 }
 
-export const firstValue = (name: string): string => `${name} 0`;
+const firstValue = (name: string): string => `${name} 0`;
 
 /** Stores the next version. @throws Error with the status when the vault rejects it */
 export async function protect(client: VaultClient, name: string, value: string): Promise<void> {

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { operationPath } from "../../src/protocol/operation-paths.ts";
-import { FaultProxy, type Fault } from "../../test/faults/support/fault-proxy.ts";
-import { waitUntil } from "../../test/support/clock/wait-until.ts";
-import type { OperatorProcess } from "../../test/support/processes/operator-process.ts";
-import type { VaultClient } from "../../test/support/vault/vault-client.ts";
-import { protect, Stage, workOf } from "./stage.ts";
+import { operationPath } from "../../../src/protocol/operation-paths.ts";
+import { FaultProxy, type Fault } from "../../../test/faults/support/fault-proxy.ts";
+import { waitUntil } from "../../../test/support/clock/wait-until.ts";
+import type { OperatorProcess } from "../../../test/support/processes/operator-process.ts";
+import type { VaultClient } from "../../../test/support/vault/vault-client.ts";
+import { protect, Stage, workOf } from "../stage.ts";
 
 /** One of the states that a scenario compares. */
 export interface Arm {
@@ -28,7 +28,7 @@ interface Healthy {
 }
 
 /** The first arm is the baseline of the others. */
-interface Scenario extends AsyncDisposable {
+export interface NeighborScenario extends AsyncDisposable {
   readonly stage: Stage;
   readonly healthy: Healthy;
   readonly arms: readonly Arm[];
@@ -47,7 +47,7 @@ const NEIGHBOR = "neighbor";
 const emailOf = (name: string): string => `${name}@example.com`;
 const namesOf = (prefix: string, count: number): string[] => Array.from({ length: count }, (_, index) => `${prefix}-${index}`);
 
-export function openScenario(name: ScenarioName): Promise<Scenario> {
+export function openScenario(name: ScenarioName): Promise<NeighborScenario> {
   return { slow: openSlow, unreadable: openUnreadable, hot: openHot }[name]();
 }
 
@@ -88,7 +88,7 @@ async function openStage(
 
 const healthyPrefixes = namesOf("healthy", CONNECTIONS);
 
-async function openSlow(): Promise<Scenario> {
+async function openSlow(): Promise<NeighborScenario> {
   const { stage, healthy, owned } = await openStage(healthyPrefixes, RESOURCES / CONNECTIONS);
   const proxy = owned.use(await FaultProxy.start({ url: stage.vault.url }));
   proxy.inject(async ({ relay }) => {
@@ -114,7 +114,7 @@ async function openSlow(): Promise<Scenario> {
   return { stage, healthy, arms, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-async function openUnreadable(): Promise<Scenario> {
+async function openUnreadable(): Promise<NeighborScenario> {
   await using owned = new AsyncDisposableStack();
   const prefix = "mixed";
   const stage = owned.use(await Stage.start([emailOf(prefix)]));
@@ -147,7 +147,7 @@ async function openUnreadable(): Promise<Scenario> {
   return { stage, healthy, arms, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-async function openHot(): Promise<Scenario> {
+async function openHot(): Promise<NeighborScenario> {
   const { stage, healthy, owned } = await openStage(healthyPrefixes, RESOURCES / CONNECTIONS);
   const namespace = await stage.plane.createNamespace("hot");
   const client = await stage.client(emailOf(NEIGHBOR));

@@ -1,0 +1,82 @@
+import { parseArgs } from "node:util";
+import { externalSecrets } from "./operator/eso-subject.ts";
+import { measureSubjects } from "./operator/measure-subjects.ts";
+import { Samples } from "./operator/samples.ts";
+import { measureNeighbors } from "./operator/scenarios/neighbors.ts";
+import { seriesTables } from "./operator/series-tables.ts";
+import type { Subject } from "./operator/subject.ts";
+import { vaultsync } from "./operator/vaultsync-subject.ts";
+import { saveResult } from "./report.ts";
+
+const all = ["b0", "b1", "b2", "b3", "b4", "b5", "b6", "b7", "b8"];
+const { values } = parseArgs({
+  options: {
+    resources: { type: "string", default: "1000" },
+    connections: { type: "string", default: "10" },
+    scenarios: { type: "string", default: all.slice(0, 6).join() },
+    repeats: { type: "string", default: "3" },
+    seconds: { type: "string", default: "125" },
+    latency: { type: "string", default: "20" },
+    outage: { type: "string", default: "600" },
+    unrelated: { type: "string", default: "1000" },
+    "poll-mode": { type: "string", multiple: true, default: ["list"] },
+    eso: { type: "string" },
+    "eso-crds": { type: "string" },
+    profiles: { type: "string" },
+    output: { type: "string", default: "operator" },
+    help: { type: "boolean" },
+  },
+});
+const scenarios = new Set(values.scenarios.split(","));
+const modes = (["list", "per-key"] as const).filter((mode) => values["poll-mode"].includes(mode));
+const hasEso = (values.eso === undefined) === (values["eso-crds"] === undefined);
+if (values.help === true || [...scenarios].some((name) => !all.includes(name)) || modes.length === 0 || !hasEso) {
+  process.stdout
+    .write(`Measure the operator, from the outside, next to what the API server allows and to External Secrets Operator.
+
+npm run bench:operator -- [--scenarios b0,b1,b2,b3,b4,b5] [--resources 1000] [--connections 10] [--repeats 3] [--seconds 125]
+    [--latency 20] [--outage 600] [--unrelated 1000] [--poll-mode list|per-key]… [--eso PROGRAM --eso-crds FILE] [--profiles DIRECTORY]
+    [--output operator]
+
+  --scenarios    b0: Secrets written by a plain client; b1: cold start (always); b2: warm restart; b3: nothing changes; b4: changes, one
+                 each second and 1,000 together; b5: memory; b6: outage of the vault; b7: failover; b8: bad neighbors
+  --resources    number of resources; several separated by commas
+  --connections  number of connections, which share the resources; several separated by commas
+  --repeats      number of repeats; the subjects are measured in turn within each
+  --seconds      duration of a measurement that has no natural end
+  --latency      delay in milliseconds that is added to each response of the vault
+  --outage       duration in seconds of the vault's outage
+  --unrelated    number of Secrets of 100 KB that no resource refers to, for b5
+  --poll-mode    list: one connection for each account; per-key: a connection for each resource, listed once per interval
+  --eso          binary of External Secrets Operator, measured with its defaults and tuned; --eso-crds: its definitions as YAML
+  --profiles     directory for CPU profiles of this operator
+  --output       name of the result in bench/results
+`);
+  process.exit(values.help === true ? 0 : 2);
+}
+
+const numbers = (text: string): number[] => text.split(",").map(Number);
+const samples = new Samples();
+const subjects: Subject[] = modes.map((mode) => vaultsync(mode, values.profiles));
+if (values.eso !== undefined && values["eso-crds"] !== undefined) {
+  const files = { program: values.eso, crds: values["eso-crds"] };
+  subjects.push(externalSecrets("defaults", files), externalSecrets("tuned", files));
+}
+const settings = {
+  seconds: Number(values.seconds),
+  latencyMs: Number(values.latency),
+  outageSeconds: Number(values.outage),
+  unrelated: Number(values.unrelated),
+};
+const repeats = Number(values.repeats);
+const onProgress = (): Promise<void> => saveResult(values.output, values, samples.series);
+if (scenarios.size > (scenarios.has("b8") ? 1 : 0)) {
+  for (const resources of numbers(values.resources)) {
+    for (const connections of numbers(values.connections)) {
+      await measureSubjects({ subjects, scenarios, repeats, settings, samples, onProgress }, resources, connections);
+    }
+  }
+}
+if (scenarios.has("b8")) await measureNeighbors(samples, { seconds: settings.seconds, repeats });
+await onProgress();
+process.stdout.write(seriesTables(samples.series));

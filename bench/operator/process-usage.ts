@@ -1,0 +1,19 @@
+import { readFile } from "node:fs/promises";
+
+/** Clock ticks per second of /proc, which is the same on every Linux that Node supports. */
+const TICKS = 100;
+
+/** Returns the CPU time of a process since its start, in seconds, as Linux counts it. */
+export async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8");
+  // The second field is the name in parentheses, which may contain spaces; utime and stime are the 14th and 15th.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / TICKS;
+}
+
+/** Returns the resident memory of a process in MiB: `now`, and its peak since the start. */
+export async function residentMiB(pid: number): Promise<{ readonly now: number; readonly peak: number }> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  const field = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "mu").exec(status)?.[1]) / 1024;
+  return { now: field("VmRSS"), peak: field("VmHWM") };
+}

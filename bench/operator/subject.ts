@@ -1,0 +1,36 @@
+import type { Content } from "./content.ts";
+import type { Stage } from "./stage.ts";
+
+/** The place of the resources of a subject, and the secrets that they refer to. */
+export interface Work {
+  readonly namespace: string;
+  readonly content: Content;
+  /** URL of the vault. */
+  readonly url: string;
+}
+
+/** A process that is measured. Disposing it kills it. */
+export interface RunningSubject extends AsyncDisposable {
+  readonly pid: number;
+  stop(signal: NodeJS.Signals): Promise<unknown>;
+  /** Reports whether it has reconciled so many resources and none waits; absent if only its requests show that. */
+  readonly isQuiet?: (resources: number) => Promise<boolean>;
+}
+
+/** An operator, or a mode of one, that is measured. */
+export interface Subject {
+  readonly label: string;
+  /** Its user at the API server. */
+  readonly user: string;
+  /** Kind and plural of its resources. */
+  readonly kind: string;
+  readonly plural: string;
+  /** Prepares the control plane, once. */
+  prepare(stage: Stage): Promise<void>;
+  /** Creates the resources, one for each secret of the content, with a target of the same name. */
+  create(stage: Stage, work: Work): Promise<void>;
+  start(stage: Stage, namespace: string): Promise<RunningSubject>;
+}
+
+/** Time between two polls of a subject, in seconds. */
+export const INTERVAL_SECONDS = 60;

@@ -1,0 +1,55 @@
+import { OPERATOR_USER } from "../../test/e2e/support/world.ts";
+import { accountOf } from "./content.ts";
+import { workOf, type Stage } from "./stage.ts";
+import { INTERVAL_SECONDS, type RunningSubject, type Subject, type Work } from "./subject.ts";
+
+/**
+ * This operator. `list`: one connection for each account, followed as the vault supports it. `per-key`: a connection for each resource,
+ * listed once per interval, so that the number of requests grows with the resources as it does where every secret is polled.
+ *
+ * @param profiles directory for a CPU profile of each process that ends
+ */
+export function vaultsync(mode: "list" | "per-key", profiles: string | undefined): Subject {
+  return {
+    label: mode === "list" ? "vaultsync" : "vaultsync per key",
+    user: OPERATOR_USER,
+    kind: "VaultSecret",
+    plural: "vaultsecrets",
+    prepare: () => Promise.resolve(),
+    create: (stage, work) => (mode === "list" ? createLists(stage, work) : createKeys(stage, work)),
+    start: (stage, namespace) => start(stage, namespace, profiles),
+  };
+}
+
+const connectionOf = (index: number): string => `c-${index}`;
+
+async function createLists(stage: Stage, { namespace, content, url }: Work): Promise<void> {
+  const connections = Array.from({ length: content.connections }, (_, index) => index);
+  const specs = connections.map((index) => [connectionOf(index), { url, email: accountOf(index) }] as const);
+  await stage.connections(namespace, new Map(specs));
+  for (const index of connections) {
+    const names = content.names.filter((_, at) => at % content.connections === index);
+    await stage.secrets(namespace, connectionOf(index), names);
+  }
+}
+
+async function createKeys(stage: Stage, { namespace, content, url }: Work): Promise<void> {
+  const refreshInterval = `${INTERVAL_SECONDS}s`;
+  const specs = content.names.map((_, at) => {
+    const email = accountOf(at % content.connections);
+    return [connectionOf(at), { url, email, refreshInterval, follow: "Interval" }] as const;
+  });
+  await stage.connections(namespace, new Map(specs));
+  for (const [at, name] of content.names.entries()) await stage.secrets(namespace, connectionOf(at), [name]);
+}
+
+async function start(stage: Stage, namespace: string, profiles: string | undefined): Promise<RunningSubject> {
+  const nodeArgs = profiles === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profiles}`];
+  const operator = await stage.operator([namespace], nodeArgs);
+  return {
+    pid: operator.pid,
+    stop: (signal) => operator.stop(signal),
+    isQuiet: async (resources) => (await workOf(operator, resources)).isQuiet,
+    [Symbol.asyncDispose]: () => operator[Symbol.asyncDispose](),
+  };
+}
