@@ -1,6 +1,8 @@
 /** Writes every generated file, or with --check lists those that are stale and exits with 1. */
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { chartFiles } from "./generate/chart/chart.ts";
+import { abandonedCopies } from "./generate/chart/copied-manifests.ts";
 import { customResources } from "./generate/custom-resources.ts";
 import { withSections } from "./generate/markdown.ts";
 import { operationPaths } from "./generate/operation-paths.ts";
@@ -13,6 +15,7 @@ const files = new Map<string, string>([
   ["docs/reasons.md", reasonsPage()],
   ["src/protocol/operation-paths.ts", operationPaths()],
 ]);
+for (const [path, content] of await chartFiles(files)) files.set(path, content);
 for (const [path, sections] of pageSections()) files.set(path, withSections(path, await readFile(path, "utf8"), sections));
 
 const check = process.argv.includes("--check");
@@ -24,6 +27,10 @@ for (const [path, content] of files) {
   if (check) continue;
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, content);
+}
+for (const path of await abandonedCopies(files)) {
+  stale.push(path);
+  if (!check) await rm(path);
 }
 if (check && stale.length > 0) {
   console.error(`stale generated files; run npm run generate:\n  ${stale.join("\n  ")}`);

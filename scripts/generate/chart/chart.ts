@@ -1,0 +1,55 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { code, table, withSections } from "../markdown.ts";
+import { copiedManifests } from "./copied-manifests.ts";
+import { flagsSchema } from "./flags-schema.ts";
+import { describedSchema, isGroup, jsonSchema, schemaOf, type JsonSchema } from "./schema.ts";
+import { chartValues, type ChartValue } from "./values.ts";
+
+/** A default of more characters is not shown. */
+const longest = 60;
+
+function typeOf({ type, enum: values, $ref }: JsonSchema): string {
+  if (values !== undefined) return values.map((value) => code(JSON.stringify(value))).join(", ");
+  if ($ref !== undefined) return "object";
+  return typeof type === "string" ? type : (type ?? []).join(" or ");
+}
+
+function row(value: ChartValue, schema: JsonSchema): string[] {
+  const fallback = JSON.stringify(value.fallback);
+  const shown = fallback.length > longest ? "[values.yaml](values.yaml)" : code(fallback);
+  return [code(value.path.join(".")), typeOf(schema), shown, value.description];
+}
+
+function valuesTable(schema: JsonSchema, values: readonly ChartValue[]): string {
+  const rows = values.flatMap((value) => {
+    const own = schemaOf(schema, value);
+    return own === undefined || isGroup(own, value) ? [] : [row(value, own)];
+  });
+  return table(["Value", "Type", "Default", "Description"], rows);
+}
+
+/** Replaces the versions in Chart.yaml. @throws Error when it has none */
+function withVersions(path: string, text: string, version: string): string {
+  for (const name of ["version", "appVersion"]) {
+    if (!new RegExp(`^${name}: `, "mu").test(text)) throw new Error(`${path} has no ${name}`);
+  }
+  return text.replaceAll(/^(version|appVersion): .*$/gmu, `$1: ${version}`);
+}
+
+/** Returns the generated files of the Helm chart, by path from the repository root. `generated` are those of other generators. */
+export async function chartFiles(generated: ReadonlyMap<string, string>): Promise<Map<string, string>> {
+  const folder = "deploy/chart";
+  const read = (name: string): Promise<string> => readFile(join(folder, name), "utf8");
+  const { version } = z.object({ version: z.string() }).parse(JSON.parse(await readFile("package.json", "utf8")));
+  const values = chartValues(await read("values.yaml"));
+  const schema = describedSchema(jsonSchema.parse(JSON.parse(await read("values.schema.json"))), values, flagsSchema());
+  const readme = withSections(`${folder}/README.md`, await read("README.md"), { values: valuesTable(schema, values) });
+  return new Map([
+    ...(await copiedManifests(generated)),
+    [join(folder, "Chart.yaml"), withVersions(`${folder}/Chart.yaml`, await read("Chart.yaml"), version)],
+    [join(folder, "values.schema.json"), `${JSON.stringify(schema, null, 2)}\n`],
+    [join(folder, "README.md"), readme],
+  ]);
+}
