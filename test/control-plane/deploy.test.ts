@@ -11,6 +11,13 @@ const overlays = ["cluster-wide", "namespaced", "minimal", "vault", "vault-postg
 const serviceAccount = { serviceAccount: "vaultsync", namespace: "vaultsync-system" };
 const account = "--as=system:serviceaccount:vaultsync-system:vaultsync";
 
+const Container = z.looseObject({ ports: z.array(z.object({ containerPort: z.number() })) });
+const Ports = z.object({ ports: z.array(z.object({ port: z.number() })) });
+const Policy = z.object({
+  podSelector: z.record(z.string(), z.unknown()),
+  policyTypes: z.array(z.string()),
+  ingress: z.array(Ports).default([]),
+});
 const Item = z.looseObject({
   kind: z.string(),
   metadata: z.looseObject({
@@ -22,7 +29,9 @@ const Item = z.looseObject({
   spec: z
     .looseObject({
       replicas: z.number().optional(),
-      template: z.looseObject({ spec: z.looseObject({ volumes: z.array(z.unknown()) }) }).optional(),
+      template: z
+        .looseObject({ spec: z.looseObject({ volumes: z.array(z.unknown()), containers: z.array(Container) }) })
+        .optional(),
       volumeClaimTemplates: z.array(z.object({ metadata: z.object({ name: z.string() }) })).default([]),
     })
     .optional(),
@@ -46,9 +55,17 @@ async function kubectl(...args: string[]): Promise<string> {
   return stdout;
 }
 
-/** Returns the objects of an overlay. */
+const rendered = new Map<string, Promise<string>>();
+
+/** Returns the manifests of an overlay. */
+function render(overlay: string): Promise<string> {
+  const text = rendered.get(overlay) ?? kubectl("kustomize", `deploy/overlays/${overlay}`);
+  rendered.set(overlay, text);
+  return text;
+}
+
 async function objectsOf(overlay: string): Promise<Item[]> {
-  const documents = parseAllDocuments(await kubectl("kustomize", `deploy/overlays/${overlay}`));
+  const documents = parseAllDocuments(await render(overlay));
   return documents.map((document) => Item.parse(document.toJS()));
 }
 
@@ -62,6 +79,13 @@ async function versions(): Promise<Record<string, unknown>> {
 
 async function may(verb: string, resource: string, ...more: string[]): Promise<string> {
   return (await controlPlane.kubectl(["auth", "can-i", verb, resource, account, ...more])).stdout.trim();
+}
+
+/** Returns the seats of the API server by priority level. */
+async function seats(): Promise<Record<string, number>> {
+  const metrics = await kubectl("get", "--raw=/metrics");
+  const lines = metrics.matchAll(/^apiserver_flowcontrol_nominal_limit_seats\{priority_level="([\w-]+)"\} (\d+)$/gmu);
+  return Object.fromEntries([...lines].map(([, level = "", number]) => [level, Number(number)]));
 }
 
 describe("deploy", () => {
@@ -83,8 +107,7 @@ describe("deploy", () => {
     // kubectl warns of objects that it applied before in another way.
     const warnings = stderr.split("\n").filter((line) => line !== "" && !line.includes("last-applied-configuration"));
     expect({ code, warnings }).toEqual({ code: 0, warnings: [] });
-    const text = await kubectl("kustomize", `deploy/overlays/${overlay}`);
-    expect(text.match(/image: .+/gu)).toEqual(["image: REGISTRY/vaultsync:0.1.0"]);
+    expect((await render(overlay)).match(/image: .+/gu)).toEqual(["image: REGISTRY/vaultsync:0.1.0"]);
   });
 
   test("deploy/base, which removes the operator, has nothing that outlives it", async () => {
@@ -130,6 +153,16 @@ describe("deploy", () => {
     }
   });
 
+  test.each(overlays)("the NetworkPolicy of the overlay %s admits requests to the ports of the pods only", async (overlay) => {
+    const objects = await objectsOf(overlay);
+    const ports = objects.flatMap(({ spec }) => spec?.template?.spec.containers.flatMap((one) => one.ports) ?? []);
+    const policies = objects.filter(({ kind }) => kind === "NetworkPolicy").map(({ spec }) => Policy.parse(spec));
+    expect(policies.map(({ policyTypes }) => policyTypes)).toEqual(policies.map(() => ["Ingress", "Egress"]));
+    const admitted = policies.flatMap(({ ingress }) => ingress.flatMap((rule) => rule.ports.map(({ port }) => port)));
+    expect(admitted.toSorted((a, b) => a - b)).toEqual(ports.map(({ containerPort }) => containerPort).toSorted((a, b) => a - b));
+    expect(policies.filter(({ podSelector }) => Object.keys(podSelector).length === 0)).toHaveLength(1);
+  });
+
   test("both replicas of the operator are created, on different nodes if possible", async () => {
     const pods = ["get", "pods", "--namespace=vaultsync-system", "--selector=app.kubernetes.io/name=vaultsync", "--output=json"];
     const found = async (): Promise<unknown[]> => JSON.parse(await kubectl(...pods)).items;
@@ -171,6 +204,11 @@ describe("deploy", () => {
     ["*", "*"],
   ])("RBAC denies the operator to %s %s", async (verb, resource, ...more) => {
     expect(await may(verb, resource, ...more)).toBe("no");
+  });
+
+  test("the operator has 24 of the 600 seats of the API server", async () => {
+    await expect.poll(async () => (await seats())["vaultsync"], { timeout: 10_000, interval: 200 }).toBe(24);
+    expect((await seats())["workload-low"]).toBeGreaterThan(200);
   });
 
   test.each([

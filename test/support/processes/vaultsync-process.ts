@@ -6,7 +6,8 @@ import { join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 
 const root = join(import.meta.dirname, "../../..");
-const main = join(root, "src/main.ts");
+/** The program: the sources, or what VAULTSYNC_TEST_PROGRAM names, such as dist/main.js. */
+const main = join(root, process.env["VAULTSYNC_TEST_PROGRAM"] ?? "src/main.ts");
 
 /** Lets the processes of all tests share the compiled sources, which saves half of the time of their start. Benchmarks do not. */
 const compileCache = process.env["VITEST"] && { NODE_COMPILE_CACHE: join(root, "node_modules/.cache/vaultsync-test") };
