@@ -1,0 +1,119 @@
+import { z } from "zod";
+import type { ControlPlane } from "../../control-plane/control-plane.ts";
+import { waitUntil } from "../../support/clock/wait-until.ts";
+import { OperatorProcess } from "../../support/processes/operator-process.ts";
+
+const Variable = z.strictObject({
+  name: z.string(),
+  valueFrom: z.strictObject({ configMapKeyRef: z.strictObject({ name: z.string(), key: z.string() }) }),
+});
+const Container = z.looseObject({
+  image: z.string(),
+  command: z.undefined().optional(),
+  args: z.array(z.string()),
+  env: z.array(Variable).default([]),
+});
+const Pod = z.looseObject({
+  metadata: z.looseObject({ name: z.string(), uid: z.string(), deletionTimestamp: z.string().optional() }),
+  spec: z.looseObject({ serviceAccountName: z.string(), containers: z.tuple([Container]) }),
+});
+const Deployments = z.object({ items: z.array(z.object({ spec: z.looseObject({ replicas: z.number() }) })).min(1) });
+type Pod = z.output<typeof Pod>;
+
+const listens = /^--listen=/u;
+
+/**
+ * Plays the kubelet for the pods of the operator, which a control plane creates and no node runs: starts each as a process, with the
+ * arguments, the variables and the ServiceAccount of the pod, and reports it as ready when it is. Different from a node are the port,
+ * which is free, and `--allow-http`, which permits a vault on a loopback address.
+ */
+export class Kubelet implements AsyncDisposable {
+  readonly #plane: ControlPlane;
+  readonly #namespace: string;
+  readonly #images: () => Promise<ReadonlySet<string>>;
+  readonly #processes = new Map<string, OperatorProcess>();
+
+  /** `images` are those that can be pulled. */
+  constructor(plane: ControlPlane, namespace: string, images: () => Promise<ReadonlySet<string>>) {
+    this.#plane = plane;
+    this.#namespace = namespace;
+    this.#images = images;
+  }
+
+  /** Starts the pods of all Deployments of the namespace. @throws Error when an image cannot be pulled or a ConfigMap is missing */
+  async startPods(): Promise<void> {
+    await waitUntil("all pods are created", async () => (await this.#pods()).length === (await this.#replicas()), 20_000);
+    for (const pod of await this.#pods()) if (!this.#processes.has(pod.metadata.uid)) await this.#start(pod);
+    await Promise.all((await this.#pods()).map((pod) => this.#report(pod)));
+  }
+
+  /** Stops all processes, like the deletion of their pods. */
+  async stopPods(): Promise<void> {
+    const running = [...this.#processes.values()];
+    this.#processes.clear();
+    for (const process of running) await process.stop();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stopPods();
+  }
+
+  #path(resource: string, name = ""): string {
+    return `/api/v1/namespaces/${this.#namespace}/${resource}${name && `/${name}`}`;
+  }
+
+  /** Returns how many pods the Deployments want. @throws Error if there is no Deployment */
+  async #replicas(): Promise<number> {
+    const { body } = await this.#plane.request("GET", `/apis/apps/v1/namespaces/${this.#namespace}/deployments`);
+    const { items } = Deployments.parse(JSON.parse(body));
+    return items.reduce((sum, { spec }) => sum + spec.replicas, 0);
+  }
+
+  async #pods(): Promise<Pod[]> {
+    const { body } = await this.#plane.request("GET", this.#path("pods"));
+    const { items } = z.object({ items: z.array(Pod) }).parse(JSON.parse(body));
+    return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  }
+
+  async #start({ metadata, spec }: Pod): Promise<void> {
+    const [{ image, args, env }] = spec.containers;
+    if (!(await this.#images()).has(image)) throw new Error(`the image ${image} of the pod ${metadata.name} was not pushed`);
+    const variables = await Promise.all(env.map(async (variable) => [variable.name, await this.#valueOf(variable)] as const));
+    const account = { serviceAccount: spec.serviceAccountName, namespace: this.#namespace };
+    const [operator, ...flags] = args;
+    if (operator !== "operator" || !flags.some((flag) => listens.test(flag)))
+      throw new Error(`unknown arguments: ${args.join(" ")}`);
+    const others = flags.filter((flag) => !listens.test(flag));
+    const process = OperatorProcess.launch(await this.#plane.kubeconfigFor(account), others, {
+      env: Object.fromEntries(variables),
+    });
+    this.#processes.set(metadata.uid, process);
+  }
+
+  async #valueOf({ valueFrom: { configMapKeyRef } }: z.output<typeof Variable>): Promise<string> {
+    const { name, key } = configMapKeyRef;
+    const { status, body } = await this.#plane.request("GET", this.#path("configmaps", name));
+    const value = status === 200 && z.object({ data: z.record(z.string(), z.string()) }).parse(JSON.parse(body)).data[key];
+    if (typeof value !== "string") throw new Error(`the ConfigMap ${name} has no key ${key}: the pod does not start`);
+    return value;
+  }
+
+  /** Waits for the process of a pod to be ready, then sets the pod's status. */
+  async #report(pod: Pod): Promise<void> {
+    const process = this.#processes.get(pod.metadata.uid);
+    const ready = async (): Promise<boolean> => {
+      if (process === undefined || process.exited) throw new Error(`the operator did not start:\n${process?.log}`);
+      return process.port > 0 && (await process.page("/readyz")).status === 200;
+    };
+    await waitUntil(`${pod.metadata.name} is ready`, ready, 40_000);
+    const conditions = ["Ready", "ContainersReady"].map((type) => ({
+      type,
+      status: "True",
+      lastTransitionTime: new Date().toISOString(),
+    }));
+    const patch = { status: { phase: "Running", conditions } };
+    const type = { "content-type": "application/merge-patch+json" };
+    const { status, body } = await this.#plane.request("PATCH", this.#path("pods", `${pod.metadata.name}/status`), patch, type);
+    if (status !== 200) throw new Error(`status of ${pod.metadata.name}: ${status} ${body}`);
+  }
+}
