@@ -22,7 +22,7 @@ RUN npm ci --omit=dev --omit=optional --no-audit --no-fund
 # Node with the libraries it loads, and the application: no shell, no package manager, no compiler.
 FROM ${NODE_IMAGE} AS root
 COPY scripts/image/assemble.ts scripts/image/kept-in-image.ts /build/
-COPY package.json LICENSE /application/
+COPY package.json LICENSE THIRD_PARTY_NOTICES /application/
 COPY --from=dependencies /src/node_modules /application/node_modules
 COPY --from=build /src/dist /application/dist
 RUN node /build/assemble.ts /output /application

@@ -8,11 +8,13 @@ import { withSections } from "./generate/markdown.ts";
 import { operationPaths } from "./generate/operation-paths.ts";
 import { pageSections } from "./generate/pages.ts";
 import { reasonsPage } from "./generate/reasons-page.ts";
+import { thirdPartyNotices } from "./supply/notices.ts";
 
 /** Content by path from the repository root. */
 const files = new Map<string, string>([
   ...customResources(),
   ["docs/reasons.md", reasonsPage()],
+  ["THIRD_PARTY_NOTICES", thirdPartyNotices(".")],
   ["src/protocol/operation-paths.ts", operationPaths()],
 ]);
 for (const [path, content] of await chartFiles(files)) files.set(path, content);

@@ -101,7 +101,7 @@ describe("README.md", () => {
     expect(await installed.passwordOf("shop-db")).toBe(installed.value);
   });
 
-  test("the commands of docs/operator.md, with docker replaced by a recorder, end with a synced Secret", async () => {
+  test("docs/operator.md, with docker replaced by a recorder, ends with a synced Secret", async () => {
     const page = commandsIn(await readFile(join(root, "docs/operator.md"), "utf8"));
     await using installed = await InstalledPage.start(controlPlane, directory, env);
     await installed.writeFile("shop.yaml", manifestsIn(readme)[0] ?? "");

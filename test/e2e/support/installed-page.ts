@@ -86,6 +86,6 @@ export class InstalledPage implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#kubelet.stopPods();
     await this.#vault[Symbol.asyncDispose]();
-    await this.#shell("kubectl delete -k deploy/base && kubectl delete namespace shop");
+    await this.#shell("kubectl delete --ignore-not-found -k deploy/base && kubectl delete --ignore-not-found namespace shop");
   }
 }
