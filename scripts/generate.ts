@@ -2,6 +2,7 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { chartFiles } from "./generate/chart/chart.ts";
+import { charts } from "./generate/chart/charts.ts";
 import { abandonedCopies } from "./generate/chart/copied-manifests.ts";
 import { customResources } from "./generate/custom-resources.ts";
 import { withSections } from "./generate/markdown.ts";
@@ -17,7 +18,9 @@ const files = new Map<string, string>([
   ["THIRD_PARTY_NOTICES", thirdPartyNotices(".")],
   ["src/protocol/operation-paths.ts", operationPaths()],
 ]);
-for (const [path, content] of await chartFiles(files)) files.set(path, content);
+for (const chart of charts) {
+  for (const [path, content] of await chartFiles(chart, files)) files.set(path, content);
+}
 for (const [path, sections] of pageSections()) files.set(path, withSections(path, await readFile(path, "utf8"), sections));
 
 const check = process.argv.includes("--check");
@@ -30,7 +33,8 @@ for (const [path, content] of files) {
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, content);
 }
-for (const path of await abandonedCopies(files)) {
+const abandoned = await Promise.all(charts.map(({ folder }) => abandonedCopies(folder, files)));
+for (const path of abandoned.flat()) {
   stale.push(path);
   if (!check) await rm(path);
 }

@@ -4,7 +4,7 @@ import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type OwnedControlPlane, startControlPlane } from "../control-plane/start.ts";
 import { commandsIn } from "../support/docs/commands.ts";
-import { chart, Helm } from "../support/helm/helm.ts";
+import { Helm, operatorRelease } from "../support/helm/helm.ts";
 import { OperatorProcess } from "../support/processes/operator-process.ts";
 import { ShellProcess } from "../support/processes/shell-process.ts";
 import { goTool } from "../tools/go-tool.ts";
@@ -42,7 +42,7 @@ async function runSection(heading: string, change = (command: string): string =>
 /** The chart of an older release, whose CRD lacks the additional columns of `kubectl get`. */
 async function olderChart(): Promise<string> {
   const older = join(directory, "older-chart");
-  await cp(chart, older, { recursive: true });
+  await cp(operatorRelease.chart, older, { recursive: true });
   const path = join(older, "files/crds", `vaultsync.dev_vaultsecrets.yaml`);
   const current = await readFile(path, "utf8");
   const without = current.replace(/^ {6}additionalPrinterColumns:\n(?: {8}.*\n)+/mu, "");
@@ -69,6 +69,8 @@ afterAll(async () => {
 });
 
 const columns = `kubectl get crd ${crd} -o jsonpath={.spec.versions[0].additionalPrinterColumns[*].name}`;
+const clusterKinds = "crds,validatingadmissionpolicies,validatingadmissionpolicybindings,clusterroles";
+const ofTheOperator = "clusterrole.rbac.authorization.k8s.io/vaultsync$ -e /vaultsync-cluster-connections$";
 const operatorObjects = "kubectl get deployments,serviceaccounts,services,pdb,networkpolicies -n vaultsync-system -o name";
 
 /**
@@ -88,6 +90,11 @@ async function isOwnerKnown(): Promise<boolean> {
 async function whatStays(): Promise<unknown> {
   const objects = [await world.get("Secret", "db"), await world.get("Secret", "orphan"), await world.get("ConfigMap", "web")];
   const [db, orphan, web] = objects;
+  const [cluster, resources, secrets] = await Promise.all([
+    run(`kubectl get ${clusterKinds} -l app.kubernetes.io/managed-by=Helm -o name | grep -v -e ${ofTheOperator}`),
+    run("kubectl get vaultconnections,vaultsecrets,vaultfiles --all-namespaces -o name"),
+    run("kubectl get secrets -n vaultsync-system -o name | grep -v sh.helm.release"),
+  ]);
   return {
     versions: objects.map((object) => [object?.metadata.uid, object?.metadata.resourceVersion]),
     content: [
@@ -95,12 +102,9 @@ async function whatStays(): Promise<unknown> {
       orphan && bytesOf(orphan, "password")?.toString(),
       web?.data["web.conf"],
     ],
-    cluster: await run(
-      "kubectl get crds,validatingadmissionpolicies,validatingadmissionpolicybindings,clusterroles -l app.kubernetes.io/managed-by=Helm -o name " +
-        "| grep -v -e clusterrole.rbac.authorization.k8s.io/vaultsync$ -e /vaultsync-cluster-connections$",
-    ),
-    resources: await run("kubectl get vaultconnections,vaultsecrets,vaultfiles --all-namespaces -o name"),
-    secrets: await run("kubectl get secrets -n vaultsync-system -o name | grep -v sh.helm.release"),
+    cluster,
+    resources,
+    secrets,
   };
 }
 
@@ -174,7 +178,28 @@ test("another release continues with what the first one left", async () => {
   await world.until("Secret", "db", (one) => bytesOf(one, "password")?.toString() === next, 60_000);
 });
 
+test("a second release serves the namespaces of its list, and no others", async () => {
+  await runSection("For some namespaces");
+  const account = "--as=system:serviceaccount:team-operator:vaultsync";
+  expect(await run(`kubectl auth can-i update secrets -n shop ${account}`)).toBe("yes\n");
+  expect(await run(`kubectl auth can-i list vaultsecrets -n shop ${account}`)).toBe("yes\n");
+  await expect(run(`kubectl auth can-i get secrets -n default ${account}`)).rejects.toThrow("no");
+  expect(await run("kubectl get configmap vaultsync -n team-operator -o jsonpath={.data.namespaces}")).toBe("shop");
+});
+
+test("the removal of the vault keeps its data", async () => {
+  const claim = "kubectl get persistentvolumeclaim data-vault-0 -n vaultsync-vault -o jsonpath={.metadata.uid}";
+  const uninstall = "helm uninstall vault -n vaultsync-vault";
+  const notes = await runSection("The vault", (command) => (command === uninstall ? "true" : command));
+  expect(notes).toContain("WARNING: the Secret vault-master-key does not exist in vaultsync-vault");
+  await expect.poll(() => run(claim).catch(() => ""), { timeout: 30_000, interval: 200 }).not.toBe("");
+  const uid = await run(claim);
+  await run(uninstall);
+  expect(await run("kubectl get statefulsets -n vaultsync-vault -o name")).toBe("");
+  expect(await run(claim)).toBe(uid);
+});
+
 test("every command of the page is run", () => {
-  const sections = ["Check", "Install", "Upgrade", "Uninstall", "From kustomize to Helm"];
+  const sections = ["Check", "Install", "For some namespaces", "Upgrade", "Uninstall", "From kustomize to Helm", "The vault"];
   expect(new Set(page.map(({ heading }) => heading))).toEqual(new Set(sections));
 });

@@ -13,7 +13,7 @@
 name: {{ .name }}
 namespace: {{ .root.Release.Namespace }}
 labels:
-  app.kubernetes.io/name: vaultsync
+  app.kubernetes.io/name: {{ .root.Chart.Name }}
   {{- include "vaultsync.helmLabels" .root | nindent 2 }}
 {{- with .root.Values.annotations }}
 annotations:
@@ -60,6 +60,7 @@ allows.
 {{- $annotations := merge (dict) ($metadata.annotations | default dict) .root.Values.annotations }}
 {{- if .keep }}{{ $_ := set $annotations "helm.sh/resource-policy" "keep" }}{{ end }}
 {{- if $annotations }}{{ $_ := set $metadata "annotations" $annotations }}{{ end }}
+{{- if $metadata.namespace }}{{ $_ := set $metadata "namespace" .root.Release.Namespace }}{{ end }}
 {{- if .namespace }}{{ $_ := set $metadata "namespace" ($metadata.namespace | default .namespace) }}{{ end }}
 {{- if .object.rules }}{{ $_ := set .object "rules" (include "vaultsync.rules" (dict "root" .root "rules" .object.rules) | fromYamlArray) }}{{ end }}
 {{- if and .root.Values.flags.allowedSecretTypes .object.spec }}

@@ -3,18 +3,12 @@ import { basename, join } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
 
-/** Helm reads no file outside of the chart, and not every tool follows links, so the chart has copies. */
-const folder = "deploy/chart/files";
-
-/** The kustomizations, by the folder of the chart. A template of the chart takes the place of what is skipped. */
-const sources: readonly { readonly from: string; readonly to: string; readonly skipped?: readonly string[] }[] = [
-  { from: "crds", to: "crds" },
-  { from: "deploy/cluster", to: "cluster", skipped: ["namespace.yaml"] },
-  { from: "deploy/base", to: "base", skipped: ["deployment.yaml", "network-policy.yaml"] },
-  { from: "deploy/namespaced", to: "namespaced", skipped: ["../base"] },
-  { from: "deploy/namespaced/tenant", to: "tenant" },
-  { from: "deploy/monitoring/operator", to: "monitoring" },
-];
+/** A kustomization, and the folder of the chart that its manifests are copied to. A template takes the place of what is skipped. */
+export interface ManifestSource {
+  readonly from: string;
+  readonly to: string;
+  readonly skipped?: readonly string[];
+}
 
 const kustomization = z.looseObject({ resources: z.array(z.string()) });
 
@@ -34,12 +28,19 @@ async function manifestsOf(from: string, skipped: readonly string[] = []): Promi
   return (await Promise.all(paths)).flat();
 }
 
-/** Returns the manifests that the chart renders, by the path of the copy. Of those that were just `generated`, the new content. */
-export async function copiedManifests(generated: ReadonlyMap<string, string>): Promise<Map<string, string>> {
+/**
+ * Returns the manifests that a chart renders, by the path of the copy. Of those that were just `generated`, the new content. Helm reads no
+ * file outside of the chart, and not every tool follows links, so a chart has copies.
+ */
+export async function copiedManifests(
+  folder: string,
+  sources: readonly ManifestSource[],
+  generated: ReadonlyMap<string, string>,
+): Promise<Map<string, string>> {
   const copies = new Map<string, string>();
   for (const { from, to, skipped } of sources) {
     for (const path of await manifestsOf(from, skipped)) {
-      const copy = join(folder, to, basename(path));
+      const copy = join(folder, "files", to, basename(path));
       if (copies.has(copy)) throw new Error(`${copy}: two manifests have this name`);
       copies.set(copy, generated.get(path) ?? (await readFile(path, "utf8")));
     }
@@ -47,9 +48,9 @@ export async function copiedManifests(generated: ReadonlyMap<string, string>): P
   return copies;
 }
 
-/** Returns the paths of the copies whose manifest is gone. */
-export async function abandonedCopies(files: ReadonlyMap<string, string>): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+/** Returns the paths of the copies in a chart whose manifest is gone. */
+export async function abandonedCopies(folder: string, files: ReadonlyMap<string, string>): Promise<string[]> {
+  const entries = await readdir(join(folder, "files"), { recursive: true, withFileTypes: true }).catch(() => []);
   const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
   return paths.filter((path) => !files.has(path));
 }

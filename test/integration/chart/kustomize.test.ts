@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ControlPlane } from "../../control-plane/control-plane.ts";
 import { chartObjects, kustomizedObjects } from "../../support/helm/comparison.ts";
-import { Helm } from "../../support/helm/helm.ts";
+import { Helm, operatorRelease, vaultRelease } from "../../support/helm/helm.ts";
 import { sharedControlPlane } from "../../support/kube/control-plane.ts";
 
 const root = join(import.meta.dirname, "..", "..", "..");
@@ -47,18 +47,29 @@ describe("the rendered chart has the objects of", () => {
     const expected = kustomizedObjects(await kustomize(`deploy/overlays/${overlay}`));
     // The namespace of a release exists before it, and outlives it.
     expect(expected.delete("Namespace/vaultsync-system")).toBe(true);
-    expect(chartObjects(await helm.template(values))).toEqual(expected);
+    expect(chartObjects(await helm.template(operatorRelease, values))).toEqual(expected);
   });
 
-  test("deploy/monitoring/operator, in addition", async () => {
-    const expected = kustomizedObjects(await kustomize("deploy/monitoring/operator"));
-    const rendered = chartObjects(await helm.template(["--set=monitoring.podMonitor=true,monitoring.prometheusRule=true"]));
-    expect(new Map([...rendered].filter(([key]) => expected.has(key)))).toEqual(expected);
+  test.each([
+    ["vault", []],
+    ["vault-postgres", ["--set=postgres.enabled=true"]],
+  ])("deploy/overlays/%s", async (overlay, values) => {
+    const expected = kustomizedObjects(await kustomize(`deploy/overlays/${overlay}`));
+    expect(chartObjects(await helm.template(vaultRelease, values))).toEqual(expected);
+  });
+
+  test.each([
+    ["operator", operatorRelease],
+    ["vault", vaultRelease],
+  ])("deploy/monitoring/%s, in addition", async (folder, release) => {
+    const expected = kustomizedObjects(await kustomize(`deploy/monitoring/${folder}`));
+    const rendered = await helm.template(release, ["--set=monitoring.podMonitor=true,monitoring.prometheusRule=true"]);
+    expect(new Map([...chartObjects(rendered)].filter(([key]) => expected.has(key)))).toEqual(expected);
   });
 
   test("deploy/overlays/namespaced, deploy/namespaced/tenant and the ConfigMap", async () => {
     const expected = await namespacedObjects();
     expect(expected.delete("Namespace/vaultsync-system")).toBe(true);
-    expect(chartObjects(await helm.template(["--set=namespaces={shop,billing}"]))).toEqual(expected);
+    expect(chartObjects(await helm.template(operatorRelease, ["--set=namespaces={shop,billing}"]))).toEqual(expected);
   });
 });

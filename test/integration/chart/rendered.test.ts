@@ -1,32 +1,59 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ControlPlane } from "../../control-plane/control-plane.ts";
-import { chart, Helm } from "../../support/helm/helm.ts";
+import { Helm, operatorRelease, type Release, vaultRelease } from "../../support/helm/helm.ts";
 import { sharedControlPlane } from "../../support/kube/control-plane.ts";
+import { kubeconform, kubeScore } from "../../tools/manifests/check-manifests.ts";
+import { writeSchemas } from "../../tools/manifests/write-schemas.ts";
 
 let plane: ControlPlane;
 let helm: Helm;
+let schemas: string;
 beforeAll(async () => {
   plane = await sharedControlPlane();
   helm = await Helm.create(plane.kubeconfigPath);
+  schemas = await mkdtemp(join(tmpdir(), "vaultsync-schemas-"));
+  await writeSchemas(plane, schemas);
 });
-afterAll(() => helm[Symbol.asyncDispose]());
+afterAll(async () => {
+  await helm[Symbol.asyncDispose]();
+  await rm(schemas, { recursive: true });
+});
 
-describe("helm lint finds nothing in the chart", () => {
-  test.each([
-    ["with its defaults", []],
-    ["without a watch of Secrets", ["--set=targetWatch=false"]],
-    ["for some namespaces", ["--set=namespaces={shop,billing}"]],
-  ])("%s", async (_, values) => {
-    const { code, stdout, stderr } = await helm.run(["lint", "--strict", chart, ...values]);
-    expect(stderr).toBe("");
+const clean = { isClean: true, output: expect.any(String) };
+
+describe("helm lint, kube-score and kubeconform find nothing in the chart of", () => {
+  test.each<[string, Release, string[]]>([
+    ["the operator", operatorRelease, []],
+    ["the operator, without a watch of Secrets", operatorRelease, ["--set=targetWatch=false"]],
+    ["the operator, for some namespaces", operatorRelease, ["--set=namespaces={shop,billing}"]],
+    ["the vault", vaultRelease, []],
+    ["the vault, on PostgreSQL", vaultRelease, ["--set=postgres.enabled=true"]],
+  ])("%s", async (_, release, values) => {
+    const { code, stdout, stderr } = await helm.run(["lint", "--strict", release.chart, ...values]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain("1 chart(s) linted, 0 chart(s) failed");
-    expect(code).toBe(0);
+    const manifests = await helm.template(release, values);
+    expect(await kubeScore(manifests)).toEqual(clean);
+    expect(await kubeconform(manifests, schemas)).toEqual(clean);
   });
+});
+
+test("a release in another namespace has nothing in the one of the overlays", async () => {
+  const monitoring = "--set=monitoring.podMonitor=true,monitoring.prometheusRule=true";
+  const operator = await helm.template({ ...operatorRelease, namespace: "platform" }, [monitoring]);
+  expect(operator).toContain("namespace: platform");
+  expect(operator).not.toContain("vaultsync-system");
+  const vault = await helm.template({ ...vaultRelease, namespace: "platform" }, [monitoring]);
+  expect(vault).toContain("namespace: platform");
+  expect(vault).not.toContain("namespace: vaultsync-vault");
 });
 
 async function notes(namespace: string, ...values: string[]): Promise<string> {
   // The objects exist: other tests install them with kubectl.
-  const release = ["install", "vaultsync", chart, "--dry-run=server", "--take-ownership"];
+  const release = ["install", "vaultsync", operatorRelease.chart, "--dry-run=server", "--take-ownership"];
   const { code, stdout, stderr } = await helm.run([...release, `--namespace=${namespace}`, ...values]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   return stdout.slice(stdout.indexOf("NOTES:"));

@@ -8,8 +8,15 @@ import { goTool } from "../../tools/go-tool.ts";
 
 const root = join(import.meta.dirname, "..", "..", "..");
 
-/** The operator's chart. */
-export const chart = join(root, "deploy", "chart");
+/** A chart with the name and namespace that the pages give its release. */
+export interface Release {
+  readonly chart: string;
+  readonly name: string;
+  readonly namespace: string;
+}
+
+export const operatorRelease: Release = { chart: join(root, "deploy/chart"), name: "vaultsync", namespace: "vaultsync-system" };
+export const vaultRelease: Release = { chart: join(root, "deploy/vault-chart"), name: "vault", namespace: "vaultsync-vault" };
 
 export interface HelmResult {
   readonly stdout: string;
@@ -47,13 +54,10 @@ export class Helm implements AsyncDisposable {
     return { stdout, stderr, code: typeof code === "number" ? code : 1 };
   }
 
-  /**
-   * Renders the chart as release `vaultsync` in the namespace vaultsync-system, with more arguments.
-   * @throws Error with the output when Helm rejects the values
-   */
-  async template(args: readonly string[] = []): Promise<string> {
+  /** Renders a release, with more arguments. @throws Error with the output when Helm rejects the values */
+  async template({ chart, name, namespace }: Release, args: readonly string[] = []): Promise<string> {
     // A Helm that was built from its module takes the cluster for 1.20.
-    const release = ["template", "vaultsync", chart, "--namespace=vaultsync-system", "--kube-version=1.30.0"];
+    const release = ["template", name, chart, `--namespace=${namespace}`, "--kube-version=1.30.0"];
     const { code, stdout, stderr } = await this.run([...release, ...args]);
     if (code !== 0) throw new Error(stderr);
     return stdout;
