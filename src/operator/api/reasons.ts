@@ -70,7 +70,9 @@ export const reasons = {
   TargetMissing: transient(
     "Create the object that creationPolicy Merge adds keys to. The operator checks every 30 s whether it exists.",
   ),
-  TargetForbidden: transient("Grant the operator's ServiceAccount the permission named in the message."),
+  TargetForbidden: transient(
+    "Grant the operator's ServiceAccount the permission named in the message. Where it names a policy, choose another target, or change the policy.",
+  ),
   TargetImmutable: stalled("The target is immutable or has another type. Delete it; the operator recreates it."),
   TargetRejected: stalled("The API server or an admission policy rejected or changed the target. See the message."),
   TargetContested: stalled(

@@ -38,6 +38,9 @@ export type KubeErrorKind =
   | "NotLeader"
   | "Unexpected";
 
+/** Reason of `Forbidden` for an owner reference that needs the permission to update the finalizers of the owner. */
+export const OWNER_DENIED = "OwnerDenied";
+
 /** A rejected field and the reason, e.g. `{ field: "data", reason: "FieldValueTooLong" }`; never the rejected value. */
 export interface KubeErrorCause {
   readonly field: string;
@@ -55,6 +58,8 @@ export interface KubeErrorDetails {
   /** `Status.reason` of the API server, or the code of the network error. */
   readonly reason?: string | undefined;
   readonly causes?: readonly KubeErrorCause[] | undefined;
+  /** Name of the ValidatingAdmissionPolicy that denied the request. */
+  readonly policy?: string | undefined;
   /** The server's words about a request that only reads and that it denied; at most 300 characters. */
   readonly explanation?: string | undefined;
   /** Delay that the server asks for, in milliseconds, clamped to 1 s … 10 min. */
@@ -72,6 +77,7 @@ export class KubeError extends Error {
   readonly status: number | undefined;
   readonly reason: string;
   readonly causes: readonly KubeErrorCause[];
+  readonly policy: string | undefined;
   readonly explanation: string | undefined;
   readonly retryAfterMs: number | undefined;
 
@@ -84,6 +90,7 @@ export class KubeError extends Error {
     this.status = details.status;
     this.reason = details.reason ?? "";
     this.causes = details.causes ?? [];
+    this.policy = details.policy;
     this.explanation = details.explanation;
     this.retryAfterMs = details.retryAfterMs;
   }

@@ -268,6 +268,9 @@ export class RestartReconciler {
 
 function rejection(kind: WorkloadKind, error: KubeError): string {
   const { plural } = workloadDescriptor[kind];
+  if (error.policy !== undefined) {
+    return `the ValidatingAdmissionPolicy ${error.policy} denies to patch the ${kind}: ask an administrator to change the policy`;
+  }
   return error.kind === "Forbidden"
     ? `the API server denied to patch the ${kind}: grant the operator get and patch on ${plural}, or check the admission policies`
     : `the API server rejected the change of the pod template (${error.kind}): check the ${kind} and the admission policies`;

@@ -163,7 +163,13 @@ describe("writeFailure", () => {
 
   test("says what is missing for a denied request and an exceeded quota", () => {
     expect(rejected({ kind: "Forbidden" })?.condition.message).toBe(
-      "permission denied: replace secrets shop/db; add it to the RBAC rules of the operator's ServiceAccount",
+      "permission denied: update secrets shop/db; add it to the RBAC rules of the operator's ServiceAccount",
+    );
+    expect(rejected({ kind: "Forbidden", policy: "no-targets" })?.condition.message).toBe(
+      "the ValidatingAdmissionPolicy no-targets denies to replace secrets shop/db: choose another target, or ask an administrator to change the policy",
+    );
+    expect(rejected({ kind: "Forbidden", reason: "OwnerDenied" })?.condition.message).toBe(
+      "permission denied: update vaultsecrets/finalizers; add it to the RBAC rules of the operator's ServiceAccount",
     );
     expect(rejected({ kind: "QuotaExceeded" })?.condition.message).toBe(
       "a quota of the namespace shop does not allow the Secret db: raise the quota, or free some of it",

@@ -1,9 +1,10 @@
 import type { Reason } from "../../api/reasons.ts";
-import { isKubeError, type KubeError } from "../../kube/kube-error.ts";
+import { isKubeError, type KubeError, OWNER_DENIED } from "../../kube/kube-error.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import type { PermanentCode, VaultError } from "../../vault-client/vault-error.ts";
 import { entryProblem } from "./entry-problem.ts";
-import { DONE, type Failure, lasting, retryable, waitFor } from "./sync-result.ts";
+import { reportOf } from "../../sync/report.ts";
+import { DONE, type Failure, lasting, retryable, type SyncResult, waitFor } from "./sync-result.ts";
 
 /** Retry interval in milliseconds for failures whose fix the operator cannot observe, such as a permission or a quota. */
 const SLOW_RETRY_MS = 60_000;
@@ -102,11 +103,7 @@ export function writeFailure(error: unknown, resource: SyncResource): Failure | 
     case "TooLarge":
       return tooLargeFor(target);
     case "Forbidden":
-      return lasting(
-        "TargetForbidden",
-        `permission denied: ${error.operation}; add it to the RBAC rules of the operator's ServiceAccount`,
-        later,
-      );
+      return lasting("TargetForbidden", whyForbidden(error, resource), later);
     case "QuotaExceeded":
       return lasting(
         "QuotaExceeded",
@@ -116,6 +113,25 @@ export function writeFailure(error: unknown, resource: SyncResource): Failure | 
     default:
       return undefined;
   }
+}
+
+/**
+ * Returns the result of a reconcile that was denied to read a target or to remove a former one.
+ * @throws any other error
+ */
+export function deniedResult(error: unknown, resource: SyncResource): SyncResult {
+  const denial = isKubeError(error, "Forbidden") ? writeFailure(error, resource) : undefined;
+  if (denial === undefined) throw error;
+  return { report: reportOf(denial.condition), next: denial.next };
+}
+
+function whyForbidden({ policy, reason, operation }: KubeError, { kind }: SyncResource): string {
+  if (policy !== undefined) {
+    return `the ValidatingAdmissionPolicy ${policy} denies to ${operation}: choose another target, or ask an administrator to change the policy`;
+  }
+  const request = operation.replace(/^replace /, "update ").replace(/^apply /, "patch ");
+  const permission = reason === OWNER_DENIED ? `update ${kind.toLowerCase()}s/finalizers` : request;
+  return `permission denied: ${permission}; add it to the RBAC rules of the operator's ServiceAccount`;
 }
 
 const tooLargeFor = (target: string): Failure =>

@@ -55,6 +55,21 @@ describe("the former target after a change of target.name", () => {
     expect([scene.target(), scene.target("denied") !== undefined]).toEqual([undefined, true]);
   });
 
+  test("is reported as long as the API server denies to remove it", async () => {
+    await using scene = await synced();
+    scene.server.authorize = ({ verb }) => verb !== "delete";
+    scene.follow({ password: "db" }, { target: { name: "after" } });
+    await scene.settle();
+    expect(scene.condition("Ready")).toMatchObject({
+      reason: "TargetForbidden",
+      message: "permission denied: delete secrets shop/db; add it to the RBAC rules of the operator's ServiceAccount",
+    });
+    expect([scene.target("after") !== undefined, scene.status().target?.name]).toEqual([true, "db"]);
+    scene.server.authorize = () => true;
+    await scene.settle(60_000);
+    expect([scene.target(), scene.condition("Ready")?.reason]).toEqual([undefined, "Synced"]);
+  });
+
   test("stays if it belongs to another resource by now", async () => {
     await using scene = await synced();
     await scene.stop();

@@ -19,6 +19,7 @@ import { StatusWriter } from "../status/status-writer.ts";
 import type { WriteObserver } from "../status/write-observer.ts";
 import type { CurrentTarget } from "./gather-content.ts";
 import { findSources, isCovered } from "./find-sources.ts";
+import { deniedResult } from "./failures.ts";
 import { FORCED_LIST_MS, type ForcedSyncs, isForced } from "./forced-syncs.ts";
 import { isOutdated, lookUpTarget } from "./look-up-target.ts";
 import { explainToUser } from "../connection/connection-problem.ts";
@@ -121,7 +122,9 @@ export class SyncReconciler {
     const before = readStatus(kind, this.#statuses[kind].current(key, object));
     const context = { key, source, resource, before, memory: this.#memory.of(key, resource.uid), signal, reads: signal };
     const change = this.#options.propagations.current(key);
-    const { report, next } = parsed.ok ? await this.#sync(context) : reported(parsed.readyCondition);
+    const { report, next } = parsed.ok
+      ? await this.#sync(context).catch((error: unknown) => deniedResult(error, resource))
+      : reported(parsed.readyCondition);
     if (next.outcome === "done") this.#options.propagations.ended(key, change);
     if (report === undefined) return next;
     // A suspended resource is synced when it is resumed.

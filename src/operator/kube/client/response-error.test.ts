@@ -75,6 +75,18 @@ test("the server's words about a denied read are short", () => {
   expect(responseError({ operation, status: 403, body, onlyReads: true, now: 0 }).explanation).toHaveLength(300);
 });
 
+test.each([
+  [
+    `secrets "s" is forbidden: ValidatingAdmissionPolicy 'p.example.com' with binding 'b' denied request: ${CANARY}`,
+    "p.example.com",
+  ],
+  [`secrets "s" is forbidden: ValidatingAdmissionPolicy 'A ${CANARY}' with binding 'b' denied request`, undefined],
+  [`admission webhook "p" denied the request: ValidatingAdmissionPolicy '${CANARY}' with binding 'b'`, undefined],
+])("of a denied write only the name of the policy is passed on: %s", (message, policy) => {
+  const error = responseError({ operation, status: 403, body: failureStatus(403, "Forbidden", {}, message), now: 0 });
+  expect([error.kind, error.policy, error.explanation]).toEqual(["Forbidden", policy, undefined]);
+});
+
 test("a reason of more than one word is dropped", () => {
   const error = responseError({ operation, status: 403, body: failureStatus(403, `because of ${CANARY}`), now: 0 });
   expect(error.reason).toBe("");

@@ -1,12 +1,12 @@
 import { z } from "zod";
-import { KubeError, type KubeErrorCause, type KubeErrorKind } from "../kube-error.ts";
+import { KubeError, OWNER_DENIED, type KubeErrorCause, type KubeErrorKind } from "../kube-error.ts";
 import { retryAfterMs } from "../../../lib/retry-after.ts";
 
 const Cause = z.object({ field: z.string().catch(""), reason: z.string().catch(""), message: z.string().catch("") });
 
 /**
- * The fields of `metav1.Status` that are used here. `message` leaves this file only for a denied read, which quotes no value
- * (docs/design/security.md#api-server-messages).
+ * The fields of `metav1.Status` that are used here. `message` leaves this file only for a denied read, which quotes no value, and of a
+ * denied write only the name of the policy (docs/design/security.md#api-server-messages).
  */
 const Status = z.object({
   kind: z.literal("Status"),
@@ -47,8 +47,9 @@ export function responseError(response: FailedResponse): KubeError {
     operation: response.operation,
     kind: status ? kindOf(response.status, status) : kindWithoutStatus(response),
     status: response.status,
-    reason: word(status?.reason ?? ""),
+    reason: deniesOwner(status) ? OWNER_DENIED : word(status?.reason ?? ""),
     causes: status?.details.causes.map(cleanCause) ?? [],
+    policy: policyOf(response.status, status),
     explanation: explanationOf(response, status),
     retryAfterMs: retryAfterMs(response.retryAfter ?? seconds?.toString(), response.now),
   });
@@ -57,6 +58,18 @@ export function responseError(response: FailedResponse): KubeError {
 function explanationOf({ onlyReads = false, status: code }: FailedResponse, status: Status | undefined): string | undefined {
   if (!onlyReads || (code !== 401 && code !== 403) || status === undefined || status.message === "") return undefined;
   return printable(status.message, 300);
+}
+
+/** Reports whether the admission plugin OwnerReferencesPermissionEnforcement denied an owner reference that blocks deletion. */
+const deniesOwner = (status: Status | undefined): boolean =>
+  /^[a-z.]+ "[^"]*" is forbidden: cannot set blockOwnerDeletion /.test(status?.message ?? "");
+
+/** Returns the name of the policy that denied a request: that of an object, in quotes that no name contains. */
+function policyOf(code: number, status: Status | undefined): string | undefined {
+  if (code !== 403 && code !== 422) return undefined;
+  return /^[a-z.]+ "[^"]*" is forbidden: ValidatingAdmissionPolicy '([a-z0-9.-]{1,253})' with binding '/.exec(
+    status?.message ?? "",
+  )?.[1];
 }
 
 /** Returns the code of the Status in an ERROR event; 500 without one. */
