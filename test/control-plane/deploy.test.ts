@@ -138,6 +138,31 @@ describe("deploy", () => {
     expect((await controlPlane.kubectl(cluster)).stdout.trim()).toBe("no");
   });
 
+  test.each([
+    ["view", "list", "clustervaultconnections", "yes"],
+    ["edit", "create", "clustervaultconnections", "no"],
+    ["edit", "patch", "clustervaultconnections", "no"],
+    ["admin", "update", "vaultpushes --subresource=status", "no"],
+    ["vaultsync-cluster-edit", "create", "clustervaultconnections", "yes"],
+    ["vaultsync-cluster-edit", "update", "clustervaultconnections --subresource=status", "no"],
+    ["vaultsync-cluster-edit", "get", "secrets", "no"],
+  ])("a user with the role %s for the cluster may %s %s: %s", async (role, verb, resource, allowed) => {
+    const user = `${role}-for-cluster`;
+    const binding = [
+      "create",
+      "clusterrolebinding",
+      user,
+      `--clusterrole=${role}`,
+      `--user=${user}`,
+      "--dry-run=client",
+      "-o=json",
+    ];
+    const input = await kubectl(...binding);
+    expect((await controlPlane.kubectl(["apply", "-f", "-"], { input })).code).toBe(0);
+    const mayDo = ["auth", "can-i", verb, ...resource.split(" "), `--as=${user}`, "--all-namespaces"];
+    await expect.poll(async () => (await controlPlane.kubectl(mayDo)).stdout.trim(), { timeout: 10_000 }).toBe(allowed);
+  });
+
   test.each(overlays)("the pods of the overlay %s are admitted under Pod Security restricted", async (overlay) => {
     const workloads = (await objectsOf(overlay)).filter(({ spec }) => spec?.template !== undefined);
     expect(workloads).toHaveLength(1);
