@@ -90,6 +90,18 @@ export default defineConfig({
       },
       {
         test: {
+          // An operator for each permission, without it: on request only.
+          name: "rbac",
+          expect: expectOptions,
+          include: ["test/rbac/**/*.test.ts"],
+          globalSetup: ["test/support/kube/shared-control-plane.ts", "test/e2e/support/install.ts"],
+          testTimeout: 240_000,
+          hookTimeout: 180_000,
+          maxConcurrency: 2,
+        },
+      },
+      {
+        test: {
           // An operator for the whole cluster, and an API server that is stopped: one after the other.
           name: "cluster",
           expect: expectOptions,

@@ -13,6 +13,7 @@ import { sharedControlPlane } from "../support/kube/control-plane.ts";
 import { startEventRecorder } from "../support/kube/event-recorder.ts";
 import { withoutStreamedLists } from "./support/without-streamed-lists.ts";
 import { type Manifest, manifestsOf, permissionOf, permissionsOf } from "./support/granted.ts";
+import { denialOf, repeatWithout } from "./support/without-permission.ts";
 import { workload, installRollouts } from "./support/workloads.ts";
 import { bytesOf, condition, vaultFile, vaultPush, vaultSecret, World } from "./support/world.ts";
 
@@ -196,6 +197,19 @@ test("no request is denied, and every permission of deploy/namespaced is used", 
   }
 });
 
+test("a request of the operator is denied without each single permission of deploy/namespaced", async () => {
+  const events = await requests();
+  for (const [namespace, manifests] of [
+    [operatorNamespace, own],
+    [world.namespace, tenant],
+  ] as const) {
+    const rules = manifests.flatMap(({ rules: some = [] }) => some);
+    for (const { permission, status, message } of await repeatWithout(plane, rules, events, namespace)) {
+      expect([status, message]).toEqual([403, expect.stringContaining(denialOf(permission))]);
+    }
+  }
+});
+
 test.each([
   ["VaultSecret", "db", SECRETS],
   ["VaultFile", "web", CONFIG_MAPS],
@@ -211,7 +225,7 @@ test.each([
   const isDenied = (name: string): Promise<boolean> =>
     create(name).then(
       () => false,
-      (error: unknown) => isKubeError(error, "Forbidden"),
+      (error: unknown) => isKubeError(error, "Forbidden") && error.reason === "OwnerDenied",
     );
   const roles = tenant.filter(({ kind: of }) => of === "Role");
   await apply(roles, world.namespace);

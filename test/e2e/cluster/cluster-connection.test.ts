@@ -5,6 +5,7 @@ import { waitUntil } from "../../support/clock/wait-until.ts";
 import { TestVault } from "../../support/vault/test-vault.ts";
 import type { VaultClient } from "../../support/vault/vault-client.ts";
 import { manifestsOf, permissionOf, permissionsOf } from "../support/granted.ts";
+import { denialOf, repeatWithout } from "../support/without-permission.ts";
 import { withoutStreamedLists } from "../support/without-streamed-lists.ts";
 import { ACCOUNT, bytesOf, condition, observedObject, OPERATOR_USER, vaultSecret, World } from "../support/world.ts";
 
@@ -159,5 +160,9 @@ test("no request is denied, and each permission for connections of the cluster i
   const granted = manifests.filter(({ metadata }) => metadata.name === "vaultsync-cluster-connections");
   expect(permissionsOf(granted).size).toBe(6);
   expect([...permissionsOf(granted)].filter((permission) => !used.has(permission))).toEqual([]);
+  const rules = granted.flatMap(({ rules: some = [] }) => some);
+  for (const { permission, status, message } of await repeatWithout(world.plane, rules, events)) {
+    expect([status, message]).toEqual([403, expect.stringContaining(denialOf(permission))]);
+  }
   expect(world.canaries.tracesIn(await world.operatorOutput())).toEqual([]);
 });

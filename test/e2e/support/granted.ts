@@ -3,8 +3,15 @@ import { z } from "zod";
 import type { AuditEvent } from "../../control-plane/audit.ts";
 import type { ControlPlane } from "../../control-plane/control-plane.ts";
 
-const Rule = z.object({ apiGroups: z.array(z.string()), resources: z.array(z.string()), verbs: z.array(z.string()) });
-const Manifest = z.looseObject({
+const Rule = z.object({
+  apiGroups: z.array(z.string()),
+  resources: z.array(z.string()),
+  resourceNames: z.array(z.string()).optional(),
+  verbs: z.array(z.string()),
+});
+export type Rule = z.output<typeof Rule>;
+
+export const Manifest = z.looseObject({
   kind: z.string(),
   metadata: z.looseObject({ name: z.string(), namespace: z.string().optional() }),
   rules: z.array(Rule).optional(),
@@ -19,9 +26,13 @@ export async function manifestsOf(plane: ControlPlane, folder: string, operatorN
   return parseAllDocuments(text).map((document) => Manifest.parse(document.toJS()));
 }
 
-/** Returns every permission of the rules, as `<verb> <group>/<resource>`. */
+/** Returns every permission of the manifests, as `<verb> <group>/<resource>`. */
 export function permissionsOf(manifests: readonly Manifest[]): Set<string> {
-  const rules = manifests.flatMap((manifest) => manifest.rules ?? []);
+  return permissionsIn(manifests.flatMap((manifest) => manifest.rules ?? []));
+}
+
+/** Returns every permission of the rules, as `<verb> <group>/<resource>`. */
+export function permissionsIn(rules: readonly Rule[]): Set<string> {
   return new Set(
     rules.flatMap(({ apiGroups, resources, verbs }) =>
       apiGroups.flatMap((group) => resources.flatMap((resource) => verbs.map((verb) => `${verb} ${group}/${resource}`))),

@@ -228,6 +228,7 @@ export const ownWrites: readonly Write[] = [
     ...patch(`${SECRETS}/handed-over`, { metadata: marks("VaultSecret/db", { "vaultsync.dev/adopt": null }), data }),
   },
   { name: "add a key to an object of others", ...merged("foreign", { added: "YQ==" }) },
+  { name: "add a key to a large Secret of others", ...merged("large", { added: "YQ==" }) },
   { name: "change a merged key", ...merged("merged", { ours: "YQ==" }) },
   { name: "remove all merged keys", ...merged("merged", {}, false) },
   { name: "store renewed tokens", ...patch(`${SECRETS}/login`, { data: { access_token: "YQ==", refresh_token: "YQ==" } }) },

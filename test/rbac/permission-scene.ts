@@ -1,0 +1,185 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+import { vaultSecretKind } from "../../src/operator/api/kinds.ts";
+import type { ControlPlane } from "../control-plane/control-plane.ts";
+import { type Manifest, permissionOf } from "../e2e/support/granted.ts";
+import { rulesWithout } from "../e2e/support/without-permission.ts";
+import { workload, Workloads } from "../e2e/support/workloads.ts";
+import { bytesOf, condition, vaultFile, vaultPush, vaultSecret, World } from "../e2e/support/world.ts";
+import { connect } from "../integration/kube/connect.ts";
+import { VirtualClock } from "../support/clock/virtual-clock.ts";
+import { waitUntil } from "../support/clock/wait-until.ts";
+import { startEventRecorder } from "../support/kube/event-recorder.ts";
+import { OperatorProcess } from "../support/processes/operator-process.ts";
+
+export interface SceneOptions {
+  readonly plane: ControlPlane;
+  /** A proxy of the API server that does not stream lists. */
+  readonly api: { readonly server: string; readonly ca: string };
+  /** The Roles of the operator's namespace, and of the namespace that it serves. */
+  readonly own: (namespace: string) => Promise<readonly Manifest[]>;
+  readonly tenant: (namespace: string) => Promise<readonly Manifest[]>;
+  /** The permission that the operator lacks; none by default. */
+  readonly without?: string;
+}
+
+const WORKLOADS = ["Deployment", "StatefulSet", "DaemonSet", "Rollout"];
+const many = Array.from({ length: 6 }, (_, index) => `many-${index}`);
+
+/** A real operator with deploy/namespaced, without one permission, that is made to do everything it can. */
+export class PermissionScene implements AsyncDisposable {
+  readonly world: World;
+  readonly #operator: OperatorProcess;
+  readonly #operatorNamespace: string;
+  readonly #mark: number;
+  #failure: unknown;
+
+  private constructor(world: World, operator: OperatorProcess, operatorNamespace: string, mark: number) {
+    this.world = world;
+    this.#operator = operator;
+    this.#operatorNamespace = operatorNamespace;
+    this.#mark = mark;
+  }
+
+  static async create({ plane, api, own, tenant, without = "" }: SceneOptions): Promise<PermissionScene> {
+    const operatorNamespace = await plane.createNamespace("operator");
+    const lacking = (manifests: readonly Manifest[]): Manifest[] =>
+      manifests.map(({ rules, ...manifest }) => ({ ...manifest, ...(rules && { rules: rulesWithout(rules, without) }) }));
+    const apply = async (manifests: readonly Manifest[], namespace: string): Promise<void> => {
+      const input = lacking(manifests)
+        .map((manifest) => JSON.stringify(manifest))
+        .join("\n---\n");
+      const { code, stderr } = await plane.kubectl(["apply", "-f", "-"], { input, namespace });
+      if (code !== 0) throw new Error(stderr);
+    };
+    await apply(await own(operatorNamespace), operatorNamespace);
+    const world = await World.create({ plane, ...api, account: { serviceAccount: "vaultsync", namespace: operatorNamespace } });
+    await apply(await tenant(operatorNamespace), world.namespace);
+    const mark = await plane.auditMark();
+    const args = ["--namespaces", world.namespace, "--shards", "2", "--restart-window", "1s"];
+    return new PermissionScene(world, OperatorProcess.launch(world.kubeconfig, args), operatorNamespace, mark);
+  }
+
+  get log(): string {
+    return this.#operator.log;
+  }
+
+  /** What kept the operator from doing everything; `undefined` if it did, or was denied something before. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  /** Returns the permissions that the API server denied to the operator so far. */
+  async denied(): Promise<string[]> {
+    const user = `system:serviceaccount:${this.#operatorNamespace}:vaultsync`;
+    const events = await this.world.plane.auditEvents({ since: this.#mark });
+    const denied = events.filter(({ user: { username }, responseStatus }) => username === user && responseStatus?.code === 403);
+    return [...new Set(denied.map(permissionOf))];
+  }
+
+  /** Makes the operator do everything, until the API server denies something. */
+  async untilDenied(): Promise<string[]> {
+    const end = new AbortController();
+    const finished = this.#drive()
+      .catch((error: unknown) => (this.#failure = error))
+      .then(() => end.abort());
+    for (;;) {
+      const denied = await this.denied();
+      if (denied.length > 0 || end.signal.aborted) return denied;
+      await Promise.race([sleep(1_000), finished]);
+    }
+  }
+
+  async #drive(): Promise<void> {
+    await this.#createAll();
+    await this.#change();
+    await this.#remove();
+    await this.#repeatEvent();
+    await this.#operator.stop();
+  }
+
+  async #createAll(): Promise<void> {
+    const { world } = this;
+    for (const name of ["db", "restarts", ...many]) await world.protect(name, world.canaries.text(name));
+    await world.upload("web.conf", Buffer.from(world.canaries.text("file")));
+    const { spec, ...restarts } = z
+      .looseObject({ spec: z.looseObject({}) })
+      .parse(vaultSecret("restarts", { password: "restarts" }));
+    await world.apply(
+      ...WORKLOADS.map((kind) => workload(kind, "app")),
+      { ...restarts, spec: { ...spec, rolloutRestart: WORKLOADS.map((kind) => ({ kind, name: "app" })) } },
+      vaultSecret("db", { password: "db" }),
+      vaultFile("web", [{ filename: "web.conf" }], { kind: "ConfigMap" }),
+      { apiVersion: "v1", kind: "Secret", metadata: { name: "pushed" }, stringData: { password: world.canaries.text("pushed") } },
+      vaultPush("pushed", [{ secretKey: "password", remoteRef: { key: "pushed" } }], { deletionPolicy: "Delete" }),
+      ...many.map((name) => vaultSecret(name, { password: name }, { whenMissing: "Delete" })),
+    );
+    for (const name of ["db", "restarts", ...many]) await world.ready("VaultSecret", name);
+    await world.ready("VaultFile", "web");
+    await world.ready("VaultPush", "pushed");
+  }
+
+  /** Repairs, new versions and restarts. */
+  async #change(): Promise<void> {
+    const { world } = this;
+    const drift = JSON.stringify({ data: { extra: "ZHJpZnQ=" } });
+    for (const target of ["secret/db", "configmap/web"]) {
+      await world.plane.kubectl(["patch", target, "--type=merge", "-p", drift], { namespace: world.namespace });
+    }
+    await world.until("Secret", "db", ({ data }) => !("extra" in data));
+    await world.until("ConfigMap", "web", ({ data }) => !("extra" in data));
+    const next = world.canaries.text("next");
+    for (const name of ["db", "restarts"]) await world.protect(name, next);
+    await world.upload("web.conf", Buffer.from(next));
+    await world.until("Secret", "db", (one) => bytesOf(one, "password")?.toString() === next);
+    await world.until("ConfigMap", "web", ({ data }) => data["web.conf"] === next);
+    const workloads = new Workloads(world.plane, world.namespace);
+    for (const kind of WORKLOADS) {
+      const isRestarted = async (): Promise<boolean> =>
+        "vaultsync.dev/content" in (await workloads.get(kind, "app")).spec.template.metadata.annotations;
+      await waitUntil(`${kind} restarts`, isRestarted);
+    }
+  }
+
+  /** Renamed and removed targets, and a deleted VaultPush. */
+  async #remove(): Promise<void> {
+    const { world } = this;
+    const { namespace, plane } = world;
+    const renamed = { name: "renamed" };
+    await world.apply(
+      vaultSecret("db", { password: "db" }, renamed),
+      vaultFile("web", [{ filename: "web.conf" }], { kind: "ConfigMap", ...renamed }),
+    );
+    await world.gone("Secret", "db");
+    await world.gone("ConfigMap", "web");
+    await plane.kubectl(["delete", "--timeout=20s", "vaultpush/pushed"], { namespace });
+    for (const key_name of many) await world.caller.call("delete", { key_name });
+    await world.until("VaultConnection", "vault", (one) => condition(one, "RemovalsHeld") !== undefined);
+    await plane.kubectl(["annotate", "vaultconnection/vault", "vaultsync.dev/confirm-removals=6"], { namespace });
+    await world.until("VaultConnection", "vault", (one) => condition(one, "RemovalsHeld") === undefined);
+  }
+
+  /** The count of a repeated event is written after a minute, so this client of the operator does it by a virtual clock. */
+  async #repeatEvent(): Promise<void> {
+    const { namespace, kubeconfig } = this.world;
+    await using api = await connect(kubeconfig);
+    const clock = new VirtualClock(Date.now());
+    const { recorder, stop, running } = startEventRecorder(api, clock);
+    const { metadata } = await this.world.ready("VaultSecret", "db");
+    const about = { resource: vaultSecretKind, namespace, name: "db", uid: metadata.uid };
+    for (const _ of [1, 2]) {
+      recorder.record({ ...about, type: "Normal", reason: "Test", action: "Test", note: "repeated" });
+      await sleep(1_000);
+      await clock.advance(60_000);
+    }
+    await sleep(1_000);
+    stop.abort();
+    await running;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#operator.stop("SIGKILL");
+    await this.world[Symbol.asyncDispose]();
+    await this.world.plane.request("DELETE", `/api/v1/namespaces/${this.#operatorNamespace}`);
+  }
+}
