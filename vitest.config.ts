@@ -102,6 +102,18 @@ export default defineConfig({
       },
       {
         test: {
+          // The image, in containers next to the control plane: `npm run test:image`, where a Docker daemon runs.
+          name: "image",
+          expect: expectOptions,
+          include: ["test/image/**/*.test.ts"],
+          globalSetup: ["test/support/kube/shared-control-plane.ts", "test/image/support/build.ts"],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
           // An operator for the whole cluster, and an API server that is stopped: one after the other.
           name: "cluster",
           expect: expectOptions,

@@ -27,8 +27,8 @@ ${bold("Try it in another terminal")}
   curl ${vault.metricsUrl}/metrics
 
   Open ${vault.url} in a browser and sign up; the confirmation email is a file in the directory printed by
-  grep -o "mailDir[^,]*" ${vault.logFile}
-  tail -f ${operator.logFile}
+  grep -o "mailDir[^,]*" ${vault.log.place}
+  tail -f ${operator.log.place}
 `;
 }
 

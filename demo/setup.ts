@@ -16,20 +16,31 @@ import type { Preparation } from "./preparation.ts";
 import { checkPortIsFree, operatorReady, stoppingWithParent } from "./processes.ts";
 import { account, fillVault, VaultAccount, type VaultContent } from "./vault-account.ts";
 
+/** The log of a program. */
+interface Log {
+  /** The file or command with which a user reads it. */
+  readonly place: string;
+  read(): Promise<string>;
+}
+
+const fileLog = (place: string): Log => ({ place, read: () => readFile(place, "utf8") });
+
 /** Everything that is ready before the first step. */
 export interface Stage {
   readonly options: DemoArguments;
   readonly controlPlane: ControlPlane;
-  readonly operator: { readonly url: string; readonly logFile: string };
+  readonly operator: { readonly url: string; readonly log: Log };
   readonly vault: {
     readonly url: string;
     readonly metricsUrl: string;
-    readonly logFile: string;
+    readonly log: Log;
     readonly password: Redacted<string>;
     readonly account: VaultAccount;
     readonly content: VaultContent;
   };
   readonly view: ClusterView;
+  /** Replaces the address of the vault in a file of examples/demo, where the vault has another one. */
+  readonly adaptExample?: (text: string) => string;
   /** Aborted by Ctrl-C, and when a child process ends by itself. */
   readonly signal: AbortSignal;
 }
@@ -55,7 +66,10 @@ export async function setUp(options: DemoArguments, preparation: Preparation): P
     preparation.own(await ClusterView.open(controlPlane.kubeconfigPath, demoNamespace));
   const version = Version.parse(JSON.parse((await controlPlane.request("GET", "/version")).body)).gitVersion;
   const view = await preparation.step("watch of the demo", open, () => `namespace ${demoNamespace}, Kubernetes ${version}`);
-  return { options, controlPlane, operator, vault, view, signal: preparation.signal };
+  const stage = { options, controlPlane, operator, vault, view, signal: preparation.signal };
+  if (options.vaultPort === defaultVaultPort) return stage;
+  const address = `127.0.0.1:${options.vaultPort}`;
+  return { ...stage, adaptExample: (text) => text.replaceAll(`127.0.0.1:${defaultVaultPort}`, address) };
 }
 
 async function startVault(
@@ -77,7 +91,7 @@ async function startVault(
     return { account: loggedIn, content: await fillVault(loggedIn) };
   };
   const filled = await preparation.step("vault content", fill, () => "shop-db in versions 1 and 2, app.conf, logo.png");
-  return { url, metricsUrl, password, ...filled, logFile };
+  return { url, metricsUrl, password, ...filled, log: fileLog(logFile) };
 }
 
 async function startOperator(controlPlane: ControlPlane, preparation: Preparation): Promise<Stage["operator"]> {
@@ -91,7 +105,7 @@ async function startOperator(controlPlane: ControlPlane, preparation: Preparatio
   const start = async (): Promise<Stage["operator"]> => {
     const operator = preparation.run("operator", await OperatorProcess.start(kubeconfig, [], stoppingWithParent(logFile)));
     await operatorReady(operator, preparation.signal);
-    return { logFile, url: `http://127.0.0.1:${operator.port}` };
+    return { log: fileLog(logFile), url: `http://127.0.0.1:${operator.port}` };
   };
   return preparation.step("operator", start, ({ url }) => `ready at ${url}/readyz`);
 }
@@ -116,15 +130,14 @@ async function applyOperatorAccess(controlPlane: ControlPlane): Promise<{ servic
   return { serviceAccount: identity.name, namespace: identity.namespace };
 }
 
-/** Applies one file of examples/demo, or all of them, unchanged. Only a vault on another port changes their text. */
-export async function applyExamples({ controlPlane, options }: Stage, file = ""): Promise<void> {
+/** Applies one file of examples/demo, or all of them: unchanged, unless the vault has another address. */
+export async function applyExamples({ controlPlane, adaptExample }: Stage, file = ""): Promise<void> {
   const directory = join(root, "examples", "demo");
-  if (options.vaultPort === defaultVaultPort) {
+  if (adaptExample === undefined) {
     await kubectl(controlPlane, ["apply", "-f", join(directory, file)]);
     return;
   }
   const names = (await readdir(directory)).filter((name) => name.endsWith(".yaml") && name.includes(file)).toSorted();
   const texts = await Promise.all(names.map((name) => readFile(join(directory, name), "utf8")));
-  const address = `127.0.0.1:${options.vaultPort}`;
-  await kubectl(controlPlane, ["apply", "-f", "-"], texts.join("---\n").replaceAll(`127.0.0.1:${defaultVaultPort}`, address));
+  await kubectl(controlPlane, ["apply", "-f", "-"], texts.map(adaptExample).join("---\n"));
 }

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import type { Redacted } from "../../src/lib/redacted.ts";
 import { demoNamespace, kubectl } from "../kubectl.ts";
 import type { Stage } from "../setup.ts";
@@ -15,8 +14,8 @@ export async function noLeaks(stage: Stage, values: readonly Redacted<string>[])
   return runStep(stage, head, async (step) => {
     const resources = "vaultconnections,vaultsecrets,vaultfiles,events";
     const places = {
-      "operator log": await readFile(operator.logFile, "utf8"),
-      "vault log": await readFile(vault.logFile, "utf8"),
+      "operator log": await operator.log.read(),
+      "vault log": await vault.log.read(),
       "operator metrics": await textOf(`${operator.url}/metrics`, signal),
       "vault metrics": await textOf(`${vault.metricsUrl}/metrics`, signal),
       "statuses and events": await kubectl(controlPlane, ["get", resources, "-n", demoNamespace, "-o", "json"]),

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import { docker } from "../../test/support/docker/docker.ts";
+import { docker, hasBridge } from "../../test/support/docker/docker.ts";
 import type { Progress } from "../../test/control-plane/progress.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -26,17 +26,11 @@ export interface BuiltImage {
 
 const Inspected = z.tuple([z.object({ Size: z.int(), RootFS: z.object({ Layers: z.array(z.string()) }) })]);
 
-/** A daemon without a bridge network builds on the network of the machine. */
-async function networkArguments(): Promise<string[]> {
-  const drivers = (await docker(["network", "ls", "--format", "{{.Driver}}"])).split("\n");
-  return drivers.includes("bridge") ? [] : ["--network=host"];
-}
-
 /** Builds the Dockerfile of this repository. @throws Error with the end of the build's log */
 export async function buildImage({ tag, base, fresh = false }: BuildOptions, progress: Progress): Promise<BuiltImage> {
   const args = [
     "build",
-    ...(await networkArguments()),
+    ...((await hasBridge()) ? [] : ["--network=host"]),
     ...(fresh ? ["--no-cache"] : []),
     `--build-arg=NODE_IMAGE=${base}`,
     "--build-arg=SOURCE_DATE_EPOCH=0",
@@ -58,7 +52,7 @@ export async function buildImage({ tag, base, fresh = false }: BuildOptions, pro
   return inspectImage(tag);
 }
 
-async function inspectImage(tag: string): Promise<BuiltImage> {
+export async function inspectImage(tag: string): Promise<BuiltImage> {
   const [{ Size, RootFS }] = Inspected.parse(JSON.parse(await docker(["image", "inspect", tag])));
   return { tag, bytes: Size, layers: RootFS.Layers };
 }

@@ -20,6 +20,7 @@ test.each([
   "node_modules/zod/src/index.ts",
   "node_modules/zod/README.md",
   "node_modules/zod/test",
+  "node_modules/pg-protocol/dist/inbound-parser.test.js",
   "node_modules/@fastify/static/test",
   "node_modules/a/node_modules/@b/c/examples",
   "node_modules/bare-fs/prebuilds/linux-x64/bare-fs.bare",

@@ -20,7 +20,7 @@ async function responds(url: string): Promise<boolean> {
 }
 
 /** Waits until /healthz and then /readyz respond with 200. `start` is a time of `performance.now()`. @throws Error after a minute */
-async function timeToReady(url: string, start: number): Promise<StartTime> {
+export async function timeToReady(url: string, start: number): Promise<StartTime> {
   const until = async (path: string): Promise<number> => {
     while (!(await responds(`${url}${path}`))) {
       if (performance.now() - start > limitMs) throw new Error(`${url}${path} does not respond with 200 after a minute`);

@@ -5,6 +5,7 @@ import {
   type IncomingMessage,
   type OutgoingHttpHeaders,
 } from "node:http";
+import { request as httpsRequest } from "node:https";
 import { buffer } from "node:stream/consumers";
 import { z } from "zod";
 import { operationPath, type Operation } from "../../../src/protocol/operation-paths.ts";
@@ -40,7 +41,8 @@ export async function sendRequest(
 ): Promise<VaultResponse> {
   const given = Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const request = httpRequest(url, { method, headers: given, agent: agent ?? false }, resolve);
+    const send = url.startsWith("https:") ? httpsRequest : httpRequest;
+    const request = send(url, { method, headers: given, agent: agent ?? false }, resolve);
     request.on("error", reject);
     request.end(body);
   });

@@ -1,0 +1,24 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { dockerDaemon } from "../test/support/docker/docker.ts";
+
+const help = `Build the image and test it in containers, next to a real control plane (Vitest project "image").
+
+Usage: npm run test:image [-- VITEST OPTIONS]
+
+Where no Docker daemon responds, it says so and exits with 0. Otherwise the exit code is Vitest's.
+`;
+
+const args = process.argv.slice(2);
+
+if (args.includes("--help")) {
+  process.stdout.write(help);
+} else if ((await dockerDaemon()) === undefined) {
+  process.stdout.write("NOT RUN: the tests of the image need a Docker daemon, and none responds on this machine.\n");
+} else {
+  const vitest = join(import.meta.dirname, "../node_modules/vitest/vitest.mjs");
+  const child = spawn(process.execPath, [vitest, "run", "--project", "image", ...args], { stdio: "inherit" });
+  const [code] = await once(child, "exit");
+  process.exitCode = typeof code === "number" ? code : 1;
+}
