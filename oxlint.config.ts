@@ -228,7 +228,17 @@ export default defineConfig({
         // Waiting for a state, and failing when it does not come, is an assertion.
         "vitest/expect-expect": [
           "error",
-          { assertFunctionNames: ["expect", "world.ready", "world.until", "world.gone", "**.waitFor", "expectRecovery"] },
+          {
+            assertFunctionNames: [
+              "expect",
+              "world.ready",
+              "world.until",
+              "world.gone",
+              "**.waitFor",
+              "expectRecovery",
+              "expectAlerts",
+            ],
+          },
         ],
       },
     },

@@ -8,7 +8,7 @@ import { sharedControlPlane } from "../../support/kube/control-plane.ts";
 import { OperatorProcess, type OperatorOptions } from "../../support/processes/operator-process.ts";
 import { TestVault } from "../../support/vault/test-vault.ts";
 import type { VaultClient } from "../../support/vault/vault-client.ts";
-import { FaultProxy } from "./fault-proxy.ts";
+import { FaultProxy, type Fault } from "./fault-proxy.ts";
 import { NamespaceHistory } from "./namespace-history.ts";
 
 const KINDS = ["VaultConnection", "VaultSecret", "VaultFile", "Secret", "ConfigMap"];
@@ -34,6 +34,8 @@ export interface LaneOptions {
   readonly tls?: TlsOptions;
   /** Fields of the VaultConnection. */
   readonly spec?: object;
+  /** Fault of the proxy from the first request on. */
+  readonly fault?: Fault;
 }
 
 export const isReady = (object: ObservedObject): boolean => condition(object, "Ready")?.status === "True";
@@ -163,9 +165,10 @@ export class Farm implements AsyncDisposable {
   }
 
   /** Creates a lane that is in sync: its Secret has the first value. */
-  async lane(name: string, { host, tls, spec = {} }: LaneOptions = {}): Promise<Lane> {
+  async lane(name: string, { host, tls, spec = {}, fault }: LaneOptions = {}): Promise<Lane> {
     const { client, email, password } = await this.account();
     const proxy = await FaultProxy.start({ url: this.vault.url }, { tls });
+    if (fault !== undefined) proxy.inject(fault);
     const lane = new Lane(this, name, proxy, client);
     await lane.protect();
     const url = host === undefined ? proxy.url : proxy.url.replace("127.0.0.1", host);

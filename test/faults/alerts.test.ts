@@ -1,0 +1,201 @@
+import { buffer } from "node:stream/consumers";
+import { afterAll, expect, test } from "vitest";
+import { waitUntil } from "../support/clock/wait-until.ts";
+import { expectAlerts } from "../support/monitoring/expect-alerts.ts";
+import { scrape, type Scrape } from "../support/monitoring/scrape.ts";
+import { OperatorProcess } from "../support/processes/operator-process.ts";
+import { onRequests, status } from "./support/api-faults.ts";
+import { startApiProxy, type ApiProxy } from "./support/api-proxy.ts";
+import { Farm, isReady, type Lane, type LaneOptions } from "./support/farm.ts";
+import type { Fault, ProxiedRequest } from "./support/fault-proxy.ts";
+import * as faults from "./support/faults.ts";
+import { ProcessFaults } from "./support/process-faults.ts";
+import { createReplicaAccount } from "./support/replica-account.ts";
+
+/** Each alert of deploy/monitoring/operator fires for the metrics of a process in a fault, and none for the same process before it. */
+const fast = new ProcessFaults({ clockSpeed: 10 });
+const fastest = new ProcessFaults({ clockSpeed: 60 });
+const disposed = new AsyncDisposableStack();
+afterAll(async () => {
+  await disposed.disposeAsync();
+  for (const faulty of [fast, fastest]) faulty[Symbol.dispose]();
+});
+
+const labelsOf = (pod: string): Record<string, string> => ({ namespace: "vaultsync-system", pod });
+const scrapeOf = ({ port }: OperatorProcess, pod = "a"): Promise<Scrape> => scrape(`http://127.0.0.1:${port}`, labelsOf(pod));
+
+/** Returns the value of a series, NaN without one. */
+function valueIn({ text }: Scrape, series: string): number {
+  const line = text.split("\n").find((one) => one.startsWith(`${series} `));
+  return line === undefined ? Number.NaN : Number(line.slice(series.length + 1));
+}
+
+/** Scrapes until a series has a value of which `test` is true. */
+async function scrapeUntil(operator: OperatorProcess, series: string, matches: (value: number) => boolean): Promise<Scrape> {
+  let last = await scrapeOf(operator);
+  await waitUntil(series, async () => matches(valueIn((last = await scrapeOf(operator)), series)), 60_000);
+  return last;
+}
+
+/** Responds to logins and refreshes with a token of a minute, the shortest lifetime that the operator follows. */
+const shortLived: Fault = faults.on(["generate_access_token", "refresh_token"], async ({ forward, response }) => {
+  const upstream = await forward();
+  const body = { ...(JSON.parse((await buffer(upstream)).toString()) as object), expires_in: 60 };
+  response.writeHead(upstream.statusCode ?? 0, { "content-type": "application/json" }).end(JSON.stringify(body));
+});
+
+/** A connection whose times are long enough for a process that lives faster. */
+const patient = { refreshInterval: "10s", timeout: "60s", follow: "Interval" };
+
+const vaultSecret = (name: string, connection: string, keys: readonly string[]) => ({
+  kind: "VaultSecret",
+  apiVersion: "vaultsync.dev/v1alpha1",
+  metadata: { name },
+  spec: { connectionRef: { name: connection }, data: keys.map((key) => ({ secretKey: key, remoteRef: { key } })) },
+});
+
+const removedNames = Array.from({ length: 5 }, (_, index) => `removed-${index}`);
+const blockedNames = Array.from({ length: 6 }, (_, index) => `blocked-${index}`);
+const blocked = ({ method, path, body }: ProxiedRequest): boolean =>
+  method !== "GET" && /\/api\/v1\/.*\/secrets/u.test(path) && /blocked-\d/u.test(path + body.toString());
+
+/** Causes faults of everything but the network to the vault, and waits until the operator shows them. */
+async function causeFaults({ farm, api, lanes }: Scene): Promise<void> {
+  const { expiring, removed } = lanes;
+  await expiring.client.call("protect", { key_name: "expiring", key_value: farm.canaries.text("expiring"), expiration_time: 1 });
+  for (const key_name of removedNames) await removed.client.call("delete", { key_name });
+  api.proxy.inject(onRequests(blocked, status(500, "InternalError", "etcdserver: request timed out")));
+  await farm.create(vaultSecret("missing", "reachable", ["absent"]));
+  for (const name of blockedNames) await farm.create(vaultSecret(name, "reachable", ["reachable"]));
+  for (const [kind, type] of [
+    ["VaultSecret", "ExpiringSoon"],
+    ["VaultConnection", "RemovalsHeld"],
+  ]) {
+    await scrapeUntil(farm.operator, `vaultsync_resource_conditions{kind="${kind}",condition="${type}"}`, (value) => value === 1);
+  }
+  await scrapeUntil(farm.operator, missing, (value) => value > 0);
+}
+
+const missing = 'vaultsync_resources{kind="VaultSecret",ready="false",reason="SourceMissing"}';
+const retries = 'vaultsync_reconciles_total{controller="sync",outcome="retry"}';
+
+interface Scene {
+  readonly farm: Farm;
+  readonly api: ApiProxy;
+  readonly lanes: Readonly<Record<"refused" | "token" | "expiring" | "removed" | "reachable", Lane>>;
+}
+
+/** Starts an operator whose resources are all in sync. */
+async function start(): Promise<Scene> {
+  const api = await startApiProxy();
+  disposed.use(api.proxy);
+  const farm = disposed.use(await Farm.create({ accounts: 5, process: fast.options, api: api.api }));
+  await farm.startOperator();
+  const lane = async (name: string, options: LaneOptions = {}): Promise<Lane> =>
+    disposed.use(await farm.lane(name, { ...options, spec: { ...patient, ...options.spec } }));
+  const [refused, token, expiring, removed, reachable] = await Promise.all([
+    lane("refused"),
+    lane("token", { fault: shortLived }),
+    lane("expiring"),
+    lane("removed"),
+    lane("reachable", { spec: { refreshInterval: "60s" } }),
+  ]);
+  for (const key_name of removedNames)
+    await removed.client.call("protect", { key_name, key_value: farm.canaries.text(key_name) });
+  await farm.create(vaultSecret("many", "removed", removedNames));
+  await farm.history.until("VaultSecret", "many", isReady);
+  return { farm, api, lanes: { refused, token, expiring, removed, reachable } };
+}
+
+test.concurrent("alerts of resources, connections, tokens and errors fire in faults, and none before", async () => {
+  const scene = await start();
+  const { farm, lanes } = scene;
+  const { operator, namespace } = farm;
+  const expiry = `vaultsync_token_expiry_timestamp_seconds{connection="${namespace}/token"}`;
+  const first = await scrapeOf(operator);
+  const renewed = await scrapeUntil(operator, expiry, (value) => value > valueIn(first, expiry));
+  await expectAlerts("operator", [[first, renewed]], []);
+
+  await causeFaults(scene);
+  const silent = ["refused", "token", "expiring", "removed"] as const;
+  for (const name of silent) await lanes[name].proxy.refuse();
+  const before = await scrapeOf(operator);
+  for (const name of silent) {
+    await scrapeUntil(operator, `vaultsync_circuit_breaker_open{connection="${namespace}/${name}"}`, (value) => value === 1);
+    await scrapeUntil(operator, `vaultsync_stale_resources{connection="${namespace}/${name}"}`, (value) => value > 0);
+  }
+  const now = await scrapeUntil(operator, retries, (value) => value > valueIn(before, retries) + 3);
+  const ofConnections = silent.map((name) => ({ connection: `${namespace}/${name}` }));
+  await expectAlerts(
+    "operator",
+    [[before, now]],
+    [
+      ...ofConnections.map((labels) => ({ alertname: "VaultsyncCircuitOpen", ...labels })),
+      ...ofConnections.map((labels) => ({ alertname: "VaultsyncStale", ...labels })),
+      { alertname: "VaultsyncTokenExpiring", connection: `${namespace}/token` },
+      { alertname: "VaultsyncNotReady", kind: "VaultConnection", reason: "VaultUnreachable" },
+      { alertname: "VaultsyncNotReady", kind: "VaultSecret", reason: "SourceMissing" },
+      { alertname: "VaultsyncExpiringSoon", kind: "VaultSecret" },
+      { alertname: "VaultsyncRemovalsHeld", kind: "VaultConnection" },
+      { alertname: "VaultsyncReconcileErrors", controller: "sync" },
+      { alertname: "VaultsyncRequestsFailing" },
+    ],
+  );
+});
+
+test.concurrent("VaultsyncQueueStuck fires while values that never arrive occupy the only worker", async () => {
+  const farm = disposed.use(await Farm.create({ accounts: 1, process: fastest.options, args: ["--concurrency=1"] }));
+  const operator = await farm.startOperator();
+  const lane = disposed.use(await farm.lane("slow", { spec: { ...patient, refreshInterval: "60s" } }));
+  const first = await scrapeOf(operator);
+  await expectAlerts("operator", [[first, await scrapeUntil(operator, depth, (value) => value === 0)]], []);
+  const names = Array.from({ length: 12 }, (_, index) => `slow-${index}`);
+  lane.proxy.inject(faults.on(["expose", "version_expose"], faults.silence));
+  for (const key_name of names) await lane.client.call("protect", { key_name, key_value: farm.canaries.text(key_name) });
+  for (const name of names) await farm.create(vaultSecret(name, "slow", [name]));
+  const before = await scrapeUntil(operator, depth, (value) => value > 6);
+  const now = await scrapeUntil(operator, 'vaultsync_workqueue_oldest_age_seconds{controller="sync"}', (age) => age > 300);
+  await expectAlerts(
+    "operator",
+    [[before, now]],
+    [
+      { alertname: "VaultsyncQueueStuck", controller: "sync" },
+      // What they wait for are requests that fail after their timeout.
+      { alertname: "VaultsyncNotReady", kind: "VaultSecret", reason: "VaultUnreachable" },
+      { alertname: "VaultsyncReconcileErrors", controller: "sync" },
+      { alertname: "VaultsyncRequestsFailing" },
+    ],
+  );
+});
+
+const depth = 'vaultsync_workqueue_depth{controller="sync"}';
+
+test.concurrent("alerts of leaders fire without a leader, with two, and without a process", async () => {
+  const farm = disposed.use(await Farm.create());
+  const { plane, namespace } = farm;
+  const first = await farm.startOperator(["--no-leader-elect"]);
+  const alone = [await scrapeOf(first), await scrapeOf(first)] as const;
+  await expectAlerts("operator", [alone], []);
+
+  const renewTime = new Date().toISOString().replace("Z", "000Z");
+  const spec = { holderIdentity: "another", leaseDurationSeconds: 3_600, acquireTime: renewTime, renewTime };
+  const leases = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
+  expect((await plane.request("POST", leases, { metadata: { name: "vaultsync" }, spec })).status).toBe(201);
+  await createReplicaAccount(farm, "standby");
+  const kubeconfig = await plane.kubeconfigFor({ serviceAccount: "standby", namespace });
+  const second = disposed.use(OperatorProcess.launch(kubeconfig, ["--namespaces", namespace, "--namespace", namespace]));
+  await second.waitForOutput(({ stderr }) => stderr.includes("not leading: lease") || undefined);
+  const waiting = [await scrapeOf(second, "b"), await scrapeOf(second, "b")] as const;
+  await expectAlerts("operator", [waiting], [{ alertname: "VaultsyncNoLeader" }]);
+
+  await plane.request("DELETE", `${leases}/vaultsync`);
+  await second.waitForOutput(({ stderr }) => stderr.includes('"msg":"starting workers"') || undefined);
+  const leading = [waiting[0], await scrapeOf(second, "b")] as const;
+  await expectAlerts("operator", [alone, leading], [{ alertname: "VaultsyncSeveralLeaders" }]);
+  await expectAlerts("operator", [leading], []);
+
+  await Promise.all([first.stop(), second.stop()]);
+  await expect(scrapeOf(first)).rejects.toThrow("fetch failed");
+  await expect(scrapeOf(second)).rejects.toThrow("fetch failed");
+  await expectAlerts("operator", [], [{ alertname: "VaultsyncDown" }]);
+});

@@ -1,0 +1,99 @@
+import { mkdir, rename, statfs } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { operationPath } from "../../src/protocol/operation-paths.ts";
+import { expectAlerts } from "../support/monitoring/expect-alerts.ts";
+import { scrape, type Scrape } from "../support/monitoring/scrape.ts";
+import { VaultServerProcess } from "../support/processes/vault-server-process.ts";
+import { TestDirectory } from "../support/test-directory.ts";
+import { scopeString, sendRequest, VaultClient } from "../support/vault/vault-client.ts";
+
+/** Each alert of deploy/monitoring/vault fires for the metrics of a server in a fault, and none for a server before it. */
+const directory = new TestDirectory();
+const email = "ann@example.com";
+
+const start = (...args: readonly string[]): Promise<VaultServerProcess> =>
+  VaultServerProcess.start(["--dev", "--dev-users", email, "--audit-log", directory.join("audit.jsonl"), ...args]);
+
+const scrapeOf = ({ metricsUrl }: VaultServerProcess): Promise<Scrape> =>
+  scrape(metricsUrl, { namespace: "vaultsync-vault", pod: "vault-0" });
+
+/** Logs in once and sends lists. Returns their statuses. */
+async function use(server: VaultServerProcess): Promise<number[]> {
+  const client = new VaultClient(server.url, email);
+  await client.logIn(server.passwords.get(email) ?? "");
+  const statuses: number[] = [];
+  for (let count = 0; count < 20; count += 1) statuses.push((await client.call("list_no_dup")).status);
+  return statuses;
+}
+
+/** Returns the number of requests of an operation that took longer than a second. */
+function slowRequests({ text }: Scrape, operation: string): number {
+  const count = (le: string): number =>
+    Number(
+      text
+        .split("\n")
+        .find((line) => line.includes(`_seconds_bucket{le="${le}",operation="${operation}"}`))
+        ?.split(" ")[1] ?? 0,
+    );
+  return count("+Inf") - count("1");
+}
+
+/** Suspends the server for more than a second during logins, whose passwords take a while to hash. */
+async function suspend(server: VaultServerProcess): Promise<void> {
+  const body = JSON.stringify({ email, password: server.passwords.get(email), scope: scopeString(), expiration_hours: 1 });
+  const login = { headers: { "content-type": "application/json" }, body };
+  const logins = Array.from({ length: 6 }, () => sendRequest(server.url + operationPath.generate_access_token, login));
+  await sleep(20);
+  server.signal("SIGSTOP");
+  await sleep(1_100);
+  server.signal("SIGCONT");
+  await Promise.all(logins);
+}
+
+test("no alert fires for a server that works", async () => {
+  await using server = await start();
+  const before = await scrapeOf(server);
+  expect(new Set(await use(server))).toEqual(new Set([200]));
+  await expectAlerts("vault", [[before, await scrapeOf(server)]], []);
+});
+
+test("alerts of errors fire while the audit log cannot be written, another one without a process", async () => {
+  await using server = await start();
+  await use(server);
+  const before = await scrapeOf(server);
+  await rename(directory.join("audit.jsonl"), directory.join("moved"));
+  await mkdir(directory.join("audit.jsonl"));
+  expect(new Set(await use(server))).not.toContain(200);
+  await expectAlerts(
+    "vault",
+    [[before, await scrapeOf(server)]],
+    [{ alertname: "VaultsyncVaultAuditLogUnavailable" }, { alertname: "VaultsyncVaultErrors" }],
+  );
+  await server.stop("SIGKILL");
+  await expect(scrapeOf(server)).rejects.toThrow("fetch failed");
+  await expectAlerts("vault", [], [{ alertname: "VaultsyncVaultDown" }]);
+});
+
+test("alerts of the disk fire below four times --low-space, and below it", async () => {
+  const { bavail, bsize } = await statfs(directory.path);
+  for (const [lowSpace, alertname] of [
+    [(bavail * bsize) / 2, "VaultsyncVaultDiskFilling"],
+    [bavail * bsize * 2, "VaultsyncVaultDiskLow"],
+  ] as const) {
+    await using server = await start("--low-space", String(Math.round(lowSpace)));
+    const now = await scrapeOf(server);
+    await expectAlerts("vault", [[now, { ...now, at: now.at + 1 }]], [{ alertname, volume: "audit_log" }]);
+  }
+});
+
+test("VaultsyncVaultSlow fires for the operation whose requests take more than a second", async () => {
+  await using server = await start();
+  const before = await scrapeOf(server);
+  let now = before;
+  while (slowRequests(now, "generate_access_token") === 0) {
+    await suspend(server);
+    now = await scrapeOf(server);
+  }
+  await expectAlerts("vault", [[before, now]], [{ alertname: "VaultsyncVaultSlow", operation: "generate_access_token" }]);
+});

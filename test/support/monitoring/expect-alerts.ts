@@ -1,0 +1,42 @@
+import { stringify } from "yaml";
+import { promtool } from "./promtool.ts";
+import type { Part } from "./rules.ts";
+import { continued, INTERVAL, type Scrape } from "./scrape.ts";
+
+/** An alert that fires, with these of its labels: connection, kind, reason, controller, operation, volume. */
+export type Firing = { readonly alertname: string } & Readonly<Record<string, string>>;
+
+/** Time for which the processes stay in their state, in minutes: longer than `for` of any alert. */
+const MINUTES = 60;
+
+/**
+ * Checks with promtool that exactly these alerts fire when the processes stay in the state of two scrapes of each. No process means
+ * that nothing can be scraped.
+ * @throws Error with the alerts that fire
+ */
+export async function expectAlerts(
+  part: Part,
+  processes: readonly (readonly [Scrape, Scrape])[],
+  expected: readonly Firing[],
+): Promise<void> {
+  const labels = "alertname, connection, kind, reason, controller, operation, volume";
+  const test = {
+    interval: `${INTERVAL}s`,
+    start_timestamp: Math.round(Math.max(0, ...processes.map(([, { at }]) => at))),
+    input_series: processes.flatMap(([before, now]) => continued(before, now, (MINUTES * 60) / INTERVAL)),
+    promql_expr_test: [
+      {
+        expr: `group by (${labels}) (ALERTS{alertstate="firing"})`,
+        eval_time: `${MINUTES}m`,
+        exp_samples: expected.map((firing) => ({
+          labels: `{${Object.entries(firing)
+            .map(([name, value]) => `${name}="${value}"`)
+            .join(", ")}}`,
+          value: 1,
+        })),
+      },
+    ],
+  };
+  const cases = { rule_files: ["rules.yaml"], evaluation_interval: `${INTERVAL}s`, tests: [test] };
+  await promtool(part, ["test", "rules", "cases.yaml"], { "cases.yaml": stringify(cases) });
+}
