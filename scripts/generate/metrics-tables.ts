@@ -1,4 +1,5 @@
 import { MetricsRegistry, type MetricDefinition } from "../../src/telemetry/metrics-registry.ts";
+import { apiServerMetrics } from "../../src/telemetry/api-server-metrics.ts";
 import { operatorMetrics } from "../../src/telemetry/operator-metrics.ts";
 import { VaultMetrics } from "../../src/vault-server/metrics.ts";
 import { code, plain, table } from "./markdown.ts";
@@ -22,9 +23,12 @@ export function metricsTables(): Record<string, string> {
     conditions: [],
     shards: { configured: 1, led: 0 },
   }));
+  const apiServer = new MetricsRegistry();
+  apiServerMetrics(apiServer);
   return {
     operator: metricsTable(registry.definitions.filter((definition) => !isClient(definition))),
     client: metricsTable(registry.definitions.filter(isClient)),
+    "api-server": metricsTable(apiServer.definitions),
     vault: metricsTable(new VaultMetrics().registry.definitions),
   };
 }

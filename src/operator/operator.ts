@@ -5,6 +5,7 @@ import type { Logger } from "../lib/logger.ts";
 import type { Random } from "../lib/random.ts";
 import { listenFailure } from "../lib/listen-failure.ts";
 import { serveEndpoints } from "../telemetry/endpoints.ts";
+import { apiServerMetrics } from "../telemetry/api-server-metrics.ts";
 import type { MetricsRegistry } from "../telemetry/metrics-registry.ts";
 import { FIELD_MANAGER } from "./api/names.ts";
 import type { OperatorConfig } from "./config.ts";
@@ -43,8 +44,9 @@ export async function runOperator(config: OperatorConfig, deps: OperatorDependen
   });
   logger.info({ port: endpoints.port, namespace }, "serving /healthz, /readyz and /metrics");
 
-  await using api = new KubeClient({ credentials, clock, concurrency, fieldManager: FIELD_MANAGER });
-  await using leaseApi = new KubeClient({ credentials, clock, concurrency: 1, fieldManager: FIELD_MANAGER });
+  const client = { credentials, clock, fieldManager: FIELD_MANAGER, onRequest: apiServerMetrics(deps.metrics) };
+  await using api = new KubeClient({ ...client, concurrency });
+  await using leaseApi = new KubeClient({ ...client, concurrency: 1 });
   const policy = { allowHttp: config.allowHttp, allowedHosts: config.vaultHosts };
   const onReady = (): void => {
     ready = true;

@@ -3,6 +3,7 @@ import { reasons } from "../../../src/operator/api/reasons.ts";
 import type { ReconcileOutcome } from "../../../src/operator/runtime/controller.ts";
 import type { RequestOutcome } from "../../../src/operator/vault-client/observer.ts";
 import { operationPath, sessionOperationPath } from "../../../src/protocol/operation-paths.ts";
+import { apiServerMetrics } from "../../../src/telemetry/api-server-metrics.ts";
 import { MetricsRegistry, type MetricDefinition } from "../../../src/telemetry/metrics-registry.ts";
 import { operatorMetrics } from "../../../src/telemetry/operator-metrics.ts";
 import { VaultMetrics } from "../../../src/vault-server/metrics.ts";
@@ -20,6 +21,7 @@ function definitionsOf(part: Part): readonly MetricDefinition[] {
   if (part === "vault") return new VaultMetrics().registry.definitions;
   const registry = new MetricsRegistry();
   operatorMetrics(registry, () => nothing);
+  apiServerMetrics(registry);
   return registry.definitions;
 }
 
@@ -36,7 +38,7 @@ export async function knownMetrics(part: Part): Promise<ReadonlyMap<string, read
 }
 
 /** Labels that Prometheus adds to each series that it scrapes. */
-export const scrapeLabels: readonly string[] = ["namespace", "pod", "job"];
+export const scrapeLabels: readonly string[] = ["namespace", "pod", "instance"];
 
 const reconcileOutcomes = {
   done: true,
@@ -65,13 +67,15 @@ const values: Readonly<Record<string, readonly string[]>> = {
   condition: conditionTypes.filter((type) => type !== "Ready"),
   ready: ["true", "false", "unknown"],
   operation: [...Object.keys(operationPath), ...Object.keys(sessionOperationPath), "none"],
+  result: ["hit", "miss"],
   volume: ["data", "audit_log"],
+  method: ["GET", "POST", "PUT", "PATCH", "DELETE", "WATCH"],
 };
 
 /** Reports whether a label of a metric can have a value, of which `..` stands for two digits. Labels without a closed set have any. */
 export function isKnownValue(metric: string, label: string, value: string): boolean {
   if (value === "") return true;
-  if (label === "status") return /^[1-5](\d\d|\.\.)$/u.test(value);
+  if (label === "status") return /^([1-5](\d\d|\.\.)|none)$/u.test(value);
   if (label === "outcome") return Object.hasOwn(outcomes[metric] ?? {}, value);
   return values[label]?.includes(value) ?? scrapeLabels.includes(label);
 }

@@ -32,6 +32,7 @@ async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {
 test("429 and 503 are retried after the Retry-After of the server", async () => {
   const clock = new VirtualClock();
   const attempts: number[] = [];
+  const observed: string[] = [];
   await using pair = await connectClient(
     (_, response) => {
       attempts.push(clock.monotonic());
@@ -39,9 +40,10 @@ test("429 and 503 are retried after the Retry-After of the server", async () => 
       else if (attempts.length === 2) json(response, 503, failureStatus(503, "ServiceUnavailable"), { "retry-after": "1" });
       else json(response, 200, secret);
     },
-    { clock },
+    { clock, onRequest: (method, status) => observed.push(`${method} ${status}`) },
   );
   expect(await pump(clock, pair.client.replace(SECRETS, secret, forever))).toEqual(secret);
+  expect(observed).toEqual(["PUT 429", "PUT 503", "PUT 200"]);
   expect(attempts[1]! - attempts[0]!).toBeGreaterThanOrEqual(2_000);
   expect(attempts[2]! - attempts[1]!).toBeGreaterThanOrEqual(1_000);
 });

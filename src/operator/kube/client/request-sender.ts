@@ -21,6 +21,8 @@ export interface RequestSenderOptions {
   readonly clock: Clock;
   /** Maximum number of writes in flight; 16 by default. */
   readonly concurrency?: number;
+  /** Called for each request that was sent, repeated ones included, with its HTTP status; `none` without a response. */
+  readonly onRequest?: ((method: string, status: string, durationMs: number) => void) | undefined;
 }
 
 const DEFAULT_CONCURRENCY = 16;
@@ -44,8 +46,10 @@ export class RequestSender implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #transport: KubeTransport;
   readonly #writes: InFlightLimiter;
+  readonly #onRequest: RequestSenderOptions["onRequest"];
 
-  constructor({ credentials, clock, concurrency = DEFAULT_CONCURRENCY }: RequestSenderOptions) {
+  constructor({ credentials, clock, concurrency = DEFAULT_CONCURRENCY, onRequest }: RequestSenderOptions) {
+    this.#onRequest = onRequest;
     this.#clock = clock;
     this.#transport = new KubeTransport(credentials, concurrency + CONNECTIONS_FOR_READS);
     this.#writes = new InFlightLimiter(concurrency);
@@ -76,7 +80,7 @@ export class RequestSender implements AsyncDisposable {
    */
   async *stream({ path, operation, signal, accept = JSON_TYPE }: ApiRequest, onOpen?: () => void): AsyncGenerator {
     const request: KubeRequest = { method: "GET", path, operation, headers: { accept }, pool: "watches", signal };
-    const response = await this.#transport.send(request);
+    const response = await this.#observed("WATCH", request);
     if (response.statusCode !== 200) throw await this.#failure(response, request);
     onOpen?.();
     try {
@@ -121,12 +125,26 @@ export class RequestSender implements AsyncDisposable {
       ...(body && { body: JSON.stringify(body) }),
     };
     try {
-      const response = await this.#transport.send(request);
+      const response = await this.#observed(method, request);
       if (response.statusCode < 200 || response.statusCode > 299) throw await this.#failure(response, request);
       return parseJson(await response.body.text(), operation);
     } catch (error) {
       if (deadline.expired) throw new KubeError({ kind: "Timeout", operation, reason: "Deadline" });
       throw transportError(error, request);
+    }
+  }
+
+  /** Sends a request, and reports how it ended. One that was never sent, because the fence closed, is not reported. */
+  async #observed(method: string, request: KubeRequest): Promise<Dispatcher.ResponseData> {
+    const start = this.#clock.monotonic();
+    const report = (status: string): void => this.#onRequest?.(method, status, this.#clock.monotonic() - start);
+    try {
+      const response = await this.#transport.send(request);
+      report(String(response.statusCode));
+      return response;
+    } catch (error) {
+      if (!(error instanceof KubeError && error.kind === "NotLeader")) report("none");
+      throw error;
     }
   }
 
