@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { chartsOf, readDashboard } from "../../scripts/pictures/dashboards/dashboard.ts";
 import { isKnownValue, knownMetrics, scrapeLabels } from "../support/monitoring/known-metrics.ts";
 import { namedMetrics } from "../support/monitoring/named-metrics.ts";
 import { alertsOf, parts, type Part } from "../support/monitoring/rules.ts";
@@ -48,6 +49,20 @@ describe.each(parts)("the %s", (part) => {
       expect([alert, await unknownIn(expr, [part])]).toEqual([alert, []]);
     }
   });
+});
+
+test.each(parts)("the dashboard of the %s names only metrics, labels and values that exist", async (part) => {
+  for (const { title, targets } of chartsOf(readDashboard(part))) {
+    expect([title, await unknownIn(targets.map(({ expr }) => expr).join("\n"), [part])]).toEqual([title, []]);
+    const labels = [
+      ...targets
+        .map(({ legendFormat }) => legendFormat)
+        .join("")
+        .matchAll(/\{\{(\w+)\}\}/gu),
+    ];
+    const query = targets.map(({ expr }) => expr).join("\n");
+    for (const [, label = ""] of labels) expect([title, label === "pod" || query.includes(label)]).toEqual([title, true]);
+  }
 });
 
 test.each(docs)("%s names only metrics, labels and values that exist", async (path) => {
