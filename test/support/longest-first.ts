@@ -6,6 +6,7 @@ const longest = [
   "vault-outage.test.ts",
   "vault-impostors.test.ts",
   "readme-commands.test.ts",
+  "helm.test.ts",
   "uninstall.test.ts",
   "secret-sync.test.ts",
   "vault-network.test.ts",
