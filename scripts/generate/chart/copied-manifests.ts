@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { parse } from "yaml";
+import { parse, stringify } from "yaml";
 import { z } from "zod";
 
 /** A kustomization, and the folder of the chart that its manifests are copied to. A template takes the place of what is skipped. */
@@ -10,22 +10,48 @@ export interface ManifestSource {
   readonly skipped?: readonly string[];
 }
 
-const kustomization = z.looseObject({ resources: z.array(z.string()) });
+const generator = z.strictObject({
+  name: z.string(),
+  namespace: z.string(),
+  /** Each as KEY=FILE. */
+  files: z.array(z.string()),
+  options: z.strictObject({ disableNameSuffixHash: z.literal(true), labels: z.record(z.string(), z.string()) }),
+});
+const kustomization = z.looseObject({ resources: z.array(z.string()), configMapGenerator: z.array(generator).default([]) });
 
-async function read(path: string): Promise<string | undefined> {
-  return readFile(path, "utf8").catch(() => undefined);
+/** Returns the ConfigMap that kustomize makes of files in the folder `from`. */
+async function configMapOf(from: string, { name, namespace, files, options }: z.output<typeof generator>): Promise<string> {
+  const entries = files.map(async (entry) => {
+    const [key = "", file = key] = entry.split("=");
+    return [key, await readFile(join(from, file), "utf8")] as const;
+  });
+  const data = Object.fromEntries(await Promise.all(entries));
+  return stringify({ apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace, labels: options.labels }, data });
 }
 
-/** Returns the paths of the manifests of a kustomization, with those of the kustomizations that it names. */
-async function manifestsOf(from: string, skipped: readonly string[] = []): Promise<string[]> {
-  const text = (await read(join(from, "kustomization.yaml"))) ?? (await read(join(from, "Kustomization")));
+/** Returns the manifests of a kustomization by name of their file, with those of the kustomizations that it names. */
+async function manifestsOf(
+  from: string,
+  generated: ReadonlyMap<string, string>,
+  skipped: readonly string[] = [],
+): Promise<[file: string, text: string][]> {
+  const paths = ["kustomization.yaml", "Kustomization"].map((name) => join(from, name));
+  const texts = await Promise.all(paths.map((path) => readFile(path, "utf8").catch(() => undefined)));
+  const text = texts.find((one) => one !== undefined);
   if (text === undefined) throw new Error(`${from} has no kustomization`);
-  const resources = kustomization.parse(parse(text)).resources.filter((resource) => !skipped.includes(resource));
-  const paths = resources.map(async (resource) => {
-    const path = join(from, resource);
-    return resource.endsWith(".yaml") ? [path] : manifestsOf(path);
-  });
-  return (await Promise.all(paths)).flat();
+  const { resources, configMapGenerator } = kustomization.parse(parse(text));
+  const manifests = resources
+    .filter((resource) => !skipped.includes(resource))
+    .map(async (resource): Promise<[string, string][]> => {
+      const path = join(from, resource);
+      if (!resource.endsWith(".yaml")) return manifestsOf(path, generated);
+      return [[basename(path), generated.get(path) ?? (await readFile(path, "utf8"))]];
+    });
+  const configMaps = configMapGenerator.map(async (one): Promise<[string, string]> => [
+    `${one.name}.yaml`,
+    await configMapOf(from, one),
+  ]);
+  return [...(await Promise.all(manifests)).flat(), ...(await Promise.all(configMaps))];
 }
 
 /**
@@ -39,10 +65,10 @@ export async function copiedManifests(
 ): Promise<Map<string, string>> {
   const copies = new Map<string, string>();
   for (const { from, to, skipped } of sources) {
-    for (const path of await manifestsOf(from, skipped)) {
-      const copy = join(folder, "files", to, basename(path));
+    for (const [file, text] of await manifestsOf(from, generated, skipped)) {
+      const copy = join(folder, "files", to, file);
       if (copies.has(copy)) throw new Error(`${copy}: two manifests have this name`);
-      copies.set(copy, generated.get(path) ?? (await readFile(path, "utf8")));
+      copies.set(copy, text);
     }
   }
   return copies;

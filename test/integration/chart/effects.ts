@@ -14,6 +14,7 @@ const ofBoth: readonly Effect[] = [
   ["podDisruptionBudget.enabled", false, "kind: Service", "kind: PodDisruptionBudget"],
   ["networkPolicy.enabled", false, "kind: Service", "kind: NetworkPolicy"],
   ["networkPolicy.metricsFrom", [{ podSelector: { matchLabels: { app: "prometheus" } } }], "app: prometheus"],
+  ["monitoring.dashboard", true, 'grafana_dashboard: "1"'],
   ["monitoring.podMonitor", true, "kind: PodMonitor"],
   ["labels", { team: "platform" }, "team: platform"],
   ["annotations", { "example.com/owner": "platform" }, "example.com/owner: platform"],

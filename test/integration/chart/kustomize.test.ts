@@ -63,7 +63,9 @@ describe("the rendered chart has the objects of", () => {
     ["vault", vaultRelease],
   ])("deploy/monitoring/%s, in addition", async (folder, release) => {
     const expected = kustomizedObjects(await kustomize(`deploy/monitoring/${folder}`));
-    const rendered = await helm.template(release, ["--set=monitoring.podMonitor=true,monitoring.prometheusRule=true"]);
+    const rendered = await helm.template(release, [
+      "--set=monitoring.podMonitor=true,monitoring.prometheusRule=true,monitoring.dashboard=true",
+    ]);
     expect(new Map([...chartObjects(rendered)].filter(([key]) => expected.has(key)))).toEqual(expected);
   });
 

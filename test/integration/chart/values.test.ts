@@ -5,11 +5,12 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { chartValues } from "../../../scripts/generate/chart/values.ts";
 import { operatorCommand } from "../../../src/cli/operator.ts";
+import { vaultCommand } from "../../../src/cli/vault/vault.ts";
 import { operatorConfig } from "../../../src/operator/config.ts";
 import { Helm, operatorRelease, type Release, vaultRelease } from "../../support/helm/helm.ts";
 import { type Effect, operatorEffects, vaultEffects } from "./effects.ts";
 
-const deployment = z.object({
+const workload = z.object({
   spec: z.object({ template: z.object({ spec: z.object({ containers: z.tuple([z.object({ args: z.array(z.string()) })]) }) }) }),
 });
 
@@ -19,10 +20,10 @@ afterAll(() => helm[Symbol.asyncDispose]());
 
 const set = (path: string, value: Effect[1]): string[] => ["--set-json", `${path}=${JSON.stringify(value)}`];
 
-/** Returns the arguments of the operator's container. */
+/** Returns the arguments of the container of the Deployment or StatefulSet. */
 function argumentsOf(rendered: string): string[] {
-  const [manifest = ""] = rendered.split("\n---\n").filter((text) => /^kind: Deployment$/mu.test(text));
-  return deployment.parse(parse(manifest)).spec.template.spec.containers[0].args;
+  const [manifest = ""] = rendered.split("\n---\n").filter((text) => /^kind: (?:Deployment|StatefulSet)$/mu.test(text));
+  return workload.parse(parse(manifest)).spec.template.spec.containers[0].args;
 }
 
 describe.each<[string, Release, readonly Effect[]]>([
@@ -51,9 +52,9 @@ describe.each<[string, Release, readonly Effect[]]>([
     expect(names.filter((name) => !tested.includes(name) && !groups.has(name) && !inside(name))).toEqual([]);
   });
 
-  test("monitoring.labels are those of the PodMonitor and of the PrometheusRule only", async () => {
-    const monitoring = { podMonitor: true, prometheusRule: true, labels: { release: "prometheus" } };
-    expect((await helm.template(release, set("monitoring", monitoring))).match(/release: prometheus$/gmu)).toHaveLength(2);
+  test("monitoring.labels are those of the objects for monitoring only", async () => {
+    const monitoring = { podMonitor: true, prometheusRule: true, dashboard: true, labels: { release: "prometheus" } };
+    expect((await helm.template(release, set("monitoring", monitoring))).match(/release: prometheus$/gmu)).toHaveLength(3);
   });
 });
 
@@ -90,6 +91,26 @@ test("flags are arguments that the operator accepts", async () => {
   expect(logLevel).toBe("debug");
   const expected = { ...flags, resync: 3_600_000, restartWindow: 60_000, listen: { host: "0.0.0.0", port: 8080 } };
   expect({ logLevel, ...operatorConfig(config) }).toMatchObject(expected);
+});
+
+test("flags are arguments that the vault accepts", async () => {
+  const flags = {
+    logLevel: "debug",
+    appUrl: "https://vault.example.com",
+    allowedHosts: ["vault.example.com", "*.example.org"],
+    trustProxy: ["10.0.0.0/8"],
+    quotas: ["secrets=1000", "bytes=1073741824"],
+    lowSpace: 134_217_728,
+    maxTokenHours: 8,
+    signUp: "closed",
+    mailFrom: "vault@example.com",
+    auditRetention: 30,
+  };
+  const [vault, serve, ...args] = argumentsOf(await helm.template(vaultRelease, set("flags", flags)));
+  expect([vault, serve]).toEqual(["vault", "serve"]);
+  const command = vaultCommand().commands.find((one) => one.name() === "serve");
+  expect(command?.exitOverride().parseOptions(args)).toEqual({ operands: [], unknown: [] });
+  expect(command?.opts()).toMatchObject({ lowSpace: 134_217_728, signUp: "closed", auditLog: "/data/audit.jsonl" });
 });
 
 test.each<[string, Effect[1], string, Release?]>([
