@@ -20,8 +20,3 @@ export function matchesPattern(pattern: string, name: string): boolean {
   const expression = linearRegExp(pattern.slice(MARK.length));
   return expression instanceof LinearRegExp && expression.test(name);
 }
-
-/** Reports whether one of these references is the name or a pattern that it matches. */
-export function refersTo(references: ReadonlySet<string>, name: string): boolean {
-  return references.has(name) || patternsIn(references).some((pattern) => matchesPattern(pattern, name));
-}

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
+import { patternReference } from "../../vault-client/pattern.ts";
 import { ReferenceIndex, type References } from "./reference-index.ts";
 
 const references = (changes: Partial<References> = {}): References => ({
@@ -45,6 +46,20 @@ test("ReferenceIndex finds and removes a resource once that names a source twice
   expect([...index.ofSource("shop/vault", "VaultSecret", "db")]).toEqual([]);
   index.remove("shop/db");
   expect(index.get("shop/db")).toBeUndefined();
+});
+
+test("ReferenceIndex finds the resources of a pattern until the last of them is gone", () => {
+  const index = new ReferenceIndex();
+  const pattern = patternReference("^db");
+  index.set("shop/one", references({ sources: [pattern] }));
+  index.set("shop/two", references({ sources: [pattern, "db-1"] }));
+  const of = (name: string): string[] => [...index.ofName("shop/vault", "VaultSecret", name)].sort();
+  expect([of("db-1"), of("db-2"), of("api")]).toEqual([["shop/one", "shop/two"], ["shop/one", "shop/two"], []]);
+  expect([...index.ofName("shop/vault", "VaultFile", "db-2")]).toEqual([]);
+  index.remove("shop/one");
+  expect(of("db-2")).toEqual(["shop/two"]);
+  index.set("shop/two", references({ sources: ["db-1"] }));
+  expect([of("db-1"), of("db-2")]).toEqual([["shop/two"], []]);
 });
 
 test("ReferenceIndex returns what a linear search would, after any changes", () => {

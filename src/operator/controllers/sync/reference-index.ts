@@ -1,5 +1,5 @@
 import { Groups } from "../../../lib/groups.ts";
-import { matchesPattern, patternsIn } from "../../vault-client/pattern.ts";
+import { isPattern, matchesPattern } from "../../vault-client/pattern.ts";
 import type { SyncKind } from "./sync-key.ts";
 
 /** Everything that one resource refers to. */
@@ -24,6 +24,8 @@ export class ReferenceIndex {
   readonly #byTarget = new Groups();
   /** Names of sources by connection and kind. */
   readonly #sources = new Groups();
+  /** Those of them that are patterns: a change of one name is not compared with thousands of others. */
+  readonly #patterns = new Groups();
 
   /** Replaces the references of a resource. */
   set(resource: string, references: References): void {
@@ -35,6 +37,7 @@ export class ReferenceIndex {
     for (const source of references.sources) {
       this.#bySource.add(sourceKey(connection, kind, source), resource);
       this.#sources.add(ofKind(connection, kind), source);
+      if (isPattern(source)) this.#patterns.add(ofKind(connection, kind), source);
     }
   }
 
@@ -48,7 +51,9 @@ export class ReferenceIndex {
     for (const source of references.sources) {
       const key = sourceKey(connection, kind, source);
       this.#bySource.remove(key, resource);
-      if (this.#bySource.get(key).size === 0) this.#sources.remove(ofKind(connection, kind), source);
+      if (this.#bySource.get(key).size > 0) continue;
+      this.#sources.remove(ofKind(connection, kind), source);
+      this.#patterns.remove(ofKind(connection, kind), source);
     }
   }
 
@@ -66,7 +71,7 @@ export class ReferenceIndex {
 
   /** Returns the resources that refer to a name, by itself or by a pattern. */
   ofName(connection: string, kind: SyncKind, name: string): ReadonlySet<string> {
-    const patterns = patternsIn(this.sourcesOf(connection, kind)).filter((pattern) => matchesPattern(pattern, name));
+    const patterns = [...this.#patterns.get(ofKind(connection, kind))].filter((pattern) => matchesPattern(pattern, name));
     const named = this.ofSource(connection, kind, name);
     if (patterns.length === 0) return named;
     return new Set([...named, ...patterns.flatMap((pattern) => [...this.ofSource(connection, kind, pattern)])]);

@@ -1,4 +1,4 @@
-import { isPattern, refersTo } from "../pattern.ts";
+import { isPattern, matchesPattern } from "../pattern.ts";
 import type { EntryKind, FileRecord, ListProgress, SecretRecord, Snapshot } from "../connection.ts";
 
 type SecretsByName = ReadonlyMap<string, readonly SecretRecord[]>;
@@ -45,17 +45,24 @@ function isSameOwner(before: readonly SecretRecord[], now: readonly SecretRecord
   return before.length === 1 && now?.length === 1 && before[0]?.owner === now[0]?.owner;
 }
 
+/** Reports whether a list was searched for a name or a pattern, or for a pattern that the name matches. */
+function wasSearchedFor({ tracked, found }: Pick<TrackedList<unknown>, "tracked" | "found">, reference: string): boolean {
+  if (tracked.has(reference) || isPattern(reference)) return tracked.has(reference);
+  return [...found.keys()].some((pattern) => matchesPattern(pattern, reference));
+}
+
 /** Returns the absences of the previous list without those that have ended, and the ones that begin with this list. */
 function absencesAfter(
   before: ListSnapshot,
-  { records, tracked }: TrackedList<SecretRecord>,
+  list: TrackedList<SecretRecord>,
   since: number,
 ): ReadonlyMap<string, Absence> {
+  const { records } = list;
   const previous = before.secretList.records;
   if (previous === records) return before.absences;
   const absences = new Map([...before.absences].filter(([, { name, owner }]) => !isListed(records, name, owner)));
   for (const [name, earlier] of previous) {
-    if (isSameOwner(earlier, records.get(name)) || !refersTo(tracked, name)) continue;
+    if (isSameOwner(earlier, records.get(name)) || !wasSearchedFor(list, name)) continue;
     for (const owner of [undefined, ...earlier.flatMap((record) => record.owner ?? [])]) {
       if (!isListed(records, name, owner)) absences.set(absenceKey(name, owner), { name, owner, since });
     }
@@ -93,8 +100,7 @@ export class ListSnapshot implements Snapshot {
 
   covers(kind: EntryKind, reference: string): boolean {
     const list = kind === "secret" ? this.secretList : this.fileList;
-    if (list === undefined) return false;
-    return list.tracked.has(reference) || (!isPattern(reference) && refersTo(list.tracked, reference));
+    return list !== undefined && wasSearchedFor(list, reference);
   }
 
   matching(kind: EntryKind, pattern: string): ReadonlySet<string> {
