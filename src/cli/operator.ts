@@ -90,7 +90,7 @@ function operatorOptions(): Option[] {
       .default(16 * 1024 * 1024),
     option("--concurrency <number>", "maximum number of resources that are reconciled in parallel, and of writes in flight")
       .argParser(parseWholeNumber)
-      .default(16),
+      .default(32),
     ...restartOptions(),
     option(
       "--resync <duration>",

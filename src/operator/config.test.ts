@@ -13,7 +13,7 @@ test("operatorConfig defaults to leader election, no plain HTTP and all namespac
     restartWindow: 30_000,
     autoRestart: "on",
     valueCacheBytes: 16 * 1024 * 1024,
-    concurrency: 16,
+    concurrency: 32,
     resync: 1_800_000,
   });
 });

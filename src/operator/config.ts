@@ -26,7 +26,7 @@ const schema = z
       .int()
       .min(0)
       .default(16 * 1024 * 1024),
-    concurrency: z.int().min(1).max(256).default(16),
+    concurrency: z.int().min(1).max(256).default(32),
     restartWindow: z
       .int()
       .refine((ms) => ms >= 1_000 && ms <= 3_600_000, "expected 1s to 1h")

@@ -74,7 +74,7 @@ test("five intervals without changes cost five list requests and no request to t
 });
 
 test("the operator opens at most 36 connections to the API server, and keeps 30", () => {
-  // Six streamed lists, six watches, and a pool for 16 writes and 8 reads.
+  // Six streamed lists, six watches, and a pool of at most 40 for 32 writes and 8 reads, of which one connection uses a part.
   expect(proxy.accepted).toBeLessThanOrEqual(36);
   expect(proxy.open).toBeLessThanOrEqual(30);
 });

@@ -46,7 +46,7 @@ export interface SyncControllerOptions {
 const syncKindOf: Readonly<Record<EntryKind, SyncKind>> = { secret: "VaultSecret", file: "VaultFile" };
 
 /** Maximum number of resources of one connection that are reconciled simultaneously; see docs/design/engine.md#fairness. */
-const MAX_IN_FLIGHT = 4;
+const MAX_IN_FLIGHT = 8;
 
 /**
  * Maps changes of specs, targets and the vault to keys of the work queue that VaultSecrets and VaultFiles share. It decides

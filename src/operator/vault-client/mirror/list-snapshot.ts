@@ -52,11 +52,7 @@ function wasSearchedFor({ tracked, found }: Pick<TrackedList<unknown>, "tracked"
 }
 
 /** Returns the absences of the previous list without those that have ended, and the ones that begin with this list. */
-function absencesAfter(
-  before: ListSnapshot,
-  list: TrackedList<SecretRecord>,
-  since: number,
-): ReadonlyMap<string, Absence> {
+function absencesAfter(before: ListSnapshot, list: TrackedList<SecretRecord>, since: number): ReadonlyMap<string, Absence> {
   const { records } = list;
   const previous = before.secretList.records;
   if (previous === records) return before.absences;
