@@ -237,7 +237,15 @@ describe("missing permissions", () => {
     expect(scene.operator.server.watches(deployments)).toHaveLength(1);
   });
 
-  test("to patch, or an admission policy, are shown as Failed once, until the restart succeeds", async () => {
+  const byPolicy = `deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'no-restarts' with binding 'b' denied request`;
+  test.each([
+    [
+      "a missing permission",
+      "",
+      "the API server denied to patch the Deployment: grant the operator get and patch on deployments",
+    ],
+    ["a policy", byPolicy, "the ValidatingAdmissionPolicy no-restarts denies to patch the Deployment"],
+  ])("to patch are shown as Failed once, until the restart succeeds: %s", async (_, words, message) => {
     await using scene = await RestartScene.start("db");
     scene.workload("Deployment", "web");
     scene.follow("db", WEB);
@@ -245,12 +253,12 @@ describe("missing permissions", () => {
     let isDenied = true;
     scene.operator.network = {
       send: ({ verb, resource }) => {
-        if (isDenied && verb === "patch" && resource.kind === "Deployment") throw forbidden();
+        if (isDenied && verb === "patch" && resource.kind === "Deployment") throw forbidden(words);
       },
     };
     scene.lists({ db: 2 });
     await scene.settle(200_000);
-    expect(scene.shown("db")).toEqual([{ ...WEB, result: "Failed", message: expect.stringContaining("denied") as unknown }]);
+    expect(scene.shown("db")).toEqual([{ ...WEB, result: "Failed", message: expect.stringContaining(message) as unknown }]);
     expect(scene.operator.events.filter(({ reason }) => reason === "RestartFailed")).toHaveLength(2);
     expect(scene.operator.restarts).toEqual(["Deployment Failed"]);
     isDenied = false;
