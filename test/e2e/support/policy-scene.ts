@@ -30,24 +30,29 @@ const Policy = z.looseObject({
 });
 export type Policy = z.output<typeof Policy>;
 
-/** Returns the policies of an overlay whose ServiceAccount is `my-vaultsync` in this namespace. */
-export async function policiesFor(plane: ControlPlane, namespace: string): Promise<Policy[]> {
+/** Returns the install of an overlay whose ServiceAccount is `my-vaultsync` in this namespace. */
+export async function overlayFor(plane: ControlPlane, namespace: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "vaultsync-overlay-"));
-  const policies = relative(folder, join(root, "deploy/policies"));
+  const path = (from: string, to: string): string => relative(join(folder, from), join(root, "deploy", to));
   const files = {
-    "operator/kustomization.yaml": { namespace, namePrefix: "my-", resources: ["account.yaml"] },
-    "operator/account.yaml": { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "vaultsync" } },
-    "kustomization.yaml": { resources: ["operator", policies], components: [join(policies, "identity")] },
+    "operator/kustomization.yaml": { namespace, namePrefix: "my-", resources: [path("operator", "overlays/cluster-wide")] },
+    "kustomization.yaml": { resources: ["operator"], components: [path("", "policies/identity")] },
   };
   try {
     await mkdir(join(folder, "operator"));
     for (const [name, object] of Object.entries(files)) await writeFile(join(folder, name), JSON.stringify(object));
     const { stdout, stderr, code } = await plane.kubectl(["kustomize", folder]);
     if (code !== 0) throw new Error(stderr);
-    return parseAllDocuments(stdout).flatMap((document) => Policy.safeParse(document.toJS()).data ?? []);
+    return stdout;
   } finally {
     await rm(folder, { recursive: true });
   }
+}
+
+/** Returns the policies that limit the operator of an overlay. */
+export function policiesIn(overlay: string): Policy[] {
+  const policies = parseAllDocuments(overlay).flatMap((document) => Policy.safeParse(document.toJS()).data ?? []);
+  return policies.filter(({ metadata }) => metadata.name.startsWith("my-vaultsync-operator-"));
 }
 
 /** Returns a policy without one of its validations, for a ServiceAccount of its own, and the binding of it. */
