@@ -82,10 +82,11 @@ async function firstOf(kind: string): Promise<ObservedObject> {
 
 /** Waits until a resource has a condition with this status or reason, and returns its health. */
 async function healthWhen(kind: string, name: string, type: string, value: string): Promise<object> {
-  const object = await world.until(kind, name, (one) => {
+  const hasCondition = (one: ObservedObject): boolean => {
     const { status, reason } = condition(one, type) ?? {};
     return status === value || reason === value;
-  });
+  };
+  const object = await world.until(kind, name, hasCondition, 60_000);
   const [health] = await healthOf([object]);
   return { kstatus: health?.kstatus.status, argo: health?.argo.status, message: health?.argo.message };
 }

@@ -6,6 +6,7 @@ import type { AccessAttributes, AccessReviewer } from "../kube/client/access-rev
 import { isKubeError } from "../kube/kube-error.ts";
 import { ALL_NAMESPACES, type KubeObject, LEASES } from "../kube/resource.ts";
 import { type Check, checksOf, firstOf } from "./check.ts";
+import { checkCrdFields } from "./check-crd-fields.ts";
 import { clusterAccess, requiredAccess } from "./permissions.ts";
 
 /** An operator, and the namespace that it is to work in. */
@@ -30,6 +31,7 @@ export async function* checkCluster(place: OperatorPlace, signal: AbortSignal): 
   const served = await checkServed(place, signal);
   yield served;
   if (served.result === "failed") return;
+  yield await checkCrdFields(place.api, signal);
   yield await checkLease(place, signal);
   yield await checkPermissions(place, signal);
 }

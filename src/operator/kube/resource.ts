@@ -12,6 +12,13 @@ export const SECRETS: ResourceDescriptor = builtIn("", "v1", "secrets", "Secret"
 export const CONFIG_MAPS: ResourceDescriptor = builtIn("", "v1", "configmaps", "ConfigMap");
 export const NAMESPACES: ResourceDescriptor = builtIn("", "v1", "namespaces", "Namespace", false);
 export const EVENTS: ResourceDescriptor = builtIn("events.k8s.io", "v1", "events", "Event");
+export const CUSTOM_RESOURCE_DEFINITIONS: ResourceDescriptor = builtIn(
+  "apiextensions.k8s.io",
+  "v1",
+  "customresourcedefinitions",
+  "CustomResourceDefinition",
+  false,
+);
 export const LEASES: ResourceDescriptor = builtIn("coordination.k8s.io", "v1", "leases", "Lease");
 
 export interface OwnerReference {

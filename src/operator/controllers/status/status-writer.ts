@@ -7,6 +7,7 @@ import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
 import { logReadyChange } from "./log-ready-change.ts";
 import { countRepair, type RepairCount, repairDelay } from "./repair-count.ts";
 import { OwnWrites } from "./own-writes.ts";
+import { PrunedStatuses } from "./pruned-statuses.ts";
 
 interface StoredStatus {
   readonly uid: string;
@@ -30,6 +31,7 @@ export class StatusWriter {
   readonly #unknown = new Set<string>();
   /** The recent writes that replaced such a status. */
   readonly #repairs = new Map<string, RepairCount>();
+  readonly #pruned: PrunedStatuses;
 
   constructor(api: KubeApi, descriptor: ResourceDescriptor, clock: Clock, logger: Logger = silentLogger) {
     this.#api = api;
@@ -37,6 +39,7 @@ export class StatusWriter {
     this.#logger = logger;
     this.#clock = clock;
     this.#ownWrites = new OwnWrites(clock);
+    this.#pruned = new PrunedStatuses(`${descriptor.plural}.${descriptor.group}`, clock, logger);
   }
 
   /** Returns the status that was written last, which the watch may not show yet. */
@@ -48,7 +51,7 @@ export class StatusWriter {
   async write(key: string, object: KubeObject, status: object, signal: AbortSignal): Promise<void> {
     const stored = this.#stored(key, object);
     const isUnknown = this.#unknown.delete(key);
-    if (isDeepStrictEqual(stored.status ?? {}, status)) return;
+    if (isDeepStrictEqual(stored.status ?? {}, status) || this.#pruned.includes(key, stored.status, status)) return;
     if (isUnknown) this.#countRepair(key);
     const { namespace, name } = object.metadata;
     const { uid, resourceVersion } = stored;
@@ -56,6 +59,7 @@ export class StatusWriter {
     try {
       const written = await this.#api.replaceStatus(this.#descriptor, { namespace, name, uid, resourceVersion }, status, signal);
       this.#ownWrites.recordWrite(key, stateOf(written));
+      this.#pruned.record(key, status, written["status"]);
       logReadyChange(this.#logger, { controller: this.#descriptor.kind, key }, stored.status, status);
     } catch (error) {
       // A deleted resource needs no status.
@@ -90,6 +94,7 @@ export class StatusWriter {
     this.#ownWrites.forget(key);
     this.#unknown.delete(key);
     this.#repairs.delete(key);
+    this.#pruned.forget(key);
   }
 
   #countRepair(key: string): void {
