@@ -104,3 +104,18 @@ test("the container of the overlay vault-postgres serves with a database, by ver
   expect(files).toContain("audit.jsonl");
   expect(files.filter((file) => file.startsWith("vault.db"))).toEqual([]);
 });
+
+test("the data of a vault outlives the deletion of its overlay", async () => {
+  const plane = await sharedControlPlane();
+  const namespace = await plane.createNamespace("vault");
+  const { stdout } = await plane.kubectl(["kustomize", "deploy/overlays/vault"]);
+  const input = stdout.replaceAll("namespace: vaultsync-vault", `namespace: ${namespace}`);
+  expect(await plane.kubectl(["apply", "-f", "-"], { input })).toMatchObject({ code: 0 });
+  const names = async (...args: string[]): Promise<string> =>
+    (await plane.kubectl(["get", "-o", "jsonpath={.items[*].metadata.name}", ...args], { namespace })).stdout;
+  await expect.poll(() => names("pods,persistentvolumeclaims"), { timeout: 20_000, interval: 200 }).toBe("vault-0 data-vault-0");
+  expect(await plane.kubectl(["delete", "-f", "-"], { input })).toMatchObject({ code: 0 });
+  await expect.poll(() => names("pods,statefulsets"), { timeout: 30_000, interval: 200 }).toBe("");
+  expect(await names("persistentvolumeclaims")).toBe("data-vault-0");
+  await plane.request("DELETE", `/api/v1/namespaces/${namespace}`);
+});
