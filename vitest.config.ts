@@ -18,7 +18,7 @@ export default defineConfig({
           include: [
             "{src,scripts}/**/*.test.ts",
             "test/{architecture,vault-server,contract,cli,support,docs,simulation,fuzz,tools,monitoring}/**/*.test.ts",
-            "test/control-plane/binaries/**/*.test.ts",
+            "test/control-plane/{binaries,supervisor}/**/*.test.ts",
           ],
           exclude: ["test/vault-server/postgres/**", "test/tools/go-tool.test.ts", "test/monitoring/promtool.test.ts"],
           testTimeout: 30_000,
@@ -59,7 +59,7 @@ export default defineConfig({
             "test/tools/go-tool.test.ts",
             "test/monitoring/promtool.test.ts",
           ],
-          exclude: ["test/control-plane/binaries/**"],
+          exclude: ["test/control-plane/{binaries,supervisor}/**"],
           globalSetup: ["test/tools/build-all.ts", "test/support/kube/shared-control-plane.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,

@@ -1,8 +1,12 @@
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { K3sContainer } from "@testcontainers/k3s";
+import { PullPolicy, Wait } from "testcontainers";
+import { parse } from "yaml";
+import { z } from "zod";
+import { docker } from "../../support/docker/docker.ts";
 import { apiRequest, type ApiAccess } from "../api-request.ts";
 import { auditPolicy } from "./audit-policy.ts";
 import type { Cluster } from "./cluster.ts";
@@ -10,14 +14,33 @@ import { waitUntil } from "../../support/clock/wait-until.ts";
 import { freePort } from "./free-port.ts";
 import { administrator, tokenOf, type Identities } from "./identities.ts";
 
-const run = promisify(execFile);
 const mount = "/vaultsync";
+const apiServerPort = 6443;
 const readyTimeoutMs = 180_000;
 
-/**
- * Starts a k3s server without its agent in a container. It is one process instead of three, runs as the calling user, and has the
- * directory mounted for its certificates and audit log. Its parts are not timed separately.
- */
+const Kubeconfig = z.object({
+  clusters: z.tuple([z.object({ cluster: z.object({ "certificate-authority-data": z.base64() }) })]),
+});
+
+/** The server of k3s without its agent, on one loopback port that it keeps when it is stopped and started. */
+export class K3sServer extends K3sContainer {
+  /** `directory` has the tokens and the audit policy, and gets the audit log. */
+  constructor(image: string, { name, directory, port }: { name: string; directory: string; port: number }) {
+    super(image);
+    this.withName(name)
+      .withPullPolicy(PullPolicy.neverPull())
+      // The supervisor removes it; the container that testcontainers would start for that has to be pulled.
+      .withAutoCleanup(false)
+      .withBindMounts([{ source: directory, target: mount }])
+      .withCommand(serverArguments())
+      .withStartupTimeout(readyTimeoutMs)
+      .withWaitStrategy(Wait.forLogMessage(/Wrote kubeconfig/u));
+    this.exposedPorts = [apiServerPort];
+    this.hostConfig.PortBindings = { [`${apiServerPort}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: String(port) }] };
+  }
+}
+
+/** Starts k3s in a container: one process instead of three, whose parts are not timed separately. */
 export async function startK3sCluster(options: {
   directory: string;
   image: string;
@@ -28,8 +51,9 @@ export async function startK3sCluster(options: {
 }): Promise<Cluster> {
   const { directory, image, kubectl, identities, note, signal } = options;
   const name = `vaultsync-control-plane-${randomBytes(6).toString("hex")}`;
-  await mkdir(join(directory, "k3s"));
   await writeFile(join(directory, "audit-policy.yaml"), auditPolicy);
+  // The server runs as root, and appends to the file of this user.
+  await writeFile(join(directory, "audit.log"), "", { mode: 0o600 });
   // In its own process group, so that it outlives the end of this one.
   const remove = (): void =>
     void spawn("docker", ["rm", "--force", "--volumes", name], { detached: true, stdio: "ignore" }).on("error", () => {});
@@ -37,28 +61,24 @@ export async function startK3sCluster(options: {
 
   const started = performance.now();
   const port = await freePort();
-  await run("docker", ["run", "--detach", "--name", name, ...containerArguments(directory, port), image, ...serverArguments()]);
-  const access = { server: `https://127.0.0.1:${port}`, ca: "", token: tokenOf(identities.users, administrator) };
-  const ca = await waitUntil(
-    "k3s writes its CA",
-    () => readFile(join(directory, "k3s/server/tls/server-ca.crt"), "utf8"),
-    readyTimeoutMs,
-  );
-  const trusted: ApiAccess = { ...access, ca };
-  const ready = (path: string) => waitUntil(`k3s serves ${path}`, () => isOk(trusted, path), readyTimeoutMs);
+  const container = await new K3sServer(image, { name, directory, port }).start();
+  const [{ cluster }] = Kubeconfig.parse(parse(container.getKubeConfig())).clusters;
+  const ca = Buffer.from(cluster["certificate-authority-data"], "base64").toString("utf8");
+  const access: ApiAccess = { server: `https://127.0.0.1:${port}`, ca, token: tokenOf(identities.users, administrator) };
+  const ready = (path: string) => waitUntil(`k3s serves ${path}`, () => isOk(access, path), readyTimeoutMs);
   await ready("/readyz");
   const apiServerUp = performance.now();
   await ready("/api/v1/namespaces/default/serviceaccounts/default");
   const managerUp = performance.now();
-  note(`k3s is ready at ${trusted.server} after ${((managerUp - started) / 1000).toFixed(1)} s`);
+  note(`k3s is ready at ${access.server} after ${((managerUp - started) / 1000).toFixed(1)} s`);
   return {
-    access: trusted,
+    access,
     kubectl,
     auditLog: join(directory, "audit.log"),
     timings: { etcd: 0, apiserver: apiServerUp - started, controllerManager: managerUp - apiServerUp },
-    stopApiServer: async () => void (await run("docker", ["stop", name])),
+    stopApiServer: async () => void (await docker(["stop", name])),
     startApiServer: async () => {
-      await run("docker", ["start", name]);
+      await docker(["start", name]);
       await ready("/readyz");
     },
     startSecondApiServer: () => {
@@ -66,11 +86,6 @@ export async function startK3sCluster(options: {
     },
     stopSecondApiServer: () => Promise.resolve(),
   };
-}
-
-function containerArguments(directory: string, port: number): string[] {
-  const user = `${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`;
-  return ["--user", user, "--volume", `${directory}:${mount}`, "--publish", `127.0.0.1:${port}:6443`];
 }
 
 function serverArguments(): string[] {
@@ -85,8 +100,6 @@ function serverArguments(): string[] {
     "--disable=coredns,local-storage,metrics-server,servicelb,traefik",
     "--tls-san=127.0.0.1",
     "--kube-apiserver-arg=enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement",
-    `--data-dir=${mount}/k3s`,
-    `--write-kubeconfig=${mount}/k3s/kubeconfig`,
     ...apiServer.map((argument) => argument.replace(/=/, `=${mount}/`)).map((argument) => `--kube-apiserver-arg=${argument}`),
   ];
 }

@@ -6,7 +6,6 @@ import { kubeconfig } from "../kubeconfig.ts";
 import { startBinariesCluster } from "./binaries-cluster.ts";
 import { openControlSocket } from "./control-socket.ts";
 import { administrator, createIdentities, type Identities } from "./identities.ts";
-import { startK3sCluster } from "./k3s-cluster.ts";
 import { Settings, type Message } from "./settings.ts";
 
 /**
@@ -22,13 +21,21 @@ function send(message: Message): void {
   process.stdout.write(`${JSON.stringify(message)}\n`);
 }
 
-function startCluster(options: { directory: string; identities: Identities; note: (line: string) => void; signal: AbortSignal }) {
+async function startCluster(options: {
+  directory: string;
+  identities: Identities;
+  note: (line: string) => void;
+  signal: AbortSignal;
+}) {
   const { provision } = settings;
   switch (provision.kind) {
     case "binaries":
       return startBinariesCluster({ ...options, binaries: provision.directory });
-    case "k3s":
+    case "k3s": {
+      // Loaded here only, because testcontainers takes a while.
+      const { startK3sCluster } = await import("./k3s-cluster.ts");
       return startK3sCluster({ ...options, image: provision.image, kubectl: provision.kubectl });
+    }
   }
 }
 

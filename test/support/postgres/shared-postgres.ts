@@ -2,6 +2,7 @@ import { Client } from "pg";
 import type { TestProject } from "vitest/node";
 import { openPostgresStore } from "../../../src/vault-server/store/postgres/postgres-store.ts";
 import { PostgresCluster } from "./postgres-cluster.ts";
+import { PostgresContainer } from "./postgres-container.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -20,14 +21,25 @@ async function withAdmin(url: string, ...statements: string[]): Promise<void> {
   }
 }
 
+/** Starts the server of all tests, in a container or else from npm packages, and says which. Returns its URL. */
+async function startServer(owned: AsyncDisposableStack): Promise<string> {
+  const container = await PostgresContainer.start();
+  if ("unavailable" in container) {
+    process.stderr.write(`PostgreSQL from npm packages, not in a container: ${container.unavailable}\n`);
+    return owned.use(await PostgresCluster.start()).url();
+  }
+  process.stderr.write(`PostgreSQL in a container of ${container.image}\n`);
+  return owned.use(container).url;
+}
+
 /**
- * Global set-up of Vitest: starts one PostgreSQL server from npm packages for all tests of a run.
- * VAULTSYNC_TEST_POSTGRES=postgres://… selects an existing server instead; its user must be allowed to create databases.
+ * Global set-up of Vitest: starts one PostgreSQL server for all tests of a run. VAULTSYNC_TEST_POSTGRES=postgres://… selects an
+ * existing server instead; its user must be allowed to create databases.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await using starting = new AsyncDisposableStack();
   const given = process.env["VAULTSYNC_TEST_POSTGRES"];
-  const url = given ?? starting.use(await PostgresCluster.start()).url();
+  const url = given ?? (await startServer(starting));
   const template = `vaultsync_template_${process.pid}`;
   // The database sorts by a language, so that code point order can only come from the tables.
   const language = "LOCALE_PROVIDER icu ICU_LOCALE 'en' LOCALE 'C'";
