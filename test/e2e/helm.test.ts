@@ -155,7 +155,7 @@ test("an upgrade changes no target, and without the CRDs and policies it deletes
   expect(before).toMatchObject({ content: [value, value, file] });
   await runSection("Upgrade");
   expect(await whatStays()).toEqual(before);
-  await runSection("Upgrade", (command) => `${command} --set crds.install=false --set cluster.install=false`);
+  await runSection("Upgrade", (command) => `${command} --set crds.install=false,cluster.install=false,policies.install=false`);
   expect(await whatStays()).toEqual(before);
 });
 
@@ -184,6 +184,10 @@ test("a second release serves the namespaces of its list, and no others", async 
   expect(await run(`kubectl auth can-i update secrets -n shop ${account}`)).toBe("yes\n");
   expect(await run(`kubectl auth can-i list vaultsecrets -n shop ${account}`)).toBe("yes\n");
   await expect(run(`kubectl auth can-i get secrets -n default ${account}`)).rejects.toThrow("no");
+  // The policies of this release limit its ServiceAccount, as those of the other one do theirs.
+  const forbidden = `kubectl create secret generic not-a-target -n shop --dry-run=server ${account}`;
+  const denial = "ValidatingAdmissionPolicy 'vaultsync-team-operator-targets'";
+  await expect.poll(() => run(forbidden).catch(String), { timeout: 30_000, interval: 200 }).toContain(denial);
   expect(await run("kubectl get configmap vaultsync -n team-operator -o jsonpath={.data.namespaces}")).toBe("shop");
 });
 

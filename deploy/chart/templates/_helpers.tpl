@@ -40,7 +40,12 @@ Renders the objects of copied manifests, in the namespace of the release. A dict
 {{- $options := . }}
 {{- $root := .root }}
 {{- range $path, $_ := $root.Files.Glob .files }}
-{{- range regexSplit "(?m)^---$" ($root.Files.Get $path | replace "vaultsync-system" $root.Release.Namespace) -1 }}
+{{- $text := $root.Files.Get $path }}
+{{- if ne $root.Release.Namespace "vaultsync-system" }}
+{{- /* The policies name one ServiceAccount: each release has its own. */}}
+{{- $text = $text | replace "vaultsync-system" $root.Release.Namespace | replace "vaultsync-operator-" (printf "vaultsync-%s-" $root.Release.Namespace) }}
+{{- end }}
+{{- range regexSplit "(?m)^---$" $text -1 }}
 {{- $object := fromYaml . }}
 {{- if and $object (not (has $object.kind ($options.without | default list))) }}
 ---

@@ -17,7 +17,8 @@ const operator: Chart = {
   folder: "deploy/chart",
   sources: [
     { from: "crds", to: "crds" },
-    { from: "deploy/cluster", to: "cluster", skipped: ["namespace.yaml"] },
+    { from: "deploy/cluster", to: "cluster", skipped: ["namespace.yaml", "../policies"] },
+    { from: "deploy/policies", to: "policies" },
     { from: "deploy/base", to: "base", skipped: ["deployment.yaml", "network-policy.yaml"] },
     { from: "deploy/namespaced", to: "namespaced", skipped: ["../base"] },
     { from: "deploy/namespaced/tenant", to: "tenant" },
