@@ -153,15 +153,16 @@ test.concurrent("K8: a webhook that does not respond delays a write and changes 
 });
 
 test.concurrent.each([
-  ["changes the data", "k8-changed", "/changes-data"],
-  ["removes the label", "k8-stripped", "/strips-label"],
-])("K8: a webhook that %s is reported and not fought", async (_what, name, handler) => {
+  ["changes the data", "k8-changed", "/changes-data", "TargetRejected", /./],
+  // The policy, which comes after webhooks, denies a target without the label.
+  ["removes the label", "k8-stripped", "/strips-label", "TargetForbidden", /policy vaultsync-operator-targets denies/i],
+] as const)("K8: a webhook that %s is reported and not fought", async (_what, name, handler, reason, message) => {
   await using lane = await world.farm.lane(name);
   {
     await using _ = await webhook("MutatingWebhookConfiguration", handler, lane.name);
     const count = await writesDuring(lane, async () => {
       await lane.protect();
-      await lane.secretReports("TargetRejected");
+      await lane.secretReports(reason, message);
       await sleep(5_000);
     });
     expect(count).toBeGreaterThan(0);
