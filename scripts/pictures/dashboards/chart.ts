@@ -17,13 +17,16 @@ export interface ChartOptions {
   readonly end: number;
 }
 
-const MARGIN = { left: 62, right: 10, top: 8, bottom: 22 };
+const MARGIN = { left: 74, right: 10, top: 8, bottom: 22 };
+/** Round distances of more than 10 s. */
+const SECONDS = [15, 30, 60, 120, 300, 600, 1_800, 3_600, 7_200, 21_600, 86_400];
 /** Gap between two points beyond which a line is interrupted, in seconds. */
 const GAP_SECONDS = 15;
 
 /** Returns a round distance of ticks, of which about `count` fit. Times and bytes are divided by 60 and by powers of 2. */
 function tickDistance(top: number, count: number, unit: string): number {
   const rough = top / count;
+  if (unit === "s" && rough > 10) return SECONDS.find((step) => step >= rough) ?? rough;
   if (unit === "bytes") return 2 ** Math.ceil(Math.log2(rough));
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10;

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { z } from "zod";
+import { freePort } from "../../../test/control-plane/supervisor/free-port.ts";
 import { waitUntil } from "../../../test/support/clock/wait-until.ts";
 
 const matrix = z.object({
@@ -26,15 +27,16 @@ export interface Target {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-const PORT = 9_191;
 export const SCRAPE_SECONDS = 2;
 
 /** A Prometheus server that scrapes processes of this machine. */
 export class Prometheus implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #directory: string;
+  readonly #url: string;
 
-  private constructor(child: ChildProcess, directory: string) {
+  private constructor(child: ChildProcess, directory: string, url: string) {
+    this.#url = url;
     this.#child = child;
     this.#directory = directory;
   }
@@ -51,15 +53,16 @@ export class Prometheus implements AsyncDisposable {
       ],
     };
     await writeFile(join(directory, "prometheus.yml"), stringify(config));
-    const flags = ["--config.file=prometheus.yml", "--storage.tsdb.path=data", `--web.listen-address=127.0.0.1:${PORT}`];
-    const child = spawn(path, flags, { cwd: directory, stdio: ["ignore", "ignore", "inherit"] });
-    const prometheus = new Prometheus(child, directory);
+    const address = `127.0.0.1:${await freePort()}`;
+    const flags = ["--config.file=prometheus.yml", "--storage.tsdb.path=data", `--web.listen-address=${address}`];
+    const child = spawn(path, flags, { cwd: directory, stdio: ["ignore", "ignore", "ignore"] });
+    const prometheus = new Prometheus(child, directory, `http://${address}`);
     await waitUntil("Prometheus is ready", async () => (await prometheus.#get("/-/ready")).ok);
     return prometheus;
   }
 
   #get(path: string): Promise<Response> {
-    return fetch(`http://127.0.0.1:${PORT}${path}`);
+    return fetch(this.#url + path);
   }
 
   /** Returns the series of a query between two times, in seconds since the epoch. @throws Error with what Prometheus says */
