@@ -41,6 +41,9 @@ export type KubeErrorKind =
 /** Reason of `Forbidden` for an owner reference that needs the permission to update the finalizers of the owner. */
 export const OWNER_DENIED = "OwnerDenied";
 
+/** Reason of `Forbidden` for an owner of a kind that the API server's admission has not noticed yet: it looks every 30 s. */
+export const OWNER_UNKNOWN = "OwnerUnknown";
+
 /** A rejected field and the reason, e.g. `{ field: "data", reason: "FieldValueTooLong" }`; never the rejected value. */
 export interface KubeErrorCause {
   readonly field: string;

@@ -45,7 +45,7 @@ beforeAll(async () => {
 
 test("the pages contain an example of each kind", () => {
   expect(new Set(examples.map(({ manifest }) => manifest.kind))).toEqual(
-    new Set(["VaultConnection", "ClusterVaultConnection", "VaultSecret", "VaultFile", "VaultPush", "NetworkPolicy"]),
+    new Set(["VaultConnection", "ClusterVaultConnection", "VaultSecret", "VaultFile", "VaultPush"]),
   );
 });
 

@@ -171,6 +171,9 @@ describe("writeFailure", () => {
     expect(rejected({ kind: "Forbidden", reason: "OwnerDenied" })?.condition.message).toBe(
       "permission denied: update vaultsecrets/finalizers; add it to the RBAC rules of the operator's ServiceAccount",
     );
+    const unknown = rejected({ kind: "Forbidden", reason: "OwnerUnknown" });
+    expect(unknown?.condition.message).toContain("does not accept owners of the kind VaultSecret yet");
+    expect(unknown?.next).toEqual({ outcome: "done", wait: { for: "time", atMostMs: 5_000 } });
     expect(rejected({ kind: "QuotaExceeded" })?.condition.message).toBe(
       "a quota of the namespace shop does not allow the Secret db: raise the quota, or free some of it",
     );

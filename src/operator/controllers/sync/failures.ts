@@ -1,5 +1,5 @@
 import type { Reason } from "../../api/reasons.ts";
-import { isKubeError, type KubeError, OWNER_DENIED } from "../../kube/kube-error.ts";
+import { isKubeError, type KubeError, OWNER_DENIED, OWNER_UNKNOWN } from "../../kube/kube-error.ts";
 import type { SyncResource } from "../../sync/sync-resource.ts";
 import type { PermanentCode, VaultError } from "../../vault-client/vault-error.ts";
 import { entryProblem } from "./entry-problem.ts";
@@ -8,6 +8,9 @@ import { DONE, type Failure, lasting, retryable, type SyncResult, waitFor } from
 
 /** Retry interval in milliseconds for failures whose fix the operator cannot observe, such as a permission or a quota. */
 const SLOW_RETRY_MS = 60_000;
+
+/** Retry interval in milliseconds while the API server has not noticed a new CRD. */
+const NEW_KIND_RETRY_MS = 5_000;
 
 /** A rejection of the vault lasts until the spec or the list changes, which requeues the resource, or permissions do. */
 const PERMANENT_WAIT_MS = 10 * 60_000;
@@ -103,6 +106,7 @@ export function writeFailure(error: unknown, resource: SyncResource): Failure | 
     case "TooLarge":
       return tooLargeFor(target);
     case "Forbidden":
+      if (error.reason === OWNER_UNKNOWN) return ownerUnknown(resource);
       return lasting("TargetForbidden", whyForbidden(error, resource), later);
     case "QuotaExceeded":
       return lasting(
@@ -123,6 +127,12 @@ export function deniedResult(error: unknown, resource: SyncResource): SyncResult
   const denial = isKubeError(error, "Forbidden") ? writeFailure(error, resource) : undefined;
   if (denial === undefined) throw error;
   return { report: reportOf(denial.condition), next: denial.next };
+}
+
+/** Right after the CRDs were installed, the API server denies targets with an owner for up to 30 s. */
+function ownerUnknown({ kind }: SyncResource): Failure {
+  const message = `the API server does not accept owners of the kind ${kind} yet: it learns of a new CRD within 30 s`;
+  return lasting("TargetForbidden", message, waitFor("time", NEW_KIND_RETRY_MS));
 }
 
 function whyForbidden({ policy, reason, operation }: KubeError, { kind }: SyncResource): string {

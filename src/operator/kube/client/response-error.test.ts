@@ -44,6 +44,14 @@ test.each<[string, number, object, KubeErrorKind]>([
   expect(kindOf(status, body)).toBe(kind);
 });
 
+test.each([
+  ["if an ownerReference refers to a resource you can't set finalizers on: , <nil>", "OwnerDenied"],
+  ["in this case because cannot find RESTMapping for APIVersion vaultsync.dev/v1alpha1 Kind VaultSecret: …", "OwnerUnknown"],
+])("an owner that admission denies has a reason: %s", (why, reason) => {
+  const body = failureStatus(403, "Forbidden", {}, `secrets "s" is forbidden: cannot set blockOwnerDeletion ${why}`);
+  expect(responseError({ operation, status: 403, body, now: 0 })).toMatchObject({ kind: "Forbidden", reason });
+});
+
 test("a 404 without a Status does not mean NotFound", () => {
   for (const body of [undefined, null, [], "404 page not found", { kind: "Error" }]) expect(kindOf(404, body)).toBe("Unexpected");
 });

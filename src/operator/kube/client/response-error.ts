@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { KubeError, OWNER_DENIED, type KubeErrorCause, type KubeErrorKind } from "../kube-error.ts";
+import { KubeError, OWNER_DENIED, OWNER_UNKNOWN, type KubeErrorCause, type KubeErrorKind } from "../kube-error.ts";
 import { retryAfterMs } from "../../../lib/retry-after.ts";
 
 const Cause = z.object({ field: z.string().catch(""), reason: z.string().catch(""), message: z.string().catch("") });
@@ -47,7 +47,7 @@ export function responseError(response: FailedResponse): KubeError {
     operation: response.operation,
     kind: status ? kindOf(response.status, status) : kindWithoutStatus(response),
     status: response.status,
-    reason: deniesOwner(status) ? OWNER_DENIED : word(status?.reason ?? ""),
+    reason: whyOwnerIsDenied(status) ?? word(status?.reason ?? ""),
     causes: status?.details.causes.map(cleanCause) ?? [],
     policy: policyOf(response.status, status),
     explanation: explanationOf(response, status),
@@ -60,9 +60,12 @@ function explanationOf({ onlyReads = false, status: code }: FailedResponse, stat
   return printable(status.message, 300);
 }
 
-/** Reports whether the admission plugin OwnerReferencesPermissionEnforcement denied an owner reference that blocks deletion. */
-const deniesOwner = (status: Status | undefined): boolean =>
-  /^[a-z.]+ "[^"]*" is forbidden: cannot set blockOwnerDeletion /.test(status?.message ?? "");
+/** Returns why the admission plugin OwnerReferencesPermissionEnforcement denied an owner reference that blocks deletion, if it did. */
+function whyOwnerIsDenied(status: Status | undefined): string | undefined {
+  const [, why] = /^[a-z.]+ "[^"]*" is forbidden: cannot set blockOwnerDeletion (.*)/.exec(status?.message ?? "") ?? [];
+  if (why === undefined) return undefined;
+  return why.startsWith("in this case because cannot find RESTMapping") ? OWNER_UNKNOWN : OWNER_DENIED;
+}
 
 /** Returns the name of the policy that denied a request: that of an object, in quotes that no name contains. */
 function policyOf(code: number, status: Status | undefined): string | undefined {
