@@ -205,6 +205,7 @@ test("a user who may not read Secrets learns what was not checked", async () => 
   const kubeconfig = await world.plane.kubeconfigFor({ serviceAccount: "viewer", namespace });
   const found = await checks(undefined, "--kubeconfig", kubeconfig, "vault");
   expect(found.filter(({ result }) => result === "skipped").map(({ check }) => check)).toEqual([
+    "CRD fields",
     "running",
     "permissions",
     "credentials",

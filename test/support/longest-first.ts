@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** The files that take longest, longest first. One that started last would run alone at the end. */
 const longest = [
   "vault-outage.test.ts",
+  "upgrade.test.ts",
   "vault-impostors.test.ts",
   "readme-commands.test.ts",
   "helm.test.ts",

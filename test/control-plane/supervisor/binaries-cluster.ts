@@ -72,7 +72,8 @@ async function startOnFreePort(apiServer: Component, directory: string, identiti
     let access: ApiAccess | undefined;
     try {
       await apiServer.start(args, async () => {
-        access ??= await accessOnceWritten(port, certificates, tokenOf(identities.users, administrator));
+        // Read each time: a certificate that is being written is not complete.
+        access = await accessOnceWritten(port, certificates, tokenOf(identities.users, administrator));
         return access !== undefined && isReady(access);
       });
       if (access !== undefined) return { args, access };
