@@ -24,11 +24,13 @@ afterAll(async () => {
 
 const clean = { isClean: true, output: expect.any(String) };
 
-describe("helm lint, kube-score and kubeconform find nothing in the chart of", () => {
+const dryRun = ["apply", "--server-side", "--force-conflicts", "--dry-run=server", "--filename=-"];
+
+describe("helm lint, kube-score, kubeconform and the API server find nothing in the chart of", () => {
   test.each<[string, Release, string[]]>([
     ["the operator", operatorRelease, []],
     ["the operator, without a watch of Secrets", operatorRelease, ["--set=targetWatch=false"]],
-    ["the operator, for some namespaces", operatorRelease, ["--set=namespaces={shop,billing}"]],
+    ["the operator, for some namespaces", operatorRelease, ["--set=namespaces={default,kube-public}"]],
     ["the vault", vaultRelease, []],
     ["the vault, on PostgreSQL", vaultRelease, ["--set=postgres.enabled=true"]],
   ])("%s", async (_, release, values) => {
@@ -38,6 +40,10 @@ describe("helm lint, kube-score and kubeconform find nothing in the chart of", (
     const manifests = await helm.template(release, values);
     expect(await kubeScore(manifests)).toEqual(clean);
     expect(await kubeconform(manifests, schemas)).toEqual(clean);
+    const input = await helm.template({ ...release, namespace: "default" }, values);
+    const applied = await plane.kubectl(dryRun, { input });
+    expect({ code: applied.code, stderr: applied.stderr }).toEqual({ code: 0, stderr: "" });
+    expect(applied.stdout).toMatch(/^(?:\S+ serverside-applied \(server dry run\)\n)+$/u);
   });
 });
 
