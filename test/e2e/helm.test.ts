@@ -8,6 +8,7 @@ import { Helm, operatorRelease } from "../support/helm/helm.ts";
 import { OperatorProcess } from "../support/processes/operator-process.ts";
 import { ShellProcess } from "../support/processes/shell-process.ts";
 import { goTool } from "../tools/go-tool.ts";
+import { storeSecretAndFile } from "./support/stored-content.ts";
 import { bytesOf, OPERATOR_USER, SERVICE_ACCOUNT, vaultFile, vaultSecret, World } from "./support/world.ts";
 
 /** The commands of docs/helm.md. They concern the whole cluster, so they have a control plane of their own. */
@@ -134,10 +135,7 @@ test("a release takes over what kubectl installed", async () => {
 
 test("an operator with the permissions of the release syncs", async () => {
   world = await World.create({ plane });
-  value = world.canaries.text("value");
-  file = world.canaries.text("file");
-  await world.protect("db", value);
-  await world.upload("web.conf", Buffer.from(file));
+  ({ value, file } = await storeSecretAndFile(world));
   await world.apply(
     vaultSecret("db", { password: "db" }),
     vaultSecret("orphan", { password: "db" }, { creationPolicy: "Orphan" }),

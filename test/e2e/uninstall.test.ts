@@ -6,6 +6,7 @@ import { type OwnedControlPlane, startControlPlane } from "../control-plane/star
 import { commandsIn } from "../support/docs/commands.ts";
 import { OperatorProcess } from "../support/processes/operator-process.ts";
 import { ShellProcess } from "../support/processes/shell-process.ts";
+import { storeSecretAndFile } from "./support/stored-content.ts";
 import { bytesOf, condition, SERVICE_ACCOUNT, vaultFile, vaultPush, vaultSecret, World } from "./support/world.ts";
 
 /** The commands of docs/uninstall.md. They concern the whole cluster, so they have a control plane of their own. */
@@ -47,10 +48,7 @@ beforeAll(async () => {
   await plane.kubectl(["apply", "-f", "-"], { input: JSON.stringify(externalSecrets()) });
   await run("kubectl wait --for=condition=Established --timeout=60s crd --all");
   world = await World.create({ plane });
-  value = world.canaries.text("value");
-  file = world.canaries.text("file");
-  await world.protect("db", value);
-  await world.upload("web.conf", Buffer.from(file));
+  ({ value, file } = await storeSecretAndFile(world));
   await world.apply(
     ...["owned", "kept", "removed"].map((name) => vaultSecret(name, { password: "db" })),
     vaultSecret("orphan", { password: "db" }, { creationPolicy: "Orphan" }),

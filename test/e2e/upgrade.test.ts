@@ -8,6 +8,7 @@ import { reset } from "../faults/support/faults.ts";
 import { waitUntil } from "../support/clock/wait-until.ts";
 import { runInProcess } from "../support/processes/run-in-process.ts";
 import { backupOf, restore } from "./support/backup.ts";
+import { storeSecretAndFile } from "./support/stored-content.ts";
 import { ACCOUNT, bytesOf, condition, OPERATOR_USER, vaultFile, vaultPush, vaultSecret, World } from "./support/world.ts";
 
 /** Upgrades and a restored namespace, from a control plane with the CRDs of an earlier state of this repository. */
@@ -44,10 +45,7 @@ beforeAll(async () => {
   await established();
   world = await World.create({ plane });
   proxy = await FaultProxy.start({ url: world.vault.url });
-  value = world.canaries.text("value");
-  file = world.canaries.text("file");
-  await world.protect("db", value);
-  await world.upload("web.conf", Buffer.from(file));
+  ({ value, file } = await storeSecretAndFile(world));
   await world.apply(
     proxied(),
     vaultSecret("owned", { password: "db" }),
