@@ -3,6 +3,7 @@ import { customResourceDefinitions } from "../../../src/operator/api/crd.ts";
 import { waitUntil } from "../../support/clock/wait-until.ts";
 import type { ControlPlane } from "../../control-plane/control-plane.ts";
 import { sharedControlPlane } from "../../support/kube/control-plane.ts";
+import { installCrds } from "../../support/kube/install-crds.ts";
 
 const root = new URL("../../../", import.meta.url).pathname;
 const names = Array.from(customResourceDefinitions().keys(), (file) => {
@@ -14,13 +15,9 @@ const policy = `${root}deploy/cluster/crd-deletion-policy.yaml`;
 let plane: ControlPlane;
 beforeAll(async () => {
   plane = await sharedControlPlane();
-  for (const args of [
-    ["apply", "-k", `${root}crds`],
-    ["apply", "-f", policy],
-  ]) {
-    const { code, stderr } = await plane.kubectl(args);
-    if (code !== 0) throw new Error(stderr);
-  }
+  await installCrds(plane);
+  const { code, stderr } = await plane.kubectl(["apply", "--server-side", "--force-conflicts", "-f", policy]);
+  if (code !== 0) throw new Error(stderr);
 });
 afterAll(() => plane.kubectl(["annotate", "crd", ...names, "vaultsync.dev/confirm-delete-"]));
 
