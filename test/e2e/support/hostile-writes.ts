@@ -19,6 +19,7 @@ export interface HostileWrite extends Write {
 const SECRETS = "/api/v1/namespaces/NAMESPACE/secrets";
 const CONFIG_MAPS = "/api/v1/namespaces/NAMESPACE/configmaps";
 const WORKLOADS = "/apis/apps/v1/namespaces/NAMESPACE/deployments";
+const SYSTEM_WORKLOADS = "/apis/apps/v1/namespaces/kube-system/deployments";
 const DAEMON_SETS = "/apis/apps/v1/namespaces/NAMESPACE/daemonsets";
 const RESOURCES = "/apis/vaultsync.dev/v1alpha1/namespaces/NAMESPACE";
 const data = { password: "c3RvbGVu" };
@@ -119,7 +120,7 @@ const targets: readonly Omit<HostileWrite, "policy">[] = [
   },
 ];
 
-const secretTypes: readonly Omit<HostileWrite, "policy">[] = [
+const types: readonly Omit<HostileWrite, "policy">[] = [
   ...["bootstrap.kubernetes.io/token", "helm.sh/release.v1", "vaultsync.dev/credentials", "example.com/other"].map(
     (type): Omit<HostileWrite, "policy"> => ({
       name: `create a Secret of the type ${type}`,
@@ -145,7 +146,8 @@ const namespaces: readonly Omit<HostileWrite, "policy">[] = [
 ];
 
 const workloads: readonly Omit<HostileWrite, "policy">[] = [
-  { name: "delete a Deployment", message: "no workloads", isBeyondRbac: true, ...remove(`${WORKLOADS}/web`) },
+  { name: "restart a Deployment of Kubernetes", message: "restarts no workloads", ...restart(SYSTEM_WORKLOADS, "Deployment") },
+  { name: "delete a Deployment", message: "deletes no workloads", isBeyondRbac: true, ...remove(`${WORKLOADS}/web`) },
   { name: "stop a Deployment", message: "spec of a workload", ...patch(`${WORKLOADS}/web`, { spec: { replicas: 0 } }) },
   {
     name: "change an image",
@@ -209,8 +211,8 @@ const withPolicy = (policy: string, writes: readonly Omit<HostileWrite, "policy"
 /** Writes that the operator never makes, each with the policy that denies it. */
 export const hostileWrites: readonly HostileWrite[] = [
   ...withPolicy("targets", targets),
-  ...withPolicy("secret-types", secretTypes),
-  ...withPolicy("namespaces", namespaces),
+  ...withPolicy("targets", types),
+  ...withPolicy("targets", namespaces),
   ...withPolicy("workloads", workloads),
   ...withPolicy("resources", resources),
 ];
