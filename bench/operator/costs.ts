@@ -1,4 +1,4 @@
-import { cpuSeconds } from "./process-usage.ts";
+import { cpuSeconds, groupCpuSeconds } from "./process-usage.ts";
 import type { RunningSubject, Subject } from "./subject.ts";
 import type { Stage } from "./stage.ts";
 
@@ -15,6 +15,8 @@ export interface Costs {
   readonly vault: ReadonlyMap<string, number>;
   readonly vaultRequests: number;
   readonly cpuSeconds: number;
+  /** CPU time of the API server, etcd and the controller manager. */
+  readonly planeCpuSeconds: number;
 }
 
 /** Begins to count, and returns a function that returns the costs since then. */
@@ -26,9 +28,11 @@ export async function beginCosts(
 ): Promise<(running: RunningSubject) => Promise<Costs>> {
   const since = await stage.plane.auditMark();
   const before = await stage.vaultRequests();
+  const planeBefore = await groupCpuSeconds(stage.plane.processGroup);
   const cpuBefore = running === undefined ? 0 : await cpuSeconds(running.pid);
   return async (now) => {
     const cpu = (await cpuSeconds(now.pid)) - cpuBefore;
+    const planeCpuSeconds = (await groupCpuSeconds(stage.plane.processGroup)) - planeBefore;
     const after = await stage.vaultRequests();
     const vault = new Map([...after].map(([key, count]) => [key, count - (before.get(key) ?? 0)]));
     const events = (await stage.plane.auditEvents({ since })).filter(
@@ -46,6 +50,7 @@ export async function beginCosts(
       vault,
       vaultRequests: [...vault.values()].reduce((sum, requests) => sum + requests, 0),
       cpuSeconds: cpu,
+      planeCpuSeconds,
     };
   };
 }

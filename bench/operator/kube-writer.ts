@@ -40,6 +40,11 @@ export class KubeWriter implements Disposable {
     await this.#succeed("PATCH", `${collectionOf(kind, namespace)}/${name}`, patch);
   }
 
+  /** Replaces the status of an object. */
+  async replaceStatus(namespace: string, object: KubeObject): Promise<void> {
+    await this.#succeed("PUT", `${collectionOf(object.kind, namespace)}/${object.metadata.name}/status`, object);
+  }
+
   async list(kind: string, namespace: string): Promise<unknown> {
     return JSON.parse((await this.#succeed("GET", collectionOf(kind, namespace))).body);
   }

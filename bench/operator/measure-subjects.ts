@@ -8,6 +8,7 @@ import { changes } from "./scenarios/changes.ts";
 import { failover } from "./scenarios/failover.ts";
 import { outage } from "./scenarios/outage.ts";
 import { measureRawWrites } from "./scenarios/raw-writes.ts";
+import { sameWrites } from "./scenarios/same-writes.ts";
 import { coldStart, warmRestart } from "./scenarios/starts.ts";
 import { memory, steadyState } from "./scenarios/steady.ts";
 import { SecretWatch } from "./secret-watch.ts";
@@ -17,6 +18,7 @@ import type { Subject } from "./subject.ts";
 
 /** Those that measure a running subject, in the order in which they disturb it least. */
 const scenarios: readonly (readonly [name: string, scenario: Scenario])[] = [
+  ["b0", sameWrites],
   ["b3", steadyState],
   ["b4", changes],
   ["b2", warmRestart],
@@ -59,7 +61,7 @@ export async function measureSubjects(run: Run, resources: number, connections: 
       const namespace = await stage.plane.createNamespace("subject");
       await using targets = await SecretWatch.start(stage.plane.access, namespace);
       await using ready = await ReadyWatch.start(stage.plane.access, subject.kind, namespace);
-      const common = { stage, content, proxy, restoreVault, settings, rawRate, samples };
+      const common = { stage, content, proxy, restoreVault, settings, rawRate, samples, coldStart: {} };
       await measureSubject(run, { ...common, subject, namespace, targets, ready });
       await run.onProgress();
     }

@@ -1,14 +1,31 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 
 /** Clock ticks per second of /proc, which is the same on every Linux that Node supports. */
 const TICKS = 100;
 
+interface Usage {
+  readonly group: number;
+  readonly cpuSeconds: number;
+}
+
+async function usageOf(pid: number | string): Promise<Usage> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8");
+  // The second field is the name in parentheses, which may contain spaces; pgrp is the 5th, utime and stime are the 14th and 15th.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return { group: Number(fields[2]), cpuSeconds: (Number(fields[11]) + Number(fields[12])) / TICKS };
+}
+
 /** Returns the CPU time of a process since its start, in seconds, as Linux counts it. */
 export async function cpuSeconds(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-  // The second field is the name in parentheses, which may contain spaces; utime and stime are the 14th and 15th.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / TICKS;
+  return (await usageOf(pid)).cpuSeconds;
+}
+
+/** Returns the CPU time of all processes of a group that run, in seconds. */
+export async function groupCpuSeconds(group: number): Promise<number> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/u.test(name));
+  const ended: Usage = { group: 0, cpuSeconds: 0 };
+  const usages = await Promise.all(pids.map((pid) => usageOf(pid).catch(() => ended)));
+  return usages.reduce((sum, usage) => (usage.group === group ? sum + usage.cpuSeconds : sum), 0);
 }
 
 /** Returns the resident memory of a process in MiB: `now`, and its peak since the start. */

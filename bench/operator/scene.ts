@@ -32,6 +32,8 @@ export interface Scene {
   readonly settings: Settings;
   /** Writes per second of a plain client; `undefined` if that was not measured. */
   readonly rawRate: number | undefined;
+  /** Writes per second of the cold start, once it has ended. */
+  readonly coldStart: { rate?: number };
   readonly samples: Samples;
 }
 

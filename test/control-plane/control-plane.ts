@@ -46,6 +46,11 @@ export class ControlPlane {
     this.access = { server: handle.server, ca: handle.ca, token: this.userToken("admin") };
   }
 
+  /** Process group of etcd, the API server and the controller manager. */
+  get processGroup(): number {
+    return this.handle.pid;
+  }
+
   /** Runs kubectl as the administrator, or with another `kubeconfig`, and returns its output and exit code. */
   async kubectl(
     args: readonly string[],

@@ -22,6 +22,7 @@ export async function coldStart(scene: Scene): Promise<RunningSubject> {
   const seconds = (Math.max(ready.changedAt, targets.changedAt) - from) / 1_000;
   const costs = await end(running);
   const writes = costs.targetWrites + costs.statusWrites;
+  scene.coldStart.rate = writes / seconds;
   record(scene, "b1", {
     "time until all are in sync, s": seconds,
     "target and status writes/s": writes / seconds,
@@ -32,6 +33,7 @@ export async function coldStart(scene: Scene): Promise<RunningSubject> {
     "reads of Secrets per resource": costs.targetReads / resources,
     "reads of values per resource": requestsTo(costs, ...EXPOSES) / resources,
     "CPU s per 1,000 resources": (costs.cpuSeconds * 1_000) / resources,
+    "CPU s of the control plane per 1,000 writes": (costs.planeCpuSeconds * 1_000) / writes,
   });
   return running;
 }

@@ -1,0 +1,70 @@
+import { z } from "zod";
+import { KubeWriter, type KubeObject } from "../kube-writer.ts";
+import { groupCpuSeconds } from "../process-usage.ts";
+import { ReadyWatch } from "../ready-watch.ts";
+import { ratio, record, type Scenario, type Scene } from "../scene.ts";
+import { SecretWatch } from "../secret-watch.ts";
+import { timed } from "./raw-writes.ts";
+
+const IN_FLIGHT = 64;
+
+const list = z.object({
+  apiVersion: z.string(),
+  items: z.array(z.looseObject({ metadata: z.looseObject({ name: z.string(), uid: z.string() }) })),
+});
+type Item = z.infer<typeof list>["items"][number];
+
+/**
+ * B0, the second denominator: the writes of a cold start, each target and each status once, by a plain client that knows them already,
+ * with the same watches of the benchmark. It reads no vault, decides nothing and watches nothing.
+ */
+export const sameWrites: Scenario = async (scene, running) => {
+  const { stage, subject, content } = scene;
+  const resources = await objectsOf(scene, subject.kind, scene.namespace);
+  const targets = await objectsOf(scene, "Secret", scene.namespace);
+  const namespace = await stage.plane.createNamespace("same");
+  const plain = resources.map(({ kind, apiVersion, metadata: { name }, spec }) => ({
+    kind,
+    apiVersion,
+    metadata: { name },
+    spec,
+  }));
+  await stage.kube.create(namespace, plain);
+  const created = await objectsOf(scene, subject.kind, namespace);
+  await using _targets = await SecretWatch.start(stage.plane.access, namespace);
+  await using _ready = await ReadyWatch.start(stage.plane.access, subject.kind, namespace);
+  using writer = new KubeWriter(stage.plane.access, IN_FLIGHT);
+  const statuses = new Map(resources.map(({ metadata, status }) => [metadata.name, status]));
+  const byName = new Map(targets.map((target) => [target.metadata.name, target]));
+  const cpu = await groupCpuSeconds(stage.plane.processGroup);
+  const { ms } = await timed(IN_FLIGHT, created.length, async (index) => {
+    const resource = created[index];
+    const target = byName.get(resource?.metadata.name ?? "");
+    if (resource === undefined || target === undefined) throw new Error("a resource has no target");
+    await writer.create(namespace, [copyFor(resource, target)]);
+    await writer.replaceStatus(namespace, { ...resource, status: statuses.get(resource.metadata.name) });
+  });
+  const writes = 2 * content.names.length;
+  const rate = (writes * 1_000) / ms;
+  record(scene, "b0", {
+    "the same writes by a plain client, writes/s": rate,
+    "share of B0": ratio(rate, scene.rawRate),
+    "CPU s of the control plane per 1,000 of them": (((await groupCpuSeconds(stage.plane.processGroup)) - cpu) * 1_000) / writes,
+    "b1: target and status writes/s, share of the same writes": ratio(scene.coldStart.rate ?? 0, rate),
+  });
+  return running;
+};
+
+async function objectsOf({ stage }: Scene, kind: string, namespace: string): Promise<(Item & KubeObject)[]> {
+  const { apiVersion, items } = list.parse(await stage.kube.list(kind, namespace));
+  return items.map((item) => ({ ...item, kind, apiVersion }));
+}
+
+/** Returns the target for another resource of the same name. */
+function copyFor(resource: Item & KubeObject, { metadata, ...target }: Item & KubeObject): KubeObject {
+  const { name, labels, annotations } = metadata;
+  const { kind, apiVersion } = resource;
+  const owner = { kind, apiVersion, name: resource.metadata.name, uid: resource.metadata.uid };
+  const ownerReferences = [{ ...owner, controller: true, blockOwnerDeletion: true }];
+  return { ...target, metadata: { name, labels, annotations, ownerReferences } } as KubeObject;
+}
