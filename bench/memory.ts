@@ -40,7 +40,7 @@ async function measure(stage: Stage, count: number): Promise<{ readonly operator
   await stage.fill(await stage.client(EMAIL), names);
   if (count > 0) await stage.connections(namespace, new Map([[CONNECTION, { email: EMAIL }]]));
   await stage.secrets(namespace, CONNECTION, names);
-  await using operator = await stage.operator([namespace], [`--max-old-space-size=${Number(values.limit) / 2}`]);
+  await using operator = await stage.operator([namespace], { nodeArgs: [`--max-old-space-size=${Number(values.limit) / 2}`] });
   const isDone = async (): Promise<boolean> =>
     count === 0 || ((await workOf(operator, count)).isQuiet && (await stage.readyCount("VaultSecret", namespace)) === count);
   await waitUntil(`${count} resources are Ready`, isDone, 1_800_000, 500);

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { externalSecrets } from "./operator/eso-subject.ts";
 import { measureSubjects } from "./operator/measure-subjects.ts";
@@ -20,6 +21,7 @@ const { values } = parseArgs({
     outage: { type: "string", default: "600" },
     unrelated: { type: "string", default: "1000" },
     "poll-mode": { type: "string", multiple: true, default: ["list"] },
+    before: { type: "string" },
     eso: { type: "string" },
     "eso-crds": { type: "string" },
     profiles: { type: "string" },
@@ -35,8 +37,8 @@ if (values.help === true || [...scenarios].some((name) => !all.includes(name)) |
     .write(`Measure the operator, from the outside, next to what the API server allows and to External Secrets Operator.
 
 npm run bench:operator -- [--scenarios b0,b1,b2,b3,b4,b5] [--resources 1000] [--connections 10] [--repeats 3] [--seconds 125]
-    [--latency 20] [--outage 600] [--unrelated 1000] [--poll-mode list|per-key]… [--eso PROGRAM --eso-crds FILE] [--profiles DIRECTORY]
-    [--output operator]
+    [--latency 20] [--outage 600] [--unrelated 1000] [--poll-mode list|per-key]… [--before PROGRAM] [--eso PROGRAM --eso-crds FILE]
+    [--profiles DIRECTORY] [--output operator]
 
   --scenarios    b0: Secrets written by a plain client; b1: cold start (always); b2: warm restart; b3: nothing changes; b4: changes, one
                  each second and 1,000 together; b5: memory; b6: outage of the vault; b7: failover; b8: bad neighbors
@@ -48,6 +50,7 @@ npm run bench:operator -- [--scenarios b0,b1,b2,b3,b4,b5] [--resources 1000] [--
   --outage       duration in seconds of the vault's outage
   --unrelated    number of Secrets of 100 KB that no resource refers to, for b5
   --poll-mode    list: one connection for each account; per-key: a connection for each resource, listed once per interval
+  --before       main.js of another build of this operator, to measure next to it
   --eso          binary of External Secrets Operator, measured with its defaults and tuned; --eso-crds: its definitions as YAML
   --profiles     directory for CPU profiles of this operator
   --output       name of the result in bench/results
@@ -57,7 +60,9 @@ npm run bench:operator -- [--scenarios b0,b1,b2,b3,b4,b5] [--resources 1000] [--
 
 const numbers = (text: string): number[] => text.split(",").map(Number);
 const samples = new Samples();
-const subjects: Subject[] = modes.map((mode) => vaultsync(mode, values.profiles));
+const { profiles, before } = values;
+const subjects: Subject[] = modes.map((mode) => vaultsync({ mode, profiles }));
+if (before !== undefined) subjects.push(vaultsync({ mode: "list", program: resolve(before), profiles: undefined }));
 if (values.eso !== undefined && values["eso-crds"] !== undefined) {
   const files = { program: values.eso, crds: values["eso-crds"] };
   subjects.push(externalSecrets("defaults", files), externalSecrets("tuned", files));

@@ -7,7 +7,7 @@ import { openStore } from "../../src/vault-server/store/open-store.ts";
 import { terminalProgress, type Progress } from "../../test/control-plane/progress.ts";
 import { startControlPlane, type OwnedControlPlane } from "../../test/control-plane/start.ts";
 import { SERVICE_ACCOUNT } from "../../test/e2e/support/world.ts";
-import { OperatorProcess } from "../../test/support/processes/operator-process.ts";
+import { OperatorProcess, type OperatorOptions } from "../../test/support/processes/operator-process.ts";
 import { VaultServerProcess } from "../../test/support/processes/vault-server-process.ts";
 import { StoreLocation } from "../../test/support/vault/store-location.ts";
 import { VaultClient } from "../../test/support/vault/vault-client.ts";
@@ -134,10 +134,10 @@ export class Stage implements AsyncDisposable {
     );
   }
 
-  /** Starts an operator for these namespaces. @param nodeArgs arguments of Node, for example to profile it */
-  async operator(namespaces: readonly string[], nodeArgs: readonly string[] = []): Promise<OperatorProcess> {
+  /** Starts an operator for these namespaces. */
+  async operator(namespaces: readonly string[], options: OperatorOptions = {}): Promise<OperatorProcess> {
     const kubeconfig = await this.plane.kubeconfigFor(SERVICE_ACCOUNT);
-    return OperatorProcess.start(kubeconfig, ["--namespaces", namespaces.join(), "--no-leader-elect"], { nodeArgs });
+    return OperatorProcess.start(kubeconfig, ["--namespaces", namespaces.join(), "--no-leader-elect"], options);
   }
 
   /** Launches one of several operators that elect a leader, and does not wait for it. */

@@ -3,21 +3,29 @@ import { accountOf } from "./content.ts";
 import { workOf, type Stage } from "./stage.ts";
 import { INTERVAL_SECONDS, type RunningSubject, type Subject, type Work } from "./subject.ts";
 
-/**
- * This operator. `list`: one connection for each account, followed as the vault supports it. `per-key`: a connection for each resource,
- * listed once per interval, so that the number of requests grows with the resources as it does where every secret is polled.
- *
- * @param profiles directory for a CPU profile of each process that ends
- */
-export function vaultsync(mode: "list" | "per-key", profiles: string | undefined): Subject {
+export interface Variant {
+  /**
+   * `list`: one connection for each account, followed as the vault supports it. `per-key`: a connection for each resource, listed once
+   * per interval, so that the number of requests grows with the resources as it does where every secret is polled.
+   */
+  readonly mode: "list" | "per-key";
+  /** `main.js` of another build, measured as `before`. */
+  readonly program?: string;
+  /** Directory for a CPU profile of each process that ends. */
+  readonly profiles: string | undefined;
+}
+
+/** This operator, or another build of it. */
+export function vaultsync(variant: Variant): Subject {
+  const { mode, program } = variant;
   return {
-    label: mode === "list" ? "vaultsync" : "vaultsync per key",
+    label: ["vaultsync", ...(mode === "list" ? [] : ["per key"]), ...(program === undefined ? [] : ["before"])].join(" "),
     user: OPERATOR_USER,
     kind: "VaultSecret",
     plural: "vaultsecrets",
     prepare: () => Promise.resolve(),
     create: (stage, work) => (mode === "list" ? createLists(stage, work) : createKeys(stage, work)),
-    start: (stage, namespace) => start(stage, namespace, profiles),
+    start: (stage, namespace) => start(stage, namespace, variant),
   };
 }
 
@@ -43,9 +51,9 @@ async function createKeys(stage: Stage, { namespace, content, url }: Work): Prom
   for (const [at, name] of content.names.entries()) await stage.secrets(namespace, connectionOf(at), [name]);
 }
 
-async function start(stage: Stage, namespace: string, profiles: string | undefined): Promise<RunningSubject> {
+async function start(stage: Stage, namespace: string, { program, profiles }: Variant): Promise<RunningSubject> {
   const nodeArgs = profiles === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profiles}`];
-  const operator = await stage.operator([namespace], nodeArgs);
+  const operator = await stage.operator([namespace], { nodeArgs, program });
   return {
     pid: operator.pid,
     stop: (signal) => operator.stop(signal),

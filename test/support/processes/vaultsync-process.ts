@@ -28,6 +28,8 @@ export interface ProcessOptions {
   readonly holdInput?: boolean;
   /** Command that executes Node with its arguments, for example to limit its resources. */
   readonly through?: readonly string[];
+  /** Path of another build's `main.js`. */
+  readonly program?: string | undefined;
   /** Arguments of Node, before the program. */
   readonly nodeArgs?: readonly string[];
   /** Starts a process group of its own, which Ctrl-C in a terminal does not reach. */
@@ -45,7 +47,8 @@ export class VaultsyncProcess implements AsyncDisposable {
 
   constructor(args: readonly string[], options: ProcessOptions = {}) {
     const { env = {}, input = "", holdInput = false, through = [], nodeArgs = [], detached = false, logFile } = options;
-    const [program = "", ...all] = [...through, process.execPath, ...nodeArgs, main, ...args];
+    const { program: script = main } = options;
+    const [program = "", ...all] = [...through, process.execPath, ...nodeArgs, script, ...args];
     const child = spawn(program, all, {
       stdio: ["pipe", "pipe", "pipe"],
       detached,
