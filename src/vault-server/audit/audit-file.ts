@@ -5,7 +5,8 @@ import { DatabaseSync } from "node:sqlite";
 import type { AuditLine } from "./audit-line.ts";
 import { readTail } from "./read-lines.ts";
 
-const OPEN_FLAGS = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
+/** With `O_DSYNC` a write returns when the bytes are on the disk. */
+const OPEN_FLAGS = constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_DSYNC;
 const OWNER_ONLY = 0o600;
 
 /** State of the file when it was opened. */
@@ -74,21 +75,18 @@ export class AuditFile implements AsyncDisposable {
   }
 
   /** @throws Error when the file at the path was replaced, or its length changed */
-  async #check(): Promise<FileHandle> {
-    const handle = this.#handle;
+  async check(): Promise<void> {
     const stats = await stat(this.path);
     const same = stats.ino === this.#identity?.ino && stats.dev === this.#identity.dev && stats.size === this.#bytes;
-    if (!handle || !same) throw new Error(`${this.path} was replaced or changed by another program`);
-    return handle;
+    if (!same) throw new Error(`${this.path} was replaced or changed by another program`);
   }
 
-  /** Resolves when the bytes are on the disk. After a failure, call `open` again. */
+  /** Resolves when the bytes are on the disk; call `check` first. After a failure of either, call `open` again. */
   async append(bytes: Uint8Array): Promise<void> {
-    const handle = await this.#check();
+    if (!this.#handle) throw new Error(`${this.path} is not open`);
     for (let written = 0; written < bytes.length;) {
-      written += (await handle.write(bytes, written)).bytesWritten;
+      written += (await this.#handle.write(bytes, written)).bytesWritten;
     }
-    await handle.datasync();
     this.#bytes += bytes.length;
   }
 
@@ -102,7 +100,7 @@ export class AuditFile implements AsyncDisposable {
 
   /** Renames the file and opens a new one in its place. */
   async rotate(segment: string): Promise<void> {
-    await this.#check();
+    await this.check();
     await rename(this.path, segment);
     await this.open();
   }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash as digest } from "node:crypto";
 import { isObject } from "../../lib/is-object.ts";
 
 /** JSON fields of a line in addition to its place in the chain. */
@@ -42,7 +42,7 @@ export function bytesAsWritten(text: string): number {
 }
 
 function sha256(bytes: string | Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
+  return digest("sha256", bytes);
 }
 
 /**

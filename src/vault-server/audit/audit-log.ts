@@ -39,6 +39,9 @@ interface Entry {
   readonly reject: (reason: Error) => void;
 }
 
+/** Returns the lines of one write, the same when it is called again. */
+type TakeBatch = () => readonly Pick<Entry, "time" | "fields">[];
+
 interface Failure {
   readonly reason: string;
   /** Time of the next attempt on the monotonic clock, in milliseconds. */
@@ -118,9 +121,8 @@ export class AuditLog implements AsyncDisposable {
     const known = last ?? (await lastOfNewestSegment(this.#file.path));
     this.#found = known && { log: known.log, seq: known.seq, hash: known.hash };
     this.#head = this.#found ?? this.#head;
-    await this.#storeOrMakeRoom([
-      { time: this.#time(), fields: { event: known ? "started" : "opened", ...truncationRecord(torn) } },
-    ]);
+    const started = { time: this.#time(), fields: { event: known ? "started" : "opened", ...truncationRecord(torn) } };
+    await this.#storeOrMakeRoom(() => [started]);
   }
 
   #time(): string {
@@ -164,12 +166,13 @@ export class AuditLog implements AsyncDisposable {
 
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
-      const batch = this.#queue.splice(0, this.#linesPerSync);
+      let batch: Entry[] | undefined;
+      const take = (): Entry[] => (batch ??= this.#queue.splice(0, this.#linesPerSync));
       try {
-        await this.#storeOrMakeRoom(batch);
-        for (const { resolve } of batch) resolve();
+        await this.#storeOrMakeRoom(take);
+        for (const { resolve } of take()) resolve();
       } catch (error) {
-        const refused = [...batch, ...this.#queue.splice(0)];
+        const refused = [...take(), ...this.#queue.splice(0)];
         this.#fail(error, refused.filter(({ fields }) => fields).length);
         for (const { reject } of refused) reject(errors.auditLogUnavailable());
       }
@@ -177,13 +180,13 @@ export class AuditLog implements AsyncDisposable {
     this.#running = undefined;
   }
 
-  async #storeOrMakeRoom(batch: readonly Pick<Entry, "time" | "fields">[]): Promise<void> {
+  async #storeOrMakeRoom(take: TakeBatch): Promise<void> {
     try {
-      await this.#store(batch);
+      await this.#store(take);
     } catch (error) {
       this.#fail(error, 0);
       if (!(await this.#makeRoom())) throw error;
-      await this.#store(batch);
+      await this.#store(take);
     }
   }
 
@@ -199,9 +202,12 @@ export class AuditLog implements AsyncDisposable {
   }
 
   /** Writes one batch atomically: on failure the chain is unchanged. */
-  async #store(batch: readonly Pick<Entry, "time" | "fields">[]): Promise<void> {
+  async #store(take: TakeBatch): Promise<void> {
     const failure = this.#failure;
     const before = failure ? [await this.#recover(failure)] : [];
+    await this.#file.check();
+    // Not before: lines that have arrived meanwhile share this write.
+    const batch = take();
     let sealed = this.#seal([...before, ...batch]);
     if (this.#isFull(sealed.bytes.length) && (await this.#rotate())) {
       sealed = this.#seal([{ time: this.#time(), fields: { event: "continued" } }, ...before, ...batch]);

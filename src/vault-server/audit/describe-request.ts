@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { isObject } from "../../lib/is-object.ts";
 import { bytesAsWritten, type AuditFields } from "./audit-line.ts";
 
 const TEXT_CHARACTERS = 320;
@@ -59,13 +59,12 @@ function sumOf(texts: readonly string[]): number {
  * length of lists that were cut.
  */
 export function describeRequest(body: unknown, fields: readonly string[]): AuditFields {
-  if (typeof body !== "object" || body === null) return {};
-  const given = new Map(Object.entries(body));
+  if (!isObject(body)) return {};
   const about: Record<string, unknown> = {};
   const of: Record<string, number> = {};
   let budget = LIST_BYTES;
   for (const name of fields) {
-    const value: unknown = given.get(name);
+    const value = body[name];
     if (typeof value === "string") about[name] = shortened(value);
     else if (typeof value === "number") about[name] = value;
     else if (Array.isArray(value)) {
@@ -78,20 +77,22 @@ export function describeRequest(body: unknown, fields: readonly string[]): Audit
   return Object.keys(of).length > 0 ? { ...about, of } : about;
 }
 
-const version = z.int();
-const secret = z.object({ key_version: version, owner: z.string() });
+/** Returns the version that an object names, and its owner. */
+function versionIn(value: unknown): AuditFields | undefined {
+  if (!isObject(value)) return undefined;
+  const { key_version, owner } = value;
+  return Number.isSafeInteger(key_version) && typeof owner === "string" ? { key_version, owner } : undefined;
+}
 
-/** Responses that name a version. */
-const responses = z.union([
-  z.object({ secret }).transform((response) => response.secret),
-  secret,
-  z
-    .object({ files: z.array(z.object({ filename: z.string(), version })) })
-    .transform(({ files }) => ({ versions: files.map((file) => file.version) })),
-]);
+function versionsOf(files: unknown): AuditFields | undefined {
+  if (!Array.isArray(files)) return undefined;
+  const versions = files.map((file: unknown) => (isObject(file) ? file["version"] : undefined));
+  return versions.every(Number.isSafeInteger) ? { versions } : undefined;
+}
 
 /** Describes a response by the version and the owner that it names. */
 export function resultOf(response: unknown): AuditFields {
-  const known = responses.safeParse(response);
-  return known.success ? { result: known.data } : {};
+  if (!isObject(response)) return {};
+  const result = versionIn(response["secret"]) ?? versionIn(response) ?? versionsOf(response["files"]);
+  return result ? { result } : {};
 }
