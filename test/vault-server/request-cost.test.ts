@@ -1,4 +1,5 @@
-import { expect, test } from "vitest";
+import { StatementSync } from "node:sqlite";
+import { expect, test, vi } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
@@ -53,4 +54,18 @@ test("a long list counts by its length, and the next request waits for it", asyn
   for (let left = 20; left > 0; left -= 5) expect((await list()).status).toBe(200);
   expect((await list()).outcome()).toBe("429 rate_limited");
   expect((await list()).headers["retry-after"]).toBe("1");
+});
+
+test("reading a value takes two statements: for the token, and for the secret with its value", async () => {
+  await using vault = await TestVault.start({ data: ":memory:", clock: new VirtualClock() });
+  const ann = await vault.client("ann@example.com");
+  for (const key_value of ["v", "w"]) expect((await ann.call("protect", { key_name: "a", key_value })).status).toBe(200);
+  const methods = (["get", "all", "run"] as const).map((name) => vi.spyOn(StatementSync.prototype, name));
+  try {
+    const exposed = await ann.call("expose", { key_name: "a" });
+    expect([exposed.status, exposed.json().key_value]).toEqual([200, "w"]);
+    expect(methods.reduce((statements, { mock }) => statements + mock.calls.length, 0)).toBe(2);
+  } finally {
+    for (const method of methods) method.mockRestore();
+  }
 });

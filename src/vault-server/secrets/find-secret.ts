@@ -18,16 +18,21 @@ export async function candidates({ secrets }: Transaction, caller: Caller, name:
 }
 
 /**
+ * Picks the addressed secret.
  * @throws ServiceError `secret_not_found`, `use_link_operation`, `use_unshared_operation`, `ambiguous_name`, then `out_of_scope`
  */
+export function pickSecret(found: Candidates, { scope }: Caller, address: SecretAddress): SecretAccess {
+  const picked = address.family === "link" ? pickLinked(found, address.owner) : pickUnshared(found);
+  requireReach(scope, address.name, picked.latest.metadata);
+  return picked;
+}
+
+/** @throws ServiceError of `pickSecret` */
 export async function findSecret(
   transaction: Transaction,
   caller: Caller,
   address: SecretAddress,
   now: number,
 ): Promise<SecretAccess> {
-  const found = await candidates(transaction, caller, address.name, now);
-  const picked = address.family === "link" ? pickLinked(found, address.owner) : pickUnshared(found);
-  requireReach(caller.scope, address.name, picked.latest.metadata);
-  return picked;
+  return pickSecret(await candidates(transaction, caller, address.name, now), caller, address);
 }

@@ -1,3 +1,4 @@
+import type { Envelope } from "../../crypto/envelope.ts";
 import type { Metadata } from "../../../protocol/metadata.ts";
 import { permissionOf } from "./permission-columns.ts";
 import type { Row } from "./row.ts";
@@ -38,6 +39,7 @@ function versionOf(row: Row): SecretVersion {
 }
 
 const VERSION_COLUMNS = "version, metadata, created_at, created_by, updated_at";
+const VALUE_COLUMNS = "key_id, wrapped_key, sealed";
 const IS_LATEST = "version = (SELECT max(version) FROM secret_versions WHERE secret_id = v.secret_id)";
 
 /** Excludes the secrets of senders whom the user ?1 has blocked. */
@@ -89,12 +91,14 @@ const ALL_IDS = `
     ) AS received
   ) AS all_ids ORDER BY name, owner`;
 const ID_PLACEHOLDERS = Array.from({ length: LIST_PAGE_SIZE }, (_, index) => `?${index + 3}`).join(", ");
-// The user's own secrets between two names: neighbors in an index, each with its newest version unless that was deleted.
-const OWN_BETWEEN = `
-  SELECT s.*, ${VERSION_COLUMNS}, ${SHARED}
-  FROM secrets AS s JOIN secret_versions AS v ON v.secret_id = s.id AND v.version = s.next_version - 1
-  WHERE s.owner = ?1 AND s.name BETWEEN (SELECT name FROM secrets WHERE id = ?3) AND (SELECT name FROM secrets WHERE id = ?4)
-    AND s.delete_at > ?2 ORDER BY s.name LIMIT ${LIST_PAGE_SIZE + 1}`;
+// The user's own secrets, each with its newest version unless that was deleted.
+const OWN = `FROM secrets AS s JOIN secret_versions AS v ON v.secret_id = s.id AND v.version = s.next_version - 1
+  WHERE s.owner = ?1 AND s.delete_at > ?2`;
+const OWN_BY_NAME = `SELECT s.*, ${VERSION_COLUMNS}, ${SHARED}, ${VALUE_COLUMNS} ${OWN} AND s.name = ?3`;
+// Neighbors in an index.
+const OWN_BETWEEN = `SELECT s.*, ${VERSION_COLUMNS}, ${SHARED} ${OWN}
+  AND s.name BETWEEN (SELECT name FROM secrets WHERE id = ?3) AND (SELECT name FROM secrets WHERE id = ?4)
+  ORDER BY s.name LIMIT ${LIST_PAGE_SIZE + 1}`;
 // The empty string keeps the planner from reading all secrets of the owner for each of these ids.
 const ACCESS_BY_IDS = accessSql(accessibleSql(`AND s.id IN (${ID_PLACEHOLDERS})`, "s.owner || '' = ?1"));
 
@@ -106,6 +110,10 @@ function ownAccessOf(row: Row): SecretAccess {
   return { secret: secretOf(row), latest: versionOf(row), shared: row.boolean("shared"), permission: "RW" };
 }
 
+function envelopeOf(row: Row): Envelope {
+  return { keyId: row.text("key_id"), wrappedKey: row.bytes("wrapped_key"), sealed: row.bytes("sealed") };
+}
+
 export function sqlSecrets(db: SqlConnection): SecretTable {
   return { ...secretRows(db), ...versionRows(db) };
 }
@@ -114,9 +122,13 @@ function secretRows(
   db: SqlConnection,
 ): Pick<
   SecretTable,
-  "accessByName" | "listIds" | "accessByIds" | "insert" | "update" | "remove" | "removeOf" | "due" | "dueNamed"
+  "ownByName" | "accessByName" | "listIds" | "accessByIds" | "insert" | "update" | "remove" | "removeOf" | "due" | "dueNamed"
 > {
   return {
+    async ownByName(email, name, now) {
+      const row = await db.get(OWN_BY_NAME, email, now, name);
+      return row && { access: ownAccessOf(row), value: envelopeOf(row) };
+    },
     async accessByName(email, name, now) {
       return (await db.all(ACCESS_BY_NAME, email, now, name)).map(accessOf);
     },
@@ -194,9 +206,12 @@ function versionRows(db: SqlConnection): Omit<SecretTable, keyof ReturnType<type
       return versionWhere(`secret_id = ? AND ${IS_LATEST}`, secretId);
     },
     async value(secretId, version) {
-      const sql = "SELECT key_id, wrapped_key, sealed FROM secret_versions WHERE secret_id = ? AND version = ?";
-      const row = await db.get(sql, secretId, version);
-      return row && { keyId: row.text("key_id"), wrappedKey: row.bytes("wrapped_key"), sealed: row.bytes("sealed") };
+      const row = await db.get(
+        `SELECT ${VALUE_COLUMNS} FROM secret_versions WHERE secret_id = ? AND version = ?`,
+        secretId,
+        version,
+      );
+      return row && envelopeOf(row);
     },
     async updateVersion(secretId, { version, metadata, updatedAt }) {
       const sql = "UPDATE secret_versions SET metadata = ?, updated_at = ? WHERE secret_id = ? AND version = ?";

@@ -4,7 +4,18 @@ import type { Secret, SecretAccess, SecretVersion } from "../records.ts";
 /** Maximum number of secrets read in one transaction, so that a long list does not delay other requests. */
 export const LIST_PAGE_SIZE = 500;
 
+/** A secret of the user's own, with the value of its newest version. */
+interface OwnSecret {
+  readonly access: SecretAccess;
+  readonly value: Envelope;
+}
+
 export interface SecretTable {
+  /**
+   * Returns the user's own secret of this name with its value, in one statement. Returns `undefined` also after its newest version was deleted or
+   * its deadline has passed: `accessByName` finds what is left.
+   */
+  ownByName(email: string, name: string, now: number): Promise<OwnSecret | undefined>;
   /**
    * Returns the user's access to every secret of this name, by owner in code point order; secrets past their deadline are
    * omitted.

@@ -119,6 +119,29 @@ export function secretConformance(open: OpenStore): void {
       expect(await read(({ secrets }) => secrets.accessByName(ANN, "none", NOW))).toEqual([]);
     });
 
+    test("an own secret is returned with the newest value until that version is deleted", async () => {
+      const { id } = await write(async (transaction) => {
+        const secret = await addSecret(transaction, ANN, "a");
+        const other = await addSecret(transaction, BOB, "b");
+        await transaction.grants.grant(other.id, [{ kind: "person", email: ANN }], "RW");
+        return secret;
+      });
+      const own = (name: string, now = NOW) => read(({ secrets }) => secrets.ownByName(ANN, name, now));
+      const [listed] = await read(({ secrets }) => secrets.accessByName(ANN, "a", NOW));
+      const value = await read(({ secrets }) => secrets.value(id, 1));
+      expect(await own("a")).toEqual({ access: listed, value });
+      expect([await own("b"), await own("none"), await own("a", FAR)]).toEqual([undefined, undefined, undefined]);
+      await write(({ grants }) => grants.grant(id, [{ kind: "person", email: BOB }], "R"));
+      expect((await own("a"))?.access.shared).toBe(true);
+      await write(async ({ secrets }) => {
+        await secrets.insertVersion(id, versionOf(2, {}), envelope("w"));
+        await secrets.update({ ...secretOf(ANN, "a"), id, nextVersion: 3 });
+      });
+      expect([(await own("a"))?.access.latest.version, textOf((await own("a"))?.value.sealed)]).toEqual([2, "w"]);
+      await write(({ secrets }) => secrets.removeVersion(id, 2));
+      expect(await own("a")).toBeUndefined();
+    });
+
     test("secret names are unique per owner", async () => {
       await write((transaction) => addSecret(transaction, ANN, "a"));
       await expect(write(({ secrets }) => secrets.insert({ ...secretOf(ANN, "a"), id: "other" }))).rejects.toThrow(/unique/iu);
