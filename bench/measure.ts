@@ -9,31 +9,46 @@ export interface Case {
   readonly concurrency: number;
   /** Runs the measured operation once. */
   readonly run: (worker: number) => Promise<void>;
+  /** Returns the CPU time of the server's processes since their start, in seconds. */
+  readonly cpuSeconds?: () => Promise<number>;
 }
 
-/** The result of one repeat. Throughput in 1/s, latencies in ms. */
+/** The result of one repeat. Throughput in 1/s, latencies in ms, CPU time in seconds per 1,000 operations. */
 export interface Sample {
   readonly throughput: number;
   readonly p50: number;
   readonly p95: number;
   readonly p99: number;
   readonly max: number;
+  readonly cpu: number | undefined;
 }
 
-/** Runs the case repeatedly on all workers for `forMs`. */
-export async function measure({ run, concurrency }: Case, forMs: number): Promise<Sample> {
-  const times: number[] = [];
+/** Returns the sample of operations that `work` runs, which returns their latencies. */
+export async function sampleOf({ cpuSeconds }: Case, work: () => Promise<number[]>): Promise<Sample> {
+  const cpuBefore = await cpuSeconds?.();
   const start = performance.now();
-  const work = async (worker: number): Promise<void> => {
-    do {
-      const started = performance.now();
-      await run(worker);
-      times.push(performance.now() - started);
-    } while (performance.now() - start < forMs);
-  };
-  await Promise.all(Array.from({ length: concurrency }, (_, worker) => work(worker)));
+  const times = await work();
   const seconds = (performance.now() - start) / 1000;
+  const cpuAfter = await cpuSeconds?.();
   times.sort((a, b) => a - b);
   const [p50, p95, p99] = [0.5, 0.95, 0.99].map((share) => quantile(times, share));
-  return { throughput: times.length / seconds, p50: p50 ?? 0, p95: p95 ?? 0, p99: p99 ?? 0, max: times.at(-1) ?? 0 };
+  const cpu = cpuBefore === undefined || cpuAfter === undefined ? undefined : ((cpuAfter - cpuBefore) / times.length) * 1000;
+  return { throughput: times.length / seconds, p50: p50 ?? 0, p95: p95 ?? 0, p99: p99 ?? 0, max: times.at(-1) ?? 0, cpu };
+}
+
+/** Runs the case repeatedly on all workers for `forMs`: each starts again when it has ended. */
+export function measure(measured: Case, forMs: number): Promise<Sample> {
+  return sampleOf(measured, async () => {
+    const times: number[] = [];
+    const start = performance.now();
+    const work = async (worker: number): Promise<void> => {
+      do {
+        const started = performance.now();
+        await measured.run(worker);
+        times.push(performance.now() - started);
+      } while (performance.now() - start < forMs);
+    };
+    await Promise.all(Array.from({ length: measured.concurrency }, (_, worker) => work(worker)));
+    return times;
+  });
 }

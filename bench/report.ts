@@ -12,7 +12,7 @@ export interface Settings {
   readonly repeats: number;
 }
 
-/** The summary of all repeats of a case. Throughput in 1/s, latencies in ms. */
+/** The summary of all repeats of a case. Throughput in 1/s, latencies in ms, CPU time in seconds per 1,000 operations. */
 export interface Measured {
   readonly name: string;
   readonly clients: number;
@@ -21,14 +21,17 @@ export interface Measured {
   readonly p95: number;
   readonly p99: number;
   readonly max: number;
+  readonly cpu: number | undefined;
   readonly baseline: string;
   /** Throughput divided by that of the baseline in the same repeat. */
   readonly ratio: Spread;
   readonly samples: readonly Sample[];
 }
 
-function summary({ name, baseline, concurrency }: Case, own: readonly Sample[], floor: readonly Sample[]): Measured {
+/** Summarizes the samples of a case and divides them by those of its baseline. */
+export function summary({ name, baseline, concurrency }: Case, own: readonly Sample[], floor: readonly Sample[]): Measured {
   const median = (of: (sample: Sample) => number): number => spreadOf(own.map(of)).median;
+  const cpu = own.flatMap((sample) => sample.cpu ?? []);
   return {
     name,
     clients: concurrency,
@@ -37,6 +40,7 @@ function summary({ name, baseline, concurrency }: Case, own: readonly Sample[], 
     p95: median((sample) => sample.p95),
     p99: median((sample) => sample.p99),
     max: Math.max(...own.map((sample) => sample.max)),
+    cpu: cpu.length === 0 ? undefined : spreadOf(cpu).median,
     baseline,
     ratio: spreadOf(own.map((sample, index) => sample.throughput / (floor[index]?.throughput ?? Number.NaN))),
     samples: own,
@@ -58,15 +62,19 @@ export async function measureAll(cases: readonly Case[], { seconds, repeats }: S
 
 const short = (value: number): string => (value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(1) : value.toFixed(3));
 
-/** Prints the results as a table. */
+/** Prints the results as a table, with a column for the CPU time if it was measured. */
 export function printTable(result: readonly Measured[]): void {
+  const hasCpu = result.some(({ cpu }) => cpu !== undefined);
+  const cpuCell = (text: string): string[] => (hasCpu ? [text] : []);
+  const columns = ["clients", "1/s", "±IQR", "p50 ms", "p95 ms", "p99 ms", "max ms", ...cpuCell("CPU s/1000")];
   process.stdout.write(
     table([
-      ["", "clients", "1/s", "±IQR", "p50 ms", "p95 ms", "p99 ms", "max ms", "of", "ratio", "±IQR"],
-      ...result.map(({ name, clients, throughput, p50, p95, p99, max, baseline, ratio }) => [
+      ["", ...columns, "of", "ratio", "±IQR"],
+      ...result.map(({ name, clients, throughput, p50, p95, p99, max, cpu, baseline, ratio }) => [
         name,
         String(clients),
         ...[throughput.median, throughput.iqr, p50, p95, p99, max].map(short),
+        ...cpuCell(cpu === undefined ? "" : short(cpu)),
         ...(baseline === name ? ["", "", ""] : [baseline, short(ratio.median), short(ratio.iqr)]),
       ]),
     ]),

@@ -1,15 +1,19 @@
 import { parseArgs } from "node:util";
 import { storeKinds } from "../test/support/vault/store-location.ts";
 import { saveResult, measureAll, printTable } from "./report.ts";
-import { openVaultCases } from "./vault-cases.ts";
+import { vaultCases } from "./vault-cases.ts";
+import { startOpenBao } from "./vault/openbao-server.ts";
+import { startVaultsync } from "./vault/vaultsync-server.ts";
 
 const { values } = parseArgs({
   options: {
     store: { type: "string", default: "sqlite" },
+    peer: { type: "string" },
     clients: { type: "string", default: "16" },
     seconds: { type: "string", default: "2" },
     repeats: { type: "string", default: "5" },
     quick: { type: "boolean", default: false },
+    output: { type: "string" },
     help: { type: "boolean" },
   },
 });
@@ -17,25 +21,29 @@ const store = storeKinds.find((kind) => kind === values.store);
 if (values.help === true || store === undefined) {
   process.stdout.write(`Measure the throughput and latency of a vault server in its own process.
 
-npm run bench:vault -- [--store sqlite|postgres] [--clients 16] [--seconds 2] [--repeats 5] [--quick]
+npm run bench:vault -- [--store sqlite|postgres] [--peer PROGRAM] [--clients 16] [--seconds 2] [--repeats 5] [--quick]
+    [--output vault-sqlite]
 
   --store    kind of database (default sqlite)
+  --peer     program of another secrets server, to measure the same requests on it in turn: OpenBao (bao)
   --clients  number of concurrent clients (default 16)
   --seconds  duration of each case in each repeat (default 2)
   --repeats  number of repeats of all cases after a warm-up (default 5)
-  --quick    smoke test: 0.3 s per case, two repeats, no list of 100,000; writes no result
+  --quick    smoke test: 0.3 s per case, two repeats, no list of 100,000; writes a result only with --output
+  --output   name of the result in bench/results (default vault-STORE, with --peer vault-STORE-peer)
 `);
   process.exit(values.help === true ? 0 : 2);
 }
-const { quick } = values;
-const settings = {
-  store,
-  clients: Number(values.clients),
-  seconds: quick ? 0.3 : Number(values.seconds),
-  repeats: quick ? 2 : Number(values.repeats),
-};
+const { quick, peer } = values;
+const clients = Number(values.clients);
+const seconds = quick ? 0.3 : Number(values.seconds);
+const repeats = quick ? 2 : Number(values.repeats);
+const content = { clients, listed: 10_000 };
 
-await using vault = await openVaultCases({ ...settings, longList: !quick });
-const result = await measureAll(vault.cases, settings);
+await using own = await startVaultsync(store, { ...content, hasHugeList: !quick });
+await using other = peer === undefined ? undefined : await startOpenBao(peer, content);
+const result = await measureAll(vaultCases(own, other), { seconds, repeats });
 printTable(result);
-if (!quick) await saveResult(`vault-${store}`, settings, result);
+const name = peer === undefined ? `vault-${store}` : `vault-${store}-peer`;
+const output = values.output ?? (quick ? undefined : name);
+if (output !== undefined) await saveResult(output, { store, clients, seconds, repeats, peer: other?.label }, result);

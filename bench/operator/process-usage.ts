@@ -6,13 +6,16 @@ const TICKS = 100;
 interface Usage {
   readonly group: number;
   readonly cpuSeconds: number;
+  /** CPU time of its children that have ended. */
+  readonly endedSeconds: number;
 }
 
 async function usageOf(pid: number | string): Promise<Usage> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-  // The second field is the name in parentheses, which may contain spaces; pgrp is the 5th, utime and stime are the 14th and 15th.
+  // The second field is the name in parentheses, which may contain spaces; pgrp is the 5th, the times are the 14th to 17th.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return { group: Number(fields[2]), cpuSeconds: (Number(fields[11]) + Number(fields[12])) / TICKS };
+  const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11, 15).map((ticks) => Number(ticks) / TICKS);
+  return { group: Number(fields[2]), cpuSeconds: user + system, endedSeconds: endedUser + endedSystem };
 }
 
 /** Returns the CPU time of a process since its start, in seconds, as Linux counts it. */
@@ -20,10 +23,18 @@ export async function cpuSeconds(pid: number): Promise<number> {
   return (await usageOf(pid)).cpuSeconds;
 }
 
+/** Returns the CPU time of a process with one thread that starts others, and of those, in seconds. */
+export async function cpuSecondsWithChildren(pid: number): Promise<number> {
+  const children = (await readFile(`/proc/${pid}/task/${pid}/children`, "utf8")).split(" ").filter((text) => text !== "");
+  const running = await Promise.all(children.map((child) => cpuSeconds(Number(child)).catch(() => 0)));
+  const own = await usageOf(pid);
+  return running.reduce((sum, seconds) => sum + seconds, own.cpuSeconds + own.endedSeconds);
+}
+
 /** Returns the CPU time of all processes of a group that run, in seconds. */
 export async function groupCpuSeconds(group: number): Promise<number> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/u.test(name));
-  const ended: Usage = { group: 0, cpuSeconds: 0 };
+  const ended: Usage = { group: 0, cpuSeconds: 0, endedSeconds: 0 };
   const usages = await Promise.all(pids.map((pid) => usageOf(pid).catch(() => ended)));
   return usages.reduce((sum, usage) => (usage.group === group ? sum + usage.cpuSeconds : sum), 0);
 }

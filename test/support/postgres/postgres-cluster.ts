@@ -49,6 +49,8 @@ async function installBinaries(target: string): Promise<void> {
 export interface PostgresClusterOptions {
   /** Listens on a loopback port in addition, with TLS if there is a certificate. */
   readonly tcp?: { readonly port: number; readonly cert?: string; readonly key?: string };
+  /** Writes commits to the disk before it acknowledges them, as in production. Tests do not need that. */
+  readonly durable?: boolean;
 }
 
 /** A separate PostgreSQL server on a socket in a temporary directory, without authentication. */
@@ -127,11 +129,11 @@ export class PostgresCluster implements AsyncDisposable {
 
   /** Starts the server again. */
   async up(): Promise<void> {
-    const { tcp } = this.#options;
+    const { tcp, durable = false } = this.#options;
     const network = tcp ? `-c listen_addresses=127.0.0.1 -c port=${tcp.port}` : "-c listen_addresses=''";
     const tls = tcp?.cert === undefined ? "" : "-c ssl=on";
     // The operating system survives the tests, so that a killed server loses nothing without fsync.
-    const disk = "-c fsync=off -c full_page_writes=off";
+    const disk = durable ? "" : "-c fsync=off -c full_page_writes=off";
     const settings = `${network} ${tls} ${disk} -c unix_socket_directories='${this.directory}' -c max_connections=300`;
     const log = join(this.directory, "log");
     await this.#run("pg_ctl", "start", "-w", "-s", "-D", this.#dataDirectory, "-l", log, "-o", settings);
@@ -162,10 +164,15 @@ export class PostgresCluster implements AsyncDisposable {
     await this.#run("pg_ctl", "promote", "-w", "-s", "-D", this.#dataDirectory);
   }
 
+  /** Returns the id of the process that starts all others. */
+  async pid(): Promise<number> {
+    const [pid = ""] = (await readFile(join(this.#dataDirectory, "postmaster.pid"), "utf8")).split("\n", 1);
+    return Number(pid);
+  }
+
   /** Kills the server with SIGKILL. */
   async kill(): Promise<void> {
-    const [pid = ""] = (await readFile(join(this.#dataDirectory, "postmaster.pid"), "utf8")).split("\n", 1);
-    process.kill(Number(pid), "SIGKILL");
+    process.kill(await this.pid(), "SIGKILL");
   }
 
   /** Stops the server: `fast` ends all sessions, `immediate` is a crash. */

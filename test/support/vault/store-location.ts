@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { PostgresCluster } from "../postgres/postgres-cluster.ts";
+import { PostgresCluster, type PostgresClusterOptions } from "../postgres/postgres-cluster.ts";
 
 export const storeKinds = ["sqlite", "postgres"] as const;
 export type StoreKind = (typeof storeKinds)[number];
@@ -12,24 +12,30 @@ export class StoreLocation implements AsyncDisposable {
   readonly data: string;
   /** Arguments of `vaultsync vault serve`. */
   readonly args: readonly string[];
+  /** The PostgreSQL server that was started for it. */
+  readonly cluster: PostgresCluster | undefined;
   readonly #owned: AsyncDisposableStack;
 
-  private constructor(data: string, args: readonly string[], owned: AsyncDisposableStack) {
+  private constructor(data: string, args: readonly string[], cluster: PostgresCluster | undefined, owned: AsyncDisposableStack) {
     this.data = data;
     this.args = args;
+    this.cluster = cluster;
     this.#owned = owned;
   }
 
-  /** @param data an existing location instead of a new one */
-  static async create(kind: StoreKind, data?: string): Promise<StoreLocation> {
+  /**
+   * @param data an existing location instead of a new one
+   * @param options of a PostgreSQL server that is started
+   */
+  static async create(kind: StoreKind, data?: string, options: PostgresClusterOptions = {}): Promise<StoreLocation> {
     await using owned = new AsyncDisposableStack();
     const directory = await mkdtemp(join(tmpdir(), "vaultsync-test-"));
     owned.defer(() => rm(directory, { recursive: true }));
     const masterKey = join(directory, "master.key");
     await writeFile(masterKey, `${randomBytes(32).toString("base64")}\n`, { mode: 0o600 });
-    const newData = async (): Promise<string> =>
-      kind === "sqlite" ? join(directory, "vault.db") : owned.use(await PostgresCluster.start()).url();
-    const location = data ?? (await newData());
+    const isNewCluster = kind === "postgres" && data === undefined;
+    const cluster = isNewCluster ? owned.use(await PostgresCluster.start(options)) : undefined;
+    const location = data ?? cluster?.url() ?? join(directory, "vault.db");
     const args = ["--data", location, "--master-key-file", masterKey];
     const outputs = [
       "--mail-dir",
@@ -39,7 +45,7 @@ export class StoreLocation implements AsyncDisposable {
       "--log-level",
       "error",
     ];
-    return new StoreLocation(location, [...args, ...outputs], owned.move());
+    return new StoreLocation(location, [...args, ...outputs], cluster, owned.move());
   }
 
   [Symbol.asyncDispose](): Promise<void> {

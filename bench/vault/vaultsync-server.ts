@@ -1,0 +1,87 @@
+import { randomBytes } from "node:crypto";
+import { Redacted } from "../../src/lib/redacted.ts";
+import { addUser } from "../../src/vault-server/accounts/users.ts";
+import { openStore } from "../../src/vault-server/store/open-store.ts";
+import { VaultServerProcess } from "../../test/support/processes/vault-server-process.ts";
+import { insertPostgresSecrets, insertSecrets } from "../../test/support/vault/insert-secrets.ts";
+import { StoreLocation, type StoreKind } from "../../test/support/vault/store-location.ts";
+import { VaultClient } from "../../test/support/vault/vault-client.ts";
+import { cpuSeconds, cpuSecondsWithChildren } from "../operator/process-usage.ts";
+import type { Case } from "../measure.ts";
+import { openRawCommits } from "../raw-commits.ts";
+import { expectResponse, expectStatus, VALUE, type BenchClient, type BenchContent, type BenchServer } from "./bench-server.ts";
+
+const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
+const HUGE = "huge@example.com";
+const labels = { sqlite: "SQLite", postgres: "PostgreSQL" };
+
+/** This vault server, with what has no counterpart elsewhere. */
+export interface VaultsyncServer extends BenchServer {
+  /** Commits small rows to a database of the same kind, without a vault. */
+  readonly rawCommits: Pick<Case, "concurrency" | "run">;
+  /** Lists 100,000 secrets, if there are that many. */
+  readonly listHuge: (() => Promise<void>) | undefined;
+}
+
+async function addAccounts(data: string, emails: readonly string[]): Promise<string> {
+  const password = randomBytes(12).toString("hex");
+  await using store = await openStore(data);
+  for (const email of emails) await addUser(store, email, new Redacted(password), Date.now(), CHEAP);
+  return password;
+}
+
+/** Reads and writes with one account and lists with another, whose list therefore does not change. */
+async function openClient(own: VaultClient, listing: VaultClient): Promise<BenchClient> {
+  const secret = { key_name: "own", key_value: VALUE };
+  const etag = expectStatus(await listing.call("list_no_dup"), 200).headers.etag;
+  await expectResponse(own.call("protect", secret));
+  return {
+    health: () => expectResponse(own.send("/healthz", { method: "GET" })),
+    read: () => expectResponse(own.call("expose", { key_name: secret.key_name })),
+    write: () => expectResponse(own.call("protect", secret)),
+    list: () => expectResponse(listing.call("list_no_dup")),
+    poll: () => expectResponse(listing.call("list_no_dup", {}, { "if-none-match": etag }), 304),
+  };
+}
+
+/** Starts a server with its audit log, on a database that writes commits to the disk. */
+export async function startVaultsync(
+  kind: StoreKind,
+  { clients, listed, hasHugeList = false }: BenchContent & { readonly hasHugeList?: boolean },
+): Promise<VaultsyncServer> {
+  await using owned = new AsyncDisposableStack();
+  const place = owned.use(await StoreLocation.create(kind, undefined, { durable: true }));
+  // Accounts of their own, because the rate of an account is limited.
+  const emails = (name: string): string[] => Array.from({ length: clients }, (_, index) => `${name}-${index}@example.com`);
+  const [ownEmails, listEmails] = [emails("own"), emails("list")];
+  const password = await addAccounts(place.data, [...ownEmails, ...listEmails, HUGE]);
+  const insert = async (email: string, count: number): Promise<void> =>
+    kind === "sqlite"
+      ? insertSecrets(place.data, email, count, Date.now())
+      : insertPostgresSecrets(place.data, email, count, Date.now());
+  for (const email of listEmails) await insert(email, listed);
+  if (hasHugeList) await insert(HUGE, 100_000);
+  // --dev raises the rate limits. The values of the inserted secrets are not sealed; they are only listed.
+  const server = owned.use(await VaultServerProcess.start(["--dev", "--allow-missing-keys", ...place.args]));
+  const logIn = async (email: string): Promise<VaultClient> => {
+    const client = owned.use(new VaultClient(server.url, email, { keepAlive: true }));
+    expectStatus(await client.logIn(password), 200);
+    return client;
+  };
+  const huge = await logIn(HUGE);
+  const opened: BenchClient[] = [];
+  for (const [index, email] of ownEmails.entries())
+    opened.push(await openClient(await logIn(email), await logIn(listEmails[index] ?? "")));
+  const raw = owned.use(await openRawCommits(kind, place.data));
+  const databasePid = await place.cluster?.pid();
+  const running = owned.move();
+  return {
+    label: labels[kind],
+    clients: opened,
+    cpuSeconds: async () =>
+      (await cpuSeconds(server.pid)) + (databasePid === undefined ? 0 : await cpuSecondsWithChildren(databasePid)),
+    rawCommits: { concurrency: kind === "sqlite" ? 1 : 10, run: () => raw.commit() },
+    listHuge: hasHugeList ? () => expectResponse(huge.call("list_no_dup")) : undefined,
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}
