@@ -16,7 +16,7 @@ export default defineConfig({
           name: "unit",
           expect: expectOptions,
           include: [
-            "{src,scripts}/**/*.test.ts",
+            "{src,scripts,bench}/**/*.test.ts",
             "test/{architecture,vault-server,contract,cli,support,docs,simulation,fuzz,tools,monitoring}/**/*.test.ts",
             "test/control-plane/{binaries,supervisor}/**/*.test.ts",
           ],
