@@ -8,6 +8,7 @@ const config: KnipConfig = {
     "scripts/*.ts",
     "scripts/image/assemble.ts",
     "bench/*.ts",
+    "bench/operator/stub-vault/main.ts",
     "test/**/*.test.ts",
     "test/control-plane/supervisor/main.ts",
     "test/faults/support/inside-process.ts",

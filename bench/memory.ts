@@ -1,61 +1,60 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
-import { waitUntil } from "../test/support/clock/wait-until.ts";
-import { residentMiB } from "./operator/process-usage.ts";
-import { Stage, workOf } from "./operator/stage.ts";
+import { measureSize, type SizeSettings } from "./operator/measure-size.ts";
 import { saveResult } from "./report.ts";
 import { table } from "./table.ts";
 
 const { values } = parseArgs({
   options: {
     resources: { type: "string", multiple: true, default: ["0", "1000"] },
-    seconds: { type: "string", default: "30" },
+    connections: { type: "string", default: "1" },
+    seconds: { type: "string", default: "60" },
     limit: { type: "string", default: "512" },
+    vault: { type: "string", default: "server" },
+    entries: { type: "string", default: "0" },
+    snapshots: { type: "string" },
+    output: { type: "string", default: "memory" },
     help: { type: "boolean" },
   },
 });
-if (values.help === true) {
-  process.stdout.write(`Measure the memory of the operator, and of the vault that it reads.
+if (values.help === true || !["server", "stub"].includes(values.vault)) {
+  process.stdout.write(`Measure what an operator needs for its resources: memory, CPU, requests, and the size of its objects.
 
-npm run bench:memory -- [--resources 1000]… [--seconds 30] [--limit 512]
+npm run bench:memory -- [--resources 1000]… [--connections 1] [--entries 0] [--seconds 60] [--limit 512] [--vault server|stub]
+    [--snapshots DIRECTORY] [--output memory]
 
-  --resources  number of resources of a cold start (default 0 and 1000)
-  --seconds    time without changes before the measurement (default 30)
-  --limit      limit of the operator's memory in MiB: Node uses half of it for its heap, as in a container (default 512)
+  --resources    number of VaultSecrets (default 0 and 1000)
+  --connections  number of connections that share them, each with an account of its own
+  --entries      number of secrets in each account that no resource refers to
+  --seconds      duration of the measurement without changes
+  --limit        limit of the operator's memory in MiB, from which Node derives that of its heap, as in a container
+  --vault        server: the vault server; stub: a vault in memory, for more than some 10,000 secrets
+  --snapshots    directory for a heap snapshot of each operator at rest
+  --output       name of the result in bench/results
 
-VAULTSYNC_TEST_PROGRAM=dist/main.js selects the programs that npm run build compiled.
+The operator runs as in a pod: with the access of its ServiceAccount, and a heap that is limited as in its container. That requires user
+namespaces. VAULTSYNC_TEST_PROGRAM=dist/main.js selects the programs that npm run build compiled.
 `);
-  process.exit(0);
+  process.exit(values.help === true ? 0 : 2);
 }
 
-const EMAIL = "ops@example.com";
-const CONNECTION = "vault";
-
-type Memory = Awaited<ReturnType<typeof residentMiB>>;
-
-/** Starts an operator with as many resources, waits until all are Ready and then idle, and measures both processes. */
-async function measure(stage: Stage, count: number): Promise<{ readonly operator: Memory; readonly vault: Memory }> {
-  const namespace = await stage.plane.createNamespace("memory");
-  const names = Array.from({ length: count }, (_, index) => `m${count}-${index}`);
-  await stage.fill(await stage.client(EMAIL), names);
-  if (count > 0) await stage.connections(namespace, new Map([[CONNECTION, { email: EMAIL }]]));
-  await stage.secrets(namespace, CONNECTION, names);
-  await using operator = await stage.operator([namespace], { nodeArgs: [`--max-old-space-size=${Number(values.limit) / 2}`] });
-  const isDone = async (): Promise<boolean> =>
-    count === 0 || ((await workOf(operator, count)).isQuiet && (await stage.readyCount("VaultSecret", namespace)) === count);
-  await waitUntil(`${count} resources are Ready`, isDone, 1_800_000, 500);
-  await sleep(Number(values.seconds) * 1000);
-  return { operator: await residentMiB(operator.pid), vault: await residentMiB(stage.vault.pid) };
+const settings: SizeSettings = {
+  connections: Number(values.connections),
+  entries: Number(values.entries),
+  seconds: Number(values.seconds),
+  limitMiB: Number(values.limit),
+  vault: values.vault === "stub" ? "stub" : "server",
+  snapshots: values.snapshots,
+};
+const results: { readonly resources: number; readonly figures: Readonly<Record<string, number>> }[] = [];
+for (const resources of values.resources.map(Number)) {
+  results.push({ resources, figures: await measureSize(resources, settings) });
+  await saveResult(values.output, values, results);
 }
-
-await using stage = await Stage.start([EMAIL]);
-const result = [];
-for (const count of values.resources.map(Number)) result.push({ count, ...(await measure(stage, count)) });
-const cells = ({ now, peak }: Memory): string[] => [now.toFixed(0), peak.toFixed(0)];
+const short = (value = Number.NaN): string => (value >= 100 ? value.toFixed(0) : value.toPrecision(3));
+const names = new Set(results.flatMap(({ figures }) => Object.keys(figures)));
 process.stdout.write(
   table([
-    ["resources", "operator, MiB", "its peak, MiB", "vault, MiB", "its peak, MiB"],
-    ...result.map(({ count, operator, vault }) => [String(count), ...cells(operator), ...cells(vault)]),
+    ["resources", ...results.map(({ resources }) => String(resources))],
+    ...[...names].map((name) => [name, ...results.map(({ figures }) => short(figures[name]).replace("NaN", "–"))]),
   ]),
 );
-await saveResult("memory", values, result);

@@ -20,6 +20,8 @@ const { values } = parseArgs({
     latency: { type: "string", default: "20" },
     outage: { type: "string", default: "600" },
     unrelated: { type: "string", default: "1000" },
+    vault: { type: "string", default: "server" },
+    pod: { type: "boolean", default: false },
     "poll-mode": { type: "string", multiple: true, default: ["list"] },
     before: { type: "string" },
     eso: { type: "string" },
@@ -32,13 +34,14 @@ const { values } = parseArgs({
 const scenarios = new Set(values.scenarios.split(","));
 const modes = (["list", "per-key"] as const).filter((mode) => values["poll-mode"].includes(mode));
 const hasEso = (values.eso === undefined) === (values["eso-crds"] === undefined);
-if (values.help === true || [...scenarios].some((name) => !all.includes(name)) || modes.length === 0 || !hasEso) {
+const isProgram = values.vault === "server" || values.vault === "stub";
+if (values.help === true || [...scenarios].some((name) => !all.includes(name)) || modes.length === 0 || !hasEso || !isProgram) {
   process.stdout
     .write(`Measure the operator, from the outside, next to what the API server allows and to External Secrets Operator.
 
 npm run bench:operator -- [--scenarios b0,b1,b2,b3,b4,b5] [--resources 1000] [--connections 10] [--repeats 3] [--seconds 125]
-    [--latency 20] [--outage 600] [--unrelated 1000] [--poll-mode list|per-key]… [--before PROGRAM] [--eso PROGRAM --eso-crds FILE]
-    [--profiles DIRECTORY] [--output operator]
+    [--latency 20] [--outage 600] [--unrelated 1000] [--vault server|stub] [--poll-mode list|per-key]… [--pod] [--before PROGRAM]
+    [--eso PROGRAM --eso-crds FILE] [--profiles DIRECTORY] [--output operator]
 
   --scenarios    b0: Secrets written by a plain client; b1: cold start (always); b2: warm restart; b3: nothing changes; b4: changes, one
                  each second and 1,000 together; b5: memory; b6: outage of the vault; b7: failover; b8: bad neighbors
@@ -49,6 +52,8 @@ npm run bench:operator -- [--scenarios b0,b1,b2,b3,b4,b5] [--resources 1000] [--
   --latency      delay in milliseconds that is added to each response of the vault
   --outage       duration in seconds of the vault's outage
   --unrelated    number of Secrets of 100 KB that no resource refers to, for b5
+  --vault        server: the vault server; stub: a vault in memory, for more than some 10,000 resources
+  --pod          runs this operator with the ServiceAccount and the memory that it has in a pod; requires user namespaces
   --poll-mode    list: one connection for each account; per-key: a connection for each resource, listed once per interval
   --before       main.js of another build of this operator, to measure next to it
   --eso          binary of External Secrets Operator, measured with its defaults and tuned; --eso-crds: its definitions as YAML
@@ -60,15 +65,17 @@ npm run bench:operator -- [--scenarios b0,b1,b2,b3,b4,b5] [--resources 1000] [--
 
 const numbers = (text: string): number[] => text.split(",").map(Number);
 const samples = new Samples();
-const { profiles, before } = values;
-const subjects: Subject[] = modes.map((mode) => vaultsync({ mode, profiles }));
-if (before !== undefined) subjects.push(vaultsync({ mode: "list", program: resolve(before), profiles: undefined }));
+const { profiles, before, pod } = values;
+const subjects: Subject[] = modes.map((mode) => vaultsync({ mode, profiles, asInPod: pod }));
+if (before !== undefined)
+  subjects.push(vaultsync({ mode: "list", program: resolve(before), profiles: undefined, asInPod: pod }));
 if (values.eso !== undefined && values["eso-crds"] !== undefined) {
   const files = { program: values.eso, crds: values["eso-crds"] };
   subjects.push(externalSecrets("defaults", files), externalSecrets("tuned", files));
 }
 const settings = {
   seconds: Number(values.seconds),
+  vault: values.vault === "stub" ? ("stub" as const) : ("server" as const),
   latencyMs: Number(values.latency),
   outageSeconds: Number(values.outage),
   unrelated: Number(values.unrelated),

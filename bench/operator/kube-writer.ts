@@ -49,20 +49,31 @@ export class KubeWriter implements Disposable {
     return JSON.parse((await this.#succeed("GET", collectionOf(kind, namespace))).body);
   }
 
+  /** Returns the number of bytes of a list, as the API server sends it without compression. */
+  async listedBytes(kind: string, namespace: string, metadataOnly = false): Promise<number> {
+    const accept = metadataOnly ? "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1" : "application/json";
+    return Buffer.byteLength((await this.#succeed("GET", collectionOf(kind, namespace), undefined, accept)).body);
+  }
+
+  /** Returns the metrics of the API server in the Prometheus text format. */
+  async metrics(): Promise<string> {
+    return (await this.#succeed("GET", "/metrics", undefined, "text/plain")).body;
+  }
+
   [Symbol.dispose](): void {
     this.#agent.destroy();
   }
 
-  async #succeed(method: string, path: string, body?: object): Promise<ApiResponse> {
-    const response = await this.#send(method, path, body);
+  async #succeed(method: string, path: string, body?: object, accept?: string): Promise<ApiResponse> {
+    const response = await this.#send(method, path, body, accept);
     if (response.status >= 300) throw new Error(`${method} ${path}: ${response.status} ${response.body.slice(0, 300)}`);
     return response;
   }
 
-  async #send(method: string, path: string, body?: object): Promise<ApiResponse> {
+  async #send(method: string, path: string, body?: object, accept = "application/json"): Promise<ApiResponse> {
     const { server, ca, token } = this.#access;
     const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
-    const headers = { authorization: `Bearer ${token}`, "content-type": type, "user-agent": "vaultsync-bench" };
+    const headers = { accept, authorization: `Bearer ${token}`, "content-type": type, "user-agent": "vaultsync-bench" };
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const sent = request(new URL(path, server), { method, ca, agent: this.#agent, headers }, resolve);
       sent.on("error", reject);

@@ -40,7 +40,10 @@ export interface Run {
 /** Measures all subjects in turn within each repeat, with one control plane and one vault. */
 export async function measureSubjects(run: Run, resources: number, connections: number): Promise<void> {
   const { settings, samples } = run;
-  await using stage = await Stage.start(Array.from({ length: connections }, (_, index) => accountOf(index)));
+  await using stage = await Stage.start(
+    Array.from({ length: connections }, (_, index) => accountOf(index)),
+    settings.vault,
+  );
   await using proxy = await FaultProxy.start({ url: stage.vault.url });
   const delayed: Fault = async ({ relay }) => {
     await sleep(settings.latencyMs);

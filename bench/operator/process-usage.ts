@@ -39,9 +39,18 @@ export async function groupCpuSeconds(group: number): Promise<number> {
   return usages.reduce((sum, usage) => (usage.group === group ? sum + usage.cpuSeconds : sum), 0);
 }
 
-/** Returns the resident memory of a process in MiB: `now`, and its peak since the start. */
-export async function residentMiB(pid: number): Promise<{ readonly now: number; readonly peak: number }> {
+/** The resident memory of a process, in MiB. */
+export interface Memory {
+  readonly now: number;
+  /** The part of `now` that no file backs, which is what the kubelet counts of a process in a container. */
+  readonly anonymous: number;
+  /** Since the start of the process. */
+  readonly peak: number;
+}
+
+/** Returns the resident memory of a process. */
+export async function residentMiB(pid: number): Promise<Memory> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   const field = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, "mu").exec(status)?.[1]) / 1024;
-  return { now: field("VmRSS"), peak: field("VmHWM") };
+  return { now: field("VmRSS"), anonymous: field("RssAnon"), peak: field("VmHWM") };
 }

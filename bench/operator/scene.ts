@@ -3,12 +3,13 @@ import type { Content } from "./content.ts";
 import type { ReadyWatch } from "./ready-watch.ts";
 import type { Samples } from "./samples.ts";
 import type { SecretWatch } from "./secret-watch.ts";
-import type { Stage } from "./stage.ts";
+import type { Stage, VaultProgram } from "./stage.ts";
 import type { RunningSubject, Subject } from "./subject.ts";
 
 export interface Settings {
   /** Duration in seconds of a measurement that has no natural end. */
   readonly seconds: number;
+  readonly vault: VaultProgram;
   /** Delay in milliseconds that is added to each response of the vault. */
   readonly latencyMs: number;
   /** Duration in seconds of the vault's outage. */

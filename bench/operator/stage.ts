@@ -11,8 +11,10 @@ import { OperatorProcess, type OperatorOptions } from "../../test/support/proces
 import { VaultServerProcess } from "../../test/support/processes/vault-server-process.ts";
 import { StoreLocation } from "../../test/support/vault/store-location.ts";
 import { VaultClient } from "../../test/support/vault/vault-client.ts";
+import { podOptions } from "./as-in-pod.ts";
 import { KubeWriter, type KubeObject } from "./kube-writer.ts";
 import { VALUE_KEY } from "./secret-watch.ts";
+import { StubVaultProcess } from "./stub-vault/stub-vault-process.ts";
 
 /** So that the logins of a thousand accounts do not measure the hashing of passwords. */
 const CHEAP = { memoryKib: 8, passes: 1, lanes: 1 };
@@ -34,10 +36,18 @@ const resources = z.object({
   ),
 });
 
+/** `server`: the vault server on a SQLite file; `stub`: a process that stores everything in memory, for more than some 10,000 secrets. */
+export type VaultProgram = "server" | "stub";
+
+interface BenchOptions extends OperatorOptions {
+  /** With it, the operator runs as in a pod with this limit of its memory. */
+  readonly limitMiB?: number;
+}
+
 /** A control plane and a vault as processes of their own, with accounts, and operators as needed. Disposing it stops everything. */
 export class Stage implements AsyncDisposable {
   readonly plane: OwnedControlPlane;
-  readonly vault: VaultServerProcess;
+  readonly vault: VaultServerProcess | StubVaultProcess;
   readonly kube: KubeWriter;
   readonly progress: Progress;
   readonly #place: StoreLocation;
@@ -46,7 +56,7 @@ export class Stage implements AsyncDisposable {
 
   private constructor(parts: {
     plane: OwnedControlPlane;
-    vault: VaultServerProcess;
+    vault: Stage["vault"];
     place: StoreLocation;
     progress: Progress;
     password: string;
@@ -61,15 +71,12 @@ export class Stage implements AsyncDisposable {
     this.kube = parts.running.use(new KubeWriter(parts.plane.access));
   }
 
-  static async start(accounts: readonly string[]): Promise<Stage> {
+  static async start(accounts: readonly string[], program: VaultProgram = "server"): Promise<Stage> {
     await using running = new AsyncDisposableStack();
     const progress = terminalProgress();
     const place = running.use(await StoreLocation.create("sqlite"));
     const password = randomBytes(12).toString("hex");
-    await using store = await openStore(place.data);
-    for (const email of accounts) await addUser(store, email, new Redacted(password), Date.now(), CHEAP);
-    // --dev raises the rate limits of the vault.
-    const vault = running.use(await VaultServerProcess.start(["--dev", ...place.args]));
+    const vault = running.use(program === "stub" ? await StubVaultProcess.start() : await startVault(place, accounts, password));
     const plane = running.use(await startControlPlane({ progress }));
     const steps = [
       ["apply", "-k", "crds"],
@@ -134,10 +141,14 @@ export class Stage implements AsyncDisposable {
     );
   }
 
-  /** Starts an operator for these namespaces. */
-  async operator(namespaces: readonly string[], options: OperatorOptions = {}): Promise<OperatorProcess> {
-    const kubeconfig = await this.plane.kubeconfigFor(SERVICE_ACCOUNT);
-    return OperatorProcess.start(kubeconfig, ["--namespaces", namespaces.join(), "--no-leader-elect"], options);
+  /** Starts an operator for these namespaces, or for all if there are none. */
+  async operator(namespaces: readonly string[], options: BenchOptions = {}): Promise<OperatorProcess> {
+    const args = [...(namespaces.length > 0 ? ["--namespaces", namespaces.join()] : []), "--no-leader-elect"];
+    const { limitMiB, nodeArgs = [], ...others } = options;
+    if (limitMiB === undefined) return OperatorProcess.start(await this.plane.kubeconfigFor(SERVICE_ACCOUNT), args, options);
+    const token = await this.plane.serviceAccountToken(SERVICE_ACCOUNT);
+    const pod = await podOptions({ ...this.plane.access, token }, this.plane.directory, limitMiB);
+    return OperatorProcess.start(undefined, args, { ...others, ...pod, nodeArgs: [...pod.nodeArgs, ...nodeArgs] });
   }
 
   /** Launches one of several operators that elect a leader, and does not wait for it. */
@@ -163,6 +174,14 @@ export class Stage implements AsyncDisposable {
     return new Map([...samples].map(([, operation, status, count]) => [`${operation} ${status}`, Number(count)]));
   }
 
+  /** Returns the size of etcd's file in bytes, with every revision that was written. */
+  async etcdBytes(): Promise<number> {
+    const text = await this.kube.metrics();
+    const [, size] = /^apiserver_storage_size_bytes\{[^}]*\} (\S+)$/mu.exec(text) ?? [];
+    if (size === undefined) throw new Error("the API server reports no size of etcd");
+    return Number(size);
+  }
+
   /** Changes the password of an account in the vault and ends its tokens. */
   async rotatePassword(email: string): Promise<void> {
     await using store = await openStore(this.#place.data);
@@ -176,6 +195,13 @@ export class Stage implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#running.disposeAsync();
   }
+}
+
+async function startVault(place: StoreLocation, accounts: readonly string[], password: string): Promise<VaultServerProcess> {
+  await using store = await openStore(place.data);
+  for (const email of accounts) await addUser(store, email, new Redacted(password), Date.now(), CHEAP);
+  // --dev raises the rate limits of the vault.
+  return VaultServerProcess.start(["--dev", ...place.args]);
 }
 
 const firstValue = (name: string): string => `${name} 0`;

@@ -13,7 +13,12 @@ export interface Variant {
   readonly program?: string;
   /** Directory for a CPU profile of each process that ends. */
   readonly profiles: string | undefined;
+  /** Runs it with the ServiceAccount and the memory of a pod. */
+  readonly asInPod: boolean;
 }
+
+/** Limit of the operator's memory in `deploy/base`, in MiB. */
+const LIMIT_MIB = 512;
 
 /** This operator, or another build of it. */
 export function vaultsync(variant: Variant): Subject {
@@ -51,9 +56,10 @@ async function createKeys(stage: Stage, { namespace, content, url }: Work): Prom
   for (const [at, name] of content.names.entries()) await stage.secrets(namespace, connectionOf(at), [name]);
 }
 
-async function start(stage: Stage, namespace: string, { program, profiles }: Variant): Promise<RunningSubject> {
+async function start(stage: Stage, namespace: string, variant: Variant): Promise<RunningSubject> {
+  const { program, profiles, asInPod } = variant;
   const nodeArgs = profiles === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profiles}`];
-  const operator = await stage.operator([namespace], { nodeArgs, program });
+  const operator = await stage.operator([namespace], { nodeArgs, program, ...(asInPod && { limitMiB: LIMIT_MIB }) });
   return {
     pid: operator.pid,
     stop: (signal) => operator.stop(signal),
