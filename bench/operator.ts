@@ -67,8 +67,7 @@ const numbers = (text: string): number[] => text.split(",").map(Number);
 const samples = new Samples();
 const { profiles, before, pod } = values;
 const subjects: Subject[] = modes.map((mode) => vaultsync({ mode, profiles, asInPod: pod }));
-if (before !== undefined)
-  subjects.push(vaultsync({ mode: "list", program: resolve(before), profiles: undefined, asInPod: pod }));
+if (before !== undefined) subjects.push(vaultsync({ mode: "list", program: resolve(before), profiles: undefined, asInPod: pod }));
 if (values.eso !== undefined && values["eso-crds"] !== undefined) {
   const files = { program: values.eso, crds: values["eso-crds"] };
   subjects.push(externalSecrets("defaults", files), externalSecrets("tuned", files));

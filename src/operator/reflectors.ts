@@ -34,7 +34,8 @@ const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 /** Removes what the operator does not read from a custom resource, which is often larger than the rest. */
 function withoutCopies(object: KubeObject): KubeObject {
   const { managedFields: _, annotations, ...metadata } = object.metadata;
-  const { [LAST_APPLIED]: __, ...others } = annotations ?? {};
+  if (annotations === undefined) return { ...object, metadata };
+  const { [LAST_APPLIED]: __, ...others } = annotations;
   return { ...object, metadata: { ...metadata, annotations: others } };
 }
 

@@ -1,5 +1,8 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 
+/** Time between two measurements of the event loop's lag, in milliseconds: each is a wake-up of an idle process. */
+const LAG_PRECISION_MS = 100;
+
 /** The definition of a metric; its samples have no labels other than `labels`. */
 export interface MetricDescription<L extends string> {
   readonly name: string;
@@ -59,7 +62,7 @@ export class MetricsRegistry {
 
   /** Adds the metrics of the process: memory, CPU, event loop lag, open handles. Call it once per registry. */
   addProcessMetrics(): void {
-    collectDefaultMetrics({ register: this.#registry });
+    collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: LAG_PRECISION_MS });
   }
 
   get contentType(): string {

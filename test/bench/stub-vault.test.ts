@@ -6,7 +6,7 @@ import { VaultClient } from "../support/vault/vault-client.ts";
 
 const listed = z.strictObject({ secrets: z.array(secretRecord.strict()) });
 
-test("the vault of the benchmarks responds in the form of the contract, and holds a list until a change", async () => {
+test("the vault of the benchmarks follows the contract, and holds a list until a change", async () => {
   await using vault = await StubVaultProcess.start();
   using client = new VaultClient(vault.url, "ops@example.com");
   const login = await client.logIn("any");

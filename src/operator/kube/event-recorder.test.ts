@@ -163,6 +163,13 @@ test("normal events of one reason in a namespace are limited to 25, then one per
   expect(types).toHaveLength(78);
 });
 
+test("an event that its reason does not allow takes no memory for its object", async () => {
+  const { recorder } = await start();
+  for (let index = 0; index < 1_000; index += 1) recorder.record(event({ uid: `u${index}` }));
+  // The series and the objects of the 25 that are allowed, and the reason.
+  expect(recorder.tracked).toBe(51);
+});
+
 test("all objects together are limited to 250 events, then ten per second, warnings first", async () => {
   const { clock, recorder, types } = startInMemory(80);
   for (let n = 0; n < 2_000; n += 1) recorder.record(event({ namespace: `n${n % 80}`, uid: `u${n}` }));

@@ -166,8 +166,11 @@ export class ApiEventRecorder implements EventRecorder {
       this.#countLater(earlier, now);
       return undefined;
     }
+    const reason = `${event.reason} in ${event.namespace}`;
+    // First, because the limit of an object takes memory: the first sync of thousands has an event of each.
+    if (event.type === "Normal" && this.#isExhausted(reason)) return undefined;
     if (!this.#allow(`object ${event.uid}`, OBJECT_LIMIT, now)) return undefined;
-    if (event.type === "Normal" && !this.#allow(`${event.reason} in ${event.namespace}`, REASON_LIMIT, now)) return undefined;
+    if (event.type === "Normal" && !this.#allow(reason, REASON_LIMIT, now)) return undefined;
     const object = this.#objectOf(event, key, time);
     const { type } = event;
     const first = { key, type, object, startedAt: now, count: 1, lastObservedTime: time, queuedAt: now };
@@ -201,6 +204,10 @@ export class ApiEventRecorder implements EventRecorder {
       if (now - usedAt < BUCKET_MS) break;
       this.#limits.delete(of);
     }
+  }
+
+  #isExhausted(of: string): boolean {
+    return (this.#limits.get(of)?.events.nextInMs ?? 0) > 0;
   }
 
   #allow(of: string, { burst, perSecond }: typeof OBJECT_LIMIT, now: number): boolean {

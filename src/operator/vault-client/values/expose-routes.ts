@@ -37,6 +37,7 @@ export class ExposeRoutes {
     return { family, exact: true, withOwner: family === "link" && isAmbiguous && record.owner !== undefined };
   }
 
+  /** Remembers a route that worked where the first one did not. */
   worked(record: SecretRecord, route: ExposeRoute): void {
     this.#worked.set(keyOf(record), route);
   }

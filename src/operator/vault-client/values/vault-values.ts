@@ -110,7 +110,7 @@ export class VaultValues implements Disposable {
     for (const route of routes) {
       try {
         const { labeled, ...value } = await api.expose(route, record, version, signal);
-        this.#routes.worked(record, route);
+        if (route !== routes[0]) this.#routes.worked(record, route);
         const cacheable = labeled || route.exact;
         if (!cacheable) await this.#confirm(record, version, signal);
         return { ...value, cacheable };
