@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { StubVaultProcess } from "../../bench/operator/stub-vault/stub-vault-process.ts";
-import { exposedSecret, secretRecord, tokenResponse } from "../../src/protocol/responses.ts";
-import { VaultClient } from "../support/vault/vault-client.ts";
+import { StubVaultProcess } from "./stub-vault-process.ts";
+import { exposedSecret, secretRecord, tokenResponse } from "../../../src/protocol/responses.ts";
+import { VaultClient } from "../../../test/support/vault/vault-client.ts";
 
 const listed = z.strictObject({ secrets: z.array(secretRecord.strict()) });
 
