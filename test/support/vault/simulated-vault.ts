@@ -12,7 +12,10 @@ export class SimulatedVault implements VaultTransport {
   readonly requests = new Map<string, number>();
   /** Names whose values cannot be read: the vault responds with 500. */
   readonly unreadable = new Set<string>();
-  /** Time of each list request, in monotonic milliseconds. */
+  /** Holds conditional lists until the list changes (RFC 7240, `Prefer: wait`). */
+  holds = false;
+  /** Time of each request, and of each list request, in monotonic milliseconds. */
+  readonly requestedAt: number[] = [];
   readonly listedAt: number[] = [];
   readonly #clock: Clock;
   readonly #versions = new Map<string, number>();
@@ -20,6 +23,9 @@ export class SimulatedVault implements VaultTransport {
   /** Time of the first list that showed this value, by value. */
   readonly #shownAt = new Map<string, number>();
   #revision = 0;
+  #isDown = false;
+  /** Aborted to end the lists that are held. */
+  #held = new AbortController();
   /** The current second of the clock, and the requests that were admitted in it. */
   #second = { at: 0, admitted: 0 };
 
@@ -30,19 +36,19 @@ export class SimulatedVault implements VaultTransport {
   /** Creates secrets, or a new version of those that exist. */
   write(...names: readonly string[]): void {
     for (const name of names) this.#versions.set(name, (this.#versions.get(name) ?? 0) + 1);
-    this.#revision += 1;
+    this.#change();
   }
 
   /** Deletes secrets. */
   remove(...names: readonly string[]): void {
     for (const name of names) this.#versions.delete(name);
-    this.#revision += 1;
+    this.#change();
   }
 
   /** Sets the `delete_at` of secrets, in milliseconds since the epoch; the test deletes them. */
   schedule(deleteAt: number, ...names: readonly string[]): void {
     for (const name of names) this.#deleteAt.set(name, deleteAt);
-    this.#revision += 1;
+    this.#change();
   }
 
   /** Returns once when a list first showed this value of a secret, in monotonic milliseconds. */
@@ -52,13 +58,24 @@ export class SimulatedVault implements VaultTransport {
     return shownAt;
   }
 
+  /** Breaks the connection of every request, now and later, or ends that. */
+  setDown(isDown: boolean): void {
+    this.#isDown = isDown;
+    this.#endHeld();
+  }
+
   async request(request: VaultRequest): Promise<VaultResponse> {
-    const throttled = this.#throttle(request.operation);
+    const { operation, deadlineMs, signal, waitSeconds = 0 } = request;
+    this.requestedAt.push(this.#clock.monotonic());
+    const throttled = this.#throttle(operation);
     if (throttled !== undefined) return throttled;
-    if (request.operation === "list_no_dup") this.listedAt.push(this.#clock.monotonic());
-    await this.#clock.sleep(Math.min(this.latencyMs, request.deadlineMs), request.signal);
-    if (this.latencyMs > request.deadlineMs) throw new TransientError(request.operation, "timeout");
-    return this.#respond(request);
+    if (operation === "list_no_dup") this.listedAt.push(this.#clock.monotonic());
+    await this.#clock.sleep(Math.min(this.latencyMs, deadlineMs), signal);
+    if (this.latencyMs > deadlineMs) throw new TransientError(operation, "timeout");
+    const isHeld = this.holds && waitSeconds > 0;
+    if (isHeld && !this.#isDown && request.ifNoneMatch === this.#etag) await this.#hold(waitSeconds, signal);
+    if (this.#isDown) throw new TransientError(operation, "reset");
+    return this.#respond(request, isHeld ? { "preference-applied": "wait" } : {});
   }
 
   updateCa(): void {
@@ -79,16 +96,36 @@ export class SimulatedVault implements VaultTransport {
     return undefined;
   }
 
-  #respond({ operation, ifNoneMatch, body }: VaultRequest): VaultResponse {
+  get #etag(): string {
+    return `"${this.#revision}"`;
+  }
+
+  #change(): void {
+    this.#revision += 1;
+    this.#endHeld();
+  }
+
+  #endHeld(): void {
+    this.#held.abort();
+    this.#held = new AbortController();
+  }
+
+  async #hold(seconds: number, signal: AbortSignal): Promise<void> {
+    await this.#clock.sleep(seconds * 1_000, AbortSignal.any([signal, this.#held.signal])).catch(() => signal.throwIfAborted());
+  }
+
+  #respond({ operation, ifNoneMatch, body }: VaultRequest, applied: Readonly<Record<string, string>>): VaultResponse {
     const name = "key_name" in body && typeof body.key_name === "string" ? body.key_name : "";
     const version = this.#versions.get(name);
-    const etag = `"${this.#revision}"`;
+    const etag = this.#etag;
     switch (operation) {
       case "generate_access_token":
       case "refresh_token":
         return response(200, { access_token: `token-${this.#clock.monotonic()}`, refresh_token: "refresh", expires_in: 86_400 });
       case "list_no_dup":
-        return ifNoneMatch === etag ? response(304) : response(200, { secrets: this.#records() }, { etag });
+        return ifNoneMatch === etag
+          ? response(304, {}, applied)
+          : response(200, { secrets: this.#records() }, { etag, ...applied });
       case "version_expose":
       case "expose":
         if (this.unreadable.has(name)) return response(500);

@@ -179,3 +179,22 @@ test("a vault without entity tags is listed once per interval", async () => {
   await clock.advance(130_000);
   expect(at).toEqual([0, 60_000, 120_000]);
 });
+
+test("the first list after a failure is not held, so that the vault is seen to respond again", async () => {
+  const steps = [{}, { ...held, takesMs: 1_000 }, broken, { hasBody: false }, held];
+  const { clock, at, waits } = follow(steps, { hold: true });
+  await clock.advance(15_000);
+  expect(at).toEqual([0, 1_000, 2_000, 2_750, 12_750]);
+  expect(waits).toEqual([1, 1, 50, undefined, 50]);
+});
+
+test.each([
+  [60_000, 60_000],
+  [5_000, 5_000],
+  [3_600_000, 225_000],
+])("with an interval of %d ms a failing list is requested every %d ms on average", async (intervalMs, delay) => {
+  const { clock, at } = follow([broken], { intervalMs });
+  await clock.advance(7_200_000);
+  const delays = at.map((time, index) => time - (at[index - 1] ?? 0));
+  expect(delays.at(-1)).toBeCloseTo(delay, 6);
+});

@@ -9,6 +9,16 @@ export const MIN_GAP_MS = 1_000;
 const MAX_WAIT_S = 50;
 /** Time in seconds that asks whether the vault holds requests at all. It delays a list by little if the vault does. */
 const PROBE_WAIT_S = 1;
+/** Longest delay in ms after a failure. */
+const MAX_DELAY_MS = 300_000;
+/** Longest delay after a failure by the interval. Jitter shortens it to the interval on average. */
+const LONGEST_DELAY = 4 / 3;
+/**
+ * Longest time in ms from the first list after a failure to the next one, which may be held, and its share of the interval. At the end
+ * of an outage a connection thus lists twice within an interval, which is the most that it does without an outage.
+ */
+const RECOVERY_GAP_MS = 10_000;
+const RECOVERY_GAP = 1 / 6;
 /** Number of held requests in a row that may end early without a change before the next one waits for the interval. */
 const MAX_EARLY_ENDS = 3;
 
@@ -45,7 +55,8 @@ interface Request {
 
 /**
  * Requests one list repeatedly: once per interval, or continuously if the vault holds requests until the list changes; on
- * request within a second; after a failure 1 s … 5 min later. Never sends two requests concurrently.
+ * request within a second; after a failure 1 s … 5 min later, but about once per interval, so that an unavailable vault neither gets
+ * more requests than a healthy one nor is noticed later. Never sends two requests concurrently.
  */
 export class ListFollower implements AsyncDisposable {
   readonly #options: ListFollowerOptions;
@@ -58,13 +69,16 @@ export class ListFollower implements AsyncDisposable {
   #dueAt = Number.POSITIVE_INFINITY;
   #notBefore = Number.NEGATIVE_INFINITY;
   #holds: boolean | undefined;
+  /** The last request failed. */
+  #failing = false;
   #earlyEnds = 0;
   /** Monotonic time of the next `dueInMs`: a held request must end then. */
   #knownChangeAt = Number.POSITIVE_INFINITY;
 
   constructor(options: ListFollowerOptions) {
     this.#options = options;
-    this.#backoff = new Backoff({ baseMs: 1_000, maxMs: 300_000 }, options.random);
+    const maxMs = Math.min(MAX_DELAY_MS, options.intervalMs * LONGEST_DELAY);
+    this.#backoff = new Backoff({ baseMs: 1_000, maxMs }, options.random);
     this.soon();
   }
 
@@ -137,7 +151,8 @@ export class ListFollower implements AsyncDisposable {
   /** Returns for how many seconds the vault may hold the next request. */
   #waitSeconds(): number | undefined {
     const { clock, wait, intervalMs } = this.#options;
-    if (!wait) return undefined;
+    // A held request would show only at its end that the vault responds again.
+    if (!wait || this.#failing) return undefined;
     if (this.#holds !== true) return PROBE_WAIT_S;
     const longestMs = Math.min(intervalMs, this.#knownChangeAt - clock.monotonic());
     return Math.max(PROBE_WAIT_S, Math.min(MAX_WAIT_S, Math.ceil(longestMs / 1_000)));
@@ -147,13 +162,15 @@ export class ListFollower implements AsyncDisposable {
   #succeeded(result: ListResult, start: number): number {
     const { clock, random, intervalMs } = this.#options;
     const now = clock.monotonic();
+    const gap = this.#failing ? Math.min(RECOVERY_GAP_MS, intervalMs * RECOVERY_GAP) : 0;
+    this.#failing = false;
     this.#backoff.reset();
     const early = now - start < MIN_GAP_MS;
     this.#notBefore = result.hasBody || early ? now + MIN_GAP_MS : now;
     this.#knownChangeAt = now + (result.dueInMs ?? Number.POSITIVE_INFINITY);
     this.#earlyEnds = early && !result.changed && result.holds === true ? this.#earlyEnds + 1 : 0;
     this.#holds = result.holds ?? this.#holds;
-    const next = this.#followsClosely(result) ? this.#notBefore : start + jitter(random, intervalMs, 0.1);
+    const next = this.#followsClosely(result) ? Math.max(this.#notBefore, now + gap) : start + jitter(random, intervalMs, 0.1);
     return Math.max(now, Math.min(next, this.#knownChangeAt));
   }
 
@@ -164,6 +181,7 @@ export class ListFollower implements AsyncDisposable {
 
   #failed(error: unknown): number {
     const now = this.#options.clock.monotonic();
+    this.#failing = true;
     const least = isVaultError(error) && "retryAfterMs" in error ? (error.retryAfterMs ?? 0) : 0;
     // No request was sent, so this is not another failure.
     const unsent = error instanceof TransientError && error.code === "circuit_open";
