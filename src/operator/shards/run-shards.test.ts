@@ -17,6 +17,8 @@ class Replica {
   readonly shards: number;
   readonly working = new Map<number, WriteFence>();
   readonly ended: Promise<string>;
+  /** Monotonic time at which it began to work on its last shard. */
+  workedAt = Infinity;
   readonly #log = recordingLogger();
   readonly #stop = new AbortController();
   #killed = false;
@@ -34,6 +36,7 @@ class Replica {
     const base = { api, namespace: "sys", identity: name, shards, clock, random: () => 0.5, logger: this.#log.logger };
     const work = async (shard: number, fence: WriteFence, signal: AbortSignal): Promise<void> => {
       this.working.set(shard, fence);
+      this.workedAt = clock.monotonic();
       await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
       await clock.sleep(3_000);
       this.working.delete(shard);
@@ -118,6 +121,30 @@ test("with one shard, one replica works and another succeeds it immediately afte
   expect(await stopped).toBe("stopped");
   expect(scene.counts).toEqual([0, 1]);
   expect(scene.server.find(LEASES, { namespace: "sys", name: "vaultsync" })?.["spec"]).toMatchObject({ holderIdentity: "b" });
+});
+
+/** Ends the leader at many phases of its renewals and the standby's requests, and returns the longest time until the other leads. */
+async function longestTakeover(end: (leader: Replica) => unknown): Promise<number> {
+  let longest = 0;
+  for (let phase = 0; phase < 2_000; phase += 90) {
+    const scene = new Scene();
+    const leader = scene.start("a", 1);
+    await scene.wait(3_000);
+    const standby = scene.start("b", 1);
+    await scene.wait(20_000);
+    await scene.clock.advance(phase);
+    const from = scene.clock.monotonic();
+    end(leader);
+    await scene.wait(30_000);
+    longest = Math.max(longest, standby.workedAt - from);
+  }
+  return longest;
+}
+
+test("a standby leads 600 ms after a Lease is released, and 16 s after a leader is killed", async () => {
+  const drainMs = 3_000;
+  expect(await longestTakeover((leader) => leader.stop())).toBeLessThanOrEqual(drainMs + 600);
+  expect(await longestTakeover((leader) => leader.kill())).toBeLessThanOrEqual(16_000);
 });
 
 test("a standby logs who leads at its start and after a change, and a new leader that it leads", async () => {

@@ -34,6 +34,8 @@ export interface ShardsOptions {
 const LEASE_NAME = "vaultsync";
 /** Time in milliseconds between two lists of a replica that holds the only shard. They show no more than Leases to delete. */
 const HOLDER_LIST_MS = 60_000;
+/** Share of the retry time between two lists of a replica that holds no shard: it is what a takeover waits for. */
+const STANDBY_SHARE = 1 / 4;
 
 /** Maximum number of Leases, and length of a holder, in a log line. */
 const MAX_SHOWN = 3;
@@ -91,7 +93,6 @@ class ShardCoordinator implements AsyncDisposable {
   /** Rejects with the signal's reason when it is aborted; no error of the API server ends it. */
   async run(signal: AbortSignal): Promise<never> {
     const { clock, random, shards } = this.#options;
-    const { retryMs } = this.#timing;
     // A single shard has one holder, so that replicas need not know each other.
     if (shards > 1) {
       this.#member = await acquireLease(this.#leaseOptions(this.#memberName, "replica"), signal);
@@ -102,8 +103,7 @@ class ShardCoordinator implements AsyncDisposable {
         signal.throwIfAborted();
         this.#failures.report(this.#shardLease(0).name, error);
       });
-      const pauseMs = shards === 1 && this.#held.size === 1 ? HOLDER_LIST_MS : retryMs * 0.75;
-      await clock.sleep(jitter(random, pauseMs, 0.25), signal);
+      await clock.sleep(jitter(random, this.#pauseMs, 0.25), signal);
     }
   }
 
@@ -111,6 +111,13 @@ class ShardCoordinator implements AsyncDisposable {
     await Promise.all([...this.#held.keys()].map((shard) => this.#release(shard)));
     await this.#member?.release();
     if (this.#member !== undefined) await this.#deleteLease(this.#memberName);
+  }
+
+  /** Mean time between two lists of the Leases, in milliseconds. */
+  get #pauseMs(): number {
+    const { retryMs } = this.#timing;
+    if (this.#held.size === 0) return retryMs * STANDBY_SHARE;
+    return this.#options.shards === 1 ? HOLDER_LIST_MS : retryMs * 0.75;
   }
 
   get #memberName(): string {
