@@ -91,9 +91,7 @@ export interface ControllersOptions {
   readonly namespace: string;
   /** Types of target Secrets in addition to the default ones. */
   readonly allowedSecretTypes: readonly string[];
-  /** Maximum number of resources, and of connections, that are reconciled simultaneously. */
-  readonly concurrency: number;
-  /** Limits of each controller that all shards of the process share. */
+  /** Limits of each controller that all shards of the process share, such as the number of keys that are reconciled simultaneously. */
   readonly limits: Readonly<Record<"sync" | "connections", QueueLimits>>;
   /** Interval in milliseconds in which every resource is reconciled once; 0 turns it off. */
   readonly resyncMs: number;
@@ -143,7 +141,7 @@ export class Controllers implements AsyncDisposable {
       onUnseen: (key) => this.#sync.targetUnseen(key),
       onFound: (key) => this.#sync.targetFound(key),
     });
-    const writer = new TargetWriter({ api, targets, contentKey, clock });
+    const writer = new TargetWriter({ api, targets, contentKey, clock, limits: options.limits.sync });
     const propagations = new Propagations(clock, (ms) => options.observer.changePropagated(ms));
     const forced = new ForcedSyncs(clock, (key) => this.#sync.forcedListEnded(key));
     const parts = { kinds, connections: this.connections, access, targets, writer, forced, propagations };

@@ -119,7 +119,6 @@ async function runShard(engine: Engine, shard: number, fence: WriteFence | undef
       fence,
       contentKey: await contentKey(api, namespace, signal),
       allowedSecretTypes: config.allowedSecretTypes,
-      concurrency: config.concurrency,
       resyncMs: config.resync,
       observer: syncObserver(metrics),
       signal,

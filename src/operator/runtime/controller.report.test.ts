@@ -3,12 +3,13 @@ import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
 import { silentLogger, type Logger } from "../../lib/logger.ts";
 import { KubeError } from "../kube/kube-error.ts";
 import { runController, type ReconcileResult } from "./controller.ts";
+import { QueueLimits } from "./queue-limits.ts";
 import { WorkQueue } from "./work-queue.ts";
 
 /** A running controller on a virtual clock, and what it reports about its reconciliations. */
 function start(reconcile: (clock: VirtualClock, signal: AbortSignal) => Promise<ReconcileResult>) {
   const clock = new VirtualClock();
-  const queue = new WorkQueue({ clock, random: () => 1, turnOf: () => "" });
+  const queue = new WorkQueue({ clock, random: () => 1, turnOf: () => "", limits: new QueueLimits(clock, 1) });
   const reported: [string, string, number][] = [];
   const infos: object[] = [];
   const warnings: [object, string][] = [];
@@ -25,7 +26,6 @@ function start(reconcile: (clock: VirtualClock, signal: AbortSignal) => Promise<
     clock,
     logger,
     observer: { reconciled: (...reconciled) => void reported.push(reconciled) },
-    concurrency: 1,
     signal: stop.signal,
   });
   return { clock, queue, reported, infos, warnings, stop, running };

@@ -3,6 +3,7 @@ import { VirtualClock } from "../../../test/support/clock/virtual-clock.ts";
 import type { Logger } from "../../lib/logger.ts";
 import { runController, type ControllerOptions, type ReconcileOutcome } from "./controller.ts";
 import { KubeError } from "../kube/kube-error.ts";
+import { QueueLimits } from "./queue-limits.ts";
 import { WorkQueue } from "./work-queue.ts";
 
 const CANARY = "canary-5fb1c8e29d7a4c60";
@@ -16,9 +17,12 @@ interface Setup {
   readonly running: Promise<void>;
 }
 
-function start(reconcile: ControllerOptions["reconcile"], options: Partial<ControllerOptions> = {}): Setup {
+function start(
+  reconcile: ControllerOptions["reconcile"],
+  { concurrency = 16, ...options }: Partial<ControllerOptions> & { readonly concurrency?: number } = {},
+): Setup {
   const clock = new VirtualClock();
-  const queue = new WorkQueue({ clock, random: () => 1, turnOf: () => "" });
+  const queue = new WorkQueue({ clock, random: () => 1, turnOf: () => "", limits: new QueueLimits(clock, concurrency) });
   const outcomes: ReconcileOutcome[] = [];
   const logged: string[] = [];
   const log =
@@ -29,7 +33,7 @@ function start(reconcile: ControllerOptions["reconcile"], options: Partial<Contr
   const stop = new AbortController();
   const observer = { reconciled: (_: string, outcome: ReconcileOutcome) => void outcomes.push(outcome) };
   const fixed = { name: "test", queue, reconcile, clock, logger, observer, signal: stop.signal };
-  const running = runController({ ...fixed, concurrency: 16, ...options });
+  const running = runController({ ...fixed, ...options });
   return { clock, queue, outcomes, logged, stop: (reason) => stop.abort(reason), running };
 }
 

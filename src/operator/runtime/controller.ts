@@ -54,8 +54,6 @@ export interface ControllerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly observer: ControllerObserver;
-  /** Maximum number of keys reconciled in parallel. */
-  readonly concurrency: number;
   /** Ends the loop when aborted: no further key is taken, running reconciliations may finish. */
   readonly signal: AbortSignal;
 }
@@ -64,15 +62,15 @@ export interface ControllerOptions {
 const DRAIN_MS = 15_000;
 
 /**
- * Takes keys from the queue and reconciles them until `signal` is aborted; resolves when the last reconciliation has ended. Never
- * rejects.
+ * Takes keys from the queue and reconciles them, as many in parallel as the limits of the queue allow, until `signal` is aborted;
+ * resolves when the last reconciliation has ended. Never rejects.
  *
  * A key whose reconciliation asks for it, or throws, is retried after the key's backoff or the minimum time of the retry, whichever
  * is longer. An error of the API server is an expected reason; anything else that is thrown is logged with its stack frames. A
  * failure of one key never affects another.
  */
 export async function runController(options: ControllerOptions): Promise<void> {
-  const { queue, signal, clock, concurrency } = options;
+  const { queue, signal, clock } = options;
   const drained = new AbortController();
   using timers = new DisposableStack();
   const stop = (): void => {
@@ -82,16 +80,22 @@ export async function runController(options: ControllerOptions): Promise<void> {
   if (signal.aborted) stop();
   else signal.addEventListener("abort", stop);
   const attempts = new Attempts(options);
-  const workers = Array.from({ length: concurrency }, () => work(queue, (key) => attempts.reconcile(key, drained.signal)));
-  if (options.resync) workers.push(resync(options.resync, (key) => queue.add(key, "background"), clock, signal));
-  await Promise.all(workers);
+  const work = [reconcileAll(queue, (key) => attempts.reconcile(key, drained.signal))];
+  if (options.resync) work.push(resync(options.resync, (key) => queue.add(key, "background"), clock, signal));
+  await Promise.all(work);
 }
 
-async function work(queue: WorkQueue, reconcile: (key: string) => Promise<void>): Promise<void> {
+async function reconcileAll(queue: WorkQueue, reconcile: (key: string) => Promise<void>): Promise<void> {
+  const running = new Set<Promise<void>>();
   for (let key = await queue.take(); key !== undefined; key = await queue.take()) {
-    await reconcile(key);
-    queue.done(key);
+    const taken = key;
+    const attempt = reconcile(taken).then(() => {
+      running.delete(attempt);
+      queue.done(taken);
+    });
+    running.add(attempt);
   }
+  await Promise.all(running);
 }
 
 /** Attempts to reconcile keys, and what follows from their results. */

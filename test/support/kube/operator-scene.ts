@@ -83,8 +83,7 @@ export class OperatorScene implements AsyncDisposable {
         this.vault(new URL(settings.url).hostname.split(".")[0]).connect(clock, callbacks),
       contentKey: new Redacted(new TextEncoder().encode("key of the installation")),
       allowedSecretTypes: ["example.com/token"],
-      concurrency: 16,
-      limits: { sync: new QueueLimits(clock), connections: new QueueLimits(clock) },
+      limits: { sync: new QueueLimits(clock, 16), connections: new QueueLimits(clock, 16) },
       resyncMs: 0,
       observer: {
         reconciled: () => undefined,

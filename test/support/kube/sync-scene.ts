@@ -22,6 +22,7 @@ import { InMemoryConnection } from "../vault/in-memory-connection.ts";
 import { secretRecord } from "../vault/secret-record.ts";
 import { ignoredCallbacks, openConnection } from "../vault/open-connection.ts";
 import { InMemoryKubeApi } from "./in-memory-kube-api.ts";
+import { QueueLimits } from "../../../src/operator/runtime/queue-limits.ts";
 
 const KEY = "shop/db";
 
@@ -198,7 +199,7 @@ export class SyncScene {
       connections: { get: (key) => this.#connections.get(key) ?? { state: "absent" } },
       access: { of: () => () => true, isCurrent: () => true, isAvailable: true },
       targets,
-      writer: new TargetWriter({ api, targets, contentKey, clock }),
+      writer: new TargetWriter({ api, targets, contentKey, clock, limits: new QueueLimits(clock) }),
       forced: new ForcedSyncs(clock, () => undefined),
       propagations: new Propagations(clock, () => undefined),
       observer: { written: () => undefined },

@@ -5,6 +5,7 @@ import { ObjectStore, type StoreChange } from "../../kube/cache/object-store.ts"
 import type { KubeObject, ObjectMeta } from "../../kube/resource.ts";
 import { ConnectionController } from "./connection-controller.ts";
 import type { ConnectionReconciler } from "./connection-reconciler.ts";
+import { QueueLimits } from "../../runtime/queue-limits.ts";
 
 const KEY = "shop/vault";
 
@@ -39,7 +40,7 @@ function scene(resyncMs = 0) {
   };
   const controller = new ConnectionController({
     reconciler: reconciler as ConnectionReconciler,
-    concurrency: 1,
+    limits: new QueueLimits(clock, 1),
     resyncMs,
     resources,
     events: { record: ({ reason, name }) => void reported.push(`${reason} ${name}`) },

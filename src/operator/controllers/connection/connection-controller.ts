@@ -14,9 +14,7 @@ import { recordCircuitEvent } from "./record-connection-events.ts";
 
 export interface ConnectionControllerOptions {
   readonly reconciler: ConnectionReconciler;
-  /** Number of resources reconciled simultaneously. */
-  readonly concurrency: number;
-  readonly limits?: QueueLimits | undefined;
+  readonly limits: QueueLimits;
   /** Interval in milliseconds in which every connection is reconciled once; 0 turns it off. */
   readonly resyncMs: number;
   readonly resources: ReadonlyStore<KubeObject>;
@@ -75,14 +73,14 @@ export class ConnectionController implements ConnectionReporter {
 
   /** Runs until the signal is aborted and all running reconciles have ended. */
   run(signal: AbortSignal): Promise<void> {
-    const { reconciler, concurrency, resyncMs, resources, clock, logger, observer } = this.#options;
+    const { reconciler, resyncMs, resources, clock, logger, observer } = this.#options;
     const reconcile = reconciler.reconcile.bind(reconciler);
     return runController({
       name: "VaultConnection",
       queue: this.queue,
       reconcile,
       resync: { everyMs: resyncMs, keys: () => resources.keys() },
-      concurrency,
+
       clock,
       logger,
       observer,

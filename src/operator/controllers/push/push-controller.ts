@@ -22,9 +22,7 @@ export interface PushControllerOptions {
   readonly resources: ReadonlyStore<KubeObject>;
   /** Called when the resources that refer to a connection, or the names that they refer to, change. */
   readonly onReferencesChange: (connection: string) => void;
-  /** Number of resources reconciled simultaneously. */
-  readonly concurrency: number;
-  readonly limits?: QueueLimits | undefined;
+  readonly limits: QueueLimits;
   /** Interval in milliseconds in which every resource is reconciled once; 0 turns it off. */
   readonly resyncMs: number;
   readonly clock: Clock;
@@ -124,13 +122,13 @@ export class PushController {
 
   /** Runs until the signal is aborted and all running reconciles have ended. */
   run(signal: AbortSignal): Promise<void> {
-    const { reconciler, resources, concurrency, resyncMs, clock, logger, observer } = this.#options;
+    const { reconciler, resources, resyncMs, clock, logger, observer } = this.#options;
     return runController({
       name: "VaultPush",
       queue: this.queue,
       reconcile: reconciler.reconcile.bind(reconciler),
       resync: { everyMs: resyncMs, keys: () => resources.keys() },
-      concurrency,
+
       clock,
       logger,
       observer,

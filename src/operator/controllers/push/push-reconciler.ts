@@ -7,6 +7,7 @@ import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { ReadonlyStore } from "../../kube/cache/object-store.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import type { ReconcileResult } from "../../runtime/controller.ts";
+import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import { notReady } from "../../sync/ready-condition.ts";
 import type { Snapshot } from "../../vault-client/connection.ts";
 import { explainFailure } from "../connection/connection-problem.ts";
@@ -33,6 +34,8 @@ export interface PushReconcilerOptions extends ItemPusherOptions {
   readonly rivals: PushRivals;
   readonly lists: FreshLists;
   readonly removal: PushRemoval;
+  /** Knows which reconciles wait for a vault. */
+  readonly limits: Pick<QueueLimits, "wait">;
   readonly observer: WriteObserver;
   readonly api: KubeApi;
   readonly events: EventRecorder;
@@ -111,7 +114,7 @@ export class PushReconciler {
     const parsed = parsePush(object);
     if (object.metadata.deletionTimestamp !== undefined) {
       if (!hasFinalizer(object)) return nothing(DONE);
-      return removal.run(context, parsed);
+      return parsed.ok ? this.#wait(parsed.resource, () => removal.run(context, parsed)) : removal.run(context, parsed);
     }
     if (!parsed.ok) return { report: { readyCondition: parsed.readyCondition }, next: DONE };
     const { resource } = parsed;
@@ -210,14 +213,21 @@ export class PushReconciler {
 
   /** Pushes one key after the other, until one fails for a reason that concerns all of them. */
   async #pushAll(context: PushContext): Promise<readonly PushOutcome[]> {
+    const { resource, object } = context;
     const outcomes: PushOutcome[] = [];
-    for (const item of context.resource.items) {
-      const problem = this.#options.rivals.problemOf(context.resource, context.object, item);
-      const outcome = problem === undefined ? await this.#pusher.push(context, item) : { item, problem };
+    for (const item of resource.items) {
+      const problem = this.#options.rivals.problemOf(resource, object, item);
+      const outcome =
+        problem === undefined ? await this.#wait(resource, () => this.#pusher.push(context, item)) : { item, problem };
       outcomes.push(outcome);
       if (outcome.ends === true) break;
     }
     return outcomes;
+  }
+
+  /** Runs what waits for the vault of a resource. */
+  #wait<T>({ connection, namespace }: PushResource, work: () => Promise<T>): Promise<T> {
+    return this.#options.limits.wait(connectionKey(connection, namespace), work);
   }
 
   /** Returns the memory of this very object. */

@@ -8,6 +8,7 @@ import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { EventRecorder } from "../../kube/event-recorder.ts";
 import type { KubeObject } from "../../kube/resource.ts";
 import { type ControllerObserver, runController } from "../../runtime/controller.ts";
+import { QueueLimits } from "../../runtime/queue-limits.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { type SyncKind, SYNC_KINDS, syncKey } from "../sync/sync-key.ts";
 import { RestartEvents } from "./restart-events.ts";
@@ -56,7 +57,8 @@ export class RestartController {
     const { clock, random, resources } = options;
     this.#options = options;
     // One workload of a namespace at a time: several of them may show themselves in the status of one resource.
-    this.queue = new WorkQueue({ clock, random, turnOf, capOf: turnOf, maxInFlight: 1 });
+    const limits = new QueueLimits(clock, CONCURRENCY);
+    this.queue = new WorkQueue({ clock, random, turnOf, capOf: turnOf, maxInFlight: 1, limits });
     const stores = { VaultSecret: resources.VaultSecret.store, VaultFile: resources.VaultFile.store };
     this.#statuses = new RestartStatuses({ ...options, resources: stores, index: this.#index });
     const events = new RestartEvents({ ...options, resources: stores });
@@ -91,7 +93,6 @@ export class RestartController {
       queue: this.queue,
       reconcile: this.#reconciler.reconcile.bind(this.#reconciler),
       resync: { everyMs: resyncMs, keys: () => this.#keys() },
-      concurrency: CONCURRENCY,
       clock,
       logger,
       observer,

@@ -1,5 +1,7 @@
+import { connectionKey } from "../../api/connection-key.ts";
 import type { Redacted } from "../../../lib/redacted.ts";
 import type { KubeObject } from "../../kube/resource.ts";
+import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import { bytesDigest, type Content } from "../../sync/content.ts";
 import type { Entry, Fetch } from "../../sync/decide.ts";
 import { type KeyState, reviewKey } from "../../sync/review-content.ts";
@@ -50,6 +52,8 @@ export interface GatherInput {
   /** The keys that the target had when its content was verified last. */
   readonly verified: ReadonlyMap<string, KeyState> | undefined;
   readonly contentKey: Redacted<Uint8Array>;
+  /** Knows that the reconcile waits for the vault. */
+  readonly limits: Pick<QueueLimits, "wait">;
   /** Ends the reads of the vault. */
   readonly signal: AbortSignal;
 }
@@ -65,8 +69,13 @@ interface GatheredItem {
  * Assembles the content of a target: synced bytes from the target itself if it can be trusted, all others from the vault. Returns
  * `unavailable` if the bytes of an entry are in neither, or the failure that prevents a complete content.
  */
-export async function gatherContent(entries: readonly Entry[], input: GatherInput): Promise<Gathered | "unavailable" | Failure> {
-  if (isDerived(input.resource)) return deriveContent(entries, input);
+export function gatherContent(entries: readonly Entry[], input: GatherInput): Promise<Gathered | "unavailable" | Failure> {
+  const { limits, resource } = input;
+  const gather = isDerived(resource) ? deriveContent : gatherItems;
+  return limits.wait(connectionKey(resource.connection, resource.namespace), () => gather(entries, input));
+}
+
+async function gatherItems(entries: readonly Entry[], input: GatherInput): Promise<Gathered | "unavailable" | Failure> {
   const items: GatheredItem[] = [];
   for (const item of await Promise.all(entries.map((entry) => gatherItem(entry, input)))) {
     if (item === "unavailable" || "condition" in item) return item;

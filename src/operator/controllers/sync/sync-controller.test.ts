@@ -9,6 +9,7 @@ import { Propagations } from "./propagations.ts";
 import { secretSource } from "./secret-source.ts";
 import { SyncController } from "./sync-controller.ts";
 import type { TargetRecords } from "./target-records.ts";
+import { QueueLimits } from "../../runtime/queue-limits.ts";
 
 interface Changes {
   readonly metadata?: Partial<ObjectMeta>;
@@ -62,7 +63,7 @@ function scene(resyncMs = 0) {
     } as Partial<TargetRecords> as TargetRecords,
     propagations: new Propagations(clock, () => undefined),
     onReferencesChange: (connection) => void log.push(`references of ${connection}`),
-    concurrency: 4,
+    limits: new QueueLimits(clock, 4),
     resyncMs,
     clock,
     random: () => 1,

@@ -32,9 +32,7 @@ export interface SyncControllerOptions {
   readonly propagations: Propagations;
   /** Called when the resources that refer to a connection, or the names that they refer to, change. */
   readonly onReferencesChange: (connection: string) => void;
-  /** Number of resources reconciled simultaneously. */
-  readonly concurrency: number;
-  readonly limits?: QueueLimits | undefined;
+  readonly limits: QueueLimits;
   /** Interval in milliseconds in which every resource is reconciled once; 0 turns it off. */
   readonly resyncMs: number;
   readonly clock: Clock;
@@ -164,13 +162,13 @@ export class SyncController implements ConnectionUsers {
 
   /** Runs until the signal is aborted and all running reconciles have ended. */
   run(signal: AbortSignal): Promise<void> {
-    const { reconciler, concurrency, resyncMs, clock, logger, observer } = this.#options;
+    const { reconciler, resyncMs, clock, logger, observer } = this.#options;
     return runController({
       name: "sync",
       queue: this.queue,
       reconcile: reconciler.reconcile.bind(reconciler),
       resync: { everyMs: resyncMs, keys: () => this.#keys() },
-      concurrency,
+
       clock,
       logger,
       observer,

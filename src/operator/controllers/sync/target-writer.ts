@@ -1,6 +1,5 @@
 import { MANAGED_BY, MANAGED_BY_LABEL } from "../../api/names.ts";
 import type { Clock } from "../../../lib/clock.ts";
-import type { Redacted } from "../../../lib/redacted.ts";
 import { isKubeError } from "../../kube/kube-error.ts";
 import type { KubeApi } from "../../kube/client/kube-api.ts";
 import type { KubeObject, ResourceDescriptor } from "../../kube/resource.ts";
@@ -14,7 +13,7 @@ import { mergeManager } from "../../sync/merged-claims.ts";
 import { isMerged, type SyncResource } from "../../sync/sync-resource.ts";
 import { type SyncedKey, type TargetState, targetState } from "../../sync/target.ts";
 import { writeFailure } from "./failures.ts";
-import { type CurrentTarget, gatherContent, type Gathered, NO_TARGET } from "./gather-content.ts";
+import { type CurrentTarget, gatherContent, type Gathered, type GatherInput, NO_TARGET } from "./gather-content.ts";
 import { renderMerge, renderPatch, renderTarget, type Rendering } from "./render-target.ts";
 import { repairDelay } from "../status/repair-count.ts";
 import { calmDelay } from "./repairs.ts";
@@ -22,10 +21,9 @@ import { DONE, failed, type Reported, waitFor } from "./sync-result.ts";
 import { targetDescriptor, targetMetadata } from "./target-metadata.ts";
 import type { TargetRecords } from "./target-records.ts";
 
-export interface TargetWriterOptions {
+export interface TargetWriterOptions extends Pick<GatherInput, "contentKey" | "limits"> {
   readonly api: KubeApi;
   readonly targets: TargetRecords;
-  readonly contentKey: Redacted<Uint8Array>;
   readonly clock: Pick<Clock, "monotonic">;
 }
 
@@ -162,9 +160,9 @@ export class TargetWriter {
   /** Writes the target, unless its content cannot be assembled now or must not replace the current one. */
   async #write(entries: readonly Entry[], wanted: "updated" | "repaired", context: PlanContext): Promise<Reported> {
     const { resource, state, current, report, reads } = context;
-    const { targets, contentKey, clock } = this.#options;
+    const { targets, contentKey, limits, clock } = this.#options;
     const verified = targets.verifiedKeys(resource);
-    const gathered = await gatherContent(entries, { resource, state, current, verified, contentKey, signal: reads });
+    const gathered = await gatherContent(entries, { resource, state, current, verified, contentKey, limits, signal: reads });
     if (gathered === "unavailable") return { report: { ...report, readyCondition: unavailable(report) }, next: DONE };
     if ("condition" in gathered) return failed(report, gathered, state.state === "owned");
     const size = gathered.keys.reduce((sum, key) => sum + key.state.size, 0);
