@@ -19,6 +19,7 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "125" },
     latency: { type: "string", default: "20" },
     outage: { type: "string", default: "600" },
+    rounds: { type: "string", default: "5" },
     unrelated: { type: "string", default: "1000" },
     vault: { type: "string", default: "server" },
     pod: { type: "boolean", default: false },
@@ -40,8 +41,8 @@ if (values.help === true || [...scenarios].some((name) => !all.includes(name)) |
     .write(`Measure the operator, from the outside, next to what the API server allows and to External Secrets Operator.
 
 npm run bench:operator -- [--scenarios b0,b1,b2,b3,b4,b5] [--resources 1000] [--connections 10] [--repeats 3] [--seconds 125]
-    [--latency 20] [--outage 600] [--unrelated 1000] [--vault server|stub] [--poll-mode list|per-key]… [--pod] [--before PROGRAM]
-    [--eso PROGRAM --eso-crds FILE] [--profiles DIRECTORY] [--output operator]
+    [--latency 20] [--outage 600] [--rounds 5] [--unrelated 1000] [--vault server|stub] [--poll-mode list|per-key]… [--pod]
+    [--before PROGRAM] [--eso PROGRAM --eso-crds FILE] [--profiles DIRECTORY] [--output operator]
 
   --scenarios    b0: Secrets written by a plain client; b1: cold start (always); b2: warm restart; b3: nothing changes; b4: changes, one
                  each second and 1,000 together; b5: memory; b6: outage of the vault; b7: failover; b8: bad neighbors
@@ -51,6 +52,7 @@ npm run bench:operator -- [--scenarios b0,b1,b2,b3,b4,b5] [--resources 1000] [--
   --seconds      duration of a measurement that has no natural end
   --latency      delay in milliseconds that is added to each response of the vault
   --outage       duration in seconds of the vault's outage
+  --rounds       number of times that the leader ends in each way, per repeat, for b7
   --unrelated    number of Secrets of 100 KB that no resource refers to, for b5
   --vault        server: the vault server; stub: a vault in memory, for more than some 10,000 resources
   --pod          runs this operator with the ServiceAccount and the memory that it has in a pod; requires user namespaces
@@ -77,6 +79,7 @@ const settings = {
   vault: values.vault === "stub" ? ("stub" as const) : ("server" as const),
   latencyMs: Number(values.latency),
   outageSeconds: Number(values.outage),
+  rounds: Number(values.rounds),
   unrelated: Number(values.unrelated),
 };
 const repeats = Number(values.repeats);

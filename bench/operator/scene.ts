@@ -14,6 +14,8 @@ export interface Settings {
   readonly latencyMs: number;
   /** Duration in seconds of the vault's outage. */
   readonly outageSeconds: number;
+  /** Number of times that a leader ends in each way, per repeat. */
+  readonly rounds: number;
   /** Number of Secrets of 100 KB that no resource refers to. */
   readonly unrelated: number;
 }
