@@ -15,7 +15,7 @@ const firstEpisodes: Readonly<Record<string, number>> = {
   "a changed content without a restart": 0,
   "no wake-up after a change in the vault": 39,
   "no wake-up after a change of the connection": 3,
-  "a deadline of another connection": 17,
+  "a deadline of another connection": 63,
   "a digest without the claims": 44,
 };
 
