@@ -1,10 +1,16 @@
 #!/usr/bin/env node
-import { CommanderError } from "commander";
-import { program } from "./cli/program.ts";
+import { type Command, CommanderError } from "commander";
+import { rootCommand } from "./cli/root-command.ts";
+
+/** Loads the commands. The operator, which runs in every cluster, is loaded alone: the others, with the vault server, take 16 MiB. */
+async function program(): Promise<Command> {
+  if (process.argv[2] === "operator") return rootCommand([(await import("./cli/operator.ts")).operatorCommand()]);
+  return (await import("./cli/program.ts")).program();
+}
 
 /** Exit codes: 0 success, 1 failure, 2 wrong usage. */
 try {
-  await program().parseAsync();
+  await (await program()).parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) {
     // Commander has already printed the help or the usage error.

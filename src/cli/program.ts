@@ -1,28 +1,22 @@
-import { Command } from "commander";
+import type { Command } from "commander";
 import { doctorCommand } from "./doctor/doctor.ts";
 import { fileCommand } from "./account/file.ts";
 import { loginCommand, logoutCommand } from "./account/login.ts";
 import { secretCommand } from "./account/secret.ts";
 import { completionCommand } from "./completion/completion.ts";
 import { importCommand } from "./import/import.ts";
-import { packageVersion } from "../lib/package-version.ts";
 import { operatorCommand } from "./operator.ts";
 import { planCommand } from "./plan/plan.ts";
 import { releaseCommand } from "./release/release.ts";
+import { rootCommand } from "./root-command.ts";
 import { statusCommand } from "./status/status.ts";
 import { syncCommand } from "./sync/sync.ts";
 import { vaultCommand } from "./vault/vault.ts";
 
 /** Returns the definition of the whole command line, which throws CommanderError for wrong usage. */
 export function program(): Command {
-  const root = new Command("vaultsync")
-    .description("Sync secrets and files from a vault into Kubernetes Secrets and ConfigMaps.")
-    .version(packageVersion(), "-V, --version", "print the version")
-    // The option --version of a command is its own.
-    .enablePositionalOptions()
-    .exitOverride();
   const account = [loginCommand(), logoutCommand(), secretCommand(), fileCommand()];
-  for (const command of [
+  return rootCommand([
     operatorCommand(),
     statusCommand(),
     syncCommand(),
@@ -33,8 +27,5 @@ export function program(): Command {
     ...account,
     vaultCommand(),
     completionCommand(),
-  ]) {
-    root.addCommand(command.copyInheritedSettings(root));
-  }
-  return root;
+  ]);
 }
