@@ -4,15 +4,26 @@ import { LongWork, type Loop } from "./long-work.ts";
 /** A loop whose time passes only when work uses it or rests. */
 class CountedLoop implements Loop {
   time = 0;
+  /** Share of each rest that others use. */
+  used = 1;
   readonly events: string[] = [];
 
   now(): number {
     return this.time;
   }
 
-  async rest(ms: number): Promise<void> {
+  async yield(): Promise<number> {
+    return this.used;
+  }
+
+  async rest(ms: number): Promise<number> {
     this.events.push(`rest ${ms}`);
     this.time += ms;
+    return this.used;
+  }
+
+  ended(): Promise<void> {
+    return this.next();
   }
 
   next(): Promise<void> {
@@ -45,7 +56,20 @@ test("pieces of long work take turns and rest as long as each of them ran", asyn
   const long = new LongWork(loop);
   await Promise.all(["a", "b"].map((name) => loop.work(long, name, [10, 3, 6, 20])));
   const turns = loop.events.filter((event) => !event.endsWith(" 10"));
-  expect(turns).toEqual(["a 3", "a 6", "rest 9", "b 3", "b 6", "rest 9", "a 20", "rest 20", "b 20"]);
+  expect(turns.join()).toBe("a 3,a 6,rest 2,rest 7,b 3,b 6,rest 2,rest 7,a 20,rest 2,rest 18,b 20");
+});
+
+test("long work rests only while others use the event loop, and until 50 ms after that", async () => {
+  const loop = new CountedLoop();
+  const long = new LongWork(loop);
+  loop.used = 0;
+  await loop.work(long, "a", [8, 8, 8]);
+  loop.used = 0.1;
+  await loop.work(long, "b", [8, 8, 8]);
+  loop.used = 0;
+  await loop.work(long, "c", [30, 30, 30, 30]);
+  // A tenth is no reason for a longer rest.
+  expect(loop.events.join()).toBe("a 8,a 8,a 8,b 8,rest 2,b 8,rest 2,b 8,c 30,rest 2,c 30,c 30,c 30");
 });
 
 test("short work continues in the next turn of the event loop when one has become long", async () => {

@@ -6,26 +6,41 @@ import { yieldToEventLoop } from "./clock.ts";
 const SLICE_MS = 8;
 /** Duration of a turn of the event loop after which further short work waits for the next one, in milliseconds. */
 const TURN_MS = 4;
-/** Minimum rest, and the use of the event loop by others below which a longer one is pointless. */
+/** Duration of a turn of the event loop, in milliseconds, and share of a rest, up to which others have not used it. */
+const UNUSED_TURN_MS = 0.05;
+const UNUSED_SHARE = 0.05;
+/** Time since the last use by others after which there are no rests, in milliseconds. */
+const UNUSED_MS = 50;
+/** Minimum rest before that, and the share of it used by others below which a longer one is pointless. */
 const MIN_REST_MS = 2;
-const IDLE_UTILIZATION = 0.2;
+const SMALL_SHARE = 0.2;
 
 /** Access to the event loop, in milliseconds. */
 export interface Loop {
   now(): number;
-  /** Lets others use the event loop for a time, or for a shorter one if they do not need it. */
-  rest(ms: number): Promise<void>;
+  /** Resolves after the work that runs now, if it takes a millisecond, before I/O that has become ready meanwhile. */
+  ended(): Promise<void>;
+  /** Lets others use a turn of the event loop. Returns for how long they have used it. */
+  yield(): Promise<number>;
+  /** Lets others use the event loop for a time. Returns the share of it that they have used. */
+  rest(ms: number): Promise<number>;
   /** Resolves after the work that is ready. */
   next(): Promise<void>;
 }
 
 const nodeLoop: Loop = {
   now: () => performance.now(),
+  // Timers that are due run before I/O.
+  ended: () => delay(1),
+  async yield() {
+    const from = performance.now();
+    await yieldToEventLoop();
+    return performance.now() - from;
+  },
   async rest(ms) {
     const before = performance.eventLoopUtilization();
-    await delay(Math.min(ms, MIN_REST_MS));
-    const { utilization } = performance.eventLoopUtilization(before);
-    if (ms > MIN_REST_MS && utilization > IDLE_UTILIZATION) await delay(ms - MIN_REST_MS);
+    await delay(ms);
+    return performance.eventLoopUtilization(before).utilization;
   },
   next: yieldToEventLoop,
 };
@@ -37,13 +52,15 @@ export interface Slices {
 }
 
 /**
- * Turns of all long work on one event loop: only one runs at a time, for a slice, and rests as long as it ran before the next one. A short request,
- * which takes several turns of the event loop, therefore waits for about one slice, however many long ones there are.
+ * Turns of all long work on one event loop: only one runs at a time, for a slice, and rests as long as it ran before the next one while others use the event loop.
+ * A short request, which takes several turns of the event loop, therefore waits for about one slice, however many long ones there are.
  */
 export class LongWork {
   readonly #loop: Loop;
   readonly #waiting: (() => void)[] = [];
   #serving = false;
+  /** Time of the last known use of the event loop by others. */
+  #usedAt = -Infinity;
   /** Start of the current turn of the event loop, if short work has asked for it. */
   #turnStart: number | undefined;
 
@@ -90,10 +107,18 @@ export class LongWork {
     for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
       const from = this.#loop.now();
       next();
-      await this.#loop.next();
-      await this.#loop.rest(this.#loop.now() - from);
+      await this.#loop.ended();
+      await this.#rest(this.#loop.now() - from);
     }
     this.#serving = false;
+  }
+
+  async #rest(ms: number): Promise<void> {
+    if ((await this.#loop.yield()) > UNUSED_TURN_MS) this.#usedAt = this.#loop.now();
+    if (this.#loop.now() - this.#usedAt > UNUSED_MS) return;
+    const used = await this.#loop.rest(Math.min(ms, MIN_REST_MS));
+    if (used > UNUSED_SHARE) this.#usedAt = this.#loop.now();
+    if (ms > MIN_REST_MS && used > SMALL_SHARE) await this.#loop.rest(ms - MIN_REST_MS);
   }
 }
 
