@@ -40,7 +40,8 @@ function versionOf(row: Row): SecretVersion {
 
 const VERSION_COLUMNS = "version, metadata, created_at, created_by, updated_at";
 const VALUE_COLUMNS = "key_id, wrapped_key, sealed";
-const IS_LATEST = "version = (SELECT max(version) FROM secret_versions WHERE secret_id = v.secret_id)";
+// Depends on `s` only, so that this version is looked up: a condition on `v` would be checked for every version of the secret.
+const IS_LATEST = "v.version = (SELECT max(version) FROM secret_versions WHERE secret_id = s.id)";
 
 /** Excludes the secrets of senders whom the user ?1 has blocked. */
 const NOT_BLOCKED = "NOT EXISTS (SELECT 1 FROM blocked_senders AS b WHERE b.email = ?1 AND b.sender = s.owner)";
@@ -203,7 +204,7 @@ function versionRows(db: SqlConnection): Omit<SecretTable, keyof ReturnType<type
       return versionWhere("secret_id = ? AND version = ?", secretId, version);
     },
     async latest(secretId) {
-      return versionWhere(`secret_id = ? AND ${IS_LATEST}`, secretId);
+      return versionWhere("secret_id = ? ORDER BY version DESC LIMIT 1", secretId);
     },
     async value(secretId, version) {
       const row = await db.get(
