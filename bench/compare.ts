@@ -13,14 +13,44 @@ const series = z.object({
   connections: z.number(),
   values: z.array(z.number()),
 });
-type Series = z.infer<typeof series>;
-const file = z.object({ result: z.array(series) });
+/** A case of bench:vault or bench:mixed. */
+const measured = z.object({
+  name: z.string(),
+  clients: z.number(),
+  samples: z.array(z.object({ throughput: z.number(), p50: z.number(), p99: z.number(), cpu: z.number().optional() })),
+});
+const file = z.object({ result: z.array(z.union([series, measured])) });
+
+/** All values of a figure, with the table that it is in. */
+interface Series {
+  readonly title: string;
+  readonly figure: string;
+  readonly values: readonly number[];
+}
+
+function seriesOf(one: z.infer<typeof file>["result"][number]): Series[] {
+  if ("values" in one) {
+    const { scenario, figure, subject, resources, connections, values } = one;
+    const title = `${subject}, ${resources} resources, ${connections} connections`;
+    return [{ title, figure: `${scenario} ${figure}`, values }];
+  }
+  const { name, clients, samples } = one;
+  const figures = {
+    "1/s": samples.map(({ throughput }) => throughput),
+    "p50 ms": samples.map(({ p50 }) => p50),
+    "p99 ms": samples.map(({ p99 }) => p99),
+    "CPU s/1000": samples.flatMap(({ cpu }) => cpu ?? []),
+  };
+  return Object.entries(figures).flatMap(([figure, values]) =>
+    values.length === 0 ? [] : [{ title: `clients: ${clients}`, figure: `${name}: ${figure}`, values }],
+  );
+}
 
 const { values: options, positionals } = parseArgs({ allowPositionals: true, options: { help: { type: "boolean" } } });
 const [before, after] = positionals;
 if (options.help === true || before === undefined || after === undefined) {
   process.stdout
-    .write(`Print two results of bench:operator side by side: medians, interquartile ranges, and the second by the first.
+    .write(`Print two results of bench:operator, bench:vault or bench:mixed side by side: medians, interquartile ranges, and the second by the first.
 
 npm run bench:compare -- BEFORE.json AFTER.json
 
@@ -29,19 +59,18 @@ A row is marked with * if both were repeated and their medians are further apart
   process.exit(options.help === true ? 0 : 2);
 }
 
-/** Ends the program if the file is not a result of bench:operator. */
+/** Ends the program if the file is not such a result. */
 async function read(path: string): Promise<Series[]> {
   try {
-    return file.parse(JSON.parse(await readFile(path, "utf8"))).result;
+    return file.parse(JSON.parse(await readFile(path, "utf8"))).result.flatMap(seriesOf);
   } catch (error) {
-    const why = error instanceof z.ZodError ? "it is not a result of bench:operator" : String(error);
+    const why = error instanceof z.ZodError ? "it is not a result of bench:operator, bench:vault or bench:mixed" : String(error);
     process.stderr.write(`cannot read ${path}: ${why}\n`);
     process.exit(1);
   }
 }
 
-const keyOf = ({ scenario, subject, resources, connections, figure }: Series): string =>
-  JSON.stringify([scenario, subject, resources, connections, figure]);
+const keyOf = ({ title, figure }: Series): string => JSON.stringify([title, figure]);
 
 function rowOf(one: Series, other: Series): string[] {
   const [first, second] = [spreadOf(one.values), spreadOf(other.values)];
@@ -49,7 +78,7 @@ function rowOf(one: Series, other: Series): string[] {
   const isRepeated = Math.min(one.values.length, other.values.length) > 1;
   const differs = isRepeated && Math.abs(second.median - first.median) > first.iqr + second.iqr;
   const text = Number.isFinite(ratio) ? ratio.toFixed(2) : "–";
-  return [`${one.scenario} ${one.figure}`, spreadText(one.values), spreadText(other.values), text, differs ? "*" : ""];
+  return [one.figure, spreadText(one.values), spreadText(other.values), text, differs ? "*" : ""];
 }
 
 const [first, second] = await Promise.all([read(before), read(after)]);
@@ -58,9 +87,7 @@ const pairs = first.flatMap((one) => {
   const other = others.get(keyOf(one));
   return other === undefined ? [] : [[one, other] as const];
 });
-const titleOf = ({ subject, resources, connections }: Series): string =>
-  `${subject}, ${resources} resources, ${connections} connections`;
-const groups = [...Map.groupBy(pairs, ([one]) => titleOf(one))];
+const groups = [...Map.groupBy(pairs, ([one]) => one.title)];
 const tables = groups.map(([title, own]) =>
   table([[title, "before", "after", "ratio", ""], ...own.map((pair) => rowOf(...pair))]),
 );

@@ -40,8 +40,8 @@ const seconds = quick ? 0.3 : Number(values.seconds);
 const repeats = quick ? 2 : Number(values.repeats);
 const content = { clients, listed: 10_000 };
 
-await using own = await startVaultsync(store, { ...content, hasHugeList: !quick });
 await using other = peer === undefined ? undefined : await startOpenBao(peer, content);
+await using own = await startVaultsync(store, { ...content, hasHugeList: !quick });
 const result = await measureAll(vaultCases(own, other), { seconds, repeats });
 printTable(result);
 const name = peer === undefined ? `vault-${store}` : `vault-${store}-peer`;

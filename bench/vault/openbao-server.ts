@@ -58,24 +58,27 @@ async function startProcess(program: string, owned: AsyncDisposableStack): Promi
     env: { PATH: process.env["PATH"] },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const exited = once(child, "exit");
+  const exited = once(child, "exit").then(
+    () => "exited",
+    (error: unknown) => String(error),
+  );
   owned.defer(async () => {
     child.kill("SIGTERM");
-    await exited.catch(() => undefined);
+    await exited;
   });
   let log = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => (log = (log + text).slice(-2_000)));
   }
   const end = performance.now() + START_MS;
-  while (
-    !(await sendRequest(`${url.origin}/v1/sys/seal-status`, { method: "GET" }).then(
+  const responds = (): Promise<boolean> =>
+    sendRequest(`${url.origin}/v1/sys/seal-status`, { method: "GET" }).then(
       () => true,
       () => false,
-    ))
-  ) {
-    const hasExited = await Promise.race([exited.then(() => true), sleep(50, false)]);
-    if (hasExited || performance.now() > end) throw new Error(`${program} does not respond: ${log}`);
+    );
+  while (!(await responds())) {
+    const ended = await Promise.race([exited, sleep(50, undefined)]);
+    if (ended !== undefined || performance.now() > end) throw new Error(`${program} ${ended ?? "does not respond"}: ${log}`);
   }
   return { pid: child.pid ?? 0, url };
 }
