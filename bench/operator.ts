@@ -20,6 +20,8 @@ const { values } = parseArgs({
     latency: { type: "string", default: "20" },
     outage: { type: "string", default: "600" },
     rounds: { type: "string", default: "5" },
+    neighbors: { type: "string", default: "slow,failing,hot" },
+    failing: { type: "string", default: "10000" },
     unrelated: { type: "string", default: "1000" },
     vault: { type: "string", default: "server" },
     pod: { type: "boolean", default: false },
@@ -41,8 +43,9 @@ if (values.help === true || [...scenarios].some((name) => !all.includes(name)) |
     .write(`Measure the operator, from the outside, next to what the API server allows and to External Secrets Operator.
 
 npm run bench:operator -- [--scenarios b0,b1,b2,b3,b4,b5] [--resources 1000] [--connections 10] [--repeats 3] [--seconds 125]
-    [--latency 20] [--outage 600] [--rounds 5] [--unrelated 1000] [--vault server|stub] [--poll-mode list|per-key]… [--pod]
-    [--before PROGRAM] [--eso PROGRAM --eso-crds FILE] [--profiles DIRECTORY] [--output operator]
+    [--latency 20] [--unrelated 1000] [--outage 600] [--rounds 5] [--neighbors slow,failing,hot] [--failing 10000]
+    [--vault server|stub] [--poll-mode list|per-key]… [--pod] [--before PROGRAM] [--eso PROGRAM --eso-crds FILE]
+    [--profiles DIRECTORY] [--output operator]
 
   --scenarios    b0: Secrets written by a plain client; b1: cold start (always); b2: warm restart; b3: nothing changes; b4: changes, one
                  each second and 1,000 together; b5: memory; b6: outage of the vault; b7: failover; b8: bad neighbors
@@ -53,6 +56,8 @@ npm run bench:operator -- [--scenarios b0,b1,b2,b3,b4,b5] [--resources 1000] [--
   --latency      delay in milliseconds that is added to each response of the vault
   --outage       duration in seconds of the vault's outage
   --rounds       number of times that the leader ends in each way, per repeat, for b7
+  --neighbors    neighbors for b8: connections that take 30 s, secrets that cannot be read, resources that are edited all the time
+  --failing      number of secrets of the connection of which 9 % fail, for b8
   --unrelated    number of Secrets of 100 KB that no resource refers to, for b5
   --vault        server: the vault server; stub: a vault in memory, for more than some 10,000 resources
   --pod          runs this operator with the ServiceAccount and the memory that it has in a pod; requires user namespaces
@@ -91,6 +96,9 @@ if (scenarios.size > (scenarios.has("b8") ? 1 : 0)) {
     }
   }
 }
-if (scenarios.has("b8")) await measureNeighbors(samples, { seconds: settings.seconds, repeats });
+if (scenarios.has("b8")) {
+  const neighbors = values.neighbors.split(",");
+  await measureNeighbors(samples, { seconds: settings.seconds, repeats, neighbors, failing: Number(values.failing) });
+}
 await onProgress();
 process.stdout.write(seriesTables(samples.series));

@@ -26,6 +26,7 @@ interface ConnectionSpec {
   readonly url?: string;
   readonly refreshInterval?: string;
   readonly follow?: "Auto" | "Interval";
+  readonly timeout?: string;
 }
 
 const resources = z.object({
@@ -216,6 +217,8 @@ export async function protect(client: VaultClient, name: string, value: string):
 export interface Work {
   /** The vault was listed, every resource was reconciled at least once, and none waits. */
   readonly isQuiet: boolean;
+  /** Number of reconciles of resources, whatever their outcome. */
+  readonly reconciles: number;
   readonly meanReconcileMs: number;
   /** CPU time of the process since its start, to tell the cost of the operator from other load on the machine. */
   readonly cpuSeconds: number;
@@ -240,6 +243,7 @@ export async function workOf(operator: OperatorProcess, count: number): Promise<
   const isListed = body.includes("\nvaultsync_connection_last_success_timestamp_seconds{");
   return {
     isQuiet: isListed && waiting === 0 && reconciled >= count,
+    reconciles: Number(sample('vaultsync_reconcile_duration_seconds_count{controller="sync"}')),
     meanReconcileMs: meanMs("vaultsync_reconcile_duration_seconds", 'controller="sync"'),
     cpuSeconds: sample("process_cpu_seconds_total"),
     meanExposeMs: meanMs("vaultsync_client_request_duration_seconds", 'operation="version_expose"'),

@@ -1,0 +1,58 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Stage } from "../stage.ts";
+import { emailOf, type Load, namesOf, type NeighborScenario, openStage } from "./neighbor-scenario.ts";
+
+const NEIGHBOR = "hot";
+const RESOURCES = 100;
+/** All resources together: each edit takes the API server and the benchmark several times as much CPU time as the operator. */
+const EDITS_PER_SECOND = 100;
+
+/** Resources whose specs are edited all the time: a hundred in turn, or always the same one. */
+export async function openHot(): Promise<NeighborScenario> {
+  const { stage, healthy, owned } = await openStage([NEIGHBOR]);
+  const namespace = await stage.plane.createNamespace(NEIGHBOR);
+  const client = await stage.client(emailOf(NEIGHBOR));
+  const names = namesOf(NEIGHBOR, RESOURCES);
+  await stage.fill(client, names);
+  await stage.connections(namespace, new Map([[NEIGHBOR, { email: emailOf(NEIGHBOR) }]]));
+  await stage.secrets(namespace, NEIGHBOR, names);
+  const start = async (edited: readonly string[]): Promise<Load> => {
+    const load = editRepeatedly(stage, namespace, edited);
+    await sleep(3_000);
+    return load;
+  };
+  const seen = [healthy.namespace, namespace];
+  const arms = [
+    { label: "edits that the operator does not see", namespaces: [healthy.namespace], start: () => start(names) },
+    { label: "without edits", namespaces: [healthy.namespace] },
+    { label: `next to ${RESOURCES} edited resources`, namespaces: seen, start: () => start(names) },
+    { label: "next to one edited resource", namespaces: seen, start: () => start(names.slice(0, 1)) },
+  ];
+  return { stage, healthy, arms, [Symbol.asyncDispose]: () => owned.disposeAsync() };
+}
+
+/** Changes the spec of one resource after the other; each change concerns the operator, and none changes the target. */
+function editRepeatedly(stage: Stage, namespace: string, names: readonly string[]): Load {
+  const from = performance.now();
+  const ended = new AbortController();
+  const pending = new Set<Promise<void>>();
+  let edits = 0;
+  const work = async (): Promise<void> => {
+    for (; !ended.signal.aborted; edits += 1) {
+      const name = names[edits % names.length] ?? "";
+      const spec = { target: { whenRemoved: Math.floor(edits / names.length) % 2 === 0 ? "Delete" : "Retain" } };
+      const sent = stage.kube.patch("VaultSecret", namespace, name, { spec }).finally(() => pending.delete(sent));
+      pending.add(sent);
+      await sleep(Math.max(0, from + ((edits + 1) * 1_000) / EDITS_PER_SECOND - performance.now()));
+    }
+    await Promise.all(pending);
+  };
+  const working = work();
+  return {
+    events: () => edits,
+    async [Symbol.asyncDispose]() {
+      ended.abort();
+      await working;
+    },
+  };
+}
