@@ -274,8 +274,8 @@ export class Controllers implements AsyncDisposable {
         sync.onSnapshotChange(key, change, listedAt);
         push.onSnapshotChange(key, change);
       },
-      onConnectionStateChange: (key) => {
-        sync.onConnectionStateChange(key);
+      onConnectionStateChange: (key, list) => {
+        sync.onConnectionStateChange(key, list);
         push.onConnectionStateChange(key);
       },
       removalFactsOf: (key) => sync.removalFactsOf(key),

@@ -61,7 +61,7 @@ export const plantedBugs: Readonly<Record<string, PlantedBug>> = {
     changes: [
       {
         file: "controllers/sync/sync-controller.ts",
-        from: 'for (const key of this.references.ofConnection(connection)) this.queue.add(key, "background");',
+        from: 'this.queue.add(key, list !== undefined && this.#changedSinceSync(key, list) ? "vault" : "background");',
         to: "",
       },
     ],

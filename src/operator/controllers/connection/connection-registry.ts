@@ -1,5 +1,5 @@
 import type { Clock, Timer } from "../../../lib/clock.ts";
-import type { Connection, Health, SnapshotChange } from "../../vault-client/connection.ts";
+import type { Connection, Health, Snapshot, SnapshotChange } from "../../vault-client/connection.ts";
 import type { ConnectionFacts } from "./connection-facts.ts";
 import type { Staleness } from "../../sync/staleness.ts";
 import { lastHeard, staleAt, stalenessOf } from "./list-age.ts";
@@ -52,8 +52,8 @@ export interface ConnectionCallbacks {
 export interface ConnectionUsers {
   /** The list of the vault, which arrived at `listedAt` (monotonic), changed in these names. */
   onSnapshotChange(key: string, change: SnapshotChange, listedAt: number): void;
-  /** The connection changed in a way that concerns all its resources. */
-  onConnectionStateChange(key: string): void;
+  /** The connection changed in a way that concerns all its resources. `list` is its first list, or one that covers another kind. */
+  onConnectionStateChange(key: string, list?: Snapshot): void;
   /** Returns what is known about the names that the resources refer to. */
   removalFactsOf(key: string): RemovalFacts;
 }
@@ -239,7 +239,7 @@ export class ConnectionRegistry implements AsyncDisposable {
     const isFirst = !entry.listed || filesCovered !== entry.filesCovered;
     entry.listed = true;
     entry.filesCovered = filesCovered;
-    if (isFirst || entry.removals.held > 0 !== wasHeld) this.#users().onConnectionStateChange(key);
+    if (isFirst || entry.removals.held > 0 !== wasHeld) this.#users().onConnectionStateChange(key, snapshot);
     else this.#users().onSnapshotChange(key, change, snapshot?.listedAtMonotonic ?? this.#clock.monotonic());
     this.#reporter().statusChanged(key);
   }

@@ -34,7 +34,7 @@ const changed = (...secrets: string[]) => ({ secrets: new Set(secrets), files: n
 const UNKNOWN = {};
 
 /** A running controller of `resources`, and what it does. */
-function scene(resyncMs = 0) {
+function scene(resyncMs = 0, workers = 4) {
   const clock = new VirtualClock();
   const log: string[] = [];
   /** The versions of targets that this process wrote. */
@@ -63,7 +63,7 @@ function scene(resyncMs = 0) {
     } as Partial<TargetRecords> as TargetRecords,
     propagations: new Propagations(clock, () => undefined),
     onReferencesChange: (connection) => void log.push(`references of ${connection}`),
-    limits: new QueueLimits(clock, 4),
+    limits: new QueueLimits(clock, workers),
     resyncMs,
     clock,
     random: () => 1,
@@ -109,11 +109,12 @@ test.each<[string, Changes, boolean]>([
 });
 
 test("connections learn when a resource moves from one to the other, or its names change", async () => {
-  const { controller, add, happened } = scene();
+  const { clock, controller, add, happened } = scene();
   await add(vaultSecret());
   const moved = vaultSecret({ metadata: { generation: 2 }, spec: { connectionRef: { name: "other" } } });
   controller.resourceChanged("VaultSecret", { type: "updated", key: "shop/db", before: vaultSecret(), now: moved });
   expect(await happened()).toEqual(["references of shop/vault", "references of shop/other", DB]);
+  await clock.advance(1_000);
   const spec = { connectionRef: { name: "other" }, data: [{ secretKey: "p", remoteRef: { key: "user" } }] };
   const other = vaultSecret({ metadata: { generation: 3 }, spec });
   controller.resourceChanged("VaultSecret", { type: "updated", key: "shop/db", before: moved, now: other });
@@ -211,4 +212,49 @@ test("removalFactsOf counts the names of a connection that resources refer to", 
   expect(facts.isReferenced("secret", "password")).toBe(true);
   expect([facts.isReferenced("file", "password"), facts.isReferenced("secret", "user")]).toEqual([false, false]);
   expect(facts.wasServed("secret", "password")).toBe(false);
+});
+
+test("at the start, the resources that changed in the vault since their last sync come first", async () => {
+  const { controller, add, happened } = scene(0, 1);
+  const status = { observedGeneration: 1, syncedAt: "2026-11-22T10:00:00Z" };
+  const named = (name: string, source: string): KubeObject =>
+    vaultSecret({ metadata: { name }, spec: { data: [{ secretKey: "p", remoteRef: { key: source } }] }, status });
+  for (const source of ["a", "b", "c"]) await add(named(source, source));
+  const createdAt = Date.parse("2026-11-22T10:00:01Z");
+  const record = {
+    name: "c",
+    owner: undefined,
+    version: 2,
+    shared: false,
+    metadata: {},
+    expiresAt: undefined,
+    deleteAt: undefined,
+  };
+  const list = { secrets: (name: string) => (name === "c" ? [{ ...record, createdAt }] : []), file: () => undefined };
+  for (const source of ["a", "b", "c"]) {
+    controller.resourceChanged("VaultSecret", { type: "added", key: `shop/${source}`, now: named(source, source) });
+  }
+  controller.onConnectionStateChange("shop/vault", list);
+  // The only worker takes the first one before there is a list.
+  expect((await happened()).slice(0, 3)).toEqual(["VaultSecret/shop/a", "VaultSecret/shop/c", "VaultSecret/shop/b"]);
+});
+
+test("a resource that is edited every 10 ms is reconciled a few times per second", async () => {
+  const { clock, controller, add, happened } = scene();
+  await add(vaultSecret());
+  let [before, editedAt] = [vaultSecret(), 0];
+  const reconciledAt: number[] = [];
+  for (let generation = 2; generation <= 100; generation += 1) {
+    const now = vaultSecret({ metadata: { generation } });
+    controller.resourceChanged("VaultSecret", { type: "updated", key: "shop/db", before, now });
+    [before, editedAt] = [now, clock.monotonic()];
+    for (const key of await happened()) if (key === DB) reconciledAt.push(clock.monotonic());
+    await clock.advance(10);
+  }
+  await clock.advance(250);
+  expect(await happened()).toEqual([DB]);
+  expect(reconciledAt.length).toBeGreaterThan(3);
+  expect(reconciledAt.length).toBeLessThanOrEqual(9);
+  expect(reconciledAt[0]).toBe(0);
+  expect(editedAt).toBeGreaterThan(900);
 });

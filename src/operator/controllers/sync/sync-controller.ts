@@ -16,6 +16,7 @@ import type { EntryKind, SnapshotChange } from "../../vault-client/connection.ts
 import type { ClusterAccess } from "../connection/cluster-access.ts";
 import type { ConnectionUsers } from "../connection/connection-registry.ts";
 import type { RemovalFacts } from "../connection/removals.ts";
+import { changedSinceSync, isObserved, type ListedVersions } from "./changed-since-sync.ts";
 import { checkAccess } from "./check-access.ts";
 import type { Propagations } from "./propagations.ts";
 import { ReferenceIndex, type References } from "./reference-index.ts";
@@ -45,6 +46,8 @@ const syncKindOf: Readonly<Record<EntryKind, SyncKind>> = { secret: "VaultSecret
 
 /** Maximum number of resources of one connection that are reconciled simultaneously; see docs/design/engine.md#fairness. */
 const MAX_IN_FLIGHT = 8;
+/** Time in milliseconds after an edit of a resource within which further edits share one reconcile, at its end. */
+const EDITS_MS = 250;
 
 /**
  * Maps changes of specs, targets and the vault to keys of the work queue that VaultSecrets and VaultFiles share. It decides
@@ -53,6 +56,8 @@ const MAX_IN_FLIGHT = 8;
 export class SyncController implements ConnectionUsers {
   readonly references = new ReferenceIndex();
   readonly #options: SyncControllerOptions;
+  /** Monotonic time of the last edit that was queued immediately, by resource. */
+  readonly #editedAt = new Map<string, number>();
   readonly queue: WorkQueue;
 
   constructor(options: SyncControllerOptions) {
@@ -73,6 +78,7 @@ export class SyncController implements ConnectionUsers {
     if (change.type === "deleted") {
       const target = this.references.get(key)?.target;
       this.#options.reconciler.forget(key);
+      this.#editedAt.delete(key);
       this.#setReferences(key, undefined);
       this.#options.targets.stopReading(this.#options.kinds[kind].source.parse(change.before).resource);
       if (target !== undefined && this.references.ofTarget(target).size === 0) this.#options.targets.forget(target);
@@ -84,7 +90,8 @@ export class SyncController implements ConnectionUsers {
       return;
     }
     this.#setReferences(key, this.#referencesOf(kind, change.now));
-    this.queue.add(key, "spec");
+    if (change.type === "updated") this.#edited(key);
+    else this.queue.add(key, isObserved(change.now) ? "background" : "spec");
   }
 
   /** Queues the resources of a target that was changed by anything but this process, or by one of several resources. */
@@ -125,9 +132,14 @@ export class SyncController implements ConnectionUsers {
     }
   }
 
-  /** Requeues all resources of a connection: it was opened or closed, listed for the first time, became stale or recovered. */
-  onConnectionStateChange(connection: string): void {
-    for (const key of this.references.ofConnection(connection)) this.queue.add(key, "background");
+  /**
+   * Requeues all resources of a connection: it was opened or closed, listed for the first time, became stale or recovered. Those that
+   * changed in the vault while no process worked on them come first.
+   */
+  onConnectionStateChange(connection: string, list?: ListedVersions): void {
+    for (const key of this.references.ofConnection(connection)) {
+      this.queue.add(key, list !== undefined && this.#changedSinceSync(key, list) ? "vault" : "background");
+    }
   }
 
   /**
@@ -158,6 +170,14 @@ export class SyncController implements ConnectionUsers {
       },
       wasServed: (kind, name) => this.#wasServed(connection, syncKindOf[kind], name),
     };
+  }
+
+  #edited(key: string): void {
+    const now = this.#options.clock.monotonic();
+    const sharedUntil = (this.#editedAt.get(key) ?? Number.NEGATIVE_INFINITY) + EDITS_MS;
+    if (now < sharedUntil) return this.queue.addAfter(key, sharedUntil - now, "spec");
+    this.#editedAt.set(key, now);
+    this.queue.add(key, "spec");
   }
 
   /** Runs until the signal is aborted and all running reconciles have ended. */
@@ -195,6 +215,12 @@ export class SyncController implements ConnectionUsers {
     const isAllowed = checkAccess(resource, source.entries, grant) === "allowed";
     const sources = [...resource.items.map((item) => item.source), ...patternsOf(resource), ...found];
     return { kind, connection, sources: isAllowed ? sources : [], target: keyOfTarget(resource) };
+  }
+
+  #changedSinceSync(key: string, list: ListedVersions): boolean {
+    const { kind, objectKey } = parseSyncKey(key);
+    const object = this.#options.kinds[kind].resources.get(objectKey);
+    return object !== undefined && changedSinceSync(kind, object, this.references.get(key)?.sources ?? [], list);
   }
 
   #wasServed(connection: string, kind: SyncKind, name: string): boolean {
