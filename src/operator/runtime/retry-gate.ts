@@ -2,12 +2,17 @@ import type { Clock, Timer } from "../../lib/clock.ts";
 import type { TokenBucket } from "../../lib/token-bucket.ts";
 import { Turns } from "./turns.ts";
 
-/** Limits the retries of all keys together: they wait in front of the queue for tokens, and groups take turns. */
+interface Place {
+  readonly group: string;
+  readonly lane: string;
+}
+
+/** Limits the retries of all keys together: they wait in front of the queue for tokens. Groups take turns, and lanes within a group. */
 export class RetryGate {
   readonly #clock: Clock;
   readonly #bucket: TokenBucket;
   readonly #onPass: (key: string) => void;
-  readonly #groups = new Map<string, string>();
+  readonly #places = new Map<string, Place>();
   readonly #turns = new Turns();
   #timer: Timer | undefined;
 
@@ -23,27 +28,27 @@ export class RetryGate {
 
   /** Number of keys in front of the gate. */
   get size(): number {
-    return this.#groups.size;
+    return this.#places.size;
   }
 
-  add(group: string, key: string): void {
+  add(group: string, key: string, lane = ""): void {
     this.remove(key);
-    this.#groups.set(key, group);
-    this.#turns.add(group, "", key);
+    this.#places.set(key, { group, lane });
+    this.#turns.add(group, lane, key);
     if (this.#timer === undefined) this.#open();
   }
 
   remove(key: string): boolean {
-    const group = this.#groups.get(key);
-    if (group === undefined) return false;
-    this.#groups.delete(key);
-    this.#turns.remove(group, "", key);
+    const place = this.#places.get(key);
+    if (place === undefined) return false;
+    this.#places.delete(key);
+    this.#turns.remove(place.group, place.lane, key);
     if (this.size === 0) this.#stop();
     return true;
   }
 
   clear(): void {
-    this.#groups.clear();
+    this.#places.clear();
     this.#turns.clear();
     this.#stop();
   }
@@ -57,7 +62,7 @@ export class RetryGate {
       }
       const key = this.#turns.take(() => false);
       if (key === undefined) return;
-      this.#groups.delete(key);
+      this.#places.delete(key);
       this.#onPass(key);
     }
   }

@@ -112,3 +112,17 @@ test("after shutdown every waiting worker ends, no retry is left, and none is ac
   expect(await Promise.all(workers)).toEqual([undefined, undefined]);
   expect([queue.depth, queue.retrying, queue.failures("d"), clock.pending]).toEqual([0, 0, 0, 0]);
 });
+
+test("a retry waits neither for those of other connections, nor for those with other causes", async () => {
+  const { clock, queue, drain } = scene();
+  // Connection a, whose secrets cannot be read; the keys of one namespace.
+  for (let n = 0; n < 900; n += 1) queue.retry(`a${n}`, "vault");
+  queue.retry("a-conflict", "target");
+  queue.retry("b-conflict", "target");
+  await clock.advance(1_000);
+  await drain();
+  await clock.advance(300);
+  const taken = await drain();
+  expect(taken).toHaveLength(3);
+  expect(taken).toEqual(expect.arrayContaining(["a-conflict", "b-conflict"]));
+});

@@ -64,7 +64,7 @@ export class WorkQueue {
     const { clock, turnOf, limits = new QueueLimits(clock) } = options;
     this.#limits = limits;
     this.#deadlines = new Deadlines(clock, (key) => this.#whenDue(key, this.#later));
-    this.#backoffs = new Deadlines(clock, (key) => this.#gate.add(turnOf(key), key));
+    this.#backoffs = new Deadlines(clock, (key) => this.#gate.add(turnOf(key), key, this.#laneOf(key)));
     this.#gate = new RetryGate(clock, limits.retries, (key) => this.#whenDue(key, this.#retries));
   }
 
@@ -182,6 +182,11 @@ export class WorkQueue {
     const priority = priorities.get(key);
     priorities.delete(key);
     this.add(key, priority);
+  }
+
+  /** Retries of a connection wait neither for those of others nor for those with another cause. */
+  #laneOf(key: string): string {
+    return `${this.#failures.get(key)?.cause} ${this.#options.capOf?.(key)}`;
   }
 
   #cancelRetry(key: string): void {
