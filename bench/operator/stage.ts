@@ -243,7 +243,7 @@ export async function workOf(operator: OperatorProcess, count: number): Promise<
   const isListed = body.includes("\nvaultsync_connection_last_success_timestamp_seconds{");
   return {
     isQuiet: isListed && waiting === 0 && reconciled >= count,
-    reconciles: Number(sample('vaultsync_reconcile_duration_seconds_count{controller="sync"}')),
+    reconciles: sample('vaultsync_reconcile_duration_seconds_count{controller="sync"}'),
     meanReconcileMs: meanMs("vaultsync_reconcile_duration_seconds", 'controller="sync"'),
     cpuSeconds: sample("process_cpu_seconds_total"),
     meanExposeMs: meanMs("vaultsync_client_request_duration_seconds", 'operation="version_expose"'),
