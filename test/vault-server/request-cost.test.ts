@@ -1,4 +1,4 @@
-import { StatementSync } from "node:sqlite";
+import { DatabaseSync, StatementSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
 import { operationPath } from "../../src/protocol/operation-paths.ts";
 import { VirtualClock } from "../support/clock/virtual-clock.ts";
@@ -61,11 +61,14 @@ test("reading a value takes two statements: for the token, and for the secret wi
   const ann = await vault.client("ann@example.com");
   for (const key_value of ["v", "w"]) expect((await ann.call("protect", { key_name: "a", key_value })).status).toBe(200);
   const methods = (["get", "all", "run"] as const).map((name) => vi.spyOn(StatementSync.prototype, name));
+  const exec = vi.spyOn(DatabaseSync.prototype, "exec");
   try {
     const exposed = await ann.call("expose", { key_name: "a" });
     expect([exposed.status, exposed.json().key_value]).toEqual([200, "w"]);
     expect(methods.reduce((statements, { mock }) => statements + mock.calls.length, 0)).toBe(2);
+    // Neither begins or ends a transaction.
+    expect(exec).not.toHaveBeenCalled();
   } finally {
-    for (const method of methods) method.mockRestore();
+    for (const method of [...methods, exec]) method.mockRestore();
   }
 });

@@ -25,7 +25,7 @@ export async function liveCredential(
   const token = authorization ?? sentSessionToken(request, context.appUrl());
   if (token === undefined || token === "") return undefined;
   const credential = { kind: authorization === undefined ? "session" : "token", digest: tokenDigest(token) } as const;
-  const live = await context.store.read((transaction) => isLive(transaction, credential, context.clock.now()));
+  const live = await context.store.readOne((transaction) => isLive(transaction, credential, context.clock.now()));
   return live ? credential : undefined;
 }
 
@@ -36,7 +36,7 @@ async function identify(context: VaultContext, request: SessionRequest): Promise
     return { email, scope: unlimitedScope, credential: { kind: "session", digest, expiresAt } };
   }
   const digest = tokenDigest(request.headers.authorization ?? "");
-  const token = await context.store.read(({ tokens }) => tokens.findAccess(digest));
+  const token = await context.store.readOne(({ tokens }) => tokens.findAccess(digest));
   if (!token || token.expiresAt <= context.clock.now()) {
     throw errors.invalidAccessToken();
   }

@@ -50,7 +50,7 @@ export function describeSession({ email, token }: LiveSession): SessionInfo {
 
 async function find(context: VaultContext, token: string | undefined): Promise<Session | undefined> {
   if (token === undefined || token === "") return undefined;
-  const session = await context.store.read(({ sessions }) => sessions.find(tokenDigest(token)));
+  const session = await context.store.readOne(({ sessions }) => sessions.find(tokenDigest(token)));
   return session && session.expiresAt > context.clock.now() ? session : undefined;
 }
 

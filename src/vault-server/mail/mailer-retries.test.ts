@@ -105,6 +105,7 @@ test("sends an email again after its lease when removing it failed", async () =>
   let broken = true;
   const dying: Store = {
     read: (work) => store.read(work),
+    readOne: (work) => store.readOne(work),
     write: <T>(work: (transaction: Transaction) => Promise<T>) =>
       store.write((transaction) =>
         work(

@@ -51,6 +51,8 @@ export interface Store extends AsyncDisposable {
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /** Runs `work` on one consistent snapshot, without writing. */
   read<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  /** Runs `work`, which sends one statement at most, without the statements that begin and end a transaction. */
+  readOne<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /** Changes that this process committed and, after `listen`, those of other processes with the same database. */
   readonly changes: Changes;
   /** Starts to receive the changes of other processes, until disposed; the connection is replaced when it is lost. */

@@ -38,6 +38,7 @@ interface WaitRequest<S extends ListState> {
   readonly reply: FastifyReply;
   /** The subject of the list itself; the state may name more. */
   readonly subject: string;
+  /** Reads the state with one statement. */
   readonly read: (transaction: Transaction) => Promise<S>;
 }
 
@@ -77,7 +78,7 @@ export class WaitingLists {
     const { caller, reply, read } = request;
     const { headers } = reply.request;
     const waitMs = headers["if-none-match"] === undefined ? 0 : preferredWaitMs(headers);
-    if (waitMs === 0 || !this.#enter(caller.email)) return this.#store.read(read);
+    if (waitMs === 0 || !this.#enter(caller.email)) return this.#store.readOne(read);
     reply.header("preference-applied", "wait");
     const from = this.#clock.monotonic();
     try {

@@ -98,7 +98,14 @@ class PostgresStore implements Store {
     return this.#attempt(() => READ, work);
   }
 
-  async #attempt<T>(begin: (conflicts: number) => string, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  readOne<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#attempt(() => undefined, work);
+  }
+
+  async #attempt<T>(
+    begin: (conflicts: number) => string | undefined,
+    work: (transaction: Transaction) => Promise<T>,
+  ): Promise<T> {
     const backoff = new Backoff({ baseMs: 5, maxMs: 200 }, this.#random);
     for (;;) {
       try {
@@ -112,18 +119,20 @@ class PostgresStore implements Store {
     }
   }
 
-  async #transact<T>(begin: string, work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  /** @param begin `undefined` for one statement without a transaction */
+  async #transact<T>(begin: string | undefined, work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const client = await this.#connect();
     const connection = new PostgresConnection(client, () => (this.#wiped = true));
     const changed = new Set<string>();
     // Sent together with the first statement of the work, which fails too when this fails.
-    const begun = connection.exec(begin);
-    begun.catch(() => undefined);
+    const begun = begin === undefined ? undefined : connection.exec(begin);
+    begun?.catch(() => undefined);
     try {
       const result = await work(sqlTransaction(connection, (subject) => changed.add(subject)));
       await begun;
-      if (begin === READ) {
-        endRead(client, connection);
+      if (begin === undefined || begin === READ) {
+        if (begun) endRead(client, connection);
+        else client.release();
         return result;
       }
       if ((await connection.exec("COMMIT")) !== "COMMIT") throw new Error("a failed statement was ignored within a transaction");

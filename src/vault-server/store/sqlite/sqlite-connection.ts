@@ -95,9 +95,8 @@ export class SqliteConnection implements SqlConnection {
     this.#database.exec(sql);
   }
 
-  /** Begins a transaction, whose statements let other work use the event loop when they take long together. */
-  begin(sql: string): void {
-    this.exec(sql);
+  /** Begins work, whose statements let other work use the event loop when they take long together. */
+  begin(): void {
     this.#slices = longWork.start();
   }
 

@@ -49,6 +49,10 @@ export class SqliteStore implements Store {
     return this.#reader.transact("BEGIN DEFERRED", work);
   }
 
+  readOne<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.#reader.single(work);
+  }
+
   /** Runs a job on the writing connection while no transaction reads. */
   #alone(job: (connection: SqliteConnection) => void): Promise<void> {
     if (this.#reader === this.#writer) return this.#writer.run(job);

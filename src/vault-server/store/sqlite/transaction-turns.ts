@@ -33,6 +33,14 @@ export class TransactionTurns {
     return turn;
   }
 
+  /** Runs a read of one statement, which is a transaction by itself. */
+  single<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.run((connection) => {
+      connection.begin();
+      return work(this.#transaction);
+    });
+  }
+
   /** @param committed called with the subjects that the transaction changed */
   transact<T>(
     begin: string,
@@ -42,7 +50,8 @@ export class TransactionTurns {
     return this.run(async (connection) => {
       this.#changed.clear();
       this.#touched.clear();
-      connection.begin(begin);
+      connection.exec(begin);
+      connection.begin();
       try {
         const result = await work(this.#transaction);
         connection.exec("COMMIT");

@@ -38,6 +38,15 @@ export function transactionConformance(open: OpenStore): void {
     expect(await read(({ settings }) => settings.get("x"))).toBeUndefined();
   });
 
+  test("a read of one statement sees what was committed and rejects with its error", async () => {
+    await write(({ settings }) => settings.set("x", "1"));
+    const get = () => store().readOne(({ settings }) => settings.get("x"));
+    expect(await get()).toBe("1");
+    await expect(store().readOne(async () => Promise.reject(new Error("on purpose")))).rejects.toThrow("on purpose");
+    await write(({ settings }) => settings.set("x", "2"));
+    expect(await Promise.all(Array.from({ length: 30 }, get))).toEqual(Array.from({ length: 30 }, () => "2"));
+  });
+
   test("a transaction reads its own writes", async () => {
     const seen = await write(async (transaction) => {
       await addSecret(transaction, ANN, "a");
