@@ -22,16 +22,26 @@ export interface SampleSources {
   readonly shards: number;
 }
 
-/** Returns the current values of the gauges. */
+/** Returns the current values of the gauges. Each is computed when it is read: a gauge reads one, and that of the resources takes a pass over all of them. */
 export function operatorSamples({ reflectors, running, openCircuitBreakers, shards }: SampleSources): OperatorSamples {
   const { connections, clusterConnections, secrets, files, pushes } = reflectors;
   const stores = [connections, clusterConnections, secrets, files, pushes].map((each) => each?.store);
   return {
-    resources: stores.flatMap(resourceSamples),
-    conditions: stores.flatMap(conditionSamples),
-    shards: { configured: shards, led: running.size },
-    queues: queueSamples(running),
-    connections: [...running].flatMap((controllers) => connectionSamples(controllers, openCircuitBreakers)),
+    get resources() {
+      return stores.flatMap(resourceSamples);
+    },
+    get conditions() {
+      return stores.flatMap(conditionSamples);
+    },
+    get shards() {
+      return { configured: shards, led: running.size };
+    },
+    get queues() {
+      return queueSamples(running);
+    },
+    get connections() {
+      return [...running].flatMap((controllers) => connectionSamples(controllers, openCircuitBreakers));
+    },
   };
 }
 
