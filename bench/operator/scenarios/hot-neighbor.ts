@@ -36,12 +36,15 @@ function editRepeatedly(stage: Stage, namespace: string, names: readonly string[
   const from = performance.now();
   const ended = new AbortController();
   const pending = new Set<Promise<void>>();
-  let edits = 0;
+  let [edits, applied] = [0, 0];
   const work = async (): Promise<void> => {
     for (; !ended.signal.aborted; edits += 1) {
       const name = names[edits % names.length] ?? "";
       const spec = { target: { whenRemoved: Math.floor(edits / names.length) % 2 === 0 ? "Delete" : "Retain" } };
-      const sent = stage.kube.patch("VaultSecret", namespace, name, { spec }).finally(() => pending.delete(sent));
+      const sent = stage.kube.patch("VaultSecret", namespace, name, { spec }).then(() => {
+        applied += 1;
+        pending.delete(sent);
+      });
       pending.add(sent);
       await sleep(Math.max(0, from + ((edits + 1) * 1_000) / EDITS_PER_SECOND - performance.now()));
     }
@@ -49,7 +52,7 @@ function editRepeatedly(stage: Stage, namespace: string, names: readonly string[
   };
   const working = work();
   return {
-    events: () => edits,
+    events: () => applied,
     async [Symbol.asyncDispose]() {
       ended.abort();
       await working;
