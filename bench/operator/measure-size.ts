@@ -55,6 +55,7 @@ export async function measureSize(resources: number, settings: SizeSettings): Pr
       ...(await listedSizes(scene)),
       ...(await measureStart(scene, "warm restart")),
     }),
+    "vault: resident memory, MiB": (await residentMiB(stage.vault.pid)).now,
   };
 }
 
