@@ -39,6 +39,7 @@ test.each([
     "operator.md",
     ["priorityClassName: system-cluster-critical", "--vault-hosts=vault.example.com", "kind: CustomResourceDefinition"],
   ],
+  ["security.md", ["example.com/registry", 'expression: "false"']],
   ["network.md", ["cidr: 203.0.113.20/32", "kubernetes.io/metadata.name: monitoring"]],
 ])("the overlay in docs/%s changes what the page says", async (page, changes) => {
   const overlay = manifestsIn(await readFile(join(root, "docs", page), "utf8")).find((one) =>

@@ -24,6 +24,7 @@ const Policy = z.looseObject({
   kind: z.literal("ValidatingAdmissionPolicy"),
   metadata: z.looseObject({ name: z.string() }),
   spec: z.looseObject({
+    matchConstraints: z.looseObject({ resourceRules: z.array(z.looseObject({ resources: z.array(z.string()) })) }),
     matchConditions: z.array(z.object({ name: z.string(), expression: z.string() })),
     validations: z.array(z.looseObject({ expression: z.string(), message: z.string() })),
   }),
