@@ -124,7 +124,7 @@ test("without one of its validations, a policy allows what that validation denie
   // Another name and namespace of the ServiceAccount are everywhere.
   expect(overlay).not.toContain("vaultsync-system");
   const policies = policiesIn(overlay);
-  // The API server converts the object of each write anew for each policy that concerns its resource.
+  // The API server converts the object of each write for each policy that concerns its resource.
   const resources = policies.flatMap(({ spec }) => spec.matchConstraints.resourceRules.flatMap((rule) => rule.resources));
   expect(resources.toSorted()).toEqual(["*", "configmaps", "daemonsets", "deployments", "rollouts", "secrets", "statefulsets"]);
   const removed: readonly Removed[] = policies.flatMap((policy) =>
