@@ -143,17 +143,18 @@ test.concurrent("alerts of resources, connections, tokens and errors fire in fau
   );
 });
 
-test.concurrent("VaultsyncQueueStuck fires while values that never arrive occupy the only worker", async () => {
-  const farm = disposed.use(await Farm.create({ accounts: 1, process: fastest.options, args: ["--concurrency=1"] }));
+test.concurrent("VaultsyncQueueStuck fires while values never arrive through a connection", async () => {
+  const farm = disposed.use(await Farm.create({ accounts: 1, process: fastest.options }));
   const operator = await farm.startOperator();
   const lane = disposed.use(await farm.lane("slow", { spec: { ...patient, refreshInterval: "60s" } }));
   const first = await scrapeOf(operator);
   await expectAlerts("operator", [[first, await scrapeUntil(operator, depth, (value) => value === 0)]], []);
-  const names = Array.from({ length: 12 }, (_, index) => `slow-${index}`);
+  // Eight of them wait for the vault at a time.
+  const names = Array.from({ length: 96 }, (_, index) => `slow-${index}`);
   lane.proxy.inject(faults.on(["expose", "version_expose"], faults.silence));
   for (const key_name of names) await lane.client.call("protect", { key_name, key_value: farm.canaries.text(key_name) });
-  for (const name of names) await farm.create(vaultSecret(name, "slow", [name]));
-  const before = await scrapeUntil(operator, depth, (value) => value > 6);
+  await Promise.all(names.map((name) => farm.create(vaultSecret(name, "slow", [name]))));
+  const before = await scrapeUntil(operator, depth, (value) => value > 48);
   const now = await scrapeUntil(operator, 'vaultsync_workqueue_oldest_age_seconds{controller="sync"}', (age) => age > 300);
   await expectAlerts(
     "operator",
