@@ -80,7 +80,6 @@ export class ConnectionController implements ConnectionReporter {
       queue: this.queue,
       reconcile,
       resync: { everyMs: resyncMs, keys: () => resources.keys() },
-
       clock,
       logger,
       observer,

@@ -128,7 +128,6 @@ export class PushController {
       queue: this.queue,
       reconcile: reconciler.reconcile.bind(reconciler),
       resync: { everyMs: resyncMs, keys: () => resources.keys() },
-
       clock,
       logger,
       observer,

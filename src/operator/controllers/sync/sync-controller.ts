@@ -188,7 +188,6 @@ export class SyncController implements ConnectionUsers {
       queue: this.queue,
       reconcile: reconciler.reconcile.bind(reconciler),
       resync: { everyMs: resyncMs, keys: () => this.#keys() },
-
       clock,
       logger,
       observer,
