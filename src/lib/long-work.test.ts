@@ -6,19 +6,18 @@ class CountedLoop implements Loop {
   time = 0;
   /** Share of each rest that others use. */
   used = 1;
+  /** Notes a use by others in each turn that they get. */
+  others: (() => void) | undefined;
   readonly events: string[] = [];
 
   now(): number {
     return this.time;
   }
 
-  async yield(): Promise<number> {
-    return this.used;
-  }
-
   async rest(ms: number): Promise<number> {
     this.events.push(`rest ${ms}`);
     this.time += ms;
+    this.others?.();
     return this.used;
   }
 
@@ -26,8 +25,9 @@ class CountedLoop implements Loop {
     return this.next();
   }
 
-  next(): Promise<void> {
-    return new Promise((resolve) => setImmediate(resolve));
+  async next(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    this.others?.();
   }
 
   /** Runs steps of a piece of work. */
@@ -54,6 +54,7 @@ test("short work never waits for a turn", async () => {
 test("pieces of long work take turns and rest as long as each of them ran", async () => {
   const loop = new CountedLoop();
   const long = new LongWork(loop);
+  loop.others = () => long.noteUse();
   await Promise.all(["a", "b"].map((name) => loop.work(long, name, [10, 3, 6, 20])));
   const turns = loop.events.filter((event) => !event.endsWith(" 10"));
   expect(turns.join()).toBe("a 3,a 6,rest 2,rest 7,b 3,b 6,rest 2,rest 7,a 20,rest 2,rest 18,b 20");
@@ -62,11 +63,11 @@ test("pieces of long work take turns and rest as long as each of them ran", asyn
 test("long work rests only while others use the event loop, and until 50 ms after that", async () => {
   const loop = new CountedLoop();
   const long = new LongWork(loop);
-  loop.used = 0;
   await loop.work(long, "a", [8, 8, 8]);
   loop.used = 0.1;
+  loop.others = () => long.noteUse();
   await loop.work(long, "b", [8, 8, 8]);
-  loop.used = 0;
+  loop.others = undefined;
   await loop.work(long, "c", [30, 30, 30, 30]);
   // A tenth is no reason for a longer rest.
   expect(loop.events.join()).toBe("a 8,a 8,a 8,b 8,rest 2,b 8,rest 2,b 8,c 30,rest 2,c 30,c 30,c 30");

@@ -6,9 +6,6 @@ import { yieldToEventLoop } from "./clock.ts";
 const SLICE_MS = 8;
 /** Duration of a turn of the event loop after which further short work waits for the next one, in milliseconds. */
 const TURN_MS = 4;
-/** Duration of a turn of the event loop, in milliseconds, and share of a rest, up to which others have not used it. */
-const UNUSED_TURN_MS = 0.05;
-const UNUSED_SHARE = 0.05;
 /** Time since the last use by others after which there are no rests, in milliseconds. */
 const UNUSED_MS = 50;
 /** Minimum rest before that, and the share of it used by others below which a longer one is pointless. */
@@ -20,8 +17,6 @@ export interface Loop {
   now(): number;
   /** Resolves after the work that runs now, if it takes a millisecond, before I/O that has become ready meanwhile. */
   ended(): Promise<void>;
-  /** Lets others use a turn of the event loop. Returns for how long they have used it. */
-  yield(): Promise<number>;
   /** Lets others use the event loop for a time. Returns the share of it that they have used. */
   rest(ms: number): Promise<number>;
   /** Resolves after the work that is ready. */
@@ -32,11 +27,6 @@ const nodeLoop: Loop = {
   now: () => performance.now(),
   // Timers that are due run before I/O.
   ended: () => delay(1),
-  async yield() {
-    const from = performance.now();
-    await yieldToEventLoop();
-    return performance.now() - from;
-  },
   async rest(ms) {
     const before = performance.eventLoopUtilization();
     await delay(ms);
@@ -59,13 +49,21 @@ export class LongWork {
   readonly #loop: Loop;
   readonly #waiting: (() => void)[] = [];
   #serving = false;
-  /** Time of the last known use of the event loop by others. */
+  /** Time of the last use of the event loop by others. */
   #usedAt = -Infinity;
   /** Start of the current turn of the event loop, if short work has asked for it. */
   #turnStart: number | undefined;
 
   constructor(loop: Loop = nodeLoop) {
     this.#loop = loop;
+  }
+
+  /**
+   * Notes that others use the event loop: a request has arrived, or short work of it has ended. The time that others use cannot be measured instead,
+   * because it contains the input and output of the long work itself.
+   */
+  noteUse(): void {
+    this.#usedAt = this.#loop.now();
   }
 
   /** Resolves when it is the turn of the caller, which runs until it awaits I/O or another turn. */
@@ -114,10 +112,9 @@ export class LongWork {
   }
 
   async #rest(ms: number): Promise<void> {
-    if ((await this.#loop.yield()) > UNUSED_TURN_MS) this.#usedAt = this.#loop.now();
+    await this.#loop.next();
     if (this.#loop.now() - this.#usedAt > UNUSED_MS) return;
     const used = await this.#loop.rest(Math.min(ms, MIN_REST_MS));
-    if (used > UNUSED_SHARE) this.#usedAt = this.#loop.now();
     if (ms > MIN_REST_MS && used > SMALL_SHARE) await this.#loop.rest(ms - MIN_REST_MS);
   }
 }

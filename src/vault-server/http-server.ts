@@ -73,6 +73,7 @@ function respondToClientError(error: Error & { code?: string }, socket: Socket):
 function addTransportRules(app: FastifyInstance, { listen, appUrl, allowedHosts = [] }: HttpServerOptions): void {
   const hosts = new AllowedHosts(listen, [...(appUrl === undefined ? [] : [new URL(appUrl).hostname]), ...allowedHosts]);
   app.addHook("onRequest", async (request, reply) => {
+    longWork.noteUse();
     reply.headers({ "x-request-id": request.id, "x-content-type-options": "nosniff", "cache-control": "no-store" });
     const host = hosts.check(request.raw);
     if (host === "malformed") throw errors.invalidHost();
@@ -102,6 +103,7 @@ function addGracefulStop(app: FastifyInstance, { waiting }: VaultContext): void 
 function addObservation(app: FastifyInstance, { metrics, logger }: VaultContext): void {
   app.decorateRequest("waitedMs");
   app.addHook("onResponse", async (request, reply) => {
+    longWork.noteUse();
     const operation = request.routeOptions.config?.operation?.name;
     const fields = { requestId: request.id, operation, status: reply.statusCode, durationMs: Math.round(reply.elapsedTime) };
     logger.debug(fields, "completed request");

@@ -1,4 +1,5 @@
 import { expect, test, vi } from "vitest";
+import { longWork } from "../../src/lib/long-work.ts";
 import { insertSecrets } from "../support/vault/insert-secrets.ts";
 import { TestDirectory } from "../support/test-directory.ts";
 import { TestVault } from "../support/vault/test-vault.ts";
@@ -24,4 +25,20 @@ test("reads and other accounts are served while a request deletes thousands of s
   expect((await deletion).status).toBe(200);
   // The transaction takes most of the time of the request: without turns, no read is served before its end.
   expect(served).toBeGreaterThan(5);
+});
+
+test("long work is notified of the start and end of each request, and of each chunk of an upload", async () => {
+  await using vault = await TestVault.start({});
+  const ann = await vault.client("ann@example.com");
+  await ann.call("list_file");
+  const noteUse = vi.spyOn(longWork, "noteUse");
+  try {
+    await ann.call("list_file");
+    await vi.waitFor(() => expect(noteUse).toHaveBeenCalledTimes(2));
+    noteUse.mockClear();
+    await ann.upload([{ filename: "a", bytes: Buffer.alloc(600 * 1024) }]);
+    await vi.waitFor(() => expect(noteUse).toHaveBeenCalledTimes(2 + 3));
+  } finally {
+    noteUse.mockRestore();
+  }
 });

@@ -4,6 +4,7 @@ import { openBytes, sealBytes, type Identity } from "../crypto/aead.ts";
 import type { Envelope } from "../crypto/envelope.ts";
 import { newKey, type MasterKey } from "../crypto/master-key.ts";
 import { freeBuffer } from "../../lib/free-buffer.ts";
+import { longWork } from "../../lib/long-work.ts";
 import { errors } from "../errors.ts";
 import { requireFreeBytes } from "../quotas/within-quota.ts";
 import type { FileVersion, StoredFile } from "../store/records.ts";
@@ -78,6 +79,7 @@ export async function stageBlob(
   await store.write(({ files }) => files.stage(id, owner, clock.now()));
   staged(id);
   for await (const chunk of inChunks(content)) {
+    longWork.noteUse();
     size += chunk.length;
     if (size > limits.fileBytes) throw errors.fileTooLarge(limits.fileBytes);
     hash.update(chunk);
