@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from "vitest";
 import { OperatorScene } from "../../test/support/operator/operator-scene.ts";
+import { vaultSecretKind } from "./api/kinds.ts";
 import type { SimulatedVault } from "../../test/support/vault/simulated-vault.ts";
 
 const COUNT = 200;
@@ -53,6 +54,26 @@ test("a sync costs a fetch and two writes, an interval without a change and a re
   await scene.restart();
   await scene.clock.advance(2 * MINUTE);
   expect(takeRequests(scene, vault), "a restart").toEqual({});
+});
+
+test("a resource that is edited each second costs a status every 4 s, and shows the last edit", async () => {
+  const { scene, vault } = start();
+  await scene.clock.advance(MINUTE);
+  takeRequests(scene, vault);
+  const edited = NAMES.slice(0, 20);
+  for (let second = 0; second < 60; second += 1) {
+    const patch = { spec: { target: { whenRemoved: second % 2 === 0 ? "Retain" : "Delete" } } };
+    for (const name of edited) scene.server.patch(vaultSecretKind, { namespace: "shop", name }, patch);
+    // No edit conflicts with the status of an earlier one.
+    await scene.clock.advance(1_010);
+  }
+  await scene.clock.advance(4_000);
+  // Four while the time between them grows, and one every 4 s.
+  expect(takeRequests(scene, vault)).toEqual({ "update vaultsecrets": 20 * (4 + 60 / 4) });
+  for (const name of edited) {
+    const { metadata, ...resource } = scene.server.get(vaultSecretKind, { namespace: "shop", name });
+    expect(resource["status"]).toMatchObject({ observedGeneration: metadata.generation });
+  }
 });
 
 test("a throttled first sync costs the same and takes as long as the limit of the vault requires", async () => {

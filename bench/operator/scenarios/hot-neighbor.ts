@@ -16,32 +16,43 @@ export async function openHot(): Promise<NeighborScenario> {
   await stage.fill(client, names);
   await stage.connections(namespace, new Map([[NEIGHBOR, { email: emailOf(NEIGHBOR) }]]));
   await stage.secrets(namespace, NEIGHBOR, names);
-  const start = async (edited: readonly string[]): Promise<Load> => {
-    const load = editRepeatedly(stage, namespace, edited);
+  const start = async (edited: readonly string[], edit = editSpec): Promise<Load> => {
+    const load = editRepeatedly(edited, (name, turn) => edit(stage, namespace, name, turn));
     await sleep(3_000);
     return load;
   };
-  const seen = [healthy.namespace, namespace];
+  const [unseen, seen] = [[healthy.namespace], [healthy.namespace, namespace]];
   const arms = [
-    { label: "edits that the operator does not see", namespaces: [healthy.namespace], start: () => start(names) },
-    { label: "without edits", namespaces: [healthy.namespace] },
+    { label: "edits that the operator does not see", namespaces: unseen, start: () => start(names) },
+    { label: "without edits", namespaces: unseen },
+    { label: "edits and statuses that it does not see", namespaces: unseen, start: () => start(names, editSpecAndStatus) },
     { label: `next to ${RESOURCES} edited resources`, namespaces: seen, start: () => start(names) },
     { label: "next to one edited resource", namespaces: seen, start: () => start(names.slice(0, 1)) },
   ];
   return { stage, healthy, arms, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** Changes the spec of one resource after the other; each change concerns the operator, and none changes the target. */
-function editRepeatedly(stage: Stage, namespace: string, names: readonly string[]): Load {
+type Edit = (stage: Stage, namespace: string, name: string, turn: number) => Promise<void>;
+
+/** Changes the spec such that the change concerns the operator and does not change the target. */
+const editSpec: Edit = (stage, namespace, name, turn) =>
+  stage.kube.patch("VaultSecret", namespace, name, { spec: { target: { whenRemoved: turn % 2 === 0 ? "Delete" : "Retain" } } });
+
+/** Costs the API server what an operator does that writes a status for each edit. */
+const editSpecAndStatus: Edit = async (stage, namespace, name, turn) => {
+  await editSpec(stage, namespace, name, turn);
+  await stage.kube.patch("VaultSecret", namespace, `${name}/status`, { status: { observedGeneration: turn + 1 } });
+};
+
+/** Edits one resource after the other. */
+function editRepeatedly(names: readonly string[], edit: (name: string, turn: number) => Promise<void>): Load {
   const from = performance.now();
   const ended = new AbortController();
   const pending = new Set<Promise<void>>();
   let [edits, applied] = [0, 0];
   const work = async (): Promise<void> => {
     for (; !ended.signal.aborted; edits += 1) {
-      const name = names[edits % names.length] ?? "";
-      const spec = { target: { whenRemoved: Math.floor(edits / names.length) % 2 === 0 ? "Delete" : "Retain" } };
-      const sent = stage.kube.patch("VaultSecret", namespace, name, { spec }).then(() => {
+      const sent = edit(names[edits % names.length] ?? "", Math.floor(edits / names.length)).then(() => {
         applied += 1;
         pending.delete(sent);
       });

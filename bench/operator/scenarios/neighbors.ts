@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { latenciesOf } from "../latencies.ts";
+import { groupCpuSeconds } from "../process-usage.ts";
 import type { Samples } from "../samples.ts";
 import { SecretWatch } from "../secret-watch.ts";
 import { workOf } from "../stage.ts";
@@ -21,6 +22,8 @@ interface Settings {
 interface Measured {
   readonly p99: number;
   readonly cpu: number;
+  /** CPU time of the API server, etcd and the controller manager in seconds. */
+  readonly planeCpu: number;
   /** `undefined` if the neighbor causes no events. */
   readonly reconcilesPerEvent: number | undefined;
 }
@@ -47,7 +50,7 @@ async function measureArms(samples: Samples, scenario: NeighborScenario, { secon
   for (let repeat = 0; repeat <= repeats; repeat += 1) {
     let alone: number | undefined;
     for (const arm of repeat === 0 ? arms.slice(0, 1) : arms) {
-      const { p99, cpu, reconcilesPerEvent } = await measureArm(scenario, watch, arm, seconds);
+      const { p99, cpu, planeCpu, reconcilesPerEvent } = await measureArm(scenario, watch, arm, seconds);
       const round = repeat === 0 ? "warm-up" : `round ${repeat} of ${repeats}`;
       stage.progress.note(`${round}: ${arm.label}: p99 ${p99.toFixed(0)} ms`);
       if (repeat === 0) continue;
@@ -58,6 +61,7 @@ async function measureArms(samples: Samples, scenario: NeighborScenario, { secon
           [`${arm.label}: p99, ms`]: p99,
           [`${arm.label}: p99 by that without`]: p99 / alone,
           [`${arm.label}: CPU s`]: cpu,
+          [`${arm.label}: CPU s of the control plane`]: planeCpu,
           [`${arm.label}: reconciles per edit`]: arm.namespaces.length > 1 ? reconcilesPerEvent : undefined,
         },
       );
@@ -75,12 +79,14 @@ async function measureArm(
   await healthy.isReady(operator);
   await using neighbor = await arm.start?.();
   const [work, events] = [await workOf(operator, 0), neighbor?.events?.()];
+  const planeBefore = await groupCpuSeconds(stage.plane.processGroup);
   const latencies = await changeHealthy(healthy, watch, seconds);
   const after = await workOf(operator, 0);
   const caused = after.reconciles - work.reconciles - latencies.length;
   return {
     p99: latenciesOf(latencies).p99,
     cpu: after.cpuSeconds - work.cpuSeconds,
+    planeCpu: (await groupCpuSeconds(stage.plane.processGroup)) - planeBefore,
     reconcilesPerEvent: events === undefined ? undefined : caused / ((neighbor?.events?.() ?? 0) - events),
   };
 }

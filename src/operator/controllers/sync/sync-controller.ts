@@ -5,6 +5,7 @@ import type { Random } from "../../../lib/random.ts";
 import { type KubeObject, namespaceOf } from "../../kube/resource.ts";
 import type { StoreChange } from "../../kube/cache/object-store.ts";
 import { type ControllerObserver, runController } from "../../runtime/controller.ts";
+import { EditWindows } from "../../runtime/edit-windows.ts";
 import type { QueueLimits } from "../../runtime/queue-limits.ts";
 import { WorkQueue } from "../../runtime/work-queue.ts";
 import { connectionKey } from "../../api/connection-key.ts";
@@ -46,8 +47,6 @@ const syncKindOf: Readonly<Record<EntryKind, SyncKind>> = { secret: "VaultSecret
 
 /** Maximum number of resources of one connection that are reconciled simultaneously; see docs/design/engine.md#fairness. */
 const MAX_IN_FLIGHT = 8;
-/** Time in milliseconds after an edit of a resource within which further edits share one reconcile, at its end. */
-const EDITS_MS = 250;
 
 /**
  * Maps changes of specs, targets and the vault to keys of the work queue that VaultSecrets and VaultFiles share. It decides
@@ -56,12 +55,12 @@ const EDITS_MS = 250;
 export class SyncController implements ConnectionUsers {
   readonly references = new ReferenceIndex();
   readonly #options: SyncControllerOptions;
-  /** Monotonic time of the last edit that was queued immediately, by resource. */
-  readonly #editedAt = new Map<string, number>();
+  readonly #edits: EditWindows;
   readonly queue: WorkQueue;
 
   constructor(options: SyncControllerOptions) {
     this.#options = options;
+    this.#edits = new EditWindows(options.clock);
     this.queue = new WorkQueue({
       clock: options.clock,
       random: options.random,
@@ -78,7 +77,6 @@ export class SyncController implements ConnectionUsers {
     if (change.type === "deleted") {
       const target = this.references.get(key)?.target;
       this.#options.reconciler.forget(key);
-      this.#editedAt.delete(key);
       this.#setReferences(key, undefined);
       this.#options.targets.stopReading(this.#options.kinds[kind].source.parse(change.before).resource);
       if (target !== undefined && this.references.ofTarget(target).size === 0) this.#options.targets.forget(target);
@@ -90,7 +88,7 @@ export class SyncController implements ConnectionUsers {
       return;
     }
     this.#setReferences(key, this.#referencesOf(kind, change.now));
-    if (change.type === "updated") this.#edited(key);
+    if (change.type === "updated") this.queue.addAfter(key, this.#edits.delay(key), "spec");
     else this.queue.add(key, isObserved(change.now) ? "background" : "spec");
   }
 
@@ -170,14 +168,6 @@ export class SyncController implements ConnectionUsers {
       },
       wasServed: (kind, name) => this.#wasServed(connection, syncKindOf[kind], name),
     };
-  }
-
-  #edited(key: string): void {
-    const now = this.#options.clock.monotonic();
-    const sharedUntil = (this.#editedAt.get(key) ?? Number.NEGATIVE_INFINITY) + EDITS_MS;
-    if (now < sharedUntil) return this.queue.addAfter(key, sharedUntil - now, "spec");
-    this.#editedAt.set(key, now);
-    this.queue.add(key, "spec");
   }
 
   /** Runs until the signal is aborted and all running reconciles have ended. */
